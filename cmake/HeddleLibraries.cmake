@@ -1,0 +1,50 @@
+# The few functions by which every library, tool and test of the project is declared.
+
+# Warnings are errors in our own code only; LLVM's and Vulkan's headers are system headers.
+function(heddle_compile_options target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter -Werror=return-type)
+endfunction()
+
+# heddle_library(NAME sources... LINK targets...): a static library that never includes llvm/ or mlir/.
+function(heddle_library name)
+  cmake_parse_arguments(ARG "" "COMPONENT" "LINK;PRIVATE_LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+  heddle_compile_options(${name})
+  add_library(Heddle::${name} ALIAS ${name})
+  if(ARG_COMPONENT)
+    set_property(GLOBAL APPEND PROPERTY HEDDLE_${ARG_COMPONENT}_LIBRARIES ${name})
+  endif()
+endfunction()
+
+# heddle_mlir_library(NAME sources... LINK targets... DEPENDS tablegen-targets...): the compiler's side.
+function(heddle_mlir_library name)
+  cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
+  heddle_library(${name} ${ARG_UNPARSED_ARGUMENTS} LINK ${ARG_LINK} MLIR LLVM COMPONENT Compiler)
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include>)
+  target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+# heddle_tool(NAME sources... LINK targets...)
+function(heddle_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  heddle_compile_options(${name})
+endfunction()
+
+# heddle_unit_test(NAME sources... LINK targets...): one GoogleTest program, each test known to ctest.
+function(heddle_unit_test name)
+  cmake_parse_arguments(ARG "" "" "LINK;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main GTest::gmock)
+  target_compile_definitions(${name} PRIVATE HEDDLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HEDDLE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  heddle_compile_options(${name})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS "${ARG_LABELS}")
+endfunction()

@@ -1,0 +1,211 @@
+//===- Program.h - What an artifact runs -----------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A program is data, not code: named functions, each a list of kernel launches
+// over buffers whose sizes are expressions of named dynamic dimensions. The
+// compiler fills these structures, the artifact's manifest holds them as JSON,
+// the runtime places buffers once per shape and walks the list. Compiler and
+// runtime know each other through this file and Artifact.h only.
+//
+// Storage. All planned memory is made of 4-byte elements (f32, or i32 for ids,
+// lengths and booleans; booleans are widened to 0/1). Rows of a tensor (all
+// leading dimensions flattened) follow each other at the tensor's row pitch: the
+// last dimension, cut into groups of `group` elements, each group padded to a
+// multiple of 16 (`padded(group)`). Callers' tensors are dense; the runtime copies at
+// the boundary and fills the padding with zero bits.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/SizeExpr.h"
+
+#include <array>
+#include <optional>
+
+namespace heddle {
+
+/// Element types of callers' tensors.
+enum class DType : uint8_t { F32, F16, BF16, I32, I64, Bool };
+const char *toString(DType type); ///< "f32", "i32", "bool", …
+Expected<DType> parseDType(std::string_view name);
+int64_t byteSize(DType type);
+
+/// `n` rounded up to whole 64-byte lines of f32.
+constexpr int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
+
+/// A piece of planned memory. Offsets are multiples of 256 bytes.
+struct Buffer {
+  enum class Kind : uint8_t {
+    Temporary, ///< lives from launch `first` to launch `last`, may share memory with others
+    Argument,  ///< holds an input or a result of the function
+    State,     ///< belongs to the session and keeps its contents between calls
+    Table,     ///< filled by the host once per shape, see `generator`
+  };
+  std::string name;
+  Kind kind = Kind::Temporary;
+  /// Elements of 4 bytes, padding included. The runtime adds slack for reads of
+  /// whole tiles past the end: at least 16 rows of 4 KiB.
+  SizeExpr elements;
+  /// First and last launch that touch a temporary.
+  int first = 0, last = 0;
+  /// Table only: "sinusoidal(columns)" writes rows [0, elements / padded(columns)) of
+  /// sin(row / 10000^(2i/columns)), cos likewise, computed in f64.
+  std::string generator;
+};
+
+/// How an input gets its value when the caller leaves it out.
+struct DefaultInput {
+  enum class Kind : uint8_t {
+    None,           ///< the caller must give it
+    LengthsOf,      ///< last element of each row of `source` that is not `padding`, plus 1
+    RunningLengths, ///< the same over all tokens given to the session since the caches were emptied
+  };
+  Kind kind = Kind::None;
+  std::string source;
+  int64_t padding = 0;
+};
+
+/// A named tensor that enters or leaves a function.
+struct Port {
+  std::string name;
+  DType type = DType::F32;
+  /// Logical shape. In inputs a lone name binds a dimension the first time it
+  /// occurs and is checked after that; anything else is checked.
+  std::vector<SizeExpr> shape;
+  /// Index into Function::buffers.
+  int buffer = -1;
+  /// Elements of a group of the last dimension; 0: the whole dimension is one group.
+  int64_t group = 0;
+  /// The last dimension is dense, not padded: index tensors and vectors (rank 1, i32, bool keep rows dense too).
+  bool dense = false;
+  /// Integer inputs: values allowed, [low, high); high may name dimensions.
+  std::optional<std::pair<SizeExpr, SizeExpr>> range;
+  DefaultInput fallback; ///< inputs only
+};
+
+/// A packed weight, by its place in the artifact's weight member.
+struct Weight {
+  std::string name;     ///< tensor of the checkpoint, or a name of the compiler's own
+  int64_t offset = 0;   ///< bytes from the start of the member, a multiple of 256
+  int64_t elements = 0; ///< 4-byte elements
+};
+
+/// One argument of a launch: a buffer or a weight, from `offset` (4-byte elements, a multiple of 4) on.
+struct LaunchArgument {
+  enum class Kind : uint8_t { Buffer, Weight } kind = Kind::Buffer;
+  int index = -1;
+  SizeExpr offset;
+};
+
+/// One kernel over its grid. The grid's extents are the kernel's business (Kernel::grid over `scalars`).
+struct Launch {
+  std::string kernel;
+  std::vector<LaunchArgument> arguments;
+  std::vector<SizeExpr> scalars;
+  SizeExpr flops, bytes; ///< cost, for inspect and bench
+};
+
+/// `left` and `right` must be equal (or left ≤ right), else the message is the error. `{left}` and `{right}` in it are replaced by values.
+struct Check {
+  enum class Kind : uint8_t { Equal, AtMost } kind = Kind::Equal;
+  SizeExpr left, right;
+  std::string message;
+};
+
+/// A buffer of state that belongs to the session, by name, shared by the functions that use it.
+struct StateUse {
+  std::string name; ///< the session's name, e.g. "decoder.0.self.key"
+  int buffer = -1;  ///< Function::buffers
+};
+
+struct Function {
+  std::string name;
+  /// Dimensions bound by inputs, and those that the session keeps (state).
+  std::vector<std::string> dims, stateDims;
+  std::vector<Port> inputs, outputs;
+  std::vector<Buffer> buffers;
+  std::vector<Launch> launches;
+  std::vector<Check> checks;
+  std::vector<StateUse> states;
+  /// Dimensions of the session after the call, evaluated under this call's dims: {"P", "P+1"}. A function that
+  /// needs a state dimension which no earlier call has set is refused.
+  std::vector<std::pair<std::string, SizeExpr>> updates;
+  /// The call empties the caches (running lengths start anew).
+  bool startsStates = false;
+  /// Input that gives each row's parent (reorder functions): rows of all states with a leading batch dimension are permuted by
+  /// the host side of the device before anything else; empty: none.
+  std::string reorderBy;
+  /// Not run by `heddle run` on its own (needs a session).
+  bool needsSession = false;
+};
+
+/// How a kernel is started. Extents of an axis: ceil(scalars[scalar] / tile), or `count` where scalar < 0.
+struct GridAxis {
+  int scalar = -1;
+  int64_t tile = 1;
+  int64_t count = 1;
+};
+
+/// A kernel on one kind of device.
+struct KernelCode {
+  std::array<GridAxis, 3> grid; ///< axis 0 varies slowest on the CPU; Vulkan's (z, y, x)
+  /// Vulkan: words of the SPIR-V module's member and its workgroup size.
+  std::string member;
+  std::array<int32_t, 3> workgroup = {1, 1, 1};
+};
+
+struct KernelArgument {
+  enum class Storage : uint8_t { Memory, Weight } storage = Storage::Memory;
+  bool written = false;
+};
+
+/// One compiled kernel. CPU: a function of this name in the member of each instruction set,
+///   void name(void *const *arguments, const int64_t *scalars, int64_t g0, int64_t g1, int64_t g2)
+/// called once per grid point, in any order, from any thread. Vulkan: entry point `main`; set 0 has binding 0 = memory as
+/// vec4<f32>[], 1 = weights as vec4<f32>[], 2 = memory as i32[] (each present only if used); push constants are i32 words:
+/// scalars, then one offset an argument (4-byte elements divided by 4, from the start of the bound window), then the
+/// grid base (z, y, x) of the dispatch, at most 32 words in all.
+struct Kernel {
+  std::string name;
+  std::vector<KernelArgument> arguments;
+  std::vector<std::string> scalars; ///< names, for people
+  std::optional<KernelCode> cpu, vulkan;
+};
+
+/// How a tensor of the checkpoint becomes a stored weight.
+struct PackEntry {
+  enum class Layout : uint8_t {
+    Vector, ///< [n] padded with zeros
+    Rows,   ///< [r, c], rows at pitch padded(c)
+    Panels, ///< [n, k] in panels of 16 rows: [padded n / 16][padded k][16]
+  };
+  std::string tensor;              ///< name in the checkpoint
+  std::vector<int64_t> shape;      ///< shape in the checkpoint, [out, in] for Panels
+  Layout layout = Layout::Vector;
+  /// Rows (n) and columns (k) may be cut in groups (heads), each padded to a multiple of 16 with zeros; 0: not cut.
+  int64_t rowGroup = 0, columnGroup = 0;
+  int weight = -1;                 ///< Program::weights
+};
+
+/// All that an artifact says besides code and weight bytes.
+struct Program {
+  std::vector<Function> functions;
+  std::vector<Kernel> kernels;
+  std::vector<Weight> weights;
+  std::vector<PackEntry> pack;
+  int64_t weightBytes = 0;
+  /// Facts for the tools: text sides, special ids, layout, limits (JSON text, defined by Import and Generation).
+  std::string model;
+
+  const Function *findFunction(std::string_view name) const;
+};
+
+/// JSON text of a program, stable: equal programs give equal bytes.
+std::string toJson(const Program &program);
+Expected<Program> programFromJson(std::string_view text);
+
+} // namespace heddle

@@ -1,0 +1,72 @@
+//===- SizeExpr.h - Integer expressions over named dimensions --*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sizes, offsets and grids of a program are integer expressions over its named
+// dynamic dimensions: `B*roundup(S, 16)*512`. The compiler builds them, the
+// artifact stores their text, the runtime evaluates them once per shape.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/Error.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle {
+
+/// Values of named dimensions.
+using Dimensions = std::map<std::string, int64_t, std::less<>>;
+
+/// An immutable expression; copying shares it. Constants fold when built, so
+/// two equal static sizes are equal as text.
+/// Grammar of the text: integers, names ([A-Za-z_][A-Za-z0-9_.]*), `+ - *`,
+/// parentheses, and ceildiv(a, b), floordiv(a, b), roundup(a, b), min(a, b), max(a, b).
+class SizeExpr {
+public:
+  SizeExpr(int64_t value = 0);
+  static SizeExpr dim(std::string name);
+  static Expected<SizeExpr> parse(std::string_view text);
+
+  friend SizeExpr operator+(const SizeExpr &a, const SizeExpr &b);
+  friend SizeExpr operator-(const SizeExpr &a, const SizeExpr &b);
+  friend SizeExpr operator*(const SizeExpr &a, const SizeExpr &b);
+  static SizeExpr ceilDiv(const SizeExpr &a, const SizeExpr &b);
+  static SizeExpr floorDiv(const SizeExpr &a, const SizeExpr &b);
+  static SizeExpr roundUp(const SizeExpr &a, const SizeExpr &b);
+  static SizeExpr min(const SizeExpr &a, const SizeExpr &b);
+  static SizeExpr max(const SizeExpr &a, const SizeExpr &b);
+
+  /// Structural equality (after folding); equal text means equal.
+  friend bool operator==(const SizeExpr &a, const SizeExpr &b) { return a.str() == b.str(); }
+
+  bool isConstant() const;
+  /// The value of a constant expression.
+  int64_t constantValue() const;
+  /// Name of the dimension if the expression is just one, else empty.
+  std::string dimName() const;
+  /// Adds the names that occur to `names`, each once, in order of occurrence.
+  void collectDims(std::vector<std::string> &names) const;
+
+  /// Value under `dims`; an unknown name, a division by zero or a value past 2^62 is an error.
+  Expected<int64_t> evaluate(const Dimensions &dims) const;
+  /// The same expression with names replaced.
+  SizeExpr substitute(const std::map<std::string, SizeExpr, std::less<>> &values) const;
+  std::string str() const;
+
+private:
+  struct Node;
+  std::shared_ptr<const Node> node;
+  explicit SizeExpr(std::shared_ptr<const Node> node) : node(std::move(node)) {}
+  static SizeExpr make(char op, const SizeExpr &a, const SizeExpr &b);
+};
+
+} // namespace heddle
