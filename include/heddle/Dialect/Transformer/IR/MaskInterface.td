@@ -1,0 +1,49 @@
+//===- MaskInterface.td - What every mask op knows ---------*- tablegen -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A mask op knows two things: how to emit its truth for the elements of a tile,
+// and how to bound that truth over a tile without looking at its elements.
+// Kernels, reports and pictures all ask through this interface.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_TRANSFORMER_IR_MASKINTERFACE_TD
+#define HEDDLE_DIALECT_TRANSFORMER_IR_MASKINTERFACE_TD
+
+include "mlir/IR/OpBase.td"
+
+def MaskOpInterface : OpInterface<"MaskOpInterface"> {
+  let cppNamespace = "::heddle::transformer";
+  let description = [{
+    A boolean function of (batch, head, query i, key j); true: i may attend to j. `site` stands for
+    the place where code is emitted: it supplies the coordinates and reads operands.
+  }];
+  let methods = [
+    InterfaceMethod<[{The truth of every element of the site's tile, `tensor<RxCxi1>`.}],
+      "::mlir::Value", "emitPredicate",
+      (ins "::mlir::OpBuilder &":$builder, "::heddle::transformer::MaskSite &":$site)>,
+    InterfaceMethod<[{
+        Bounds of the truth over rows [i0, i1) and keys [j0, j1): `may` false means no pair is allowed,
+        `must` true means every pair is. Sound always; both are i1 values.
+      }],
+      "::heddle::transformer::TileTruth", "bound",
+      (ins "::mlir::OpBuilder &":$builder, "::heddle::transformer::MaskSite &":$site,
+           "const ::heddle::transformer::TileCorners &":$tile)>,
+    InterfaceMethod<[{
+        Keys that any of the rows [i0, i1) may attend to lie in the range that is returned (i32 values; it may reach
+        outside [0, Tk) and may be empty). Conjunctions intersect ranges.
+      }],
+      "::heddle::transformer::KeyRange", "keyRange",
+      (ins "::mlir::OpBuilder &":$builder, "::heddle::transformer::MaskSite &":$site,
+           "::mlir::Value":$i0, "::mlir::Value":$i1),
+      /*methodBody=*/"", /*defaultImplementation=*/[{
+        return ::heddle::transformer::wholeKeyRange(builder, site);
+      }]>,
+  ];
+}
+
+#endif // HEDDLE_DIALECT_TRANSFORMER_IR_MASKINTERFACE_TD
