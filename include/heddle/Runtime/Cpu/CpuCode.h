@@ -1,0 +1,28 @@
+//===- CpuCode.h - Kernels as native code ----------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Picks the member of the best instruction set that this processor and its
+// operating system support, loads it, and runs kernels over their grids.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Runtime/Device.h"
+
+namespace heddle {
+
+Expected<std::unique_ptr<DeviceCode>> loadCpuCode(const Artifact &artifact);
+
+/// Features of this processor that its operating system has enabled, by the names that
+/// artifacts use ("avx2", "avx512f", …), sorted.
+std::vector<std::string> cpuFeatures();
+/// Those of `required` that are missing here.
+std::vector<std::string> missingCpuFeatures(std::span<const std::string> required);
+/// "x86-64-v4" for the highest level whose features are all there, else the architecture.
+std::string cpuLevel();
+
+} // namespace heddle

@@ -1,0 +1,93 @@
+//===- Session.h - Runs the functions of a model ---------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The face of the runtime. A session is a model on a device together with its
+// caches; it serves one thread at a time, and clones of it share weights and
+// code. Inputs are checked here, before a device sees them.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Runtime/Tensor.h"
+
+#include <functional>
+#include <memory>
+
+namespace heddle {
+
+class Artifact;
+
+struct SessionOptions {
+  std::string device = "cpu"; ///< "cpu", "vulkan", "vulkan:N"
+  int threads = 0;            ///< CPU: 0 means all processors
+  /// Planned memory is NaN before each run (also: environment HEDDLE_POISON=1).
+  bool poison = false;
+};
+
+/// An input of a call: a name and a tensor that lives until the call returns.
+class NamedInput {
+public:
+  NamedInput(std::string_view name, const Tensor &tensor) : inputName(name), value(&tensor) {}
+  std::string_view name() const { return inputName; }
+  const Tensor &tensor() const { return *value; }
+
+private:
+  std::string_view inputName;
+  const Tensor *value;
+};
+using NamedInputs = std::vector<NamedInput>;
+
+/// What an input or output is, as the model's author named it.
+struct PortInfo {
+  std::string name;
+  DType type = DType::F32;
+  std::vector<std::string> shape; ///< "B", "S", "512"
+  bool required = true;           ///< inputs: false where there is a default
+};
+
+/// Reads a buffer (index into Function::buffers) as it is after a launch: 4-byte elements, padding included.
+using BufferReader = std::function<Expected<std::vector<uint32_t>>(int buffer)>;
+/// Called after each launch with its index; an error ends the run.
+using LaunchObserver = std::function<Status(int launch, const Dimensions &dims, const BufferReader &read)>;
+
+class Session {
+public:
+  Session(Session &&) noexcept;
+  Session &operator=(Session &&) noexcept;
+  ~Session();
+
+  static Expected<Session> open(const std::string &path, const SessionOptions &options = {});
+  /// Takes an artifact that is in memory already: the way of the JIT.
+  static Expected<Session> fromArtifact(Artifact artifact, const SessionOptions &options = {});
+  /// A session of its own (caches, memory) over the same code and weights.
+  Expected<Session> clone() const;
+
+  const Program &program() const;
+  const Artifact &artifact() const;
+  /// "cpu x86-64-v4, 2 threads"
+  std::string deviceText() const;
+
+  std::vector<std::string> functions() const;
+  Expected<std::vector<PortInfo>> inputs(std::string_view function) const;
+  Expected<std::vector<PortInfo>> outputs(std::string_view function) const;
+
+  Expected<NamedTensors> run(std::string_view function, const NamedInputs &inputs);
+  /// The same into tensors that an earlier call filled: nothing is allocated once shapes repeat.
+  Status run(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs);
+  /// Runs with every buffer in memory of its own, launch by launch.
+  Expected<NamedTensors> runObserved(std::string_view function, const NamedInputs &inputs, const LaunchObserver &observer);
+
+  /// A dimension that the session keeps ("P"), if some call has set it.
+  std::optional<int64_t> stateDim(std::string_view name) const;
+
+private:
+  class Impl;
+  explicit Session(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace heddle

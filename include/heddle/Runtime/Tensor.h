@@ -1,0 +1,125 @@
+//===- Tensor.h - A dense tensor of the caller -----------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What goes into a session and comes out of it: a type, a shape and dense bytes
+// in row-major order, owned. The padded forms of planned memory never reach a
+// caller; the session copies at the boundary.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/Program.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace heddle {
+
+/// A shape as people read it: "[2, 3]".
+std::string shapeText(std::span<const int64_t> shape);
+
+/// Number of elements of a shape; an error if a dimension is negative or the bytes would pass 2^62.
+Expected<int64_t> elementCount(std::span<const int64_t> shape, DType type);
+
+class Tensor {
+public:
+  Tensor() = default;
+  /// Zeros. The shape must be sound (elementCount gives a value).
+  Tensor(DType type, std::vector<int64_t> shape);
+
+  /// A tensor of `values`, whose number must be that of the shape.
+  template <typename T>
+  static Tensor of(std::vector<int64_t> shape, std::span<const T> values);
+  static Tensor f32(std::vector<int64_t> shape, std::span<const float> values) { return of(std::move(shape), values); }
+  static Tensor i32(std::vector<int64_t> shape, std::span<const int32_t> values) { return of(std::move(shape), values); }
+
+  DType dtype() const { return type; }
+  const std::vector<int64_t> &shape() const { return dims; }
+  int64_t dim(size_t i) const { return dims[i]; }
+  size_t rank() const { return dims.size(); }
+  int64_t size() const { return count; }
+
+  std::span<std::byte> bytes() { return data; }
+  std::span<const std::byte> bytes() const { return data; }
+
+  /// The elements; T must be the C++ type of dtype().
+  template <typename T>
+  std::span<T> values() {
+    assert(static_cast<int64_t>(sizeof(T)) == byteSize(type));
+    return {reinterpret_cast<T *>(data.data()), static_cast<size_t>(count)};
+  }
+  template <typename T>
+  std::span<const T> values() const {
+    assert(static_cast<int64_t>(sizeof(T)) == byteSize(type));
+    return {reinterpret_cast<const T *>(data.data()), static_cast<size_t>(count)};
+  }
+
+  /// Gives the tensor another type and shape; memory is kept where it is large enough, contents are not.
+  void reset(DType newType, std::span<const int64_t> newShape);
+
+private:
+  DType type = DType::F32;
+  std::vector<int64_t> dims = {0};
+  int64_t count = 0;
+  std::vector<std::byte> data;
+};
+
+/// Results by name, in the order of the function's outputs.
+class NamedTensors {
+public:
+  using Entry = std::pair<std::string, Tensor>;
+
+  const Tensor *find(std::string_view name) const;
+  /// The tensor of that name; the name must exist.
+  const Tensor &operator[](std::string_view name) const;
+  Tensor &operator[](std::string_view name);
+
+  /// The entry at `index`, made if needed, and renamed.
+  Tensor &slot(size_t index, std::string_view name);
+  void resize(size_t count) { entries.resize(count); }
+
+  size_t size() const { return entries.size(); }
+  auto begin() const { return entries.begin(); }
+  auto end() const { return entries.end(); }
+  auto begin() { return entries.begin(); }
+  auto end() { return entries.end(); }
+
+private:
+  std::vector<Entry> entries;
+};
+
+/// Type, shape and the first values of a tensor on one line: "f32 [2, 3] 0.5 1 …".
+std::string describe(const Tensor &tensor);
+
+namespace detail {
+template <typename T>
+inline constexpr DType dtypeOf = DType::F32;
+template <>
+inline constexpr DType dtypeOf<int32_t> = DType::I32;
+template <>
+inline constexpr DType dtypeOf<int64_t> = DType::I64;
+template <>
+inline constexpr DType dtypeOf<bool> = DType::Bool;
+template <>
+inline constexpr DType dtypeOf<uint16_t> = DType::F16;
+} // namespace detail
+
+template <typename T>
+Tensor Tensor::of(std::vector<int64_t> shape, std::span<const T> values) {
+  Tensor tensor(detail::dtypeOf<T>, std::move(shape));
+  assert(static_cast<int64_t>(values.size()) == tensor.size());
+  std::span<T> to = tensor.values<T>();
+  for (size_t i = 0; i < values.size(); ++i)
+    to[i] = values[i];
+  return tensor;
+}
+
+} // namespace heddle

@@ -1,0 +1,41 @@
+//===- VulkanCode.h - Kernels as SPIR-V ------------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs kernels on a Vulkan 1.1 device and needs nothing optional from it. The
+// loader is found at run time. Environment: HEDDLE_VULKAN_VALIDATION=1 turns the
+// validation layer on and any message into an error; HEDDLE_VULKAN_LIMITS=minimum
+// (or name=value pairs) masks what the device offers, for tests.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Runtime/Device.h"
+
+namespace heddle {
+
+/// Limits that decide what can run; those of the device, or less where HEDDLE_VULKAN_LIMITS says so.
+struct VulkanLimits {
+  int64_t sharedBytes = 0;        ///< shared=16384
+  int64_t invocations = 0;        ///< invocations=128
+  int64_t storageRange = 0;       ///< range=134217728
+  int64_t storageBuffers = 0;     ///< buffers=4
+  int64_t groupCount = 0;         ///< groups=65535, a dimension
+  int64_t pushConstantBytes = 0;  ///< push=128
+};
+
+struct VulkanDeviceInfo {
+  std::string name, driver, apiVersion;
+  VulkanLimits limits;
+  bool usable = false; ///< a compute queue and Vulkan 1.1
+};
+
+/// All devices of the loader; `error: vulkan: …` where there is no loader or driver.
+Expected<std::vector<VulkanDeviceInfo>> listVulkanDevices();
+
+Expected<std::unique_ptr<DeviceCode>> loadVulkanCode(const Artifact &artifact, int device);
+
+} // namespace heddle
