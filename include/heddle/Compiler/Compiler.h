@@ -1,0 +1,81 @@
+//===- Compiler.h - Model in, artifact out ---------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The façade of the compiler. A model is a `.json` description, a folder with
+// `model.json`, a Hugging Face folder or a `.mlir` file; what comes out is an
+// artifact, in a file or in memory. Weights never enter the IR: they are packed
+// from the mapped checkpoint into the artifact at the very end. No MLIR header
+// is needed to include this one.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Pipelines/Stage.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+class Artifact;
+
+struct CompileOptions {
+  std::vector<std::string> targets = {"cpu"}; ///< "cpu", "vulkan"
+  /// Instruction sets of the CPU code: "x86-64-v2", …, "native".
+  std::vector<std::string> cpus = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+  std::string dtype = "f32";      ///< f32 is built; others are an error that says so
+  std::vector<std::string> masks; ///< "NAME=EXPR", each replaces a mask of the model
+  std::string weights;            ///< checkpoint of a `.mlir` model (safetensors)
+  /// Called with a short phrase when a phase of a compilation begins.
+  std::function<void(const std::string &phase)> progress;
+};
+
+/// What a compilation did, for the tools to print.
+struct CompileReport {
+  int kernels = 0;
+  int64_t artifactBytes = 0, weightBytes = 0;
+  double codeSeconds = 0, packSeconds = 0;
+  std::vector<std::string> warnings;
+};
+
+/// One op of a model, and what became of it.
+struct OpDecision {
+  std::string function, op, location; ///< "encode", "transformer.linear", "encoder.0.ffn.in.weight"
+  std::string kernel, root;           ///< the kernel it runs in and that kernel's root
+  std::vector<std::string> partners;  ///< other ops of the same kernel
+  /// Fusions that were looked at and refused: the word of the enum, what it says, what would have to change.
+  struct Refusal {
+    std::string reason, text, remedy;
+  };
+  std::vector<Refusal> refusals;
+};
+using Explanation = std::vector<OpDecision>;
+
+/// True if `path` is a `.heddle` file: something to load, not to compile.
+bool isArtifactPath(const std::string &path);
+
+/// Compiles into a file, written beside its place and renamed. Equal models and options give equal bytes.
+Expected<CompileReport> compileModel(const std::string &model, const std::string &output, const CompileOptions &options = {});
+
+/// Compiles into memory, weights packed once: what the JIT loads.
+Expected<Artifact> compileToMemory(const std::string &model, const CompileOptions &options = {}, CompileReport *report = nullptr);
+
+/// The text of a stage (`artifact` is not text). The stages after `program` take the first target and instruction set of the options
+/// that fits the stage. `binary` asks for the words of `spirv`, one module; it needs a model of one kernel.
+Expected<std::string> emitStage(const std::string &model, Stage stage, const CompileOptions &options = {}, bool binary = false);
+
+/// What was fused with what and why not, in the order of the model's ops.
+Expected<Explanation> explainModel(const std::string &model, const CompileOptions &options = {});
+std::string explanationText(const Explanation &explanation);
+std::string explanationHtml(const Explanation &explanation, const std::string &title);
+
+/// Text for `heddle inspect --weights-list`: name, type, shape, by tabs.
+Expected<std::string> weightsList(const std::string &model, const CompileOptions &options = {});
+
+} // namespace heddle

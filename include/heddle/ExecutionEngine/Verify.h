@@ -1,0 +1,31 @@
+//===- Verify.h - The device beside the reference --------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs a function on the device launch by launch, every buffer in memory of its
+// own, and beside it the slow reference on the `fused` stage that the artifact
+// carries. Groups of that stage and launches of the program are the same list,
+// so the first kernel whose results differ can be named.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Runtime/Session.h"
+
+#include <string>
+
+namespace heddle {
+
+struct VerifyReport {
+  int launches = 0;
+  double largestDifference = 0; ///< max |a − b| / max |b| over all compared results
+  std::string worstKernel;
+};
+
+/// Results of the device, or an error of kind Device that names the first kernel that differs.
+Expected<NamedTensors> verify(Session &session, const std::string &function, const NamedInputs &inputs, VerifyReport &report);
+
+} // namespace heddle

@@ -1,0 +1,71 @@
+//===- Pipelines.h - One function a stage ----------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Passes are put in order here and nowhere else. Each function brings a module
+// from the stage before to its own, and names the dialects alive afterwards; the
+// tests of `check-dialects` hold the lists.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Pipelines/Stage.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mlir {
+class ModuleOp;
+class OpPassManager;
+} // namespace mlir
+namespace llvm {
+struct LogicalResult;
+} // namespace llvm
+
+namespace heddle {
+
+/// Alive: transformer, arith, tensor, func (builtin modules are always alive).
+void buildTransformerPipeline(mlir::OpPassManager &pm);
+
+/// Alive: kernel.group around transformer, arith, tensor; func outside them.
+void buildFusedPipeline(mlir::OpPassManager &pm);
+
+/// Alive: kernel; inside kernel.def also transformer, arith, tensor.
+void buildProgramPipeline(mlir::OpPassManager &pm);
+
+/// Alive: kernel.func with arith, math, scf on tiles.
+void buildTiledPipeline(mlir::OpPassManager &pm, TargetKind target);
+
+/// Alive: func, llvm, scf, arith, vector on native vectors of the instruction set.
+void buildCpuPipeline(mlir::OpPassManager &pm, const std::string &isa);
+
+/// Alive: llvm.
+void buildLlvmPipeline(mlir::OpPassManager &pm);
+
+/// Alive: spirv.module holding scf, arith, vector.
+void buildGpuPipeline(mlir::OpPassManager &pm);
+
+/// Alive: spirv.
+void buildSpirvPipeline(mlir::OpPassManager &pm);
+
+/// What the stages after `program` need to know.
+struct StageOptions {
+  TargetKind target = TargetKind::Cpu;
+  std::string isa = "x86-64-v3";
+};
+
+/// Brings a module from stage `from` to stage `to`; `asm` and `artifact` are not MLIR and not reached here.
+/// Errors are diagnostics of the module's context.
+llvm::LogicalResult runTo(mlir::ModuleOp module, Stage from, Stage to, const StageOptions &options = {});
+
+/// Names of the dialects alive at a stage, as the functions above list them.
+std::vector<std::string> liveDialects(Stage stage);
+
+/// Registers `heddle-to-<stage>` pipelines and `check-dialects` for heddle-opt.
+void registerPipelines();
+
+} // namespace heddle
