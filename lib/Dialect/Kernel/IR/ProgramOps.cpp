@@ -14,6 +14,7 @@
 #include "heddle/Support/SizeExpr.h"
 
 #include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -80,9 +81,6 @@ LogicalResult LaunchOp::verify() {
   return failure(failed(verifySizes(*this, getOffsets())) || failed(verifySizes(*this, getScalars())) ||
                  failed(verifySize(*this, getFlops())) || failed(verifySize(*this, getBytes())));
 }
-
-#define GET_TYPEDEF_CLASSES
-#include "heddle/Dialect/Kernel/IR/ProgramTypes.cpp.inc"
 
 #define GET_OP_CLASSES
 #include "heddle/Dialect/Kernel/IR/ProgramOps.cpp.inc"

@@ -15,20 +15,16 @@
 #define HEDDLE_DIALECT_KERNEL_IR_PROGRAMOPS_TD
 
 include "heddle/Dialect/Kernel/IR/KernelDialect.td"
+include "heddle/Dialect/Kernel/IR/KernelTypes.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Kernel_BufferType : TypeDef<Kernel_Dialect, "Buffer"> {
-  let mnemonic = "buffer";
-  let summary = "planned memory, a table, a state or a packed weight";
-}
+class Kernel_ProgramStageOp<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
 
-class Kernel_ProgramOp<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
-
-def Kernel_ProgramOp_ : Kernel_ProgramOp<"program", [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator]> {
+def Kernel_ProgramOp : Kernel_ProgramStageOp<"program", [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator]> {
   let summary = "a function of the model as a list of launches";
   let description = [{
     `dims` are the dynamic dimensions that inputs bind, `state_dims` those that the session keeps between calls;
@@ -49,10 +45,9 @@ def Kernel_ProgramOp_ : Kernel_ProgramOp<"program", [IsolatedFromAbove, Symbol, 
                        UnitAttr:$starts_states, UnitAttr:$needs_session, OptionalAttr<StrAttr>:$reorder_by);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
-  let cppClassName = "ProgramOp";
 }
 
-def Kernel_BufferOp : Kernel_ProgramOp<"buffer", [Pure]> {
+def Kernel_BufferOp : Kernel_ProgramStageOp<"buffer", [Pure]> {
   let summary = "memory of a program";
   let description = [{
     `kind` is `temporary` (alive from launch `first` to launch `last`), `argument`, `state` (the session's, by name) or `table`
@@ -70,7 +65,7 @@ def Kernel_BufferOp : Kernel_ProgramOp<"buffer", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Kernel_WeightOp : Kernel_ProgramOp<"weight", [Pure]> {
+def Kernel_WeightOp : Kernel_ProgramStageOp<"weight", [Pure]> {
   let summary = "a packed weight of a program";
   let description = [{
     The tensor `name` of the checkpoint, of `shape`, stored as `layout`: `vector`, `rows` or `panels`; rows and columns may be cut in
@@ -87,7 +82,7 @@ def Kernel_WeightOp : Kernel_ProgramOp<"weight", [Pure]> {
   let hasVerifier = 1;
 }
 
-class Kernel_PortOp<string mnemonic> : Kernel_ProgramOp<mnemonic> {
+class Kernel_PortOp<string mnemonic> : Kernel_ProgramStageOp<mnemonic> {
   let arguments = (ins StrAttr:$name, Kernel_BufferType:$buffer, StrAttr:$element, StrArrayAttr:$shape,
                        DefaultValuedAttr<I64Attr, "0">:$group, UnitAttr:$dense, OptionalAttr<StrArrayAttr>:$range,
                        OptionalAttr<DictionaryAttr>:$fallback);
@@ -117,7 +112,7 @@ def Kernel_OutputOp : Kernel_PortOp<"output"> {
   }];
 }
 
-def Kernel_CheckOp : Kernel_ProgramOp<"check"> {
+def Kernel_CheckOp : Kernel_ProgramStageOp<"check"> {
   let summary = "a condition on dimensions, checked before the launches";
   let description = [{
     `relation` is `equal` or `at_most`; `{left}` and `{right}` in the message stand for the values.
@@ -132,7 +127,7 @@ def Kernel_CheckOp : Kernel_ProgramOp<"check"> {
   let hasVerifier = 1;
 }
 
-def Kernel_LaunchOp : Kernel_ProgramOp<"launch"> {
+def Kernel_LaunchOp : Kernel_ProgramStageOp<"launch"> {
   let summary = "one kernel over its grid";
   let description = [{
     Arguments start `at` an offset in 4-byte elements; `scalars` are the kernel's, in order. `flops` and `bytes` are its cost.

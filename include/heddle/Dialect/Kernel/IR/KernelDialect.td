@@ -1,0 +1,35 @@
+//===- KernelDialect.td - The kernel dialect -*- tablegen -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The dialect that holds what the compiler makes of a model: groups, kernels,
+// tile bodies, launches and programs. It is no part of the language.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELDIALECT_TD
+#define HEDDLE_DIALECT_KERNEL_IR_KERNELDIALECT_TD
+
+include "mlir/IR/DialectBase.td"
+
+def Kernel_Dialect : Dialect {
+  let name = "kernel";
+  let cppNamespace = "::heddle::kernel";
+  let summary = "groups, kernels and their tile bodies, programs";
+  let description = [{
+    Three stages live here. `fused`: `kernel.group` regions over tensors. `program`: launch lists and one `kernel.def` a
+    distinct kernel. `tiled`: `kernel.func` bodies in value semantics on static tiles, read from and stored to views.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let extraClassDeclaration = [{
+    void registerTypes();
+    void registerAttributes();
+  }];
+}
+
+#endif // HEDDLE_DIALECT_KERNEL_IR_KERNELDIALECT_TD

@@ -1,0 +1,26 @@
+//===- KernelOps.h - The kernel dialect -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One header for the dialect, its types, attributes and ops.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Dialect/Kernel/IR/KernelTypes.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#define GET_OP_CLASSES
+#include "heddle/Dialect/Kernel/IR/KernelOps.h.inc"
+#define GET_OP_CLASSES
+#include "heddle/Dialect/Kernel/IR/ProgramOps.h.inc"

@@ -1,0 +1,398 @@
+//===- KernelOps.td - Groups, kernels and tile bodies ------*- tablegen -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ops of the `fused` stage (group, yield), of kernels before tiling (def), and
+// of the tiled body (func, part and what they hold). Tiles are static tensors of
+// rank 2 that keep their dimensions: a row vector is 1xN, a column vector Mx1.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELOPS_TD
+#define HEDDLE_DIALECT_KERNEL_IR_KERNELOPS_TD
+
+include "heddle/Dialect/Kernel/IR/KernelAttrs.td"
+include "heddle/Dialect/Kernel/IR/KernelDialect.td"
+include "heddle/Dialect/Kernel/IR/KernelTypes.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
+
+// A tile: a static tensor of rank 2.
+def Kernel_Tile : Type<And<[HasStaticShapePred, HasAnyRankOfPred<[2]>, IsRankedTensorTypePred]>, "tile (static tensor of rank 2)", "::mlir::RankedTensorType">;
+def Kernel_TileOrScalar : AnyTypeOf<[Kernel_Tile, F32, I32, I1]>;
+def Kernel_TileOrView : AnyTypeOf<[Kernel_Tile, Kernel_View]>;
+
+//===----------------------------------------------------------------------===//
+// Groups and kernels over tensors
+//===----------------------------------------------------------------------===//
+
+def Kernel_GroupOp : Kernel_Op<"group", [IsolatedFromAbove, SingleBlock]> {
+  let summary = "ops that become one kernel";
+  let description = [{
+    The region computes on tensors; its arguments are the operands. `root` names the kind of kernel, `name` is for people and
+    becomes part of the kernel's name.
+
+    C1: the region's arguments have the operands' types. C2: the region ends in a `kernel.yield` of the results' types.
+
+    Example:
+    ```mlir
+    %y = kernel.group(%x, %b) "bias" {root = "elementwise"} : (tensor<?x16xf32>, tensor<?x16xf32>) -> tensor<?x16xf32> {
+    ^bb0(%a: tensor<?x16xf32>, %c: tensor<?x16xf32>):
+      %s = arith.addf %a, %c : tensor<?x16xf32>
+      kernel.yield %s : tensor<?x16xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$inputs, StrAttr:$root, StrAttr:$name);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` $name attr-dict `:` functional-type($inputs, $results) $body";
+  let hasVerifier = 1;
+}
+
+def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpInterface]> {
+  let summary = "a distinct kernel, over tensors, before tiling";
+  let description = [{
+    A group that launches refer to by name. Equal groups share one.
+
+    C1: the region ends in a `kernel.yield` of the results' types.
+
+    Example:
+    ```mlir
+    kernel.def @bias(%a: tensor<?x16xf32>, %c: tensor<?x16xf32>) -> tensor<?x16xf32> attributes {root = "elementwise"} {
+      %s = arith.addf %a, %c : tensor<?x16xf32>
+      kernel.yield %s : tensor<?x16xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, OptionalAttr<StrAttr>:$root,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region SizedRegion<1>:$body);
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type, CArg<"::llvm::StringRef", "\"\"">:$root)>];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The types of the function's arguments and results, as FunctionOpInterface wants them.
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+def Kernel_YieldOp : Kernel_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["GroupOp", "DefOp"]>]> {
+  let summary = "the results of a group or kernel";
+  let description = [{
+    Example:
+    ```mlir
+    kernel.yield %s : tensor<?x16xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$operands);
+  let builders = [OpBuilder<(ins), [{}]>];
+  let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// The tiled kernel
+//===----------------------------------------------------------------------===//
+
+def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator]> {
+  let summary = "a kernel: a grid of workgroups that run one body";
+  let description = [{
+    Arguments are views; `scalars` names the kernel's numbers, in the order in which a launch gives them. The grid has up to three axes,
+    each a number or scalar cut in tiles; the body sees the first element of its tile on each axis. A body that consists of
+    `kernel.part` ops has one more axis, last, over the tiles of all its parts.
+
+    C1: views use only listed scalars. C2: so do grid axes; tiles are positive. C3: the block's arguments are the views, then one index an axis.
+    C4: parts come alone, and leave room for their axis (at most three in all).
+
+    Example:
+    ```mlir
+    kernel.func @double(%x: !kernel.view<[d0, 64], f32>, %y: !kernel.view<[d0, 64], f32>) scalars(d0) grid(%i = d0 by 32) {
+      %zero = arith.constant 0 : index
+      %t = kernel.load %x[%i, %zero] : !kernel.view<[d0, 64], f32> -> tensor<32x64xf32>
+      %s = arith.addf %t, %t : tensor<32x64xf32>
+      kernel.store %s, %y[%i, %zero] : tensor<32x64xf32>, !kernel.view<[d0, 64], f32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$scalars, ArrayAttr:$grid_sizes, DenseI64ArrayAttr:$grid_tiles,
+                       OptionalAttr<Kernel_ScheduleAttr>:$schedule);
+  let regions = (region SizedRegion<1>:$body);
+  let skipDefaultBuilders = 1;
+  // Makes the block too: views first, then one index a grid axis.
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::llvm::ArrayRef<::mlir::Type>":$views, "::llvm::ArrayRef<::mlir::StringRef>":$scalars,
+                                 "::llvm::ArrayRef<Size>":$gridSizes, "::llvm::ArrayRef<int64_t>":$gridTiles, CArg<"ScheduleAttr", "{}">:$schedule)>];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getNumViews() { return getBody().getNumArguments() - getNumAxes(); }
+    int64_t getNumAxes() { return getGridTiles().size(); }
+    Size getGridSize(int64_t axis) { return Size::fromAttribute(getGridSizes()[axis]); }
+    ::mlir::BlockArgument getView(int64_t i) { return getBody().getArgument(i); }
+    ::mlir::BlockArgument getGridIndex(int64_t axis) { return getBody().getArgument(getNumViews() + axis); }
+    /// Position of a scalar in the list, -1 if it is not there.
+    int64_t getScalarIndex(::llvm::StringRef name);
+    bool hasParts();
+    /// Whether any store writes through argument `i`.
+    bool isWritten(int64_t i);
+    /// The schedule, or the default one.
+    ScheduleAttr getScheduleOrDefault();
+  }];
+}
+
+def Kernel_PartOp : Kernel_Op<"part", [HasParent<"FuncOp">, SingleBlock, NoTerminator]> {
+  let summary = "one of several bodies that share a launch";
+  let description = [{
+    Grid points along the kernel's last axis are handed to its parts in order; a part has as many as its size has tiles.
+
+    C1: the tile is positive. C2: the block has one index argument.
+
+    Example:
+    ```mlir
+    kernel.part(%j = 512 by 64) {
+      %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 512], f32>, !kernel.view<[512, 512], f32, panel = 16> -> tensor<96x64xf32>
+      kernel.store %c, %y[%i, %j] : tensor<96x64xf32>, !kernel.view<[d0, 512], f32>
+    }
+    ```
+  }];
+  let arguments = (ins AnyAttr:$size, I64Attr:$tile);
+  let regions = (region SizedRegion<1>:$body);
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "Size":$size, "int64_t":$tile)>];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::BlockArgument getIndex() { return getBody().getArgument(0); }
+    Size getExtent() { return Size::fromAttribute(getSize()); }
+  }];
+}
+
+def Kernel_ScalarOp : Kernel_Op<"scalar", [Pure]> {
+  let summary = "a number that the launch gives";
+  let description = [{
+    C1: the kernel lists the scalar.
+
+    Example:
+    ```mlir
+    %n = kernel.scalar "d0" : index
+    ```
+  }];
+  let arguments = (ins StrAttr:$name);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$name attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+def Kernel_SliceOp : Kernel_Op<"slice", [Pure]> {
+  let summary = "a view of lower rank, at points of the leading dimensions";
+  let description = [{
+    C1: fewer indices than dimensions. C2: the result has the remaining dimensions, element and panel.
+
+    Example:
+    ```mlir
+    %qh = kernel.slice %q[%b, %h] : !kernel.view<[d0, 8, d1|d2, 64], f32> -> !kernel.view<[d1|d2, 64], f32>
+    ```
+  }];
+  let arguments = (ins Kernel_View:$view, Variadic<Index>:$indices);
+  let results = (outs Kernel_View:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$view, "::mlir::ValueRange":$indices)>];
+  let assemblyFormat = "$view `[` $indices `]` attr-dict `:` type($view) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Kernel_ExtentOp : Kernel_Op<"extent", [Pure]> {
+  let summary = "how many elements of a dimension are valid";
+  let description = [{
+    C1: the dimension exists.
+
+    Example:
+    ```mlir
+    %tk = kernel.extent %kh, 0 : !kernel.view<[d3|d4, 64], f32, panel = 16>
+    ```
+  }];
+  let arguments = (ins Kernel_View:$view, I64Attr:$dim);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$view `,` $dim attr-dict `:` type($view)";
+  let hasVerifier = 1;
+}
+
+def Kernel_ReadOp : Kernel_Op<"read", [Pure]> {
+  let summary = "one element of a view as a scalar";
+  let description = [{
+    C1: one index a dimension. C2: the result has the view's element type.
+
+    Example:
+    ```mlir
+    %n = kernel.read %lengths[%b] : !kernel.view<[d0], i32> -> i32
+    ```
+  }];
+  let arguments = (ins Kernel_View:$view, Variadic<Index>:$indices);
+  let results = (outs AnyTypeOf<[F32, I32]>:$result);
+  let builders = [OpBuilder<(ins "::mlir::Value":$view, "::mlir::ValueRange":$indices)>];
+  let assemblyFormat = "$view `[` $indices `]` attr-dict `:` type($view) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Kernel_LoadOp : Kernel_Op<"load", [Pure]> {
+  let summary = "a tile of a view";
+  let description = [{
+    From a view of rank 2 or more: leading points, then the first row and column. From a vector: `[%j]` gives 1xN, `[%i] as rows` Mx1.
+    Rows and columns past the extent may be read; their values are unspecified.
+
+    C1: one index a dimension. C2: the tile has the view's element type. C3: from a vector the tile is 1xN, or Mx1 with `as rows`.
+    C4: the view is row-major.
+
+    Example:
+    ```mlir
+    %t = kernel.load %x[%i, %j] : !kernel.view<[d0, 512], f32> -> tensor<96x64xf32>
+    %b = kernel.load %bias[%j] : !kernel.view<[512], f32> -> tensor<1x64xf32>
+    %r = kernel.load %ids[%i] as rows : !kernel.view<[d0], i32> -> tensor<96x1xi32>
+    ```
+  }];
+  let arguments = (ins Kernel_View:$view, Variadic<Index>:$indices, UnitAttr:$as_rows);
+  let results = (outs Kernel_Tile:$result);
+  let assemblyFormat = "$view `[` $indices `]` (`as` `rows` $as_rows^)? attr-dict `:` type($view) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Kernel_GatherOp : Kernel_Op<"gather", [Pure]> {
+  let summary = "one row of a table for each row of the tile";
+  let description = [{
+    `result[r, c] = view[rows[r], column + c]`. Rows past the extent of the tile may hold any index: the lowering clamps to the table.
+
+    C1: the view is a row-major table of rank 2. C2: rows is Mx1 of i32 with the tile's rows. C3: the tile has the view's element type.
+
+    Example:
+    ```mlir
+    %e = kernel.gather %table[%rows], %j : !kernel.view<[1000, 512], f32>, tensor<96x1xi32> -> tensor<96x64xf32>
+    ```
+  }];
+  let arguments = (ins Kernel_View:$view, Kernel_Tile:$rows, Index:$column);
+  let results = (outs Kernel_Tile:$result);
+  let assemblyFormat = "$view `[` $rows `]` `,` $column attr-dict `:` type($view) `,` type($rows) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Kernel_StoreOp : Kernel_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "writes a tile to a view";
+  let description = [{
+    Leading points, then the first row and column; a view in panels takes rows at any offset. With `rows(%n)` only the first n rows of
+    the tile are written; without it rows past the extent may be written too (planned memory is rounded up). `as rows` stores an Mx1 tile to a vector.
+
+    C1: one index a dimension. C2: the tile has the view's element type. C3: `as rows` takes an Mx1 tile and a vector, vectors take nothing else.
+
+    Example:
+    ```mlir
+    kernel.store %t, %y[%i, %j] rows(%n) : tensor<96x64xf32>, !kernel.view<[d0, 512], f32>
+    ```
+  }];
+  let arguments = (ins Kernel_Tile:$tile, Kernel_View:$view, Variadic<Index>:$indices, Optional<Index>:$rows, UnitAttr:$as_rows);
+  let builders = [OpBuilder<(ins "::mlir::Value":$tile, "::mlir::Value":$view, "::mlir::ValueRange":$indices, CArg<"::mlir::Value", "{}">:$rows), [{
+    build($_builder, $_state, tile, view, indices, rows, /*as_rows=*/::mlir::UnitAttr());
+  }]>];
+  let assemblyFormat = "$tile `,` $view `[` $indices `]` (`as` `rows` $as_rows^)? (`rows` `(` $rows^ `)`)? attr-dict `:` type($tile) `,` type($view)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments]> {
+  let summary = "rows times columns: one ascending chain of fused multiply-adds an element";
+  let description = [{
+    `%x[%i], %w[%j]`: `result[r, c] = sum over k of lhs[i + r, k] * rhs[j + c, k]`, k ascending from zero; the right view is in panels.
+    `%p, %v[%k] over rows(%n)`: `sum over s < n of lhs[r, s] * rhs[k + s, c]`, the left a tile, n at most its columns; 
+    `{guarded}`: where a value of those rows is not finite, products with a left factor of 0 are left out.
+    `columns(%n)`: only the first n columns of the result need to be right.
+
+    C1: a view on the left has an index, a tile has none. C2: without `over rows` both are views of rank 2 that agree in their last dimension and the right is in panels.
+    C3: with `over rows` the left is a tile and the right a row-major view of rank 2. C4: `guarded` needs `over rows`. C5: the result's rows are the left tile's.
+
+    Example:
+    ```mlir
+    %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 512], f32>, !kernel.view<[512, 512], f32, panel = 16> -> tensor<96x64xf32>
+    %o = kernel.contract %p, %v[%k] over rows(%n) {guarded} : tensor<96x512xf32>, !kernel.view<[d3|d4, 64], f32> -> tensor<96x64xf32>
+    ```
+  }];
+  let arguments = (ins Kernel_TileOrView:$lhs, Optional<Index>:$lhs_index, Kernel_View:$rhs, Index:$rhs_index, Optional<Index>:$rows,
+                       Optional<Index>:$columns, UnitAttr:$guarded);
+  let results = (outs Kernel_Tile:$result);
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$lhs, "::mlir::Value":$lhsIndex, "::mlir::Value":$rhs, "::mlir::Value":$rhsIndex), [{
+      build($_builder, $_state, type, lhs, lhsIndex, rhs, rhsIndex, /*rows=*/::mlir::Value(), /*columns=*/::mlir::Value(), /*guarded=*/::mlir::UnitAttr());
+    }]>];
+  let assemblyFormat = [{
+    $lhs (`[` $lhs_index^ `]`)? `,` $rhs `[` $rhs_index `]` (`over` `rows` `(` $rows^ `)`)? (`columns` `(` $columns^ `)`)?
+    attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Kernel_BroadcastOp : Kernel_Op<"broadcast", [Pure]> {
+  let summary = "repeats a row, a column or a scalar";
+  let description = [{
+    C1: each dimension of the operand is 1 or the result's. C2: element types agree.
+
+    Example:
+    ```mlir
+    %tb = kernel.broadcast %t : tensor<1x64xf32> -> tensor<96x64xf32>
+    ```
+  }];
+  let arguments = (ins Kernel_TileOrScalar:$operand);
+  let results = (outs Kernel_Tile:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Kernel_ReduceOp : Kernel_Op<"reduce", [Pure]> {
+  let summary = "each row becomes one number";
+  let description = [{
+    `add` goes through 16 virtual lanes (column mod 16), ascending, then one fixed tree: lanes l and l + 8, l and l + 4, and so on.
+
+    C1: the result is Mx1 with the operand's rows and element.
+
+    Example:
+    ```mlir
+    %m = kernel.reduce max %t : tensor<96x512xf32> -> tensor<96x1xf32>
+    ```
+  }];
+  let arguments = (ins Kernel_ReduceKind:$kind, Kernel_Tile:$operand);
+  let results = (outs Kernel_Tile:$result);
+  let assemblyFormat = "$kind $operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Kernel_IotaOp : Kernel_Op<"iota", [Pure]> {
+  let summary = "numbers of rows or columns";
+  let description = [{
+    `rows from %i`: `result[r, c] = i + r`; `columns from %j`: `result[r, c] = j + c`. The start wraps to i32.
+
+    C1: the tile holds i32.
+
+    Example:
+    ```mlir
+    %c = kernel.iota columns from %j : tensor<1x512xi32>
+    ```
+  }];
+  let arguments = (ins UnitAttr:$of_rows, Index:$start);
+  let results = (outs Kernel_Tile:$result);
+  let assemblyFormat = "(`rows` $of_rows^) : (`columns`)? `from` $start attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // HEDDLE_DIALECT_KERNEL_IR_KERNELOPS_TD

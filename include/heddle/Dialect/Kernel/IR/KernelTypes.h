@@ -1,0 +1,66 @@
+//===- KernelTypes.h - Views of memory -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// ViewDim, the dimension of a view, and the generated type and attributes.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+
+#include "heddle/Dialect/Kernel/IR/KernelDialect.h.inc"
+
+namespace heddle::kernel {
+
+/// A number, or the name of one of the kernel's scalars. Exactly one of the two is set.
+struct Size {
+  mlir::StringAttr name;
+  int64_t value = 0;
+
+  Size() = default;
+  Size(int64_t value) : value(value) {}
+  Size(mlir::StringAttr name) : name(name) {}
+  Size(mlir::MLIRContext *context, llvm::StringRef name) : name(mlir::StringAttr::get(context, name)) {}
+
+  bool isStatic() const { return !name; }
+  bool operator==(const Size &other) const { return name == other.name && value == other.value; }
+  bool operator!=(const Size &other) const { return !(*this == other); }
+  friend llvm::hash_code hash_value(const Size &size) {
+    return llvm::hash_combine(size.name.getAsOpaquePointer(), size.value);
+  }
+
+  /// As an attribute of an op (a string or an i64), and back.
+  mlir::Attribute toAttribute(mlir::MLIRContext *context) const;
+  static Size fromAttribute(mlir::Attribute attribute);
+};
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const Size &size);
+
+/// One dimension of a view: how many elements are valid, and how many places they are stored in.
+struct ViewDim {
+  Size extent, pitch;
+
+  ViewDim() = default;
+  ViewDim(Size extent) : extent(extent), pitch(extent) {}
+  ViewDim(int64_t extent) : ViewDim(Size(extent)) {}
+  ViewDim(Size extent, Size pitch) : extent(extent), pitch(pitch) {}
+
+  bool isStatic() const { return extent.isStatic() && pitch.isStatic(); }
+  bool operator==(const ViewDim &other) const { return extent == other.extent && pitch == other.pitch; }
+  friend llvm::hash_code hash_value(const ViewDim &dim) { return llvm::hash_combine(dim.extent, dim.pitch); }
+};
+
+} // namespace heddle::kernel
+
+#include "heddle/Dialect/Kernel/IR/KernelEnums.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "heddle/Dialect/Kernel/IR/KernelTypes.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "heddle/Dialect/Kernel/IR/KernelAttrs.h.inc"

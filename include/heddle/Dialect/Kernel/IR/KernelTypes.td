@@ -1,0 +1,54 @@
+//===- KernelTypes.td - Views of memory -*- tablegen -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one type of the tiled body besides tiles: a view of memory with its
+// extents, its pitches and its layout. And the buffer of the program stage.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELTYPES_TD
+#define HEDDLE_DIALECT_KERNEL_IR_KERNELTYPES_TD
+
+include "heddle/Dialect/Kernel/IR/KernelDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+
+def Kernel_ViewType : TypeDef<Kernel_Dialect, "View"> {
+  let mnemonic = "view";
+  let summary = "a window of memory with extents, pitches and layout";
+  let description = [{
+    A dimension is an integer or the name of a scalar of the kernel; `d1|d2` is an extent `d1` stored in `d2` places (a pitch).
+    The last dimension is stored at a multiple of 16 places where it is static; vectors (rank 1) are dense. With `panel = 16` the last
+    two dimensions `[r, c]` are stored `[r/16][padded c][16]`.
+
+    ```mlir
+    !kernel.view<[d0, 8, d1|d2, 64], f32>
+    !kernel.view<[2048, 512], f32, panel = 16>
+    !kernel.view<[d0], i32>
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"ViewDim">:$dims, "::mlir::Type":$elementType, DefaultValuedParameter<"int64_t", "0">:$panel);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getRank() const { return getDims().size(); }
+    const ViewDim &getDim(int64_t i) const { return getDims()[i]; }
+    /// The last `rank` dimensions, as kernel.slice makes them.
+    ViewType dropLeading(int64_t count) const;
+    /// Places between elements that follow each other in dimension `rank - 2` of a row-major view, if static.
+    std::optional<int64_t> getRowPitch() const;
+  }];
+}
+
+def Kernel_BufferType : TypeDef<Kernel_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "planned memory, a table, a state or a packed weight";
+}
+
+// Operands with these constraints print the whole type, also in variadic lists.
+def Kernel_View : Type<CPred<"::llvm::isa<::heddle::kernel::ViewType>($_self)">, "view", "::heddle::kernel::ViewType">;
+
+#endif // HEDDLE_DIALECT_KERNEL_IR_KERNELTYPES_TD

@@ -1,0 +1,184 @@
+//===- KernelOps.cpp - Ops of the tiled body -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verifiers of what stands inside a tiled body. Each names the constraint of the
+// op's description.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+
+using namespace mlir;
+using namespace heddle::kernel;
+
+static ViewType viewOf(Value value) { return cast<ViewType>(value.getType()); }
+
+static LogicalResult verifyElement(Operation *op, StringRef rule, RankedTensorType tile, Type element) {
+  if (tile.getElementType() == element)
+    return success();
+  return op->emitOpError() << rule << ": expected elements of " << element << ", found " << tile.getElementType();
+}
+
+static LogicalResult verifyIndices(Operation *op, StringRef rule, ViewType view, size_t indices) {
+  if (static_cast<int64_t>(indices) == view.getRank())
+    return success();
+  return op->emitOpError() << rule << ": expected one index a dimension: " << view.getRank() << ", found " << indices;
+}
+
+static LogicalResult verifyRows(Operation *op, StringRef rule, RankedTensorType tile, int64_t rows) {
+  if (tile.getDimSize(0) == rows)
+    return success();
+  return op->emitOpError() << rule << ": expected " << rows << " rows, found " << tile.getDimSize(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars and views
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScalarOp::verify() {
+  auto func = (*this)->getParentOfType<FuncOp>();
+  if (func && func.getScalarIndex(getName()) < 0)
+    return emitOpError() << "C1: expected a scalar of the kernel, found " << getName();
+  return success();
+}
+
+void SliceOp::build(OpBuilder &builder, OperationState &state, Value view, ValueRange indices) {
+  build(builder, state, viewOf(view).dropLeading(indices.size()), view, indices);
+}
+
+LogicalResult SliceOp::verify() {
+  ViewType view = viewOf(getView());
+  int64_t points = getIndices().size();
+  if (points >= view.getRank())
+    return emitOpError() << "C1: expected fewer indices than dimensions: " << view.getRank() << ", found " << points;
+  if (getType() != view.dropLeading(points))
+    return emitOpError() << "C2: expected " << view.dropLeading(points) << ", found " << getType();
+  return success();
+}
+
+LogicalResult ExtentOp::verify() {
+  int64_t rank = viewOf(getView()).getRank(), dim = getDim();
+  if (dim < 0 || dim >= rank)
+    return emitOpError() << "C1: expected a dimension below " << rank << ", found " << dim;
+  return success();
+}
+
+void ReadOp::build(OpBuilder &builder, OperationState &state, Value view, ValueRange indices) {
+  build(builder, state, viewOf(view).getElementType(), view, indices);
+}
+
+LogicalResult ReadOp::verify() {
+  ViewType view = viewOf(getView());
+  if (getType() != view.getElementType())
+    return emitOpError() << "C2: expected " << view.getElementType() << ", found " << getType();
+  return verifyIndices(*this, "C1", view, getIndices().size());
+}
+
+//===----------------------------------------------------------------------===//
+// Loads and stores
+//===----------------------------------------------------------------------===//
+
+LogicalResult LoadOp::verify() {
+  ViewType view = viewOf(getView());
+  if (failed(verifyIndices(*this, "C1", view, getIndices().size())) ||
+      failed(verifyElement(*this, "C2", getType(), view.getElementType())))
+    return failure();
+  if (view.getPanel())
+    return emitOpError("C4: expected a row-major view, found one in panels");
+  if (view.getRank() != 1 && getAsRows())
+    return emitOpError("C3: expected `as rows` on a vector only");
+  if (view.getRank() == 1 && getType().getDimSize(getAsRows() ? 1 : 0) != 1)
+    return emitOpError() << "C3: expected a tile of " << (getAsRows() ? "Mx1" : "1xN") << ", found " << getType();
+  return success();
+}
+
+LogicalResult GatherOp::verify() {
+  ViewType view = viewOf(getView());
+  if (view.getRank() != 2 || view.getPanel())
+    return emitOpError() << "C1: expected a row-major table of rank 2, found " << view;
+  RankedTensorType rows = getRows().getType();
+  if (rows.getDimSize(1) != 1 || !rows.getElementType().isSignlessInteger(32))
+    return emitOpError() << "C2: expected rows of Mx1xi32, found " << rows;
+  if (failed(verifyRows(*this, "C2", getType(), rows.getDimSize(0))))
+    return failure();
+  return verifyElement(*this, "C3", getType(), view.getElementType());
+}
+
+LogicalResult StoreOp::verify() {
+  ViewType view = viewOf(getView());
+  RankedTensorType tile = getTile().getType();
+  if (failed(verifyIndices(*this, "C1", view, getIndices().size())) || failed(verifyElement(*this, "C2", tile, view.getElementType())))
+    return failure();
+  if (getAsRows() != (view.getRank() == 1))
+    return emitOpError("C3: expected `as rows` with vectors, and only with them");
+  if (getAsRows() && tile.getDimSize(1) != 1)
+    return emitOpError() << "C3: expected a tile of Mx1, found " << tile;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// C2: features against features, the right side in panels.
+static LogicalResult verifyFeatures(ContractOp op) {
+  auto lhs = dyn_cast<ViewType>(op.getLhs().getType());
+  ViewType rhs = viewOf(op.getRhs());
+  if (!lhs || lhs.getRank() != 2 || lhs.getPanel())
+    return op.emitOpError() << "C2: expected a row-major view of rank 2 on the left, found " << op.getLhs().getType();
+  if (rhs.getRank() != 2 || !rhs.getPanel())
+    return op.emitOpError() << "C2: expected a view of rank 2 in panels on the right, found " << rhs;
+  if (!(lhs.getDims().back() == rhs.getDims().back()))
+    return op.emitOpError() << "C2: expected equal last dimensions, found " << lhs << " and " << rhs;
+  return success();
+}
+
+/// C3 and C5: a tile times rows of a view.
+static LogicalResult verifyOverRows(ContractOp op) {
+  auto lhs = dyn_cast<RankedTensorType>(op.getLhs().getType());
+  ViewType rhs = viewOf(op.getRhs());
+  if (!lhs || rhs.getRank() != 2 || rhs.getPanel())
+    return op.emitOpError() << "C3: expected a tile and a row-major view of rank 2, found " << op.getLhs().getType() << " and " << rhs;
+  return verifyRows(op, "C5", op.getType(), lhs.getDimSize(0));
+}
+
+LogicalResult ContractOp::verify() {
+  if (isa<ViewType>(getLhs().getType()) != static_cast<bool>(getLhsIndex()))
+    return emitOpError("C1: expected an index with a view on the left, and only with one");
+  if (getGuarded() && !getRows())
+    return emitOpError("C4: expected `guarded` only with `over rows`");
+  if (failed(getRows() ? verifyOverRows(*this) : verifyFeatures(*this)))
+    return failure();
+  return verifyElement(*this, "C2", getType(), viewOf(getRhs()).getElementType());
+}
+
+LogicalResult BroadcastOp::verify() {
+  Type element = getElementTypeOrSelf(getOperand().getType());
+  if (failed(verifyElement(*this, "C2", getType(), element)))
+    return failure();
+  auto from = dyn_cast<RankedTensorType>(getOperand().getType());
+  for (int dim : {0, 1})
+    if (from && from.getDimSize(dim) != 1 && from.getDimSize(dim) != getType().getDimSize(dim))
+      return emitOpError() << "C1: expected dimension " << dim << " to be 1 or " << getType().getDimSize(dim) << ", found "
+                           << from.getDimSize(dim);
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  RankedTensorType from = getOperand().getType();
+  auto expected = RankedTensorType::get({from.getDimSize(0), 1}, from.getElementType());
+  if (getType() != expected)
+    return emitOpError() << "C1: expected " << expected << ", found " << getType();
+  return success();
+}
+
+LogicalResult IotaOp::verify() {
+  return verifyElement(*this, "C1", getType(), IntegerType::get(getContext(), 32));
+}
+
+#define GET_OP_CLASSES
+#include "heddle/Dialect/Kernel/IR/KernelOps.cpp.inc"

@@ -1,0 +1,221 @@
+//===- KernelTypes.cpp - Views and schedules -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The text of views and schedules.
+//
+//   !kernel.view<[d0, 8, d1|d2, 64], f32, panel = 16>
+//   #kernel.schedule<order = rows_inside, prefetch = 1, threads = [8, 8]>
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Kernel/IR/KernelTypes.h"
+
+#include "heddle/Support/Program.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::kernel;
+
+#include "heddle/Dialect/Kernel/IR/KernelEnums.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "heddle/Dialect/Kernel/IR/KernelTypes.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "heddle/Dialect/Kernel/IR/KernelAttrs.cpp.inc"
+
+void KernelDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "heddle/Dialect/Kernel/IR/KernelTypes.cpp.inc"
+      >();
+}
+
+void KernelDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "heddle/Dialect/Kernel/IR/KernelAttrs.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+Attribute Size::toAttribute(MLIRContext *context) const {
+  if (name)
+    return name;
+  return Builder(context).getI64IntegerAttr(value);
+}
+
+Size Size::fromAttribute(Attribute attribute) {
+  if (auto name = dyn_cast<StringAttr>(attribute))
+    return Size(name);
+  return Size(cast<IntegerAttr>(attribute).getInt());
+}
+
+llvm::raw_ostream &heddle::kernel::operator<<(llvm::raw_ostream &os, const Size &size) {
+  if (size.name)
+    return os << size.name.getValue();
+  return os << size.value;
+}
+
+/// An integer or a name.
+static ParseResult parseSize(AsmParser &parser, Size &size) {
+  OptionalParseResult number = parser.parseOptionalInteger(size.value);
+  if (number.has_value())
+    return *number;
+  StringRef name;
+  if (parser.parseKeyword(&name))
+    return failure();
+  size.name = StringAttr::get(parser.getContext(), name);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseDim(AsmParser &parser, ViewDim &dim) {
+  if (parseSize(parser, dim.extent))
+    return failure();
+  dim.pitch = dim.extent;
+  if (failed(parser.parseOptionalVerticalBar()))
+    return success();
+  dim.pitch = Size();
+  return parseSize(parser, dim.pitch);
+}
+
+Type ViewType::parse(AsmParser &parser) {
+  SmallVector<ViewDim> dims;
+  Type element;
+  int64_t panel = 0;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  auto one = [&] { return parseDim(parser, dims.emplace_back()); };
+  if (parser.parseLess() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, one) ||
+      parser.parseComma() || parser.parseType(element))
+    return {};
+  if (succeeded(parser.parseOptionalComma()))
+    if (parser.parseKeyword("panel") || parser.parseEqual() || parser.parseInteger(panel))
+      return {};
+  if (parser.parseGreater())
+    return {};
+  return ViewType::getChecked([&] { return parser.emitError(loc); }, parser.getContext(), dims, element, panel);
+}
+
+void ViewType::print(AsmPrinter &printer) const {
+  printer << "<[";
+  llvm::interleaveComma(getDims(), printer, [&](const ViewDim &dim) {
+    printer.getStream() << dim.extent;
+    if (dim.pitch != dim.extent)
+      printer.getStream() << "|" << dim.pitch;
+  });
+  printer << "], " << getElementType();
+  if (getPanel())
+    printer << ", panel = " << getPanel();
+  printer << ">";
+}
+
+LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<ViewDim> dims, Type elementType, int64_t panel) {
+  if (dims.empty())
+    return emitError() << "expected at least one dimension, found none";
+  for (const ViewDim &dim : dims)
+    if ((dim.extent.isStatic() && dim.extent.value < 0) || (dim.pitch.isStatic() && dim.pitch.value < 0))
+      return emitError() << "expected a dimension of at least 0, found a negative one";
+  if (!elementType.isF32() && !elementType.isSignlessInteger(32))
+    return emitError() << "expected elements of f32 or i32, found " << elementType;
+  if (panel != 0 && panel != 16)
+    return emitError() << "expected panels of 16, found " << panel;
+  if (panel && (dims.size() < 2 || !dims.back().isStatic() || !elementType.isF32()))
+    return emitError() << "expected panels only in f32 views of rank 2 or more with a static last dimension";
+  return success();
+}
+
+ViewType ViewType::dropLeading(int64_t count) const {
+  return get(getContext(), getDims().drop_front(count), getElementType(), getPanel());
+}
+
+std::optional<int64_t> ViewType::getRowPitch() const {
+  const Size &pitch = getDims().back().pitch;
+  if (!pitch.isStatic() || getRank() < 2)
+    return std::nullopt;
+  return padded(pitch.value);
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct ScheduleFields {
+  LoopOrder order = LoopOrder::RowsOutside;
+  int64_t prefetch = 0, kblock = 0;
+  SmallVector<int64_t> threads, fragment;
+};
+} // namespace
+
+static ParseResult parseNumbers(AsmParser &parser, SmallVector<int64_t> &numbers) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] { return parser.parseInteger(numbers.emplace_back()); });
+}
+
+static ParseResult parseOrder(AsmParser &parser, LoopOrder &order) {
+  StringRef word;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&word))
+    return failure();
+  std::optional<LoopOrder> known = symbolizeLoopOrder(word);
+  if (!known)
+    return parser.emitError(loc, "expected rows_outside or rows_inside, found ") << word;
+  order = *known;
+  return success();
+}
+
+static ParseResult parseField(AsmParser &parser, ScheduleFields &fields) {
+  StringRef key;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&key) || parser.parseEqual())
+    return failure();
+  if (key == "order")
+    return parseOrder(parser, fields.order);
+  if (key == "prefetch")
+    return parser.parseInteger(fields.prefetch);
+  if (key == "kblock")
+    return parser.parseInteger(fields.kblock);
+  if (key == "threads")
+    return parseNumbers(parser, fields.threads);
+  if (key == "fragment")
+    return parseNumbers(parser, fields.fragment);
+  return parser.emitError(loc, "expected order, prefetch, kblock, threads or fragment, found ") << key;
+}
+
+Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+  ScheduleFields fields;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, [&] { return parseField(parser, fields); }))
+    return {};
+  return ScheduleAttr::get(parser.getContext(), fields.order, fields.prefetch, fields.kblock, fields.threads, fields.fragment);
+}
+
+void ScheduleAttr::print(AsmPrinter &printer) const {
+  printer << "<order = " << stringifyLoopOrder(getOrder());
+  if (getPrefetch())
+    printer << ", prefetch = " << getPrefetch();
+  if (getKblock())
+    printer << ", kblock = " << getKblock();
+  auto list = [&](StringRef key, ArrayRef<int64_t> numbers) {
+    if (numbers.empty())
+      return;
+    printer << ", " << key << " = [";
+    llvm::interleaveComma(numbers, printer);
+    printer << "]";
+  };
+  list("threads", getThreads());
+  list("fragment", getFragment());
+  printer << ">";
+}
