@@ -47,11 +47,11 @@ struct CompileReport {
 /// One op of a model, and what became of it.
 struct OpDecision {
   std::string function, op, location; ///< "encode", "transformer.linear", "encoder.0.ffn.in.weight"
-  std::string kernel, root;           ///< the kernel it runs in and that kernel's root
+  std::string kernel, group, root;    ///< the kernel it runs in, the group's name and its kind of root
   std::vector<std::string> partners;  ///< other ops of the same kernel
-  /// Fusions that were looked at and refused: the word of the enum, what it says, what would have to change.
+  /// Fusions that were looked at and refused: the word of the enum, the other op, what it says, what would have to change.
   struct Refusal {
-    std::string reason, text, remedy;
+    std::string reason, with, text, remedy;
   };
   std::vector<Refusal> refusals;
 };

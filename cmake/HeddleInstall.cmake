@@ -1,0 +1,41 @@
+# The installed package: find_package(Heddle COMPONENTS Compiler Runtime Generation). Each component is one export file,
+# so that a machine without LLVM can use Runtime and Generation of a runtime-only build.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(HEDDLE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Heddle)
+
+set(HEDDLE_Runtime_LIBRARIES HeddleSupport HeddlePack HeddleRuntime)
+set(HEDDLE_Generation_LIBRARIES HeddleGeneration)
+get_property(HEDDLE_Compiler_LIBRARIES GLOBAL PROPERTY HEDDLE_Compiler_LIBRARIES)
+
+# heddle_install_component(NAME headers...): libraries, their export file, and the folders of include/heddle they own.
+function(heddle_install_component name)
+  install(TARGETS ${HEDDLE_${name}_LIBRARIES} EXPORT Heddle${name}Targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${name})
+  install(EXPORT Heddle${name}Targets NAMESPACE Heddle:: DESTINATION ${HEDDLE_PACKAGE_DIR} COMPONENT ${name})
+  foreach(folder ${ARGN})
+    foreach(root ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+      if(root STREQUAL CMAKE_SOURCE_DIR OR EXISTS ${root}/include/heddle/${folder})
+        install(DIRECTORY ${root}/include/heddle/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heddle COMPONENT ${name}
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc" PATTERN "CMakeFiles" EXCLUDE)
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+heddle_install_component(Runtime Support Pack Runtime)
+heddle_install_component(Generation Generation)
+set(HEDDLE_INSTALLED_COMPONENTS Runtime Generation)
+install(TARGETS heddle-run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Runtime)
+
+if(NOT HEDDLE_RUNTIME_ONLY)
+  heddle_install_component(Compiler Analysis Compiler Conversion Dialect ExecutionEngine Import Pipelines Target Transforms)
+  list(APPEND HEDDLE_INSTALLED_COMPONENTS Compiler)
+  install(TARGETS heddle heddle-opt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Compiler)
+endif()
+
+configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/HeddleConfig.cmake.in ${CMAKE_BINARY_DIR}/HeddleConfig.cmake
+  INSTALL_DESTINATION ${HEDDLE_PACKAGE_DIR})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/HeddleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/HeddleConfig.cmake ${CMAKE_BINARY_DIR}/HeddleConfigVersion.cmake
+  DESTINATION ${HEDDLE_PACKAGE_DIR} COMPONENT Runtime)

@@ -1,0 +1,32 @@
+//===- Inspect.h - What a model or a file holds ----------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The answers of `heddle inspect`: kind, functions, parameters, kernels and
+// members. A model that is not compiled yet is brought to its program first; no
+// code is generated for it.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Compiler/Compiler.h"
+#include "heddle/Support/SizeExpr.h"
+
+namespace heddle {
+
+struct InspectOptions {
+  bool weightsList = false; ///< name, type and shape of every expected tensor, by tabs, and nothing else
+  bool check = false;       ///< read and check every byte of a `.heddle` file
+  Dimensions dims;          ///< print sizes and costs for these values
+};
+
+/// The text that `heddle inspect` prints.
+Expected<std::string> inspectModel(const std::string &model, const InspectOptions &options, const CompileOptions &compile = {});
+
+/// The JSON Schema of model descriptions.
+std::string descriptionSchema();
+
+} // namespace heddle

@@ -1,0 +1,25 @@
+//===- Passes.h - The check of live dialects -------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Declares the pass by which tests prove the list of dialects of a stage.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
+namespace heddle {
+#define GEN_PASS_DECL
+#include "heddle/Pipelines/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "heddle/Pipelines/Passes.h.inc"
+} // namespace heddle

@@ -1,0 +1,60 @@
+//===- Diagnostics.cpp - MLIR's diagnostics as one line -------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Collects diagnostics. The pass manager hands over those of threaded passes in
+// the order of the ops, so the first is the same in every run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Diagnostics.h"
+
+#include "mlir/IR/Location.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace heddle {
+
+std::string locationText(Location location) {
+  if (auto file = dyn_cast<FileLineColLoc>(location))
+    return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
+  if (auto name = dyn_cast<NameLoc>(location)) {
+    std::string child = locationText(name.getChildLoc());
+    return child.empty() ? name.getName().str() : child;
+  }
+  if (auto call = dyn_cast<CallSiteLoc>(location))
+    return locationText(call.getCallee());
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    for (Location part : fused.getLocations())
+      if (std::string text = locationText(part); !text.empty())
+        return text;
+  return "";
+}
+
+DiagnosticCollector::DiagnosticCollector(MLIRContext &context)
+    : handler(&context, [this](Diagnostic &diagnostic) {
+        std::string place = locationText(diagnostic.getLocation());
+        std::string text = diagnostic.str();
+        std::replace(text.begin(), text.end(), '\n', ' ');
+        std::string line = place.empty() ? text : place + ": " + text;
+        std::lock_guard lock(mutex);
+        if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+          errorLines.push_back(line);
+        else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
+          warningLines.push_back(line);
+        return success();
+      }) {}
+
+Error DiagnosticCollector::error(const std::string &fallback, ErrorKind kind) const {
+  std::lock_guard lock(mutex);
+  if (errorLines.empty())
+    return deviceError(fallback + ": failed without a reason, which is a defect of the compiler");
+  return {kind, errorLines.front()};
+}
+
+} // namespace heddle

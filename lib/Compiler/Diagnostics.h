@@ -1,0 +1,40 @@
+//===- Diagnostics.h - MLIR's diagnostics as one line ----------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// While one of these lives, diagnostics of its context are collected instead of
+// printed; the first error becomes the error of the whole compilation.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/Error.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+#include <mutex>
+#include <vector>
+
+namespace heddle {
+
+/// "file:line:col", a name, or nothing.
+std::string locationText(mlir::Location location);
+
+class DiagnosticCollector {
+public:
+  explicit DiagnosticCollector(mlir::MLIRContext &context);
+
+  /// The first error ("file:line:col: message"), or `fallback` as a defect of ours.
+  Error error(const std::string &fallback, ErrorKind kind = ErrorKind::Input) const;
+  const std::vector<std::string> &warnings() const { return warningLines; }
+
+private:
+  mutable std::mutex mutex; ///< passes run on several threads
+  std::vector<std::string> errorLines, warningLines;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+} // namespace heddle

@@ -1,0 +1,154 @@
+//===- Explain.cpp - What became of each op -------------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads decisions off the fused module: an op's kernel is the launch that its
+// group became, its partners are the other ops of the group, refusals stand on
+// the group as the grouping pass left them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Explain.h"
+
+#include "Diagnostics.h"
+#include "heddle/Analysis/FusionRefusal.h"
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+namespace {
+
+std::string entryText(DictionaryAttr entry, StringRef key) {
+  auto value = entry.getAs<StringAttr>(key);
+  return value ? value.getValue().str() : "";
+}
+
+/// The refusals of a group that concern `op` (by name), each once.
+std::vector<OpDecision::Refusal> refusalsOf(kernel::GroupOp group, StringRef op) {
+  std::vector<OpDecision::Refusal> refusals;
+  auto entries = group->getAttrOfType<ArrayAttr>("refusals");
+  if (!entries)
+    return refusals;
+  for (auto entry : entries.getAsRange<DictionaryAttr>()) {
+    std::optional<FusionRefusal> reason = parseFusionRefusal(entryText(entry, "reason"));
+    if (!reason || entryText(entry, "op") != op)
+      continue;
+    refusals.push_back({toString(*reason).str(), entryText(entry, "with"), explain(*reason).str(), remedy(*reason).str()});
+  }
+  return refusals;
+}
+
+/// Ops of a group that are decisions of their own: constants belong to their users.
+std::vector<Operation *> opsOf(kernel::GroupOp group) {
+  std::vector<Operation *> ops;
+  for (Operation &op : group.getBody().front().without_terminator())
+    if (!op.hasTrait<OpTrait::ConstantLike>())
+      ops.push_back(&op);
+  return ops;
+}
+
+void addGroup(const std::string &function, kernel::GroupOp group, const std::string &kernel, Explanation &explanation) {
+  std::vector<Operation *> ops = opsOf(group);
+  llvm::StringMap<bool> refused; // a reason stands once, at the first op it concerns
+  for (Operation *op : ops) {
+    OpDecision decision;
+    decision.function = function;
+    decision.op = op->getName().getStringRef().str();
+    decision.location = locationText(op->getLoc());
+    decision.kernel = kernel;
+    decision.group = group.getName().str();
+    decision.root = group.getRoot().str();
+    for (Operation *other : ops)
+      if (other != op)
+        decision.partners.push_back(other->getName().getStringRef().str());
+    if (refused.try_emplace(decision.op, true).second)
+      decision.refusals = refusalsOf(group, decision.op);
+    explanation.push_back(std::move(decision));
+  }
+}
+
+std::string escaped(const std::string &text) {
+  std::string result;
+  for (char c : text) {
+    if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else if (c == '&')
+      result += "&amp;";
+    else
+      result += c;
+  }
+  return result;
+}
+
+std::string joined(const std::vector<std::string> &words, const char *nothing) {
+  std::string text;
+  for (const std::string &word : words)
+    text += (text.empty() ? "" : ", ") + word;
+  return text.empty() ? nothing : text;
+}
+
+std::string refusalText(const OpDecision::Refusal &refusal) {
+  return refusal.reason + " (" + refusal.with + "): " + refusal.text;
+}
+
+} // namespace
+
+Explanation explainGroups(ModuleOp fused, const LaunchNames &launches) {
+  Explanation explanation;
+  for (auto func : fused.getOps<func::FuncOp>()) {
+    std::string name = func.getSymName().str();
+    auto kernels = launches.find(name);
+    size_t index = 0;
+    for (auto group : func.getOps<kernel::GroupOp>()) {
+      bool known = kernels != launches.end() && index < kernels->second.size();
+      addGroup(name, group, known ? kernels->second[index] : group.getName().str(), explanation);
+      ++index;
+    }
+  }
+  return explanation;
+}
+
+std::string explanationText(const Explanation &explanation) {
+  std::string text, function;
+  for (const OpDecision &decision : explanation) {
+    if (decision.function != function)
+      text += (text.empty() ? "" : "\n") + decision.function + "\n";
+    function = decision.function;
+    text += "  " + decision.op + (decision.location.empty() ? "" : " (" + decision.location + ")") + "\n";
+    text += "    kernel " + decision.kernel + ", root " + decision.root + ", with " + joined(decision.partners, "nothing else") + "\n";
+    for (const OpDecision::Refusal &refusal : decision.refusals)
+      text += "    not fused: " + refusalText(refusal) + "\n    remedy: " + refusal.remedy + "\n";
+  }
+  return text;
+}
+
+std::string explanationHtml(const Explanation &explanation, const std::string &title) {
+  std::string page = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + escaped(title) +
+                     "</title>\n<style>body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}"
+                     "td,th{border:1px solid #bbb;padding:4px 8px;text-align:left;vertical-align:top}</style></head>\n<body><h1>" +
+                     escaped(title) + "</h1>\n<table>\n<tr><th>function</th><th>op</th><th>at</th><th>kernel</th><th>root</th>"
+                     "<th>partners</th><th>not fused, and what would have to change</th></tr>\n";
+  for (const OpDecision &decision : explanation) {
+    std::string refusals;
+    for (const OpDecision::Refusal &refusal : decision.refusals)
+      refusals += escaped(refusalText(refusal)) + "<br>" + escaped(refusal.remedy) + "<br>";
+    page += "<tr>";
+    for (const std::string &cell : {decision.function, decision.op, decision.location, decision.kernel, decision.root,
+                                    joined(decision.partners, "")})
+      page += "<td>" + escaped(cell) + "</td>";
+    page += "<td>" + refusals + "</td></tr>\n";
+  }
+  return page + "</table></body></html>\n";
+}
+
+} // namespace heddle

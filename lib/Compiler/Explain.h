@@ -1,0 +1,28 @@
+//===- Explain.h - What became of each op ----------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Decisions of the compiler, read off the fused module.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Compiler/Compiler.h"
+
+#include <map>
+
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
+namespace heddle {
+
+/// For each function the kernels of its launches, in order: one a group.
+using LaunchNames = std::map<std::string, std::vector<std::string>>;
+
+Explanation explainGroups(mlir::ModuleOp fused, const LaunchNames &launches);
+
+} // namespace heddle

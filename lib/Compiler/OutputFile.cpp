@@ -1,0 +1,62 @@
+//===- OutputFile.cpp - Files appear whole or not at all ------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writing beside the place and renaming: a reader never sees half a file, and a
+// failed write leaves what was there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Compiler/OutputFile.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+namespace heddle {
+
+namespace {
+
+Error cannotWrite(const std::string &path, int code) {
+  return inputError(path + ": cannot be written: " + std::strerror(code));
+}
+
+bool writeAll(std::FILE *file, std::string_view bytes) {
+  return std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size() && std::fflush(file) == 0;
+}
+
+} // namespace
+
+Status writeOutput(const std::string &path, std::string_view bytes) {
+  if (path.empty() || path == "-")
+    return writeAll(stdout, bytes) ? Status() : Status(cannotWrite("standard output", errno));
+  // Devices and pipes cannot be renamed over.
+  std::error_code ignored;
+  bool inPlace = std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
+  std::string beside = inPlace ? path : path + ".part" + std::to_string(getpid());
+  std::FILE *file = std::fopen(beside.c_str(), "wb");
+  if (!file)
+    return cannotWrite(path, errno);
+  bool written = writeAll(file, bytes);
+  int code = errno;
+  if (std::fclose(file) != 0 && written) {
+    written = false;
+    code = errno;
+  }
+  if (written && !inPlace && std::rename(beside.c_str(), path.c_str()) != 0) {
+    written = false;
+    code = errno;
+  }
+  if (written)
+    return {};
+  if (!inPlace)
+    std::remove(beside.c_str());
+  return cannotWrite(path, code);
+}
+
+} // namespace heddle

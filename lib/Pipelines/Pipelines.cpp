@@ -1,0 +1,69 @@
+//===- Pipelines.cpp - One function a stage -------------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The order of all passes, transformer ▶ fused ▶ program ▶ tiled, and from there
+// cpu ▶ llvm or gpu ▶ spirv. Cleaning up between stages is cse and canonicalise
+// where they help readers and later passes; never between the CPU lowering and
+// LLVM, where canonicalisation of vectors can explode.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Pipelines/Pipelines.h"
+
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Dialect/Transformer/Transforms/Passes.h"
+#include "heddle/Conversion/KernelToCpu/KernelToCpu.h"
+#include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
+#include "heddle/Pipelines/Passes.h"
+#include "heddle/Transforms/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+// Alive: transformer, arith, tensor, func.
+void buildTransformerPipeline(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+// Alive: kernel (group, yield) around transformer, arith, tensor; func, and operands of groups outside them.
+void buildFusedPipeline(OpPassManager &pm) {
+  OpPassManager &function = pm.nest<func::FuncOp>();
+  function.addPass(transformer::createDecomposeFfn());
+  function.addPass(createSplitAttentionWeights());
+  function.addPass(createCSEPass());
+  pm.addPass(createGroupKernels());
+}
+
+// Alive: kernel (program and def); in definitions also transformer, arith, tensor.
+void buildProgramPipeline(OpPassManager &pm) { pm.addPass(createOutlineKernels()); }
+
+// Alive: kernel (func and what it holds), arith, math, scf.
+void buildTiledPipeline(OpPassManager &pm, TargetKind target) {
+  pm.addPass(createTileKernels({toString(target)}));
+  OpPassManager &body = pm.nest<kernel::FuncOp>();
+  body.addPass(createCanonicalizerPass());
+  body.addPass(createCSEPass());
+}
+
+// Alive: func, llvm, scf, arith, math, vector.
+void buildCpuPipeline(OpPassManager &pm, const std::string &isa) { pm.addPass(createConvertKernelToCpu({isa})); }
+
+// Alive: spirv (module, globals, functions) holding scf, arith, vector.
+void buildGpuPipeline(OpPassManager &pm) { pm.addPass(createConvertKernelToGpu()); }
+
+// Alive: spirv.
+void buildSpirvPipeline(OpPassManager &pm) { pm.addPass(createFinishSpirv()); }
+
+} // namespace heddle

@@ -1,0 +1,105 @@
+//===- Compile.cpp - heddle compile ---------------------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Model in, artifact or the text of a stage out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+
+#include "heddle/Compiler/OutputFile.h"
+
+#include <iostream>
+#include <memory>
+
+namespace heddle::driver {
+
+namespace {
+
+struct CompileFlags {
+  std::string model, output, emit, explain;
+  CompileOptions options;
+};
+
+void printReport(const CompileFlags &flags, const CompileReport &report) {
+  printWarnings(report.warnings);
+  double rate = report.packSeconds > 0 ? static_cast<double>(report.weightBytes) / report.packSeconds / 1e9 : 0;
+  char line[256];
+  std::snprintf(line, sizeof line, "%d kernels, %.2f s; weights %.1f MB packed in %.2f s (%.1f GB/s); %.1f MB", report.kernels,
+                report.codeSeconds, static_cast<double>(report.weightBytes) / 1e6, report.packSeconds, rate,
+                static_cast<double>(report.artifactBytes) / 1e6);
+  std::cerr << flags.output << ": " << line << "\n";
+}
+
+Status emit(const CompileFlags &flags) {
+  Expected<Stage> stage = parseStage(flags.emit);
+  if (!stage)
+    return stage.takeError();
+  Expected<std::string> text = emitStage(flags.model, *stage, flags.options, !flags.output.empty());
+  if (!text)
+    return text.takeError();
+  return writeOutput(flags.output, *text);
+}
+
+Status explainFirst(const CompileFlags &flags) {
+  Expected<Explanation> explanation = explainModel(flags.model, flags.options);
+  if (!explanation)
+    return explanation.takeError();
+  if (flags.explain == "-")
+    return writeOutput("", explanationText(*explanation));
+  return writeOutput(flags.explain, explanationHtml(*explanation, flags.model));
+}
+
+Status compile(CompileFlags &flags) {
+  Progress progress;
+  flags.options.progress = [&](const std::string &phase) { progress.show(phase); };
+  if (!flags.explain.empty())
+    if (Status status = explainFirst(flags); !status)
+      return status;
+  if (!flags.emit.empty() && flags.emit != toString(Stage::Artifact))
+    return emit(flags);
+  if (flags.output.empty())
+    return flags.explain.empty() ? Status(usageError("compile: expected -o FILE.heddle")) : Status();
+  Expected<CompileReport> report = compileModel(flags.model, flags.output, flags.options);
+  progress.clear();
+  if (!report)
+    return report.takeError();
+  printReport(flags, *report);
+  return {};
+}
+
+} // namespace
+
+void addModelFlags(CLI::App &command, CompileOptions &options) {
+  command.add_option("--mask", options.masks, "replace a mask of the model: NAME=EXPR, e.g. decoder.mask=causal")
+      ->allow_extra_args(false);
+  command.add_option("--weights", options.weights, "checkpoint (safetensors) of a .mlir model");
+}
+
+void addCompile(CLI::App &app, Outcome &outcome) {
+  auto flags = std::make_shared<CompileFlags>();
+  CLI::App *command = app.add_subcommand("compile", "compile a model into one file");
+  command->add_option("model", flags->model, "MODEL")->required();
+  command->add_option("-o", flags->output, "the file to write");
+  command->add_option("--target", flags->options.targets, "cpu, vulkan (default: cpu)")->delimiter(',')->allow_extra_args(false);
+  command->add_option("--cpu", flags->options.cpus, "instruction sets (default: x86-64-v2,x86-64-v3,x86-64-v4), or native")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--dtype", flags->options.dtype, "f32 (default), bf16, f16, f16-sum, int8, int4");
+  command->add_option("--emit", flags->emit, "stop at a stage: transformer, fused, program, tiled, cpu, llvm, asm, gpu, spirv");
+  command->add_flag("--explain{-}", flags->explain, "say what became of each op; --explain=FILE.html writes a page");
+  addModelFlags(*command, flags->options);
+  command->footer("The stages tiled, cpu, llvm and asm take the first instruction set of --cpu; tiled takes the first --target.\n"
+                  "spirv prints the modules as text; with -o a model of one kernel gives the binary words, others text.\n"
+                  "Examples:\n"
+                  "  heddle compile examples/translate -o translate.heddle --target=cpu,vulkan --cpu=native\n"
+                  "  heddle compile examples/self-attention/model.mlir --emit=fused\n"
+                  "  heddle compile model.json --emit=tiled --target=vulkan");
+  command->callback([flags, &outcome] { outcome.status = compile(*flags); });
+}
+
+} // namespace heddle::driver

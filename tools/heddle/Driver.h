@@ -1,0 +1,54 @@
+//===- Driver.h - The commands of heddle -----------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each function declares one group of commands: its flags, its examples, and the
+// library call that carries it out. A command leaves its status in the driver;
+// main turns it into a line on stderr and the exit status.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Compiler/Compiler.h"
+
+#include <CLI/CLI.hpp>
+
+namespace heddle::driver {
+
+/// What the chosen command left behind.
+struct Outcome {
+  Status status;
+};
+
+void addCompile(CLI::App &app, Outcome &outcome);
+void addRun(CLI::App &app, Outcome &outcome);
+void addText(CLI::App &app, Outcome &outcome);
+void addQuestions(CLI::App &app, Outcome &outcome); ///< explain, inspect, devices, schema
+void addUnbuilt(CLI::App &app, Outcome &outcome);
+
+/// Flags that choose what of a model is compiled: --mask, --weights.
+void addModelFlags(CLI::App &command, CompileOptions &options);
+
+/// Shows phases of long work on one line of a terminal, and nothing elsewhere.
+class Progress {
+public:
+  Progress();
+  ~Progress() { clear(); }
+  void show(const std::string &phase);
+  void clear();
+
+private:
+  bool terminal;
+  bool shown = false;
+};
+
+/// "error: …" without a newline in it.
+void printError(const Error &error);
+void printWarnings(const std::vector<std::string> &warnings);
+/// Splits "NAME=NUMBER".
+Expected<std::pair<std::string, int64_t>> parseDimension(const std::string &text);
+
+} // namespace heddle::driver

@@ -1,0 +1,75 @@
+//===- Run.cpp - heddle run and the text commands -------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Commands that run a model: a session is opened (compiled first if need be) and
+// handed to the command that both drivers share.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+
+#include "heddle/ExecutionEngine/Jit.h"
+#include "heddle/ExecutionEngine/Verify.h"
+#include "heddle/Generation/Commands.h"
+#include "heddle/Runtime/Commands.h"
+
+#include <iostream>
+#include <memory>
+
+namespace heddle::driver {
+
+namespace {
+
+struct RunFlags {
+  std::string model;
+  JitOptions jit;
+  CompileOptions compile;
+  RunCommand run;
+  bool verify = false;
+};
+
+Expected<Session> openModel(const std::string &model, JitOptions &options, const CompileOptions &compile) {
+  Progress progress;
+  options.masks = compile.masks;
+  options.weights = compile.weights;
+  options.dtype = compile.dtype;
+  options.progress = [&](const std::string &phase) { progress.show(phase); };
+  return jit(model, options);
+}
+
+Status run(RunFlags &flags) {
+  Expected<Session> session = openModel(flags.model, flags.jit, flags.compile);
+  if (!session)
+    return session.takeError();
+  return flags.verify ? verifyCommand(*session, flags.run, std::cout) : runCommand(*session, flags.run, std::cout);
+}
+
+} // namespace
+
+void addDeviceFlags(CLI::App &command, JitOptions &options) {
+  command.add_option("--device", options.device, "cpu (default), vulkan, vulkan:N");
+  command.add_option("--threads", options.threads, "threads of the CPU (default: all processors)")->check(CLI::NonNegativeNumber);
+}
+
+void addRun(CLI::App &app, Outcome &outcome) {
+  auto flags = std::make_shared<RunFlags>();
+  CLI::App *command = app.add_subcommand("run", "run a function of a model on .npy files");
+  command->add_option("model", flags->model, "MODEL")->required();
+  addDeviceFlags(*command, flags->jit);
+  command->add_option("--function", flags->run.function, "the function; may be left out if there is one");
+  command->add_option("--input,inputs", flags->run.inputs, "NAME=FILE.npy")->allow_extra_args(false);
+  command->add_option("--output-dir", flags->run.outputDir, "write results as DIR/NAME.npy instead of printing them");
+  command->add_flag("--verify", flags->verify, "run the slow reference beside the device");
+  command->add_option("--dtype", flags->compile.dtype, "f32 (default)");
+  addModelFlags(*command, flags->compile);
+  command->footer("Examples:\n"
+                  "  heddle run model.json --function=encode --input source=ids.npy --output-dir out\n"
+                  "  heddle run model.heddle --device=vulkan --input source=ids.npy --verify");
+  command->callback([flags, &outcome] { outcome.status = run(*flags); });
+}
+
+} // namespace heddle::driver

@@ -1,0 +1,96 @@
+//===- main.cpp - The driver ----------------------------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads the command line, calls the libraries, prints one line where that fails.
+// Exit status: 0 done; 1 the input is at fault; 2 wrong usage; 3 the device
+// failed, results differ, or a defect of ours.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+
+#include <exception>
+#include <iostream>
+#include <unistd.h>
+
+namespace heddle::driver {
+
+Progress::Progress() : terminal(isatty(STDERR_FILENO) != 0) {}
+
+void Progress::show(const std::string &phase) {
+  if (!terminal)
+    return;
+  std::cerr << "\r\033[K" << phase << " …" << std::flush;
+  shown = true;
+}
+
+void Progress::clear() {
+  if (shown)
+    std::cerr << "\r\033[K" << std::flush;
+  shown = false;
+}
+
+void printError(const Error &error) {
+  std::string line = error.message.substr(0, error.message.find('\n'));
+  std::cerr << "error: " << line << "\n";
+}
+
+void printWarnings(const std::vector<std::string> &warnings) {
+  for (const std::string &warning : warnings)
+    std::cerr << "warning: " << warning << "\n";
+}
+
+Expected<std::pair<std::string, int64_t>> parseDimension(const std::string &text) {
+  size_t equals = text.find('=');
+  std::string digits = equals == std::string::npos ? "" : text.substr(equals + 1);
+  bool number = !digits.empty() && digits.size() <= 18 && digits.find_first_not_of("0123456789") == std::string::npos;
+  if (equals == 0 || !number)
+    return usageError("--dim: expected NAME=NUMBER, found '" + text + "'");
+  return std::pair{text.substr(0, equals), static_cast<int64_t>(std::stoll(digits))};
+}
+
+static int run(int argc, char **argv) {
+  CLI::App app("Heddle compiles Transformers to CPU and Vulkan kernels and runs them.\n");
+  app.name("heddle");
+  app.set_version_flag("--version", "heddle " HEDDLE_VERSION);
+  app.require_subcommand(1);
+  app.footer("MODEL is a .json description, a folder with model.json, a Hugging Face folder, a .mlir or a .heddle file.\n"
+             "Examples:\n"
+             "  heddle compile examples/translate -o translate.heddle --target=cpu,vulkan\n"
+             "  heddle translate examples/translate \"我 是 谁\"\n"
+             "  heddle COMMAND --help");
+  Outcome outcome;
+  addCompile(app, outcome);
+  addRun(app, outcome);
+  addText(app, outcome);
+  addQuestions(app, outcome);
+  addUnbuilt(app, outcome);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
+      return app.exit(error); // --help and --version
+    printError(usageError(error.what()));
+    return static_cast<int>(ErrorKind::Usage);
+  }
+  if (outcome.status)
+    return 0;
+  printError(outcome.status.error());
+  return static_cast<int>(outcome.status.error().kind);
+}
+
+} // namespace heddle::driver
+
+int main(int argc, char **argv) {
+  try {
+    return heddle::driver::run(argc, argv);
+  } catch (const std::exception &error) {
+    // Nothing of ours throws; memory may still run out.
+    heddle::driver::printError(heddle::deviceError(std::string("internal: ") + error.what()));
+    return static_cast<int>(heddle::ErrorKind::Device);
+  }
+}
