@@ -1,0 +1,30 @@
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# How lit runs the tests of this folder. Two parameters, given by lit.cmake: build_dir and llvm_tools_dir. By hand:
+#   lit -sv --param build_dir=build --param llvm_tools_dir=/usr/lib/llvm-22/bin test/Transforms/group-kernels.mlir
+import os
+
+import lit.formats
+
+build = os.path.abspath(lit_config.params.get("build_dir", "build"))
+llvm_tools = lit_config.params.get("llvm_tools_dir", "/usr/lib/llvm-22/bin")
+
+config.name = "Heddle"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["unit", "Integration", "goldens", "models"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(build, "test", "lit")
+
+config.environment["PATH"] = os.pathsep.join([os.path.join(build, "bin"), llvm_tools, config.environment.get("PATH", "")])
+# What Vulkan, the sanitisers and the pipeline cache look at.
+for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "LP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HOME", "XDG_CACHE_HOME"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+# %{root}: the checkout; %{models}: descriptions of models; %{examples}: the examples.
+root = os.path.dirname(config.test_source_root)
+config.substitutions.append(("%{root}", root))
+config.substitutions.append(("%{models}", os.path.join(config.test_source_root, "models")))
+config.substitutions.append(("%{examples}", os.path.join(root, "examples")))

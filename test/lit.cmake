@@ -1,0 +1,17 @@
+# One ctest entry a lit file, so that ctest counts and names them. lit and FileCheck come with LLVM's tools.
+
+find_program(HEDDLE_LIT NAMES lit llvm-lit HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED
+  PATHS ${LLVM_TOOLS_BINARY_DIR}/../build/utils/lit)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+file(GLOB_RECURSE heddle_lit_tests CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}
+  ${CMAKE_CURRENT_SOURCE_DIR}/*.mlir ${CMAKE_CURRENT_SOURCE_DIR}/*.test)
+list(FILTER heddle_lit_tests EXCLUDE REGEX "^(unit|Integration|goldens|models)/")
+
+foreach(file ${heddle_lit_tests})
+  add_test(NAME lit/${file}
+    COMMAND ${Python3_EXECUTABLE} ${HEDDLE_LIT} -sv
+      --param build_dir=${CMAKE_BINARY_DIR} --param llvm_tools_dir=${LLVM_TOOLS_BINARY_DIR}
+      ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  set_tests_properties(lit/${file} PROPERTIES LABELS lit)
+endforeach()
