@@ -1,0 +1,62 @@
+//===- ShapeExpressions.h - Shapes as expressions of dimensions -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Gives every tensor of a function a shape in terms of the function's named
+// dimensions, and collects the equalities that the ops rely on and the names do
+// not prove: the runtime checks those when it knows the values.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/SizeExpr.h"
+
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace mlir::func {
+class FuncOp;
+}
+
+namespace heddle {
+
+using Shape = llvm::SmallVector<SizeExpr, 4>;
+
+/// `left` and `right` have to be equal for `what` to make sense.
+struct ShapeEquality {
+  SizeExpr left, right;
+  std::string what;
+};
+
+class ShapeExpressions {
+public:
+  /// Analyses a function at the transformer or fused stage.
+  explicit ShapeExpressions(mlir::func::FuncOp func);
+
+  /// Shape of a tensor of the function, group bodies included.
+  const Shape &of(mlir::Value value) const { return shapes.find(value)->second; }
+  const llvm::SmallVector<ShapeEquality> &equalities() const { return required; }
+  /// Names of the dimensions that the arguments bind, in order.
+  const std::vector<std::string> &dims() const { return names; }
+
+private:
+  void argument(mlir::func::FuncOp func, unsigned index);
+  void visit(mlir::Operation *op);
+  void visitGroup(mlir::Operation *op);
+  void visitAttention(mlir::Operation *op);
+  Shape state(mlir::Operation *user, llvm::StringRef symbol) const;
+  void require(const SizeExpr &left, const SizeExpr &right, std::string what);
+
+  llvm::DenseMap<mlir::Value, Shape> shapes;
+  llvm::SmallVector<ShapeEquality> required;
+  std::vector<std::string> names;
+};
+
+/// Expressions of a list of names and integers, as in `dims = ["B", 8, "P", 64]`.
+Shape dimsFromAttr(mlir::ArrayAttr dims);
+
+} // namespace heddle

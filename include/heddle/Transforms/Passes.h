@@ -1,0 +1,21 @@
+//===- Passes.h - From the model to kernels --------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The mid-end: group, outline, tile. Pipelines puts them in order.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/Pass/Pass.h"
+
+namespace heddle {
+#define GEN_PASS_DECL
+#include "heddle/Transforms/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "heddle/Transforms/Passes.h.inc"
+} // namespace heddle

@@ -1,0 +1,180 @@
+//===- ShapeExpressions.cpp - Shapes as expressions of dimensions ---------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One forward walk; each op's rule is a line or two.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Analysis/ShapeExpressions.h"
+
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+
+Shape heddle::dimsFromAttr(ArrayAttr dims) {
+  Shape shape;
+  for (Attribute dim : dims) {
+    if (auto name = dyn_cast<StringAttr>(dim))
+      shape.push_back(SizeExpr::dim(name.getValue().str()));
+    else
+      shape.push_back(cast<IntegerAttr>(dim).getInt());
+  }
+  return shape;
+}
+
+/// The static sizes of a type; dynamic ones are left to the caller.
+static Shape staticShape(Type type) {
+  Shape shape;
+  for (int64_t size : cast<ShapedType>(type).getShape())
+    shape.push_back(size);
+  return shape;
+}
+
+ShapeExpressions::ShapeExpressions(func::FuncOp func) {
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    if (isa<ShapedType>(func.getArgument(i).getType()))
+      argument(func, i);
+  for (Operation &op : func.getBody().front())
+    visit(&op);
+}
+
+/// Named dimensions as given, others get a name of the argument's own.
+void ShapeExpressions::argument(func::FuncOp func, unsigned index) {
+  Value value = func.getArgument(index);
+  Shape shape = staticShape(value.getType());
+  if (auto dims = func.getArgAttrOfType<ArrayAttr>(index, "transformer.dims"))
+    shape = dimsFromAttr(dims);
+  auto name = func.getArgAttrOfType<StringAttr>(index, "transformer.name");
+  std::string base = name ? name.str() : "arg" + std::to_string(index);
+  for (auto [i, size] : llvm::enumerate(cast<ShapedType>(value.getType()).getShape())) {
+    if (ShapedType::isDynamic(size) && shape[i].isConstant() && shape[i].constantValue() < 0)
+      shape[i] = SizeExpr::dim(base + "." + std::to_string(i));
+    shape[i].collectDims(names);
+  }
+  shapes[value] = std::move(shape);
+}
+
+void ShapeExpressions::require(const SizeExpr &left, const SizeExpr &right, std::string what) {
+  if (!(left == right))
+    required.push_back({left, right, std::move(what)});
+}
+
+Shape ShapeExpressions::state(Operation *user, StringRef symbol) const {
+  auto op = SymbolTable::lookupNearestSymbolFrom<StateOp>(user, StringAttr::get(user->getContext(), symbol));
+  return dimsFromAttr(op.getDims());
+}
+
+void ShapeExpressions::visit(Operation *op) {
+  auto like = [&](Value value) { return shapes.lookup(value); };
+  auto set = [&](Shape shape) { shapes[op->getResult(0)] = std::move(shape); };
+  auto withLast = [&](Value value, int64_t last) {
+    Shape shape = like(value);
+    shape.back() = last;
+    set(std::move(shape));
+  };
+  auto lastOf = [&] { return cast<ShapedType>(op->getResult(0).getType()).getShape().back(); };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<EmbeddingOp>([&](EmbeddingOp o) {
+        Shape shape = like(o.getIds());
+        shape.push_back(lastOf());
+        set(std::move(shape));
+      })
+      .Case<LinearOp, FfnOp>([&](auto o) { withLast(op->getOperand(0), lastOf()); })
+      .Case<LayerNormOp, PositionSinusoidalOp>([&](auto) { set(like(op->getOperand(0))); })
+      .Case<SplitHeadsOp>([&](SplitHeadsOp o) {
+        Shape in = like(op->getOperand(0));
+        set({in[0], static_cast<int64_t>(o.getHeads()), in[1], lastOf()});
+      })
+      .Case<MergeHeadsOp>([&](auto) {
+        Shape in = like(op->getOperand(0));
+        set({in[0], in[2], lastOf()});
+      })
+      .Case<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>([&](auto) { visitAttention(op); })
+      .Case<StateGetOp>([&](StateGetOp o) { set(state(op, o.getState())); })
+      .Case<StateSetOp>([&](StateSetOp o) {
+        for (auto [a, b] : llvm::zip(state(op, o.getState()), like(o.getValue())))
+          require(a, b, "state " + o.getState().str());
+      })
+      .Case<CacheAppendOp>([&](CacheAppendOp o) {
+        Shape content = state(op, o.getState()), added = like(o.getValue());
+        content[0] = added[0];
+        content[2] = content[2] + added[2];
+        set(std::move(content));
+      })
+      .Case<kernel::GroupOp>([&](auto) { visitGroup(op); })
+      .Default([&](Operation *) {
+        if (op->getName().getStringRef() == "arith.addf") {
+          for (auto [a, b] : llvm::zip(like(op->getOperand(0)), like(op->getOperand(1))))
+            require(a, b, "the terms of an addition");
+          return set(like(op->getOperand(0)));
+        }
+        for (Value result : op->getResults())
+          if (isa<ShapedType>(result.getType()))
+            shapes[result] = staticShape(result.getType());
+      });
+}
+
+/// Attention and its statistics and weights: batch and key counts of the operands have to agree.
+void ShapeExpressions::visitAttention(Operation *op) {
+  Shape q = shapes.lookup(op->getOperand(0)), k = shapes.lookup(op->getOperand(1));
+  require(q[0], k[0], "the batch of queries and keys");
+  auto dense = [&](Value mask) {
+    SmallVector<Value> open{mask};
+    while (!open.empty()) {
+      Operation *def = open.pop_back_val().getDefiningOp();
+      llvm::append_range(open, def->getOperands().take_while([](Value v) { return isa<MaskType>(v.getType()); }));
+      if (auto table = dyn_cast<MaskDenseOp>(def)) {
+        Shape t = shapes.lookup(table.getTable()), full{q[0], q[1], q[2], k[2]};
+        for (auto [a, b] : llvm::zip(t, full))
+          if (!(a == SizeExpr(1)))
+            require(a, b, "a dense mask");
+      } else if (auto lengths = dyn_cast<MaskLengthsOp>(def)) {
+        require(shapes.lookup(lengths.getLengths())[0], q[0], "the lengths of a mask");
+      }
+    }
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<AttentionOp>([&](AttentionOp o) {
+        Shape v = shapes.lookup(o.getValue());
+        require(k[0], v[0], "the batch of keys and values");
+        require(k[2], v[2], "the number of keys and values");
+        shapes[op->getResult(0)] = {q[0], q[1], q[2], v[3]};
+        if (o.getWeights())
+          shapes[o.getWeights()] = o.getAverageWeights() ? Shape{q[0], q[2], k[2]} : Shape{q[0], q[1], q[2], k[2]};
+        if (o.getMask())
+          dense(o.getMask());
+      })
+      .Case<AttentionStatisticsOp>([&](AttentionStatisticsOp o) {
+        for (Value result : op->getResults())
+          shapes[result] = {q[0], q[1], q[2]};
+      })
+      .Case<AttentionWeightsOp>([&](AttentionWeightsOp o) {
+        shapes[op->getResult(0)] = o.getAverage() ? Shape{q[0], q[2], k[2]} : Shape{q[0], q[1], q[2], k[2]};
+      });
+}
+
+void ShapeExpressions::visitGroup(Operation *op) {
+  auto group = cast<kernel::GroupOp>(op);
+  Block &body = group.getBody().front();
+  for (auto [argument, operand] : llvm::zip(body.getArguments(), op->getOperands()))
+    if (auto it = shapes.find(operand); it != shapes.end()) {
+      Shape shape = it->second;
+      shapes[argument] = std::move(shape);
+    }
+  for (Operation &inner : body)
+    visit(&inner);
+  for (auto [result, value] : llvm::zip(op->getResults(), body.getTerminator()->getOperands())) {
+    Shape shape = shapes.lookup(value);
+    shapes[result] = std::move(shape);
+  }
+}

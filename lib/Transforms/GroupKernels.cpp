@@ -1,0 +1,383 @@
+//===- GroupKernels.cpp - Which ops share a kernel ------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Walks a function once. Each root takes the ops that can follow it on its tiles:
+//
+//   linear ── activation ── + residual ── split_heads ── cache.append | state.set      (up to three over the same rows)
+//   attention (with its mask ops) ── merge_heads
+//   embedding ── position
+//
+// What cannot follow is written down with its reason. Then every cluster is
+// moved to the place of its last op and wrapped into a kernel.group.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Analysis/FusionRefusal.h"
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace heddle {
+#define GEN_PASS_DEF_GROUPKERNELS
+#include "heddle/Transforms/Passes.h.inc"
+} // namespace heddle
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+using heddle::kernel::GroupOp;
+
+namespace {
+
+/// A launch runs at most this many contractions; more would pass the 32 words of push constants.
+constexpr size_t maxParts = 3;
+
+/// Ops that become one group, in program order.
+struct Cluster {
+  StringRef root;
+  SmallVector<Operation *> ops;
+  SmallVector<Attribute> refusals;
+  /// What the parts of a linear feed: an attention or a state.
+  const void *sink = nullptr;
+};
+
+class Grouper {
+public:
+  explicit Grouper(func::FuncOp func) : func(func), builder(func.getContext()) {}
+  LogicalResult run();
+
+private:
+  void hoistOperands();
+  LogicalResult collect(Operation &op);
+  void addPanelRelayouts();
+  Cluster linearChain(LinearOp op);
+  void mergeParts(Cluster &first, LinearOp op);
+  void extend(Cluster &cluster, function_ref<bool(Operation *)> accepts);
+  std::optional<FusionRefusal> refusalOf(Value value, Operation *&reader);
+  void refuse(Cluster &cluster, Operation *op, Operation *reader, FusionRefusal reason);
+  bool readersFollow(ArrayRef<Operation *> ops);
+  void claim(Cluster cluster);
+  void build(Cluster &cluster);
+
+  func::FuncOp func;
+  OpBuilder builder;
+  SmallVector<Cluster> clusters;
+  llvm::SmallPtrSet<Operation *, 32> claimed;
+};
+
+} // namespace
+
+/// Ops that stay outside groups: operands, and the session's bookkeeping.
+static bool staysOutside(Operation *op) {
+  return isa<WeightOp, arith::ConstantOp, CacheLengthOp, CacheClearOp, CacheReorderOp, StateGetOp, func::ReturnOp>(op);
+}
+
+static bool isMask(Operation *op) {
+  return op->getNumResults() == 1 && isa<MaskType>(op->getResult(0).getType());
+}
+
+/// The single op that reads `value`, else null.
+static Operation *onlyReader(Value value) {
+  return value.hasOneUse() ? *value.getUsers().begin() : nullptr;
+}
+
+/// What the result of a chain of a linear ends in: the attention that reads it, or the stack of states it is stored in.
+static const void *sinkOf(Operation *last) {
+  if (auto set = dyn_cast<StateSetOp>(last))
+    return StringAttr::get(last->getContext(), set.getState().rsplit('.').first).getAsOpaquePointer();
+  if (last->getNumResults() == 1)
+    if (Operation *reader = onlyReader(last->getResult(0)); isa_and_nonnull<AttentionOp>(reader))
+      return reader;
+  // Weights and statistics read queries and keys too: any attention among the readers will do.
+  if (last->getNumResults() == 1)
+    for (Operation *reader : last->getResult(0).getUsers())
+      if (isa<AttentionOp>(reader))
+        return reader;
+  return nullptr;
+}
+
+LogicalResult Grouper::run() {
+  hoistOperands();
+  addPanelRelayouts();
+  for (Operation &op : func.getBody().front())
+    if (!claimed.contains(&op) && failed(collect(op)))
+      return failure();
+  for (Cluster &cluster : clusters)
+    build(cluster);
+  // Masks were cloned into the groups that use them.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))
+    if (isMask(&op) && op.use_empty())
+      op.erase();
+  return success();
+}
+
+/// Weights, constants and lengths go to the top: groups may then move freely behind them.
+void Grouper::hoistOperands() {
+  Block &body = func.getBody().front();
+  Operation *last = nullptr;
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    if (!isa<WeightOp, arith::ConstantOp, CacheLengthOp, StateGetOp>(op))
+      continue;
+    last ? op.moveAfter(last) : op.moveBefore(&body, body.begin());
+    last = &op;
+  }
+}
+
+/// True where the value is produced in the storage that attention's keys need.
+static bool canBeStoredInPanels(Value key) {
+  Operation *def = key.getDefiningOp();
+  if (isa_and_nonnull<StateGetOp, CacheAppendOp>(def))
+    return true;
+  auto split = dyn_cast_or_null<SplitHeadsOp>(def);
+  return split && llvm::all_of(key.getUses(), [](OpOperand &use) {
+           return isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(use.getOwner()) && use.getOperandNumber() == 1;
+         });
+}
+
+/// Keys that come from elsewhere are copied: a group that yields its argument is a relayout.
+void Grouper::addPanelRelayouts() {
+  DenseMap<Value, Value> copies;
+  func.walk([&](AttentionOp op) {
+    Value key = op.getKey();
+    if (canBeStoredInPanels(key))
+      return;
+    Value &copy = copies[key];
+    if (!copy) {
+      builder.setInsertionPoint(op);
+      auto group = GroupOp::create(builder, op.getLoc(), TypeRange(key.getType()), ValueRange(key), "relayout", "pack_keys");
+      Block *block = builder.createBlock(&group.getBody(), {}, key.getType(), op.getLoc());
+      kernel::YieldOp::create(builder, op.getLoc(), block->getArguments());
+      claimed.insert(group);
+      copy = group.getResult(0);
+    }
+    key.replaceUsesWithIf(copy, [&](OpOperand &use) {
+      return isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(use.getOwner()) && use.getOperandNumber() == 1;
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Clusters
+//===----------------------------------------------------------------------===//
+
+LogicalResult Grouper::collect(Operation &op) {
+  if (staysOutside(&op) || isMask(&op))
+    return success();
+  auto single = [&](StringRef root, function_ref<bool(Operation *)> accepts) {
+    Cluster cluster{root, {&op}, {}, nullptr};
+    extend(cluster, accepts);
+    claim(std::move(cluster));
+    return success();
+  };
+  auto nothing = [](Operation *) { return false; };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case<LinearOp>([&](LinearOp linear) {
+        Cluster cluster = linearChain(linear);
+        mergeParts(cluster, linear);
+        claim(std::move(cluster));
+        return success();
+      })
+      .Case<AttentionOp>([&](AttentionOp attention) {
+        Cluster cluster{"attention", {&op}, {}, nullptr};
+        extend(cluster, [](Operation *next) { return isa<MergeHeadsOp>(next); });
+        for (Operation *user : attention.getKey().getUsers()) // the statistics are a by-product of the same loop
+          if (auto stats = dyn_cast<AttentionStatisticsOp>(user);
+              stats && stats.getQuery() == attention.getQuery() && stats.getMask() == attention.getMask())
+            cluster.ops.push_back(stats);
+        claim(std::move(cluster));
+        return success();
+      })
+      .Case<AttentionWeightsOp>([&](auto) { return single("weights", nothing); })
+      .Case<LayerNormOp>([&](auto) { return single("norm", nothing); })
+      .Case<EmbeddingOp>([&](auto) { return single("embedding", [](Operation *next) { return isa<PositionSinusoidalOp>(next); }); })
+      .Case<PositionSinusoidalOp, arith::AddFOp>(
+          [&](auto) { return single("elementwise", [](Operation *next) { return isa<PositionSinusoidalOp, arith::AddFOp>(next); }); })
+      .Case<SplitHeadsOp>([&](auto) { return single("relayout", [](Operation *next) { return isa<CacheAppendOp, StateSetOp>(next); }); })
+      .Case<MergeHeadsOp, CacheAppendOp, StateSetOp>([&](auto) { return single("relayout", nothing); })
+      .Default([](Operation *other) {
+        return other->emitOpError("expected an op that kernels can be made of, found one that is not built yet");
+      });
+}
+
+Cluster Grouper::linearChain(LinearOp op) {
+  Cluster cluster{"linear", {op}, {}, nullptr};
+  bool heads = false;
+  extend(cluster, [&](Operation *next) {
+    if (isa<arith::AddFOp>(next))
+      return !heads;
+    if (isa<SplitHeadsOp>(next))
+      return heads = true;
+    return heads && isa<CacheAppendOp, StateSetOp>(next);
+  });
+  cluster.sink = sinkOf(cluster.ops.back());
+  return cluster;
+}
+
+/// Takes further linears over the same rows as parts of the same launch.
+void Grouper::mergeParts(Cluster &first, LinearOp op) {
+  size_t parts = 1;
+  for (Operation *user : llvm::to_vector(llvm::reverse(llvm::to_vector(op.getInput().getUsers())))) {
+    auto other = dyn_cast<LinearOp>(user);
+    if (!other || other == op || claimed.contains(other) || other->getBlock() != op->getBlock())
+      continue;
+    Cluster chain = linearChain(other);
+    if (!first.sink || chain.sink != first.sink) {
+      refuse(first, op, other, FusionRefusal::OtherReader);
+      continue;
+    }
+    if (parts == maxParts) {
+      refuse(first, op, other, FusionRefusal::TooManyParts);
+      continue;
+    }
+    SmallVector<Operation *> merged(first.ops);
+    merged.append(chain.ops);
+    llvm::sort(merged, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    if (!readersFollow(merged)) {
+      refuse(first, op, other, FusionRefusal::ConsumerBetween);
+      continue;
+    }
+    first.ops = std::move(merged);
+    first.refusals.append(chain.refusals);
+    ++parts;
+  }
+}
+
+/// Appends readers as long as they are alone and acceptable; notes why it ends.
+void Grouper::extend(Cluster &cluster, function_ref<bool(Operation *)> accepts) {
+  while (cluster.ops.back()->getNumResults() >= 1) {
+    Operation *last = cluster.ops.back(), *reader = nullptr;
+    std::optional<FusionRefusal> reason = refusalOf(last->getResult(0), reader);
+    if (!reason && accepts(reader) && !claimed.contains(reader)) {
+      cluster.ops.push_back(reader);
+      continue;
+    }
+    if (!reason)
+      reason = isa<LayerNormOp>(reader) ? FusionRefusal::RowReduction : FusionRefusal::SecondContraction;
+    if (reader || *reason == FusionRefusal::SeveralUses)
+      refuse(cluster, last, reader, *reason);
+    return;
+  }
+}
+
+/// Why no single reader can follow `value`, or none and the reader.
+std::optional<FusionRefusal> Grouper::refusalOf(Value value, Operation *&reader) {
+  reader = value.use_empty() ? nullptr : *value.getUsers().begin();
+  if (value.use_empty() || isa<func::ReturnOp>(reader))
+    return FusionRefusal::FunctionResult;
+  if (isa<CacheAppendOp>(value.getDefiningOp()))
+    return FusionRefusal::SessionState;
+  if (!value.hasOneUse())
+    return FusionRefusal::SeveralUses;
+  return std::nullopt;
+}
+
+void Grouper::refuse(Cluster &cluster, Operation *op, Operation *reader, FusionRefusal reason) {
+  NamedAttrList entry;
+  entry.append("op", builder.getStringAttr(op->getName().getStringRef()));
+  entry.append("with", builder.getStringAttr(reader ? reader->getName().getStringRef() : StringRef("several")));
+  entry.append("reason", builder.getStringAttr(toString(reason)));
+  cluster.refusals.push_back(entry.getDictionary(builder.getContext()));
+}
+
+/// A group stands where its last op stands: everything that reads it has to come later.
+bool Grouper::readersFollow(ArrayRef<Operation *> ops) {
+  llvm::SmallPtrSet<Operation *, 8> inside(llvm::from_range, ops);
+  return llvm::all_of(ops, [&](Operation *op) {
+    return llvm::all_of(op->getUsers(), [&](Operation *user) { return inside.contains(user) || ops.back()->isBeforeInBlock(user); });
+  });
+}
+
+void Grouper::claim(Cluster cluster) {
+  llvm::sort(cluster.ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  claimed.insert_range(cluster.ops);
+  clusters.push_back(std::move(cluster));
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// A name that says what the kernel does: "linear_relu_add", "qkv" for three parts.
+static std::string nameOf(const Cluster &cluster) {
+  if (cluster.root != "linear")
+    return cluster.root.str();
+  std::string name;
+  for (Operation *op : cluster.ops)
+    if (auto linear = dyn_cast<LinearOp>(op)) {
+      name += name.empty() ? "linear" : "_linear";
+      if (linear.getActivation() != Activation::None)
+        name += ("_" + stringifyActivation(linear.getActivation())).str();
+    } else if (isa<arith::AddFOp>(op)) {
+      name += "_add";
+    } else if (isa<SplitHeadsOp>(op)) {
+      name += "_heads";
+    }
+  return name;
+}
+
+/// Mask ops that `value` is made of, operands first.
+static void collectMasks(Value value, llvm::SetVector<Operation *> &masks) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isMask(op))
+    return;
+  for (Value operand : op->getOperands())
+    collectMasks(operand, masks);
+  masks.insert(op);
+}
+
+void Grouper::build(Cluster &cluster) {
+  llvm::SetVector<Operation *> all;
+  for (Operation *op : cluster.ops) {
+    for (Value operand : op->getOperands())
+      collectMasks(operand, all);
+    all.insert(op);
+  }
+  llvm::SetVector<Value> operands, results;
+  for (Operation *op : all) {
+    for (Value operand : op->getOperands())
+      if (!operand.getDefiningOp() || !all.contains(operand.getDefiningOp()))
+        operands.insert(operand);
+    for (Value result : op->getResults())
+      if (!isMask(op) && llvm::any_of(result.getUsers(), [&](Operation *user) { return !all.contains(user); }))
+        results.insert(result);
+  }
+  Operation *last = cluster.ops.back();
+  builder.setInsertionPoint(last);
+  SmallVector<Type> types(llvm::map_range(results, [](Value v) { return v.getType(); }));
+  auto group = GroupOp::create(builder, last->getLoc(), types, operands.getArrayRef(), cluster.root, nameOf(cluster));
+  if (!cluster.refusals.empty())
+    group->setAttr("refusals", builder.getArrayAttr(cluster.refusals));
+
+  Block *block = builder.createBlock(&group.getBody());
+  IRMapping mapping;
+  for (Value operand : operands)
+    mapping.map(operand, block->addArgument(operand.getType(), operand.getLoc()));
+  for (Operation *op : all)
+    builder.clone(*op, mapping);
+  SmallVector<Value> yields(llvm::map_range(results, [&](Value v) { return mapping.lookup(v); }));
+  kernel::YieldOp::create(builder, last->getLoc(), yields);
+  for (auto [result, replacement] : llvm::zip(results, group.getResults()))
+    result.replaceUsesWithIf(replacement, [&](OpOperand &use) { return !all.contains(use.getOwner()); });
+  for (Operation *op : llvm::reverse(cluster.ops))
+    op->erase();
+}
+
+namespace {
+struct GroupKernels : heddle::impl::GroupKernelsBase<GroupKernels> {
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isDeclaration() && failed(Grouper(func).run()))
+        return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,227 @@
+//===- KernelDefinitions.cpp - Groups as shared definitions ---------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Builds the definition of a group under a neutral name, prints it, and looks
+// the text up: what prints alike is alike.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelDefinitions.h"
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+using kernel::GroupOp;
+
+namespace {
+
+/// Names expressions d0, d1, … in order of appearance.
+class ScalarNames {
+public:
+  explicit ScalarNames(Builder b) : b(b) {}
+  Attribute name(const SizeExpr &e) {
+    if (e.isConstant())
+      return b.getI64IntegerAttr(e.constantValue());
+    auto it = llvm::find(list, e);
+    size_t index = it - list.begin();
+    if (it == list.end())
+      list.push_back(e);
+    return b.getStringAttr("d" + Twine(index));
+  }
+  SmallVector<SizeExpr> list;
+
+private:
+  Builder b;
+};
+
+} // namespace
+
+KernelDefinitions::KernelDefinitions(ModuleOp module) : module(module), builder(module.getContext()) {}
+
+/// Kernels that treat every row alike see all leading dimensions as one.
+static bool treatsRowsAlike(GroupOp group) {
+  for (Operation &op : group.getBody().front())
+    if (!isa<LinearOp, LayerNormOp, EmbeddingOp, kernel::YieldOp>(op) && op.getName().getStringRef() != "arith.addf")
+      return false;
+  return group.getRoot() != "relayout";
+}
+
+static Shape flattened(const Place &place, bool ids) {
+  if (place.weight || place.dims.size() < 2)
+    return place.dims;
+  SizeExpr rows = 1;
+  Shape result;
+  for (const SizeExpr &dim : ids ? ArrayRef(place.dims) : ArrayRef(place.dims).drop_back())
+    rows = rows * dim;
+  result.push_back(rows);
+  if (!ids)
+    result.push_back(place.dims.back());
+  return result;
+}
+
+/// The dictionary that says how an argument is stored; see KernelOps.td, `def`.
+static DictionaryAttr layoutOf(const Place &place, bool flat, bool ids, ScalarNames &names, Builder &b) {
+  NamedAttrList layout;
+  if (place.scalar) {
+    layout.append("scalar", names.name(*place.scalar));
+    return layout.getDictionary(b.getContext());
+  }
+  Shape dims = flat ? flattened(place, ids) : place.dims;
+  SmallVector<Attribute> list;
+  for (const SizeExpr &dim : dims)
+    list.push_back(names.name(dim));
+  layout.append("dims", b.getArrayAttr(list));
+  if (dims.size() > 2 && !(place.rows == dims[dims.size() - 2]))
+    layout.append("rows", names.name(place.rows));
+  if (!place.dense && !dims.empty() && !dims.back().isConstant())
+    layout.append("columns", names.name(SizeExpr::roundUp(dims.back(), 16)));
+  if (place.panel)
+    layout.append("panel", b.getUnitAttr());
+  if (place.at)
+    layout.append("at", names.name(*place.at));
+  if (!place.role.empty())
+    layout.append("role", b.getStringAttr(place.role));
+  layout.append("storage", b.getStringAttr(place.weight ? "weight" : "memory"));
+  return layout.getDictionary(b.getContext());
+}
+
+/// Stores into states become results of the definition: it does not know whose memory it writes.
+static void yieldStores(Block &body) {
+  Operation *yield = body.getTerminator();
+  SmallVector<Value> values;
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    if (auto set = dyn_cast<StateSetOp>(op)) {
+      values.push_back(set.getValue());
+      set.erase();
+    } else if (auto append = dyn_cast<CacheAppendOp>(op)) {
+      if (append.getResult().use_empty())
+        values.push_back(append.getValue());
+      append.getResult().replaceAllUsesWith(append.getValue());
+      append.erase();
+    }
+  }
+  llvm::append_range(values, yield->getOperands());
+  yield->setOperands(values);
+}
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+static SizeExpr product(ArrayRef<SizeExpr> sizes) {
+  SizeExpr result = 1;
+  for (const SizeExpr &size : sizes)
+    result = result * size;
+  return result;
+}
+
+static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
+  SizeExpr total = 0;
+  for (Operation &op : group.getBody().front())
+    llvm::TypeSwitch<Operation *>(&op)
+        .Case<LinearOp>([&](LinearOp o) {
+          int64_t k = cast<ShapedType>(o.getInput().getType()).getShape().back();
+          total = total + product(shapes.of(o.getResult())) * (2 * k);
+        })
+        .Case<AttentionOp>([&](AttentionOp o) {
+          const Shape &q = shapes.of(o.getQuery()), &v = shapes.of(o.getValue());
+          total = total + q[0] * q[1] * q[2] * v[2] * (q[3] + v[3]) * 2;
+        })
+        .Case<AttentionWeightsOp>([&](AttentionWeightsOp o) {
+          const Shape &q = shapes.of(o.getQuery()), &k = shapes.of(o.getKey());
+          total = total + q[0] * q[1] * q[2] * k[2] * q[3] * 2;
+        })
+        .Default([&](Operation *other) {
+          if (other->getNumResults() == 1 && isa<RankedTensorType>(other->getResult(0).getType()) && isa<LayerNormOp>(other))
+            total = total + product(shapes.of(other->getResult(0))) * 8;
+        });
+  return total;
+}
+
+static SizeExpr bytesOf(ArrayRef<Place> places) {
+  SizeExpr total = 0;
+  for (const Place &place : places)
+    total = total + product(place.dims) * 4;
+  return total;
+}
+
+//===----------------------------------------------------------------------===//
+// Definitions
+//===----------------------------------------------------------------------===//
+
+/// The definition of a group's body, under a name that the caller replaces.
+kernel::DefOp KernelDefinitions::define(GroupOp group, Region &body, ArrayRef<DictionaryAttr> layouts, size_t inputs, size_t scalars) {
+  yieldStores(body.front());
+  auto type = builder.getFunctionType(body.getArgumentTypes(), body.front().getTerminator()->getOperandTypes());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(module.getBody());
+  auto def = kernel::DefOp::create(builder, group.getLoc(), "kernel", type, group.getRoot());
+  def.getBody().takeBody(body);
+  auto prefixed = [&](DictionaryAttr layout) { return builder.getDictionaryAttr(builder.getNamedAttr("kernel.layout", layout)); };
+  SmallVector<Attribute> arguments, results;
+  for (auto [i, layout] : llvm::enumerate(layouts))
+    (i < inputs ? arguments : results).push_back(prefixed(layout));
+  def.setArgAttrsAttr(builder.getArrayAttr(arguments));
+  def.setResAttrsAttr(builder.getArrayAttr(results));
+  SmallVector<Attribute> names;
+  for (size_t i = 0; i < scalars; ++i)
+    names.push_back(builder.getStringAttr("d" + Twine(i)));
+  def->setAttr("scalars", builder.getArrayAttr(names));
+  return def;
+}
+
+FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<Place> operands, const std::optional<Place> &table,
+                                            ArrayRef<Place> results, const ShapeExpressions &shapes) {
+  bool flat = treatsRowsAlike(group);
+  ScalarNames names(builder);
+  SmallVector<DictionaryAttr> layouts;
+  KernelUse use;
+  auto argument = [&](const Place &place, bool ids) {
+    layouts.push_back(layoutOf(place, flat, ids, names, builder));
+    if (!place.scalar)
+      use.arguments.push_back(place);
+  };
+  for (auto [i, place] : llvm::enumerate(operands)) {
+    auto type = dyn_cast<ShapedType>(group->getOperand(i).getType());
+    argument(place, type && !type.getElementType().isF32());
+  }
+  IRMapping mapping;
+  Region body;
+  group.getBody().cloneInto(&body, mapping);
+  if (table) {
+    body.addArgument(RankedTensorType::get({ShapedType::kDynamic, table->dims.back().constantValue()}, builder.getF32Type()),
+                     group.getLoc());
+    argument(*table, false);
+  }
+  size_t inputs = layouts.size();
+  for (const Place &place : results)
+    argument(place, false);
+  kernel::DefOp def = define(group, body, layouts, inputs, names.list.size());
+
+  std::string text;
+  llvm::raw_string_ostream(text) << def;
+  StringAttr &name = known[text];
+  if (name) {
+    def.erase();
+  } else {
+    std::string base = group.getName().str(), unique = base;
+    for (int i = 2; !this->names.insert(unique).second; ++i)
+      unique = base + "_" + std::to_string(i);
+    name = builder.getStringAttr(unique);
+    def.setSymNameAttr(name);
+  }
+  use.kernel = name;
+  use.scalars = names.list;
+  use.flops = flopsOf(group, shapes);
+  use.bytes = bytesOf(use.arguments);
+  return use;
+}

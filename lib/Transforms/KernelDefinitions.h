@@ -1,0 +1,70 @@
+//===- KernelDefinitions.h - Groups as shared definitions ------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel.def is a group with its arguments' storage: dimensions by the names
+// of the kernel's scalars, pitches, panels, and where results are stored.
+// Groups that are equal in all of this share one definition.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Analysis/ShapeExpressions.h"
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace heddle {
+
+/// Where a tensor lies when a program runs.
+struct Place {
+  mlir::Value buffer; ///< !kernel.buffer; null for a scalar
+  SizeExpr offset = 0;
+  /// Sizes in storage: the last one counts padded heads where `group` is set.
+  Shape dims;
+  /// Distance of the matrices of the last two dimensions, in rows.
+  SizeExpr rows = 1;
+  bool panel = false;
+  bool weight = false;
+  bool dense = false;
+  /// Size of the heads that the last dimension is made of, if they are padded one by one; else 0.
+  int64_t group = 0;
+  /// First row to store to, where not 0 (caches).
+  std::optional<SizeExpr> at = std::nullopt;
+  /// Value of a scalar operand.
+  std::optional<SizeExpr> scalar = std::nullopt;
+  /// What an argument without an operand is for: "table".
+  llvm::StringRef role = {};
+};
+
+/// A launch of a shared definition.
+struct KernelUse {
+  mlir::StringAttr kernel;
+  llvm::SmallVector<Place> arguments;
+  llvm::SmallVector<SizeExpr> scalars;
+  SizeExpr flops, bytes;
+};
+
+class KernelDefinitions {
+public:
+  explicit KernelDefinitions(mlir::ModuleOp module);
+
+  /// The definition of `group` under these places (made if it is new), and how to launch it.
+  mlir::FailureOr<KernelUse> use(kernel::GroupOp group, llvm::ArrayRef<Place> operands, const std::optional<Place> &table,
+                                 llvm::ArrayRef<Place> results, const ShapeExpressions &shapes);
+
+private:
+  kernel::DefOp define(kernel::GroupOp group, mlir::Region &body, llvm::ArrayRef<mlir::DictionaryAttr> layouts, size_t inputs,
+                       size_t scalars);
+
+  mlir::ModuleOp module;
+  mlir::OpBuilder builder;
+  llvm::StringMap<mlir::StringAttr> known; ///< text of a definition -> its name
+  llvm::StringSet<> names;
+};
+
+} // namespace heddle

@@ -1,0 +1,129 @@
+//===- KernelFrame.cpp - A kernel's arguments as views --------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads the storage dictionaries of a kernel.def (KernelDefinitions.cpp writes
+// them) and makes the signature of its kernel.func from them. Also the sizes
+// that each kind of device wants.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tiling.h"
+
+using namespace mlir;
+using namespace heddle;
+using kernel::Size;
+using kernel::ViewDim;
+using kernel::ViewType;
+
+//===----------------------------------------------------------------------===//
+// Sizes of the devices
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t cpuColumns[] = {48, 64, 32, 16};
+static constexpr int64_t gpuColumns[] = {128, 64, 32, 16};
+
+static const TileSizes devices[] = {
+    {"cpu", 96, cpuColumns, 96, 512, 32, 32, 32, false},
+    // Workgroup memory of 16 KiB holds a strip of 32 rows by 64 keys and its statistics.
+    {"vulkan", 64, gpuColumns, 32, 64, 32, 16, 32, true},
+};
+
+const TileSizes *TileSizes::find(StringRef name) {
+  for (const TileSizes &sizes : devices)
+    if (sizes.name == name)
+      return &sizes;
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+KernelFrame::KernelFrame(kernel::DefOp def, const TileSizes &sizes, OpBuilder &b)
+    : def(def), sizes(sizes), t(b, def.getLoc()) {
+  for (auto [attrs, type] : llvm::zip(*def.getArgAttrs(), def.getArgumentTypes()))
+    arguments.push_back(describe(cast<DictionaryAttr>(attrs), type));
+  resultStart = types.size();
+  for (auto [attrs, type] : llvm::zip(*def.getResAttrs(), def.getResultTypes()))
+    results.push_back(describe(cast<DictionaryAttr>(attrs), type));
+}
+
+Size KernelFrame::sizeOf(Attribute attr) const { return Size::fromAttribute(attr); }
+
+KernelFrame::Argument KernelFrame::describe(DictionaryAttr attrs, Type type) {
+  Argument argument;
+  argument.layout = attrs.getAs<DictionaryAttr>("kernel.layout");
+  if (argument.layout.contains("scalar"))
+    return argument;
+  SmallVector<ViewDim> dims;
+  for (Attribute dim : argument.layout.getAs<ArrayAttr>("dims"))
+    dims.push_back(sizeOf(dim));
+  if (Attribute rows = argument.layout.get("rows"))
+    dims[dims.size() - 2].pitch = sizeOf(rows);
+  if (Attribute columns = argument.layout.get("columns"))
+    dims.back().pitch = sizeOf(columns);
+  MLIRContext *context = type.getContext();
+  Type element = Float32Type::get(context);
+  if (!cast<ShapedType>(type).getElementType().isF32())
+    element = IntegerType::get(context, 32);
+  argument.view = types.size();
+  types.push_back(ViewType::get(context, dims, element, argument.layout.contains("panel") ? 16 : 0));
+  storage.push_back(argument.layout.get("storage"));
+  return argument;
+}
+
+int64_t KernelFrame::viewOf(Value argument) const {
+  return arguments[cast<BlockArgument>(argument).getArgNumber()].view;
+}
+
+int64_t KernelFrame::viewWithRole(StringRef role) const {
+  for (const Argument &argument : arguments)
+    if (auto attr = argument.layout.getAs<StringAttr>("role"); attr && attr.getValue() == role)
+      return argument.view;
+  return -1;
+}
+
+Value KernelFrame::sizeValue(Size size) {
+  if (size.isStatic())
+    return t.index(size.value);
+  return kernel::ScalarOp::create(t.b, t.loc, t.b.getIndexType(), size.name);
+}
+
+Value KernelFrame::storeBase(unsigned result) {
+  Attribute at = results[result].layout.get("at");
+  return at ? sizeValue(sizeOf(at)) : Value();
+}
+
+Value KernelFrame::scalar(Value argument) {
+  return t.i32(sizeValue(sizeOf(arguments[cast<BlockArgument>(argument).getArgNumber()].layout.get("scalar"))));
+}
+
+kernel::FuncOp KernelFrame::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int64_t> gridTiles, kernel::ScheduleAttr schedule) {
+  SmallVector<Type> viewTypes(types.begin(), types.end());
+  SmallVector<StringAttr> scalars;
+  for (auto name : def->getAttrOfType<ArrayAttr>("scalars").getAsRange<StringAttr>())
+    scalars.push_back(name);
+  func = kernel::FuncOp::create(t.b, t.loc, def.getSymName(), viewTypes, scalars, gridSizes, gridTiles, schedule);
+  func->setAttr("storage", t.b.getArrayAttr(storage));
+  t.b.setInsertionPointToStart(&func.getBody().front());
+  return func;
+}
+
+Value KernelFrame::slice(Value view, ValueRange points) {
+  return points.empty() ? view : kernel::SliceOp::create(t.b, t.loc, view, points).getResult();
+}
+
+/// 64 invocations, or 32 for the low tiles of attention: 8 rows each where the tile has them.
+kernel::ScheduleAttr KernelFrame::gpuSchedule(int64_t rows, int64_t cols) {
+  if (!sizes.onGpu)
+    return kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsOutside, 0, 0, {}, {});
+  int64_t fragmentRows = std::max<int64_t>(rows / 8, 1), across = cols >= 128 ? 8 : cols >= 32 ? 8 : 4;
+  if (rows <= 32 && cols < 128)
+    fragmentRows = std::max<int64_t>(rows / 4, 1);
+  SmallVector<int64_t> threads{rows / fragmentRows, across}, fragment{fragmentRows, cols / across};
+  return kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsOutside, 0, 0, threads, fragment);
+}

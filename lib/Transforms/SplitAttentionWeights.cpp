@@ -1,0 +1,59 @@
+//===- SplitAttentionWeights.cpp - Returned weights as a second kernel ----===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   %o, %w = attention(q, k, v)   ──▶   %o = attention(q, k, v)
+//                                        %m, %s = attention.statistics(q, k)
+//                                        %w = attention.weights(q, k, %m, %s)
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Transforms/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace heddle {
+#define GEN_PASS_DEF_SPLITATTENTIONWEIGHTS
+#include "heddle/Transforms/Passes.h.inc"
+} // namespace heddle
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+
+static void split(AttentionOp op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto plain = AttentionOp::create(b, loc, op.getOutput().getType(), /*lse=*/Type(), /*weights=*/Type(), op.getQuery(), op.getKey(),
+                                   op.getValue(), op.getMask(), op.getScaleAttr(), /*average_weights=*/UnitAttr());
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  auto row = RankedTensorType::get(query.getShape().drop_back(), query.getElementType());
+  auto statistics = AttentionStatisticsOp::create(b, loc, row, row, op.getQuery(), op.getKey(), op.getMask(), op.getScaleAttr());
+  auto weights = AttentionWeightsOp::create(b, loc, op.getWeights().getType(), op.getQuery(), op.getKey(), statistics.getMaximum(),
+                                            statistics.getSum(), op.getMask(), op.getScaleAttr(), op.getAverageWeightsAttr());
+  op.getOutput().replaceAllUsesWith(plain.getOutput());
+  op.getWeights().replaceAllUsesWith(weights.getWeights());
+  op.erase();
+}
+
+namespace {
+struct SplitAttentionWeights : heddle::impl::SplitAttentionWeightsBase<SplitAttentionWeights> {
+  void runOnOperation() override {
+    WalkResult result = getOperation().walk([](AttentionOp op) {
+      if (op.getLse()) {
+        op.emitOpError("expected no log-sum-exp result: it is not built yet");
+        return WalkResult::interrupt();
+      }
+      if (op.getWeights())
+        split(op);
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace

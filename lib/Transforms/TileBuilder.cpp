@@ -1,0 +1,186 @@
+//===- TileBuilder.cpp - Arithmetic on tiles ------------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Elementwise words, and the functions that every device computes by the same
+// operations: powers of two, error function, activations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tiling.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace heddle;
+using kernel::BroadcastOp;
+
+RankedTensorType TileBuilder::type(int64_t rows, int64_t cols, Type element) {
+  return RankedTensorType::get({rows, cols}, element ? element : Type(b.getF32Type()));
+}
+
+Value TileBuilder::index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+Value TileBuilder::i32(Value index) { return arith::IndexCastOp::create(b, loc, b.getI32Type(), index); }
+Value TileBuilder::toIndex(Value i32) { return arith::IndexCastOp::create(b, loc, b.getIndexType(), i32); }
+
+static TypedAttr splat(Type type, Attribute value) {
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    return DenseElementsAttr::get(shaped, value);
+  return cast<TypedAttr>(value);
+}
+
+Value TileBuilder::constant(double value, Value like) {
+  Attribute attr = b.getF32FloatAttr(static_cast<float>(value));
+  return arith::ConstantOp::create(b, loc, splat(like.getType(), attr));
+}
+
+Value TileBuilder::constantI(int64_t value, Value like) {
+  Attribute attr = b.getIntegerAttr(getElementTypeOrSelf(like.getType()), value);
+  return arith::ConstantOp::create(b, loc, splat(like.getType(), attr));
+}
+
+Value TileBuilder::broadcast(Value value, RankedTensorType type) {
+  if (value.getType() == type)
+    return value;
+  return BroadcastOp::create(b, loc, type, value);
+}
+
+/// Brings two tiles to their common shape.
+static std::pair<Value, Value> align(TileBuilder &t, Value x, Value y) {
+  auto tx = dyn_cast<RankedTensorType>(x.getType()), ty = dyn_cast<RankedTensorType>(y.getType());
+  if (!tx || !ty || tx.getShape() == ty.getShape())
+    return {x, y};
+  int64_t rows = std::max(tx.getDimSize(0), ty.getDimSize(0)), cols = std::max(tx.getDimSize(1), ty.getDimSize(1));
+  return {t.broadcast(x, t.type(rows, cols, tx.getElementType())), t.broadcast(y, t.type(rows, cols, ty.getElementType()))};
+}
+
+static bool isInteger(Value x) { return getElementTypeOrSelf(x.getType()).isIntOrIndex(); }
+
+template <typename Float, typename Int>
+static Value binary(TileBuilder &t, Value x, Value y) {
+  auto [l, r] = align(t, x, y);
+  if (isInteger(l))
+    return Int::create(t.b, t.loc, l, r);
+  return Float::create(t.b, t.loc, l, r);
+}
+
+Value TileBuilder::add(Value x, Value y) { return binary<arith::AddFOp, arith::AddIOp>(*this, x, y); }
+Value TileBuilder::sub(Value x, Value y) { return binary<arith::SubFOp, arith::SubIOp>(*this, x, y); }
+Value TileBuilder::mul(Value x, Value y) { return binary<arith::MulFOp, arith::MulIOp>(*this, x, y); }
+Value TileBuilder::div(Value x, Value y) { return binary<arith::DivFOp, arith::DivUIOp>(*this, x, y); }
+Value TileBuilder::max(Value x, Value y) { return binary<arith::MaxNumFOp, arith::MaxSIOp>(*this, x, y); }
+Value TileBuilder::min(Value x, Value y) { return binary<arith::MinNumFOp, arith::MinSIOp>(*this, x, y); }
+
+Value TileBuilder::fma(Value x, Value y, Value z) { return math::FmaOp::create(b, loc, x, y, z); }
+Value TileBuilder::round(Value x) { return math::RoundEvenOp::create(b, loc, x); }
+
+Value TileBuilder::less(Value x, Value y) {
+  auto [l, r] = align(*this, x, y);
+  if (isInteger(l))
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, l, r);
+  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, l, r);
+}
+
+Value TileBuilder::select(Value condition, Value x, Value y) {
+  return arith::SelectOp::create(b, loc, condition, x, y);
+}
+
+Value TileBuilder::reduce(kernel::ReduceKind kind, Value x) {
+  auto in = cast<RankedTensorType>(x.getType());
+  return kernel::ReduceOp::create(b, loc, type(in.getDimSize(0), 1, in.getElementType()), kind, x);
+}
+
+Value TileBuilder::iota(bool rows, Value from, RankedTensorType type) {
+  return kernel::IotaOp::create(b, loc, type, rows ? b.getUnitAttr() : UnitAttr(), from);
+}
+
+//===----------------------------------------------------------------------===//
+// Powers of two
+//===----------------------------------------------------------------------===//
+
+/// Minimax polynomial of 2^f on [-1/2, 1/2], relative error 2.3e-7.
+Value TileBuilder::exp2Fraction(Value f) {
+  Value p = constant(0.00132764725, f);
+  for (double c : {0.00967554096, 0.0555071309, 0.240221202, 0.693146944, 1.00000012})
+    p = fma(p, f, constant(c, f));
+  return p;
+}
+
+/// The f32 2^d of an integer -126 <= d <= 127, from its exponent bits.
+Value TileBuilder::bits(Value d) {
+  Type integer = b.getI32Type();
+  if (auto shaped = dyn_cast<RankedTensorType>(d.getType()))
+    integer = shaped.clone(integer);
+  Value exponent = arith::FPToSIOp::create(b, loc, integer, d);
+  exponent = arith::AddIOp::create(b, loc, exponent, constantI(127, exponent));
+  exponent = arith::ShLIOp::create(b, loc, exponent, constantI(23, exponent));
+  return arith::BitcastOp::create(b, loc, d.getType(), exponent);
+}
+
+Value TileBuilder::exp2Integer(Value d) {
+  Value low = constant(-125, d);
+  Value power = bits(max(d, low));
+  return select(less(d, low), constant(0, d), power);
+}
+
+Value TileBuilder::exp2(Value x) {
+  // A NaN passes through the polynomial; the exponent is made of clamped numbers only.
+  Value clamped = min(max(x, constant(-126, x)), constant(126, x));
+  Value n = round(clamped);
+  Value whole = mul(exp2Fraction(sub(clamped, n)), exp2Integer(n));
+  Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
+  return select(isNan, x, whole);
+}
+
+//===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+constexpr double log2e = 1.4426950408889634;
+
+/// Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26: absolute error below 1.5e-7.
+Value TileBuilder::erf(Value x) {
+  Value zero = constant(0, x), one = constant(1, x);
+  Value magnitude = max(x, sub(zero, x));
+  Value t = div(one, fma(constant(0.3275911, x), magnitude, one));
+  Value p = constant(1.061405429, x);
+  for (double c : {-1.453152027, 1.421413741, -0.284496736, 0.254829592})
+    p = fma(p, t, constant(c, x));
+  Value gauss = exp2(mul(mul(magnitude, magnitude), -log2e));
+  Value positive = sub(one, mul(mul(p, t), gauss));
+  return select(less(x, zero), sub(zero, positive), positive);
+}
+
+/// x / (1 + 2^(-scale·x·log2 e)): silu, and the sigmoid forms of gelu.
+static Value logisticGate(TileBuilder &t, Value x, Value argument) {
+  Value e = t.exp2(t.mul(argument, -log2e));
+  return t.div(x, t.add(t.constant(1, x), e));
+}
+
+Value TileBuilder::activation(transformer::Activation kind, Value x) {
+  using transformer::Activation;
+  switch (kind) {
+  case Activation::None:
+    return x;
+  case Activation::Relu: {
+    // max(x, 0) that keeps a NaN
+    return select(less(x, constant(0, x)), constant(0, x), x);
+  }
+  case Activation::Gelu:
+    return mul(mul(x, 0.5), add(constant(1, x), erf(mul(x, 0.7071067811865476))));
+  case Activation::GeluTanh: {
+    // 0.5·x·(1 + tanh(u)) = x·logistic(2u), u = sqrt(2/pi)·(x + 0.044715·x^3)
+    Value cube = mul(mul(x, x), x);
+    Value inner = fma(constant(0.044715, x), cube, x);
+    return logisticGate(*this, x, mul(inner, 1.5957691216057308));
+  }
+  case Activation::QuickGelu:
+    return logisticGate(*this, x, mul(x, 1.702));
+  case Activation::Silu:
+    return logisticGate(*this, x, x);
+  }
+  llvm_unreachable("unknown activation");
+}

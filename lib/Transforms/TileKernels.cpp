@@ -1,0 +1,70 @@
+//===- TileKernels.cpp - Definitions become tiled kernels -----------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Calls the writer of each definition's root and puts the kernel in its place.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tiling.h"
+
+#include "heddle/Transforms/Passes.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace heddle {
+#define GEN_PASS_DEF_TILEKERNELS
+#include "heddle/Transforms/Passes.h.inc"
+} // namespace heddle
+
+using namespace mlir;
+using namespace heddle;
+
+using Writer = LogicalResult (*)(KernelFrame &);
+
+static Writer writerOf(StringRef root) {
+  return llvm::StringSwitch<Writer>(root)
+      .Case("linear", tileLinear)
+      .Case("attention", tileAttention)
+      .Case("weights", tileAttentionWeights)
+      .Case("norm", tileNorm)
+      .Case("embedding", tileEmbedding)
+      .Case("elementwise", tileElementwise)
+      .Case("relayout", tileRelayout)
+      .Default(nullptr);
+}
+
+namespace {
+struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
+  using TileKernelsBase::TileKernelsBase;
+
+  void runOnOperation() override {
+    const TileSizes *sizes = TileSizes::find(target);
+    if (!sizes) {
+      getOperation().emitError() << "tile-kernels: expected target to be cpu or vulkan, found '" << target << "'";
+      return signalPassFailure();
+    }
+    for (auto program : llvm::make_early_inc_range(getOperation().getOps<kernel::ProgramOp>()))
+      program.erase();
+    for (auto def : llvm::make_early_inc_range(getOperation().getOps<kernel::DefOp>()))
+      if (failed(tile(def, *sizes)))
+        return signalPassFailure();
+  }
+
+  LogicalResult tile(kernel::DefOp def, const TileSizes &sizes) {
+    Writer writer = writerOf(def.getRoot().value_or(""));
+    if (!writer)
+      return def.emitOpError() << "expected a known root, found '" << def.getRoot().value_or("") << "'";
+    OpBuilder builder(def);
+    KernelFrame frame(def, sizes, builder);
+    if (failed(writer(frame)))
+      return failure();
+    def.erase();
+    return success();
+  }
+};
+} // namespace

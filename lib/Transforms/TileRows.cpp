@@ -1,0 +1,196 @@
+//===- TileRows.cpp - Bodies without a contraction ------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Layer normalisation, embedding with positions, sums, and copies into heads or
+// panels: each tile of rows is read, computed and stored.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tiling.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+using kernel::LoadOp;
+using kernel::Size;
+
+/// The only value that a definition yields.
+static Value yielded(KernelFrame &f) { return f.def.getBody().front().getTerminator()->getOperand(0); }
+
+/// Grid over the leading dimensions one by one, rows and columns in tiles.
+static void rowGrid(KernelFrame &f, kernel::ViewType view, int64_t rows, int64_t columns, int64_t storedColumns) {
+  SmallVector<Size> sizes;
+  SmallVector<int64_t> tiles;
+  for (int64_t d = 0; d + 1 < view.getRank(); ++d) {
+    sizes.push_back(view.getDim(d).extent);
+    tiles.push_back(d + 2 < view.getRank() ? 1 : rows);
+  }
+  if (columns) {
+    sizes.push_back(storedColumns);
+    tiles.push_back(columns);
+  }
+  f.createFunc(sizes, tiles, f.gpuSchedule(rows, columns ? columns : 16));
+}
+
+static int64_t columnTile(int64_t stored) {
+  for (int64_t tile : {64, 48, 32})
+    if (stored % tile == 0)
+      return tile;
+  return 16;
+}
+
+//===----------------------------------------------------------------------===//
+// Layer normalisation
+//===----------------------------------------------------------------------===//
+
+LogicalResult heddle::tileNorm(KernelFrame &f) {
+  TileBuilder &t = f.t;
+  auto norm = yielded(f).getDefiningOp<LayerNormOp>();
+  if (!norm)
+    return f.def.emitOpError("expected a layer_norm that is yielded");
+  kernel::ViewType in = f.viewType(f.viewOf(norm.getInput()));
+  int64_t size = in.getDims().back().extent.value, stored = paddedTo16(size), rows = f.sizes.normRows;
+  rowGrid(f, in, rows, 0, 0);
+  if (f.sizes.onGpu) // four invocations a row hold the 16 lanes
+    f.func.setScheduleAttr(kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsOutside, 0, 0, {rows, 4}, {1, 16}));
+  Value i = f.func.getGridIndex(in.getRank() - 2), zero = t.index(0);
+  SmallVector<Value> points(llvm::map_range(llvm::seq<int64_t>(0, in.getRank() - 2), [&](int64_t a) -> Value { return f.func.getGridIndex(a); }));
+  RankedTensorType type = t.type(rows, stored);
+  Value x = LoadOp::create(t.b, t.loc, type, f.slice(f.view(f.viewOf(norm.getInput())), points), ValueRange{i, zero}, UnitAttr());
+  Value mean = t.mul(t.reduce(kernel::ReduceKind::Add, x), 1.0 / size);
+  Value centred = t.sub(x, mean);
+  if (size != stored) { // padding must not count
+    Value column = t.iota(false, zero, t.type(1, stored, t.b.getI32Type()));
+    Value inside = t.broadcast(t.less(column, t.constantI(size, column)), t.type(rows, stored, t.b.getI1Type()));
+    centred = t.select(inside, centred, t.constant(0, centred));
+  }
+  Value variance = t.mul(t.reduce(kernel::ReduceKind::Add, t.mul(centred, centred)), 1.0 / size);
+  Value root = math::SqrtOp::create(t.b, t.loc, t.add(variance, t.constant(norm.getEpsilon().convertToDouble(), variance)));
+  Value y = t.mul(centred, t.div(t.constant(1, root), root));
+  auto vector = [&](Value operand) -> Value {
+    return LoadOp::create(t.b, t.loc, t.type(1, stored), f.view(f.viewOf(operand)), ValueRange{zero}, UnitAttr());
+  };
+  y = t.add(t.mul(y, vector(norm.getGamma())), vector(norm.getBeta()));
+  Value left = t.sub(f.sizeValue(in.getDim(in.getRank() - 2).extent), i);
+  SmallVector<Value> indices(points);
+  indices.append({i, zero});
+  kernel::StoreOp::create(t.b, t.loc, y, f.view(f.firstResult()), indices, left);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sums, embeddings, positions
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Computes a tile of a value of the definition from tiles of its arguments.
+class ElementwiseTiler {
+public:
+  ElementwiseTiler(KernelFrame &f, int64_t rows) : f(f), t(f.t), rows(rows) {}
+
+  LogicalResult run() {
+    Value result = yielded(f);
+    kernel::ViewType out = f.viewType(f.firstResult());
+    int64_t stored = paddedTo16(out.getDims().back().extent.value);
+    columns = columnTile(stored);
+    rowGrid(f, out, rows, columns, stored);
+    int64_t rowAxis = out.getRank() - 2;
+    for (int64_t axis = 0; axis < rowAxis; ++axis)
+      points.push_back(f.func.getGridIndex(axis));
+    i = f.func.getGridIndex(rowAxis);
+    j = f.func.getGridIndex(rowAxis + 1);
+    FailureOr<Value> tile = tileOf(result);
+    if (failed(tile))
+      return failure();
+    SmallVector<Value> indices(points);
+    indices.append({i, j});
+    kernel::StoreOp::create(t.b, t.loc, *tile, f.view(f.firstResult()), indices, t.sub(f.sizeValue(out.getDim(rowAxis).extent), i));
+    return success();
+  }
+
+private:
+  FailureOr<Value> tileOf(Value value) {
+    if (isa<BlockArgument>(value))
+      return load(f.slice(f.view(f.viewOf(value)), points));
+    Operation *op = value.getDefiningOp();
+    if (auto add = dyn_cast<arith::AddFOp>(op)) {
+      FailureOr<Value> l = tileOf(add.getLhs()), r = tileOf(add.getRhs());
+      return failed(l) || failed(r) ? FailureOr<Value>(failure()) : t.add(*l, *r);
+    }
+    if (auto position = dyn_cast<PositionSinusoidalOp>(op)) {
+      FailureOr<Value> x = tileOf(position.getInput());
+      if (failed(x))
+        return failure();
+      Value table = load(f.view(f.viewWithRole("table")));
+      double scale = position.getScale().convertToDouble();
+      return t.add(*x, scale == 1 ? table : t.mul(table, scale));
+    }
+    if (auto embedding = dyn_cast<EmbeddingOp>(op))
+      return gather(embedding);
+    return f.def.emitOpError() << "expected sums, embeddings and positions, found " << op->getName();
+  }
+
+  Value load(Value view) {
+    return LoadOp::create(t.b, t.loc, t.type(rows, columns), view, ValueRange{i, j}, UnitAttr());
+  }
+
+  Value gather(EmbeddingOp embedding) {
+    Type integer = t.b.getI32Type();
+    Value ids = LoadOp::create(t.b, t.loc, t.type(rows, 1, integer), f.slice(f.view(f.viewOf(embedding.getIds())), points),
+                               ValueRange{i}, t.b.getUnitAttr());
+    Value tile = kernel::GatherOp::create(t.b, t.loc, t.type(rows, columns), f.view(f.viewOf(embedding.getTable())), ids, j);
+    double scale = embedding.getScale().convertToDouble();
+    if (scale != 1)
+      tile = t.mul(tile, scale);
+    if (auto padding = embedding.getPaddingId()) {
+      Value same = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, ids, t.constantI(static_cast<int64_t>(*padding), ids));
+      tile = t.select(t.broadcast(same, t.type(rows, columns, t.b.getI1Type())), t.constant(0, tile), tile);
+    }
+    return tile;
+  }
+
+  KernelFrame &f;
+  TileBuilder &t;
+  int64_t rows, columns = 16;
+  SmallVector<Value> points;
+  Value i, j;
+};
+} // namespace
+
+LogicalResult heddle::tileEmbedding(KernelFrame &f) { return ElementwiseTiler(f, f.sizes.copyRows).run(); }
+LogicalResult heddle::tileElementwise(KernelFrame &f) { return ElementwiseTiler(f, f.sizes.copyRows).run(); }
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// `[B, H, T, D]` by (b, h, rows): heads are cut out of rows or put back, keys go into panels.
+LogicalResult heddle::tileRelayout(KernelFrame &f) {
+  TileBuilder &t = f.t;
+  Value value = yielded(f);
+  Operation *op = value.getDefiningOp();
+  bool split = isa_and_nonnull<SplitHeadsOp>(op), merge = isa_and_nonnull<MergeHeadsOp>(op);
+  kernel::ViewType in = f.viewType(0), out = f.viewType(f.firstResult()), heads = merge ? in : out;
+  if (heads.getRank() != 4)
+    return f.def.emitOpError() << "expected heads of rank 4, found rank " << heads.getRank();
+  int64_t size = heads.getDims().back().extent.value, stored = paddedTo16(size), rows = f.sizes.copyRows;
+  if (split && size != stored)
+    return f.def.emitOpError() << "expected a head size that is a multiple of 16 to split a value that no linear made, found " << size
+                               << ", which is not built yet";
+  Size extent = split ? in.getDim(1).extent : in.getDim(2).extent;
+  f.createFunc({heads.getDim(0).extent, heads.getDim(1).extent, extent}, {1, 1, rows}, f.gpuSchedule(rows, stored));
+  Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), i = f.func.getGridIndex(2), zero = t.index(0);
+  Value column = t.mul(h, t.index(stored));
+  Value source = split ? f.slice(f.view(0), {b}) : f.slice(f.view(0), {b, h});
+  Value tile = LoadOp::create(t.b, t.loc, t.type(rows, stored), source, ValueRange{i, split ? column : zero}, UnitAttr());
+  Value base = f.storeBase(0), row = base ? t.add(i, base) : i;
+  SmallVector<Value> indices = merge ? SmallVector<Value>{b, row, column} : SmallVector<Value>{b, h, row, zero};
+  kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult()), indices, t.sub(f.sizeValue(extent), i));
+  return success();
+}

@@ -1,0 +1,138 @@
+//===- Tiling.h - Writing tiled bodies -------------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the files that write bodies share: the sizes that a kind of device wants,
+// a builder of tile arithmetic, and the arguments of a kernel.def as views. One
+// function a root writes the body; TileKernels.cpp calls them.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <functional>
+
+namespace heddle {
+
+/// Tile sizes of a kind of device. Data, not code: bodies are the same for all.
+struct TileSizes {
+  llvm::StringRef name;
+  int64_t linearRows;
+  llvm::ArrayRef<int64_t> linearColumns; ///< the first that divides the columns is taken
+  int64_t attentionRows, chunk;          ///< chunk: section 6 of the language, 512 on the CPU, 64 on Vulkan
+  int64_t weightsRows;
+  int64_t normRows;
+  int64_t copyRows;
+  bool onGpu; ///< schedules name threads and fragments
+
+  static const TileSizes *find(llvm::StringRef name);
+};
+
+/// Tile arithmetic with broadcasting spelled out.
+class TileBuilder {
+public:
+  TileBuilder(mlir::OpBuilder &b, mlir::Location loc) : b(b), loc(loc) {}
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+
+  mlir::RankedTensorType type(int64_t rows, int64_t cols, mlir::Type element = {});
+  mlir::Value index(int64_t value);
+  mlir::Value i32(mlir::Value index);
+  mlir::Value toIndex(mlir::Value i32);
+  /// A constant of the type of `like`.
+  mlir::Value constant(double value, mlir::Value like);
+  mlir::Value constantI(int64_t value, mlir::Value like);
+  mlir::Value broadcast(mlir::Value value, mlir::RankedTensorType type);
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value sub(mlir::Value x, mlir::Value y);
+  mlir::Value mul(mlir::Value x, mlir::Value y);
+  mlir::Value mul(mlir::Value x, double y) { return mul(x, constant(y, x)); }
+  mlir::Value div(mlir::Value x, mlir::Value y);
+  mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z);
+  mlir::Value max(mlir::Value x, mlir::Value y);
+  mlir::Value min(mlir::Value x, mlir::Value y);
+  mlir::Value round(mlir::Value x);
+  mlir::Value less(mlir::Value x, mlir::Value y);
+  mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
+  mlir::Value reduce(kernel::ReduceKind kind, mlir::Value x);
+  mlir::Value iota(bool rows, mlir::Value from, mlir::RankedTensorType type);
+
+  /// 2^f for |f| <= 1/2, by a polynomial of degree 5.
+  mlir::Value exp2Fraction(mlir::Value f);
+  /// 2^d for integers d <= 127, 0 below -125 (never a denormal).
+  mlir::Value exp2Integer(mlir::Value d);
+  /// 2^x for any x; saturates at 2^126, 0 below -125.
+  mlir::Value exp2(mlir::Value x);
+  mlir::Value activation(transformer::Activation kind, mlir::Value x);
+
+private:
+  mlir::Value bits(mlir::Value d);
+  mlir::Value erf(mlir::Value x);
+};
+
+/// The arguments and results of a definition as views of a kernel under construction.
+struct KernelFrame {
+  KernelFrame(kernel::DefOp def, const TileSizes &sizes, mlir::OpBuilder &b);
+
+  kernel::DefOp def;
+  const TileSizes &sizes;
+  TileBuilder t;
+
+  kernel::ViewType viewType(unsigned index) const { return types[index]; }
+  /// Position among the views of an argument of the definition's block; -1 for scalars.
+  int64_t viewOf(mlir::Value argument) const;
+  unsigned firstResult() const { return resultStart; }
+  /// Position of the view of the argument with a role ("table"), or -1.
+  int64_t viewWithRole(llvm::StringRef role) const;
+  /// Where a result's rows start: the `at` scalar, or null.
+  mlir::Value storeBase(unsigned result);
+  /// Value of a scalar argument, i32.
+  mlir::Value scalar(mlir::Value argument);
+
+  /// Creates the kernel and moves the builder into its body.
+  kernel::FuncOp createFunc(llvm::ArrayRef<kernel::Size> gridSizes, llvm::ArrayRef<int64_t> gridTiles, kernel::ScheduleAttr schedule);
+  mlir::Value view(unsigned index) { return func.getView(index); }
+  /// A view of the matrix (last two dimensions) or vector at leading points.
+  mlir::Value slice(mlir::Value view, mlir::ValueRange points);
+  /// An extent as an index value.
+  mlir::Value sizeValue(kernel::Size size);
+  kernel::ScheduleAttr gpuSchedule(int64_t rows, int64_t cols);
+
+  kernel::FuncOp func;
+
+private:
+  struct Argument {
+    mlir::DictionaryAttr layout;
+    int64_t view = -1;
+  };
+  Argument describe(mlir::DictionaryAttr attrs, mlir::Type type);
+  kernel::Size sizeOf(mlir::Attribute attr) const;
+
+  llvm::SmallVector<Argument> arguments, results;
+  llvm::SmallVector<kernel::ViewType> types;
+  llvm::SmallVector<mlir::Attribute> storage;
+  unsigned resultStart = 0;
+};
+
+/// Storage width of a static dimension.
+inline int64_t paddedTo16(int64_t n) { return (n + 15) / 16 * 16; }
+
+// One writer a root; each fails with an error at the definition.
+mlir::LogicalResult tileLinear(KernelFrame &frame);
+mlir::LogicalResult tileAttention(KernelFrame &frame);
+mlir::LogicalResult tileAttentionWeights(KernelFrame &frame);
+mlir::LogicalResult tileNorm(KernelFrame &frame);
+mlir::LogicalResult tileEmbedding(KernelFrame &frame);
+mlir::LogicalResult tileElementwise(KernelFrame &frame);
+mlir::LogicalResult tileRelayout(KernelFrame &frame);
+
+} // namespace heddle
