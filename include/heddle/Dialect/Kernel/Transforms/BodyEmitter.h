@@ -1,0 +1,211 @@
+//===- BodyEmitter.h - Emits a tiled body for one fragment -----*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The walker that both lowerings of kernel.func share. It emits a body for one
+// fragment of the tile: a grid of native vectors in registers, whose place in
+// the tile the target decides.
+//
+//   tensor<96x64xf32>  a fragment of rows x vectors registers vector<Wxf32>
+//   tensor<1x64xf32>   one row of registers
+//   tensor<96x1xf32>   one scalar a row
+//   index              the target's index type
+//
+// Elementwise ops are cloned once a register; contract is one loop whose
+// accumulators are carried; ops over tiles wider than the fragment (`isWide`) are
+// gathered in runs, which the target turns into column loops. A target supplies
+// placement and memory, and may override any op.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+
+namespace heddle::kernel {
+
+/// A view with its numbers: where it starts in its argument, what is valid, how it is stored.
+struct BoundView {
+  ViewType type;
+  int64_t argument = 0;
+  mlir::Value offset; ///< in elements; null is zero
+  llvm::SmallVector<mlir::Value> extents, pitches;
+};
+
+/// A tile's part that is in registers.
+struct Fragment {
+  llvm::SmallVector<mlir::Value> registers; ///< row by row
+  int64_t rows = 0;
+  int64_t vectors = 0; ///< 0: one scalar a row
+
+  int64_t columns() const { return std::max<int64_t>(vectors, 1); }
+  int64_t size() const { return rows * columns(); }
+  mlir::Value at(int64_t row, int64_t column) const { return registers[row * columns() + column]; }
+};
+
+/// The address of an element: a computed part and a constant one, both in elements.
+struct Place {
+  mlir::Value dynamic; ///< null is zero
+  int64_t constant = 0;
+};
+
+/// What one contraction multiplies, in terms of the step k.
+struct Operands {
+  /// The scalar of row `row` at k + `unrolled`.
+  llvm::function_ref<mlir::Value(mlir::Value k, int64_t row, int64_t unrolled)> left;
+  /// The vector `column` at k + `unrolled`.
+  llvm::function_ref<mlir::Value(mlir::Value k, int64_t column, int64_t unrolled)> right;
+  /// Called once at the start of each step of the unrolled loop; may be empty.
+  llvm::function_ref<void(mlir::Value k)> atStep;
+};
+
+class BodyEmitter {
+public:
+  BodyEmitter(mlir::OpBuilder &builder, mlir::Type indexType, int64_t width)
+      : builder(builder), loc(builder.getUnknownLoc()), indexType(indexType), width(width) {}
+  virtual ~BodyEmitter() = default;
+
+protected:
+  //===--------------------------------------------------------------------===//
+  // What a target supplies: placement
+  //===--------------------------------------------------------------------===//
+
+  virtual int64_t fragmentRows() const = 0;
+  /// Registers in a row of a tile of `tileColumns` columns (more than one).
+  virtual int64_t fragmentVectors(int64_t tileColumns) const = 0;
+  /// First row and column of the fragment in the tile; null is zero.
+  virtual mlir::Value rowBase() { return {}; }
+  virtual mlir::Value columnBase(int64_t tileColumns) { return {}; }
+  /// Column of register `j` relative to columnBase.
+  virtual int64_t vectorColumn(int64_t j, int64_t tileColumns) const { return j * width; }
+
+  //===--------------------------------------------------------------------===//
+  // What a target supplies: memory
+  //===--------------------------------------------------------------------===//
+
+  virtual mlir::Value loadVector(const BoundView &view, Place place) = 0;
+  /// `count` elements that follow each other.
+  virtual llvm::SmallVector<mlir::Value> loadScalars(const BoundView &view, Place place, int64_t count) = 0;
+  virtual void storeVector(mlir::Value value, const BoundView &view, Place place) = 0;
+  virtual void storeScalar(mlir::Value value, const BoundView &view, Place place) = 0;
+  /// a * b + c as a reduction over features or keys does it.
+  virtual mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c);
+  /// The larger one; neither order of NaN is promised.
+  virtual mlir::Value larger(mlir::Value a, mlir::Value b);
+
+  //===--------------------------------------------------------------------===//
+  // Ops; a target overrides what it does differently
+  //===--------------------------------------------------------------------===//
+
+  virtual mlir::LogicalResult emitOp(mlir::Operation &op);
+  virtual mlir::LogicalResult emitContract(ContractOp op) = 0;
+  virtual mlir::LogicalResult emitLoad(LoadOp op);
+  virtual mlir::LogicalResult emitGather(GatherOp op);
+  virtual mlir::LogicalResult emitStore(StoreOp op);
+  virtual mlir::LogicalResult emitReduce(ReduceOp op);
+  virtual mlir::LogicalResult emitBroadcast(BroadcastOp op);
+  virtual mlir::LogicalResult emitIota(IotaOp op);
+  virtual mlir::LogicalResult emitRead(ReadOp op);
+  virtual mlir::LogicalResult emitFor(mlir::scf::ForOp op);
+  virtual mlir::LogicalResult emitIf(mlir::scf::IfOp op);
+  mlir::LogicalResult emitConstant(mlir::arith::ConstantOp op);
+  mlir::LogicalResult emitSlice(SliceOp op);
+  mlir::LogicalResult emitElementwise(mlir::Operation &op);
+  mlir::LogicalResult emitScalarOp(mlir::Operation &op);
+  mlir::LogicalResult emitIndexCast(mlir::arith::IndexCastOp op);
+
+  /// Ops in order; runs over wide tiles go through emitRun.
+  mlir::LogicalResult emitOps(llvm::ArrayRef<mlir::Operation *> ops);
+  mlir::LogicalResult emitBlock(mlir::Block &block);
+  /// A tile that does not fit a fragment: its ops stand in runs.
+  virtual bool isWide(mlir::RankedTensorType type) const { return false; }
+  /// Ops over wide tiles of one width, none of which needs the result of a reduction or contraction of the run.
+  virtual mlir::LogicalResult emitRun(llvm::ArrayRef<mlir::Operation *> run);
+  /// Whether a value that is not at hand may be computed again from its operands.
+  virtual bool recomputes(mlir::Operation &op) const;
+  /// A tile that is not in registers: computed again here, or (targets) read from where it was kept.
+  virtual mlir::FailureOr<Fragment> materialize(mlir::Value tile);
+
+  //===--------------------------------------------------------------------===//
+  // Helpers
+  //===--------------------------------------------------------------------===//
+
+  mlir::FailureOr<Fragment> use(mlir::Value tile);
+  /// A scalar operand in the target's types.
+  mlir::Value scalar(mlir::Value value);
+  const BoundView &view(mlir::Value value);
+  /// Rows and vectors of a tile's fragment, without registers.
+  Fragment shapeOf(mlir::Type tile) const;
+  mlir::Type registerType(mlir::Type element, int64_t vectors) const;
+  /// The types of a value's registers: one for a scalar.
+  void appendRegisterTypes(mlir::Type type, llvm::SmallVectorImpl<mlir::Type> &types) const;
+  mlir::LogicalResult appendRegisters(mlir::Value value, llvm::SmallVectorImpl<mlir::Value> &registers);
+  /// Takes the registers of `values` from the front of `registers`.
+  void bindRegisters(mlir::ValueRange values, mlir::ValueRange registers);
+  mlir::Value splat(mlir::Value value, mlir::Type type);
+  mlir::Value zeroVector();
+
+  /// Distance in elements between neighbours of dimension `dim`.
+  mlir::Value stride(const BoundView &view, int64_t dim);
+  /// Offset of the points that leading `indices` name: all but the last `kept` dimensions of the view.
+  mlir::Value pointOffset(const BoundView &view, mlir::ValueRange indices, int64_t kept);
+  /// Places of the registers of a fragment whose first row and column in the view are given (`row` null in vectors).
+  llvm::SmallVector<Place> places(const BoundView &view, mlir::Value offset, mlir::Value row, mlir::Value column, const Fragment &shape,
+                                  int64_t tileColumns);
+  /// The registers of a load from row-major memory.
+  Fragment loadFragment(const BoundView &view, mlir::Value offset, mlir::Value row, mlir::Value column, mlir::RankedTensorType type);
+  BoundView bindView(mlir::Value value, ViewType type, int64_t argument, llvm::function_ref<mlir::Value(const Size &)> size);
+
+  /// The chain of multiply-adds of one fragment over k in [from, to), unrolled; `accumulators` is rows x vectors registers.
+  llvm::SmallVector<mlir::Value> emitChain(const Fragment &shape, llvm::SmallVector<mlir::Value> accumulators, mlir::Value from,
+                                           mlir::Value to, const Operands &operands);
+  /// Places of the right side of a contraction at k = 0, one a register; `stepElements` is the distance from k to k + 1.
+  llvm::SmallVector<Place> rightPlaces(ContractOp op, const Fragment &shape, int64_t &stepElements);
+
+  mlir::Value constant(int64_t value);
+  std::optional<int64_t> constantOf(mlir::Value value);
+  mlir::Value add(mlir::Value a, mlir::Value b); ///< null is zero
+  mlir::Value sub(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, int64_t b);
+  mlir::Value minimum(mlir::Value a, mlir::Value b);
+  mlir::Value maximum(mlir::Value a, mlir::Value b);
+  Place moved(Place place, mlir::Value dynamic, int64_t constant = 0);
+
+  static bool isTile(mlir::Type type) { return mlir::isa<mlir::RankedTensorType>(type); }
+  /// Whether the op or one inside it has to do with tiles.
+  static bool touchesTiles(mlir::Operation &op);
+  static int64_t columnsOf(mlir::Type tile) { return mlir::cast<mlir::RankedTensorType>(tile).getDimSize(1); }
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  mlir::Type indexType;
+  int64_t width; ///< lanes of a native vector
+
+  llvm::DenseMap<mlir::Value, mlir::Value> scalars;
+  llvm::DenseMap<mlir::Value, BoundView> views;
+  llvm::DenseMap<mlir::Value, Fragment> fragments;
+  /// Inside a run: ops are emitted one by one.
+  bool inRun = false;
+
+private:
+  bool joinsRun(mlir::Operation &op, int64_t columns, const llvm::SmallPtrSetImpl<mlir::Operation *> &finished) const;
+  int64_t runColumns(mlir::Operation &op) const;
+  mlir::LogicalResult emitArm(mlir::Region &from, mlir::Block *to);
+};
+
+/// The launch grid of a kernel in the form of Support/Program.h; fails where parts have dynamic sizes.
+struct GridDescription {
+  /// Index into the kernel's scalars or -1, tile size, and the count of tiles where the scalar is -1.
+  int scalar = -1;
+  int64_t tile = 1, count = 1;
+};
+mlir::FailureOr<std::array<GridDescription, 3>> describeGrid(FuncOp func);
+
+} // namespace heddle::kernel
