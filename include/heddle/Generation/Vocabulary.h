@@ -1,0 +1,53 @@
+//===- Vocabulary.h - Tokens and their numbers -----------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A vocabulary file has one token a line, numbered from 0. Text is cut into
+// tokens at white space or into code points (ICU says what white space is), and
+// everything that is not UTF-8 is refused with the place of the offending byte.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/Error.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace heddle {
+
+enum class Split : uint8_t {
+  Space,     ///< words between white space
+  Character, ///< code points, white space dropped
+};
+
+/// Cuts UTF-8 text into tokens. `place` opens the message of an error.
+Expected<std::vector<std::string>> splitText(std::string_view text, Split split,
+                                             std::string_view place);
+
+class Vocabulary {
+public:
+  /// Reads the text of a vocabulary file. Lines end in "\n" or "\r\n", the last one may lack it. A
+  /// token that occurs twice keeps its first number; an empty line takes a number that no text has.
+  static Expected<Vocabulary> parse(std::string_view text, std::string name);
+
+  const std::string &name() const { return fileName; }
+  int64_t size() const { return static_cast<int64_t>(tokens.size()); }
+  std::optional<int32_t> find(std::string_view token) const;
+  /// The token of an id in [0, size()).
+  const std::string &token(int32_t id) const { return tokens[static_cast<size_t>(id)]; }
+
+private:
+  std::string fileName;
+  std::vector<std::string> tokens;
+  std::unordered_map<std::string, int32_t> ids;
+};
+
+} // namespace heddle
