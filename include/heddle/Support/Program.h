@@ -80,7 +80,8 @@ struct Port {
   int buffer = -1;
   /// Elements of a group of the last dimension; 0: the whole dimension is one group.
   int64_t group = 0;
-  /// The last dimension is dense, not padded: index tensors and vectors (rank 1, i32, bool keep rows dense too).
+  /// The last dimension is dense, not padded: index tensors and vectors (rank 1, i32, bool keep
+  /// rows dense too).
   bool dense = false;
   /// Integer inputs: values allowed, [low, high); high may name dimensions.
   std::optional<std::pair<SizeExpr, SizeExpr>> range;
@@ -94,14 +95,16 @@ struct Weight {
   int64_t elements = 0; ///< 4-byte elements
 };
 
-/// One argument of a launch: a buffer or a weight, from `offset` (4-byte elements, a multiple of 4) on.
+/// One argument of a launch: a buffer or a weight, from `offset` (4-byte elements, a multiple of 4)
+/// on.
 struct LaunchArgument {
   enum class Kind : uint8_t { Buffer, Weight } kind = Kind::Buffer;
   int index = -1;
   SizeExpr offset;
 };
 
-/// One kernel over its grid. The grid's extents are the kernel's business (Kernel::grid over `scalars`).
+/// One kernel over its grid. The grid's extents are the kernel's business (Kernel::grid over
+/// `scalars`).
 struct Launch {
   std::string kernel;
   std::vector<LaunchArgument> arguments;
@@ -109,7 +112,8 @@ struct Launch {
   SizeExpr flops, bytes; ///< cost, for inspect and bench
 };
 
-/// `left` and `right` must be equal (or left ≤ right), else the message is the error. `{left}` and `{right}` in it are replaced by values.
+/// `left` and `right` must be equal (or left ≤ right), else the message is the error. `{left}` and
+/// `{right}` in it are replaced by values.
 struct Check {
   enum class Kind : uint8_t { Equal, AtMost } kind = Kind::Equal;
   SizeExpr left, right;
@@ -131,19 +135,20 @@ struct Function {
   std::vector<Launch> launches;
   std::vector<Check> checks;
   std::vector<StateUse> states;
-  /// Dimensions of the session after the call, evaluated under this call's dims: {"P", "P+1"}. A function that
-  /// needs a state dimension which no earlier call has set is refused.
+  /// Dimensions of the session after the call, evaluated under this call's dims: {"P", "P+1"}. A
+  /// function that needs a state dimension which no earlier call has set is refused.
   std::vector<std::pair<std::string, SizeExpr>> updates;
   /// The call empties the caches (running lengths start anew).
   bool startsStates = false;
-  /// Input that gives each row's parent (reorder functions): rows of all states with a leading batch dimension are permuted by
-  /// the host side of the device before anything else; empty: none.
+  /// Input that gives each row's parent (reorder functions): rows of all states with a leading
+  /// batch dimension are permuted by the host side of the device before anything else; empty: none.
   std::string reorderBy;
   /// Not run by `heddle run` on its own (needs a session).
   bool needsSession = false;
 };
 
-/// How a kernel is started. Extents of an axis: ceil(scalars[scalar] / tile), or `count` where scalar < 0.
+/// How a kernel is started. Extents of an axis: ceil(scalars[scalar] / tile), or `count` where
+/// scalar < 0.
 struct GridAxis {
   int scalar = -1;
   int64_t tile = 1;
@@ -165,10 +170,11 @@ struct KernelArgument {
 
 /// One compiled kernel. CPU: a function of this name in the member of each instruction set,
 ///   void name(void *const *arguments, const int64_t *scalars, int64_t g0, int64_t g1, int64_t g2)
-/// called once per grid point, in any order, from any thread. Vulkan: entry point `main`; set 0 has binding 0 = memory as
-/// vec4<f32>[], 1 = weights as vec4<f32>[], 2 = memory as i32[] (each present only if used); push constants are i32 words:
-/// scalars, then one offset an argument (4-byte elements divided by 4, from the start of the bound window), then the
-/// grid base (z, y, x) of the dispatch, at most 32 words in all.
+/// called once per grid point, in any order, from any thread. Vulkan: entry point `main`; set 0 has
+/// binding 0 = memory as vec4<f32>[], 1 = weights as vec4<f32>[], 2 = memory as i32[] (each present
+/// only if used); push constants are i32 words: scalars, then one offset an argument (4-byte
+/// elements divided by 4, from the start of the bound window), then the grid base (z, y, x) of the
+/// dispatch, at most 32 words in all.
 struct Kernel {
   std::string name;
   std::vector<KernelArgument> arguments;
@@ -183,13 +189,21 @@ struct PackEntry {
     Rows,   ///< [r, c], rows at pitch padded(c)
     Panels, ///< [n, k] in panels of 16 rows: [padded n / 16][padded k][16]
   };
-  std::string tensor;              ///< name in the checkpoint
-  std::vector<int64_t> shape;      ///< shape in the checkpoint, [out, in] for Panels
+  std::string tensor;         ///< name in the checkpoint
+  std::vector<int64_t> shape; ///< shape in the checkpoint, [out, in] for Panels
   Layout layout = Layout::Vector;
-  /// Rows (n) and columns (k) may be cut in groups (heads), each padded to a multiple of 16 with zeros; 0: not cut.
+  /// Rows (n) and columns (k) may be cut in groups (heads), each padded to a multiple of 16 with
+  /// zeros; 0: not cut.
   int64_t rowGroup = 0, columnGroup = 0;
-  int weight = -1;                 ///< Program::weights
+  int weight = -1; ///< Program::weights
 };
+
+/// `n` cut in groups of `group` (0: one group of all), each padded to a multiple of 16.
+constexpr int64_t paddedGroups(int64_t n, int64_t group) {
+  return group > 0 ? (n + group - 1) / group * padded(group) : padded(n);
+}
+/// 4-byte elements of the stored weight that an entry gives.
+int64_t packedElements(const PackEntry &entry);
 
 /// All that an artifact says besides code and weight bytes.
 struct Program {
@@ -198,14 +212,20 @@ struct Program {
   std::vector<Weight> weights;
   std::vector<PackEntry> pack;
   int64_t weightBytes = 0;
-  /// Facts for the tools: text sides, special ids, layout, limits (JSON text, defined by Import and Generation).
+  /// Facts for the tools: text sides, special ids, layout, limits (JSON text, defined by Import and
+  /// Generation).
   std::string model;
 
   const Function *findFunction(std::string_view name) const;
 };
 
+/// Every index is in range, every size is possible: a program that passes cannot make the runtime
+/// reach past its data.
+Status validate(const Program &program);
+
 /// JSON text of a program, stable: equal programs give equal bytes.
 std::string toJson(const Program &program);
+/// Reads what toJson wrote, and validates it.
 Expected<Program> programFromJson(std::string_view text);
 
 } // namespace heddle

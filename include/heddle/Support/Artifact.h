@@ -1,0 +1,116 @@
+//===- Artifact.h - The layout of a .heddle file ---------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is in a compiled model, as a file or in memory: the manifest
+// `heddle.json` (format version and program), `fused.mlirbc`, `cpu/<isa>.so`,
+// `vulkan/<kernel>.spv`, `text/<name>`, and `weights.bin` last, on a page
+// boundary. The compiler writes it, the runtime reads it.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/Container.h"
+#include "heddle/Support/Program.h"
+
+namespace heddle {
+
+/// Raised whenever an older reader would misunderstand a newer file.
+inline constexpr int artifactFormat = 1;
+
+/// CPU code for one instruction set: an ELF shared object that imports nothing.
+struct CpuMember {
+  std::string isa;                   ///< "x86-64-v3"
+  std::vector<std::string> features; ///< all must be there: "avx2", "fma", … as LLVM spells them
+  std::span<const std::byte> code;   ///< 64-byte aligned
+};
+
+/// A text file that came with the model.
+struct TextMember {
+  std::string name; ///< "source.txt"
+  std::string_view text;
+};
+
+/// A compiled model. Owns its bytes; all spans live as long as it does (moving it keeps them).
+class Artifact {
+public:
+  /// Reads and checks everything but the checksum of the weights. `name` is how errors call it.
+  static Expected<Artifact> fromBytes(MappedBytes bytes, std::string name);
+
+  const std::string &name() const { return artifactName; }
+  const Program &program() const { return contents; }
+  const std::vector<CpuMember> &cpu() const { return cpuMembers; }
+  /// SPIR-V of a member named by KernelCode::member; 64-byte aligned. Empty: there is none.
+  std::span<const std::byte> vulkan(std::string_view member) const;
+  bool hasVulkan() const;
+  /// The `fused` stage as MLIR bytecode; empty: there is none.
+  std::span<const std::byte> fused() const;
+  const std::vector<TextMember> &texts() const { return textMembers; }
+  std::optional<std::string_view> text(std::string_view name) const;
+  /// Program::weightBytes bytes on a page boundary; MappedBytes::slack bytes past their end can be
+  /// read.
+  std::span<const std::byte> weights() const;
+  /// The members in order, to be listed.
+  const std::vector<ContainerMember> &members() const { return container.members(); }
+  /// Compares all checksums: no single changed byte passes.
+  Status check() const { return container.check(); }
+
+private:
+  Artifact(MappedBytes bytes, ContainerReader container, std::string name)
+      : bytes(std::move(bytes)), container(std::move(container)), artifactName(std::move(name)) {}
+  Status readManifest();
+  Status findMembers();
+  std::span<const std::byte> data(std::string_view member) const;
+
+  MappedBytes bytes;
+  ContainerReader container;
+  std::string artifactName;
+  Program contents;
+  std::vector<CpuMember> cpuMembers;
+  std::vector<TextMember> textMembers;
+};
+
+/// Maps and reads a file.
+Expected<Artifact> readArtifact(const std::string &path);
+
+/// Puts an artifact together: everything else first, then the weights straight into their place.
+class ArtifactWriter {
+public:
+  /// Fills Program::weightBytes zeroed bytes on a page boundary.
+  using FillWeights = ContainerWriter::Fill;
+
+  explicit ArtifactWriter(Program program) : program(std::move(program)) {}
+
+  void addCpu(std::string isa, std::vector<std::string> features, std::vector<char> object);
+  /// `member` is KernelCode::member, vulkanMember(kernel).
+  void addVulkan(std::string member, std::vector<uint32_t> words);
+  void setFused(std::string bytecode) { fused = std::move(bytecode); }
+  /// `name` is printable ASCII; the member is `text/<name>`.
+  void addText(std::string name, std::string text);
+
+  static std::string vulkanMember(std::string_view kernel);
+
+  Status writeFile(const std::string &path, const FillWeights &fillWeights);
+  /// The same bytes in memory, for the JIT: weights are written once, where the runtime reads them.
+  Expected<Artifact> build(const std::string &name, const FillWeights &fillWeights);
+
+private:
+  struct Cpu {
+    std::string isa;
+    std::vector<std::string> features;
+    std::vector<char> object;
+  };
+  std::string manifest() const;
+  Expected<ContainerWriter> collect(const std::string &place, const std::string &manifest,
+                                    const FillWeights &fillWeights) const;
+  Program program;
+  std::vector<Cpu> cpu;
+  std::vector<std::pair<std::string, std::vector<uint32_t>>> vulkan;
+  std::vector<std::pair<std::string, std::string>> texts;
+  std::string fused;
+};
+
+} // namespace heddle

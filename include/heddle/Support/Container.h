@@ -1,0 +1,84 @@
+//===- Container.h - A ZIP of stored, aligned members ----------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The file around an artifact: a ZIP whose members are stored as they are and
+// aligned, so that they can be used where they are mapped. There is one way to
+// write given members: no gaps, fixed timestamps, alignment and padding in an
+// extra field. The reader therefore rebuilds all headers from the central
+// directory and compares; with the members' checksums, no changed byte remains
+// unseen. ZIP64 records appear where a size or an offset needs them.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/MappedBytes.h"
+
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace heddle {
+
+/// One member of a container.
+struct ContainerMember {
+  std::string name;       ///< printable ASCII
+  uint64_t offset = 0;    ///< of the data, from the start of the file
+  uint64_t size = 0;      ///< of the data
+  uint32_t alignment = 0; ///< of the data
+  uint32_t crc = 0;       ///< CRC-32 of the data
+};
+
+/// CRC-32 of ZIP. Long spans are cut in pieces for all processors.
+uint32_t crc32(std::span<const std::byte> bytes);
+
+/// Looks into the bytes of a container, which must outlive it.
+class ContainerReader {
+public:
+  /// Reads the directory and compares every header. `place` begins the error's text.
+  static Expected<ContainerReader> read(std::span<const std::byte> bytes, std::string place);
+
+  const std::vector<ContainerMember> &members() const { return all; }
+  const ContainerMember *find(std::string_view name) const;
+  std::span<const std::byte> data(const ContainerMember &member) const;
+  /// Compares the checksum of one member.
+  Status checkMember(const ContainerMember &member) const;
+  /// Compares all checksums: after it, no single byte of the file can be other than it was written.
+  Status check() const;
+
+private:
+  std::span<const std::byte> bytes;
+  std::string place;
+  std::vector<ContainerMember> all;
+};
+
+/// Collects members, then writes them all in the order in which they were added.
+class ContainerWriter {
+public:
+  /// Writes a member's data in place: the span is the member, zeroed. Called once.
+  using Fill = std::function<Status(std::span<std::byte> data)>;
+
+  void add(std::string name, uint64_t size, Fill fill, uint32_t alignment = 64);
+  /// `data` must outlive the writer.
+  void add(std::string name, std::span<const std::byte> data, uint32_t alignment = 64);
+
+  /// Writes beside `path` and renames at the end: an error leaves what was at `path`.
+  Status writeFile(const std::string &path);
+  Expected<MappedBytes> writeMemory();
+
+private:
+  struct Pending {
+    ContainerMember member;
+    Fill fill;
+  };
+  Status layOut(const std::string &place);
+  Status writeInto(std::span<std::byte> out);
+  std::vector<Pending> pending;
+  uint64_t directoryOffset = 0, total = 0;
+};
+
+} // namespace heddle
