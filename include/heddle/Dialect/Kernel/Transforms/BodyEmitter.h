@@ -127,7 +127,7 @@ protected:
   virtual bool isWide(mlir::RankedTensorType type) const { return false; }
   /// Ops over wide tiles of one width, none of which needs the result of a reduction or contraction of the run.
   virtual mlir::LogicalResult emitRun(llvm::ArrayRef<mlir::Operation *> run);
-  /// Whether a value that is not at hand may be computed again from its operands.
+  /// Whether an op is emitted where its result is used, and again wherever it is not at hand: it breaks no run.
   virtual bool recomputes(mlir::Operation &op) const;
   /// A tile that is not in registers: computed again here, or (targets) read from where it was kept.
   virtual mlir::FailureOr<Fragment> materialize(mlir::Value tile);
@@ -168,6 +168,14 @@ protected:
   /// Places of the right side of a contraction at k = 0, one a register; `stepElements` is the distance from k to k + 1.
   llvm::SmallVector<Place> rightPlaces(ContractOp op, const Fragment &shape, int64_t &stepElements);
 
+  mlir::Value combine(ReduceKind kind, mlir::Value a, mlir::Value b);
+  /// Registers that make up the 16 virtual lanes of a row reduction.
+  int64_t laneGroups() const { return std::max<int64_t>(16 / width, 1); }
+  /// Adds a row's registers to the lanes, ascending; a null lane is empty.
+  void accumulateLanes(ReduceKind kind, const Fragment &from, int64_t row, llvm::MutableArrayRef<mlir::Value> groups);
+  /// The fixed tree over the lanes: a scalar.
+  mlir::Value reduceLanes(ReduceKind kind, llvm::SmallVector<mlir::Value> groups);
+
   mlir::Value constant(int64_t value);
   std::optional<int64_t> constantOf(mlir::Value value);
   mlir::Value add(mlir::Value a, mlir::Value b); ///< null is zero
@@ -194,9 +202,14 @@ protected:
   /// Inside a run: ops are emitted one by one.
   bool inRun = false;
 
-private:
-  bool joinsRun(mlir::Operation &op, int64_t columns, const llvm::SmallPtrSetImpl<mlir::Operation *> &finished) const;
+  /// The column count of the wide tiles that the op works on column by column, 0 if there are none.
   int64_t runColumns(mlir::Operation &op) const;
+
+private:
+  using OpSet = llvm::SmallPtrSet<mlir::Operation *, 16>;
+  bool dependsOn(mlir::Operation &op, const OpSet &ops) const;
+  size_t collectRun(llvm::ArrayRef<mlir::Operation *> ops, llvm::SmallVectorImpl<mlir::Operation *> &run,
+                    llvm::SmallVectorImpl<mlir::Operation *> &before) const;
   mlir::LogicalResult emitArm(mlir::Region &from, mlir::Block *to);
 };
 

@@ -1,0 +1,197 @@
+//===- BodyControl.cpp - Loops, branches and runs of a body -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Control flow over fragments, and how ops are gathered in runs:
+//
+//   s = contract, t = s * c, m = reduce max t | e = t - m, u = reduce add e | ...
+//
+// A run ends where an op needs what a reduction (or a product) of the run only
+// yields at its end. Independent ops on scalars go before the run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
+
+using namespace mlir;
+using namespace heddle::kernel;
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+/// What a branch inside a run may hold: ops that work element by element.
+static bool isElementwiseBranch(scf::IfOp op) {
+  return !op
+              .walk([](Operation *inner) {
+                return isa<ContractOp, ReduceOp, StoreOp, scf::ForOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
+int64_t BodyEmitter::runColumns(Operation &op) const {
+  auto wide = [&](TypeRange types) -> int64_t {
+    for (Type type : types)
+      if (auto tile = dyn_cast<RankedTensorType>(type); tile && tile.getDimSize(1) > 1 && isWide(tile))
+        return tile.getDimSize(1);
+    return 0;
+  };
+  if (isa<scf::ForOp, scf::YieldOp>(op))
+    return 0;
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return isElementwiseBranch(branch) ? wide(op.getResultTypes()) : 0;
+  if (int64_t columns = wide(op.getResultTypes()))
+    return columns;
+  // The left tile of a contraction is read whole.
+  return isa<ContractOp>(op) ? 0 : wide(op.getOperandTypes());
+}
+
+bool BodyEmitter::dependsOn(Operation &op, const OpSet &ops) const {
+  return op
+      .walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands()) {
+          Operation *producer = operand.getDefiningOp();
+          if (!producer)
+            continue;
+          if (ops.contains(producer) || (recomputes(*producer) && dependsOn(*producer, ops)))
+            return WalkResult::interrupt();
+        }
+        return WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Fills `run` with the ops that share the column loop of the first of `ops`, `before` with independent ones among
+/// them; returns how many ops were taken.
+size_t BodyEmitter::collectRun(ArrayRef<Operation *> ops, SmallVectorImpl<Operation *> &run, SmallVectorImpl<Operation *> &before) const {
+  int64_t columns = runColumns(*ops.front());
+  OpSet members, finished;
+  size_t taken = 0;
+  for (Operation *op : ops) {
+    bool lazy = recomputes(*op);
+    if (!lazy && dependsOn(*op, finished))
+      break;
+    if (lazy) {
+      ++taken;
+      continue;
+    }
+    if (runColumns(*op) == columns) {
+      // A contraction reads its left tile whole: the tile must be complete.
+      auto contract = dyn_cast<ContractOp>(op);
+      Operation *left = contract ? contract.getLhs().getDefiningOp() : nullptr;
+      if (left && members.contains(left))
+        break;
+      run.push_back(op);
+      members.insert(op);
+      if (isa<ReduceOp>(op))
+        finished.insert(op);
+    } else if (!runColumns(*op) && op->getNumResults() && isMemoryEffectFree(op) && !isa<scf::ForOp>(op) && !isa<ContractOp>(op) &&
+               !dependsOn(*op, members)) {
+      before.push_back(op);
+    } else {
+      break;
+    }
+    ++taken;
+  }
+  return taken;
+}
+
+LogicalResult BodyEmitter::emitOps(ArrayRef<Operation *> ops) {
+  while (!ops.empty()) {
+    Operation *op = ops.front();
+    if (recomputes(*op)) {
+      ops = ops.drop_front();
+      continue;
+    }
+    if (inRun || !runColumns(*op)) {
+      if (failed(emitOp(*op)))
+        return failure();
+      ops = ops.drop_front();
+      continue;
+    }
+    SmallVector<Operation *> run, before;
+    size_t taken = collectRun(ops, run, before);
+    for (Operation *early : before)
+      if (failed(emitOp(*early)))
+        return failure();
+    if (failed(emitRun(run)))
+      return failure();
+    ops = ops.drop_front(taken);
+  }
+  return success();
+}
+
+LogicalResult BodyEmitter::emitBlock(Block &block) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    ops.push_back(&op);
+  return emitOps(ops);
+}
+
+LogicalResult BodyEmitter::emitRun(ArrayRef<Operation *> run) {
+  return run.front()->emitOpError("expected a target that has tiles wider than a fragment");
+}
+
+//===----------------------------------------------------------------------===//
+// Loops and branches
+//===----------------------------------------------------------------------===//
+
+/// Carried tiles are carried registers.
+LogicalResult BodyEmitter::emitFor(scf::ForOp op) {
+  SmallVector<Value> inits, yields;
+  for (Value init : op.getInitArgs())
+    if (failed(appendRegisters(init, inits)))
+      return failure();
+  auto loop = scf::ForOp::create(builder, loc, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()), inits);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    auto saved = fragments;
+    builder.setInsertionPointToStart(loop.getBody());
+    scalars[op.getInductionVar()] = loop.getInductionVar();
+    bindRegisters(op.getRegionIterArgs(), loop.getRegionIterArgs());
+    if (failed(emitBlock(*op.getBody())))
+      return failure();
+    for (Value value : op.getBody()->getTerminator()->getOperands())
+      if (failed(appendRegisters(value, yields)))
+        return failure();
+    if (!yields.empty())
+      scf::YieldOp::create(builder, loc, yields);
+    fragments = std::move(saved);
+  }
+  bindRegisters(op.getResults(), loop.getResults());
+  return success();
+}
+
+/// One arm: what it computes is known inside only.
+LogicalResult BodyEmitter::emitArm(Region &from, Block *to) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto saved = fragments;
+  builder.setInsertionPointToStart(to);
+  if (failed(emitBlock(from.front())))
+    return failure();
+  SmallVector<Value> yields;
+  for (Value value : from.front().getTerminator()->getOperands())
+    if (failed(appendRegisters(value, yields)))
+      return failure();
+  if (!yields.empty())
+    scf::YieldOp::create(builder, loc, yields);
+  fragments = std::move(saved);
+  return success();
+}
+
+LogicalResult BodyEmitter::emitIf(scf::IfOp op) {
+  SmallVector<Type> types;
+  for (Type type : op.getResultTypes())
+    appendRegisterTypes(type, types);
+  bool hasElse = !op.getElseRegion().empty();
+  auto branch = scf::IfOp::create(builder, loc, types, scalar(op.getCondition()), hasElse);
+  if (failed(emitArm(op.getThenRegion(), branch.thenBlock())))
+    return failure();
+  if (hasElse && failed(emitArm(op.getElseRegion(), branch.elseBlock())))
+    return failure();
+  bindRegisters(op.getResults(), branch.getResults());
+  return success();
+}

@@ -1,0 +1,154 @@
+//===- BodyMemory.cpp - Views, loads and stores of a body -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where the elements of a fragment lie. All offsets are counted in elements;
+// what does not depend on the launch stays a constant.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
+
+#include "heddle/Support/Program.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::kernel;
+
+BoundView BodyEmitter::bindView(Value value, ViewType type, int64_t argument, function_ref<Value(const Size &)> size) {
+  BoundView bound{type, argument, Value(), {}, {}};
+  for (const ViewDim &dim : type.getDims()) {
+    bound.extents.push_back(size(dim.extent));
+    bound.pitches.push_back(size(dim.pitch));
+  }
+  views[value] = bound;
+  return bound;
+}
+
+/// Places that the last dimension takes: f32 rows are padded to 16, indices and vectors are dense.
+static Value storedColumns(const BoundView &view, function_ref<Value(int64_t)> constant) {
+  const Size &pitch = view.type.getDims().back().pitch;
+  if (!pitch.isStatic() || view.type.getElementType().isInteger() || view.type.getRank() == 1)
+    return view.pitches.back();
+  return constant(padded(pitch.value));
+}
+
+Value BodyEmitter::stride(const BoundView &view, int64_t dim) {
+  int64_t last = view.type.getRank() - 1;
+  if (dim == last)
+    return constant(1);
+  // In panels a row's elements are 16 apart; a whole row still takes as many places.
+  Value result = storedColumns(view, [&](int64_t value) { return constant(value); });
+  for (int64_t i = last - 1; i > dim; --i)
+    result = mul(result, view.pitches[i]);
+  return result;
+}
+
+Value BodyEmitter::pointOffset(const BoundView &view, ValueRange indices, int64_t kept) {
+  Value offset = view.offset;
+  for (int64_t dim = 0; dim < view.type.getRank() - kept; ++dim)
+    offset = add(offset, mul(scalar(indices[dim]), stride(view, dim)));
+  return offset;
+}
+
+LogicalResult BodyEmitter::emitSlice(SliceOp op) {
+  const BoundView from = view(op.getView());
+  int64_t points = op.getIndices().size();
+  BoundView result{op.getType(), from.argument, Value(), {}, {}};
+  result.offset = pointOffset(from, op.getIndices(), from.type.getRank() - points);
+  result.extents.append(from.extents.begin() + points, from.extents.end());
+  result.pitches.append(from.pitches.begin() + points, from.pitches.end());
+  views[op.getResult()] = std::move(result);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments of row-major memory
+//===----------------------------------------------------------------------===//
+
+SmallVector<Place> BodyEmitter::places(const BoundView &view, Value offset, Value row, Value column, const Fragment &shape,
+                                       int64_t tileColumns) {
+  int64_t rank = view.type.getRank();
+  Value pitch = rank > 1 ? stride(view, rank - 2) : constant(1);
+  std::optional<int64_t> known = constantOf(pitch);
+  Place base = moved(moved({offset, 0}, mul(row, pitch)), column);
+  SmallVector<Place> result;
+  for (int64_t r = 0; r < shape.rows; ++r) {
+    Place start = known ? moved(base, Value(), r * *known) : moved(base, r ? mul(pitch, r) : Value());
+    for (int64_t j = 0; j < shape.columns(); ++j)
+      result.push_back(moved(start, Value(), shape.vectors ? vectorColumn(j, tileColumns) : 0));
+  }
+  return result;
+}
+
+Fragment BodyEmitter::loadFragment(const BoundView &view, Value offset, Value row, Value column, RankedTensorType type) {
+  Fragment result = shapeOf(type);
+  for (Place place : places(view, offset, row, column, result, type.getDimSize(1)))
+    result.registers.push_back(result.vectors ? loadVector(view, place) : loadScalars(view, place, 1).front());
+  return result;
+}
+
+LogicalResult BodyEmitter::emitLoad(LoadOp op) {
+  const BoundView &from = view(op.getView());
+  RankedTensorType type = op.getType();
+  int64_t rank = from.type.getRank(), columns = type.getDimSize(1);
+  Value row, column;
+  if (op.getAsRows())
+    row = add(scalar(op.getIndices().front()), rowBase());
+  else
+    column = add(scalar(op.getIndices().back()), columns > 1 ? columnBase(columns) : Value());
+  if (rank > 1)
+    row = add(scalar(op.getIndices()[rank - 2]), type.getDimSize(0) > 1 ? rowBase() : Value());
+  Value offset = pointOffset(from, op.getIndices(), std::min<int64_t>(rank, 2));
+  fragments[op.getResult()] = loadFragment(from, offset, row, column, type);
+  return success();
+}
+
+LogicalResult BodyEmitter::emitRead(ReadOp op) {
+  const BoundView &from = view(op.getView());
+  Value offset = pointOffset(from, op.getIndices(), 0);
+  scalars[op.getResult()] = loadScalars(from, {offset, 0}, 1).front();
+  return success();
+}
+
+/// A row of the table for each row; an index outside of it (rows past the extent) is moved inside.
+LogicalResult BodyEmitter::emitGather(GatherOp op) {
+  const BoundView &from = view(op.getView());
+  FailureOr<Fragment> rows = use(op.getRows());
+  if (failed(rows))
+    return failure();
+  int64_t columns = columnsOf(op.getType());
+  Fragment result = shapeOf(op.getType());
+  Fragment oneRow = result;
+  oneRow.rows = 1;
+  Value last = sub(from.extents.front(), constant(1));
+  Value column = add(scalar(op.getColumn()), columnBase(columns));
+  for (int64_t r = 0; r < result.rows; ++r) {
+    Value index = rows->at(r, 0);
+    if (index.getType() != indexType)
+      index = arith::ExtSIOp::create(builder, loc, indexType, index);
+    index = maximum(minimum(index, last), constant(0));
+    for (Place place : places(from, from.offset, index, column, oneRow, columns))
+      result.registers.push_back(loadVector(from, place));
+  }
+  fragments[op.getResult()] = std::move(result);
+  return success();
+}
+
+/// All rows of the fragment, to row-major memory or to a vector.
+LogicalResult BodyEmitter::emitStore(StoreOp op) {
+  const BoundView &to = view(op.getView());
+  FailureOr<Fragment> tile = use(op.getTile());
+  if (failed(tile))
+    return failure();
+  int64_t rank = to.type.getRank(), columns = columnsOf(op.getTile().getType());
+  Value row = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), tile->rows > 1 ? rowBase() : Value());
+  Value column = rank > 1 ? add(scalar(op.getIndices().back()), columns > 1 ? columnBase(columns) : Value()) : Value();
+  Value offset = pointOffset(to, op.getIndices(), std::min<int64_t>(rank, 2));
+  for (auto [value, place] : llvm::zip(tile->registers, places(to, offset, row, column, *tile, columns)))
+    tile->vectors ? storeVector(value, to, place) : storeScalar(value, to, place);
+  return success();
+}
