@@ -1,0 +1,202 @@
+//===- StateOps.td - What a session keeps between calls ----*- tablegen -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Caches of keys and values as symbols of the module, and the ops that read,
+// set, extend, empty and permute them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_TRANSFORMER_IR_STATEOPS_TD
+#define HEDDLE_DIALECT_TRANSFORMER_IR_STATEOPS_TD
+
+include "heddle/Dialect/Transformer/IR/TransformerDialect.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Transformer_StateResource : Resource<"::heddle::transformer::StateResource">;
+def Transformer_ReadState : MemoryEffects<[MemRead<Transformer_StateResource>]>;
+def Transformer_WriteState : MemoryEffects<[MemWrite<Transformer_StateResource>]>;
+def Transformer_ReadWriteState
+    : MemoryEffects<[MemRead<Transformer_StateResource>, MemWrite<Transformer_StateResource>]>;
+
+def Transformer_StateOp : Transformer_Op<"state", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "a tensor that a session keeps between calls";
+  let description = [{
+    Declares a state of the module's sessions by name. `dims` has one entry a dimension: a number where it is static, a
+    name where it is dynamic. With `capacity`, rows are appended along dimension 2, at most `capacity` of them, and the
+    name of that dimension is the length that the session counts; without, the state is set as a whole.
+
+    Constraints:
+    * C1: `dims` has one entry a dimension of `type`.
+    * C2: an entry is the number of a static dimension, or a name of a dynamic one.
+    * C3: with `capacity`, `type` has rank 4, dimension 2 is dynamic, and `capacity` is positive.
+    * C4: dimension 0 (batch) is dynamic.
+
+    Example:
+    ```mlir
+    transformer.state @decoder.0.self.key {dims = ["B", 8, "P", 64], capacity = 256 : i64} : tensor<?x8x?x64xf32>
+    transformer.state @decoder.0.cross.key {dims = ["B", 8, "S", 64]} : tensor<?x8x?x64xf32>
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$dims, OptionalAttr<I64Attr>:$capacity, TypeAttrOf<RankedTensorOf<[F32, I32]>>:$type);
+  let assemblyFormat = "$sym_name attr-dict `:` $type";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The type as a tensor.
+    ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
+    /// The name of dimension `i`, or "" where it is a number.
+    ::llvm::StringRef getDimName(int64_t i);
+    /// The name of the length that appends advance; only with a capacity.
+    ::llvm::StringRef getLengthName() { return getDimName(2); }
+  }];
+}
+
+/// An op that names a state.
+class Transformer_StateUserOp<string mnemonic, list<Trait> traits>
+    : Transformer_Op<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<SymbolUserOpInterface>])> {
+  code stateAccess = [{
+    /// The state that the op names; null where there is none.
+    ::heddle::transformer::StateOp lookupState();
+  }];
+  let extraClassDeclaration = stateAccess;
+}
+
+def Transformer_StateSetOp : Transformer_StateUserOp<"state.set", [Transformer_WriteState]> {
+  let summary = "replaces a state as a whole";
+  let description = [{
+    The state becomes `value`; its named dimensions become the sizes of `value`.
+
+    Constraints:
+    * C1: `state` names a `transformer.state`.
+    * C2: the state has no capacity (it is set as a whole).
+    * C3: the type of `value` is the state's.
+
+    Example:
+    ```mlir
+    transformer.state @memory {dims = ["B", 8, "S", 64]} : tensor<?x8x?x64xf32>
+    func.func @start(%k: tensor<?x8x?x64xf32>) {
+      transformer.state.set @memory, %k : tensor<?x8x?x64xf32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$state, RankedTensorOf<[F32, I32]>:$value);
+  let assemblyFormat = "$state `,` $value attr-dict `:` type($value)";
+}
+
+def Transformer_StateGetOp : Transformer_StateUserOp<"state.get", [Transformer_ReadState]> {
+  let summary = "the value of a state";
+  let description = [{
+    The tensor that the state holds.
+
+    Constraints:
+    * C1: `state` names a `transformer.state`.
+    * C2: the type of the result is the state's.
+
+    Example:
+    ```mlir
+    transformer.state @memory {dims = ["B", 8, "S", 64]} : tensor<?x8x?x64xf32>
+    func.func @step() -> tensor<?x8x?x64xf32> {
+      %k = transformer.state.get @memory : tensor<?x8x?x64xf32>
+      return %k : tensor<?x8x?x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$state);
+  let results = (outs RankedTensorOf<[F32, I32]>:$result);
+  let assemblyFormat = "$state attr-dict `:` type($result)";
+}
+
+def Transformer_CacheAppendOp : Transformer_StateUserOp<"cache.append", [Transformer_ReadWriteState]> {
+  let summary = "appends rows to a state and returns all of it";
+  let description = [{
+    Writes `rows` `[B, H, T, D]` behind the rows that the state has, and returns its whole content `[B, H, P + T, D]`, P
+    being the length before the call. When the function returns, the length is P + T. Appending past the capacity is an
+    error of the caller, reported before anything runs.
+
+    Constraints:
+    * C1: `state` names a `transformer.state` with a capacity.
+    * C2: `rows` equals the state's type except along dimension 2, and has at most `capacity` rows.
+    * C3: the result has the state's type.
+
+    Example:
+    ```mlir
+    transformer.state @keys {dims = ["B", 8, "P", 64], capacity = 256 : i64} : tensor<?x8x?x64xf32>
+    func.func @step(%new: tensor<?x8x1x64xf32>) -> tensor<?x8x?x64xf32> {
+      %k = transformer.cache.append @keys, %new : tensor<?x8x1x64xf32> -> tensor<?x8x?x64xf32>
+      return %k : tensor<?x8x?x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$state, Transformer_Heads:$rows);
+  let results = (outs Transformer_Heads:$result);
+  let assemblyFormat = "$state `,` $rows attr-dict `:` type($rows) `->` type($result)";
+}
+
+def Transformer_CacheLengthOp : Transformer_Op<"cache.length", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "rows that a cache had before this call";
+  let description = [{
+    The value of the session's length `dim` when the function was called: rows appended in this call do not count, so the
+    op may stand anywhere in the function.
+
+    Constraints:
+    * C1: `dim` is the length of a `transformer.state` with a capacity.
+
+    Example:
+    ```mlir
+    transformer.state @keys {dims = ["B", 8, "P", 64], capacity = 256 : i64} : tensor<?x8x?x64xf32>
+    func.func @position() -> i32 {
+      %n = transformer.cache.length "P" : i32
+      return %n : i32
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$dim);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$dim attr-dict `:` type($result)";
+}
+
+def Transformer_CacheClearOp : Transformer_Op<"cache.clear", [Transformer_WriteState, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "empties caches";
+  let description = [{
+    The session's length `dim` becomes 0: every state appended along it is empty when the function returns.
+
+    Constraints:
+    * C1: `dim` is the length of a `transformer.state` with a capacity.
+
+    Example:
+    ```mlir
+    transformer.state @keys {dims = ["B", 8, "P", 64], capacity = 256 : i64} : tensor<?x8x?x64xf32>
+    func.func @start() {
+      transformer.cache.clear "P"
+      return
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$dim);
+  let assemblyFormat = "$dim attr-dict";
+}
+
+def Transformer_CacheReorderOp : Transformer_Op<"cache.reorder", [Transformer_ReadWriteState]> {
+  let summary = "permutes the sentences of all states";
+  let description = [{
+    Sentence r of every state becomes what sentence `parents[r]` was: a beam search keeps some of its hypotheses and
+    drops others. The batch becomes the size of `parents`.
+
+    Example:
+    ```mlir
+    func.func @reorder(%parents: tensor<?xi32>) {
+      transformer.cache.reorder %parents : tensor<?xi32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_PerSentence:$parents);
+  let assemblyFormat = "$parents attr-dict `:` type($parents)";
+}
+
+#endif // HEDDLE_DIALECT_TRANSFORMER_IR_STATEOPS_TD

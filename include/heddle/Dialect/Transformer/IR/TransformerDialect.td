@@ -1,0 +1,139 @@
+//===- TransformerDialect.td - The language's dialect ------*- tablegen -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The dialect itself, its types, its attributes, and the base classes of its
+// ops. Everything a reader needs to know about the language stands in these .td
+// files; docs/language.md is generated from them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMERDIALECT_TD
+#define HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMERDIALECT_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def Transformer_Dialect : Dialect {
+  let name = "transformer";
+  let cppNamespace = "::heddle::transformer";
+  let summary = "a Transformer as its author would draw it";
+  let description = [{
+    Activations are ranked tensors of f32, usually `[B, T, E]`: batch, rows, features. Heads are explicit and are the
+    second of four dimensions: queries `[B, H, Tq, D]`, keys `[B, Hkv, Tk, D]`, values `[B, Hkv, Tk, Dv]`. Feature sizes
+    and head counts are static; batch and lengths are usually dynamic. Weights keep the layout of the checkpoint,
+    `[out, in]`. Masks are values of type `!transformer.mask`: predicates, never tables of Tq x Tk. Residual addition is
+    `arith.addf` on tensors.
+
+    Functions are `func.func`. Their arguments and results carry `transformer.name` (the name by which a caller gives or
+    receives the tensor) and `transformer.dims` (one name or number a dimension); integer arguments may carry
+    `transformer.range = [low, high]`, where low <= value < high, and an argument that the caller may leave out
+    `transformer.default = {lengths_of = "source", padding = 0 : i64}`, or `{running_lengths_of = ...}` where all tokens
+    since the caches were emptied count.
+
+    Each op lists its constraints as C1, C2, ...; error messages name them.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// Names that an argument's or result's attribute may have.
+    static constexpr llvm::StringLiteral nameAttr = "transformer.name";
+    static constexpr llvm::StringLiteral dimsAttr = "transformer.dims";
+    static constexpr llvm::StringLiteral rangeAttr = "transformer.range";
+    static constexpr llvm::StringLiteral defaultAttr = "transformer.default";
+
+    /// Ops of the language that are not built yet get an error that says so.
+    std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef opName) const override;
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+class Transformer_Type<string name, string typeMnemonic> : TypeDef<Transformer_Dialect, name> {
+  let mnemonic = typeMnemonic;
+}
+
+def Transformer_MaskType : Transformer_Type<"Mask", "mask"> {
+  let summary = "who may attend to whom";
+  let description = [{
+    A boolean function of (batch b, head h, query i, key j), and of the numbers of queries and keys of the attention
+    that uses it; true: i may attend to j. Masks do not cross function or control-flow boundaries.
+  }];
+}
+
+def Transformer_Mask : DialectType<Transformer_Dialect, Transformer_MaskType.predicate, "mask">,
+                       BuildableType<"$_builder.getType<::heddle::transformer::MaskType>()">;
+
+def Transformer_Index : RankedTensorOf<[I32]>;
+def Transformer_PerSentence : 1DTensorOf<[I32]>;
+/// Activations: at least rows and features, features static.
+def Transformer_Activations : ConfinedType<RankedTensorOf<[F32]>, [
+    CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getRank() >= 2">,
+    CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self).isDynamicDim("
+          "::llvm::cast<::mlir::RankedTensorType>($_self).getRank() - 1)">],
+    "tensor of f32, rank 2 or more, whose last dimension (features) is static", "::mlir::RankedTensorType">;
+/// Heads: [B, H, T, D], H and D static.
+def Transformer_Heads : ConfinedType<RankedTensorOf<[F32]>, [
+    CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 4">,
+    CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self).isDynamicDim(1)">,
+    CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self).isDynamicDim(3)">],
+    "tensor of f32, rank 4 [batch, heads, rows, features], heads and features static", "::mlir::RankedTensorType">;
+def Transformer_Matrix : ConfinedType<2DTensorOf<[F32]>,
+    [CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">],
+    "static matrix of f32", "::mlir::RankedTensorType">;
+def Transformer_Vector : ConfinedType<1DTensorOf<[F32]>,
+    [CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">],
+    "static vector of f32", "::mlir::RankedTensorType">;
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+def Transformer_Activation : I32EnumAttr<"Activation", "an elementwise function", [
+    I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Relu", 1, "relu">, I32EnumAttrCase<"Gelu", 2, "gelu">,
+    I32EnumAttrCase<"GeluTanh", 3, "gelu_tanh">, I32EnumAttrCase<"QuickGelu", 4, "quick_gelu">,
+    I32EnumAttrCase<"Silu", 5, "silu">]> {
+  let genSpecializedAttr = 0;
+  let cppNamespace = "::heddle::transformer";
+}
+
+def Transformer_ActivationAttr : EnumAttr<Transformer_Dialect, Transformer_Activation, "activation"> {
+  let summary = "an elementwise function";
+  let description = [{
+    * `none`: x
+    * `relu`: max(0, x)
+    * `gelu`: x * (1 + erf(x / sqrt 2)) / 2
+    * `gelu_tanh`: x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2
+    * `quick_gelu`: x / (1 + exp(-1.702 x))
+    * `silu`: x / (1 + exp(-x))
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Transformer_OptionalActivation
+    : DefaultValuedAttr<Transformer_ActivationAttr, "::heddle::transformer::Activation::None">;
+def Transformer_Scale : DefaultValuedAttr<F32Attr, "1.0f">;
+
+//===----------------------------------------------------------------------===//
+// Base classes of ops
+//===----------------------------------------------------------------------===//
+
+/// Attributes that the op does not know are errors unless another dialect's name stands before them: a misspelt or
+/// unbuilt attribute must not be dropped.
+def Transformer_KnownAttributes : NativeOpTrait<"KnownAttributes"> {
+  let cppNamespace = "::heddle::transformer";
+}
+
+class Transformer_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Transformer_Dialect, mnemonic, !listconcat(traits, [Transformer_KnownAttributes])>;
+
+#endif // HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMERDIALECT_TD

@@ -1,0 +1,356 @@
+//===- TransformerOps.td - The ops of a Transformer --------*- tablegen -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Weights, embeddings, projections, normalisation, heads and attention. Masks
+// are in MaskOps.td, states and caches in StateOps.td.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
+#define HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
+
+include "heddle/Dialect/Transformer/IR/MaskOps.td"
+include "heddle/Dialect/Transformer/IR/StateOps.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+
+/// An op whose result type follows from its operands. The type is inferred where an op is built; where it is written,
+/// the op's verifier compares and names the dimension.
+class Transformer_InferredOp<string mnemonic, list<Trait> traits = []>
+    : Transformer_Op<mnemonic, !listconcat(traits, [Pure, InferTypeOpAdaptorWithIsCompatible])> {
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Weights and embeddings
+//===----------------------------------------------------------------------===//
+
+def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "a tensor of the checkpoint";
+  let description = [{
+    The tensor `name` of the checkpoint. Its values never enter the compiler.
+
+    Constraints:
+    * C1: the type is static.
+    * C2: `name` is not empty.
+
+    Example:
+    ```mlir
+    func.func @matrix() -> tensor<2048x512xf32> {
+      %w = transformer.weight "encoder.0.ffn.in.weight" : tensor<2048x512xf32>
+      return %w : tensor<2048x512xf32>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "$name attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding"> {
+  let summary = "rows of a table, chosen by ids";
+  let description = [{
+    `result[..., e] = scale * table[ids[...], e]`; where `ids` equals `padding_id`, if that is given, the row is zero.
+    `ids` has shape `[...]`, usually `[B, T]`, `table` `[V, E]`, the result `[..., E]`. Ids are checked against [0, V)
+    before anything runs.
+
+    Constraints:
+    * C1: the result has the shape of `ids` followed by the columns of `table`.
+    * C2: `padding_id` is a row of `table`.
+
+    Example:
+    ```mlir
+    func.func @embed(%ids: tensor<?x?xi32>, %table: tensor<1000x512xf32>) -> tensor<?x?x512xf32> {
+      %e = transformer.embedding %ids, %table {padding_id = 0 : i64, scale = 22.6 : f32} : (tensor<?x?xi32>, tensor<1000x512xf32>) -> tensor<?x?x512xf32>
+      return %e : tensor<?x?x512xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Index:$ids, Transformer_Matrix:$table, Transformer_Scale:$scale, OptionalAttr<I64Attr>:$padding_id);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
+}
+
+def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "adds sinusoidal positions";
+  let description = [{
+    `result[b, t, e] = input[b, t, e] + scale * PE(offset + t, e)` with `PE(p, 2i) = sin(p / 10000^(2i/E))` and
+    `PE(p, 2i + 1) = cos(p / 10000^(2i/E))`; an odd E ends with a sine. Rows are counted along dimension 1 of `[B, T, E]`,
+    from `offset`, by default 0.
+
+    Constraints:
+    * C1: `input` has rank 3.
+
+    Example:
+    ```mlir
+    func.func @positions(%x: tensor<?x?x512xf32>, %n: i32) -> tensor<?x?x512xf32> {
+      %a = transformer.position.sinusoidal %x {scale = 0.5 : f32} : tensor<?x?x512xf32>
+      %b = transformer.position.sinusoidal %a offset(%n : i32) : tensor<?x?x512xf32>
+      return %b : tensor<?x?x512xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, Optional<I32>:$offset, Transformer_Scale:$scale);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$input (`offset` `(` $offset^ `:` type($offset) `)`)? attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Projections and normalisation
+//===----------------------------------------------------------------------===//
+
+def Transformer_LinearOp : Transformer_InferredOp<"linear"> {
+  let summary = "a matrix product over features, with bias and activation";
+  let description = [{
+    `result[..., n] = activation(sum_k input[..., k] * weight[n, k] + bias[n])`. `input` is `[..., K]`, `weight`
+    `[N, K]`, `bias` `[N]`, the result `[..., N]`.
+
+    Constraints:
+    * C1: the columns of `weight` equal the features of `input`.
+    * C2: the size of `bias` equals the rows of `weight`.
+    * C3: the result has the shape of `input` with N features.
+
+    Example:
+    ```mlir
+    func.func @project(%x: tensor<?x?x512xf32>, %w: tensor<2048x512xf32>, %b: tensor<2048xf32>) -> tensor<?x?x2048xf32> {
+      %y = transformer.linear %x, %w bias(%b) {activation = #transformer.activation<relu>} : (tensor<?x?x512xf32>, tensor<2048x512xf32>, tensor<2048xf32>) -> tensor<?x?x2048xf32>
+      return %y : tensor<?x?x2048xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, Transformer_Matrix:$weight, Optional<Transformer_Vector>:$bias,
+                       Transformer_OptionalActivation:$activation);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$input `,` $weight (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
+}
+
+def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]> {
+  let summary = "two matrix products with an activation between them";
+  let description = [{
+    `result = linear(activation(linear(input, in_weight) + in_bias), out_weight) + out_bias`: with `input` `[..., E]`,
+    `in_weight` `[F, E]`, `in_bias` `[F]`, `out_weight` `[N, F]` and `out_bias` `[N]`, the result is `[..., N]`. The pass
+    `decompose-ffn` writes it as two `linear`.
+
+    Constraints:
+    * C1: the columns of `in_weight` equal the features of `input`.
+    * C2: the size of `in_bias` equals the rows of `in_weight`.
+    * C3: the columns of `out_weight` equal the rows of `in_weight`.
+    * C4: the size of `out_bias` equals the rows of `out_weight`.
+    * C5: the result has the shape of `input` with N features.
+
+    Example:
+    ```mlir
+    func.func @block(%x: tensor<?x?x8xf32>, %w1: tensor<32x8xf32>, %b1: tensor<32xf32>, %w2: tensor<8x32xf32>, %b2: tensor<8xf32>) -> tensor<?x?x8xf32> {
+      %y = transformer.ffn %x in(%w1, %b1) out(%w2, %b2) {activation = #transformer.activation<gelu>}
+         : (tensor<?x?x8xf32>, tensor<32x8xf32>, tensor<32xf32>, tensor<8x32xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
+      return %y : tensor<?x?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, Transformer_Matrix:$in_weight, Optional<Transformer_Vector>:$in_bias,
+                       Transformer_Matrix:$out_weight, Optional<Transformer_Vector>:$out_bias, Transformer_OptionalActivation:$activation);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = [{
+    $input `in` `(` $in_weight (`,` $in_bias^)? `)` `out` `(` $out_weight (`,` $out_bias^)? `)` attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, InferTypeOpAdaptorWithIsCompatible]> {
+  let summary = "normalises each row";
+  let description = [{
+    `result = (input - mean) / sqrt(variance + epsilon) * gamma + beta`, mean and variance over the features of each row,
+    the variance being the mean of the squared centred values. `gamma` and `beta` are `[E]`.
+
+    Constraints:
+    * C1: the size of `gamma` equals the features of `input`.
+    * C2: the size of `beta` equals the features of `input`.
+    * C3: the result has the shape of `input`.
+    * C4: `epsilon` is finite and not negative.
+
+    Example:
+    ```mlir
+    func.func @norm(%x: tensor<?x?x512xf32>, %gamma: tensor<512xf32>, %beta: tensor<512xf32>) -> tensor<?x?x512xf32> {
+      %y = transformer.layer_norm %x, %gamma, %beta {epsilon = 1.0e-5 : f32} : (tensor<?x?x512xf32>, tensor<512xf32>, tensor<512xf32>) -> tensor<?x?x512xf32>
+      return %y : tensor<?x?x512xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, Transformer_Vector:$gamma, Transformer_Vector:$beta, F32Attr:$epsilon);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$input `,` $gamma `,` $beta attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Heads and attention
+//===----------------------------------------------------------------------===//
+
+def Transformer_SplitHeadsOp : Transformer_InferredOp<"split_heads"> {
+  let summary = "cuts features into heads";
+  let description = [{
+    `result[b, h, t, d] = input[b, t, h * D + d]`: `[B, T, H * D]` becomes `[B, H, T, D]`, H being `heads`.
+
+    Constraints:
+    * C1: `input` has rank 3.
+    * C2: `heads` is positive and divides the features of `input`.
+    * C3: the result is `[B, H, T, D]`.
+
+    Example:
+    ```mlir
+    func.func @heads(%x: tensor<?x?x512xf32>) -> tensor<?x8x?x64xf32> {
+      %h = transformer.split_heads %x {heads = 8 : i64} : tensor<?x?x512xf32> -> tensor<?x8x?x64xf32>
+      return %h : tensor<?x8x?x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, I64Attr:$heads);
+  let results = (outs Transformer_Heads:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasFolder = 1;
+}
+
+def Transformer_MergeHeadsOp : Transformer_InferredOp<"merge_heads"> {
+  let summary = "puts heads back side by side";
+  let description = [{
+    `result[b, t, h * D + d] = input[b, h, t, d]`: `[B, H, T, D]` becomes `[B, T, H * D]`.
+
+    Constraints:
+    * C1: the result is `[B, T, H * D]`.
+
+    Example:
+    ```mlir
+    func.func @merge(%h: tensor<?x8x?x64xf32>) -> tensor<?x?x512xf32> {
+      %x = transformer.merge_heads %h : tensor<?x8x?x64xf32> -> tensor<?x?x512xf32>
+      return %x : tensor<?x?x512xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Heads:$input);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasFolder = 1;
+}
+
+def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedResultSegments]> {
+  let summary = "softmax(scale * query * key) * value over the allowed keys";
+  let description = [{
+    For each sentence b, head h and query i, over the keys j that `mask` allows (all, without one), with g = h / (H / Hkv):
+
+    ```
+    score[j]  = scale * sum_d query[b, h, i, d] * key[b, g, j, d]
+    lse       = log sum_j exp(score[j])
+    weight[j] = exp(score[j] - lse)
+    output[b, h, i, :] = sum_j weight[j] * value[b, g, j, :]
+    ```
+
+    `query` is `[B, H, Tq, D]`, `key` `[B, Hkv, Tk, D]`, `value` `[B, Hkv, Tk, Dv]`, `output` `[B, H, Tq, Dv]`. The optional
+    result `lse` is `[B, H, Tq]`; `weights` is `[B, H, Tq, Tk]`, or with `average_weights` their mean over heads,
+    `[B, Tq, Tk]`.
+
+    A row without an allowed key gives zeros (weights zero, lse minus infinity). A score of minus infinity counts as
+    masked; a NaN or plus infinity at an allowed key makes the row NaN. Values at masked keys never reach a result.
+
+    Constraints:
+    * C1: the batch of `key` and `value` equals that of `query`.
+    * C2: the features of `key` equal those of `query`.
+    * C3: the heads of `key` divide the heads of `query`.
+    * C4: the heads of `value` equal those of `key`.
+    * C5: the rows of `value` equal those of `key`.
+    * C6: `output` is `[B, H, Tq, Dv]`.
+    * C7: `lse` is `[B, H, Tq]`.
+    * C8: `weights` is `[B, H, Tq, Tk]`, with `average_weights` `[B, Tq, Tk]`.
+    * C9: `average_weights` needs the result `weights`.
+    * C10: `mask` is made by a mask op of the same block, and its tables fit B, H, Tq and Tk.
+    * C11: `scale` is finite.
+
+    Example:
+    ```mlir
+    func.func @attend(%q: tensor<?x8x?x64xf32>, %k: tensor<?x2x?x64xf32>, %v: tensor<?x2x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x?x?xf32>) {
+      %m = transformer.mask.causal
+      %o, %a = transformer.attention %q, %k, %v mask(%m) {average_weights, scale = 0.125 : f32}
+         : (tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>) -> tensor<?x8x?x64xf32> weights tensor<?x?x?xf32>
+      return %o, %a : tensor<?x8x?x64xf32>, tensor<?x?x?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key, Transformer_Heads:$value, Optional<Transformer_Mask>:$mask,
+                       F32Attr:$scale, UnitAttr:$average_weights);
+  let results = (outs Transformer_Heads:$output, Optional<RankedTensorOf<[F32]>>:$lse, Optional<RankedTensorOf<[F32]>>:$weights);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`mask` `(` $mask^ `)`)? attr-dict
+    `:` `(` type($query) `,` type($key) `,` type($value) `)` `->` type($output) (`lse` type($lse)^)? (`weights` type($weights)^)?
+  }];
+  let builders = [
+    // Result types follow from the operands; weights: 0 none, 1 a head, 2 averaged.
+    OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::Value":$mask, "float":$scale,
+                   CArg<"::heddle::transformer::WeightsResult", "::heddle::transformer::WeightsResult::None">:$weights,
+                   CArg<"bool", "false">:$lse)>];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention weights, as the compiler computes them
+//===----------------------------------------------------------------------===//
+
+def Transformer_AttentionStatisticsOp : Transformer_Op<"attention.statistics", [Pure]> {
+  let summary = "each row's maximum and sum, in base 2";
+  let description = [{
+    With `t[j] = scale * log2(e) * sum_d query[b, h, i, d] * key[b, g, j, d]` over the allowed keys and `n[j] = rint(t[j])`:
+    `maximum = max_j n[j]` and `sum = sum_j 2^(t[j] - maximum)`. A row without an allowed key has maximum -2^120 and sum 0.
+    `split-attention-weights` makes this op; models do not write it.
+
+    Constraints:
+    * C1: `maximum` and `sum` are `[B, H, Tq]`.
+
+    Example:
+    ```mlir
+    func.func @statistics(%q: tensor<?x8x?x64xf32>, %k: tensor<?x2x?x64xf32>) -> tensor<?x8x?xf32> {
+      %m, %s = transformer.attention.statistics %q, %k {scale = 0.125 : f32} : (tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>) -> tensor<?x8x?xf32>
+      return %s : tensor<?x8x?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key, Optional<Transformer_Mask>:$mask, F32Attr:$scale);
+  let results = (outs 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum);
+  let assemblyFormat = [{
+    $query `,` $key (`mask` `(` $mask^ `)`)? attr-dict `:` `(` type($query) `,` type($key) `)` `->` custom<SameTypes>(type($maximum), type($sum))
+  }];
+  let hasVerifier = 1;
+}
+
+def Transformer_AttentionWeightsOp : Transformer_Op<"attention.weights", [Pure]> {
+  let summary = "softmax weights from a row's statistics";
+  let description = [{
+    `weights[b, h, i, j] = 2^(t[j] - maximum[b, h, i]) / sum[b, h, i]` at allowed keys, 0 elsewhere and where the sum is 0; with `average` the
+    mean over heads, `[B, Tq, Tk]`. See `attention.statistics` for t.
+
+    Constraints:
+    * C1: `maximum` and `sum` are `[B, H, Tq]`.
+    * C2: `weights` is `[B, H, Tq, Tk]`, with `average` `[B, Tq, Tk]`.
+
+    Example:
+    ```mlir
+    func.func @weights(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %m: tensor<?x8x?xf32>, %s: tensor<?x8x?xf32>) -> tensor<?x?x?xf32> {
+      %w = transformer.attention.weights %q, %k, %m, %s {average, scale = 0.125 : f32}
+         : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?xf32>, tensor<?x8x?xf32>) -> tensor<?x?x?xf32>
+      return %w : tensor<?x?x?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key, 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum,
+                       Optional<Transformer_Mask>:$mask, F32Attr:$scale, UnitAttr:$average);
+  let results = (outs RankedTensorOf<[F32]>:$weights);
+  let assemblyFormat = [{
+    $query `,` $key `,` $maximum `,` $sum (`mask` `(` $mask^ `)`)? attr-dict
+    `:` `(` type($query) `,` type($key) `,` type($maximum) `,` type($sum) `)` `->` type($weights)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD

@@ -1,0 +1,135 @@
+//===- StateOps.cpp - What a session keeps between calls ------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verifiers of states and of the ops that name them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+using namespace mlir;
+using namespace heddle::transformer;
+
+//===----------------------------------------------------------------------===//
+// state
+//===----------------------------------------------------------------------===//
+
+StringRef StateOp::getDimName(int64_t i) {
+  auto name = dyn_cast<StringAttr>(getDims()[i]);
+  return name ? name.getValue() : StringRef();
+}
+
+static LogicalResult verifyDimEntry(StateOp op, int64_t i) {
+  int64_t size = op.getTensorType().getDimSize(i);
+  Attribute entry = op.getDims()[i];
+  if (ShapedType::isDynamic(size)) {
+    if (op.getDimName(i).empty())
+      return op.emitOpError("C2: dimension ") << i << " of the type is dynamic: expected a name in dims, found " << entry;
+    return success();
+  }
+  auto number = dyn_cast<IntegerAttr>(entry);
+  if (!number || number.getInt() != size)
+    return op.emitOpError("C2: dimension ") << i << " of the type is " << size << ": expected it in dims, found " << entry;
+  return success();
+}
+
+LogicalResult StateOp::verify() {
+  RankedTensorType type = getTensorType();
+  if (static_cast<int64_t>(getDims().size()) != type.getRank())
+    return emitOpError("C1: dims has ") << getDims().size() << " entries, expected " << type.getRank() << ", one a dimension";
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (failed(verifyDimEntry(*this, i)))
+      return failure();
+  if (std::optional<uint64_t> capacity = getCapacity()) {
+    if (type.getRank() != 4 || !type.isDynamicDim(2))
+      return emitOpError("C3: a state with a capacity must have rank 4 and a dynamic dimension 2, found ") << type;
+    if (static_cast<int64_t>(*capacity) <= 0)
+      return emitOpError("C3: capacity must be positive, found ") << static_cast<int64_t>(*capacity);
+  }
+  if (type.getRank() == 0 || !type.isDynamicDim(0))
+    return emitOpError("C4: dimension 0 (batch) must be dynamic, found ") << type;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Users of states
+//===----------------------------------------------------------------------===//
+
+static StateOp lookup(Operation *op, FlatSymbolRefAttr name) {
+  return SymbolTable::lookupNearestSymbolFrom<StateOp>(op, name);
+}
+
+StateOp StateSetOp::lookupState() { return lookup(*this, getStateAttr()); }
+StateOp StateGetOp::lookupState() { return lookup(*this, getStateAttr()); }
+StateOp CacheAppendOp::lookupState() { return lookup(*this, getStateAttr()); }
+
+/// C1 of all users: the name is a state's.
+static FailureOr<StateOp> findState(Operation *op, FlatSymbolRefAttr name, SymbolTableCollection &symbols) {
+  if (auto state = symbols.lookupNearestSymbolFrom<StateOp>(op, name))
+    return state;
+  return op->emitOpError("C1: ") << name << " does not name a transformer.state";
+}
+
+LogicalResult StateSetOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<StateOp> state = findState(*this, getStateAttr(), symbols);
+  if (failed(state))
+    return failure();
+  if (state->getCapacity())
+    return emitOpError("C2: ") << getStateAttr() << " has a capacity and takes transformer.cache.append only";
+  if (getValue().getType() != state->getTensorType())
+    return emitOpError("C3: value must have the state's type ") << state->getTensorType() << ", found " << getValue().getType();
+  return success();
+}
+
+LogicalResult StateGetOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<StateOp> state = findState(*this, getStateAttr(), symbols);
+  if (failed(state))
+    return failure();
+  if (getResult().getType() != state->getTensorType())
+    return emitOpError("C2: the result must have the state's type ") << state->getTensorType() << ", found " << getResult().getType();
+  return success();
+}
+
+/// C2 of cache.append: new rows equal the state's type but for their number.
+static LogicalResult verifyRows(CacheAppendOp op, StateOp state) {
+  static constexpr StringLiteral names[] = {"batch", "heads", "rows", "features"};
+  auto rows = cast<RankedTensorType>(op.getRows().getType());
+  for (int64_t i : {0, 1, 3}) {
+    int64_t have = rows.getDimSize(i), want = state.getTensorType().getDimSize(i);
+    if (!ShapedType::isDynamic(have) && !ShapedType::isDynamic(want) && have != want)
+      return op.emitOpError("C2: ") << names[i] << " of rows " << have << " must equal that of the state " << want;
+  }
+  int64_t capacity = *state.getCapacity();
+  if (!rows.isDynamicDim(2) && rows.getDimSize(2) > capacity)
+    return op.emitOpError("C2: rows ") << rows.getDimSize(2) << " must be at most the capacity " << capacity;
+  return success();
+}
+
+LogicalResult CacheAppendOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<StateOp> state = findState(*this, getStateAttr(), symbols);
+  if (failed(state))
+    return failure();
+  if (!state->getCapacity())
+    return emitOpError("C1: ") << getStateAttr() << " has no capacity and takes transformer.state.set only";
+  if (failed(verifyRows(*this, *state)))
+    return failure();
+  if (getResult().getType() != state->getTensorType())
+    return emitOpError("C3: the result must have the state's type ") << state->getTensorType() << ", found " << getResult().getType();
+  return success();
+}
+
+/// C1 of cache.length and cache.clear: some state of the module counts this length.
+static LogicalResult verifyLength(Operation *op, StringAttr dim) {
+  Operation *table = SymbolTable::getNearestSymbolTable(op);
+  for (auto state : table->getRegion(0).getOps<StateOp>())
+    if (state.getCapacity() && state.getDims().size() == 4 && state.getLengthName() == dim.getValue())
+      return success();
+  return op->emitOpError("C1: ") << dim << " is not the length of a transformer.state with a capacity";
+}
+
+LogicalResult CacheLengthOp::verifySymbolUses(SymbolTableCollection &) { return verifyLength(*this, getDimAttr()); }
+LogicalResult CacheClearOp::verifySymbolUses(SymbolTableCollection &) { return verifyLength(*this, getDimAttr()); }

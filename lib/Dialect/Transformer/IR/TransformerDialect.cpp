@@ -1,0 +1,232 @@
+//===- TransformerDialect.cpp - The language's dialect --------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Registration, the attributes of functions' arguments and results, and the
+// errors for what the language has and this version does not.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle::transformer;
+
+#include "heddle/Dialect/Transformer/IR/TransformerDialect.cpp.inc"
+#include "heddle/Dialect/Transformer/IR/TransformerEnums.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "heddle/Dialect/Transformer/IR/TransformerTypes.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "heddle/Dialect/Transformer/IR/TransformerAttrs.cpp.inc"
+
+void TransformerDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "heddle/Dialect/Transformer/IR/TransformerTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "heddle/Dialect/Transformer/IR/TransformerAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "heddle/Dialect/Transformer/IR/TransformerOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Ops of the language that are not built yet
+//===----------------------------------------------------------------------===//
+
+/// Names of the language page that have no op here.
+static bool isPlanned(StringRef name) {
+  static constexpr StringLiteral planned[] = {
+      "argmax",      "bias.add",       "bias.alibi",        "bias.dense",    "bias.relative",      "bias.where",
+      "concat",      "conv1x1",        "cross_entropy",     "dropout",       "mask.blocks",        "mask.documents",
+      "mask.load",   "mask.or",        "mask.prefix",       "mask.where",    "mask.window",        "moe",
+      "pool",        "patch_embedding", "position.learned", "rms_norm",      "rotary",             "softmax",
+      "top_k",       "yield"};
+  return llvm::is_contained(planned, name);
+}
+
+std::optional<Dialect::ParseOpHook> TransformerDialect::getParseOperationHook(StringRef opName) const {
+  // The name comes with or without the dialect's own.
+  StringRef name = opName;
+  name.consume_front("transformer.");
+  if (!isPlanned(name))
+    return std::nullopt;
+  return ParseOpHook([full = ("transformer." + name).str()](OpAsmParser &parser, OperationState &) -> ParseResult {
+    return parser.emitError(parser.getNameLoc(), "'" + full + "' is not built yet");
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes of arguments and results
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where an attribute stands, for messages: "argument 0: transformer.dims: ...".
+struct Place {
+  Operation *function;
+  StringRef kind;
+  unsigned index;
+
+  InFlightDiagnostic error(StringRef attribute) const {
+    return function->emitOpError() << kind << " " << index << ": " << attribute << ": ";
+  }
+};
+} // namespace
+
+static LogicalResult verifyDim(const Place &place, Attribute entry, int64_t i, int64_t size) {
+  bool dynamic = ShapedType::isDynamic(size);
+  if (auto name = dyn_cast<StringAttr>(entry)) {
+    if (name.getValue().empty())
+      return place.error(TransformerDialect::dimsAttr) << "dimension " << i << ": expected a name, found an empty one";
+    if (!dynamic)
+      return place.error(TransformerDialect::dimsAttr)
+             << "dimension " << i << ": expected the number " << size << ", found the name " << entry;
+    return success();
+  }
+  auto number = dyn_cast<IntegerAttr>(entry);
+  if (!number)
+    return place.error(TransformerDialect::dimsAttr)
+           << "dimension " << i << ": expected a name or a number, found " << entry;
+  if (dynamic)
+    return place.error(TransformerDialect::dimsAttr)
+           << "dimension " << i << ": expected a name of the dynamic dimension, found " << number.getInt();
+  if (number.getInt() != size)
+    return place.error(TransformerDialect::dimsAttr)
+           << "dimension " << i << ": expected " << size << ", found " << number.getInt();
+  return success();
+}
+
+static LogicalResult verifyDims(const Place &place, Attribute attribute, Type type) {
+  auto dims = dyn_cast<ArrayAttr>(attribute);
+  if (!dims)
+    return place.error(TransformerDialect::dimsAttr) << "expected a list of names and numbers, found " << attribute;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return place.error(TransformerDialect::dimsAttr) << "expected a ranked tensor, found " << type;
+  if (static_cast<int64_t>(dims.size()) != tensor.getRank())
+    return place.error(TransformerDialect::dimsAttr)
+           << "expected " << tensor.getRank() << " entries, one a dimension, found " << dims.size();
+  for (auto [i, entry] : llvm::enumerate(dims))
+    if (failed(verifyDim(place, entry, i, tensor.getDimSize(i))))
+      return failure();
+  return success();
+}
+
+static LogicalResult verifyName(const Place &place, Attribute attribute) {
+  auto name = dyn_cast<StringAttr>(attribute);
+  if (!name || name.getValue().empty())
+    return place.error(TransformerDialect::nameAttr) << "expected a name, found " << attribute;
+  return success();
+}
+
+static bool isIntegerTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getElementType().isInteger(32);
+}
+
+static LogicalResult verifyRange(const Place &place, Attribute attribute, Type type) {
+  auto range = dyn_cast<ArrayAttr>(attribute);
+  if (!range || range.size() != 2)
+    return place.error(TransformerDialect::rangeAttr) << "expected [low, high], found " << attribute;
+  if (!isIntegerTensor(type))
+    return place.error(TransformerDialect::rangeAttr) << "expected a tensor of i32, found " << type;
+  for (Attribute end : range)
+    if (!isa<IntegerAttr, StringAttr>(end))
+      return place.error(TransformerDialect::rangeAttr) << "expected numbers or names of dimensions, found " << end;
+  auto low = dyn_cast<IntegerAttr>(range[0]), high = dyn_cast<IntegerAttr>(range[1]);
+  if (low && high && low.getInt() >= high.getInt())
+    return place.error(TransformerDialect::rangeAttr)
+           << "expected low < high, found " << low.getInt() << " and " << high.getInt();
+  return success();
+}
+
+/// True if an argument of `function` is named `name`.
+static bool hasArgumentNamed(FunctionOpInterface function, StringRef name) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (auto other = function.getArgAttrOfType<StringAttr>(i, TransformerDialect::nameAttr))
+      if (other.getValue() == name)
+        return true;
+  return false;
+}
+
+static LogicalResult verifyDefault(const Place &place, Attribute attribute, Type type) {
+  auto fallback = dyn_cast<DictionaryAttr>(attribute);
+  StringAttr whole = fallback ? fallback.getAs<StringAttr>("lengths_of") : StringAttr();
+  StringAttr running = fallback ? fallback.getAs<StringAttr>("running_lengths_of") : StringAttr();
+  if (!fallback || (!whole == !running))
+    return place.error(TransformerDialect::defaultAttr)
+           << "expected lengths_of or running_lengths_of and a name, found " << attribute;
+  for (NamedAttribute entry : fallback) {
+    bool known = entry.getName() == "lengths_of" || entry.getName() == "running_lengths_of" ||
+                 (entry.getName() == "padding" && isa<IntegerAttr>(entry.getValue()));
+    if (!known)
+      return place.error(TransformerDialect::defaultAttr)
+             << "expected lengths_of, running_lengths_of or an integer padding, found " << entry.getName();
+  }
+  StringAttr source = whole ? whole : running;
+  auto function = dyn_cast<FunctionOpInterface>(place.function);
+  if (function && !hasArgumentNamed(function, source.getValue()))
+    return place.error(TransformerDialect::defaultAttr) << "expected the name of an argument, found " << source;
+  if (!isIntegerTensor(type) || cast<RankedTensorType>(type).getRank() != 1)
+    return place.error(TransformerDialect::defaultAttr) << "expected a tensor<?xi32>, found " << type;
+  return success();
+}
+
+/// The name must not be taken by an earlier argument (or result).
+template <typename NameOf>
+static LogicalResult verifyUnique(const Place &place, StringAttr name, NameOf nameOf) {
+  for (unsigned i = 0; i < place.index; ++i)
+    if (nameOf(i) == name)
+      return place.error(TransformerDialect::nameAttr)
+             << "expected a name of its own, found " << name << " again (" << place.kind << " " << i << ")";
+  return success();
+}
+
+LogicalResult TransformerDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned argIndex,
+                                                           NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  Place place{op, "argument", argIndex};
+  if (!function)
+    return op->emitOpError() << attribute.getName() << ": expected a function";
+  Type type = function.getArgumentTypes()[argIndex];
+  if (attribute.getName() == dimsAttr)
+    return verifyDims(place, attribute.getValue(), type);
+  if (attribute.getName() == rangeAttr)
+    return verifyRange(place, attribute.getValue(), type);
+  if (attribute.getName() == defaultAttr)
+    return verifyDefault(place, attribute.getValue(), type);
+  if (attribute.getName() != nameAttr)
+    return place.error(attribute.getName()) << "expected transformer.name, dims, range or default";
+  if (failed(verifyName(place, attribute.getValue())))
+    return failure();
+  return verifyUnique(place, cast<StringAttr>(attribute.getValue()),
+                      [&](unsigned i) { return function.getArgAttr(i, nameAttr); });
+}
+
+LogicalResult TransformerDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned resultIndex,
+                                                              NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  Place place{op, "result", resultIndex};
+  if (!function)
+    return op->emitOpError() << attribute.getName() << ": expected a function";
+  if (attribute.getName() == dimsAttr)
+    return verifyDims(place, attribute.getValue(), function.getResultTypes()[resultIndex]);
+  if (attribute.getName() != nameAttr)
+    return place.error(attribute.getName()) << "expected transformer.name or transformer.dims";
+  if (failed(verifyName(place, attribute.getValue())))
+    return failure();
+  return verifyUnique(place, cast<StringAttr>(attribute.getValue()),
+                      [&](unsigned i) { return function.getResultAttr(i, nameAttr); });
+}

@@ -1,0 +1,256 @@
+//===- TransformerOps.cpp - Verifiers and inferred types ------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each op's verifier checks the constraints C1, C2, ... of its description in
+// order and names the dimension that is wrong. Result types are inferred
+// leniently (an op that the verifier will refuse still gets some type), so that
+// the message always comes from the verifier.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace heddle::transformer;
+
+#define GET_OP_CLASSES
+#include "heddle/Dialect/Transformer/IR/TransformerOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+static int64_t dim(Value value, int64_t i) { return typeOf(value).getDimSize(i); }
+static int64_t features(Value value) { return typeOf(value).getShape().back(); }
+
+/// Two sizes that cannot be equal at run time.
+static bool differ(int64_t a, int64_t b) {
+  return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
+}
+
+/// The size known from either.
+static int64_t join(int64_t a, int64_t b) { return ShapedType::isDynamic(a) ? b : a; }
+
+/// The type of `value` with other features.
+static RankedTensorType withFeatures(Value value, int64_t count) {
+  SmallVector<int64_t> shape(typeOf(value).getShape());
+  shape.back() = count;
+  return RankedTensorType::get(shape, typeOf(value).getElementType());
+}
+
+static std::string shapeText(ArrayRef<int64_t> shape) {
+  std::string text = "[";
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(shape, os, [&](int64_t size) {
+    if (ShapedType::isDynamic(size))
+      os << "?";
+    else
+      os << size;
+  });
+  return text + "]";
+}
+
+/// Checks a result against the shape that follows from the operands; `fixed` dimensions must be written, not `?`.
+static LogicalResult verifyShape(Operation *op, StringRef constraint, StringRef what, Value value,
+                                 ArrayRef<int64_t> expected, ArrayRef<int64_t> fixed = {}) {
+  ArrayRef<int64_t> found = typeOf(value).getShape();
+  if (found.size() != expected.size())
+    return op->emitOpError(constraint) << ": " << what << ": expected rank " << expected.size() << " "
+                                       << shapeText(expected) << ", found rank " << found.size() << " " << shapeText(found);
+  for (auto [i, size] : llvm::enumerate(expected)) {
+    bool mustBeStatic = llvm::is_contained(fixed, static_cast<int64_t>(i));
+    if (differ(found[i], size) || (mustBeStatic && found[i] != size))
+      return op->emitOpError(constraint) << ": dimension " << i << " of " << what << ": expected " << size << " in "
+                                         << shapeText(expected) << ", found " << shapeText(found);
+  }
+  return success();
+}
+
+/// `left` must equal `right`; both are described.
+static LogicalResult verifyEqual(Operation *op, StringRef constraint, const Twine &left, int64_t a, const Twine &right, int64_t b) {
+  if (!differ(a, b))
+    return success();
+  return op->emitOpError(constraint) << ": " << left << " " << a << " must equal " << right << " " << b;
+}
+
+//===----------------------------------------------------------------------===//
+// Traits of all ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult heddle::transformer::detail::verifyKnownAttributes(Operation *op) {
+  static constexpr StringLiteral planned[] = {"softcap", "hidden_score", "sinks", "bias", "positions", "gated"};
+  for (NamedAttribute attribute : op->getDiscardableAttrs()) {
+    StringRef name = attribute.getName();
+    if (name.contains('.'))
+      continue;
+    if (llvm::is_contained(planned, name))
+      return op->emitOpError("attribute '") << name << "' is not built yet";
+    return op->emitOpError("unknown attribute '") << name << "'";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// weight
+//===----------------------------------------------------------------------===//
+
+LogicalResult WeightOp::verify() {
+  if (!typeOf(getResult()).hasStaticShape())
+    return emitOpError("C1: the type must be static, found ") << getResult().getType();
+  if (getName().empty())
+    return emitOpError("C2: expected the name of a tensor, found an empty one");
+  return success();
+}
+
+void WeightOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
+
+//===----------------------------------------------------------------------===//
+// embedding, position.sinusoidal
+//===----------------------------------------------------------------------===//
+
+static SmallVector<int64_t> embeddedShape(Value ids, Value table) {
+  SmallVector<int64_t> shape(typeOf(ids).getShape());
+  shape.push_back(dim(table, 1));
+  return shape;
+}
+
+LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(RankedTensorType::get(embeddedShape(adaptor.getIds(), adaptor.getTable()), typeOf(adaptor.getTable()).getElementType()));
+  return success();
+}
+
+LogicalResult EmbeddingOp::verify() {
+  SmallVector<int64_t> shape = embeddedShape(getIds(), getTable());
+  int64_t last = shape.size() - 1;
+  if (failed(verifyShape(*this, "C1", "the result", getResult(), shape, {last})))
+    return failure();
+  if (std::optional<uint64_t> id = getPaddingId(); id && *id >= static_cast<uint64_t>(dim(getTable(), 0)))
+    return emitOpError("C2: padding_id ") << static_cast<int64_t>(*id) << " must be a row of the table of " << dim(getTable(), 0) << " rows";
+  return success();
+}
+
+LogicalResult PositionSinusoidalOp::verify() {
+  if (int64_t rank = typeOf(getInput()).getRank(); rank != 3)
+    return emitOpError("C1: input must have rank 3 [batch, rows, features], found rank ") << rank;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// linear, ffn, layer_norm
+//===----------------------------------------------------------------------===//
+
+LogicalResult LinearOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(withFeatures(adaptor.getInput(), dim(adaptor.getWeight(), 0)));
+  return success();
+}
+
+LogicalResult LinearOp::verify() {
+  int64_t rows = dim(getWeight(), 0);
+  if (failed(verifyEqual(*this, "C1", "columns of weight", dim(getWeight(), 1), "features of input", features(getInput()))))
+    return failure();
+  if (getBias() && failed(verifyEqual(*this, "C2", "size of bias", dim(getBias(), 0), "rows of weight", rows)))
+    return failure();
+  RankedTensorType type = withFeatures(getInput(), rows);
+  return verifyShape(*this, "C3", "the result", getResult(), type.getShape(), {type.getRank() - 1});
+}
+
+LogicalResult FfnOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(withFeatures(adaptor.getInput(), dim(adaptor.getOutWeight(), 0)));
+  return success();
+}
+
+LogicalResult FfnOp::verify() {
+  int64_t hidden = dim(getInWeight(), 0), rows = dim(getOutWeight(), 0);
+  if (failed(verifyEqual(*this, "C1", "columns of in_weight", dim(getInWeight(), 1), "features of input", features(getInput()))))
+    return failure();
+  if (getInBias() && failed(verifyEqual(*this, "C2", "size of in_bias", dim(getInBias(), 0), "rows of in_weight", hidden)))
+    return failure();
+  if (failed(verifyEqual(*this, "C3", "columns of out_weight", dim(getOutWeight(), 1), "rows of in_weight", hidden)))
+    return failure();
+  if (getOutBias() && failed(verifyEqual(*this, "C4", "size of out_bias", dim(getOutBias(), 0), "rows of out_weight", rows)))
+    return failure();
+  RankedTensorType type = withFeatures(getInput(), rows);
+  return verifyShape(*this, "C5", "the result", getResult(), type.getShape(), {type.getRank() - 1});
+}
+
+LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getInput().getType());
+  return success();
+}
+
+LogicalResult LayerNormOp::verify() {
+  int64_t size = features(getInput());
+  if (failed(verifyEqual(*this, "C1", "size of gamma", dim(getGamma(), 0), "features of input", size)) ||
+      failed(verifyEqual(*this, "C2", "size of beta", dim(getBeta(), 0), "features of input", size)))
+    return failure();
+  RankedTensorType type = typeOf(getInput());
+  if (failed(verifyShape(*this, "C3", "the result", getResult(), type.getShape(), {type.getRank() - 1})))
+    return failure();
+  if (!getEpsilon().isFinite() || getEpsilon().isNegative())
+    return emitOpError("C4: epsilon must be finite and not negative, found ") << getEpsilonAttr();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// split_heads, merge_heads
+//===----------------------------------------------------------------------===//
+
+LogicalResult SplitHeadsOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(adaptor.getInput());
+  int64_t heads = adaptor.getHeads();
+  if (input.getRank() == 3 && heads > 0)
+    input = RankedTensorType::get({input.getDimSize(0), heads, input.getDimSize(1), input.getDimSize(2) / heads}, input.getElementType());
+  types.push_back(input);
+  return success();
+}
+
+LogicalResult SplitHeadsOp::verify() {
+  RankedTensorType input = typeOf(getInput());
+  if (input.getRank() != 3)
+    return emitOpError("C1: input must have rank 3 [batch, rows, features], found rank ") << input.getRank();
+  int64_t heads = getHeads(), size = input.getDimSize(2);
+  if (heads <= 0 || size % heads != 0)
+    return emitOpError("C2: heads ") << heads << " must be positive and divide the features of input " << size;
+  return verifyShape(*this, "C3", "the result", getResult(), {input.getDimSize(0), heads, input.getDimSize(1), size / heads}, {1, 3});
+}
+
+LogicalResult MergeHeadsOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(adaptor.getInput());
+  types.push_back(RankedTensorType::get({input.getDimSize(0), input.getDimSize(2), input.getDimSize(1) * input.getDimSize(3)}, input.getElementType()));
+  return success();
+}
+
+LogicalResult MergeHeadsOp::verify() {
+  RankedTensorType input = typeOf(getInput());
+  return verifyShape(*this, "C1", "the result", getResult(),
+                     {input.getDimSize(0), input.getDimSize(2), input.getDimSize(1) * input.getDimSize(3)}, {2});
+}
+
+// Splitting what was just merged, or merging what was just split, gives the tensor back.
+OpFoldResult SplitHeadsOp::fold(FoldAdaptor) {
+  auto merge = getInput().getDefiningOp<MergeHeadsOp>();
+  return merge && merge.getInput().getType() == getType() ? merge.getInput() : Value();
+}
+
+OpFoldResult MergeHeadsOp::fold(FoldAdaptor) {
+  auto split = getInput().getDefiningOp<SplitHeadsOp>();
+  return split && split.getInput().getType() == getType() ? split.getInput() : Value();
+}
+
+// The verifier compares written types with inferred ones and says which dimension is wrong.
+#define HEDDLE_VERIFIER_COMPARES(OP)                                                                                   \
+  bool OP::isCompatibleReturnTypes(TypeRange, TypeRange) { return true; }
+HEDDLE_VERIFIER_COMPARES(EmbeddingOp)
+HEDDLE_VERIFIER_COMPARES(LinearOp)
+HEDDLE_VERIFIER_COMPARES(FfnOp)
+HEDDLE_VERIFIER_COMPARES(LayerNormOp)
+HEDDLE_VERIFIER_COMPARES(SplitHeadsOp)
+HEDDLE_VERIFIER_COMPARES(MergeHeadsOp)
+#undef HEDDLE_VERIFIER_COMPARES
