@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,10 +64,16 @@ public:
   std::string str() const;
 
 private:
+  friend class SizeExprParser;
   struct Node;
   std::shared_ptr<const Node> node;
   explicit SizeExpr(std::shared_ptr<const Node> node) : node(std::move(node)) {}
   static SizeExpr make(char op, const SizeExpr &a, const SizeExpr &b);
+  static std::optional<SizeExpr> simplify(char op, const SizeExpr &a, const SizeExpr &b);
+  static std::optional<SizeExpr> makeChain(char op, const SizeExpr &a, const SizeExpr &b);
+  bool isMultipleOf(int64_t factor) const;
+  int depth() const;
+  std::string text(int level) const;
 };
 
 } // namespace heddle
