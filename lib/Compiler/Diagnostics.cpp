@@ -50,11 +50,9 @@ DiagnosticCollector::DiagnosticCollector(MLIRContext &context)
         return success();
       }) {}
 
-Error DiagnosticCollector::error(const std::string &fallback, ErrorKind kind) const {
+Error DiagnosticCollector::error(Error fallback) const {
   std::lock_guard lock(mutex);
-  if (errorLines.empty())
-    return deviceError(fallback + ": failed without a reason, which is a defect of the compiler");
-  return {kind, errorLines.front()};
+  return errorLines.empty() ? std::move(fallback) : inputError(errorLines.front());
 }
 
 } // namespace heddle

@@ -27,8 +27,8 @@ class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(mlir::MLIRContext &context);
 
-  /// The first error ("file:line:col: message"), or `fallback` as a defect of ours.
-  Error error(const std::string &fallback, ErrorKind kind = ErrorKind::Input) const;
+  /// The first error since the start ("file:line:col: message") as the input's fault; without one, `fallback`.
+  Error error(Error fallback) const;
   const std::vector<std::string> &warnings() const { return warningLines; }
 
 private:

@@ -32,6 +32,7 @@ struct CompileOptions {
   std::string dtype = "f32";      ///< f32 is built; others are an error that says so
   std::vector<std::string> masks; ///< "NAME=EXPR", each replaces a mask of the model
   std::string weights;            ///< checkpoint of a `.mlir` model (safetensors)
+  bool needsWeights = true;       ///< false: questions about the model do not open its checkpoint
   /// Called with a short phrase when a phase of a compilation begins.
   std::function<void(const std::string &phase)> progress;
 };
@@ -66,16 +67,13 @@ Expected<CompileReport> compileModel(const std::string &model, const std::string
 /// Compiles into memory, weights packed once: what the JIT loads.
 Expected<Artifact> compileToMemory(const std::string &model, const CompileOptions &options = {}, CompileReport *report = nullptr);
 
-/// The text of a stage (`artifact` is not text). The stages after `program` take the first target and instruction set of the options
-/// that fits the stage. `binary` asks for the words of `spirv`, one module; it needs a model of one kernel.
+/// The text of a stage (`artifact` is not text). The stages after `program` take the first target and instruction set of
+/// the options that fits. With `binary`, `spirv` of a model that has one kernel is the words of its module instead.
 Expected<std::string> emitStage(const std::string &model, Stage stage, const CompileOptions &options = {}, bool binary = false);
 
 /// What was fused with what and why not, in the order of the model's ops.
 Expected<Explanation> explainModel(const std::string &model, const CompileOptions &options = {});
 std::string explanationText(const Explanation &explanation);
 std::string explanationHtml(const Explanation &explanation, const std::string &title);
-
-/// Text for `heddle inspect --weights-list`: name, type, shape, by tabs.
-Expected<std::string> weightsList(const std::string &model, const CompileOptions &options = {});
 
 } // namespace heddle

@@ -14,6 +14,7 @@
 
 #include "heddle/Runtime/Session.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct JitOptions {
   std::string dtype = "f32";
   std::vector<std::string> masks; ///< "NAME=EXPR"
   std::string weights;            ///< checkpoint of a `.mlir` model
+  /// Called with a short phrase when a phase of the compilation begins.
+  std::function<void(const std::string &phase)> progress;
 };
 
 /// Compiles `model` (any form that `heddle compile` takes, or a `.heddle` file) and opens a session on it.

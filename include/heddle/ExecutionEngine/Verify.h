@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "heddle/Runtime/Session.h"
+#include "heddle/Runtime/Commands.h"
 
 #include <string>
 
@@ -27,5 +27,8 @@ struct VerifyReport {
 
 /// Results of the device, or an error of kind Device that names the first kernel that differs.
 Expected<NamedTensors> verify(Session &session, const std::string &function, const NamedInputs &inputs, VerifyReport &report);
+
+/// `heddle run --verify`: runs, writes or prints the results, and says how far device and reference are apart.
+Status verifyCommand(Session &session, const RunCommand &command, std::ostream &out);
 
 } // namespace heddle

@@ -1,0 +1,44 @@
+//===- CodeGeneration.h - Kernels as code of every target ------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From a module at stage `program` to the code members of an artifact.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "Compilation.h"
+
+namespace heddle {
+
+/// Code for one target, as the artifact stores it.
+struct GeneratedCode {
+  struct Cpu {
+    std::string isa;
+    std::vector<std::string> features;
+    std::vector<char> object;
+  };
+  struct Shader {
+    std::string kernel;
+    std::vector<uint32_t> words;
+  };
+  std::vector<Cpu> cpu;
+  std::vector<Shader> shaders;
+};
+
+/// Targets as `--target` names them, each once; none is an error.
+Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> &names);
+
+/// Instruction sets as `--cpu` names them, each once, in the given order.
+Expected<std::vector<std::string>> checkedCpus(const std::vector<std::string> &names);
+
+/// Native code of every kernel for each instruction set, and the CPU grids of the program's kernels.
+Status generateCpu(Compilation &compilation, const std::vector<std::string> &cpus, Program &program, GeneratedCode &code);
+
+/// One shader a kernel, and the Vulkan grids.
+Status generateVulkan(Compilation &compilation, Program &program, GeneratedCode &code);
+
+} // namespace heddle

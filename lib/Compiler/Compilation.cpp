@@ -1,0 +1,107 @@
+//===- Compilation.cpp - One model on its way through the stages ----------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Import, then the pipelines. All dialects are loaded at the start, so that
+// several modules of one context may be lowered at the same time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compilation.h"
+
+#include "heddle/Compiler/RegisterAll.h"
+#include "heddle/Transforms/ProgramBuilder.h"
+
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/DialectRegistry.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+Compilation::Compilation(const DialectRegistry &registry) : context(registry), diagnostics(context) {
+  context.loadAllAvailableDialects();
+}
+
+Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &model, const CompileOptions &options) {
+  if (options.dtype != "f32")
+    return usageError("--dtype=" + options.dtype + ": not built yet, expected f32");
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  std::unique_ptr<Compilation> compilation(new Compilation(registry));
+  ImportOptions importOptions;
+  importOptions.masks = options.masks;
+  importOptions.weights = options.weights;
+  Expected<ImportedModel> imported = importModel(model, importOptions, compilation->context);
+  if (!imported)
+    return compilation->diagnostics.error(imported.takeError());
+  compilation->imported = std::move(*imported);
+  if (failed(runTo(compilation->module(), Stage::Transformer, Stage::Transformer)))
+    return compilation->diagnostics.error(deviceError(model + ": the transformer stage failed"));
+  return compilation;
+}
+
+Status Compilation::advance(Stage to) {
+  if (current >= to)
+    return {};
+  if (failed(runTo(module(), current, to)))
+    return diagnostics.error(deviceError(std::string("the stage ") + toString(to) + " failed"));
+  current = to;
+  return {};
+}
+
+Expected<OwningOpRef<ModuleOp>> Compilation::lowered(ModuleOp from, Stage stage, Stage to, const StageOptions &options) {
+  OwningOpRef<ModuleOp> copy = from.clone();
+  if (failed(runTo(*copy, stage, to, options)))
+    return diagnostics.error(deviceError(std::string("the stage ") + toString(to) + " failed"));
+  return copy;
+}
+
+Expected<OwningOpRef<ModuleOp>> Compilation::lowered(Stage to, const StageOptions &options) {
+  return lowered(module(), current, to, options);
+}
+
+Expected<Program> Compilation::program() {
+  if (Status status = advance(Stage::Program); !status)
+    return status.takeError();
+  Expected<Program> program = buildProgram(module());
+  if (!program)
+    return diagnostics.error(program.takeError());
+  program->model = imported.facts;
+  return program;
+}
+
+std::vector<std::string> Compilation::warnings() const {
+  std::vector<std::string> all = imported.warnings;
+  all.insert(all.end(), diagnostics.warnings().begin(), diagnostics.warnings().end());
+  return all;
+}
+
+std::string moduleText(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  return text + "\n";
+}
+
+Expected<std::string> moduleBytecode(ModuleOp module) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  Location unknown = UnknownLoc::get(module.getContext());
+  copy->walk([&](Operation *op) {
+    op->setLoc(unknown);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          argument.setLoc(unknown);
+  });
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  if (failed(writeBytecodeToFile(*copy, stream, BytecodeWriterConfig("heddle"))))
+    return deviceError("the fused stage cannot be written as bytecode");
+  return bytes;
+}
+
+} // namespace heddle

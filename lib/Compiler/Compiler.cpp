@@ -1,0 +1,168 @@
+//===- Compiler.cpp - Model in, artifact out ------------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// import ▶ fused (kept as bytecode) ▶ program ▶ code of each target ▶ artifact.
+// Weights come last: until then only their names and shapes are known here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Compiler/Compiler.h"
+
+#include "CodeGeneration.h"
+#include "Explain.h"
+#include "heddle/Pack/Pack.h"
+#include "heddle/Support/Artifact.h"
+
+#include <chrono>
+#include <filesystem>
+
+using namespace mlir;
+
+namespace heddle {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+void tell(const CompileOptions &options, const std::string &phase) {
+  if (options.progress)
+    options.progress(phase);
+}
+
+/// A compilation that has everything but its weights.
+struct Assembled {
+  std::unique_ptr<Compilation> compilation;
+  std::optional<ArtifactWriter> writer;
+  Program program; ///< the writer's, for packing
+  CompileReport report;
+};
+
+Status checkWeights(const Program &program, const WeightSource &source, CompileReport &report) {
+  if (Status status = checkTensors(program.pack, source); !status)
+    return status;
+  for (const std::string &name : unusedTensors(program.pack, source))
+    report.warnings.push_back(source.name() + ": " + name + ": the model does not use this tensor");
+  return {};
+}
+
+Status generate(Compilation &compilation, const CompileOptions &options, Program &program, GeneratedCode &code) {
+  auto targets = checkedTargets(options.targets);
+  if (!targets)
+    return targets.takeError();
+  auto cpus = checkedCpus(options.cpus);
+  if (!cpus)
+    return cpus.takeError();
+  for (TargetKind target : *targets) {
+    tell(options, std::string("code for ") + toString(target));
+    Status status = target == TargetKind::Cpu ? generateCpu(compilation, *cpus, program, code)
+                                              : generateVulkan(compilation, program, code);
+    if (!status)
+      return status;
+  }
+  return {};
+}
+
+void addMembers(Assembled &result, GeneratedCode code, std::string fused) {
+  result.writer.emplace(result.program);
+  result.writer->setFused(std::move(fused));
+  for (GeneratedCode::Cpu &cpu : code.cpu)
+    result.writer->addCpu(std::move(cpu.isa), std::move(cpu.features), std::move(cpu.object));
+  for (GeneratedCode::Shader &shader : code.shaders)
+    result.writer->addVulkan(ArtifactWriter::vulkanMember(shader.kernel), std::move(shader.words));
+  for (const auto &[name, text] : result.compilation->model().texts)
+    result.writer->addText(name, text);
+}
+
+Expected<Assembled> assemble(const std::string &model, const CompileOptions &options) {
+  auto start = Clock::now();
+  Assembled result;
+  tell(options, "reading " + model);
+  auto compilation = Compilation::load(model, options);
+  if (!compilation)
+    return compilation.takeError();
+  result.compilation = std::move(*compilation);
+  tell(options, "fusing");
+  if (Status status = result.compilation->advance(Stage::Fused); !status)
+    return status.takeError();
+  auto fused = moduleBytecode(result.compilation->module());
+  if (!fused)
+    return fused.takeError();
+  auto program = result.compilation->program();
+  if (!program)
+    return program.takeError();
+  result.program = std::move(*program);
+  if (Status status = checkWeights(result.program, *result.compilation->model().weights, result.report); !status)
+    return status.takeError();
+  GeneratedCode code;
+  if (Status status = generate(*result.compilation, options, result.program, code); !status)
+    return status.takeError();
+  addMembers(result, std::move(code), std::move(*fused));
+  for (const std::string &warning : result.compilation->warnings())
+    result.report.warnings.push_back(warning);
+  result.report.kernels = static_cast<int>(result.program.kernels.size());
+  result.report.weightBytes = result.program.weightBytes;
+  result.report.codeSeconds = secondsSince(start);
+  return result;
+}
+
+/// Packs into the artifact's weight member and takes the time.
+ArtifactWriter::FillWeights packer(Assembled &assembled, const CompileOptions &options) {
+  return [&](std::span<std::byte> bytes) {
+    tell(options, "packing weights");
+    auto start = Clock::now();
+    Status status = packAll(assembled.program, *assembled.compilation->model().weights, bytes);
+    assembled.report.packSeconds = secondsSince(start);
+    return status;
+  };
+}
+
+} // namespace
+
+bool isArtifactPath(const std::string &path) { return std::filesystem::path(path).extension() == ".heddle"; }
+
+Expected<CompileReport> compileModel(const std::string &model, const std::string &output, const CompileOptions &options) {
+  auto assembled = assemble(model, options);
+  if (!assembled)
+    return assembled.takeError();
+  if (Status status = assembled->writer->writeFile(output, packer(*assembled, options)); !status)
+    return status.takeError();
+  std::error_code ignored;
+  auto bytes = std::filesystem::file_size(output, ignored);
+  assembled->report.artifactBytes = ignored ? 0 : static_cast<int64_t>(bytes);
+  return std::move(assembled->report);
+}
+
+Expected<Artifact> compileToMemory(const std::string &model, const CompileOptions &options, CompileReport *report) {
+  auto assembled = assemble(model, options);
+  if (!assembled)
+    return assembled.takeError();
+  auto artifact = assembled->writer->build(model, packer(*assembled, options));
+  if (report)
+    *report = std::move(assembled->report);
+  return artifact;
+}
+
+Expected<Explanation> explainModel(const std::string &model, const CompileOptions &options) {
+  auto compilation = Compilation::load(model, options);
+  if (!compilation)
+    return compilation.takeError();
+  if (Status status = (*compilation)->advance(Stage::Fused); !status)
+    return status.takeError();
+  OwningOpRef<ModuleOp> fused = (*compilation)->module().clone();
+  auto program = (*compilation)->program();
+  if (!program)
+    return program.takeError();
+  LaunchNames launches;
+  for (const Function &function : program->functions)
+    for (const Launch &launch : function.launches)
+      launches[function.name].push_back(launch.kernel);
+  return explainGroups(*fused, launches);
+}
+
+} // namespace heddle

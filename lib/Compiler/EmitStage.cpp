@@ -1,0 +1,91 @@
+//===- EmitStage.cpp - The text of a stage --------------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `--emit`: the module as it stands after a stage, printed. Which target a stage
+// below `program` is for follows from the stage; `tiled` takes the first target
+// that was asked for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CodeGeneration.h"
+
+#include "heddle/Target/CpuCode.h"
+#include "heddle/Target/Spirv.h"
+
+#include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+namespace {
+
+Expected<StageOptions> optionsFor(Stage stage, const CompileOptions &options) {
+  auto targets = checkedTargets(options.targets);
+  if (!targets)
+    return targets.takeError();
+  auto cpus = checkedCpus(options.cpus);
+  if (!cpus)
+    return cpus.takeError();
+  StageOptions result;
+  result.isa = cpus->front();
+  result.target = targets->front();
+  if (stage == Stage::Gpu || stage == Stage::Spirv)
+    result.target = TargetKind::Vulkan;
+  else if (stage != Stage::Tiled)
+    result.target = TargetKind::Cpu;
+  return result;
+}
+
+/// LLVM IR or assembly of all kernels.
+Expected<std::string> machineText(Compilation &compilation, Stage stage, const StageOptions &options) {
+  Expected<CpuTarget> target = findCpuTarget(options.isa);
+  if (!target)
+    return target.takeError();
+  auto module = compilation.lowered(Stage::Llvm, options);
+  if (!module)
+    return module.takeError();
+  return stage == Stage::Llvm ? emitLlvmText(**module, *target) : emitAssembly(**module, *target);
+}
+
+/// The words of the only shader, as bytes.
+Expected<std::string> shaderBytes(ModuleOp module) {
+  auto shaders = module.getOps<spirv::ModuleOp>();
+  auto words = emitSpirv(*shaders.begin());
+  if (!words)
+    return words.takeError();
+  return std::string(reinterpret_cast<const char *>(words->data()), words->size() * sizeof(uint32_t));
+}
+
+bool hasOneShader(ModuleOp module) { return llvm::hasSingleElement(module.getOps<spirv::ModuleOp>()); }
+
+} // namespace
+
+Expected<std::string> emitStage(const std::string &model, Stage stage, const CompileOptions &options, bool binary) {
+  if (stage == Stage::Artifact)
+    return usageError("--emit=artifact: expected -o FILE.heddle, the artifact is not text");
+  auto stageOptions = optionsFor(stage, options);
+  if (!stageOptions)
+    return stageOptions.takeError();
+  auto compilation = Compilation::load(model, options);
+  if (!compilation)
+    return compilation.takeError();
+  if (Status status = (*compilation)->advance(std::min(stage, Stage::Program)); !status)
+    return status.takeError();
+  if (stage <= Stage::Program)
+    return moduleText((*compilation)->module());
+  if (stage == Stage::Llvm || stage == Stage::Asm)
+    return machineText(**compilation, stage, *stageOptions);
+  auto module = (*compilation)->lowered(stage, *stageOptions);
+  if (!module)
+    return module.takeError();
+  if (stage == Stage::Spirv && binary && hasOneShader(**module))
+    return shaderBytes(**module);
+  return moduleText(**module);
+}
+
+} // namespace heddle

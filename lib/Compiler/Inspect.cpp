@@ -1,0 +1,104 @@
+//===- Inspect.cpp - What a model or a file holds -------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A file is read and its program shown; a model is brought to its program, which
+// is shown the same way. The list of weights comes from the pack entries, so it
+// is what packing will ask the checkpoint for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Compiler/Inspect.h"
+
+#include "Compilation.h"
+#include "ProgramText.h"
+#include "heddle/Support/Artifact.h"
+#include "heddle/Support/Json.h"
+
+#include <algorithm>
+
+namespace heddle {
+
+namespace {
+
+std::string tensorList(const Program &program) {
+  std::string text;
+  for (const PackEntry &entry : program.pack) {
+    text += entry.tensor + "\tf32\t[";
+    for (size_t i = 0; i < entry.shape.size(); ++i)
+      text += (i ? ", " : "") + std::to_string(entry.shape[i]);
+    text += "]\n";
+  }
+  return text;
+}
+
+std::string kindOf(const Program &program) {
+  auto facts = parseJson(program.model, "model");
+  return facts && facts->is_object() && facts->contains("kind") && (*facts)["kind"].is_string()
+             ? (*facts)["kind"].get<std::string>()
+             : "dialect text";
+}
+
+std::string memberList(const Artifact &artifact) {
+  std::string text = "members\n";
+  for (const ContainerMember &member : artifact.members())
+    text += "  " + member.name + " " + std::to_string(member.size) + " bytes\n";
+  for (const CpuMember &cpu : artifact.cpu()) {
+    text += "  cpu " + cpu.isa + " needs";
+    for (const std::string &feature : cpu.features)
+      text += " " + feature;
+    text += "\n";
+  }
+  return text;
+}
+
+/// The text for a program: the list of tensors alone, or everything.
+Expected<std::string> describe(const Program &program, const InspectOptions &options) {
+  if (options.weightsList)
+    return tensorList(program);
+  Expected<std::string> text = programText(program, options.dims);
+  if (!text)
+    return text;
+  return "kind " + kindOf(program) + "\n" + *text;
+}
+
+Expected<std::string> inspectArtifact(const std::string &path, const InspectOptions &options) {
+  Expected<Artifact> artifact = readArtifact(path);
+  if (!artifact)
+    return artifact.takeError();
+  if (options.check) {
+    if (Status status = artifact->check(); !status)
+      return status.takeError();
+    return path + ": every byte is as it was written\n";
+  }
+  Expected<std::string> text = describe(artifact->program(), options);
+  if (!text || options.weightsList)
+    return text;
+  return *text + memberList(*artifact);
+}
+
+} // namespace
+
+Expected<std::string> inspectModel(const std::string &model, const InspectOptions &options, const CompileOptions &compile) {
+  if (isArtifactPath(model)) {
+    if (!compile.masks.empty())
+      return usageError("--mask: " + model + " is compiled, its masks are fixed");
+    return inspectArtifact(model, options);
+  }
+  if (options.check)
+    return usageError("--check: expected a .heddle file, found " + model);
+  CompileOptions withoutWeights = compile;
+  withoutWeights.needsWeights = false;
+  auto compilation = Compilation::load(model, withoutWeights);
+  if (!compilation)
+    return compilation.takeError();
+  Expected<Program> program = (*compilation)->program();
+  if (!program)
+    return program.takeError();
+  return describe(*program, options);
+}
+
+} // namespace heddle

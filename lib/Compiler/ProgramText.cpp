@@ -1,0 +1,134 @@
+//===- ProgramText.cpp - A program as people read it ----------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plain text, one fact a line, in the order of the program.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramText.h"
+
+#include <cstdio>
+
+namespace heddle {
+
+namespace {
+
+std::string shapeOf(const Port &port) {
+  std::string text = "[";
+  for (const SizeExpr &size : port.shape)
+    text += (text.size() > 1 ? ", " : "") + size.str();
+  return text + "]";
+}
+
+void addPorts(const char *what, const std::vector<Port> &ports, std::string &text) {
+  for (const Port &port : ports) {
+    text += std::string("    ") + what + " " + port.name + " " + toString(port.type) + " " + shapeOf(port);
+    if (port.range)
+      text += ", " + port.range->first.str() + " <= value < " + port.range->second.str();
+    if (port.fallback.kind != DefaultInput::Kind::None)
+      text += ", may be left out: lengths of " + port.fallback.source;
+    text += "\n";
+  }
+}
+
+std::string megabytes(int64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f MB", static_cast<double>(bytes) / 1e6);
+  return text;
+}
+
+bool allKnown(const Function &function, const Dimensions &dims) {
+  for (const auto *names : {&function.dims, &function.stateDims})
+    for (const std::string &name : *names)
+      if (!dims.contains(name))
+        return false;
+  return true;
+}
+
+/// Sum of an expression over all items, under `dims`.
+template <typename Range, typename Member>
+Expected<int64_t> total(const Range &items, const Dimensions &dims, Member member) {
+  int64_t sum = 0;
+  for (const auto &item : items) {
+    Expected<int64_t> value = member(item).evaluate(dims);
+    if (!value)
+      return value.takeError();
+    sum += *value;
+  }
+  return sum;
+}
+
+/// Memory and cost of a function at given dimensions. Memory counts every buffer; the plan shares temporaries.
+Expected<std::string> costText(const Function &function, const Dimensions &dims) {
+  auto elements = total(function.buffers, dims, [](const Buffer &buffer) { return buffer.elements; });
+  auto flops = total(function.launches, dims, [](const Launch &launch) { return launch.flops; });
+  auto bytes = total(function.launches, dims, [](const Launch &launch) { return launch.bytes; });
+  for (auto *value : {&elements, &flops, &bytes})
+    if (!*value)
+      return value->takeError();
+  std::string text = "    at";
+  for (const auto &[name, value] : dims)
+    text += " " + name + "=" + std::to_string(value);
+  char numbers[96];
+  std::snprintf(numbers, sizeof numbers, ": %.3f GFLOP, %.2f MB read and written, ", static_cast<double>(*flops) / 1e9,
+                static_cast<double>(*bytes) / 1e6);
+  return text + numbers + megabytes(*elements * 4) + " of buffers before sharing\n";
+}
+
+void addBuffers(const Function &function, const Dimensions &dims, std::string &text) {
+  constexpr const char *kinds[] = {"temporary", "argument", "state", "table"};
+  for (const Buffer &buffer : function.buffers) {
+    text += std::string("    buffer ") + buffer.name + " " + kinds[static_cast<size_t>(buffer.kind)] + " " + buffer.elements.str();
+    if (Expected<int64_t> value = buffer.elements.evaluate(dims))
+      text += buffer.elements.isConstant() ? "" : " = " + std::to_string(*value);
+    text += "\n";
+  }
+}
+
+void addKernels(const Program &program, std::string &text) {
+  text += "kernels " + std::to_string(program.kernels.size()) + "\n";
+  for (const Kernel &kernel : program.kernels) {
+    int uses = 0;
+    for (const Function &function : program.functions)
+      for (const Launch &launch : function.launches)
+        uses += launch.kernel == kernel.name;
+    text += "  " + kernel.name + ": " + std::to_string(kernel.arguments.size()) + " arguments, " + std::to_string(uses) +
+            (uses == 1 ? " launch\n" : " launches\n");
+  }
+}
+
+} // namespace
+
+Expected<std::string> programText(const Program &program, const Dimensions &dims) {
+  std::string text;
+  for (const Function &function : program.functions) {
+    text += "function " + function.name + ": " + std::to_string(function.launches.size()) + " launches" +
+            (function.needsSession ? ", needs a session\n" : "\n");
+    addPorts("input", function.inputs, text);
+    addPorts("output", function.outputs, text);
+    if (dims.empty() || !allKnown(function, dims))
+      continue;
+    addBuffers(function, dims, text);
+    Expected<std::string> cost = costText(function, dims);
+    if (!cost)
+      return cost.takeError();
+    text += *cost;
+  }
+  int64_t parameters = 0;
+  for (const PackEntry &entry : program.pack) {
+    int64_t count = 1;
+    for (int64_t size : entry.shape)
+      count *= size;
+    parameters += count;
+  }
+  text += "parameters " + std::to_string(parameters) + " in " + std::to_string(program.pack.size()) + " tensors, " +
+          megabytes(program.weightBytes) + " packed\n";
+  addKernels(program, text);
+  return text;
+}
+
+} // namespace heddle

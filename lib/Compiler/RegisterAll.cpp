@@ -1,0 +1,64 @@
+//===- RegisterAll.cpp - Every dialect and pass of the project ------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lists what occurs at some stage; nothing else of MLIR is registered, so that
+// tools start fast and refuse what the project does not use.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Compiler/RegisterAll.h"
+
+#include "heddle/Conversion/KernelToCpu/KernelToCpu.h"
+#include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Dialect/Transformer/IR/TransformerDialect.h"
+#include "heddle/Dialect/Transformer/Transforms/Passes.h"
+#include "heddle/Pipelines/Passes.h"
+#include "heddle/Pipelines/Pipelines.h"
+#include "heddle/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace heddle {
+
+void registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<transformer::TransformerDialect, kernel::KernelDialect>();
+  // transformer and tiled
+  registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
+                  mlir::tensor::TensorDialect>();
+  // below tiled; ub is what canonicalisation leaves of undefined values
+  registry.insert<mlir::cf::ControlFlowDialect, mlir::LLVM::LLVMDialect, mlir::spirv::SPIRVDialect, mlir::ub::UBDialect,
+                  mlir::vector::VectorDialect>();
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+}
+
+void registerAllPasses() {
+  registerHeddleTransformsPasses();
+  registerHeddlePipelinesPasses();
+  transformer::registerTransformerPasses();
+  registerKernelToCpuPasses();
+  registerKernelToGpuPasses();
+  registerPipelines();
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+}
+
+} // namespace heddle

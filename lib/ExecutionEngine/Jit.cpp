@@ -1,0 +1,52 @@
+//===- Jit.cpp - Compile and run in one process ---------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The artifact stays in memory; everything else is what `heddle compile` and the
+// runtime do. Only code for the session's own device is generated.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/ExecutionEngine/Jit.h"
+
+#include "heddle/Compiler/Compiler.h"
+#include "heddle/Support/Artifact.h"
+
+namespace heddle {
+
+namespace {
+
+/// Code for the processor at hand, or shaders, whichever the device runs.
+CompileOptions compileOptions(const JitOptions &options) {
+  CompileOptions result;
+  bool vulkan = options.device.rfind("vulkan", 0) == 0;
+  result.targets = {vulkan ? "vulkan" : "cpu"};
+  result.cpus = {"native"};
+  result.dtype = options.dtype;
+  result.masks = options.masks;
+  result.weights = options.weights;
+  result.progress = options.progress;
+  return result;
+}
+
+} // namespace
+
+Expected<Session> jit(const std::string &model, const JitOptions &options) {
+  SessionOptions session;
+  session.device = options.device;
+  session.threads = options.threads;
+  if (isArtifactPath(model)) {
+    if (!options.masks.empty())
+      return usageError("--mask: " + model + " is compiled, its masks are fixed");
+    return Session::open(model, session);
+  }
+  Expected<Artifact> artifact = compileToMemory(model, compileOptions(options));
+  if (!artifact)
+    return artifact.takeError();
+  return Session::fromArtifact(std::move(*artifact), session);
+}
+
+} // namespace heddle

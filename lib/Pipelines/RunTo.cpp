@@ -1,0 +1,132 @@
+//===- RunTo.cpp - From one stage to another ------------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Strings the stages' pipelines together, in a compilation and, by name, in
+// heddle-opt.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Pipelines/Passes.h"
+#include "heddle/Pipelines/Pipelines.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+namespace {
+
+/// The stage that `stage` is made from.
+Stage before(Stage stage) {
+  switch (stage) {
+  case Stage::Gpu:
+    return Stage::Tiled;
+  case Stage::Asm:
+  case Stage::Artifact:
+    return Stage::Llvm;
+  case Stage::Transformer:
+    return Stage::Transformer;
+  default:
+    return static_cast<Stage>(static_cast<int>(stage) - 1);
+  }
+}
+
+void addStage(OpPassManager &pm, Stage stage, const StageOptions &options) {
+  switch (stage) {
+  case Stage::Transformer:
+    return buildTransformerPipeline(pm);
+  case Stage::Fused:
+    return buildFusedPipeline(pm);
+  case Stage::Program:
+    return buildProgramPipeline(pm);
+  case Stage::Tiled:
+    return buildTiledPipeline(pm, options.target);
+  case Stage::Cpu:
+    return buildCpuPipeline(pm, options.isa);
+  case Stage::Llvm:
+    return buildLlvmPipeline(pm);
+  case Stage::Gpu:
+    return buildGpuPipeline(pm);
+  case Stage::Spirv:
+    return buildSpirvPipeline(pm);
+  case Stage::Asm:
+  case Stage::Artifact:
+    return; // no passes: Target emits them
+  }
+}
+
+/// Adds the stages after `from` up to `to`, in order.
+void addStages(OpPassManager &pm, Stage from, Stage to, const StageOptions &options) {
+  if (to == from)
+    return;
+  addStages(pm, from, before(to), options);
+  addStage(pm, to, options);
+}
+
+struct TargetOptions : PassPipelineOptions<TargetOptions> {
+  Option<std::string> target{*this, "target", llvm::cl::desc("`cpu` or `vulkan`"), llvm::cl::init("cpu")};
+  Option<std::string> isa{*this, "isa", llvm::cl::desc("instruction set of the CPU"), llvm::cl::init("x86-64-v3")};
+};
+
+/// `heddle-to-<stage>`: the whole way from the transformer stage.
+void registerStage(Stage stage) {
+  std::string name = std::string("heddle-to-") + toString(stage);
+  std::string text = std::string("bring a module of the transformer stage to the stage ") + toString(stage);
+  PassPipelineRegistration<TargetOptions>(name, text, [stage](OpPassManager &pm, const TargetOptions &given) {
+    StageOptions options;
+    options.isa = given.isa;
+    bool gpu = stage == Stage::Gpu || stage == Stage::Spirv || given.target == "vulkan";
+    options.target = gpu ? TargetKind::Vulkan : TargetKind::Cpu;
+    buildTransformerPipeline(pm);
+    addStages(pm, Stage::Transformer, stage, options);
+  });
+}
+
+} // namespace
+
+LogicalResult runTo(ModuleOp module, Stage from, Stage to, const StageOptions &options) {
+  PassManager pm(module.getContext(), ModuleOp::getOperationName());
+  if (from == to)
+    addStage(pm, to, options); // the transformer stage begins with itself
+  else
+    addStages(pm, from, to, options);
+  return pm.run(module);
+}
+
+std::vector<std::string> liveDialects(Stage stage) {
+  switch (stage) {
+  case Stage::Transformer:
+    return {"transformer", "arith", "tensor", "func"};
+  case Stage::Fused:
+  case Stage::Program:
+    return {"kernel", "transformer", "arith", "tensor", "func"};
+  case Stage::Tiled:
+    return {"kernel", "arith", "math", "scf"};
+  case Stage::Cpu:
+    return {"func", "llvm", "scf", "arith", "math", "vector"};
+  case Stage::Llvm:
+  case Stage::Asm:
+  case Stage::Artifact:
+    return {"llvm"};
+  case Stage::Gpu:
+    return {"spirv", "scf", "arith", "math", "vector"};
+  case Stage::Spirv:
+    return {"spirv"};
+  }
+  return {};
+}
+
+void registerPipelines() {
+  for (Stage stage : {Stage::Transformer, Stage::Fused, Stage::Program, Stage::Tiled, Stage::Cpu, Stage::Llvm, Stage::Gpu, Stage::Spirv})
+    registerStage(stage);
+}
+
+} // namespace heddle
