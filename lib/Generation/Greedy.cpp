@@ -1,0 +1,214 @@
+//===- Greedy.cpp - The likeliest token, step by step -------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The three stateful functions of a description carry it: decode_start takes the
+// memory, decode_step one token a row, decode_reorder keeps the rows that go on.
+// A row's bits do not depend on its batch, so neither does a translation.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Generation/Greedy.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace heddle;
+
+namespace {
+
+/// Whether a function takes `name`; an error if the model lacks the function.
+Expected<bool> takes(const Session &session, const char *function, std::string_view name) {
+  auto inputs = session.inputs(function);
+  if (!inputs)
+    return inputs.takeError();
+  return std::any_of(inputs->begin(), inputs->end(),
+                     [&](const PortInfo &port) { return port.name == name; });
+}
+
+/// Every input that must be given is one of those that decoding knows.
+Status checkInputs(const Session &session, const char *function,
+                   std::initializer_list<std::string_view> known) {
+  auto inputs = session.inputs(function);
+  if (!inputs)
+    return inputs.takeError();
+  for (const PortInfo &port : *inputs)
+    if (port.required && std::find(known.begin(), known.end(), port.name) == known.end())
+      return usageError(std::string(function) + ": expected no inputs beside the text, found " +
+                        port.name + ", which only a program can give");
+  return {};
+}
+
+Expected<std::string> scoresName(const Session &session) {
+  auto outputs = session.outputs("decode_step");
+  if (!outputs)
+    return outputs.takeError();
+  for (const PortInfo &port : *outputs)
+    if (port.name == "logits" || port.name == "probabilities")
+      return port.name;
+  return usageError("expected a model with a classifier, found one that gives vectors");
+}
+
+/// Rows of ids as one tensor, shorter rows padded on the right.
+Tensor padRows(const std::vector<std::vector<int32_t>> &rows, int32_t padding, bool sequenceFirst) {
+  size_t length = 0;
+  for (const auto &row : rows)
+    length = std::max(length, row.size());
+  const int64_t batch = static_cast<int64_t>(rows.size()), columns = static_cast<int64_t>(length);
+  Tensor ids(DType::I32, sequenceFirst ? std::vector<int64_t>{columns, batch}
+                                       : std::vector<int64_t>{batch, columns});
+  std::span<int32_t> values = ids.values<int32_t>();
+  std::fill(values.begin(), values.end(), padding);
+  for (size_t b = 0; b < rows.size(); ++b)
+    for (size_t i = 0; i < rows[b].size(); ++i)
+      values[sequenceFirst ? i * rows.size() + b : b * length + i] = rows[b][i];
+  return ids;
+}
+
+/// The place of the largest score, the first of equals. A NaN is never larger.
+int32_t argmax(std::span<const float> row) {
+  size_t best = 0;
+  for (size_t i = 1; i < row.size(); ++i)
+    if (row[i] > row[best] || row[best] != row[best])
+      best = i;
+  return static_cast<int32_t>(best);
+}
+
+/// What each row of the batch is at. Ended rows stay, unused, until the batch shrinks.
+struct Rows {
+  Rows(size_t count, int32_t start) : tokens(count, start), sentence(count), ended(count) {
+    std::iota(sentence.begin(), sentence.end(), size_t{0});
+  }
+
+  /// Takes each row's next token into its sentence and says which rows go on.
+  std::vector<int32_t> advance(const std::vector<int32_t> &next, std::optional<int32_t> end,
+                               std::vector<std::vector<int32_t>> &sentences) {
+    std::vector<int32_t> alive;
+    for (size_t r = 0; r < tokens.size(); ++r) {
+      ended[r] = ended[r] || next[r] == end;
+      if (ended[r])
+        continue;
+      tokens[r] = next[r];
+      sentences[sentence[r]].push_back(next[r]);
+      alive.push_back(static_cast<int32_t>(r));
+    }
+    return alive;
+  }
+
+  void keep(const std::vector<int32_t> &alive) {
+    for (size_t r = 0; r < alive.size(); ++r) {
+      tokens[r] = tokens[static_cast<size_t>(alive[r])];
+      sentence[r] = sentence[static_cast<size_t>(alive[r])];
+    }
+    tokens.resize(alive.size());
+    sentence.resize(alive.size());
+    ended.assign(alive.size(), false);
+  }
+
+  std::vector<int32_t> tokens;  ///< what the next step is fed
+  std::vector<size_t> sentence; ///< index into the translations
+  std::vector<bool> ended;
+};
+
+} // namespace
+
+Expected<GreedyDecoder> GreedyDecoder::create(Session &session, const TextModel &model) {
+  if (model.kind != "encoder-decoder" || !model.source || !model.target)
+    return usageError("expected a model of kind encoder-decoder, found " + model.kind);
+  for (const TextSide *side : {&*model.source, &*model.target})
+    if (!side->vocabulary)
+      return usageError(side->name + ".vocabulary: expected a file of tokens, found none");
+  if (!model.target->start)
+    return usageError("target.start: expected the id that a translation begins with, found none");
+  for (const char *function : {"encode", "decode_start", "decode_step", "decode_reorder"})
+    if (!session.program().findFunction(function))
+      return usageError(
+          std::string("expected a model that decodes step by step, found no function ") + function);
+  GreedyDecoder decoder(session, model);
+  for (Status checked : {checkInputs(session, "encode", {"source", "source.lengths"}),
+                         checkInputs(session, "decode_start", {"memory", "source.lengths"}),
+                         checkInputs(session, "decode_step", {"target"})})
+    if (!checked)
+      return checked.takeError();
+  auto first = takes(session, "encode", "source.lengths"),
+       second = takes(session, "decode_start", "source.lengths");
+  auto name = scoresName(session);
+  if (!first || !second || !name)
+    return !first ? first.takeError() : !second ? second.takeError() : name.takeError();
+  decoder.encodeTakesLengths = *first;
+  decoder.startTakesLengths = *second;
+  decoder.scores = std::move(*name);
+  return decoder;
+}
+
+Status GreedyDecoder::encode(const std::vector<std::vector<int32_t>> &sources) {
+  const Tensor ids = padRows(sources, model->source->padding, model->sequenceFirst);
+  Tensor lengths(DType::I32, {static_cast<int64_t>(sources.size())});
+  for (size_t b = 0; b < sources.size(); ++b) {
+    // Padding that `source.length` added counts as padding here too.
+    const auto &row = sources[b];
+    auto last = std::find_if(row.rbegin(), row.rend(),
+                             [&](int32_t id) { return id != model->source->padding; });
+    lengths.values<int32_t>()[b] = static_cast<int32_t>(row.rend() - last);
+  }
+  NamedInputs inputs = {{"source", ids}};
+  if (encodeTakesLengths)
+    inputs.emplace_back("source.lengths", lengths);
+  if (Status ran = session->run("encode", inputs, memory); !ran)
+    return ran;
+  NamedInputs startInputs = {{"memory", memory["memory"]}};
+  if (startTakesLengths)
+    startInputs.emplace_back("source.lengths", lengths);
+  return session->run("decode_start", startInputs, nothing);
+}
+
+Expected<std::vector<int32_t>> GreedyDecoder::step(const std::vector<int32_t> &tokens) {
+  const int64_t rows = static_cast<int64_t>(tokens.size());
+  const std::vector<int64_t> shape =
+      model->sequenceFirst ? std::vector<int64_t>{1, rows} : std::vector<int64_t>{rows, 1};
+  if (Status ran = session->run("decode_step", {{"target", Tensor::i32(shape, tokens)}}, results);
+      !ran)
+    return ran.takeError();
+  // One position a row: [B, 1, V] and [1, B, V] lie alike.
+  const std::span<const float> values = std::as_const(results)[scores].values<float>();
+  const size_t classes = values.size() / tokens.size();
+  if (static_cast<int64_t>(classes) != model->target->vocabulary->size())
+    return inputError(model->target->vocabulary->name() + ": expected " + std::to_string(classes) +
+                      " tokens, one a class, found " +
+                      std::to_string(model->target->vocabulary->size()));
+  std::vector<int32_t> next;
+  for (size_t b = 0; b < tokens.size(); ++b)
+    next.push_back(argmax(values.subspan(b * classes, classes)));
+  return next;
+}
+
+Status GreedyDecoder::keepRows(const std::vector<int32_t> &rows) {
+  const Tensor parents = Tensor::i32({static_cast<int64_t>(rows.size())}, rows);
+  return session->run("decode_reorder", {{"parents", parents}}, nothing);
+}
+
+Expected<std::vector<std::vector<int32_t>>>
+GreedyDecoder::decode(const std::vector<std::vector<int32_t>> &sources, int64_t limit) {
+  std::vector<std::vector<int32_t>> translations(sources.size());
+  if (sources.empty() || limit == 0)
+    return translations;
+  if (Status ran = encode(sources); !ran)
+    return ran.takeError();
+  Rows rows(sources.size(), *model->target->start);
+  for (int64_t count = 1;; ++count) {
+    auto next = step(rows.tokens);
+    if (!next)
+      return next.takeError();
+    const std::vector<int32_t> alive = rows.advance(*next, model->target->end, translations);
+    if (alive.empty() || count == limit)
+      return translations;
+    // Leaving costs a copy of the caches: worth it for half of the batch.
+    if (alive.size() * 2 > rows.tokens.size())
+      continue;
+    if (Status kept = keepRows(alive); !kept)
+      return kept.takeError();
+    rows.keep(alive);
+  }
+}

@@ -1,0 +1,203 @@
+//===- TextModel.cpp - What a model says about its text -----------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The JSON was written by our own compiler, but a file may be damaged or foreign:
+// every key is checked for its type here, and every special id against the
+// vocabulary.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Generation/TextModel.h"
+
+#include "heddle/Support/Json.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+using namespace heddle;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+/// Reads keys of one side; the first key that is wrong is kept as the error.
+class SideReader {
+public:
+  SideReader(const Json &json, std::string name) : json(json), name(std::move(name)) {}
+
+  std::optional<int64_t> integer(const char *key, std::optional<int64_t> fallback) {
+    auto found = json.find(key);
+    if (found == json.end())
+      return fallback;
+    if (found->is_null())
+      return std::nullopt;
+    if (!found->is_number_integer() || *found < 0 || *found > INT32_MAX)
+      return fail(key, "expected an id or a count", *found);
+    return found->get<int64_t>();
+  }
+  std::optional<int32_t> id(const char *key, std::optional<int64_t> fallback) {
+    const std::optional<int64_t> value = integer(key, fallback);
+    if (!value)
+      return std::nullopt;
+    return static_cast<int32_t>(*value);
+  }
+  std::string word(const char *key, std::string fallback,
+                   std::initializer_list<const char *> allowed) {
+    auto found = json.find(key);
+    if (found == json.end())
+      return fallback;
+    if (found->is_string() &&
+        std::find(allowed.begin(), allowed.end(), found->get<std::string>()) != allowed.end())
+      return found->get<std::string>();
+    fail(key, "expected a known word", *found);
+    return fallback;
+  }
+  bool flag(const char *key, bool fallback) {
+    auto found = json.find(key);
+    if (found == json.end() || found->is_boolean())
+      return found == json.end() ? fallback : found->get<bool>();
+    fail(key, "expected true or false", *found);
+    return fallback;
+  }
+
+  Status status;
+
+private:
+  std::nullopt_t fail(const char *key, const char *expected, const Json &found) {
+    if (status)
+      status = inputError(name + "." + key + ": " + expected + ", found " +
+                          found.dump(-1, ' ', false, Json::error_handler_t::replace));
+    return std::nullopt;
+  }
+  const Json &json;
+  std::string name;
+};
+
+/// Special ids name tokens of the vocabulary.
+Status checkIds(const TextSide &side) {
+  const std::pair<const char *, std::optional<int32_t>> ids[] = {{"padding", side.padding},
+                                                                 {"unknown", side.unknown},
+                                                                 {"start", side.start},
+                                                                 {"end", side.end}};
+  for (auto &[key, id] : ids)
+    if (id && *id >= side.vocabulary->size())
+      return inputError(side.name + "." + key + ": expected an id below " +
+                        std::to_string(side.vocabulary->size()) + ", the tokens of " +
+                        side.vocabulary->name() + ", found " + std::to_string(*id));
+  return {};
+}
+
+Expected<TextSide> readSide(const Json &json, const std::string &name,
+                            const MemberReader &readMember) {
+  if (!json.is_object())
+    return inputError(name + ": expected an object");
+  TextSide side;
+  side.name = name;
+  SideReader reader(json, name);
+  side.split = reader.word("split", "space", {"space", "character"}) == "space" ? Split::Space
+                                                                                : Split::Character;
+  side.padding = reader.id("padding", 0).value_or(0);
+  side.unknown = reader.id("unknown", 1);
+  side.start = reader.id("start", 2);
+  side.end = reader.id("end", 3);
+  side.add = reader.flag("add", false);
+  side.length = reader.integer("length", std::nullopt);
+  side.cut = reader.word("too-long", "error", {"error", "cut"}) == "cut";
+  side.limit = reader.integer("limit", 256).value_or(256);
+  if (!reader.status)
+    return reader.status.takeError();
+  auto file = json.find("vocabulary");
+  if (file == json.end() || !file->is_string())
+    return side;
+  auto text = readMember(file->get<std::string>());
+  if (!text)
+    return text.takeError();
+  auto vocabulary = Vocabulary::parse(*text, file->get<std::string>());
+  if (!vocabulary)
+    return vocabulary.takeError();
+  side.vocabulary = std::move(*vocabulary);
+  if (Status checked = checkIds(side); !checked)
+    return checked.takeError();
+  return side;
+}
+
+Status readSides(const Json &facts, TextModel &model, const MemberReader &readMember) {
+  for (auto [name, side] :
+       {std::pair{"source", &model.source}, std::pair{"target", &model.target}}) {
+    auto found = facts.find(name);
+    if (found == facts.end() || found->is_null())
+      continue;
+    auto read = readSide(*found, name, readMember);
+    if (!read)
+      return read.takeError();
+    *side = std::move(*read);
+  }
+  return {};
+}
+
+} // namespace
+
+Expected<TextModel> heddle::readTextModel(std::string_view json, const MemberReader &readMember) {
+  if (json.empty())
+    return usageError("expected a model with text sides, found one without a description");
+  auto parsed = parseJson(json, "model facts");
+  if (!parsed)
+    return parsed.takeError();
+  const Json &facts = *parsed;
+  if (!facts.is_object())
+    return inputError("model facts: expected a JSON object");
+  auto kind = facts.find("kind"), layout = facts.find("layout");
+  if (kind == facts.end() || !kind->is_string())
+    return inputError("model facts: kind: expected a string");
+  TextModel model;
+  model.kind = kind->get<std::string>();
+  model.sequenceFirst = layout != facts.end() && *layout == "sequence-first";
+  if (Status read = readSides(facts, model, readMember); !read)
+    return read.takeError();
+  return model;
+}
+
+bool TextSide::isSpecial(int32_t id) const {
+  return id == padding || id == unknown || id == start || id == end;
+}
+
+Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view place) const {
+  auto tokens = splitText(text, split, place);
+  if (!tokens)
+    return tokens.takeError();
+  EncodedText encoded;
+  if (add && start)
+    encoded.ids.push_back(*start);
+  for (const std::string &token : *tokens) {
+    const std::optional<int32_t> id = vocabulary->find(token);
+    if (!id && !unknown)
+      return inputError(std::string(place) + ": expected words of " + vocabulary->name() +
+                        ", found \"" + token + "\"");
+    encoded.ids.push_back(id ? *id : *unknown);
+  }
+  if (add && end)
+    encoded.ids.push_back(*end);
+  if (!length)
+    return encoded;
+  const int64_t count = static_cast<int64_t>(encoded.ids.size());
+  if (count > *length && !cut)
+    return inputError(std::string(place) + ": expected at most " + std::to_string(*length) +
+                      " tokens, found " + std::to_string(count));
+  encoded.cut = std::max<int64_t>(0, count - *length);
+  encoded.ids.resize(static_cast<size_t>(*length), padding);
+  return encoded;
+}
+
+std::string TextSide::decode(std::span<const int32_t> ids) const {
+  std::string text;
+  for (int32_t id : ids) {
+    if (isSpecial(id))
+      continue;
+    if (!text.empty() && split == Split::Space)
+      text += ' ';
+    text += vocabulary->token(id);
+  }
+  return text;
+}

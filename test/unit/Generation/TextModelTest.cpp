@@ -1,0 +1,125 @@
+//===- TextModelTest.cpp - Text to ids and back -------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rules of language.md 5a, "Text", one by one, and facts that are not facts.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Generation/TextModel.h"
+
+#include <gmock/gmock.h>
+
+using namespace heddle;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+namespace {
+
+Expected<std::string> readMember(const std::string &name) {
+  if (name == "source.txt")
+    return std::string("P\nU\nS\nE\n我\n是\n谁\n");
+  if (name == "target.txt")
+    return std::string("P\nU\nS\nE\nwho\nam\ni\n");
+  return inputError("no member " + name);
+}
+
+/// A model whose source side has `keys` besides its vocabulary.
+Expected<TextModel> model(const std::string &keys) {
+  return readTextModel(R"({"kind": "encoder-decoder", "source": {"vocabulary": "source.txt")" +
+                           keys + R"(}, "target": {"vocabulary": "target.txt", "limit": 9}})",
+                       readMember);
+}
+
+std::vector<int32_t> ids(const std::string &keys, const std::string &text) {
+  auto facts = model(keys);
+  EXPECT_TRUE(facts) << facts.error().message;
+  auto encoded = facts->source->encode(text, "text");
+  EXPECT_TRUE(encoded) << encoded.error().message;
+  return encoded->ids;
+}
+
+std::string failure(const std::string &keys, const std::string &text) {
+  auto facts = model(keys);
+  if (!facts)
+    return facts.error().message;
+  auto encoded = facts->source->encode(text, "text");
+  return encoded ? "no error" : encoded.error().message;
+}
+
+TEST(TextModel, KeysLeftOutHaveTheirDefaults) {
+  auto facts = model("");
+  ASSERT_TRUE(facts) << facts.error().message;
+  EXPECT_EQ(facts->kind, "encoder-decoder");
+  EXPECT_FALSE(facts->sequenceFirst);
+  EXPECT_EQ(facts->source->limit, 256);
+  EXPECT_EQ(facts->target->limit, 9);
+  EXPECT_EQ(facts->target->start, 2);
+}
+
+TEST(TextModel, WordsBecomeIds) {
+  EXPECT_THAT(ids("", "我 是 谁"), ElementsAre(4, 5, 6));
+  EXPECT_THAT(ids(R"(, "split": "character")", "我是 谁"), ElementsAre(4, 5, 6));
+  EXPECT_THAT(ids("", ""), IsEmpty());
+}
+
+TEST(TextModel, UnknownWordsHaveAnIdOrAreAnError) {
+  EXPECT_THAT(ids("", "我 不 是"), ElementsAre(4, 1, 5));
+  EXPECT_THAT(ids(R"(, "unknown": 3)", "不"), ElementsAre(3));
+  EXPECT_EQ(failure(R"(, "unknown": null)", "我 不"),
+            "text: expected words of source.txt, found \"不\"");
+}
+
+TEST(TextModel, StartAndEndAreAddedWhereAsked) {
+  EXPECT_THAT(ids(R"(, "add": true)", "我"), ElementsAre(2, 4, 3));
+  EXPECT_THAT(ids(R"(, "add": true, "start": null)", "我"), ElementsAre(4, 3));
+  EXPECT_THAT(ids(R"(, "add": true, "end": null)", ""), ElementsAre(2));
+}
+
+TEST(TextModel, LengthPadsRefusesOrCuts) {
+  EXPECT_THAT(ids(R"(, "length": 5)", "我 是"), ElementsAre(4, 5, 0, 0, 0));
+  EXPECT_EQ(failure(R"(, "length": 2)", "我 是 谁"), "text: expected at most 2 tokens, found 3");
+  auto facts = model(R"(, "length": 2, "too-long": "cut")");
+  ASSERT_TRUE(facts) << facts.error().message;
+  auto encoded = facts->source->encode("我 是 谁", "text");
+  ASSERT_TRUE(encoded) << encoded.error().message;
+  EXPECT_THAT(encoded->ids, ElementsAre(4, 5));
+  EXPECT_EQ(encoded->cut, 1);
+}
+
+TEST(TextModel, IdsBecomeTextWithoutSpecialOnes) {
+  auto facts = model("");
+  ASSERT_TRUE(facts) << facts.error().message;
+  const std::vector<int32_t> some = {2, 4, 5, 1, 6, 3, 0};
+  EXPECT_EQ(facts->target->decode(some), "who am i");
+  facts->target->split = Split::Character;
+  EXPECT_EQ(facts->target->decode(some), "whoami");
+}
+
+TEST(TextModel, FactsThatAreNoFactsAreErrors) {
+  EXPECT_EQ(failure(R"(, "start": 7)", ""),
+            "source.start: expected an id below 7, the tokens of source.txt, found 7");
+  EXPECT_EQ(failure(R"(, "padding": -1)", ""),
+            "source.padding: expected an id or a count, found -1");
+  EXPECT_EQ(failure(R"(, "split": "word")", ""),
+            "source.split: expected a known word, found \"word\"");
+  EXPECT_FALSE(readTextModel("{\"kind\": 3}", readMember));
+  EXPECT_FALSE(readTextModel("[", readMember));
+  EXPECT_FALSE(readTextModel("", readMember));
+  EXPECT_FALSE(
+      readTextModel(R"({"kind": "encoder", "source": {"vocabulary": "gone.txt"}})", readMember));
+}
+
+TEST(TextModel, SidesWithoutTextHaveNoVocabulary) {
+  auto facts = readTextModel(
+      R"({"kind": "encoder", "layout": "sequence-first", "source": {"vocabulary": null}})",
+      readMember);
+  ASSERT_TRUE(facts) << facts.error().message;
+  EXPECT_TRUE(facts->sequenceFirst);
+  EXPECT_FALSE(facts->source->vocabulary);
+  EXPECT_FALSE(facts->target);
+}
+
+} // namespace
