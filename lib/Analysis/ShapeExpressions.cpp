@@ -106,7 +106,7 @@ void ShapeExpressions::visit(Operation *op) {
           require(a, b, "state " + o.getState().str());
       })
       .Case<CacheAppendOp>([&](CacheAppendOp o) {
-        Shape content = state(op, o.getState()), added = like(o.getValue());
+        Shape content = state(op, o.getState()), added = like(o.getRows());
         content[0] = added[0];
         content[2] = content[2] + added[2];
         set(std::move(content));
@@ -132,7 +132,9 @@ void ShapeExpressions::visitAttention(Operation *op) {
     SmallVector<Value> open{mask};
     while (!open.empty()) {
       Operation *def = open.pop_back_val().getDefiningOp();
-      llvm::append_range(open, def->getOperands().take_while([](Value v) { return isa<MaskType>(v.getType()); }));
+      for (Value operand : def->getOperands())
+        if (isa<MaskType>(operand.getType()))
+          open.push_back(operand);
       if (auto table = dyn_cast<MaskDenseOp>(def)) {
         Shape t = shapes.lookup(table.getTable()), full{q[0], q[1], q[2], k[2]};
         for (auto [a, b] : llvm::zip(t, full))

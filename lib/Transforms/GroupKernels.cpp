@@ -231,6 +231,8 @@ void Grouper::mergeParts(Cluster &first, LinearOp op) {
     if (!other || other == op || claimed.contains(other) || other->getBlock() != op->getBlock())
       continue;
     Cluster chain = linearChain(other);
+    if (llvm::any_of(chain.ops, [&](Operation *o) { return llvm::is_contained(first.ops, o); }))
+      continue; // both end in one sum, which is the epilogue of the first
     if (!first.sink || chain.sink != first.sink) {
       refuse(first, op, other, FusionRefusal::OtherReader);
       continue;
@@ -366,8 +368,8 @@ void Grouper::build(Cluster &cluster) {
     builder.clone(*op, mapping);
   SmallVector<Value> yields(llvm::map_range(results, [&](Value v) { return mapping.lookup(v); }));
   kernel::YieldOp::create(builder, last->getLoc(), yields);
-  for (auto [result, replacement] : llvm::zip(results, group.getResults()))
-    result.replaceUsesWithIf(replacement, [&](OpOperand &use) { return !all.contains(use.getOwner()); });
+  for (auto [original, replacement] : llvm::zip(results, group.getResults()))
+    Value(original).replaceUsesWithIf(replacement, [&](OpOperand &use) { return !all.contains(use.getOwner()); });
   for (Operation *op : llvm::reverse(cluster.ops))
     op->erase();
 }

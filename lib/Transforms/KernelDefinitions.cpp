@@ -104,8 +104,8 @@ static void yieldStores(Block &body) {
       set.erase();
     } else if (auto append = dyn_cast<CacheAppendOp>(op)) {
       if (append.getResult().use_empty())
-        values.push_back(append.getValue());
-      append.getResult().replaceAllUsesWith(append.getValue());
+        values.push_back(append.getRows());
+      append.getResult().replaceAllUsesWith(append.getRows());
       append.erase();
     }
   }

@@ -104,9 +104,9 @@ Value KernelFrame::scalar(Value argument) {
 
 kernel::FuncOp KernelFrame::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int64_t> gridTiles, kernel::ScheduleAttr schedule) {
   SmallVector<Type> viewTypes(types.begin(), types.end());
-  SmallVector<StringAttr> scalars;
+  SmallVector<StringRef> scalars;
   for (auto name : def->getAttrOfType<ArrayAttr>("scalars").getAsRange<StringAttr>())
-    scalars.push_back(name);
+    scalars.push_back(name.getValue());
   func = kernel::FuncOp::create(t.b, t.loc, def.getSymName(), viewTypes, scalars, gridSizes, gridTiles, schedule);
   func->setAttr("storage", t.b.getArrayAttr(storage));
   t.b.setInsertionPointToStart(&func.getBody().front());

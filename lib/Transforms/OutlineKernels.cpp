@@ -171,7 +171,7 @@ Place Planner::statePlace(Operation *user, StringRef symbol, const Shape &conten
   Shape dims = dimsFromAttr(op.getDims());
   Place place;
   place.dims = content;
-  bool dense = isDense(op.getType());
+  bool dense = place.dense = isDense(op.getType());
   if (dims.size() == 4)
     place.rows = SizeExpr::roundUp(op.getCapacity() ? SizeExpr(static_cast<int64_t>(*op.getCapacity())) : dims[2], 16);
   place.panel = keyStates.contains(symbol);
@@ -287,7 +287,7 @@ FailureOr<Place> Planner::resultPlace(GroupOp group, unsigned index, int launch)
 
 LogicalResult Planner::run() {
   b.setInsertionPoint(func);
-  program = kernel::ProgramOp::create(b, func.getLoc(), func.getSymName(), b.getStrArrayAttr({}), b.getStrArrayAttr({}),
+  program = kernel::ProgramOp::create(b, func.getLoc(), func.getSymNameAttr(), b.getStrArrayAttr({}), b.getStrArrayAttr({}),
                                       b.getStrArrayAttr({}), UnitAttr(), UnitAttr(), StringAttr());
   b.createBlock(&program.getBody());
   if (failed(planArguments()) || failed(planGroups()) || failed(planResults()))
@@ -432,7 +432,7 @@ void Planner::planSession() {
     if (auto append = dyn_cast<CacheAppendOp>(op)) {
       keep(append.getState());
       SmallVector<SizeExpr> dims = stateDims(append.getState());
-      update(dims[2].dimName(), dims[2] + shapes.of(append.getValue())[2]);
+      update(dims[2].dimName(), dims[2] + shapes.of(append.getRows())[2]);
     } else if (auto get = dyn_cast<StateGetOp>(op)) {
       keep(get.getState());
     } else if (auto set = dyn_cast<StateSetOp>(op)) {
@@ -482,7 +482,7 @@ void Planner::addChecks() {
     auto state = SymbolTable::lookupNearestSymbolFrom<StateOp>(func, append.getStateAttr().getAttr());
     if (auto capacity = state.getCapacity()) {
       SmallVector<SizeExpr> dims = stateDims(append.getState());
-      check("at_most", dims[2] + shapes.of(append.getValue())[2], static_cast<int64_t>(*capacity),
+      check("at_most", dims[2] + shapes.of(append.getRows())[2], static_cast<int64_t>(*capacity),
             func.getSymName() + ": expected at most {right} steps, found step {left}");
     }
   });

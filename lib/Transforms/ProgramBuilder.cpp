@@ -44,9 +44,9 @@ static DType elementType(StringRef name) {
 }
 
 namespace {
-class Builder {
+class ProgramBuilder {
 public:
-  explicit Builder(ModuleOp module) : module(module) {}
+  explicit ProgramBuilder(ModuleOp module) : module(module) {}
 
   Expected<Program> run() {
     for (auto def : module.getOps<kernel::DefOp>())
@@ -72,7 +72,7 @@ private:
 };
 } // namespace
 
-void Builder::addKernel(kernel::DefOp def) {
+void ProgramBuilder::addKernel(kernel::DefOp def) {
   Kernel kernel;
   kernel.name = def.getSymName().str();
   kernel.scalars = strings(def->getAttrOfType<ArrayAttr>("scalars"));
@@ -90,7 +90,7 @@ void Builder::addKernel(kernel::DefOp def) {
   program.kernels.push_back(std::move(kernel));
 }
 
-void Builder::addBuffer(Function &f, kernel::BufferOp op) {
+void ProgramBuilder::addBuffer(Function &f, kernel::BufferOp op) {
   Buffer buffer;
   buffer.name = op.getName().str();
   buffer.kind = llvm::StringSwitch<Buffer::Kind>(op.getKind())
@@ -113,7 +113,7 @@ void Builder::addBuffer(Function &f, kernel::BufferOp op) {
 static int64_t paddedIn(int64_t n, int64_t group) { return group ? n / group * padded(group) : padded(n); }
 
 /// Equal weights are stored once, whatever function reads them.
-void Builder::addWeight(kernel::WeightOp op) {
+void ProgramBuilder::addWeight(kernel::WeightOp op) {
   std::string key = (op.getName() + "|" + op.getLayout() + "|" + Twine(op.getRowGroup()) + "|" + Twine(op.getColumnGroup())).str();
   auto [it, isNew] = weightIndex.try_emplace(key, static_cast<int>(program.weights.size()));
   handles[op.getResult()] = {LaunchArgument::Kind::Weight, it->second, SizeExpr(0)};
@@ -142,7 +142,7 @@ void Builder::addWeight(kernel::WeightOp op) {
 }
 
 template <typename PortOp>
-Port Builder::port(PortOp op) {
+Port ProgramBuilder::port(PortOp op) {
   Port port;
   port.name = op.getName().str();
   port.type = elementType(op.getElement());
@@ -165,7 +165,7 @@ Port Builder::port(PortOp op) {
   return port;
 }
 
-void Builder::addLaunch(Function &f, kernel::LaunchOp op) {
+void ProgramBuilder::addLaunch(Function &f, kernel::LaunchOp op) {
   Launch launch;
   launch.kernel = op.getKernel().str();
   for (auto [value, offset] : llvm::zip(op.getArguments(), op.getOffsets().getAsRange<StringAttr>())) {
@@ -179,7 +179,7 @@ void Builder::addLaunch(Function &f, kernel::LaunchOp op) {
   f.launches.push_back(std::move(launch));
 }
 
-void Builder::addFunction(kernel::ProgramOp op) {
+void ProgramBuilder::addFunction(kernel::ProgramOp op) {
   Function f;
   f.name = op.getSymName().str();
   f.dims = strings(op.getDims());
@@ -208,7 +208,7 @@ void Builder::addFunction(kernel::ProgramOp op) {
   program.functions.push_back(std::move(f));
 }
 
-Expected<Program> heddle::buildProgram(ModuleOp module) { return Builder(module).run(); }
+Expected<Program> heddle::buildProgram(ModuleOp module) { return ProgramBuilder(module).run(); }
 
 //===----------------------------------------------------------------------===//
 // Grids

@@ -28,8 +28,7 @@ using namespace heddle::transformer;
 static void split(AttentionOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
-  auto plain = AttentionOp::create(b, loc, op.getOutput().getType(), /*lse=*/Type(), /*weights=*/Type(), op.getQuery(), op.getKey(),
-                                   op.getValue(), op.getMask(), op.getScaleAttr(), /*average_weights=*/UnitAttr());
+  auto plain = AttentionOp::create(b, loc, op.getQuery(), op.getKey(), op.getValue(), op.getMask(), op.getScale().convertToFloat());
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   auto row = RankedTensorType::get(query.getShape().drop_back(), query.getElementType());
   auto statistics = AttentionStatisticsOp::create(b, loc, row, row, op.getQuery(), op.getKey(), op.getMask(), op.getScaleAttr());

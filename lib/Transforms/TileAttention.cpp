@@ -89,8 +89,8 @@ public:
     keyHead = group == 1 ? head : t.div(head, t.index(group));
     q = f.slice(f.view(queryView), {b, h});
     k = f.slice(f.view(keyView), {b, keyHead});
-    queryCount = kernel::ExtentOp::create(t.b, t.loc, q, 0);
-    keyCount = kernel::ExtentOp::create(t.b, t.loc, k, 0);
+    queryCount = f.sizeValue(queries);
+    keyCount = f.sizeValue(keys);
   }
 
   /// First key of the first chunk, and the end of the keys, that rows [i, i + rows) need.

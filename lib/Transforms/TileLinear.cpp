@@ -151,7 +151,8 @@ void LinearTiler::body(const Part &part, Value j, int64_t columns) {
 void LinearTiler::store(const Part &part, Value tile, Value j) {
   unsigned result = f.firstResult() + part.result;
   Value target = f.view(result);
-  kernel::ViewType input = f.viewType(f.viewOf(part.linear.getInput()));
+  LinearOp linear = part.linear;
+  kernel::ViewType input = f.viewType(f.viewOf(linear.getInput()));
   Value left = t.sub(f.sizeValue(input.getDim(input.getRank() - 2).extent), i);
   SmallVector<Value> indices(points);
   if (!part.heads) {

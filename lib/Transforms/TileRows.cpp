@@ -170,6 +170,17 @@ LogicalResult heddle::tileElementwise(KernelFrame &f) { return ElementwiseTiler(
 // Copies
 //===----------------------------------------------------------------------===//
 
+/// A vector as it is, 32 elements a workgroup: lengths that a session keeps.
+static LogicalResult copyVector(KernelFrame &f) {
+  TileBuilder &t = f.t;
+  kernel::ViewType type = f.viewType(0);
+  f.createFunc({type.getDim(0).extent}, {f.sizes.copyRows}, f.gpuSchedule(f.sizes.copyRows, 16));
+  Value i = f.func.getGridIndex(0);
+  Value tile = LoadOp::create(t.b, t.loc, t.type(f.sizes.copyRows, 1, type.getElementType()), f.view(0), ValueRange{i}, t.b.getUnitAttr());
+  kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult()), ValueRange{i}, t.sub(f.sizeValue(type.getDim(0).extent), i), t.b.getUnitAttr());
+  return success();
+}
+
 /// `[B, H, T, D]` by (b, h, rows): heads are cut out of rows or put back, keys go into panels.
 LogicalResult heddle::tileRelayout(KernelFrame &f) {
   TileBuilder &t = f.t;
@@ -177,6 +188,8 @@ LogicalResult heddle::tileRelayout(KernelFrame &f) {
   Operation *op = value.getDefiningOp();
   bool split = isa_and_nonnull<SplitHeadsOp>(op), merge = isa_and_nonnull<MergeHeadsOp>(op);
   kernel::ViewType in = f.viewType(0), out = f.viewType(f.firstResult()), heads = merge ? in : out;
+  if (heads.getRank() == 1)
+    return copyVector(f);
   if (heads.getRank() != 4)
     return f.def.emitOpError() << "expected heads of rank 4, found rank " << heads.getRank();
   int64_t size = heads.getDims().back().extent.value, stored = paddedTo16(size), rows = f.sizes.copyRows;

@@ -14,6 +14,7 @@
 
 #include "heddle/Support/SizeExpr.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
