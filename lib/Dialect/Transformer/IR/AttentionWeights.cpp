@@ -11,6 +11,10 @@
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 using namespace heddle::transformer;
 
