@@ -181,7 +181,7 @@ LogicalResult heddle::transformer::detail::verifyStaysInBlock(Operation *op) {
     if (isa<MaskType>(operand.getType()) && !isa_and_nonnull<MaskOpInterface>(operand.getDefiningOp()))
       return op->emitOpError("C1: a mask must be made by a mask op of the same block");
   for (Operation *user : op->getResult(0).getUsers()) {
-    if (!isa<MaskOpInterface, AttentionOp>(user))
+    if (!isa<MaskOpInterface, AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(user))
       return op->emitOpError("C1: a mask is used by masks and attention only, found '") << user->getName() << "'";
     if (user->getBlock() != op->getBlock())
       return op->emitOpError("C1: a mask is used in its own block only");

@@ -19,6 +19,16 @@
 using namespace mlir;
 using namespace heddle::transformer;
 
+/// `custom<SameTypes>`: one type, written once, of two results.
+static ParseResult parseSameTypes(OpAsmParser &parser, Type &first, Type &second) {
+  if (parser.parseType(first))
+    return failure();
+  second = first;
+  return success();
+}
+
+static void printSameTypes(OpAsmPrinter &printer, Operation *, Type first, Type) { printer << first; }
+
 #define GET_OP_CLASSES
 #include "heddle/Dialect/Transformer/IR/TransformerOps.cpp.inc"
 
@@ -34,9 +44,6 @@ static int64_t features(Value value) { return typeOf(value).getShape().back(); }
 static bool differ(int64_t a, int64_t b) {
   return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
 }
-
-/// The size known from either.
-static int64_t join(int64_t a, int64_t b) { return ShapedType::isDynamic(a) ? b : a; }
 
 /// The type of `value` with other features.
 static RankedTensorType withFeatures(Value value, int64_t count) {

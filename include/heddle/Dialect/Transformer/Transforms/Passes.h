@@ -1,0 +1,24 @@
+//===- Passes.h - Rewrites inside the language -----------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Passes that read and write the transformer dialect only; Passes.td says what
+// each does.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/Pass/Pass.h"
+
+namespace heddle::transformer {
+
+#define GEN_PASS_DECL
+#include "heddle/Dialect/Transformer/Transforms/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "heddle/Dialect/Transformer/Transforms/Passes.h.inc"
+
+} // namespace heddle::transformer

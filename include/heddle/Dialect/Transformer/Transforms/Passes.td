@@ -1,0 +1,33 @@
+//===- Passes.td - Rewrites inside the language ------------*- tablegen -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Passes that read and write the transformer dialect only.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_TRANSFORMER_TRANSFORMS_PASSES_TD
+#define HEDDLE_DIALECT_TRANSFORMER_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DecomposeFfn : Pass<"decompose-ffn"> {
+  let summary = "writes feed-forward blocks as two matrix products";
+  let description = [{
+    Matches every `transformer.ffn` and replaces it by a `transformer.linear` that has the activation, followed by one
+    that has none. Leaves all other ops alone. Nothing must hold before; afterwards no `transformer.ffn` is left.
+
+    ```mlir
+    // before
+    %y = transformer.ffn %x in(%w1, %b1) out(%w2) {activation = #transformer.activation<relu>} : (...) -> tensor<?x8xf32>
+    // after
+    %h = transformer.linear %x, %w1 bias(%b1) {activation = #transformer.activation<relu>} : (...) -> tensor<?x32xf32>
+    %y = transformer.linear %h, %w2 : (...) -> tensor<?x8xf32>
+    ```
+  }];
+}
+
+#endif // HEDDLE_DIALECT_TRANSFORMER_TRANSFORMS_PASSES_TD
