@@ -24,9 +24,6 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-/// Steps of k in one body of the loop.
-static constexpr int64_t unroll = 4;
-
 SmallVector<Place> BodyEmitter::rightPlaces(ContractOp op, const Fragment &shape, int64_t &stepElements) {
   const BoundView &right = view(op.getRhs());
   int64_t columns = columnsOf(op.getType());
@@ -52,7 +49,7 @@ SmallVector<Place> BodyEmitter::rightPlaces(ContractOp op, const Fragment &shape
 }
 
 SmallVector<Value> BodyEmitter::emitChain(const Fragment &shape, SmallVector<Value> accumulators, Value from, Value to,
-                                          const Operands &operands) {
+                                          const Operands &operands, int64_t unroll) {
   Type type = registerType(builder.getF32Type(), 1);
   auto step = [&](Value k, int64_t unrolled, SmallVector<Value> &sums) {
     SmallVector<Value> right;
@@ -108,7 +105,8 @@ Value BodyEmitter::reduceLanes(ReduceKind kind, SmallVector<Value> groups) {
   }
   Value lanes = groups.front();
   for (int64_t half = width / 2; half >= 1; half /= 2) {
-    SmallVector<int64_t> low(llvm::seq<int64_t>(half)), high(llvm::seq<int64_t>(half, 2 * half));
+    SmallVector<int64_t> low = llvm::to_vector(llvm::seq<int64_t>(half));
+    SmallVector<int64_t> high = llvm::to_vector(llvm::seq<int64_t>(half, 2 * half));
     Value lower = vector::ShuffleOp::create(builder, loc, lanes, lanes, low);
     Value upper = vector::ShuffleOp::create(builder, loc, lanes, lanes, high);
     lanes = combine(kind, lower, upper);

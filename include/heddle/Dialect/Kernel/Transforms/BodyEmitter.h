@@ -164,7 +164,7 @@ protected:
 
   /// The chain of multiply-adds of one fragment over k in [from, to), unrolled; `accumulators` is rows x vectors registers.
   llvm::SmallVector<mlir::Value> emitChain(const Fragment &shape, llvm::SmallVector<mlir::Value> accumulators, mlir::Value from,
-                                           mlir::Value to, const Operands &operands);
+                                           mlir::Value to, const Operands &operands, int64_t unroll = 4);
   /// Places of the right side of a contraction at k = 0, one a register; `stepElements` is the distance from k to k + 1.
   llvm::SmallVector<Place> rightPlaces(ContractOp op, const Fragment &shape, int64_t &stepElements);
 

@@ -1,0 +1,50 @@
+//===- CpuTarget.h - Instruction sets as data ------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the lowerings and the code generator know about a CPU: vector width,
+// fused multiply-add, good register tiles, the names that LLVM uses, and the
+// features a machine must have to run the code.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/Error.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace heddle {
+
+/// A register tile: rows by columns of f32.
+struct CpuFragment {
+  int64_t rows, columns;
+};
+
+/// One instruction set.
+struct CpuTarget {
+  std::string name;     ///< as in --cpu: "x86-64-v3"
+  std::string triple;   ///< LLVM's
+  std::string cpu;      ///< LLVM's -mcpu
+  std::string features; ///< LLVM's -mattr
+  int64_t lanes = 4;    ///< f32 lanes of a native vector
+  bool fusedMultiplyAdd = false;
+  /// Register tiles, the best first; columns are multiples of 16.
+  std::vector<CpuFragment> fragments;
+  /// Rows of the tile that runs the last few rows.
+  int64_t fewRows = 2;
+  /// CPUID features that the runtime checks at load, by the names of /proc/cpuinfo.
+  std::vector<std::string> required;
+};
+
+/// The described instruction set of this name. `native` is the best one that this machine has, tuned for it.
+Expected<CpuTarget> findCpuTarget(std::string_view name);
+
+/// Names of all described instruction sets.
+std::vector<std::string> cpuTargetNames();
+
+} // namespace heddle

@@ -1,0 +1,79 @@
+//===- CpuTarget.cpp - Instruction sets as data ---------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The table of described instruction sets. Register tiles leave room for one
+// row of the right side and one broadcast: 24 + 4 + 1 of 32 registers, 12 + 2 + 1
+// of 16.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Target/CpuTarget.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <algorithm>
+
+using namespace heddle;
+
+static const std::vector<CpuTarget> &table() {
+  static const std::vector<CpuTarget> targets = [] {
+    const std::string triple = "x86_64-unknown-linux-gnu";
+    const std::vector<std::string> v2 = {"sse4_1", "sse4_2", "ssse3", "popcnt"};
+    std::vector<std::string> v3 = v2, v4;
+    v3.insert(v3.end(), {"avx", "avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm"});
+    v4 = v3;
+    v4.insert(v4.end(), {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"});
+    return std::vector<CpuTarget>{
+        {"x86-64-v2", triple, "x86-64-v2", "", 4, false, {{2, 16}, {1, 16}}, 1, v2},
+        {"x86-64-v3", triple, "x86-64-v3", "", 8, true, {{6, 16}, {4, 16}, {2, 32}}, 2, v3},
+        {"x86-64-v4", triple, "x86-64-v4", "-prefer-256-bit", 16, true, {{6, 64}, {8, 48}, {8, 32}, {8, 16}}, 2, v4},
+    };
+  }();
+  return targets;
+}
+
+std::vector<std::string> heddle::cpuTargetNames() {
+  std::vector<std::string> names;
+  for (const CpuTarget &target : table())
+    names.push_back(target.name);
+  return names;
+}
+
+/// Whether this machine has what the target needs, asked by LLVM's names.
+static bool runsHere(const CpuTarget &target) {
+  const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  return std::all_of(target.required.begin(), target.required.end(), [&](const std::string &name) {
+    std::string llvmName = name == "sse4_1" ? "sse4.1" : name == "sse4_2" ? "sse4.2" : name == "bmi1" ? "bmi" : name == "abm" ? "lzcnt" : name;
+    return features.lookup(llvmName);
+  });
+}
+
+static Expected<CpuTarget> nativeTarget() {
+  for (auto it = table().rbegin(); it != table().rend(); ++it) {
+    if (!runsHere(*it))
+      continue;
+    CpuTarget target = *it;
+    target.name = "native";
+    target.cpu = llvm::sys::getHostCPUName().str();
+    // Only what the description names is relied on: the code keeps its bits and its checks.
+    return target;
+  }
+  return inputError("native: expected a machine with at least x86-64-v2, found " + llvm::sys::getHostCPUName().str());
+}
+
+Expected<CpuTarget> heddle::findCpuTarget(std::string_view name) {
+  if (name == "native")
+    return nativeTarget();
+  std::string known = "native";
+  for (const CpuTarget &target : table()) {
+    if (target.name == name)
+      return target;
+    known = target.name + ", " + known;
+  }
+  return usageError("expected one of " + known + " as instruction set, found " + std::string(name));
+}
