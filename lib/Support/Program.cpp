@@ -9,41 +9,40 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "heddle/Support/Program.h"
+#include "ProgramFields.h"
 
 namespace heddle {
 
-namespace {
-
-struct DTypeFacts {
-  DType type;
-  const char *name;
-  int64_t bytes;
-};
-
-constexpr DTypeFacts dtypes[] = {{DType::F32, "f32", 4},   {DType::F16, "f16", 2},
-                                 {DType::BF16, "bf16", 2}, {DType::I32, "i32", 4},
-                                 {DType::I64, "i64", 8},   {DType::Bool, "bool", 1}};
-
-const DTypeFacts &facts(DType type) {
-  for (const DTypeFacts &entry : dtypes)
-    if (entry.type == type)
-      return entry;
+const char *toString(DType type) {
+  for (auto [entry, name] : EnumNames<DType>::all)
+    if (entry == type)
+      return name.data();
   assert(false && "no such element type");
-  return dtypes[0];
+  return "";
 }
 
-} // namespace
-
-const char *toString(DType type) { return facts(type).name; }
-int64_t byteSize(DType type) { return facts(type).bytes; }
-
-Expected<DType> parseDType(std::string_view name) {
-  for (const DTypeFacts &entry : dtypes)
-    if (name == entry.name)
-      return entry.type;
+Expected<DType> parseDType(std::string_view text) {
+  for (auto [entry, name] : EnumNames<DType>::all)
+    if (name == text)
+      return entry;
   return inputError("expected an element type (f32, f16, bf16, i32, i64, bool), found '" +
-                    std::string(name) + "'");
+                    std::string(text) + "'");
+}
+
+int64_t byteSize(DType type) {
+  switch (type) {
+  case DType::Bool:
+    return 1;
+  case DType::F16:
+  case DType::BF16:
+    return 2;
+  case DType::F32:
+  case DType::I32:
+    return 4;
+  case DType::I64:
+    return 8;
+  }
+  return 0;
 }
 
 const Function *Program::findFunction(std::string_view name) const {

@@ -1,0 +1,107 @@
+//===- Json.cpp - JSON without exceptions ----------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Builds a value from the parser's events, which is where keys that occur twice
+// and deep nesting can be seen; a finished object shows neither.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Support/Json.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace heddle {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t maxNesting = 64;
+
+/// The parser's listener. It stops the parser by returning false.
+class Builder : public nlohmann::json_sax<Json> {
+public:
+  Json root;
+  std::string failure;
+
+  bool null() override { return place(nullptr); }
+  bool boolean(bool value) override { return place(value); }
+  bool number_integer(number_integer_t value) override { return place(value); }
+  bool number_unsigned(number_unsigned_t value) override { return place(value); }
+  bool number_float(number_float_t value, const string_t &) override { return place(value); }
+  bool string(string_t &value) override { return place(std::move(value)); }
+  bool binary(binary_t &) override { return false; } // no JSON text has one
+  bool start_object(size_t) override { return open(Json::object()); }
+  bool start_array(size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t &name) override {
+    if (!keys.back().insert(name).second) {
+      failure = "expected each key once, found '" + name + "' twice";
+      return false;
+    }
+    lastKey = std::move(name);
+    return true;
+  }
+
+  bool parse_error(size_t position, const std::string &, const Json::exception &) override {
+    failure = "expected valid JSON, found an error at byte " + std::to_string(position);
+    return false;
+  }
+
+private:
+  Json *add(Json value) {
+    if (stack.empty()) {
+      root = std::move(value);
+      return &root;
+    }
+    Json &parent = *stack.back();
+    if (parent.is_array()) {
+      parent.push_back(std::move(value));
+      return &parent.back();
+    }
+    // The key is known to be new: append without the search that operator[] makes.
+    auto &object = parent.get_ref<Json::object_t &>();
+    object.push_back({std::move(lastKey), std::move(value)});
+    return &object.back().second;
+  }
+  bool place(Json value) {
+    add(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    if (stack.size() == maxNesting) {
+      failure = "expected at most " + std::to_string(maxNesting) + " levels of nesting, found more";
+      return false;
+    }
+    stack.push_back(add(std::move(value)));
+    keys.emplace_back();
+    return true;
+  }
+  bool close() {
+    stack.pop_back();
+    keys.pop_back();
+    return true;
+  }
+
+  std::vector<Json *> stack; ///< open values; a parent does not grow while its child is open
+  std::vector<std::set<std::string>> keys;
+  std::string lastKey;
+};
+
+} // namespace
+
+Expected<Json> parseJson(std::string_view text, const std::string &place) {
+  Builder builder;
+  if (!Json::sax_parse(text.begin(), text.end(), &builder))
+    return inputError(place + ": " + builder.failure);
+  return std::move(builder.root);
+}
+
+} // namespace heddle

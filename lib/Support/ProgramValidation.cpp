@@ -1,0 +1,366 @@
+//===- ProgramValidation.cpp - What every program must keep ----*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks a program that was read from a file, or made by the compiler, before
+// anything trusts its indices. Values of sizes are known only at run time and
+// are checked there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Support/Program.h"
+
+#include <algorithm>
+#include <set>
+
+namespace heddle {
+
+namespace {
+
+/// Sizes past it are damage, and products of two of its kind must not wrap.
+constexpr int64_t largest = int64_t(1) << 46;
+/// Push constants: scalars, offsets of arguments, the grid's base; 32 words are guaranteed by
+/// Vulkan.
+constexpr size_t pushWords = 32;
+
+std::string at(const std::string &what, const std::string &name) {
+  return what + " '" + name + "': ";
+}
+std::string at(const std::string &what, size_t index) {
+  return what + " " + std::to_string(index) + ": ";
+}
+
+Error expected(const std::string &place, const std::string &what, const std::string &found) {
+  return inputError(place + "expected " + what + ", found " + found);
+}
+Error expected(const std::string &place, const std::string &what, int64_t found) {
+  return expected(place, what, std::to_string(found));
+}
+
+template <typename List>
+Status checkIndex(const std::string &place, const std::string &what, int64_t index,
+                  const List &list) {
+  if (index >= 0 && index < static_cast<int64_t>(list.size()))
+    return {};
+  return expected(place, what + " below " + std::to_string(list.size()), index);
+}
+
+template <typename List, typename Name>
+Status checkNames(const std::string &what, const List &list, Name name) {
+  std::set<std::string_view> seen;
+  for (const auto &element : list) {
+    const std::string &text = name(element);
+    if (text.empty())
+      return expected(what + ": ", "a name", "none");
+    if (!seen.insert(text).second)
+      return expected(what + ": ", "each name once", "'" + text + "' twice");
+  }
+  return {};
+}
+template <typename List>
+Status checkNames(const std::string &what, const List &list) {
+  return checkNames(what, list, [](const auto &e) -> const std::string & { return e.name; });
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+Status checkWeight(const Weight &weight, int64_t bytes) {
+  std::string place = at("weight", weight.name);
+  if (weight.offset < 0 || weight.offset % 256 != 0)
+    return expected(place, "an offset that is a multiple of 256", weight.offset);
+  if (weight.elements < 0 || weight.elements > largest ||
+      weight.offset > bytes - weight.elements * 4)
+    return expected(place, "an end within " + std::to_string(bytes) + " bytes",
+                    std::to_string(weight.elements) + " elements at " +
+                        std::to_string(weight.offset));
+  return {};
+}
+
+Status checkPackEntry(const PackEntry &entry, const std::vector<Weight> &weights) {
+  std::string place = at("packing of", entry.tensor);
+  int64_t elements = 1;
+  for (int64_t size : entry.shape) {
+    if (size < 1 || size > largest / elements)
+      return expected(place, "a possible shape", "a dimension of " + std::to_string(size));
+    elements *= size;
+  }
+  for (int64_t group : {entry.rowGroup, entry.columnGroup})
+    if (group < 0 || group > elements)
+      return expected(place, "a group within the tensor", group);
+  if (Status status = checkIndex(place, "a weight", entry.weight, weights); !status)
+    return status;
+  // Groups of one element are padded to 16, in both directions.
+  if (elements > largest / 256 || packedElements(entry) != weights[entry.weight].elements)
+    return expected(place, "a weight of its packed size", weights[entry.weight].elements);
+  return {};
+}
+
+Status checkWeights(const Program &program) {
+  if (program.weightBytes < 0 || program.weightBytes > largest)
+    return expected("", "a possible size of all weights", program.weightBytes);
+  for (const Weight &weight : program.weights)
+    if (Status status = checkWeight(weight, program.weightBytes); !status)
+      return status;
+  std::set<int> packed;
+  for (const PackEntry &entry : program.pack) {
+    if (Status status = checkPackEntry(entry, program.weights); !status)
+      return status;
+    if (!packed.insert(entry.weight).second)
+      return expected(at("packing of", entry.tensor), "a weight of its own",
+                      "one that is packed already");
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+Status checkGrid(const std::string &place, const KernelCode &code, size_t scalars) {
+  for (const GridAxis &axis : code.grid) {
+    if (axis.scalar < -1 || axis.scalar >= static_cast<int64_t>(scalars))
+      return expected(place, "a grid axis over one of its scalars", axis.scalar);
+    if (axis.tile < 1 || axis.tile > largest)
+      return expected(place, "a tile of at least 1", axis.tile);
+    if (axis.count < 0 || axis.count > largest)
+      return expected(place, "a possible grid extent", axis.count);
+  }
+  return {};
+}
+
+Status checkVulkan(const std::string &place, const Kernel &kernel) {
+  size_t words = kernel.scalars.size() + kernel.arguments.size() + 3;
+  if (words > pushWords)
+    return expected(place, "at most 32 words of push constants", static_cast<int64_t>(words));
+  int64_t invocations = 1;
+  for (int32_t size : kernel.vulkan->workgroup) {
+    if (size < 1 || size > 1024)
+      return expected(place, "a workgroup of at least 1 and at most 1024", size);
+    invocations *= size;
+  }
+  if (invocations > 1024)
+    return expected(place, "a workgroup of at most 1024 invocations", invocations);
+  if (kernel.vulkan->member.empty())
+    return expected(place, "the name of its code", "none");
+  return {};
+}
+
+Status checkKernel(const Kernel &kernel) {
+  std::string place = at("kernel", kernel.name);
+  for (const KernelArgument &argument : kernel.arguments)
+    if (argument.written && argument.storage == KernelArgument::Storage::Weight)
+      return expected(place, "weights that are only read", "one that is written");
+  for (const auto *code : {&kernel.cpu, &kernel.vulkan})
+    if (*code)
+      if (Status status = checkGrid(place, **code, kernel.scalars.size()); !status)
+        return status;
+  return kernel.vulkan ? checkVulkan(place, kernel) : Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+class FunctionCheck {
+public:
+  FunctionCheck(const Program &program, const Function &function)
+      : program(program), function(function), place(at("function", function.name)) {
+    known.insert(function.dims.begin(), function.dims.end());
+    known.insert(function.stateDims.begin(), function.stateDims.end());
+  }
+
+  Status run() {
+    auto self = [](const std::string &name) -> const std::string & { return name; };
+    for (Status status : {checkNames(place + "dimensions", function.dims, self),
+                          checkNames(place + "state dimensions", function.stateDims, self),
+                          checkNames(place + "inputs", function.inputs),
+                          checkNames(place + "outputs", function.outputs),
+                          checkEach("buffer", function.buffers, &FunctionCheck::checkBuffer),
+                          checkEach("input", function.inputs, &FunctionCheck::checkInput),
+                          checkEach("output", function.outputs, &FunctionCheck::checkPort),
+                          checkEach("launch", function.launches, &FunctionCheck::checkLaunch),
+                          checkEach("check", function.checks, &FunctionCheck::checkCheck),
+                          checkEach("state", function.states, &FunctionCheck::checkState),
+                          checkUpdates(), checkReorder()})
+      if (!status)
+        return status;
+    return {};
+  }
+
+private:
+  template <typename T>
+  Status checkEach(const char *what, const std::vector<T> &list,
+                   Status (FunctionCheck::*check)(const std::string &, const T &)) {
+    for (size_t i = 0; i < list.size(); ++i)
+      if (Status status = (this->*check)(place + at(what, i), list[i]); !status)
+        return status;
+    return {};
+  }
+
+  /// Any value: scalars, checks and ranges may be negative.
+  Status checkNamed(const std::string &here, const SizeExpr &size) {
+    std::vector<std::string> names;
+    size.collectDims(names);
+    for (const std::string &name : names)
+      if (!known.count(name))
+        return expected(here, "dimensions of the function", "'" + name + "'");
+    return {};
+  }
+  Status checkSize(const std::string &here, const SizeExpr &size) {
+    if (Status status = checkNamed(here, size); !status)
+      return status;
+    if (size.isConstant() && size.constantValue() < 0)
+      return expected(here, "a size of at least 0", size.constantValue());
+    return {};
+  }
+  Status checkAllNamed(const std::string &here, const std::vector<SizeExpr> &sizes) {
+    for (const SizeExpr &size : sizes)
+      if (Status status = checkNamed(here, size); !status)
+        return status;
+    return {};
+  }
+
+  Status checkBuffer(const std::string &here, const Buffer &buffer) {
+    int64_t launches = static_cast<int64_t>(function.launches.size());
+    bool temporary = buffer.kind == Buffer::Kind::Temporary;
+    if (temporary && (buffer.first < 0 || buffer.last < buffer.first || buffer.last >= launches))
+      return expected(here, "a life within " + std::to_string(launches) + " launches",
+                      std::to_string(buffer.first) + " to " + std::to_string(buffer.last));
+    if (buffer.kind == Buffer::Kind::Table && buffer.generator.empty())
+      return expected(here, "a generator of the table", "none");
+    return checkSize(here, buffer.elements);
+  }
+
+  Status checkPort(const std::string &here, const Port &port) {
+    if (Status status = checkIndex(here, "a buffer", port.buffer, function.buffers); !status)
+      return status;
+    if (port.group < 0 || port.group > largest)
+      return expected(here, "a group of at least 0", port.group);
+    for (const SizeExpr &size : port.shape)
+      if (Status status = checkSize(here, size); !status)
+        return status;
+    return {};
+  }
+
+  Status checkInput(const std::string &here, const Port &port) {
+    if (Status status = checkPort(here, port); !status)
+      return status;
+    if (port.range) {
+      if (port.type != DType::I32 && port.type != DType::I64)
+        return expected(here, "a range of integers", toString(port.type));
+      if (Status status = checkAllNamed(here, {port.range->first, port.range->second}); !status)
+        return status;
+    }
+    bool named = std::any_of(function.inputs.begin(), function.inputs.end(),
+                             [&](const Port &other) { return other.name == port.fallback.source; });
+    if (port.fallback.kind != DefaultInput::Kind::None &&
+        (!named || port.fallback.source == port.name))
+      return expected(here, "a default taken from another input", "'" + port.fallback.source + "'");
+    return {};
+  }
+
+  Status checkLaunch(const std::string &here, const Launch &launch) {
+    auto kernel = std::find_if(program.kernels.begin(), program.kernels.end(),
+                               [&](const Kernel &k) { return k.name == launch.kernel; });
+    if (kernel == program.kernels.end())
+      return expected(here, "a kernel of the program", "'" + launch.kernel + "'");
+    if (launch.arguments.size() != kernel->arguments.size())
+      return expected(here, std::to_string(kernel->arguments.size()) + " arguments",
+                      static_cast<int64_t>(launch.arguments.size()));
+    if (launch.scalars.size() != kernel->scalars.size())
+      return expected(here, std::to_string(kernel->scalars.size()) + " scalars",
+                      static_cast<int64_t>(launch.scalars.size()));
+    for (size_t i = 0; i < launch.arguments.size(); ++i)
+      if (Status status =
+              checkArgument(here + at("argument", i), launch.arguments[i], kernel->arguments[i]);
+          !status)
+        return status;
+    for (const auto &sizes : {launch.scalars, {launch.flops, launch.bytes}})
+      if (Status status = checkAllNamed(here, sizes); !status)
+        return status;
+    return {};
+  }
+
+  Status checkArgument(const std::string &here, const LaunchArgument &argument,
+                       const KernelArgument &parameter) {
+    bool weight = argument.kind == LaunchArgument::Kind::Weight;
+    if (weight != (parameter.storage == KernelArgument::Storage::Weight))
+      return expected(here, weight ? "a buffer" : "a weight", weight ? "a weight" : "a buffer");
+    Status index = weight ? checkIndex(here, "a weight", argument.index, program.weights)
+                          : checkIndex(here, "a buffer", argument.index, function.buffers);
+    if (!index)
+      return index;
+    if (argument.offset.isConstant() && argument.offset.constantValue() % 4 != 0)
+      return expected(here, "an offset that is a multiple of 4", argument.offset.constantValue());
+    return checkSize(here, argument.offset);
+  }
+
+  Status checkCheck(const std::string &here, const Check &check) {
+    return checkAllNamed(here, {check.left, check.right});
+  }
+
+  Status checkState(const std::string &here, const StateUse &state) {
+    if (state.name.empty())
+      return expected(here, "a name", "none");
+    if (Status status = checkIndex(here, "a buffer", state.buffer, function.buffers); !status)
+      return status;
+    if (function.buffers[state.buffer].kind != Buffer::Kind::State)
+      return expected(here, "a buffer of the session", "another kind");
+    return {};
+  }
+
+  Status checkUpdates() {
+    for (const auto &[name, value] : function.updates) {
+      if (name.empty())
+        return expected(place + "updates: ", "a name", "none");
+      if (Status status = checkSize(place + at("update of", name), value); !status)
+        return status;
+    }
+    return {};
+  }
+
+  /// State buffers are found through `states`; reordering reads its input as it runs.
+  Status checkReorder() {
+    for (size_t i = 0; i < function.buffers.size(); ++i) {
+      bool used = std::any_of(function.states.begin(), function.states.end(),
+                              [&](const StateUse &s) { return s.buffer == static_cast<int>(i); });
+      if (function.buffers[i].kind == Buffer::Kind::State && !used)
+        return expected(place + at("buffer", i), "a name of the session's state", "none");
+    }
+    bool named = std::any_of(function.inputs.begin(), function.inputs.end(), [&](const Port &port) {
+      return port.name == function.reorderBy && port.type == DType::I32 && port.shape.size() == 1;
+    });
+    if (!function.reorderBy.empty() && !named)
+      return expected(place, "an i32 input of rank 1 to reorder by",
+                      "'" + function.reorderBy + "'");
+    return {};
+  }
+
+  const Program &program;
+  const Function &function;
+  std::string place;
+  std::set<std::string, std::less<>> known;
+};
+
+} // namespace
+
+Status validate(const Program &program) {
+  for (Status status : {checkNames("functions", program.functions),
+                        checkNames("kernels", program.kernels), checkWeights(program)})
+    if (!status)
+      return status;
+  for (const Kernel &kernel : program.kernels)
+    if (Status status = checkKernel(kernel); !status)
+      return status;
+  for (const Function &function : program.functions)
+    if (Status status = FunctionCheck(program, function).run(); !status)
+      return status;
+  return {};
+}
+
+} // namespace heddle
