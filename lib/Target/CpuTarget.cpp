@@ -29,9 +29,9 @@ static const std::vector<CpuTarget> &table() {
     v4 = v3;
     v4.insert(v4.end(), {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"});
     return std::vector<CpuTarget>{
-        {"x86-64-v2", triple, "x86-64-v2", "", 4, false, {{2, 16}, {1, 16}}, 1, v2},
-        {"x86-64-v3", triple, "x86-64-v3", "", 8, true, {{6, 16}, {4, 16}, {2, 32}}, 2, v3},
-        {"x86-64-v4", triple, "x86-64-v4", "-prefer-256-bit", 16, true, {{6, 64}, {8, 48}, {8, 32}, {8, 16}}, 2, v4},
+        {"x86-64-v2", triple, "x86-64-v2", "", "", 4, false, {{2, 16}, {1, 16}}, 1, v2},
+        {"x86-64-v3", triple, "x86-64-v3", "", "", 8, true, {{6, 16}, {4, 16}, {2, 32}}, 2, v3},
+        {"x86-64-v4", triple, "x86-64-v4", "-prefer-256-bit", "", 16, true, {{6, 64}, {8, 48}, {8, 32}, {8, 16}}, 2, v4},
     };
   }();
   return targets;
@@ -59,8 +59,8 @@ static Expected<CpuTarget> nativeTarget() {
       continue;
     CpuTarget target = *it;
     target.name = "native";
-    target.cpu = llvm::sys::getHostCPUName().str();
-    // Only what the description names is relied on: the code keeps its bits and its checks.
+    // Tuned for this machine; only the described features are relied on, so that the checks at load stay true.
+    target.tune = llvm::sys::getHostCPUName().str();
     return target;
   }
   return inputError("native: expected a machine with at least x86-64-v2, found " + llvm::sys::getHostCPUName().str());

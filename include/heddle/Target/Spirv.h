@@ -1,0 +1,28 @@
+//===- Spirv.h - Words of a SPIR-V module ----------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The last step towards a Vulkan device: a module of the `spirv` dialect as the
+// words of a binary. Equal modules give equal words.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/Error.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace mlir::spirv {
+class ModuleOp;
+} // namespace mlir::spirv
+
+namespace heddle {
+
+/// Words of `module`, whose entry point is `main`.
+Expected<std::vector<uint32_t>> emitSpirv(mlir::spirv::ModuleOp module);
+
+} // namespace heddle

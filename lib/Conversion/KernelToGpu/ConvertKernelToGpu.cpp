@@ -1,0 +1,41 @@
+//===- ConvertKernelToGpu.cpp - Tile bodies to one invocation -------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The pass around GpuEmitter: every kernel.func becomes a spirv.module in its
+// place.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
+
+#include "GpuEmitter.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace heddle {
+#define GEN_PASS_DEF_CONVERTKERNELTOGPU
+#include "heddle/Conversion/KernelToGpu/Passes.h.inc"
+} // namespace heddle
+
+using namespace mlir;
+
+namespace {
+
+struct ConvertKernelToGpu : heddle::impl::ConvertKernelToGpuBase<ConvertKernelToGpu> {
+  void runOnOperation() override {
+    OpBuilder builder(&getContext());
+    for (auto func : llvm::make_early_inc_range(getOperation().getOps<heddle::kernel::FuncOp>())) {
+      FailureOr<heddle::GpuPlacement> placement = heddle::placeInvocations(func);
+      if (failed(placement) || failed(heddle::GpuEmitter(builder, func, *placement).run()))
+        return signalPassFailure(); // the reason stands at the op
+      func.erase();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,248 @@
+//===- GpuContract.cpp - Products of one invocation ------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// result[r, c] = sum over k of left[r, k] * right[k, c], one chain of Fma a
+// value, k ascending from zero:
+//
+//   scf.for k step 4        the left side four k at a time, as one quad a row
+//     for u in 0..3         right quads of k + u, then rows x quads fma
+//   the same one by one for what is left of k
+//
+// Each left quad is loaded where it is first used: drivers keep it in registers
+// then (loading all before the products costs 12 % on llvmpipe).
+//
+//===----------------------------------------------------------------------===//
+#include "GpuEmitter.h"
+
+#include "heddle/Support/Program.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using heddle::kernel::BoundView;
+using heddle::kernel::ContractOp;
+using heddle::kernel::Fragment;
+using heddle::kernel::Place;
+
+namespace heddle {
+
+/// What the loops over k of one contraction have in common.
+struct GpuEmitter::Product {
+  Fragment shape;
+  Value end; ///< how many k
+  BoundView right;
+  SmallVector<Place> rightPlaces;
+  int64_t rightStep = 0;         ///< elements from k to k + 1
+  std::optional<BoundView> left; ///< none: the staged tile
+  Value leftStart;
+  int64_t leftPitch = 0;   ///< of the view, or columns of the staged tile
+  bool skipHidden = false; ///< leave out 0 * w where w is not finite
+};
+
+static constexpr int64_t kUnroll = 4;
+static constexpr int32_t kExponentBits = 0x7f800000, kMagnitudeBits = 0x7fffffff;
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+void GpuEmitter::placeRight(ContractOp op, Product &product) {
+  const BoundView right = view(op.getRhs());
+  int64_t columns = columnsOf(op.getType());
+  int64_t stored = padded(right.type.getDims().back().pitch.value);
+  Value index = scalar(op.getRhsIndex()), base = columnBase(columns);
+  product.right = right;
+  Value start;
+  if (op.getRows()) {
+    product.rightStep = stored;
+    start = add(add(right.offset, mul(index, stored)), base);
+    for (int64_t j = 0; j < product.shape.vectors; ++j)
+      product.rightPlaces.push_back({start, vectorColumn(j, columns)});
+    return;
+  }
+  // Column c is row c of the view: panel c / 16, place c % 16. A fragment is whole panels or a part
+  // of one.
+  int64_t panel = right.type.getPanel();
+  product.rightStep = panel;
+  Value column = add(index, base);
+  if (product.shape.vectors * width % panel == 0) {
+    start = add(right.offset, mul(column, stored));
+  } else {
+    Value inside = arith::AndIOp::create(builder, loc, column, constant(panel - 1));
+    start = add(add(right.offset, mul(sub(column, inside), stored)), inside);
+  }
+  for (int64_t j = 0; j < product.shape.vectors; ++j) {
+    int64_t c = vectorColumn(j, columns);
+    product.rightPlaces.push_back({start, c / panel * panel * stored + c % panel});
+  }
+}
+
+LogicalResult GpuEmitter::placeLeft(ContractOp op, Product &product) {
+  if (auto tile = dyn_cast<RankedTensorType>(op.getLhs().getType())) {
+    product.end = scalar(op.getRows());
+    product.leftPitch = tile.getDimSize(1);
+    return stage(op.getLhs());
+  }
+  const BoundView left = view(op.getLhs());
+  if (!hasQuads(left))
+    return op.emitOpError("expected rows of f32 on the left, found ") << left.type;
+  Value row = add(scalar(op.getLhsIndex()), op.getType().getDimSize(0) > 1 ? rowBase() : Value());
+  product.left = left;
+  product.end = constant(left.type.getDims().back().extent.value);
+  product.leftPitch = padded(left.type.getDims().back().pitch.value);
+  product.leftStart = add(left.offset, mul(row, product.leftPitch));
+  existing = compare(arith::CmpIPredicate::slt, row, left.extents.front());
+  existingIn = builder.getInsertionBlock();
+  return success();
+}
+
+/// Rows past the extent do nothing: their loops have no steps. No barrier is inside.
+Value GpuEmitter::unlessMissing(Value end) {
+  Block *here = builder.getInsertionBlock();
+  if (!existing || (existingIn != here && !existingIn->findAncestorOpInBlock(*here->getParentOp())))
+    return end;
+  return arith::SelectOp::create(builder, loc, existing, end, constant(0));
+}
+
+//===----------------------------------------------------------------------===//
+// The chain
+//===----------------------------------------------------------------------===//
+
+/// left[row, k + unrolled]; `loaded` keeps the quad of k for the row. Steps of one take a single
+/// element.
+Value GpuEmitter::leftScalar(const Product &product, Value &loaded, Value k, int64_t row,
+                             int64_t unrolled, bool isWhole) {
+  if (!product.left) {
+    if (!loaded)
+      loaded = stagedQuad(product.leftPitch, add(rowBase(), constant(row)), quarter(k));
+    if (isWhole)
+      return vector::ExtractOp::create(builder, loc, loaded, unrolled);
+    Value lane = arith::AndIOp::create(builder, loc, k, constant(width - 1));
+    return spirv::VectorExtractDynamicOp::create(builder, loc, loaded, lane);
+  }
+  Place place = {add(product.leftStart, k), row * product.leftPitch};
+  if (!isWhole)
+    return loadScalars(*product.left, place, 1).front();
+  if (!loaded)
+    loaded = loadVector(*product.left, place);
+  return vector::ExtractOp::create(builder, loc, loaded, unrolled);
+}
+
+void GpuEmitter::emitStep(const Product &product, Value k, int64_t unroll,
+                          SmallVectorImpl<Value> &sums) {
+  int64_t vectors = product.shape.vectors;
+  SmallVector<Value> quads(product.shape.rows);
+  Value far = mul(k, product.rightStep), zero = zeroVector();
+  for (int64_t u = 0; u < unroll; ++u) {
+    SmallVector<Value> right, hidden;
+    for (Place place : product.rightPlaces)
+      right.push_back(loadVector(product.right, moved(place, far, u * product.rightStep)));
+    if (product.skipHidden)
+      for (Value w : right)
+        hidden.push_back(anyNotFinite({w}));
+    for (int64_t row = 0; row < product.shape.rows; ++row) {
+      Value left = splat(leftScalar(product, quads[row], k, row, u, unroll == kUnroll), quadType());
+      for (int64_t j = 0; j < vectors; ++j) {
+        Value &sum = sums[row * vectors + j];
+        Value next = math::FmaOp::create(builder, loc, left, right[j], sum);
+        if (product.skipHidden) {
+          Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, left, zero);
+          Value skip = arith::AndIOp::create(builder, loc, none, hidden[j]);
+          next = arith::SelectOp::create(builder, loc, skip, sum, next);
+        }
+        sum = next;
+      }
+    }
+  }
+}
+
+void GpuEmitter::emitLoop(const Product &product, Value from, Value to, int64_t unroll,
+                          SmallVectorImpl<Value> &sums) {
+  auto loop = scf::ForOp::create(builder, loc, from, to, constant(unroll),
+                                 ValueRange(ArrayRef<Value>(sums)));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> carried(loop.getRegionIterArgs());
+  emitStep(product, loop.getInductionVar(), unroll, carried);
+  scf::YieldOp::create(builder, loc, carried);
+  sums.assign(loop.result_begin(), loop.result_end());
+}
+
+SmallVector<Value> GpuEmitter::emitProduct(const Product &product) {
+  SmallVector<Value> sums(product.shape.size(), zeroVector());
+  if (product.skipHidden) {
+    emitLoop(product, constant(0), product.end, 1, sums);
+    return sums;
+  }
+  std::optional<int64_t> count = constantOf(product.end);
+  Value whole = count ? constant(*count / kUnroll * kUnroll)
+                      : Value(arith::AndIOp::create(builder, loc, product.end, constant(-kUnroll)));
+  emitLoop(product, constant(0), unlessMissing(whole), kUnroll, sums);
+  if (!count || *count % kUnroll)
+    emitLoop(product, whole, unlessMissing(product.end), 1, sums);
+  return sums;
+}
+
+//===----------------------------------------------------------------------===//
+// Values that are not finite
+//===----------------------------------------------------------------------===//
+
+/// Lane by lane, whether some value is infinite or NaN: by its bits, since a device's comparisons
+/// need not know them.
+Value GpuEmitter::anyNotFinite(ArrayRef<Value> values) {
+  Type words = VectorType::get({width}, builder.getI32Type());
+  auto all = [&](int32_t word) {
+    return arith::ConstantOp::create(builder, loc,
+                                     DenseElementsAttr::get(cast<ShapedType>(words), word));
+  };
+  Value largest, mask = all(kMagnitudeBits);
+  for (Value value : values) {
+    Value bits = arith::BitcastOp::create(builder, loc, words, value);
+    bits = arith::AndIOp::create(builder, loc, bits, mask);
+    largest = largest ? arith::MaxSIOp::create(builder, loc, largest, bits).getResult() : bits;
+  }
+  return compare(arith::CmpIPredicate::sge, largest, all(kExponentBits));
+}
+
+/// A value that is not finite in the right side makes the sums it enters not finite, so finite sums
+/// are right as they are; the others are computed again without the products that the mask hides
+/// (left factor 0).
+SmallVector<Value> GpuEmitter::redoIfNotFinite(const Product &product, SmallVector<Value> sums) {
+  Value lanes = anyNotFinite(sums), any;
+  for (int64_t lane = 0; lane < width; ++lane) {
+    Value one = vector::ExtractOp::create(builder, loc, lanes, lane);
+    any = any ? arith::OrIOp::create(builder, loc, any, one).getResult() : one;
+  }
+  auto branch = scf::IfOp::create(builder, loc, ValueRange(sums).getTypes(), any, /*else=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Product careful = product;
+  careful.skipHidden = true;
+  scf::YieldOp::create(builder, loc, emitProduct(careful));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, sums);
+  return SmallVector<Value>(branch.getResults());
+}
+
+LogicalResult GpuEmitter::emitContract(ContractOp op) {
+  Product product;
+  product.shape = shapeOf(op.getType());
+  if (!product.shape.vectors || columnsOf(op.getType()) % 16 != 0)
+    return op.emitOpError("expected a multiple of 16 columns, found ") << op.getType();
+  placeRight(op, product);
+  if (failed(placeLeft(op, product)))
+    return failure();
+  SmallVector<Value> sums = emitProduct(product);
+  if (op.getGuarded())
+    sums = redoIfNotFinite(product, std::move(sums));
+  product.shape.registers = std::move(sums);
+  fragments[op.getResult()] = std::move(product.shape);
+  return success();
+}
+
+} // namespace heddle

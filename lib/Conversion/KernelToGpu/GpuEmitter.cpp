@@ -1,0 +1,261 @@
+//===- GpuEmitter.cpp - Placement and memory of an invocation --------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See GpuEmitter.h: how a workgroup shares a tile, the arguments and grid of a
+// kernel, its parts, and access to memory. Buffers are arrays of four floats;
+// element addresses are divided by four where all of them are multiples of it.
+//
+//===----------------------------------------------------------------------===//
+#include "GpuEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using heddle::kernel::BoundView;
+using heddle::kernel::Place;
+
+namespace heddle {
+
+//===----------------------------------------------------------------------===//
+// Placement
+//===----------------------------------------------------------------------===//
+
+/// Rows of the kernel's tiles: all that have more than one agree.
+static FailureOr<int64_t> tileRows(kernel::FuncOp func) {
+  int64_t rows = 1;
+  WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
+    for (Type type : op->getResultTypes()) {
+      auto tile = dyn_cast<RankedTensorType>(type);
+      if (!tile || tile.getDimSize(0) == 1 || tile.getDimSize(0) == rows)
+        continue;
+      if (rows != 1)
+        return op->emitOpError("expected tiles of ") << rows << " rows, found " << tile;
+      rows = tile.getDimSize(0);
+    }
+    return WalkResult::advance();
+  });
+  return walked.wasInterrupted() ? FailureOr<int64_t>(failure()) : rows;
+}
+
+FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func) {
+  FailureOr<int64_t> rows = tileRows(func);
+  if (failed(rows))
+    return failure();
+  GpuPlacement placement;
+  placement.strided =
+      !func.walk([](kernel::ContractOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  ArrayRef<int64_t> threads = func.getScheduleOrDefault().getThreads();
+  if (!threads.empty() && (threads.size() != 2 || threads[0] < 1 || threads[1] < 1))
+    return func.emitOpError("expected threads to be two positive numbers, found ")
+           << threads.size();
+  if (placement.strided) { // lanes are owned by exactly four invocations
+    placement.tx = 4;
+    placement.ty = std::min<int64_t>(*rows, threads.empty() ? 16 : threads[0]);
+  } else {
+    placement.tx = threads.empty() ? 8 : threads[1];
+    placement.ty = threads.empty() ? std::max<int64_t>(1, *rows / 8) : std::min(*rows, threads[0]);
+  }
+  if (*rows % placement.ty != 0)
+    return func.emitOpError("expected rows of tiles to divide among ")
+           << placement.ty << " invocations, found " << *rows;
+  placement.rows = *rows / placement.ty;
+  return placement;
+}
+
+GpuEmitter::GpuEmitter(OpBuilder &builder, kernel::FuncOp func, GpuPlacement placement)
+    : BodyEmitter(builder, builder.getI32Type(), /*width=*/4), func(func), placement(placement),
+      shell(builder, func) {
+  loc = func.getLoc();
+}
+
+/// Columns that follow each other in one invocation: few enough that all can work, parts or
+/// multiples of a panel.
+static int64_t blockOfColumns(int64_t tileColumns, int64_t tx) {
+  for (int64_t columns : {4, 8})
+    if (tileColumns % columns == 0 && tileColumns / columns <= tx)
+      return columns;
+  for (int64_t columns = 16; columns < tileColumns; columns += 16)
+    if (tileColumns % columns == 0 && tileColumns / columns <= tx)
+      return columns;
+  return tileColumns;
+}
+
+int64_t GpuEmitter::activeColumns(int64_t tileColumns) const {
+  return placement.strided ? placement.tx : tileColumns / blockOfColumns(tileColumns, placement.tx);
+}
+
+int64_t GpuEmitter::fragmentVectors(int64_t tileColumns) const {
+  if (!placement.strided)
+    return blockOfColumns(tileColumns, placement.tx) / width;
+  return tileColumns % (4 * width * placement.tx) == 0 ? 4 : 1;
+}
+
+int64_t GpuEmitter::vectorColumn(int64_t j, int64_t) const {
+  return placement.strided ? j * width * placement.tx : j * width;
+}
+
+/// Invocations without columns of their own repeat the last ones; they do not store.
+Value GpuEmitter::columnBase(int64_t tileColumns) {
+  if (placement.strided)
+    return add(runColumn, mul(tx, width));
+  int64_t active = activeColumns(tileColumns);
+  Value place = active < placement.tx ? minimum(tx, constant(active - 1)) : tx;
+  return mul(place, blockOfColumns(tileColumns, placement.tx));
+}
+
+bool GpuEmitter::isWide(RankedTensorType type) const {
+  return placement.strided && type.getDimSize(1) > 1;
+}
+
+/// In strided bodies wide tiles are never kept: a column loop computes what it needs at its
+/// columns.
+bool GpuEmitter::recomputes(Operation &op) const {
+  if (op.getNumResults() != 1 || op.getNumRegions())
+    return false;
+  auto tile = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+  if (tile && isWide(tile))
+    return isMemoryEffectFree(&op);
+  return BodyEmitter::recomputes(op);
+}
+
+/// Neither operand is NaN in a reduction: scores are finite by then.
+Value GpuEmitter::larger(Value a, Value b) {
+  auto finite = arith::FastMathFlagsAttr::get(builder.getContext(), arith::FastMathFlags::nnan);
+  return arith::MaxNumFOp::create(builder, loc, a, b, finite);
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel around its body
+//===----------------------------------------------------------------------===//
+
+void GpuEmitter::bindArguments() {
+  auto number = [&](const kernel::Size &size) {
+    return size.isStatic() ? constant(size.value) : shell.scalar(size.name);
+  };
+  for (int64_t i = 0; i < func.getNumViews(); ++i) {
+    Value argument = func.getView(i);
+    BoundView view = bindView(argument, cast<kernel::ViewType>(argument.getType()), i, number);
+    view.offset = shell.argumentStart(i);
+    views[argument] = view;
+  }
+  for (int64_t axis = 0; axis < func.getNumAxes(); ++axis)
+    scalars[func.getGridIndex(axis)] = mul(shell.gridPoint(axis), func.getGridTiles()[axis]);
+  Value invocation = shell.invocation();
+  Value across = constant(placement.tx);
+  tx = arith::RemUIOp::create(builder, loc, invocation, across);
+  ty = arith::DivUIOp::create(builder, loc, invocation, across);
+  firstRow = mul(ty, placement.rows);
+}
+
+LogicalResult GpuEmitter::run() {
+  builder.setInsertionPoint(func);
+  if (failed(shell.begin(placement.ty * placement.tx)))
+    return failure();
+  bindArguments();
+  LogicalResult body = func.hasParts() ? emitParts() : emitBlock(func.getBody().front());
+  return failed(body) ? failure() : shell.finish();
+}
+
+LogicalResult GpuEmitter::emitParts() {
+  SmallVector<kernel::PartOp> parts(func.getBody().front().getOps<kernel::PartOp>());
+  return emitPartsFrom(parts, shell.gridPoint(func.getNumAxes()));
+}
+
+/// A chain of branches on the point of the last axis, the same for the whole workgroup.
+LogicalResult GpuEmitter::emitPartsFrom(ArrayRef<kernel::PartOp> parts, Value point) {
+  kernel::PartOp part = parts.front();
+  scalars[part.getIndex()] = mul(point, part.getTile());
+  if (parts.size() == 1)
+    return emitBlock(part.getBody().front());
+  kernel::Size extent = part.getExtent();
+  Value size = extent.isStatic() ? constant(extent.value) : shell.scalar(extent.name);
+  Value tiles = arith::DivUIOp::create(builder, loc, add(size, constant(part.getTile() - 1)),
+                                       constant(part.getTile()));
+  Value rest = sub(point, tiles);
+  Value here = compare(arith::CmpIPredicate::slt, point, tiles);
+  auto branch = scf::IfOp::create(builder, loc, here, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  if (failed(emitBlock(part.getBody().front())))
+    return failure();
+  builder.setInsertionPointToStart(branch.elseBlock());
+  return emitPartsFrom(parts.drop_front(), rest);
+}
+
+LogicalResult GpuEmitter::emitOp(Operation &op) {
+  loc = op.getLoc();
+  if (auto scalar = dyn_cast<kernel::ScalarOp>(op)) {
+    scalars[scalar.getResult()] = shell.scalar(scalar.getName());
+    return success();
+  }
+  return BodyEmitter::emitOp(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// A count of elements as a count of fours, made once where the count is made.
+Value GpuEmitter::quarter(Value elements) {
+  Value &found = quarters[elements];
+  if (!found) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(elements);
+    found = arith::ShRUIOp::create(builder, loc, elements, constant(2));
+  }
+  return found;
+}
+
+/// Rows of f32 start at multiples of four; index tables and tables of dynamic width do not.
+bool GpuEmitter::hasQuads(const BoundView &view) const {
+  return view.type.getElementType().isF32() &&
+         (view.type.getRank() == 1 || view.type.getDims().back().pitch.isStatic());
+}
+
+Value GpuEmitter::elementIndex(Place place) {
+  return place.dynamic ? add(place.dynamic, constant(place.constant)) : constant(place.constant);
+}
+
+Value GpuEmitter::loadVector(const BoundView &view, Place place) {
+  if (!hasQuads(view))
+    return vector::FromElementsOp::create(builder, loc,
+                                          VectorType::get({width}, view.type.getElementType()),
+                                          loadScalars(view, place, width));
+  assert(place.constant % width == 0 && "quads lie on multiples of four");
+  Value index = constant(place.constant / width);
+  if (place.dynamic)
+    index = add(quarter(place.dynamic), index);
+  return spirv::LoadOp::create(builder, loc, shell.quad(view.argument, index));
+}
+
+SmallVector<Value> GpuEmitter::loadScalars(const BoundView &view, Place place, int64_t count) {
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < count; ++i) {
+    Value index = elementIndex(moved(place, {}, i));
+    values.push_back(spirv::LoadOp::create(builder, loc, shell.element(view.argument, index)));
+  }
+  return values;
+}
+
+void GpuEmitter::storeVector(Value value, const BoundView &view, Place place) {
+  if (hasQuads(view)) {
+    Value index = constant(place.constant / width);
+    if (place.dynamic)
+      index = add(quarter(place.dynamic), index);
+    spirv::StoreOp::create(builder, loc, shell.quad(view.argument, index), value);
+    return;
+  }
+  for (int64_t i = 0; i < width; ++i)
+    storeScalar(vector::ExtractOp::create(builder, loc, value, i), view, moved(place, {}, i));
+}
+
+void GpuEmitter::storeScalar(Value value, const BoundView &view, Place place) {
+  spirv::StoreOp::create(builder, loc, shell.element(view.argument, elementIndex(place)), value);
+}
+
+} // namespace heddle

@@ -1,0 +1,161 @@
+//===- GpuEmitter.h - A body for one invocation ----------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The Vulkan target of the walker (BodyEmitter.h). A workgroup of ty x tx
+// invocations has one tile; an invocation has `rows` rows and some columns of it:
+//
+//   blocked    bodies with a contraction: columns that follow each other, tiles in registers
+//   strided    all others: every tx-th group of four columns, tiles wider than the registers in
+//   column loops
+//              that compute again what they need (loads hit the cache); with tx = 4 an invocation
+//              owns four of the sixteen lanes of a row reduction
+//
+// Tiles that a contraction reads, and reductions over rows, go through Workgroup memory.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "GpuKernel.h"
+
+#include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
+
+#include <set>
+
+namespace heddle {
+
+/// How a workgroup's invocations share a tile.
+struct GpuPlacement {
+  int64_t ty = 1, tx = 1; ///< invocations over rows and columns
+  int64_t rows = 1;       ///< rows of an invocation
+  bool strided = false;
+};
+
+/// The placement that the kernel's schedule and tiles ask for.
+mlir::FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func);
+
+class GpuEmitter : public kernel::BodyEmitter {
+public:
+  GpuEmitter(mlir::OpBuilder &builder, kernel::FuncOp func, GpuPlacement placement);
+  /// Emits the whole module before `func`.
+  mlir::LogicalResult run();
+
+protected:
+  int64_t fragmentRows() const override { return placement.rows; }
+  int64_t fragmentVectors(int64_t tileColumns) const override;
+  mlir::Value rowBase() override { return firstRow; }
+  mlir::Value columnBase(int64_t tileColumns) override;
+  int64_t vectorColumn(int64_t j, int64_t tileColumns) const override;
+
+  mlir::Value loadVector(const kernel::BoundView &view, kernel::Place place) override;
+  llvm::SmallVector<mlir::Value> loadScalars(const kernel::BoundView &view, kernel::Place place,
+                                             int64_t count) override;
+  void storeVector(mlir::Value value, const kernel::BoundView &view, kernel::Place place) override;
+  void storeScalar(mlir::Value value, const kernel::BoundView &view, kernel::Place place) override;
+
+  mlir::LogicalResult emitOp(mlir::Operation &op) override;
+  mlir::LogicalResult emitContract(kernel::ContractOp op) override;
+  mlir::LogicalResult emitStore(kernel::StoreOp op) override;
+  mlir::LogicalResult emitReduce(kernel::ReduceOp op) override;
+  mlir::LogicalResult emitRun(llvm::ArrayRef<mlir::Operation *> run) override;
+  bool isWide(mlir::RankedTensorType type) const override;
+  bool recomputes(mlir::Operation &op) const override;
+  mlir::Value larger(mlir::Value a, mlir::Value b) override;
+
+private:
+  //===--------------------------------------------------------------------===//
+  // The shell (GpuEmitter.cpp)
+  //===--------------------------------------------------------------------===//
+
+  void bindArguments();
+  mlir::LogicalResult emitParts();
+  mlir::LogicalResult emitPartsFrom(llvm::ArrayRef<kernel::PartOp> parts, mlir::Value point);
+  /// Invocations over the columns of a tile that have any.
+  int64_t activeColumns(int64_t tileColumns) const;
+  mlir::Value quarter(mlir::Value elements);
+  bool hasQuads(const kernel::BoundView &view) const;
+  mlir::Value elementIndex(kernel::Place place);
+
+  //===--------------------------------------------------------------------===//
+  // Contractions (GpuContract.cpp)
+  //===--------------------------------------------------------------------===//
+
+  struct Product;
+  void placeRight(kernel::ContractOp op, Product &product);
+  mlir::LogicalResult placeLeft(kernel::ContractOp op, Product &product);
+  void emitStep(const Product &product, mlir::Value k, int64_t unroll,
+                llvm::SmallVectorImpl<mlir::Value> &sums);
+  mlir::Value leftScalar(const Product &product, mlir::Value &loaded, mlir::Value k, int64_t row,
+                         int64_t unrolled, bool isWhole);
+  void emitLoop(const Product &product, mlir::Value from, mlir::Value to, int64_t unroll,
+                llvm::SmallVectorImpl<mlir::Value> &sums);
+  llvm::SmallVector<mlir::Value> emitProduct(const Product &product);
+  llvm::SmallVector<mlir::Value> redoIfNotFinite(const Product &product,
+                                                 llvm::SmallVector<mlir::Value> sums);
+  mlir::Value anyNotFinite(llvm::ArrayRef<mlir::Value> values);
+  void noteExistingRows(kernel::ContractOp op, kernel::BoundView const &left, mlir::Value row);
+  /// The end of a loop over k, 0 where this invocation's rows do not exist.
+  mlir::Value unlessMissing(mlir::Value end);
+
+  //===--------------------------------------------------------------------===//
+  // Between invocations (GpuReduce.cpp)
+  //===--------------------------------------------------------------------===//
+
+  void beforeWrite(SharedArray array);
+  void barrier();
+  void writeShared(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index,
+                   mlir::Value value);
+  mlir::Value readShared(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index);
+  /// Puts a tile where all invocations see it; once for all its readers in a block.
+  mlir::LogicalResult stage(mlir::Value tile);
+  mlir::Value stagedQuad(int64_t tileColumns, mlir::Value row, mlir::Value quadColumn);
+  kernel::Fragment maximaOfRows(const kernel::Fragment &tile);
+  kernel::Fragment sumsOfRows(mlir::RankedTensorType type);
+  mlir::Value sumOfStagedRow(mlir::Value row, int64_t columns);
+  kernel::Fragment finishLanes(kernel::ReduceKind kind, llvm::ArrayRef<mlir::Value> lanes);
+  llvm::SmallVector<mlir::Value> identities(llvm::ArrayRef<kernel::ReduceOp> reductions);
+  mlir::LogicalResult emitRunStep(llvm::ArrayRef<mlir::Operation *> run,
+                                  llvm::SmallVectorImpl<mlir::Value> &lanes);
+
+  //===--------------------------------------------------------------------===//
+  // Stores (GpuStore.cpp)
+  //===--------------------------------------------------------------------===//
+
+  struct Target;
+  void storeRow(const Target &target, int64_t row);
+  void storePanelRow(const Target &target, int64_t row);
+  void storePanelQuads(const Target &target);
+  void storeRows(const Target &target, mlir::Value rowsLeft);
+  void storePanels(const Target &target, mlir::Value rowsLeft);
+  mlir::Value panelPlace(const Target &target, mlir::Value row, int64_t column);
+  /// Whether this invocation is the one that stores its part of a tile; null: every one is.
+  mlir::Value owns(mlir::RankedTensorType tile);
+  mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a, mlir::Value b);
+  /// Emits `body` under a condition; null is true.
+  void onlyIf(mlir::Value condition, llvm::function_ref<void()> body,
+              llvm::function_ref<void()> otherwise = {});
+
+  mlir::VectorType quadType() { return mlir::VectorType::get({4}, builder.getF32Type()); }
+
+  kernel::FuncOp func;
+  GpuPlacement placement;
+  GpuKernel shell;
+  mlir::Value tx, ty, firstRow;
+  /// First column of the current step of a column loop.
+  mlir::Value runColumn;
+  llvm::DenseMap<mlir::Value, mlir::Value> quarters;
+
+  /// What the workgroup's memory holds, and what was read from it since the last barrier of the
+  /// block.
+  mlir::Value stagedTile;
+  mlir::Block *stagedIn = nullptr, *barrierIn = nullptr;
+  std::set<SharedArray> readSince;
+  /// Whether this invocation's rows exist, as the last contraction over a view knew.
+  mlir::Value existing;
+  mlir::Block *existingIn = nullptr;
+};
+
+} // namespace heddle

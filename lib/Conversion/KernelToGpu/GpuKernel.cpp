@@ -1,0 +1,204 @@
+//===- GpuKernel.cpp - The shell of a Vulkan kernel -----------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See GpuKernel.h. Push constants are words of i32: the scalars, one offset an
+// argument in units of four elements, the grid's base (z, y, x).
+//
+//===----------------------------------------------------------------------===//
+#include "GpuKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SPIRV/Transforms/SPIRVConversion.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+static constexpr int kMemory = 0, kWeights = 1, kWords = 2;
+
+static StringRef storageOf(kernel::FuncOp func, int64_t argument) {
+  auto storage = func->getAttrOfType<ArrayAttr>("storage");
+  return storage ? cast<StringAttr>(storage[argument]).getValue() : "memory";
+}
+
+static LogicalResult checkStorage(kernel::FuncOp func) {
+  Attribute attribute = func->getAttr("storage");
+  if (!attribute)
+    return success();
+  auto storage = dyn_cast<ArrayAttr>(attribute);
+  auto known = [](Attribute entry) {
+    auto name = dyn_cast<StringAttr>(entry);
+    return name && (name == "memory" || name == "weight");
+  };
+  if (!storage || static_cast<int64_t>(storage.size()) != func.getNumViews() ||
+      !llvm::all_of(storage, known))
+    return func.emitOpError("expected storage to be \"memory\" or \"weight\" for each of ")
+           << func.getNumViews() << " views, found " << attribute;
+  return success();
+}
+
+LogicalResult GpuKernel::checkInterface(int64_t invocations) {
+  if (failed(checkStorage(func)))
+    return failure();
+  int64_t needed = func.getScalars().size() + func.getNumViews() + 3;
+  if (needed > kPushConstantWords)
+    return func.emitOpError("expected at most ")
+           << kPushConstantWords << " words of push constants, found " << needed;
+  if (invocations > kWorkgroupInvocations)
+    return func.emitOpError("expected at most ")
+           << kWorkgroupInvocations << " invocations, found " << invocations;
+  for (int64_t i = 0; i < func.getNumViews(); ++i) {
+    bool weight = storageOf(func, i) == "weight";
+    if (weight && !cast<kernel::ViewType>(func.getView(i).getType()).getElementType().isF32())
+      return func.emitOpError("expected weights of f32, found i32 in argument ") << i;
+    if (weight && func.isWritten(i))
+      return func.emitOpError("expected weights to be read only, found a store to argument ") << i;
+  }
+  return success();
+}
+
+GpuKernel::Binding GpuKernel::bindingOf(int64_t argument) {
+  Type element = cast<kernel::ViewType>(func.getView(argument).getType()).getElementType();
+  if (!element.isF32())
+    return {kWords, element, false};
+  Type quad = VectorType::get({4}, element);
+  return {storageOf(func, argument) == "weight" ? kWeights : kMemory, quad, false};
+}
+
+/// One variable for each binding that some view needs; the memory may be seen through two of them,
+/// as floats and as words.
+void GpuKernel::declareBindings() {
+  std::map<int, Binding> used;
+  for (int64_t i = 0; i < func.getNumViews(); ++i) {
+    Binding binding = bindingOf(i);
+    binding.written = func.isWritten(i);
+    if (auto [it, isNew] = used.try_emplace(binding.number, binding); !isNew)
+      it->second.written |= binding.written;
+  }
+  MLIRContext *context = builder.getContext();
+  for (auto &[number, binding] : used) {
+    spirv::StructType::MemberDecorationInfo readOnly(0, spirv::Decoration::NonWritable,
+                                                     UnitAttr::get(context));
+    SmallVector<spirv::StructType::MemberDecorationInfo> decorations;
+    if (!binding.written)
+      decorations.push_back(readOnly);
+    unsigned stride = isa<VectorType>(binding.element) ? 16 : 4;
+    auto block = spirv::StructType::get({spirv::RuntimeArrayType::get(binding.element, stride)},
+                                        {0}, decorations);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    auto variable = spirv::GlobalVariableOp::create(
+        builder, loc(), spirv::PointerType::get(block, spirv::StorageClass::StorageBuffer),
+        ("binding" + Twine(number)).str(), 0u, static_cast<unsigned>(number));
+    builder.setInsertionPoint(entry.getBody().front().getTerminator());
+    bindings[number] = spirv::AddressOfOp::create(builder, loc(), variable);
+  }
+}
+
+LogicalResult GpuKernel::begin(int64_t invocations) {
+  if (failed(checkInterface(invocations)))
+    return failure();
+  this->invocations = invocations;
+  auto triple = spirv::VerCapExtAttr::get(spirv::Version::V_1_3, {spirv::Capability::Shader},
+                                          ArrayRef<spirv::Extension>{}, builder.getContext());
+  module = spirv::ModuleOp::create(builder, loc(), spirv::AddressingModel::Logical,
+                                   spirv::MemoryModel::GLSL450, triple, func.getSymName());
+  builder.setInsertionPointToStart(module.getBody());
+  entry = spirv::FuncOp::create(builder, loc(), "main", builder.getFunctionType({}, {}));
+  builder.setInsertionPointToStart(entry.addEntryBlock());
+  auto end = spirv::ReturnOp::create(builder, loc());
+  declareBindings();
+  builder.setInsertionPoint(end);
+  // All words and numbers first, where every use can see them.
+  int64_t count = func.getScalars().size() + func.getNumViews() + 3;
+  for (int64_t word = 0; word < count; ++word)
+    words[word] = spirv::getPushConstantValue(end, count, word, builder.getI32Type(), builder);
+  return success();
+}
+
+Value GpuKernel::scalar(StringRef name) { return words.at(func.getScalarIndex(name)); }
+
+Value GpuKernel::argumentStart(int64_t argument) {
+  Value two = arith::ConstantIntOp::create(builder, loc(), 2, 32);
+  return arith::ShLIOp::create(builder, loc(), words.at(func.getScalars().size() + argument), two);
+}
+
+Value GpuKernel::builtIn(spirv::BuiltIn which, int component) {
+  Value vector = spirv::getBuiltinVariableValue(entry.getBody().front().getTerminator(), which,
+                                                builder.getI32Type(), builder);
+  return spirv::CompositeExtractOp::create(builder, loc(), vector, ArrayRef<int32_t>{component});
+}
+
+Value GpuKernel::gridPoint(int64_t axis) {
+  Value point = builtIn(spirv::BuiltIn::WorkgroupId, 2 - axis);
+  Value base = words.at(func.getScalars().size() + func.getNumViews() + axis);
+  return arith::AddIOp::create(builder, loc(), point, base);
+}
+
+Value GpuKernel::invocation() { return builtIn(spirv::BuiltIn::LocalInvocationId, 0); }
+
+Value GpuKernel::quad(int64_t argument, Value index) {
+  Value zero = spirv::ConstantOp::getZero(builder.getI32Type(), loc(), builder);
+  return spirv::AccessChainOp::create(builder, loc(), bindings.at(bindingOf(argument).number),
+                                      ValueRange{zero, index});
+}
+
+Value GpuKernel::element(int64_t argument, Value index) {
+  Binding binding = bindingOf(argument);
+  Value zero = spirv::ConstantOp::getZero(builder.getI32Type(), loc(), builder);
+  SmallVector<Value> path = {zero, index};
+  if (isa<VectorType>(binding.element)) {
+    Value two = arith::ConstantIntOp::create(builder, loc(), 2, 32);
+    Value three = arith::ConstantIntOp::create(builder, loc(), 3, 32);
+    path[1] = arith::ShRUIOp::create(builder, loc(), index, two);
+    path.push_back(arith::AndIOp::create(builder, loc(), index, three));
+  }
+  return spirv::AccessChainOp::create(builder, loc(), bindings.at(binding.number), path);
+}
+
+Value GpuKernel::shared(SharedArray array, Type element, int64_t entries, Value index) {
+  Value &base = arrays[array];
+  if (!base) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    auto type = spirv::PointerType::get(spirv::ArrayType::get(element, entries),
+                                        spirv::StorageClass::Workgroup);
+    auto variable = spirv::GlobalVariableOp::create(
+        builder, loc(), type, ("shared" + Twine(static_cast<int>(array))).str(),
+        FlatSymbolRefAttr());
+    builder.setInsertionPointToStart(&entry.getBody().front());
+    base = spirv::AddressOfOp::create(builder, loc(), variable);
+    workgroupBytes += entries * (isa<VectorType>(element) ? 16 : 4);
+  }
+  return spirv::AccessChainOp::create(builder, loc(), base, ValueRange{index});
+}
+
+void GpuKernel::barrier() {
+  spirv::ControlBarrierOp::create(builder, loc(), spirv::Scope::Workgroup, spirv::Scope::Workgroup,
+                                  spirv::MemorySemantics::AcquireRelease |
+                                      spirv::MemorySemantics::WorkgroupMemory);
+}
+
+LogicalResult GpuKernel::finish() {
+  if (workgroupBytes > kWorkgroupBytes)
+    return func.emitOpError("expected at most ")
+           << kWorkgroupBytes << " bytes of workgroup memory, found " << workgroupBytes;
+  builder.setInsertionPointToEnd(module.getBody());
+  SmallVector<Attribute> interface;
+  for (auto variable : module.getOps<spirv::GlobalVariableOp>())
+    if (cast<spirv::PointerType>(variable.getType()).getStorageClass() ==
+        spirv::StorageClass::Input)
+      interface.push_back(FlatSymbolRefAttr::get(variable));
+  spirv::EntryPointOp::create(builder, loc(), spirv::ExecutionModel::GLCompute, entry, interface);
+  int32_t size = static_cast<int32_t>(invocations);
+  spirv::ExecutionModeOp::create(builder, loc(), entry, spirv::ExecutionMode::LocalSize,
+                                 ArrayRef<int32_t>{size, 1, 1});
+  module->setAttr("workgroup", builder.getDenseI32ArrayAttr({size, 1, 1}));
+  return success();
+}
+
+} // namespace heddle

@@ -1,0 +1,81 @@
+//===- GpuKernel.h - The shell of a Vulkan kernel ---------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What surrounds a body on Vulkan: the module, its bindings, push constants and
+// built-in variables, memory of the workgroup, barriers, and the entry point.
+// The interface between runtime and kernel (Support/Program.h) is here and
+// nowhere else on the compiler's side of the GPU.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+
+#include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
+#include "mlir/IR/Builders.h"
+
+#include <map>
+
+namespace heddle {
+
+/// Limits of the smallest device that is served (Vulkan 1.1, nothing optional).
+constexpr int64_t kPushConstantWords = 32;
+constexpr int64_t kWorkgroupBytes = 16 * 1024;
+constexpr int64_t kWorkgroupInvocations = 128;
+
+/// Arrays in Workgroup memory; each has one use, so that few barriers are needed between them.
+enum class SharedArray { Tile, Maxima, Sums, Lanes };
+
+class GpuKernel {
+public:
+  GpuKernel(mlir::OpBuilder &builder, kernel::FuncOp func) : builder(builder), func(func) {}
+
+  /// Opens the module and the entry point; the builder then stands in its body.
+  mlir::LogicalResult begin(int64_t invocations);
+  /// Closes the module: interface, entry point, workgroup size. The memory of the workgroup must
+  /// fit.
+  mlir::LogicalResult finish();
+
+  mlir::Value scalar(llvm::StringRef name);
+  /// First element of a view's argument, counted from the start of its binding.
+  mlir::Value argumentStart(int64_t argument);
+  mlir::Value gridPoint(int64_t axis);
+  mlir::Value invocation();
+
+  /// Pointer to four consecutive elements (f32), `index` counted in fours.
+  mlir::Value quad(int64_t argument, mlir::Value index);
+  /// Pointer to one element, of either type.
+  mlir::Value element(int64_t argument, mlir::Value index);
+
+  /// Pointer to entry `index` of an array in Workgroup memory, which is made on first use.
+  mlir::Value shared(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index);
+  void barrier();
+
+private:
+  struct Binding {
+    int number;
+    mlir::Type element;
+    bool written;
+  };
+  mlir::Location loc() { return func.getLoc(); }
+  Binding bindingOf(int64_t argument);
+  mlir::LogicalResult checkInterface(int64_t invocations);
+  void declareBindings();
+  mlir::Value pushConstant(int64_t word);
+  mlir::Value builtIn(mlir::spirv::BuiltIn which, int component);
+
+  mlir::OpBuilder &builder;
+  kernel::FuncOp func;
+  mlir::spirv::ModuleOp module;
+  mlir::spirv::FuncOp entry;
+  int64_t invocations = 0, workgroupBytes = 0;
+  std::map<int, mlir::Value> bindings;
+  std::map<SharedArray, mlir::Value> arrays;
+  std::map<int64_t, mlir::Value> words;
+};
+
+} // namespace heddle
