@@ -71,14 +71,11 @@ public:
   Expected<MappedBytes> writeMemory();
 
 private:
-  struct Pending {
-    ContainerMember member;
-    Fill fill;
-  };
-  Status layOut(const std::string &place);
-  Status writeInto(std::span<std::byte> out);
-  std::vector<Pending> pending;
-  uint64_t directoryOffset = 0, total = 0;
+  /// Gives every member its place; the result is where the directory begins.
+  Expected<uint64_t> layOut(const std::string &place);
+  Status writeInto(std::span<std::byte> out, uint64_t directoryOffset);
+  std::vector<ContainerMember> members;
+  std::vector<Fill> fills; ///< one a member
 };
 
 } // namespace heddle

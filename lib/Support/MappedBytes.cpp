@@ -1,0 +1,108 @@
+//===- MappedBytes.cpp - Page-aligned bytes --------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The slack past the end of a file is made by reserving anonymous pages first
+// and mapping the file over their beginning.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Support/MappedBytes.h"
+
+#include "SystemError.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace heddle {
+
+namespace {
+
+/// Closes a file descriptor.
+class Descriptor {
+public:
+  explicit Descriptor(int value) : value(value) {}
+  Descriptor(const Descriptor &) = delete;
+  Descriptor &operator=(const Descriptor &) = delete;
+  ~Descriptor() {
+    if (value >= 0)
+      ::close(value);
+  }
+  const int value;
+};
+
+int64_t wholePages(int64_t size) {
+  int64_t page = ::sysconf(_SC_PAGESIZE);
+  return (size + page - 1) / page * page;
+}
+
+void *reserve(int64_t size, int protection) {
+  return ::mmap(nullptr, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+} // namespace
+
+MappedBytes::MappedBytes(MappedBytes &&other) noexcept
+    : start(std::exchange(other.start, nullptr)), length(std::exchange(other.length, 0)),
+      mapped(std::exchange(other.mapped, 0)) {}
+
+MappedBytes &MappedBytes::operator=(MappedBytes &&other) noexcept {
+  std::swap(start, other.start);
+  std::swap(length, other.length);
+  std::swap(mapped, other.mapped);
+  return *this;
+}
+
+MappedBytes::~MappedBytes() {
+  if (start)
+    ::munmap(start, mapped);
+}
+
+Expected<MappedBytes> MappedBytes::openFile(const std::string &path) {
+  const char *readable = "a file that can be read";
+  // Not blocking: opening a pipe must come to the error below, not wait for a writer.
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat facts = {};
+  if (file.value < 0 || ::fstat(file.value, &facts) != 0)
+    return systemError(path, readable);
+  if (!S_ISREG(facts.st_mode))
+    return inputError(path + ": expected a file, found " +
+                      (S_ISDIR(facts.st_mode) ? "a directory" : "a device or a pipe"));
+  int64_t mapped = wholePages(facts.st_size) + slack;
+  void *start = reserve(mapped, PROT_READ);
+  if (start == MAP_FAILED)
+    return systemError(path, readable);
+  MappedBytes bytes(static_cast<std::byte *>(start), facts.st_size, mapped);
+  if (facts.st_size > 0 &&
+      ::mmap(start, facts.st_size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.value, 0) == MAP_FAILED)
+    return systemError(path, readable);
+  return bytes;
+}
+
+Expected<MappedBytes> MappedBytes::allocate(int64_t size) {
+  int64_t mapped = wholePages(size) + slack;
+  void *start = reserve(mapped, PROT_READ | PROT_WRITE);
+  if (start == MAP_FAILED)
+    return systemError("memory", std::to_string(size) + " bytes");
+  // Weights are read from end to end again and again: fewer page table entries. Only a hint.
+  ::madvise(start, mapped, MADV_HUGEPAGE);
+  return MappedBytes(static_cast<std::byte *>(start), size, mapped);
+}
+
+Expected<MappedBytes> MappedBytes::mapForWriting(int descriptor, int64_t size,
+                                                 const std::string &path) {
+  const std::string space = "space for " + std::to_string(size) + " bytes";
+  if (int code = ::posix_fallocate(descriptor, 0, size))
+    return systemError(path, space, code);
+  void *start = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (start == MAP_FAILED)
+    return systemError(path, space);
+  return MappedBytes(static_cast<std::byte *>(start), size, size);
+}
+
+} // namespace heddle

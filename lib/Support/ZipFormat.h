@@ -1,0 +1,48 @@
+//===- ZipFormat.h - The bytes around members ------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one way in which members become a ZIP: where each begins, its local
+// header, the directory. The writer writes these bytes, the reader compares
+// with them.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/Container.h"
+
+namespace heddle::zip {
+
+inline constexpr uint32_t localSignature = 0x04034b50;
+inline constexpr uint32_t directorySignature = 0x02014b50;
+inline constexpr uint32_t endSignature = 0x06054b50;
+inline constexpr uint32_t end64Signature = 0x06064b50;
+inline constexpr uint32_t locatorSignature = 0x07064b50;
+inline constexpr uint64_t localSize = 30, directorySize = 46, endSize = 22, end64Size = 56,
+                          locatorSize = 20;
+/// Extra fields: sizes of 64 bits, and a member's alignment followed by padding (as Android's tools
+/// write it).
+inline constexpr uint16_t wideExtra = 0x0001, alignmentExtra = 0xd935;
+/// A 32 bit field with this value, and a 16 bit field with all ones, stand for one of 64 bits
+/// elsewhere.
+inline constexpr uint64_t full32 = 0xffffffff, full16 = 0xffff;
+
+/// Name and alignment are such as we write.
+Status checkMember(const ContainerMember &member);
+
+/// Where the local header of a member begins and ends; its data follows.
+struct Place {
+  uint64_t header = 0, data = 0;
+};
+/// The place of a member whose predecessor ends at `start`.
+Place placeMember(const ContainerMember &member, uint64_t start);
+
+std::vector<std::byte> localHeader(const ContainerMember &member, Place place);
+
+/// Central directory and end records, which begin at `offset`. `members` have their offsets.
+std::vector<std::byte> directory(const std::vector<ContainerMember> &members, uint64_t offset);
+
+} // namespace heddle::zip
