@@ -1,0 +1,206 @@
+//===- GoldenTest.cpp - Whole models against PyTorch and themselves -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One conformance suite, run by every device over every case of test/goldens.
+// Numbers are compared with PyTorch's once; everything else is compared bit by
+// bit with the device's own all-at-once run.
+//
+//===----------------------------------------------------------------------===//
+#include "Models.h"
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+constexpr double tolerance = 1e-5;
+
+class GoldenTest : public testing::TestWithParam<std::tuple<const char *, const char *>> {
+protected:
+  const char *model() const { return std::get<0>(GetParam()); }
+  const char *device() const { return std::get<1>(GetParam()); }
+
+  void SetUp() override {
+    if (!artifactFolder())
+      GTEST_SKIP() << "HEDDLE_TEST_ARTIFACTS names no artifacts";
+    HEDDLE_ASSERT(read, Golden::read(model()));
+    golden = std::move(read);
+    auto opened = openArtifact(model(), {.device = device()});
+    if (!opened && isMissingDevice(opened.error()))
+      GTEST_SKIP() << opened.error().message;
+    ASSERT_TRUE(opened) << opened.error().message;
+    session.emplace(std::move(*opened));
+  }
+
+  bool decodes() const { return !golden.decode.empty(); }
+
+  /// `encode`, then `decode` with its memory: what all the others are compared with.
+  Expected<std::pair<Tensors, Tensors>> runAll(Session &on, const Tensors &inputs) {
+    auto encoded = call(on, "encode", inputs);
+    if (!encoded || !decodes())
+      return encoded ? Expected(std::pair(std::move(*encoded), Tensors())) : encoded.takeError();
+    auto decoded = call(on, "decode", withMemory(inputs, *encoded));
+    if (!decoded)
+      return decoded.takeError();
+    return std::pair(std::move(*encoded), std::move(*decoded));
+  }
+
+  static Tensors withMemory(Tensors inputs, const Tensors &encoded) {
+    inputs.insert_or_assign("memory", encoded.at("memory"));
+    return inputs;
+  }
+
+  /// Inputs of one row alone, cut to its real lengths.
+  Tensors rowAlone(int64_t row) const {
+    Tensors inputs;
+    for (const auto &[name, tensor] : golden.inputs) {
+      inputs[name] = slice(tensor, golden.batchAxis(name), row, row + 1);
+      if (auto lengths = golden.inputs.find(name + ".lengths"); lengths != golden.inputs.end())
+        inputs[name] =
+            slice(inputs[name], golden.timeAxis(name), 0, lengths->second.values<int32_t>()[row]);
+    }
+    return inputs;
+  }
+
+  /// The part of a batch's result that belongs to one row; `wanted` says how long it is.
+  Tensor partOf(const std::string &name, const Tensor &whole, int64_t row,
+                const Tensor &wanted) const {
+    Tensor part = slice(whole, golden.batchAxis(name), row, row + 1);
+    for (size_t axis = 0; axis < part.rank(); ++axis)
+      if (part.dim(axis) > wanted.dim(axis))
+        part = slice(part, axis, 0, wanted.dim(axis));
+    return part;
+  }
+
+  void expectPart(const Tensors &alone, const Tensors &whole, int64_t row) {
+    for (const auto &[name, tensor] : alone)
+      EXPECT_TRUE(sameBits(tensor, partOf(name, whole.at(name), row, tensor)))
+          << name << ", row " << row;
+  }
+
+  /// One call of decode_step with position `t` of the target; only what every model has is kept of
+  /// the results.
+  Expected<Tensors> step(Tensors inputs, int64_t t) {
+    Tensor &target = inputs.at("target");
+    target = slice(target, golden.timeAxis("target"), t, t + 1);
+    auto results = call(*session, "decode_step", inputs);
+    return results ? Expected(scoresOf(std::move(*results))) : results.takeError();
+  }
+
+  /// Position `t` of an all-at-once result.
+  Tensors column(Tensors results, int64_t t) const {
+    results = scoresOf(std::move(results));
+    for (auto &[name, tensor] : results)
+      tensor = slice(tensor, golden.timeAxis(name), t, t + 1);
+    return results;
+  }
+
+  /// Without attention weights, whose shapes differ between a step and a whole run.
+  static Tensors scoresOf(Tensors results) {
+    std::erase_if(results, [](const auto &entry) {
+      return entry.first != "logits" && entry.first != "output";
+    });
+    return results;
+  }
+
+  Tensors rows(const Tensors &tensors, const std::vector<int32_t> &parents) const {
+    Tensors gathered;
+    for (const auto &[name, tensor] : tensors)
+      gathered.emplace(name, gather(tensor, golden.batchAxis(name), parents));
+    return gathered;
+  }
+
+  Golden golden;
+  std::optional<Session> session;
+};
+
+TEST_P(GoldenTest, AgreesWithPyTorch) {
+  HEDDLE_ASSERT(found, runAll(*session, golden.inputs));
+  for (auto [expected, results] :
+       {std::pair(&golden.encode, &found.first), std::pair(&golden.decode, &found.second)})
+    for (const auto &[name, tensor] : *expected) {
+      ASSERT_TRUE(results->count(name)) << name;
+      EXPECT_LE(difference(results->at(name), tensor), tolerance) << name;
+    }
+}
+
+TEST_P(GoldenTest, StepsGiveTheBitsOfAllAtOnce) {
+  if (!decodes())
+    GTEST_SKIP() << "an encoder takes no steps";
+  HEDDLE_ASSERT(all, runAll(*session, golden.inputs));
+  HEDDLE_ASSERT(started, call(*session, "decode_start", withMemory(golden.inputs, all.first)));
+  EXPECT_TRUE(started.empty());
+  const int64_t steps =
+      std::min<int64_t>(golden.inputs.at("target").dim(golden.timeAxis("target")), 40);
+  for (int64_t t = 0; t < steps; ++t) {
+    HEDDLE_ASSERT(found, step(golden.inputs, t));
+    ASSERT_TRUE(sameBits(found, column(all.second, t))) << "step " << t;
+  }
+}
+
+TEST_P(GoldenTest, ReorderedRowsGoOn) {
+  if (!decodes() || golden.inputs.at("target").dim(golden.batchAxis("target")) < 2)
+    GTEST_SKIP() << "needs two rows to exchange";
+  HEDDLE_ASSERT(all, runAll(*session, golden.inputs));
+  HEDDLE_ASSERT(started, call(*session, "decode_start", withMemory(golden.inputs, all.first)));
+  EXPECT_TRUE(started.empty());
+  HEDDLE_ASSERT(first, step(golden.inputs, 0));
+  EXPECT_TRUE(sameBits(first, column(all.second, 0)));
+  // A batch of two or more becomes one of three, every input's rows follow their parents.
+  const std::vector<int32_t> parents = {1, 0, 1};
+  HEDDLE_ASSERT(reordered,
+                call(*session, "decode_reorder", {{"parents", Tensor::i32({3}, parents)}}));
+  EXPECT_TRUE(reordered.empty());
+  for (int64_t t = 1; t < 4; ++t) {
+    HEDDLE_ASSERT(found, step(rows(golden.inputs, parents), t));
+    ASSERT_TRUE(sameBits(found, rows(column(all.second, t), parents))) << "step " << t;
+  }
+}
+
+TEST_P(GoldenTest, ARowAloneAndUnpaddedHasTheSameBits) {
+  HEDDLE_ASSERT(all, runAll(*session, golden.inputs));
+  const int64_t rows = golden.inputs.at("source").dim(golden.batchAxis("source"));
+  for (int64_t row = 0; row < rows; ++row) {
+    HEDDLE_ASSERT(alone, runAll(*session, rowAlone(row)));
+    expectPart(alone.first, all.first, row);
+    expectPart(alone.second, all.second, row);
+  }
+}
+
+TEST_P(GoldenTest, ThreadsAndRunsDoNotChangeBits) {
+  HEDDLE_ASSERT(all, runAll(*session, golden.inputs));
+  HEDDLE_ASSERT(again, runAll(*session, golden.inputs));
+  EXPECT_TRUE(sameBits(again.first, all.first));
+  EXPECT_TRUE(sameBits(again.second, all.second));
+  for (int threads : {1, 2}) {
+    HEDDLE_ASSERT(other, openArtifact(model(), {.device = device(), .threads = threads}));
+    HEDDLE_ASSERT(found, runAll(other, golden.inputs));
+    EXPECT_TRUE(sameBits(found.first, all.first)) << threads;
+    EXPECT_TRUE(sameBits(found.second, all.second)) << threads;
+  }
+}
+
+TEST_P(GoldenTest, PoisonedMemoryDoesNotChangeBits) {
+  HEDDLE_ASSERT(all, runAll(*session, golden.inputs));
+  HEDDLE_ASSERT(poisoned, openArtifact(model(), {.device = device(), .poison = true}));
+  HEDDLE_ASSERT(found, runAll(poisoned, golden.inputs));
+  EXPECT_TRUE(sameBits(found.first, all.first));
+  EXPECT_TRUE(sameBits(found.second, all.second));
+}
+
+INSTANTIATE_TEST_SUITE_P(R1, GoldenTest,
+                         testing::Combine(testing::Values("base", "pre-norm-gelu", "odd-sizes",
+                                                          "keep-and-hide", "classifier", "long"),
+                                          testing::Values("cpu", "vulkan")),
+                         [](const auto &info) {
+                           std::string name =
+                               std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+} // namespace

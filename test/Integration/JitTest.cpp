@@ -1,0 +1,66 @@
+//===- JitTest.cpp - Compile and run in one process ---------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The C++ face of design section 8: a description in, a session out, the same
+// numbers as the compiled file.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/ExecutionEngine/Jit.h"
+#include "Models.h"
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+std::string goldenPath(const char *name) {
+  return std::string(HEDDLE_SOURCE_DIR) + "/test/goldens/" + name;
+}
+
+class JitTest : public testing::TestWithParam<const char *> {};
+
+TEST_P(JitTest, GivesTheBitsOfTheFile) {
+  auto file = openArtifact("pre-norm-gelu", {.device = GetParam()});
+  if (!file && isMissingDevice(file.error()))
+    GTEST_SKIP() << file.error().message;
+  ASSERT_TRUE(file) << file.error().message;
+  HEDDLE_ASSERT(session, jit(goldenPath("pre-norm-gelu"), {.device = GetParam()}));
+  HEDDLE_ASSERT(golden, Golden::read("pre-norm-gelu"));
+  HEDDLE_ASSERT(fromJit, call(session, "encode", golden.inputs));
+  HEDDLE_ASSERT(fromFile, call(*file, "encode", golden.inputs));
+  EXPECT_TRUE(sameBits(fromJit, fromFile));
+}
+
+TEST_P(JitTest, ClonesAreSessionsOfTheirOwn) {
+  auto opened = jit(goldenPath("odd-sizes"), {.device = GetParam()});
+  if (!opened && isMissingDevice(opened.error()))
+    GTEST_SKIP() << opened.error().message;
+  ASSERT_TRUE(opened) << opened.error().message;
+  HEDDLE_ASSERT(golden, Golden::read("odd-sizes"));
+  HEDDLE_ASSERT(clone, opened->clone());
+  HEDDLE_ASSERT(one, call(*opened, "encode", golden.inputs));
+  HEDDLE_ASSERT(two, call(clone, "encode", golden.inputs));
+  EXPECT_TRUE(sameBits(one, two));
+  // Caches are not shared: the clone has not started.
+  Tensors inputs = golden.inputs;
+  inputs.insert_or_assign("memory", one.at("memory"));
+  HEDDLE_ASSERT(started, call(*opened, "decode_start", inputs));
+  EXPECT_TRUE(started.empty());
+  inputs["target"] = slice(golden.inputs.at("target"), 1, 0, 1);
+  EXPECT_TRUE(call(*opened, "decode_step", inputs));
+  EXPECT_FALSE(call(clone, "decode_step", inputs));
+}
+
+TEST(Jit, BadModelsAreErrors) {
+  EXPECT_FALSE(jit(goldenPath("nowhere")));
+  EXPECT_FALSE(jit(goldenPath("odd-sizes"), {.device = "abacus"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, JitTest, testing::Values("cpu", "vulkan"),
+                         [](const auto &info) { return std::string(info.param); });
+
+} // namespace
