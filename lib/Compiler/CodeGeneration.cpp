@@ -6,15 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // The bodies are tiled once for a kind of device. Below, each instruction set
-// starts from its own copy; LLVM works on all kernels of all sets in parallel,
-// and only the link of each set is under a lock.
+// starts from its own copy.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CodeGeneration.h"
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
-#include "heddle/Target/CpuCode.h"
+#include "heddle/Target/ObjectCode.h"
 #include "heddle/Target/Spirv.h"
 #include "heddle/Transforms/ProgramBuilder.h"
 
@@ -66,10 +65,10 @@ Status generateCpu(Compilation &compilation, const std::vector<std::string> &cpu
     auto llvmModule = compilation.lowered(**tiled, Stage::Tiled, Stage::Llvm, {TargetKind::Cpu, isa});
     if (!llvmModule)
       return llvmModule.takeError();
-    Expected<std::vector<char>> object = emitSharedObject(**llvmModule, *target);
+    Expected<std::vector<char>> object = emitCpuSharedObject(**llvmModule, *target);
     if (!object)
       return object.takeError();
-    code.cpu.push_back({isa, target->features, std::move(*object)});
+    code.cpu.push_back({isa, target->required, std::move(*object)});
   }
   return {};
 }

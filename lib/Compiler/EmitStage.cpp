@@ -13,7 +13,7 @@
 
 #include "CodeGeneration.h"
 
-#include "heddle/Target/CpuCode.h"
+#include "heddle/Target/ObjectCode.h"
 #include "heddle/Target/Spirv.h"
 
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"

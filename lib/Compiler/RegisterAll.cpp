@@ -54,7 +54,7 @@ void registerAllPasses() {
   registerHeddleTransformsPasses();
   registerHeddlePipelinesPasses();
   transformer::registerTransformerPasses();
-  registerKernelToCpuPasses();
+  registerHeddleKernelToCpuPasses();
   registerKernelToGpuPasses();
   registerPipelines();
   mlir::registerCanonicalizerPass();

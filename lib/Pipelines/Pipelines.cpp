@@ -21,10 +21,15 @@
 #include "heddle/Pipelines/Passes.h"
 #include "heddle/Transforms/Passes.h"
 
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassOptions.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -59,6 +64,19 @@ void buildTiledPipeline(OpPassManager &pm, TargetKind target) {
 
 // Alive: func, llvm, scf, arith, math, vector.
 void buildCpuPipeline(OpPassManager &pm, const std::string &isa) { pm.addPass(createConvertKernelToCpu({isa})); }
+
+// Alive: llvm. What does not change in a loop leaves it while loops are still structured.
+void buildLlvmPipeline(OpPassManager &pm) {
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+}
 
 // Alive: spirv (module, globals, functions) holding scf, arith, vector.
 void buildGpuPipeline(OpPassManager &pm) { pm.addPass(createConvertKernelToGpu()); }

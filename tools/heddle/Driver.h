@@ -13,6 +13,7 @@
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"
+#include "heddle/ExecutionEngine/Jit.h"
 
 #include <CLI/CLI.hpp>
 
@@ -31,6 +32,11 @@ void addUnbuilt(CLI::App &app, Outcome &outcome);
 
 /// Flags that choose what of a model is compiled: --mask, --weights.
 void addModelFlags(CLI::App &command, CompileOptions &options);
+
+/// Flags of commands that run: --device, --threads.
+void addDeviceFlags(CLI::App &command, JitOptions &options);
+/// A session on any MODEL, compiled first if need be, with progress on a terminal.
+Expected<Session> openModel(const std::string &model, JitOptions &options, const CompileOptions &compile);
 
 /// Shows phases of long work on one line of a terminal, and nothing elsewhere.
 class Progress {

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Commands that answer questions about a model or the machine and run nothing,
-// and the commands that are named but not built yet.
+// Commands that answer questions about a model or the machine and run nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -101,14 +100,6 @@ void addQuestions(CLI::App &app, Outcome &outcome) {
   app.add_subcommand("schema", "print the JSON Schema of model descriptions")->callback([&outcome] {
     outcome.status = writeOutput("", descriptionSchema());
   });
-}
-
-void addUnbuilt(CLI::App &app, Outcome &outcome) {
-  for (const char *name : {"embed", "classify", "rerank", "generate", "bench"}) {
-    CLI::App *command = app.add_subcommand(name, "not built yet");
-    command->allow_extras();
-    command->callback([name, &outcome] { outcome.status = usageError(std::string(name) + ": not built yet"); });
-  }
 }
 
 } // namespace heddle::driver

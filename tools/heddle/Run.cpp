@@ -1,20 +1,18 @@
-//===- Run.cpp - heddle run and the text commands -------------------------===//
+//===- Run.cpp - heddle run -----------------------------------------------===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Commands that run a model: a session is opened (compiled first if need be) and
-// handed to the command that both drivers share.
+// A session is opened (compiled first if need be) and handed to the command that
+// both drivers share.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
 
-#include "heddle/ExecutionEngine/Jit.h"
 #include "heddle/ExecutionEngine/Verify.h"
-#include "heddle/Generation/Commands.h"
 #include "heddle/Runtime/Commands.h"
 
 #include <iostream>
@@ -32,15 +30,6 @@ struct RunFlags {
   bool verify = false;
 };
 
-Expected<Session> openModel(const std::string &model, JitOptions &options, const CompileOptions &compile) {
-  Progress progress;
-  options.masks = compile.masks;
-  options.weights = compile.weights;
-  options.dtype = compile.dtype;
-  options.progress = [&](const std::string &phase) { progress.show(phase); };
-  return jit(model, options);
-}
-
 Status run(RunFlags &flags) {
   Expected<Session> session = openModel(flags.model, flags.jit, flags.compile);
   if (!session)
@@ -49,6 +38,15 @@ Status run(RunFlags &flags) {
 }
 
 } // namespace
+
+Expected<Session> openModel(const std::string &model, JitOptions &options, const CompileOptions &compile) {
+  Progress progress;
+  options.masks = compile.masks;
+  options.weights = compile.weights;
+  options.dtype = compile.dtype;
+  options.progress = [&](const std::string &phase) { progress.show(phase); };
+  return jit(model, options);
+}
 
 void addDeviceFlags(CLI::App &command, JitOptions &options) {
   command.add_option("--device", options.device, "cpu (default), vulkan, vulkan:N");

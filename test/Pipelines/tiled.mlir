@@ -1,0 +1,7 @@
+// The stage `tiled` holds these dialects and no others, for both kinds of device.
+// RUN: heddle-opt %S/transformer.mlir --heddle-to-tiled=target=cpu --check-dialects=allowed=kernel,arith,math,scf | FileCheck %s
+// RUN: heddle-opt %S/transformer.mlir --heddle-to-tiled=target=vulkan --check-dialects=allowed=kernel,arith,math,scf | FileCheck %s
+
+// CHECK: kernel.func
+// CHECK: kernel.contract
+// CHECK-NOT: transformer.
