@@ -57,15 +57,17 @@ static bool isPlanned(StringRef name) {
   return llvm::is_contained(planned, name);
 }
 
+/// Stateless, because MLIR keeps a reference to what the hook holds no longer than the hook itself lives.
+static ParseResult refusePlanned(OpAsmParser &parser, OperationState &state) {
+  return parser.emitError(parser.getNameLoc(), "'") << state.name.getStringRef() << "' is not built yet";
+}
+
 std::optional<Dialect::ParseOpHook> TransformerDialect::getParseOperationHook(StringRef opName) const {
   // The name comes with or without the dialect's own.
-  StringRef name = opName;
-  name.consume_front("transformer.");
-  if (!isPlanned(name))
+  opName.consume_front("transformer.");
+  if (!isPlanned(opName))
     return std::nullopt;
-  return ParseOpHook([full = ("transformer." + name).str()](OpAsmParser &parser, OperationState &) -> ParseResult {
-    return parser.emitError(parser.getNameLoc(), "'" + full + "' is not built yet");
-  });
+  return ParseOpHook(refusePlanned);
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,234 @@
+//===- ops-invalid.mlir - Projections, norms, heads: what is refused -----===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One function a constraint, named after it; messages name the dimension.
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: heddle-opt %s --split-input-file --verify-diagnostics
+
+func.func @weight_c1_dynamic() {
+  // expected-error @+1 {{'transformer.weight' op C1: the type must be static, found 'tensor<?x8xf32>'}}
+  %w = transformer.weight "a" : tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @weight_c2_no_name() {
+  // expected-error @+1 {{'transformer.weight' op C2: expected the name of a tensor, found an empty one}}
+  %w = transformer.weight "" : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c1_features(%i: tensor<?x?xi32>, %t: tensor<10x8xf32>) {
+  // expected-error @+1 {{'transformer.embedding' op C1: dimension 2 of the result: expected 8 in [?, ?, 8], found [?, ?, 7]}}
+  %e = transformer.embedding %i, %t : (tensor<?x?xi32>, tensor<10x8xf32>) -> tensor<?x?x7xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c1_rank(%i: tensor<?xi32>, %t: tensor<10x8xf32>) {
+  // expected-error @+1 {{'transformer.embedding' op C1: the result: expected rank 2 [?, 8], found rank 3 [?, ?, 8]}}
+  %e = transformer.embedding %i, %t : (tensor<?xi32>, tensor<10x8xf32>) -> tensor<?x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c2_padding(%i: tensor<?xi32>, %t: tensor<10x8xf32>) {
+  // expected-error @+1 {{'transformer.embedding' op C2: padding_id 10 must be a row of the table of 10 rows}}
+  %e = transformer.embedding %i, %t {padding_id = 10 : i64} : (tensor<?xi32>, tensor<10x8xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_ids_type(%i: tensor<?xf32>, %t: tensor<10x8xf32>) {
+  // expected-error @+1 {{'transformer.embedding' op operand #0 must be ranked tensor of 32-bit signless integer values}}
+  %e = transformer.embedding %i, %t : (tensor<?xf32>, tensor<10x8xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @position_sinusoidal_c1_rank(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'transformer.position.sinusoidal' op C1: input must have rank 3 [batch, rows, features], found rank 2}}
+  %y = transformer.position.sinusoidal %x : tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c1_features(%x: tensor<?x8xf32>, %w: tensor<6x9xf32>) {
+  // expected-error @+1 {{'transformer.linear' op C1: columns of weight 9 must equal features of input 8}}
+  %y = transformer.linear %x, %w : (tensor<?x8xf32>, tensor<6x9xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c2_bias(%x: tensor<?x8xf32>, %w: tensor<6x8xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{'transformer.linear' op C2: size of bias 8 must equal rows of weight 6}}
+  %y = transformer.linear %x, %w bias(%b) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<8xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c3_features(%x: tensor<?x8xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @+1 {{'transformer.linear' op C3: dimension 1 of the result: expected 6 in [?, 6], found [?, 8]}}
+  %y = transformer.linear %x, %w : (tensor<?x8xf32>, tensor<6x8xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c3_rows(%x: tensor<4x8xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @+1 {{'transformer.linear' op C3: dimension 0 of the result: expected 4 in [4, 6], found [5, 6]}}
+  %y = transformer.linear %x, %w : (tensor<4x8xf32>, tensor<6x8xf32>) -> tensor<5x6xf32>
+  return
+}
+
+// -----
+
+func.func @linear_dynamic_features(%x: tensor<?x?xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @+1 {{'transformer.linear' op operand #0 must be tensor of f32, rank 2 or more, whose last dimension (features) is static}}
+  %y = transformer.linear %x, %w : (tensor<?x?xf32>, tensor<6x8xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @linear_unknown_attribute(%x: tensor<?x8xf32>, %w: tensor<6x8xf32>) {
+  // expected-error @+1 {{'transformer.linear' op unknown attribute 'activatoin'}}
+  %y = transformer.linear %x, %w {activatoin = #transformer.activation<relu>} : (tensor<?x8xf32>, tensor<6x8xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @ffn_c1_features(%x: tensor<?x8xf32>, %w1: tensor<6x9xf32>, %b1: tensor<6xf32>, %w2: tensor<8x6xf32>, %b2: tensor<8xf32>) {
+  // expected-error @+1 {{'transformer.ffn' op C1: columns of in_weight 9 must equal features of input 8}}
+  %y = transformer.ffn %x in(%w1, %b1) out(%w2, %b2) : (tensor<?x8xf32>, tensor<6x9xf32>, tensor<6xf32>, tensor<8x6xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @ffn_c2_in_bias(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %b1: tensor<7xf32>, %w2: tensor<8x6xf32>, %b2: tensor<8xf32>) {
+  // expected-error @+1 {{'transformer.ffn' op C2: size of in_bias 7 must equal rows of in_weight 6}}
+  %y = transformer.ffn %x in(%w1, %b1) out(%w2, %b2) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<7xf32>, tensor<8x6xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @ffn_c3_hidden(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %b1: tensor<6xf32>, %w2: tensor<8x5xf32>, %b2: tensor<8xf32>) {
+  // expected-error @+1 {{'transformer.ffn' op C3: columns of out_weight 5 must equal rows of in_weight 6}}
+  %y = transformer.ffn %x in(%w1, %b1) out(%w2, %b2) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<6xf32>, tensor<8x5xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @ffn_c4_out_bias(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %b1: tensor<6xf32>, %w2: tensor<8x6xf32>, %b2: tensor<6xf32>) {
+  // expected-error @+1 {{'transformer.ffn' op C4: size of out_bias 6 must equal rows of out_weight 8}}
+  %y = transformer.ffn %x in(%w1, %b1) out(%w2, %b2) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<6xf32>, tensor<8x6xf32>, tensor<6xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @ffn_c5_result(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %b1: tensor<6xf32>, %w2: tensor<8x6xf32>, %b2: tensor<8xf32>) {
+  // expected-error @+1 {{'transformer.ffn' op C5: dimension 1 of the result: expected 8 in [?, 8], found [?, 6]}}
+  %y = transformer.ffn %x in(%w1, %b1) out(%w2, %b2) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<6xf32>, tensor<8x6xf32>, tensor<8xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c1_gamma(%x: tensor<?x8xf32>, %g: tensor<7xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{'transformer.layer_norm' op C1: size of gamma 7 must equal features of input 8}}
+  %y = transformer.layer_norm %x, %g, %b {epsilon = 1.0e-5 : f32} : (tensor<?x8xf32>, tensor<7xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c2_beta(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %b: tensor<9xf32>) {
+  // expected-error @+1 {{'transformer.layer_norm' op C2: size of beta 9 must equal features of input 8}}
+  %y = transformer.layer_norm %x, %g, %b {epsilon = 1.0e-5 : f32} : (tensor<?x8xf32>, tensor<8xf32>, tensor<9xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c3_result(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{'transformer.layer_norm' op C3: dimension 1 of the result: expected 8 in [?, 8], found [?, 7]}}
+  %y = transformer.layer_norm %x, %g, %b {epsilon = 1.0e-5 : f32} : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x7xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c4_epsilon(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{'transformer.layer_norm' op C4: epsilon must be finite and not negative}}
+  %y = transformer.layer_norm %x, %g, %b {epsilon = -1.0 : f32} : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @split_heads_c1_rank(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'transformer.split_heads' op C1: input must have rank 3 [batch, rows, features], found rank 2}}
+  %h = transformer.split_heads %x {heads = 2 : i64} : tensor<?x8xf32> -> tensor<?x2x?x4xf32>
+  return
+}
+
+// -----
+
+func.func @split_heads_c2_heads(%x: tensor<?x?x8xf32>) {
+  // expected-error @+1 {{'transformer.split_heads' op C2: heads 3 must be positive and divide the features of input 8}}
+  %h = transformer.split_heads %x {heads = 3 : i64} : tensor<?x?x8xf32> -> tensor<?x3x?x4xf32>
+  return
+}
+
+// -----
+
+func.func @split_heads_c2_zero(%x: tensor<?x?x8xf32>) {
+  // expected-error @+1 {{'transformer.split_heads' op C2: heads 0 must be positive and divide the features of input 8}}
+  %h = transformer.split_heads %x {heads = 0 : i64} : tensor<?x?x8xf32> -> tensor<?x3x?x4xf32>
+  return
+}
+
+// -----
+
+func.func @split_heads_c3_result(%x: tensor<?x?x8xf32>) {
+  // expected-error @+1 {{'transformer.split_heads' op C3: dimension 3 of the result: expected 4 in [?, 2, ?, 4], found [?, 2, ?, 3]}}
+  %h = transformer.split_heads %x {heads = 2 : i64} : tensor<?x?x8xf32> -> tensor<?x2x?x3xf32>
+  return
+}
+
+// -----
+
+func.func @merge_heads_c1_result(%x: tensor<?x2x?x4xf32>) {
+  // expected-error @+1 {{'transformer.merge_heads' op C1: dimension 2 of the result: expected 8 in [?, ?, 8], found [?, ?, 6]}}
+  %h = transformer.merge_heads %x : tensor<?x2x?x4xf32> -> tensor<?x?x6xf32>
+  return
+}
+
+// -----
+
+func.func @merge_heads_rank(%x: tensor<?x2x4xf32>) {
+  // expected-error @+1 {{'transformer.merge_heads' op operand #0 must be tensor of f32, rank 4 [batch, heads, rows, features], heads and features static}}
+  %h = transformer.merge_heads %x : tensor<?x2x4xf32> -> tensor<?x?x8xf32>
+  return
+}

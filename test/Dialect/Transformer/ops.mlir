@@ -1,0 +1,83 @@
+//===- ops.mlir - Projections, norms, heads: what parses -----------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every form of the ops without masks, through text, bytecode and the generic form.
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: heddle-opt %s | heddle-opt | FileCheck %s
+// RUN: heddle-opt %s --emit-bytecode | heddle-opt | FileCheck %s
+// RUN: heddle-opt %s --mlir-print-op-generic | heddle-opt | FileCheck %s
+
+// CHECK-LABEL: @weight
+func.func @weight() -> tensor<4x8xf32> {
+  // CHECK: %[[W:.*]] = transformer.weight "encoder.0.ffn.in.weight" : tensor<4x8xf32>
+  // CHECK: return %[[W]]
+  %w = transformer.weight "encoder.0.ffn.in.weight" : tensor<4x8xf32>
+  return %w : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: @embedding
+func.func @embedding(%ids: tensor<?x?xi32>, %table: tensor<10x7xf32>) -> (tensor<?x?x7xf32>, tensor<?x?x7xf32>) {
+  // CHECK: transformer.embedding %{{.*}}, %{{.*}} : (
+  %a = transformer.embedding %ids, %table {scale = 1.0 : f32} : (tensor<?x?xi32>, tensor<10x7xf32>) -> tensor<?x?x7xf32>
+  // CHECK: transformer.embedding %{{.*}}, %{{.*}} {padding_id = 0 : i64, scale = 2.500000e+00 : f32}
+  %b = transformer.embedding %ids, %table {padding_id = 0 : i64, scale = 2.5 : f32} : (tensor<?x?xi32>, tensor<10x7xf32>) -> tensor<?x?x7xf32>
+  return %a, %b : tensor<?x?x7xf32>, tensor<?x?x7xf32>
+}
+
+// CHECK-LABEL: @position_sinusoidal
+func.func @position_sinusoidal(%x: tensor<?x?x7xf32>, %n: i32) -> tensor<?x?x7xf32> {
+  // CHECK: transformer.position.sinusoidal %{{.*}} {scale = 5.000000e-01 : f32} : tensor<?x?x7xf32>
+  %a = transformer.position.sinusoidal %x {scale = 0.5 : f32} : tensor<?x?x7xf32>
+  // CHECK: transformer.position.sinusoidal %{{.*}} offset(%{{.*}} : i32) : tensor<?x?x7xf32>
+  %b = transformer.position.sinusoidal %a offset(%n : i32) {scale = 1.0 : f32} : tensor<?x?x7xf32>
+  return %b : tensor<?x?x7xf32>
+}
+
+// CHECK-LABEL: @linear
+func.func @linear(%x: tensor<?x8xf32>, %w: tensor<6x8xf32>, %b: tensor<6xf32>) -> (tensor<?x6xf32>, tensor<?x6xf32>) {
+  // CHECK: transformer.linear %{{.*}}, %{{.*}} : (tensor<?x8xf32>, tensor<6x8xf32>) -> tensor<?x6xf32>
+  %a = transformer.linear %x, %w : (tensor<?x8xf32>, tensor<6x8xf32>) -> tensor<?x6xf32>
+  // CHECK: transformer.linear %{{.*}}, %{{.*}} bias(%{{.*}}) {activation = #transformer.activation<gelu_tanh>}
+  %y = transformer.linear %x, %w bias(%b) {activation = #transformer.activation<gelu_tanh>} : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<6xf32>) -> tensor<?x6xf32>
+  return %a, %y : tensor<?x6xf32>, tensor<?x6xf32>
+}
+
+// CHECK-LABEL: @ffn
+func.func @ffn(%x: tensor<?x?x8xf32>, %w1: tensor<6x8xf32>, %b1: tensor<6xf32>, %w2: tensor<8x6xf32>, %b2: tensor<8xf32>) -> tensor<?x?x8xf32> {
+  // CHECK: transformer.ffn %{{.*}} in(%{{.*}}, %{{.*}}) out(%{{.*}}, %{{.*}}) {activation = #transformer.activation<silu>}
+  %a = transformer.ffn %x in(%w1, %b1) out(%w2, %b2) {activation = #transformer.activation<silu>} : (tensor<?x?x8xf32>, tensor<6x8xf32>, tensor<6xf32>, tensor<8x6xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
+  // CHECK: transformer.ffn %{{[^ ]*}} in(%{{[^,]*}}) out(%{{[^,]*}}, %{{[^,]*}}) :
+  %b = transformer.ffn %a in(%w1) out(%w2, %b2) : (tensor<?x?x8xf32>, tensor<6x8xf32>, tensor<8x6xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
+  return %b : tensor<?x?x8xf32>
+}
+
+// CHECK-LABEL: @layer_norm
+func.func @layer_norm(%x: tensor<?x?x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<?x?x8xf32> {
+  // CHECK: transformer.layer_norm %{{.*}}, %{{.*}}, %{{.*}} {epsilon = {{.*}} : f32}
+  %y = transformer.layer_norm %x, %g, %b {epsilon = 1.0e-5 : f32} : (tensor<?x?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
+  return %y : tensor<?x?x8xf32>
+}
+
+// CHECK-LABEL: @heads
+func.func @heads(%x: tensor<2x?x12xf32>) -> tensor<2x?x12xf32> {
+  // CHECK: transformer.split_heads %{{.*}} {heads = 3 : i64} : tensor<2x?x12xf32> -> tensor<2x3x?x4xf32>
+  %h = transformer.split_heads %x {heads = 3 : i64} : tensor<2x?x12xf32> -> tensor<2x3x?x4xf32>
+  // CHECK: transformer.merge_heads %{{.*}} : tensor<2x3x?x4xf32> -> tensor<2x?x12xf32>
+  %y = transformer.merge_heads %h : tensor<2x3x?x4xf32> -> tensor<2x?x12xf32>
+  return %y : tensor<2x?x12xf32>
+}
+
+// CHECK-LABEL: @function_attributes
+// CHECK-SAME: {transformer.dims = ["B", "S"], transformer.name = "source", transformer.range = [0, 1000]}
+func.func @function_attributes(
+    %ids: tensor<?x?xi32> {transformer.name = "source", transformer.dims = ["B", "S"], transformer.range = [0, 1000]},
+    %len: tensor<?xi32> {transformer.name = "source.lengths", transformer.dims = ["B"], transformer.default = {lengths_of = "source", padding = 0 : i64}})
+    -> (tensor<?xi32> {transformer.name = "lengths", transformer.dims = ["B"]}) {
+  return %len : tensor<?xi32>
+}

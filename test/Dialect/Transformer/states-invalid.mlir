@@ -1,0 +1,154 @@
+//===- states-invalid.mlir - States and caches: what is refused ----------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One case a constraint, named after it.
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: heddle-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{'transformer.state' op C1: dims has 2 entries, expected 4, one a dimension}}
+transformer.state @state_c1_rank {dims = ["B", "S"]} : tensor<?x8x?x4xf32>
+
+// -----
+
+// expected-error @+1 {{'transformer.state' op C2: dimension 1 of the type is 8: expected it in dims, found 7 : i64}}
+transformer.state @state_c2_size {dims = ["B", 7, "S", 4]} : tensor<?x8x?x4xf32>
+
+// -----
+
+// expected-error @+1 {{'transformer.state' op C2: dimension 2 of the type is dynamic: expected a name in dims, found 5 : i64}}
+transformer.state @state_c2_name {dims = ["B", 8, 5, 4]} : tensor<?x8x?x4xf32>
+
+// -----
+
+// expected-error @+1 {{'transformer.state' op C3: a state with a capacity must have rank 4 and a dynamic dimension 2}}
+transformer.state @state_c3_rank {dims = ["B", "S", 4], capacity = 8 : i64} : tensor<?x?x4xf32>
+
+// -----
+
+// expected-error @+1 {{'transformer.state' op C3: capacity must be positive, found 0}}
+transformer.state @state_c3_capacity {dims = ["B", 8, "S", 4], capacity = 0 : i64} : tensor<?x8x?x4xf32>
+
+// -----
+
+// expected-error @+1 {{'transformer.state' op C4: dimension 0 (batch) must be dynamic}}
+transformer.state @state_c4_batch {dims = [2, 8, "S", 4]} : tensor<2x8x?x4xf32>
+
+// -----
+
+func.func @state_set_c1_name(%x: tensor<?x8x?x4xf32>) {
+  // expected-error @+1 {{'transformer.state.set' op C1: @none does not name a transformer.state}}
+  transformer.state.set @none, %x : tensor<?x8x?x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
+transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+func.func @state_set_c2_capacity(%x: tensor<?x8x?x4xf32>) {
+  // expected-error @+1 {{'transformer.state.set' op C2: @c has a capacity and takes transformer.cache.append only}}
+  transformer.state.set @c, %x : tensor<?x8x?x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
+transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+func.func @state_set_c3_type(%x: tensor<?x8x?x5xf32>) {
+  // expected-error @+1 {{'transformer.state.set' op C3: value must have the state's type 'tensor<?x8x?x4xf32>', found 'tensor<?x8x?x5xf32>'}}
+  transformer.state.set @s, %x : tensor<?x8x?x5xf32>
+  return
+}
+
+// -----
+
+func.func @state_get_c1_name() {
+  // expected-error @+1 {{'transformer.state.get' op C1: @none does not name a transformer.state}}
+  %x = transformer.state.get @none : tensor<?x8x?x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
+transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+func.func @state_get_c2_type() {
+  // expected-error @+1 {{'transformer.state.get' op C2: the result must have the state's type 'tensor<?x8x?x4xf32>', found 'tensor<?x7x?x4xf32>'}}
+  %x = transformer.state.get @s : tensor<?x7x?x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
+transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+func.func @cache_append_c1_no_capacity(%x: tensor<?x8x1x4xf32>) {
+  // expected-error @+1 {{'transformer.cache.append' op C1: @s has no capacity and takes transformer.state.set only}}
+  %k = transformer.cache.append @s, %x : tensor<?x8x1x4xf32> -> tensor<?x8x?x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
+transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+func.func @cache_append_c2_heads(%x: tensor<?x7x1x4xf32>) {
+  // expected-error @+1 {{'transformer.cache.append' op C2: heads of rows 7 must equal that of the state 8}}
+  %k = transformer.cache.append @c, %x : tensor<?x7x1x4xf32> -> tensor<?x8x?x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
+transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+func.func @cache_append_c2_capacity(%x: tensor<?x8x17x4xf32>) {
+  // expected-error @+1 {{'transformer.cache.append' op C2: rows 17 must be at most the capacity 16}}
+  %k = transformer.cache.append @c, %x : tensor<?x8x17x4xf32> -> tensor<?x8x?x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
+transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+func.func @cache_append_c3_type(%x: tensor<?x8x1x4xf32>) {
+  // expected-error @+1 {{'transformer.cache.append' op C3: the result must have the state's type 'tensor<?x8x?x4xf32>', found 'tensor<?x8x1x4xf32>'}}
+  %k = transformer.cache.append @c, %x : tensor<?x8x1x4xf32> -> tensor<?x8x1x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
+transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+func.func @cache_length_c1_dim() {
+  // expected-error @+1 {{'transformer.cache.length' op C1: "S" is not the length of a transformer.state with a capacity}}
+  %n = transformer.cache.length "S" : i32
+  return
+}
+
+// -----
+
+transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
+transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+func.func @cache_clear_c1_dim() {
+  // expected-error @+1 {{'transformer.cache.clear' op C1: "Q" is not the length of a transformer.state with a capacity}}
+  transformer.cache.clear "Q"
+  return
+}
+
+// -----
+
+func.func @cache_reorder_rank(%p: tensor<?x?xi32>) {
+  // expected-error @+1 {{'transformer.cache.reorder' op operand #0 must be 1D tensor of 32-bit signless integer values}}
+  transformer.cache.reorder %p : tensor<?x?xi32>
+  return
+}
