@@ -23,8 +23,14 @@ for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "LP_NUM_THREADS", "ASAN_OPTI
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
-# %{root}: the checkout; %{models}: descriptions of models; %{examples}: the examples.
+# %{root}: the checkout; %{build}: the build folder; %{models}: descriptions of models; %{examples}: the examples.
 root = os.path.dirname(config.test_source_root)
 config.substitutions.append(("%{root}", root))
+config.substitutions.append(("%{build}", build))
 config.substitutions.append(("%{models}", os.path.join(config.test_source_root, "models")))
 config.substitutions.append(("%{examples}", os.path.join(root, "examples")))
+
+# A machine without a Vulkan driver skips the tests that need one.
+drivers = os.environ.get("VK_DRIVER_FILES") or os.environ.get("VK_ICD_FILENAMES") or "/usr/share/vulkan/icd.d"
+if os.path.isfile(drivers) or (os.path.isdir(drivers) and os.listdir(drivers)):
+    config.available_features.add("vulkan")
