@@ -21,6 +21,7 @@
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Transforms/Passes.h"
 
+#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -114,6 +115,8 @@ LogicalResult Grouper::run() {
       return failure();
   for (Cluster &cluster : clusters)
     build(cluster);
+  // A group stands where its last op stood; what reads one of its earlier results moves behind it.
+  mlir::sortTopologically(&func.getBody().front());
   // Masks were cloned into the groups that use them.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))
     if (isMask(&op) && op.use_empty())
@@ -265,16 +268,21 @@ void Grouper::extend(Cluster &cluster, function_ref<bool(Operation *)> accepts) 
     }
     if (!reason)
       reason = isa<LayerNormOp>(reader) ? FusionRefusal::RowReduction : FusionRefusal::SecondContraction;
-    if (reader || *reason == FusionRefusal::SeveralUses)
+    if (reader)
       refuse(cluster, last, reader, *reason);
     return;
   }
 }
 
-/// Why no single reader can follow `value`, or none and the reader.
+/// Why no single reader can follow `value`, or none and the reader; no reader where nothing but the function's result reads it.
 std::optional<FusionRefusal> Grouper::refusalOf(Value value, Operation *&reader) {
-  reader = value.use_empty() ? nullptr : *value.getUsers().begin();
-  if (value.use_empty() || isa<func::ReturnOp>(reader))
+  bool returned = false;
+  for (Operation *user : value.getUsers())
+    if (isa<func::ReturnOp>(user))
+      returned = true;
+    else
+      reader = user; // the list is backwards: this ends with the first one
+  if (returned || !reader)
     return FusionRefusal::FunctionResult;
   if (isa<CacheAppendOp>(value.getDefiningOp()))
     return FusionRefusal::SessionState;
@@ -309,21 +317,25 @@ void Grouper::claim(Cluster cluster) {
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// A name that says what the kernel does: "linear_relu_add", "qkv" for three parts.
+/// A name that says what the kernel does: "linear_relu_add", "linear3_heads" for three parts that store heads.
 static std::string nameOf(const Cluster &cluster) {
   if (cluster.root != "linear")
     return cluster.root.str();
-  std::string name;
-  for (Operation *op : cluster.ops)
+  llvm::SetVector<StringRef> words;
+  int parts = 0;
+  for (Operation *op : cluster.ops) {
     if (auto linear = dyn_cast<LinearOp>(op)) {
-      name += name.empty() ? "linear" : "_linear";
+      ++parts;
       if (linear.getActivation() != Activation::None)
-        name += ("_" + stringifyActivation(linear.getActivation())).str();
-    } else if (isa<arith::AddFOp>(op)) {
-      name += "_add";
-    } else if (isa<SplitHeadsOp>(op)) {
-      name += "_heads";
+        words.insert(stringifyActivation(linear.getActivation()));
     }
+    StringRef word = isa<arith::AddFOp>(op) ? "add" : isa<SplitHeadsOp>(op) ? "heads" : isa<CacheAppendOp>(op) ? "append" : "";
+    if (!word.empty())
+      words.insert(word);
+  }
+  std::string name = parts == 1 ? "linear" : "linear" + std::to_string(parts);
+  for (StringRef word : words)
+    name += "_" + word.str();
   return name;
 }
 

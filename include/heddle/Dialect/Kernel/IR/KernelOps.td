@@ -26,7 +26,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
 
 // A tile: a static tensor of rank 2.
-def Kernel_Tile : Type<And<[HasStaticShapePred, HasAnyRankOfPred<[2]>, IsRankedTensorTypePred]>, "tile (static tensor of rank 2)", "::mlir::RankedTensorType">;
+def Kernel_Tile : Type<And<[IsRankedTensorTypePred, HasStaticShapePred, HasAnyRankOfPred<[2]>]>, "tile (static tensor of rank 2)", "::mlir::RankedTensorType">;
 def Kernel_TileOrScalar : AnyTypeOf<[Kernel_Tile, F32, I32, I1]>;
 def Kernel_TileOrView : AnyTypeOf<[Kernel_Tile, Kernel_View]>;
 
