@@ -104,8 +104,8 @@ private:
     std::vector<char> object;
   };
   std::string manifest() const;
-  Expected<ContainerWriter> collect(const std::string &place, const std::string &manifest,
-                                    const FillWeights &fillWeights) const;
+  /// The members, which borrow from this writer and from `manifest`.
+  ContainerWriter collect(const std::string &manifest, const FillWeights &fillWeights) const;
   Program program;
   std::vector<Cpu> cpu;
   std::vector<std::pair<std::string, std::vector<uint32_t>>> vulkan;
