@@ -28,8 +28,10 @@ Status checkTensors(std::span<const PackEntry> entries, const WeightSource &sour
 std::vector<std::string> unusedTensors(std::span<const PackEntry> entries,
                                        const WeightSource &source);
 
-/// Writes packedElements(entry) values, padding included.
-Status pack(const PackEntry &entry, const WeightSource &source, float *destination);
+/// Writes packedElements(entry) values, padding included, on at most `threads` threads (0: all
+/// processors).
+Status pack(const PackEntry &entry, const WeightSource &source, float *destination,
+            int threads = 1);
 
 /// The whole list into `weights`, Program::weightBytes zeroed bytes; entries run in parallel (0:
 /// all processors).

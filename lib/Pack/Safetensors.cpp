@@ -1,0 +1,214 @@
+//===- Safetensors.cpp - Checkpoints in safetensors files ------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tensors must follow each other without a gap or an overlap and fill the file:
+// the format demands it, and it makes hostile offsets impossible.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Pack/Safetensors.h"
+
+#include "heddle/Support/Float.h"
+#include "heddle/Support/Json.h"
+#include "heddle/Support/MappedBytes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+
+namespace heddle {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The format's own limit.
+constexpr uint64_t largestHeader = 100'000'000;
+constexpr uint64_t prefixSize = 8;
+
+struct FileType {
+  const char *written, *name;
+  int64_t bytes;
+};
+/// Types without f32, f16 and bf16 are known so that a file that holds some can be opened.
+constexpr FileType fileTypes[] = {
+    {"F32", "f32", 4},   {"F16", "f16", 2},        {"BF16", "bf16", 2},     {"F64", "f64", 8},
+    {"I64", "i64", 8},   {"I32", "i32", 4},        {"I16", "i16", 2},       {"I8", "i8", 1},
+    {"U64", "u64", 8},   {"U32", "u32", 4},        {"U16", "u16", 2},       {"U8", "u8", 1},
+    {"BOOL", "bool", 1}, {"F8_E4M3", "f8e4m3", 1}, {"F8_E5M2", "f8e5m2", 1}};
+
+/// A tensor's bytes, from the start of the data.
+struct Extent {
+  uint64_t begin = 0, end = 0;
+};
+
+class Safetensors : public WeightSource {
+public:
+  Safetensors(MappedBytes file, std::string path) : file(std::move(file)), path(std::move(path)) {}
+
+  Status readHeader();
+
+  const std::string &name() const override { return path; }
+  const std::vector<TensorInfo> &tensors() const override { return infos; }
+  void read(int tensor, int64_t first, std::span<float> out) const override;
+  std::span<const float> inPlace(int tensor) const override;
+
+private:
+  Error fail(const std::string &message) const { return inputError(path + ": " + message); }
+  Status readTensor(const std::string &tensor, const Json &json);
+  Status readShape(TensorInfo &info, const Json &json, int64_t bytes, uint64_t &size) const;
+  Status checkExtents() const;
+  const std::byte *data(int tensor) const { return contents.data() + extents[tensor].begin; }
+
+  MappedBytes file;
+  std::string path;
+  std::span<const std::byte> contents; ///< what follows the header
+  std::vector<TensorInfo> infos;
+  std::vector<Extent> extents; ///< one a tensor
+};
+
+std::optional<uint64_t> asSize(const Json &json) {
+  // Values past int64 do not fit any file.
+  if (!json.is_number_unsigned() || json.get<uint64_t>() > uint64_t(INT64_MAX))
+    return std::nullopt;
+  return json.get<uint64_t>();
+}
+
+Status Safetensors::readHeader() {
+  std::span<const std::byte> bytes = file.bytes();
+  if (bytes.size() < prefixSize)
+    return fail("expected a safetensors file, found " + std::to_string(bytes.size()) + " bytes");
+  uint64_t length = 0;
+  for (size_t i = 0; i < prefixSize; ++i)
+    length |= static_cast<uint64_t>(bytes[i]) << (8 * i);
+  uint64_t rest = bytes.size() - prefixSize;
+  if (length > largestHeader || length > rest)
+    return fail("expected a header of at most " + std::to_string(std::min(rest, largestHeader)) +
+                " bytes, found a length of " + std::to_string(length));
+  std::string_view text(reinterpret_cast<const char *>(bytes.data()) + prefixSize, length);
+  if (!text.starts_with('{'))
+    return fail("expected a header that begins with '{', found another file");
+  auto json = parseJson(text, path + ": header");
+  if (!json)
+    return json.takeError();
+  contents = bytes.subspan(prefixSize + length);
+  for (const auto &[tensor, entry] : json->items())
+    if (tensor != "__metadata__")
+      if (Status status = readTensor(tensor, entry); !status)
+        return status;
+  return checkExtents();
+}
+
+Status Safetensors::readTensor(const std::string &tensor, const Json &json) {
+  if (!json.is_object() || json.size() != 3 || !json.contains("dtype") || !json.contains("shape") ||
+      !json.contains("data_offsets"))
+    return fail(tensor + ": expected dtype, shape and data_offsets, found other fields");
+  TensorInfo info;
+  info.name = tensor;
+  auto type = std::ranges::find_if(fileTypes, [&](const FileType &t) {
+    return json["dtype"].is_string() && json["dtype"] == t.written;
+  });
+  if (type == std::end(fileTypes))
+    return fail(tensor + ": expected a known type, found " + json["dtype"].dump().substr(0, 40));
+  info.type = type->name;
+  uint64_t size = 0;
+  if (Status status = readShape(info, json["shape"], type->bytes, size); !status)
+    return status;
+  const Json &offsets = json["data_offsets"];
+  auto begin = offsets.is_array() && offsets.size() == 2 ? asSize(offsets[0]) : std::nullopt;
+  auto end = begin ? asSize(offsets[1]) : std::nullopt;
+  if (!end || *end < *begin || *end > contents.size())
+    return fail(tensor + ": expected offsets within " + std::to_string(contents.size()) +
+                " bytes of data, found " + offsets.dump().substr(0, 60));
+  if (*end - *begin != size)
+    return fail(tensor + ": expected " + std::to_string(size) + " bytes for " +
+                shapeText(info.shape) + ", found " + std::to_string(*end - *begin));
+  infos.push_back(std::move(info));
+  extents.push_back({*begin, *end});
+  return {};
+}
+
+Status Safetensors::readShape(TensorInfo &info, const Json &json, int64_t bytes,
+                              uint64_t &size) const {
+  Error wrong = fail(info.name + ": expected a shape that fits in the file, found " +
+                     json.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 60));
+  if (!json.is_array())
+    return wrong;
+  size = bytes;
+  for (const Json &element : json) {
+    auto dim = asSize(element);
+    if (!dim || __builtin_mul_overflow(size, *dim, &size) || size > uint64_t(INT64_MAX))
+      return wrong;
+    info.shape.push_back(static_cast<int64_t>(*dim));
+  }
+  return {};
+}
+
+Status Safetensors::checkExtents() const {
+  std::vector<size_t> order(extents.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, [&](size_t a, size_t b) {
+    return std::pair(extents[a].begin, extents[a].end) <
+           std::pair(extents[b].begin, extents[b].end);
+  });
+  uint64_t end = 0;
+  for (size_t index : order) {
+    if (extents[index].begin != end)
+      return fail(infos[index].name + ": expected data from byte " + std::to_string(end) +
+                  " on (tensors neither overlap nor leave gaps), found " +
+                  std::to_string(extents[index].begin));
+    end = extents[index].end;
+  }
+  if (end != contents.size())
+    return fail("expected " + std::to_string(end) + " bytes of data, found " +
+                std::to_string(contents.size()));
+  return {};
+}
+
+void Safetensors::read(int tensor, int64_t first, std::span<float> out) const {
+  const std::string &type = infos[tensor].type;
+  if (type == "f32") {
+    std::memcpy(out.data(), data(tensor) + first * 4, out.size() * 4);
+    return;
+  }
+  assert((type == "f16" || type == "bf16") && "require() lets no other type pass");
+  const std::byte *source = data(tensor) + first * 2;
+  auto convert = [&](auto widen) {
+    for (size_t i = 0; i < out.size(); ++i) {
+      uint16_t bits; // the data may stand at an odd address
+      std::memcpy(&bits, source + i * 2, 2);
+      out[i] = widen(bits);
+    }
+  };
+  if (type == "f16")
+    convert(floatFromHalf);
+  else
+    convert(floatFromBFloat);
+}
+
+std::span<const float> Safetensors::inPlace(int tensor) const {
+  const std::byte *start = data(tensor);
+  if (infos[tensor].type != "f32" || reinterpret_cast<uintptr_t>(start) % alignof(float) != 0)
+    return {};
+  return {reinterpret_cast<const float *>(start), static_cast<size_t>(infos[tensor].elements())};
+}
+
+} // namespace
+
+Expected<std::unique_ptr<WeightSource>> openSafetensors(const std::string &path) {
+  auto file = MappedBytes::openFile(path);
+  if (!file)
+    return file.takeError();
+  auto source = std::make_unique<Safetensors>(std::move(*file), path);
+  if (Status status = source->readHeader(); !status)
+    return status.takeError();
+  return std::unique_ptr<WeightSource>(std::move(source));
+}
+
+} // namespace heddle

@@ -1,0 +1,126 @@
+//===- SeededWeights.cpp - Weights made from a seed ------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every element depends on the seed, its tensor's name and its own number only,
+// so that any piece can be made at any time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Pack/SeededWeights.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace heddle {
+
+namespace {
+
+uint64_t fnv1a64(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (unsigned char c : text)
+    hash = (hash ^ c) * 0x100000001b3;
+  return hash;
+}
+
+/// One step of splitmix64 from `state`.
+uint64_t splitmix64(uint64_t state) {
+  uint64_t z = state + 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+/// How the elements of one tensor are made.
+struct Rule {
+  bool constant = false;
+  float value = 0; ///< the constant, or the factor f32(sqrt(3 / fan_in))
+  uint64_t state = 0;
+};
+
+class SeededWeights : public WeightSource {
+public:
+  SeededWeights(uint64_t seed, std::vector<TensorInfo> tensors)
+      : sourceName("seed " + std::to_string(seed)), seed(seed), infos(std::move(tensors)) {}
+
+  Status makeRules() {
+    for (TensorInfo &info : infos) {
+      info.type = "f32";
+      auto rule = makeRule(info);
+      if (!rule)
+        return rule.takeError();
+      rules.push_back(*rule);
+    }
+    return {};
+  }
+
+  const std::string &name() const override { return sourceName; }
+  const std::vector<TensorInfo> &tensors() const override { return infos; }
+
+  void read(int tensor, int64_t first, std::span<float> out) const override {
+    const Rule rule = rules[tensor];
+    if (rule.constant) {
+      std::ranges::fill(out, rule.value);
+      return;
+    }
+    for (size_t i = 0; i < out.size(); ++i) {
+      uint64_t z = splitmix64(rule.state ^ (static_cast<uint64_t>(first) + i));
+      // 24 bits: the product and the difference are exact.
+      float unit = static_cast<float>(static_cast<int32_t>(z >> 40)) * 0x1p-23f - 1.0f;
+      out[i] = unit * rule.value;
+    }
+  }
+
+private:
+  Expected<Rule> makeRule(const TensorInfo &info) const {
+    std::string_view tensor = info.name;
+    if (tensor.ends_with(".norm.weight"))
+      return Rule{true, 1.0f, 0};
+    if (tensor.ends_with(".norm.bias"))
+      return Rule{true, 0.0f, 0};
+    auto fanIn = findFanIn(info);
+    if (!fanIn)
+      return fanIn.takeError();
+    float factor = static_cast<float>(std::sqrt(3.0 / static_cast<double>(*fanIn)));
+    return Rule{false, factor, seed ^ fnv1a64(tensor)};
+  }
+
+  /// The last dimension; a bias takes that of the weight beside it.
+  Expected<int64_t> findFanIn(const TensorInfo &info) const {
+    const TensorInfo *shaped = &info;
+    constexpr std::string_view bias = ".bias";
+    if (info.name.ends_with(bias)) {
+      std::string weight = info.name.substr(0, info.name.size() - bias.size()) + ".weight";
+      int index = find(weight);
+      if (index < 0)
+        return inputError(sourceName + ": " + info.name + ": expected a tensor " + weight +
+                          " beside it, found none");
+      shaped = &infos[index];
+    }
+    if (shaped->shape.empty() || shaped->shape.back() < 1)
+      return inputError(sourceName + ": " + shaped->name +
+                        ": expected a last dimension of at least 1, found " +
+                        shapeText(shaped->shape));
+    return shaped->shape.back();
+  }
+
+  std::string sourceName;
+  uint64_t seed;
+  std::vector<TensorInfo> infos;
+  std::vector<Rule> rules;
+};
+
+} // namespace
+
+Expected<std::unique_ptr<WeightSource>> makeSeededWeights(uint64_t seed,
+                                                          std::vector<TensorInfo> tensors) {
+  auto source = std::make_unique<SeededWeights>(seed, std::move(tensors));
+  if (Status status = source->makeRules(); !status)
+    return status.takeError();
+  return std::unique_ptr<WeightSource>(std::move(source));
+}
+
+} // namespace heddle
