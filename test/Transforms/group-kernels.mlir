@@ -1,0 +1,134 @@
+// RUN: heddle-opt %s --group-kernels --split-input-file | FileCheck %s
+
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What shares a kernel, and each reason for which something does not.
+
+// CHECK-LABEL: @do_nothing
+// CHECK-NOT: kernel.group
+func.func @do_nothing(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+  return %x : tensor<?x16xf32>
+}
+
+// -----
+
+// An epilogue of bias, activation and residual; the norm behind it needs whole rows.
+// CHECK-LABEL: @epilogue
+// CHECK: kernel.group({{.*}}) "linear_relu_add"
+// CHECK-SAME: refusals = [{op = "arith.addf", reason = "row-reduction", with = "transformer.layer_norm"}], root = "linear"
+// CHECK: transformer.linear
+// CHECK: arith.addf
+// CHECK: kernel.group({{.*}}) "norm"
+func.func @epilogue(%x: tensor<?x16xf32>, %w: tensor<16x16xf32>, %b: tensor<16xf32>) -> tensor<?x16xf32> {
+  %h = transformer.linear %x, %w bias(%b) {activation = #transformer.activation<relu>} : (tensor<?x16xf32>, tensor<16x16xf32>, tensor<16xf32>) -> tensor<?x16xf32>
+  %r = arith.addf %h, %x : tensor<?x16xf32>
+  %n = transformer.layer_norm %r, %b, %b {epsilon = 1.0e-5 : f32} : (tensor<?x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<?x16xf32>
+  return %n : tensor<?x16xf32>
+}
+
+// -----
+
+// Two contractions in a row; a value with two readers; a result that is read as well.
+// CHECK-LABEL: @refused
+// CHECK: "linear" {refusals = [{op = "transformer.linear", reason = "several-uses", with = "transformer.linear"}]
+// CHECK: "linear_add" {refusals = [{op = "arith.addf", reason = "function-result", with = "transformer.linear"}]
+// CHECK: "linear" {refusals = [{op = "transformer.linear", reason = "second-contraction", with = "transformer.linear"}]
+// CHECK: "linear" {root
+func.func @refused(%x: tensor<?x16xf32>, %w: tensor<16x16xf32>) -> (tensor<?x16xf32>, tensor<?x16xf32>) {
+  %a = transformer.linear %x, %w : (tensor<?x16xf32>, tensor<16x16xf32>) -> tensor<?x16xf32>
+  %b = transformer.linear %a, %w : (tensor<?x16xf32>, tensor<16x16xf32>) -> tensor<?x16xf32>
+  %c = arith.addf %b, %a : tensor<?x16xf32>
+  %d = transformer.linear %c, %w : (tensor<?x16xf32>, tensor<16x16xf32>) -> tensor<?x16xf32>
+  %e = transformer.linear %d, %w : (tensor<?x16xf32>, tensor<16x16xf32>) -> tensor<?x16xf32>
+  return %c, %e : tensor<?x16xf32>, tensor<?x16xf32>
+}
+
+// -----
+
+// Projections of one attention are parts of one launch; another linear over the same rows is not.
+// CHECK-LABEL: @parts
+// CHECK-DAG: "linear_gelu" {root
+// CHECK-DAG: "linear3_heads"{{.*}}{op = "transformer.linear", reason = "other-reader", with = "transformer.linear"}
+// CHECK: kernel.group({{.*}}) "attention"
+// CHECK: transformer.mask.causal
+// CHECK: transformer.attention
+// CHECK: transformer.merge_heads
+func.func @parts(%x: tensor<?x?x32xf32>, %w: tensor<32x32xf32>) -> (tensor<?x?x32xf32>, tensor<?x?x32xf32>) {
+  %q = transformer.linear %x, %w : (tensor<?x?x32xf32>, tensor<32x32xf32>) -> tensor<?x?x32xf32>
+  %k = transformer.linear %x, %w : (tensor<?x?x32xf32>, tensor<32x32xf32>) -> tensor<?x?x32xf32>
+  %v = transformer.linear %x, %w : (tensor<?x?x32xf32>, tensor<32x32xf32>) -> tensor<?x?x32xf32>
+  %e = transformer.linear %x, %w {activation = #transformer.activation<gelu>} : (tensor<?x?x32xf32>, tensor<32x32xf32>) -> tensor<?x?x32xf32>
+  %qh = transformer.split_heads %q {heads = 2 : i64} : tensor<?x?x32xf32> -> tensor<?x2x?x16xf32>
+  %kh = transformer.split_heads %k {heads = 2 : i64} : tensor<?x?x32xf32> -> tensor<?x2x?x16xf32>
+  %vh = transformer.split_heads %v {heads = 2 : i64} : tensor<?x?x32xf32> -> tensor<?x2x?x16xf32>
+  %m = transformer.mask.causal
+  %o = transformer.attention %qh, %kh, %vh mask(%m) {scale = 0.25 : f32} : (tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>) -> tensor<?x2x?x16xf32>
+  %c = transformer.merge_heads %o : tensor<?x2x?x16xf32> -> tensor<?x?x32xf32>
+  return %c, %e : tensor<?x?x32xf32>, tensor<?x?x32xf32>
+}
+
+// -----
+
+// A part that a reader needs before the last one stays outside.
+// CHECK-LABEL: @between
+// CHECK: reason = "consumer-between"
+func.func @between(%x: tensor<?x?x16xf32>, %h: tensor<?x1x?x16xf32>, %w: tensor<16x16xf32>) -> tensor<?x1x?x16xf32> {
+  %k = transformer.linear %x, %w : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32>
+  %kh = transformer.split_heads %k {heads = 1 : i64} : tensor<?x?x16xf32> -> tensor<?x1x?x16xf32>
+  %vh = transformer.attention %h, %kh, %h {scale = 0.25 : f32} : (tensor<?x1x?x16xf32>, tensor<?x1x?x16xf32>, tensor<?x1x?x16xf32>) -> tensor<?x1x?x16xf32>
+  %q = transformer.linear %x, %w : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32>
+  %qh = transformer.split_heads %q {heads = 1 : i64} : tensor<?x?x16xf32> -> tensor<?x1x?x16xf32>
+  %o = transformer.attention %qh, %kh, %vh {scale = 0.25 : f32} : (tensor<?x1x?x16xf32>, tensor<?x1x?x16xf32>, tensor<?x1x?x16xf32>) -> tensor<?x1x?x16xf32>
+  return %o : tensor<?x1x?x16xf32>
+}
+
+// -----
+
+// Four states of one layer: three parts are the limit. What is stored in a state is read from there.
+// CHECK-LABEL: @states
+// CHECK: "linear3_heads"{{.*}}reason = "too-many-parts"
+transformer.state @layer.a {dims = ["B", 1, "S", 16]} : tensor<?x1x?x16xf32>
+transformer.state @layer.b {dims = ["B", 1, "S", 16]} : tensor<?x1x?x16xf32>
+transformer.state @layer.c {dims = ["B", 1, "S", 16]} : tensor<?x1x?x16xf32>
+transformer.state @layer.d {dims = ["B", 1, "S", 16]} : tensor<?x1x?x16xf32>
+func.func @states(%x: tensor<?x?x16xf32>, %w: tensor<16x16xf32>) {
+  %a = transformer.linear %x, %w : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32>
+  %b = transformer.linear %x, %w : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32>
+  %c = transformer.linear %x, %w : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32>
+  %d = transformer.linear %x, %w : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32>
+  %ah = transformer.split_heads %a {heads = 1 : i64} : tensor<?x?x16xf32> -> tensor<?x1x?x16xf32>
+  %bh = transformer.split_heads %b {heads = 1 : i64} : tensor<?x?x16xf32> -> tensor<?x1x?x16xf32>
+  %ch = transformer.split_heads %c {heads = 1 : i64} : tensor<?x?x16xf32> -> tensor<?x1x?x16xf32>
+  %dh = transformer.split_heads %d {heads = 1 : i64} : tensor<?x?x16xf32> -> tensor<?x1x?x16xf32>
+  transformer.state.set @layer.a, %ah : tensor<?x1x?x16xf32>
+  transformer.state.set @layer.b, %bh : tensor<?x1x?x16xf32>
+  transformer.state.set @layer.c, %ch : tensor<?x1x?x16xf32>
+  transformer.state.set @layer.d, %dh : tensor<?x1x?x16xf32>
+  return
+}
+
+// -----
+
+// The new rows are read from the cache, not handed on.
+// CHECK-LABEL: @append
+// CHECK: reason = "session-state"
+transformer.state @key {dims = ["B", 1, "P", 16], capacity = 32 : i64} : tensor<?x1x?x16xf32>
+func.func @append(%x: tensor<?x?x16xf32>, %w: tensor<16x16xf32>) -> tensor<?x1x?x16xf32> {
+  %a = transformer.linear %x, %w : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32>
+  %ah = transformer.split_heads %a {heads = 1 : i64} : tensor<?x?x16xf32> -> tensor<?x1x?x16xf32>
+  %k = transformer.cache.append @key, %ah : tensor<?x1x?x16xf32> -> tensor<?x1x?x16xf32>
+  %o = transformer.attention %k, %k, %k {scale = 0.25 : f32} : (tensor<?x1x?x16xf32>, tensor<?x1x?x16xf32>, tensor<?x1x?x16xf32>) -> tensor<?x1x?x16xf32>
+  return %o : tensor<?x1x?x16xf32>
+}
+
+// -----
+
+// Keys that no projection wrote are copied into panels first.
+// CHECK-LABEL: @foreign_keys
+// CHECK: kernel.group({{.*}}) "pack_keys" {root = "relayout"}
+// CHECK: kernel.group({{.*}}) "attention"
+func.func @foreign_keys(%q: tensor<?x2x?x16xf32>) -> tensor<?x2x?x16xf32> {
+  %o = transformer.attention %q, %q, %q {scale = 0.25 : f32} : (tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>) -> tensor<?x2x?x16xf32>
+  return %o : tensor<?x2x?x16xf32>
+}

@@ -1,0 +1,83 @@
+// RUN: heddle-opt %s --outline-kernels --split-input-file | FileCheck %s
+// RUN: heddle-opt %s --outline-kernels --split-input-file | FileCheck %s --check-prefix=SHARED
+
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions of groups become programs; equal groups share a definition.
+
+// CHECK-LABEL: kernel.program @do_nothing
+// CHECK-NOT: kernel.launch
+func.func @do_nothing(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+  return %x : tensor<?x16xf32>
+}
+
+// -----
+
+// Two equal layers with weights of their own: one definition, two launches; what lives between them is temporary.
+// CHECK-LABEL: kernel.program @twice
+// CHECK-SAME: dims = ["B", "T"]
+// CHECK: %[[X:.*]] = kernel.buffer "x" argument "B*T*16"
+// CHECK: kernel.input "x" in %[[X]] : f32 ["B", "T", "16"]
+// CHECK: %[[W:.*]] = kernel.weight "a" panels [16, 16] groups(0, 0)
+// CHECK: %[[H:.*]] = kernel.buffer "linear" temporary "B*T*16" {last = 1 : i64}
+// CHECK: kernel.launch @linear(%[[X]], %[[W]], %[[H]]) at ["0", "0", "0"] scalars ["B*T"]
+// CHECK: %[[Y:.*]] = kernel.buffer "linear" argument
+// CHECK: kernel.launch @linear(%[[H]], %{{.*}}, %[[Y]])
+// CHECK: kernel.output "y" in %[[Y]] : f32 ["B", "T", "16"]
+// SHARED: kernel.def @linear(
+// SHARED-NOT: kernel.def @linear_2(
+func.func @twice(%x: tensor<?x?x16xf32> {transformer.name = "x", transformer.dims = ["B", "T", 16]}) -> (tensor<?x?x16xf32> {transformer.name = "y"}) {
+  %a = transformer.weight "a" : tensor<16x16xf32>
+  %b = transformer.weight "b" : tensor<16x16xf32>
+  %0 = kernel.group(%x, %a) "linear" {root = "linear"} : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32> {
+  ^bb0(%i: tensor<?x?x16xf32>, %w: tensor<16x16xf32>):
+    %r = transformer.linear %i, %w : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32>
+    kernel.yield %r : tensor<?x?x16xf32>
+  }
+  %1 = kernel.group(%0, %b) "linear" {root = "linear"} : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32> {
+  ^bb0(%i: tensor<?x?x16xf32>, %w: tensor<16x16xf32>):
+    %r = transformer.linear %i, %w : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32>
+    kernel.yield %r : tensor<?x?x16xf32>
+  }
+  return %1 : tensor<?x?x16xf32>
+}
+
+// -----
+
+// A cache: rows are stored behind those that stand there, the session's length grows, the capacity is checked.
+// CHECK-LABEL: kernel.program @step
+// CHECK-SAME: needs_session
+// CHECK-SAME: state_dims = ["B", "P"], updates = ["P", "P + T"]
+// CHECK: kernel.buffer "key" state
+// CHECK: kernel.launch @linear_heads_append
+// CHECK-SAME: "P"
+// CHECK: kernel.check at_most "P + T", "32", "step: expected at most {right} steps, found step {left}"
+// CHECK: kernel.def @linear_heads_append
+// CHECK-SAME: at = "d{{[0-9]}}"
+transformer.state @key {dims = ["B", 1, "P", 16], capacity = 32 : i64} : tensor<?x1x?x16xf32>
+func.func @step(%x: tensor<?x?x16xf32> {transformer.name = "x", transformer.dims = ["B", "T", 16]}) {
+  %w0 = transformer.weight "a" : tensor<16x16xf32>
+  kernel.group(%x, %w0) "linear_heads_append" {root = "linear"} : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> () {
+  ^bb0(%i: tensor<?x?x16xf32>, %w: tensor<16x16xf32>):
+    %r = transformer.linear %i, %w : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32>
+    %h = transformer.split_heads %r {heads = 1 : i64} : tensor<?x?x16xf32> -> tensor<?x1x?x16xf32>
+    %k = transformer.cache.append @key, %h : tensor<?x1x?x16xf32> -> tensor<?x1x?x16xf32>
+    kernel.yield
+  }
+  return
+}
+
+// -----
+
+// Names that differ are compared when the values are known.
+// CHECK-LABEL: kernel.program @sum
+// CHECK: kernel.check equal "n", "m"
+func.func @sum(%x: tensor<?x16xf32> {transformer.dims = ["n", 16]}, %y: tensor<?x16xf32> {transformer.dims = ["m", 16]}) -> tensor<?x16xf32> {
+  %0 = kernel.group(%x, %y) "elementwise" {root = "elementwise"} : (tensor<?x16xf32>, tensor<?x16xf32>) -> tensor<?x16xf32> {
+  ^bb0(%a: tensor<?x16xf32>, %b: tensor<?x16xf32>):
+    %r = arith.addf %a, %b : tensor<?x16xf32>
+    kernel.yield %r : tensor<?x16xf32>
+  }
+  return %0 : tensor<?x16xf32>
+}

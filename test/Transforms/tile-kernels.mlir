@@ -1,0 +1,96 @@
+// RUN: heddle-opt %s --tile-kernels=target=cpu --split-input-file | FileCheck %s --check-prefixes=CHECK,CPU
+// RUN: heddle-opt %s --tile-kernels=target=vulkan --split-input-file | FileCheck %s --check-prefixes=CHECK,GPU
+// RUN: not heddle-opt %s --tile-kernels=target=abacus --split-input-file 2>&1 | FileCheck %s --check-prefix=WRONG
+
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bodies of each root: the same ops for both kinds of device, tiles of their own.
+
+// WRONG: error: tile-kernels: expected target to be cpu or vulkan, found 'abacus'
+
+// Columns that 16 divides; the last rows are clipped.
+// CHECK-LABEL: kernel.func @linear(
+// CPU-SAME: grid(%[[I:.*]] = d0 by 96, %[[J:.*]] = 64 by 64)
+// GPU-SAME: grid(%[[I:.*]] = d0 by 64, %[[J:.*]] = 64 by 64)
+// CHECK-SAME: storage = ["memory", "weight", "weight", "memory", "memory"]
+// CHECK: %[[C:.*]] = kernel.contract %{{.*}}[%[[I]]], %{{.*}}[%[[J]]]
+// CHECK: kernel.load %{{.*}}[%[[J]]]
+// CHECK: arith.addf %[[C]]
+// CHECK: arith.cmpf olt
+// CHECK: kernel.load %{{.*}}[%[[I]], %[[J]]]
+// CHECK: kernel.store %{{.*}}, %{{.*}}[%[[I]], %[[J]]] rows(
+kernel.def @linear(%x: tensor<?x5xf32> {kernel.layout = {dims = ["d0", 5], storage = "memory"}},
+                   %w: tensor<64x5xf32> {kernel.layout = {dims = [64, 5], panel, storage = "weight"}},
+                   %b: tensor<64xf32> {kernel.layout = {dims = [64], storage = "weight"}},
+                   %r: tensor<?x64xf32> {kernel.layout = {dims = ["d0", 64], storage = "memory"}})
+    -> (tensor<?x64xf32> {kernel.layout = {dims = ["d0", 64], storage = "memory"}}) attributes {root = "linear", scalars = ["d0"]} {
+  %0 = transformer.linear %x, %w bias(%b) {activation = #transformer.activation<relu>} : (tensor<?x5xf32>, tensor<64x5xf32>, tensor<64xf32>) -> tensor<?x64xf32>
+  %1 = arith.addf %0, %r : tensor<?x64xf32>
+  kernel.yield %1 : tensor<?x64xf32>
+}
+
+// -----
+
+// Row statistics over 5 features in 16 places: padding does not count.
+// CHECK-LABEL: kernel.func @norm(
+// CHECK: %[[X:.*]] = kernel.load
+// CHECK: kernel.reduce add %[[X]]
+// CHECK: %[[IN:.*]] = kernel.broadcast %{{.*}} : tensor<1x16xi1>
+// CHECK: %[[D:.*]] = arith.select %[[IN]]
+// CHECK: %[[S:.*]] = arith.mulf %[[D]], %[[D]]
+// CHECK: kernel.reduce add %[[S]]
+// CHECK: math.sqrt
+kernel.def @norm(%x: tensor<?x5xf32> {kernel.layout = {dims = ["d0", 5], storage = "memory"}},
+                 %g: tensor<5xf32> {kernel.layout = {dims = [5], storage = "weight"}})
+    -> (tensor<?x5xf32> {kernel.layout = {dims = ["d0", 5], storage = "memory"}}) attributes {root = "norm", scalars = ["d0"]} {
+  %0 = transformer.layer_norm %x, %g, %g {epsilon = 1.0e-5 : f32} : (tensor<?x5xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<?x5xf32>
+  kernel.yield %0 : tensor<?x5xf32>
+}
+
+// -----
+
+// Two query heads a key head; keys in chunks; the causal bound ends the loop, the predicate runs on partial tiles only.
+// CHECK-LABEL: kernel.func @attention(
+// CPU-SAME: grid(%[[B:.*]] = d0 by 1, %[[H:.*]] = 2 by 1, %[[I:.*]] = d1 by 96)
+// GPU-SAME: grid(%[[B:.*]] = d0 by 1, %[[H:.*]] = 2 by 1, %[[I:.*]] = d1 by 32)
+// CHECK: arith.divui %[[H]]
+// CPU: scf.for %{{.*}} to %{{.*}} step %c512
+// GPU: scf.for %{{.*}} to %{{.*}} step %c64
+// CHECK: kernel.contract %{{.*}} columns(
+// CHECK: scf.if
+// CHECK: kernel.iota columns
+// CHECK: arith.select
+// CHECK: math.roundeven
+// CHECK: kernel.reduce max
+// CHECK: kernel.reduce add
+// CHECK: kernel.contract {{.*}} over rows({{.*}}) {guarded}
+// CHECK: kernel.store
+kernel.def @attention(%q: tensor<?x2x?x16xf32> {kernel.layout = {dims = ["d0", 2, "d1", 16], storage = "memory"}},
+                      %k: tensor<?x1x?x16xf32> {kernel.layout = {dims = ["d0", 1, "d1", 16], panel, rows = "d2", storage = "memory"}},
+                      %v: tensor<?x1x?x16xf32> {kernel.layout = {dims = ["d0", 1, "d1", 16], storage = "memory"}})
+    -> (tensor<?x?x32xf32> {kernel.layout = {dims = ["d0", "d1", 32], storage = "memory"}}) attributes {root = "attention", scalars = ["d0", "d1", "d2"]} {
+  %m = transformer.mask.causal
+  %0 = transformer.attention %q, %k, %v mask(%m) {scale = 0.25 : f32} : (tensor<?x2x?x16xf32>, tensor<?x1x?x16xf32>, tensor<?x1x?x16xf32>) -> tensor<?x2x?x16xf32>
+  %1 = transformer.merge_heads %0 : tensor<?x2x?x16xf32> -> tensor<?x?x32xf32>
+  kernel.yield %1 : tensor<?x?x32xf32>
+}
+
+// -----
+
+// Ids choose rows; the padding row is zero; positions come from a table.
+// CHECK-LABEL: kernel.func @embedding(
+// CHECK: %[[ROW:.*]] = kernel.load %{{.*}} as rows
+// CHECK: kernel.gather %{{.*}}[%[[ROW]]]
+// CHECK: arith.cmpi eq, %[[ROW]]
+// CHECK: arith.select
+// CHECK: kernel.load
+// CHECK: arith.addf
+kernel.def @embedding(%ids: tensor<?x?xi32> {kernel.layout = {dims = ["d0", "d1"], storage = "memory"}},
+                      %t: tensor<9x16xf32> {kernel.layout = {dims = [9, 16], storage = "weight"}},
+                      %p: tensor<?x16xf32> {kernel.layout = {dims = ["d1", 16], role = "table", storage = "memory"}})
+    -> (tensor<?x?x16xf32> {kernel.layout = {dims = ["d0", "d1", 16], storage = "memory"}}) attributes {root = "embedding", scalars = ["d0", "d1"]} {
+  %0 = transformer.embedding %ids, %t {padding_id = 0 : i64} : (tensor<?x?xi32>, tensor<9x16xf32>) -> tensor<?x?x16xf32>
+  %1 = transformer.position.sinusoidal %0 : tensor<?x?x16xf32>
+  kernel.yield %1 : tensor<?x?x16xf32>
+}
