@@ -82,7 +82,8 @@ static DictionaryAttr layoutOf(const Place &place, bool flat, bool ids, ScalarNa
   layout.append("dims", b.getArrayAttr(list));
   if (dims.size() > 2 && !(place.rows == dims[dims.size() - 2]))
     layout.append("rows", names.name(place.rows));
-  if (!place.dense && !dims.empty() && !dims.back().isConstant())
+  // Tables of flags are padded like other rows; views of integers are dense unless they say so.
+  if (!place.dense && !place.weight && !dims.empty() && (ids || !dims.back().isConstant()))
     layout.append("columns", names.name(SizeExpr::roundUp(dims.back(), 16)));
   if (place.panel)
     layout.append("panel", b.getUnitAttr());
