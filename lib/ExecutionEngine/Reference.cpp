@@ -1,0 +1,236 @@
+//===- Reference.cpp - The slow meaning of every op -----------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Walks a function op by op. Masks are not values: an attention asks the mask
+// ops themselves. States and lengths outlive the call, in Session; what a call
+// does to them takes effect when it has succeeded.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/ExecutionEngine/Reference.h"
+
+#include "ReferenceOps.h"
+#include "ReferenceSession.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+using namespace reference;
+
+struct Reference::Session : reference::SessionState {
+  Session(ModuleOp module, ReferenceWeights weights) : module(module), weights(std::move(weights)) {}
+  ModuleOp module;
+  ReferenceWeights weights;
+  std::map<std::string, Ref> loaded;
+
+  Expected<Ref> weight(transformer::WeightOp op);
+};
+
+Expected<Ref> Reference::Session::weight(transformer::WeightOp op) {
+  std::string name = op.getName().str();
+  if (auto found = loaded.find(name); found != loaded.end())
+    return found->second;
+  Expected<std::vector<float>> values = weights(name);
+  if (!values)
+    return values.takeError();
+  RefTensor tensor{DType::F32, cast<RankedTensorType>(op.getType()).getShape().vec(), {values->begin(), values->end()}};
+  if (tensor.size() != elementCount(tensor.shape))
+    return errorAt(op, name + ": expected " + std::to_string(elementCount(tensor.shape)) + " elements, found " + std::to_string(tensor.size()));
+  return loaded[name] = std::make_shared<const RefTensor>(std::move(tensor));
+}
+
+//===----------------------------------------------------------------------===//
+// One call
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The values of one call of one function.
+class Call {
+public:
+  using Weight = std::function<Expected<Ref>(transformer::WeightOp)>;
+  Call(const SessionState &session, Weight weight, const ReferenceObserver &observer)
+      : states(session), weight(std::move(weight)), observer(observer) {}
+
+  void bind(Value value, Ref tensor) { values[value] = std::move(tensor); }
+  Ref at(Value value) const { return values.lookup(value); }
+  /// Runs the block's ops up to its terminator.
+  Status runBlock(Block &block, bool outermost);
+  /// What the session becomes if the call succeeds.
+  StateChanges states;
+
+private:
+  Status runOp(Operation *op);
+  Status runGroup(Operation *op);
+  Status runState(Operation *op);
+  Status observe(Operation *op);
+  Status bindResults(Operation *op, Expected<std::vector<RefTensor>> results);
+  Status bindResult(Operation *op, Expected<RefTensor> result);
+  const RefTensor &get(Value value) const { return *values.find(value)->second; }
+
+  llvm::DenseMap<Value, Ref> values;
+  Weight weight;
+  const ReferenceObserver &observer;
+};
+} // namespace
+
+Status Call::bindResults(Operation *op, Expected<std::vector<RefTensor>> results) {
+  if (!results)
+    return results.takeError();
+  for (auto [value, tensor] : llvm::zip_equal(op->getResults(), *results))
+    bind(value, std::make_shared<const RefTensor>(std::move(tensor)));
+  return {};
+}
+
+Status Call::bindResult(Operation *op, Expected<RefTensor> result) {
+  if (!result)
+    return result.takeError();
+  bind(op->getResult(0), std::make_shared<const RefTensor>(std::move(*result)));
+  return {};
+}
+
+Status Call::runBlock(Block &block, bool outermost) {
+  for (Operation &op : block.without_terminator()) {
+    if (Status done = runOp(&op); !done)
+      return done;
+    if (outermost)
+      if (Status done = observe(&op); !done)
+        return done;
+  }
+  return {};
+}
+
+Status Call::observe(Operation *op) {
+  std::vector<const RefTensor *> results;
+  for (Value result : op->getResults())
+    if (isa<RankedTensorType>(result.getType()))
+      results.push_back(at(result).get());
+  if (!observer || results.empty())
+    return {};
+  return observer(op, results);
+}
+
+/// An op with a region is a group: its arguments are the operands, what its terminator names are the results.
+Status Call::runGroup(Operation *op) {
+  Block &body = op->getRegion(0).front();
+  if (body.getNumArguments() != op->getNumOperands())
+    return errorAt(op, "the reference has no meaning for this region");
+  for (auto [argument, operand] : llvm::zip_equal(body.getArguments(), op->getOperands()))
+    bind(argument, at(operand));
+  if (Status done = runBlock(body, false); !done)
+    return done;
+  for (auto [result, inner] : llvm::zip_equal(op->getResults(), body.getTerminator()->getOperands()))
+    bind(result, at(inner));
+  return {};
+}
+
+Status Call::runState(Operation *op) {
+  if (auto get = dyn_cast<transformer::StateGetOp>(op)) {
+    Expected<Ref> value = states.get(get);
+    if (!value)
+      return value.takeError();
+    bind(get.getResult(), *value);
+    return {};
+  }
+  if (auto append = dyn_cast<transformer::CacheAppendOp>(op)) {
+    Expected<Ref> value = states.append(append, get(append.getRows()));
+    if (!value)
+      return value.takeError();
+    bind(append.getResult(), *value);
+    return {};
+  }
+  if (auto set = dyn_cast<transformer::StateSetOp>(op))
+    return states.set(set, at(set.getValue()));
+  if (auto clear = dyn_cast<transformer::CacheClearOp>(op))
+    return states.clear(clear.getDim().str());
+  if (auto reorder = dyn_cast<transformer::CacheReorderOp>(op))
+    return states.reorder(reorder, get(reorder.getParents()));
+  auto length = cast<transformer::CacheLengthOp>(op);
+  return bindResult(op, RefTensor{DType::I32, {}, {static_cast<double>(states.lengthBefore(length.getDim().str()))}});
+}
+
+Status Call::runOp(Operation *op) {
+  using namespace transformer;
+  Lookup lookup = [this](Value value) -> const RefTensor & { return get(value); };
+  auto optional = [&](Value value) { return value ? at(value).get() : nullptr; };
+  if (isa<MaskOpInterface, StateOp>(op))
+    return {};
+  if (op->getNumRegions())
+    return runGroup(op);
+  if (isa<StateGetOp, StateSetOp, CacheAppendOp, CacheClearOp, CacheReorderOp, CacheLengthOp>(op))
+    return runState(op);
+  if (auto named = dyn_cast<WeightOp>(op)) {
+    Expected<Ref> value = weight(named);
+    if (!value)
+      return value.takeError();
+    bind(named.getResult(), *value);
+    return {};
+  }
+  if (auto o = dyn_cast<EmbeddingOp>(op))
+    return bindResult(op, embedding(o, get(o.getIds()), get(o.getTable())));
+  if (auto o = dyn_cast<PositionSinusoidalOp>(op))
+    return bindResult(op, sinusoidal(o, get(o.getInput()), o.getOffset() ? static_cast<int64_t>(get(o.getOffset()).values[0]) : 0));
+  if (auto o = dyn_cast<LinearOp>(op))
+    return bindResult(op, linear(get(o.getInput()), get(o.getWeight()), optional(o.getBias()), o.getActivation()));
+  if (auto o = dyn_cast<FfnOp>(op)) {
+    RefTensor hidden = linear(get(o.getInput()), get(o.getInWeight()), optional(o.getInBias()), o.getActivation());
+    return bindResult(op, linear(hidden, get(o.getOutWeight()), optional(o.getOutBias()), Activation::None));
+  }
+  if (auto o = dyn_cast<LayerNormOp>(op))
+    return bindResult(op, layerNorm(o, get(o.getInput()), get(o.getGamma()), get(o.getBeta())));
+  if (auto o = dyn_cast<SplitHeadsOp>(op))
+    return bindResult(op, splitHeads(get(o.getInput()), o.getHeads()));
+  if (auto o = dyn_cast<MergeHeadsOp>(op))
+    return bindResult(op, mergeHeads(get(o.getInput())));
+  if (auto o = dyn_cast<AttentionOp>(op))
+    return bindResults(op, attention(o, lookup));
+  if (auto o = dyn_cast<AttentionStatisticsOp>(op))
+    return bindResults(op, attentionStatistics(o, lookup));
+  if (auto o = dyn_cast<AttentionWeightsOp>(op))
+    return bindResults(op, attentionWeights(o, lookup));
+  return bindResult(op, arithmetic(op, lookup));
+}
+
+//===----------------------------------------------------------------------===//
+// The session's face
+//===----------------------------------------------------------------------===//
+
+Reference::Reference(ModuleOp module, ReferenceWeights weights) : session(std::make_unique<Session>(module, std::move(weights))) {}
+Reference::Reference(Reference &&) noexcept = default;
+Reference::~Reference() = default;
+
+/// The result's own name, else out0, out1, ...
+static std::string resultName(func::FuncOp function, unsigned i) {
+  if (auto name = function.getResultAttrOfType<StringAttr>(i, transformer::TransformerDialect::nameAttr))
+    return name.getValue().str();
+  return "out" + std::to_string(i);
+}
+
+Expected<NamedRefTensors> Reference::run(std::string_view name, const NamedRefTensors &inputs, const ReferenceObserver &observer) {
+  auto function = session->module.lookupSymbol<func::FuncOp>(StringRef(name.data(), name.size()));
+  if (!function || function.isExternal())
+    return inputError(std::string(name) + ": the module has no function of this name");
+  Expected<std::vector<Ref>> arguments = bindInputs(function, inputs, *session);
+  if (!arguments)
+    return arguments.takeError();
+  Call call(*session, [this](transformer::WeightOp op) { return session->weight(op); }, observer);
+  for (auto [argument, value] : llvm::zip_equal(function.getArguments(), *arguments))
+    call.bind(argument, value);
+  if (Status done = call.runBlock(function.front(), true); !done)
+    return done.takeError();
+  NamedRefTensors results;
+  for (auto [i, value] : llvm::enumerate(function.front().getTerminator()->getOperands()))
+    results.emplace_back(resultName(function, i), *call.at(value));
+  call.states.countTokens(function, *arguments);
+  call.states.commit(*session);
+  return results;
+}
+
+} // namespace heddle

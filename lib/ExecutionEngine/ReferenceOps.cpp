@@ -1,0 +1,181 @@
+//===- ReferenceOps.cpp - Embeddings, products, norms, heads --------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The formulas of the op descriptions as loops over all indices, in f64.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReferenceOps.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <numbers>
+
+using namespace mlir;
+
+namespace heddle::reference {
+
+Error errorAt(Operation *op, const std::string &message) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (auto place = dyn_cast<FileLineColLoc>(op->getLoc()))
+    os << place.getFilename().getValue() << ":" << place.getLine() << ":" << place.getColumn() << ": ";
+  os << "'" << op->getName() << "': " << message;
+  return inputError(text);
+}
+
+std::string shapeText(const std::vector<int64_t> &shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+int64_t elementCount(const std::vector<int64_t> &shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  return count;
+}
+
+static RefTensor make(std::vector<int64_t> shape, DType type = DType::F32) {
+  RefTensor result{type, std::move(shape), {}};
+  result.values.resize(elementCount(result.shape));
+  return result;
+}
+
+/// Rows of a tensor: all dimensions but the last. Empty features make no rows.
+static int64_t rowCount(const RefTensor &t) { return t.shape.back() ? t.size() / t.shape.back() : 0; }
+
+double activate(transformer::Activation activation, double x) {
+  using transformer::Activation;
+  switch (activation) {
+  case Activation::None:
+    return x;
+  case Activation::Relu:
+    return x < 0 ? 0 : x; // a NaN stays one
+  case Activation::Gelu:
+    return x * 0.5 * std::erfc(-x / std::numbers::sqrt2);
+  case Activation::GeluTanh:
+    return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+  case Activation::QuickGelu:
+    return x / (1 + std::exp(-1.702 * x));
+  case Activation::Silu:
+    return x / (1 + std::exp(-x));
+  }
+  llvm_unreachable("all activations are listed");
+}
+
+Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids, const RefTensor &table) {
+  int64_t rows = table.shape[0], columns = table.shape[1];
+  double scale = op.getScale().convertToFloat();
+  std::vector<int64_t> shape = ids.shape;
+  shape.push_back(columns);
+  RefTensor result = make(shape);
+  for (int64_t n = 0; n < ids.size(); ++n) {
+    int64_t id = static_cast<int64_t>(ids.values[n]);
+    if (id < 0 || id >= rows)
+      return errorAt(op, "expected ids in [0, " + std::to_string(rows) + "), found " + std::to_string(id));
+    if (op.getPaddingId() && static_cast<int64_t>(*op.getPaddingId()) == id)
+      continue;
+    for (int64_t e = 0; e < columns; ++e)
+      result.values[n * columns + e] = scale * table.values[id * columns + e];
+  }
+  return result;
+}
+
+RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &input, int64_t offset) {
+  double scale = op.getScale().convertToFloat();
+  RefTensor result = input;
+  int64_t rows = input.shape[1], columns = input.shape[2];
+  for (int64_t n = 0; n < input.size(); ++n) {
+    int64_t t = n / columns % rows, e = n % columns;
+    double angle = static_cast<double>(offset + t) / std::pow(10000.0, static_cast<double>(e / 2 * 2) / columns);
+    result.values[n] += scale * (e % 2 == 0 ? std::sin(angle) : std::cos(angle));
+  }
+  return result;
+}
+
+RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias, transformer::Activation activation) {
+  int64_t outputs = weight.shape[0], features = weight.shape[1];
+  std::vector<int64_t> shape = input.shape;
+  shape.back() = outputs;
+  RefTensor result = make(shape);
+  for (int64_t row = 0; row < rowCount(input); ++row)
+    for (int64_t n = 0; n < outputs; ++n) {
+      double sum = 0;
+      for (int64_t k = 0; k < features; ++k)
+        sum += input.values[row * features + k] * weight.values[n * features + k];
+      if (bias)
+        sum += bias->values[n];
+      result.values[row * outputs + n] = activate(activation, sum);
+    }
+  return result;
+}
+
+RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const RefTensor &gamma, const RefTensor &beta) {
+  double epsilon = op.getEpsilon().convertToFloat();
+  int64_t features = input.shape.back();
+  RefTensor result = input;
+  for (int64_t row = 0; row < rowCount(input); ++row) {
+    const double *x = input.values.data() + row * features;
+    double mean = 0, variance = 0;
+    for (int64_t e = 0; e < features; ++e)
+      mean += x[e] / features;
+    for (int64_t e = 0; e < features; ++e)
+      variance += (x[e] - mean) * (x[e] - mean) / features;
+    for (int64_t e = 0; e < features; ++e)
+      result.values[row * features + e] = (x[e] - mean) / std::sqrt(variance + epsilon) * gamma.values[e] + beta.values[e];
+  }
+  return result;
+}
+
+RefTensor splitHeads(const RefTensor &input, int64_t heads) {
+  int64_t B = input.shape[0], T = input.shape[1], D = input.shape[2] / heads;
+  RefTensor result = make({B, heads, T, D});
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t t = 0; t < T; ++t)
+        for (int64_t d = 0; d < D; ++d)
+          result.values[((b * heads + h) * T + t) * D + d] = input.values[(b * T + t) * heads * D + h * D + d];
+  return result;
+}
+
+RefTensor mergeHeads(const RefTensor &input) {
+  int64_t B = input.shape[0], H = input.shape[1], T = input.shape[2], D = input.shape[3];
+  RefTensor result = make({B, T, H * D});
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t h = 0; h < H; ++h)
+      for (int64_t t = 0; t < T; ++t)
+        for (int64_t d = 0; d < D; ++d)
+          result.values[(b * T + t) * H * D + h * D + d] = input.values[((b * H + h) * T + t) * D + d];
+  return result;
+}
+
+RefTensor appendRows(const RefTensor &before, const RefTensor &rows) {
+  int64_t outer = rows.shape[0] * rows.shape[1], old = before.shape[2], added = rows.shape[2], D = rows.shape[3];
+  RefTensor result = make({rows.shape[0], rows.shape[1], old + added, D}, rows.type);
+  auto out = result.values.begin();
+  for (int64_t n = 0; n < outer; ++n) {
+    out = std::copy_n(before.values.begin() + n * old * D, old * D, out);
+    out = std::copy_n(rows.values.begin() + n * added * D, added * D, out);
+  }
+  return result;
+}
+
+RefTensor takeRows(const RefTensor &value, const std::vector<int64_t> &parents) {
+  std::vector<int64_t> shape = value.shape;
+  shape[0] = static_cast<int64_t>(parents.size());
+  RefTensor result = make(shape, value.type);
+  int64_t row = value.shape[0] ? value.size() / value.shape[0] : 0;
+  for (size_t r = 0; r < parents.size(); ++r)
+    std::copy_n(value.values.begin() + parents[r] * row, row, result.values.begin() + static_cast<int64_t>(r) * row);
+  return result;
+}
+
+} // namespace heddle::reference

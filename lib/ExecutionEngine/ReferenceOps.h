@@ -1,0 +1,51 @@
+//===- ReferenceOps.h - Parts of the reference interpreter -----*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One function an op, from values to values; the interpreter in Reference.cpp
+// finds operands, keeps states and calls these.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/ExecutionEngine/Reference.h"
+
+namespace heddle::reference {
+
+/// Values are never changed once made.
+using Ref = std::shared_ptr<const RefTensor>;
+/// The value of an SSA value of tensor, integer or float type.
+using Lookup = std::function<const RefTensor &(mlir::Value)>;
+
+/// An error at an op: "x.mlir:3:5: 'transformer.linear': expected ..., found ...".
+Error errorAt(mlir::Operation *op, const std::string &message);
+std::string shapeText(const std::vector<int64_t> &shape);
+int64_t elementCount(const std::vector<int64_t> &shape);
+
+double activate(transformer::Activation activation, double x);
+
+// ReferenceOps.cpp
+Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids, const RefTensor &table);
+RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &input, int64_t offset);
+RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias, transformer::Activation activation);
+RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const RefTensor &gamma, const RefTensor &beta);
+RefTensor splitHeads(const RefTensor &input, int64_t heads);
+RefTensor mergeHeads(const RefTensor &input);
+/// `before` and `rows` along dimension 2.
+RefTensor appendRows(const RefTensor &before, const RefTensor &rows);
+/// Rows `parents` of dimension 0.
+RefTensor takeRows(const RefTensor &value, const std::vector<int64_t> &parents);
+
+// ReferenceAttention.cpp: results in the order of the op, those that it has.
+Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lookup &lookup);
+Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStatisticsOp op, const Lookup &lookup);
+Expected<std::vector<RefTensor>> attentionWeights(transformer::AttentionWeightsOp op, const Lookup &lookup);
+
+// ReferenceArith.cpp: constants and elementwise ops; an op without a meaning here is an error.
+Expected<RefTensor> arithmetic(mlir::Operation *op, const Lookup &lookup);
+
+} // namespace heddle::reference

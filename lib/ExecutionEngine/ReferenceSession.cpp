@@ -1,0 +1,237 @@
+//===- ReferenceSession.cpp - Inputs and states of the reference ----------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every input is checked as the runtime would check it, so that the reference
+// never computes on what the device refuses.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReferenceSession.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using heddle::transformer::TransformerDialect;
+
+namespace heddle::reference {
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+Expected<Ref> StateChanges::get(transformer::StateGetOp op) const {
+  auto found = after.states.find(op.getState().str());
+  if (found == after.states.end())
+    return errorAt(op, "state " + op.getState().str() + ": expected a value from an earlier call, found none");
+  return found->second;
+}
+
+Status StateChanges::set(transformer::StateSetOp op, Ref value) {
+  after.states[op.getState().str()] = std::move(value);
+  return {};
+}
+
+Expected<Ref> StateChanges::append(transformer::CacheAppendOp op, const RefTensor &rows) {
+  transformer::StateOp state = op.lookupState();
+  std::string name = op.getState().str(), length = state.getLengthName().str();
+  RefTensor empty{rows.type, {rows.shape[0], rows.shape[1], 0, rows.shape[3]}, {}};
+  auto found = after.states.find(name);
+  const RefTensor &content = found == after.states.end() ? empty : *found->second;
+  if (content.shape[0] != rows.shape[0])
+    return errorAt(op, "expected rows for " + std::to_string(content.shape[0]) + " sentences, found " + std::to_string(rows.shape[0]));
+  int64_t total = content.shape[2] + rows.shape[2], capacity = static_cast<int64_t>(*state.getCapacity());
+  if (total > capacity)
+    return errorAt(op, length + ": expected at most " + std::to_string(capacity) + " rows, found " + std::to_string(total));
+  after.lengths[length] = total;
+  after.lengthOf[name] = length;
+  return after.states[name] = std::make_shared<const RefTensor>(appendRows(content, rows));
+}
+
+Status StateChanges::clear(const std::string &length) {
+  std::erase_if(after.states, [&](const auto &entry) {
+    auto found = after.lengthOf.find(entry.first);
+    return found != after.lengthOf.end() && found->second == length;
+  });
+  after.lengths[length] = 0;
+  after.tokens.clear();
+  return {};
+}
+
+Status StateChanges::reorder(transformer::CacheReorderOp op, const RefTensor &parents) {
+  std::vector<int64_t> rows(parents.values.begin(), parents.values.end());
+  auto inRange = [&](int64_t count) {
+    return llvm::all_of(rows, [&](int64_t row) { return row >= 0 && row < count; });
+  };
+  for (auto &[name, value] : after.states) {
+    if (!inRange(value->shape[0]))
+      return errorAt(op, name + ": expected parents in [0, " + std::to_string(value->shape[0]) + ")");
+    value = std::make_shared<const RefTensor>(takeRows(*value, rows));
+  }
+  for (auto &[name, count] : after.tokens) {
+    if (!inRange(static_cast<int64_t>(count.lengths.size())))
+      return errorAt(op, name + ": expected parents in [0, " + std::to_string(count.lengths.size()) + ")");
+    std::vector<int64_t> taken;
+    for (int64_t row : rows)
+      taken.push_back(count.lengths[row]);
+    count.lengths = taken;
+  }
+  return {};
+}
+
+int64_t StateChanges::lengthBefore(const std::string &length) const {
+  auto found = before.lengths.find(length);
+  return found == before.lengths.end() ? 0 : found->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Defaults of inputs
+//===----------------------------------------------------------------------===//
+
+/// `count` after the tokens `ids` [B, T] as well.
+static TokenCount countMore(TokenCount count, const RefTensor &ids, int64_t padding) {
+  int64_t B = ids.shape[0], T = ids.shape[1];
+  if (static_cast<int64_t>(count.lengths.size()) != B)
+    count = {0, std::vector<int64_t>(B, 0)};
+  for (int64_t n = 0; n < B * T; ++n)
+    if (ids.values[n] != static_cast<double>(padding))
+      count.lengths[n / T] = count.seen + n % T + 1;
+  count.seen += T;
+  return count;
+}
+
+namespace {
+/// `transformer.default` of an argument.
+struct Default {
+  bool exists = false, running = false;
+  std::string source;
+  int64_t padding = 0;
+};
+} // namespace
+
+static Default defaultOf(func::FuncOp function, unsigned i) {
+  auto dictionary = function.getArgAttrOfType<DictionaryAttr>(i, TransformerDialect::defaultAttr);
+  if (!dictionary)
+    return {};
+  auto running = dictionary.getAs<StringAttr>("running_lengths_of");
+  auto source = running ? running : dictionary.getAs<StringAttr>("lengths_of");
+  auto padding = dictionary.getAs<IntegerAttr>("padding");
+  return {true, static_cast<bool>(running), source.getValue().str(), padding ? padding.getInt() : 0};
+}
+
+static std::string argumentName(func::FuncOp function, unsigned i) {
+  if (auto name = function.getArgAttrOfType<StringAttr>(i, TransformerDialect::nameAttr))
+    return name.getValue().str();
+  return "arg" + std::to_string(i);
+}
+
+static std::optional<unsigned> argumentNamed(func::FuncOp function, const std::string &name) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (argumentName(function, i) == name)
+      return i;
+  return std::nullopt;
+}
+
+void StateChanges::countTokens(func::FuncOp function, const std::vector<Ref> &arguments) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    Default fallback = defaultOf(function, i);
+    if (fallback.running)
+      after.tokens[fallback.source] =
+          countMore(before.tokens[fallback.source], *arguments[*argumentNamed(function, fallback.source)], fallback.padding);
+  }
+}
+
+static Expected<RefTensor> completed(func::FuncOp function, unsigned i, const std::vector<Ref> &given, const SessionState &session) {
+  Default fallback = defaultOf(function, i);
+  std::string name = argumentName(function, i);
+  if (!fallback.exists)
+    return inputError(name + ": expected an input, found none");
+  const Ref &source = given[*argumentNamed(function, fallback.source)];
+  if (!source || source->shape.size() != 2)
+    return inputError(name + ": expected ids of rank 2 in " + fallback.source + " to take lengths from");
+  auto seen = session.tokens.find(fallback.source);
+  TokenCount before = fallback.running && seen != session.tokens.end() ? seen->second : TokenCount();
+  TokenCount count = countMore(before, *source, fallback.padding);
+  return RefTensor{DType::I32, {source->shape[0]}, {count.lengths.begin(), count.lengths.end()}};
+}
+
+//===----------------------------------------------------------------------===//
+// Checks of inputs
+//===----------------------------------------------------------------------===//
+
+static bool hasElement(DType type, Type element) {
+  if (element.isF32())
+    return type == DType::F32 || type == DType::F16 || type == DType::BF16;
+  return element.isInteger(1) ? type == DType::Bool : type == DType::I32 || type == DType::I64;
+}
+
+static Status checkShape(const std::string &name, const RefTensor &tensor, Type type) {
+  auto ranked = dyn_cast<RankedTensorType>(type);
+  std::vector<int64_t> expected = ranked ? ranked.getShape().vec() : std::vector<int64_t>();
+  bool fits = expected.size() == tensor.shape.size();
+  for (size_t d = 0; fits && d < expected.size(); ++d)
+    fits = ShapedType::isDynamic(expected[d]) || expected[d] == tensor.shape[d];
+  std::string wanted;
+  llvm::raw_string_ostream(wanted) << type;
+  if (!fits || !hasElement(tensor.type, ranked ? ranked.getElementType() : type))
+    return inputError(name + ": expected " + wanted + ", found " + toString(tensor.type) + " " + shapeText(tensor.shape));
+  return {};
+}
+
+static Status checkRange(const std::string &name, const RefTensor &tensor, ArrayAttr range) {
+  auto low = range ? dyn_cast<IntegerAttr>(range[0]) : IntegerAttr(), high = range ? dyn_cast<IntegerAttr>(range[1]) : IntegerAttr();
+  if (!low || !high) // an end that names a dimension is the runtime's to check
+    return {};
+  for (double value : tensor.values)
+    if (value < static_cast<double>(low.getInt()) || value >= static_cast<double>(high.getInt()))
+      return inputError(name + ": expected values in [" + std::to_string(low.getInt()) + ", " + std::to_string(high.getInt()) +
+                        "), found " + std::to_string(static_cast<int64_t>(value)));
+  return {};
+}
+
+/// A name of a dimension means one size in all inputs.
+static Status checkDims(const std::string &name, const RefTensor &tensor, ArrayAttr dims, std::map<std::string, int64_t> &sizes) {
+  for (size_t d = 0; dims && d < dims.size(); ++d)
+    if (auto dim = dyn_cast<StringAttr>(dims[d])) {
+      auto [entry, isNew] = sizes.try_emplace(dim.getValue().str(), tensor.shape[d]);
+      if (!isNew && entry->second != tensor.shape[d])
+        return inputError(name + ": expected " + entry->first + " = " + std::to_string(entry->second) + " in dimension " +
+                          std::to_string(d) + ", found " + std::to_string(tensor.shape[d]));
+    }
+  return {};
+}
+
+Expected<std::vector<Ref>> bindInputs(func::FuncOp function, const NamedRefTensors &inputs, const SessionState &session) {
+  std::vector<Ref> arguments(function.getNumArguments());
+  for (const auto &[name, tensor] : inputs) {
+    std::optional<unsigned> i = argumentNamed(function, name);
+    if (!i)
+      return inputError(name + ": expected an input of " + function.getName().str() + ", found another name");
+    if (tensor.size() != elementCount(tensor.shape))
+      return inputError(name + ": expected the elements of " + shapeText(tensor.shape) + ", found " + std::to_string(tensor.size()));
+    arguments[*i] = std::make_shared<const RefTensor>(tensor);
+  }
+  std::map<std::string, int64_t> sizes;
+  for (unsigned i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i]) {
+      Expected<RefTensor> made = completed(function, i, arguments, session);
+      if (!made)
+        return made.takeError();
+      arguments[i] = std::make_shared<const RefTensor>(std::move(*made));
+    }
+    std::string name = argumentName(function, i);
+    const RefTensor &tensor = *arguments[i];
+    if (Status checked = checkShape(name, tensor, function.getArgumentTypes()[i]); !checked)
+      return checked.takeError();
+    if (Status checked = checkRange(name, tensor, function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::rangeAttr)); !checked)
+      return checked.takeError();
+    if (Status checked = checkDims(name, tensor, function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::dimsAttr), sizes); !checked)
+      return checked.takeError();
+  }
+  return arguments;
+}
+
+} // namespace heddle::reference
