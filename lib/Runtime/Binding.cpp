@@ -1,0 +1,265 @@
+//===- Binding.cpp - Inputs of a call, checked ------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Messages name the input, the dimension, what was expected and what was found.
+//
+//===----------------------------------------------------------------------===//
+#include "Binding.h"
+
+#include "Boundary.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace heddle {
+
+//===----------------------------------------------------------------------===//
+// Lengths
+//===----------------------------------------------------------------------===//
+
+/// Calls body(row, last + 1) for each row of ids, `last` its last element that is not padding, -1 if there is none.
+template <typename Body>
+static void forEachLength(const Tensor &ids, int64_t padding, Body &&body) {
+  int64_t columns = ids.rank() ? ids.shape().back() : 1;
+  int64_t rows = ids.rank() && ids.rank() > 1 ? ids.dim(0) : 1;
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t length = columns;
+    while (length > 0 && integerAt(ids, row * columns + length - 1) == padding)
+      --length;
+    body(static_cast<size_t>(row), length);
+  }
+}
+
+static Tensor lengthsOf(const Tensor &ids, int64_t padding) {
+  Tensor lengths(DType::I32, {ids.rank() > 1 ? ids.dim(0) : 1});
+  auto values = lengths.values<int32_t>();
+  forEachLength(ids, padding, [&](size_t row, int64_t length) { values[row] = static_cast<int32_t>(length); });
+  return lengths;
+}
+
+void RunningLengths::begin(bool emptyCaches) {
+  pending.clear();
+  fresh = emptyCaches;
+}
+
+RunningLengths::Entry &RunningLengths::start(const std::string &name) {
+  return pending[name] = fresh ? Entry() : entries[name];
+}
+
+Tensor RunningLengths::next(const std::string &name, const Tensor &source, int64_t padding) {
+  Entry &entry = start(name);
+  entry.lengths.resize(static_cast<size_t>(source.rank() > 1 ? source.dim(0) : 1));
+  forEachLength(source, padding, [&](size_t row, int64_t length) {
+    if (length > 0) // a call of nothing but padding leaves the row where it was
+      entry.lengths[row] = static_cast<int32_t>(entry.seen + length);
+  });
+  entry.seen += source.rank() ? source.shape().back() : 1;
+  return Tensor::i32({static_cast<int64_t>(entry.lengths.size())}, entry.lengths);
+}
+
+void RunningLengths::replace(const std::string &name, const Tensor &lengths, int64_t columns) {
+  Entry &entry = start(name);
+  entry.lengths.resize(static_cast<size_t>(lengths.size()));
+  for (int64_t i = 0; i < lengths.size(); ++i)
+    entry.lengths[static_cast<size_t>(i)] = static_cast<int32_t>(integerAt(lengths, i));
+  entry.seen += columns;
+}
+
+void RunningLengths::commit() {
+  if (fresh)
+    entries.clear();
+  for (auto &[name, entry] : pending)
+    entries[name] = std::move(entry);
+  pending.clear();
+}
+
+void RunningLengths::permute(std::span<const int64_t> parents) {
+  for (auto &[name, entry] : entries) {
+    std::vector<int32_t> old = std::move(entry.lengths);
+    entry.lengths.clear();
+    for (int64_t parent : parents)
+      entry.lengths.push_back(static_cast<size_t>(parent) < old.size() ? old[static_cast<size_t>(parent)] : 0);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Binding
+//===----------------------------------------------------------------------===//
+
+static std::string shapeText(const std::vector<SizeExpr> &shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + shape[i].str();
+  return text + "]";
+}
+
+static std::string dimensionText(const Port &port, size_t axis) {
+  std::string text = port.name + ": dimension " + std::to_string(axis);
+  return port.shape[axis].isConstant() ? text : text + " (" + port.shape[axis].str() + ")";
+}
+
+static std::string inputList(const Function &function) {
+  std::string text;
+  for (const Port &port : function.inputs)
+    text += (text.empty() ? "" : ", ") + port.name;
+  return text.empty() ? "none" : text;
+}
+
+Expected<BoundInputs> BoundInputs::bind(const Function &function, const NamedInputs &inputs, const Dimensions &session,
+                                        RunningLengths &running) {
+  running.begin(function.startsStates);
+  BoundInputs bound(function);
+  Status status = bound.match(inputs);
+  if (status)
+    status = bound.checkTypes();
+  if (status)
+    status = bound.addDefaults(running);
+  if (status)
+    status = bound.bindDims(session);
+  if (!status)
+    return status.takeError();
+  return bound;
+}
+
+Status BoundInputs::match(const NamedInputs &inputs) {
+  for (const NamedInput &input : inputs) {
+    auto port = std::find_if(function->inputs.begin(), function->inputs.end(),
+                             [&](const Port &p) { return p.name == input.name(); });
+    if (port == function->inputs.end())
+      return inputError(std::string(input.name()) + ": expected an input of " + function->name + " (" + inputList(*function) +
+                        "), found another name");
+    const Tensor *&tensor = tensors[static_cast<size_t>(port - function->inputs.begin())];
+    if (tensor)
+      return inputError(port->name + ": expected one value, found two");
+    tensor = &input.tensor();
+  }
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (!tensors[i] && function->inputs[i].fallback.kind == DefaultInput::Kind::None)
+      return inputError(function->inputs[i].name + ": expected a value for this input of " + function->name + ", found none");
+  return {};
+}
+
+Status BoundInputs::checkTypes() const {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Port &port = function->inputs[i];
+    if (!tensors[i])
+      continue;
+    if (!accepts(port.type, tensors[i]->dtype()))
+      return inputError(port.name + ": expected " + toString(port.type) + ", found " + toString(tensors[i]->dtype()));
+    if (tensors[i]->rank() != port.shape.size())
+      return inputError(port.name + ": expected rank " + std::to_string(port.shape.size()) + " " + shapeText(port.shape) +
+                        ", found shape " + shapeText(tensors[i]->shape()));
+  }
+  return {};
+}
+
+Status BoundInputs::addDefaults(RunningLengths &running) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Port &port = function->inputs[i];
+    const DefaultInput &fallback = port.fallback;
+    if (fallback.kind == DefaultInput::Kind::None)
+      continue;
+    auto source = std::find_if(function->inputs.begin(), function->inputs.end(),
+                               [&](const Port &p) { return p.name == fallback.source; });
+    auto at = static_cast<size_t>(source - function->inputs.begin());
+    const Tensor *ids = source == function->inputs.end() ? nullptr : tensors[at];
+    bool readable = ids && ids->dtype() != DType::F32 && ids->dtype() != DType::F16 && ids->dtype() != DType::BF16;
+    if (!readable && !tensors[i])
+      return inputError(port.name + ": expected a value, found none, and no ids " + fallback.source + " to count");
+    if (fallback.kind == DefaultInput::Kind::RunningLengths && tensors[i] && ids)
+      running.replace(port.name, *tensors[i], ids->shape().back());
+    if (tensors[i])
+      continue;
+    made.push_back(std::make_unique<Tensor>(fallback.kind == DefaultInput::Kind::LengthsOf
+                                                ? lengthsOf(*ids, fallback.padding)
+                                                : running.next(port.name, *ids, fallback.padding)));
+    tensors[i] = made.back().get();
+  }
+  return {};
+}
+
+Status BoundInputs::bindDims(const Dimensions &session) {
+  for (const std::string &name : function->stateDims)
+    if (auto it = session.find(name); it != session.end())
+      values[name] = it->second;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    for (size_t axis = 0; axis < function->inputs[i].shape.size(); ++axis)
+      if (Status status = bindDim(i, axis); !status)
+        return status;
+  for (const std::string &name : function->dims)
+    if (!values.contains(name))
+      return inputError(function->name + ": expected an input that gives dimension " + name + ", found none");
+  return {};
+}
+
+Status BoundInputs::bindDim(size_t port, size_t axis) {
+  const SizeExpr &formula = function->inputs[port].shape[axis];
+  int64_t found = tensors[port]->dim(axis);
+  std::string name = formula.dimName();
+  if (name.empty() && !formula.isConstant())
+    return {}; // checked when everything is bound
+  if (name.empty() && formula.constantValue() == found)
+    return {};
+  if (name.empty())
+    return inputError(dimensionText(function->inputs[port], axis) + ": expected " + std::to_string(formula.constantValue()) +
+                      ", found " + std::to_string(found));
+  auto [it, isNew] = values.try_emplace(name, found);
+  if (isNew)
+    binders[name] = {port, axis};
+  if (it->second == found)
+    return {};
+  auto first = binders.find(name);
+  std::string from = first == binders.end() ? "the session" : function->inputs[first->second.first].name;
+  return inputError(dimensionText(function->inputs[port], axis) + ": expected " + std::to_string(it->second) + " as in " + from +
+                    ", found " + std::to_string(found));
+}
+
+std::string BoundInputs::binder(std::string_view dim) const {
+  auto it = binders.find(dim);
+  return it == binders.end() ? "" : dimensionText(function->inputs[it->second.first], it->second.second);
+}
+
+Status BoundInputs::check(const FunctionLayout &layout, const Plan &plan) const {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const FunctionLayout::PortLayout &port = layout.inputs[i];
+    for (size_t axis = 0; axis < port.shape.size(); ++axis)
+      if (int64_t expected = plan.value(port.shape[axis]); expected != tensors[i]->dim(axis))
+        return inputError(dimensionText(function->inputs[i], axis) + ": expected " + std::to_string(expected) + ", found " +
+                          std::to_string(tensors[i]->dim(axis)));
+    bool ranged = port.low >= 0;
+    int64_t low = ranged ? plan.value(port.low) : std::numeric_limits<int32_t>::min();
+    int64_t high = ranged ? plan.value(port.high) : int64_t{1} << 31;
+    // Without a range, i64 must still fit the i32 that kernels see.
+    if (ranged || tensors[i]->dtype() == DType::I64)
+      if (Status status = checkRange(i, low, high); !status)
+        return status;
+  }
+  return {};
+}
+
+/// "[1, 3]": where element `index` lies.
+static std::string placeText(const Tensor &tensor, int64_t index) {
+  std::vector<int64_t> place(tensor.rank());
+  for (size_t axis = tensor.rank(); axis-- > 0; index /= tensor.dim(axis))
+    place[axis] = index % tensor.dim(axis);
+  return shapeText(place);
+}
+
+Status BoundInputs::checkRange(size_t port, int64_t low, int64_t high) const {
+  const Tensor &tensor = *tensors[port];
+  if (tensor.dtype() == DType::F32 || tensor.dtype() == DType::F16 || tensor.dtype() == DType::BF16)
+    return {};
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    int64_t value = integerAt(tensor, i);
+    if (value < low || value >= high)
+      return inputError(function->inputs[port].name + ": expected values in [" + std::to_string(low) + ", " +
+                        std::to_string(high) + "), found " + std::to_string(value) + " at " + placeText(tensor, i));
+  }
+  return {};
+}
+
+} // namespace heddle

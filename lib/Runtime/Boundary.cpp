@@ -1,0 +1,158 @@
+//===- Boundary.cpp - Copies between callers and planned memory ----*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One template walks the groups; the element conversions are its parameters.
+//
+//===----------------------------------------------------------------------===//
+#include "Boundary.h"
+
+#include "heddle/Support/Float.h"
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+namespace heddle {
+
+Expected<RowForm> rowForm(const Port &port, std::span<const int64_t> shape) {
+  RowForm form;
+  form.columns = shape.empty() ? 1 : shape.back();
+  form.rows = 1;
+  for (size_t i = 0; i + 1 < shape.size(); ++i)
+    form.rows *= shape[i];
+  form.group = port.group ? port.group : form.columns;
+  if (form.group != 0 && form.columns % form.group != 0)
+    return deviceError(port.name + ": expected a multiple of " + std::to_string(form.group) + " columns, found " +
+                       std::to_string(form.columns));
+  bool dense = port.dense || shape.size() < 2 || (port.type != DType::F32 && port.type != DType::F16);
+  form.stored = dense ? form.group : padded(form.group);
+  return form;
+}
+
+bool accepts(DType wanted, DType given) {
+  if (wanted == given)
+    return true;
+  if (wanted == DType::I32)
+    return given == DType::I64;
+  return wanted == DType::F32 && given == DType::F16;
+}
+
+int64_t integerAt(const Tensor &tensor, int64_t index) {
+  auto i = static_cast<size_t>(index);
+  switch (tensor.dtype()) {
+  case DType::I32:
+    return tensor.values<int32_t>()[i];
+  case DType::I64:
+    return tensor.values<int64_t>()[i];
+  default:
+    return tensor.values<uint8_t>()[i];
+  }
+}
+
+/// Calls body(dense index, memory index, count) for each run of columns, pad(memory index, count) for its padding.
+template <typename Body, typename Pad>
+static void forEachGroup(const RowForm &form, Body &&body, Pad &&pad) {
+  if (form.group == 0)
+    return;
+  // Without padding everything is one run.
+  bool whole = form.stored == form.group;
+  int64_t groups = whole ? 1 : form.rows * (form.columns / form.group);
+  int64_t length = whole ? form.rows * form.columns : form.group;
+  for (int64_t i = 0; i < groups; ++i) {
+    body(i * form.group, i * form.stored, length);
+    if (!whole)
+      pad(i * form.stored + form.group, form.stored - form.group);
+  }
+}
+
+/// Packs elements of C++ type T by `convert` to the bits of a stored element.
+template <typename T, typename Convert>
+static void packAs(const Tensor &tensor, const RowForm &form, uint32_t *memory, Convert convert) {
+  const T *from = tensor.values<T>().data();
+  forEachGroup(
+      form,
+      [&](int64_t dense, int64_t stored, int64_t count) {
+        for (int64_t i = 0; i < count; ++i)
+          memory[stored + i] = convert(from[dense + i]);
+      },
+      [&](int64_t stored, int64_t count) { std::memset(memory + stored, 0, static_cast<size_t>(count) * 4); });
+}
+
+void packTensor(const Tensor &tensor, const RowForm &form, uint32_t *memory) {
+  switch (tensor.dtype()) {
+  case DType::F32:
+  case DType::I32:
+    return packAs<uint32_t>(tensor, form, memory, [](uint32_t bits) { return bits; });
+  case DType::F16:
+    return packAs<uint16_t>(tensor, form, memory, [](uint16_t v) { return std::bit_cast<uint32_t>(floatFromHalf(v)); });
+  case DType::BF16:
+    return packAs<uint16_t>(tensor, form, memory, [](uint16_t v) { return std::bit_cast<uint32_t>(floatFromBFloat(v)); });
+  case DType::I64: // checked to fit before
+    return packAs<int64_t>(tensor, form, memory, [](int64_t v) { return static_cast<uint32_t>(v); });
+  case DType::Bool:
+    return packAs<uint8_t>(tensor, form, memory, [](uint8_t v) { return uint32_t{v != 0}; });
+  }
+}
+
+template <typename T, typename Convert>
+static void unpackAs(const uint32_t *memory, const RowForm &form, Tensor &tensor, Convert convert) {
+  T *to = tensor.values<T>().data();
+  forEachGroup(
+      form,
+      [&](int64_t dense, int64_t stored, int64_t count) {
+        for (int64_t i = 0; i < count; ++i)
+          to[dense + i] = convert(memory[stored + i]);
+      },
+      [](int64_t, int64_t) {});
+}
+
+void unpackTensor(const uint32_t *memory, const RowForm &form, Tensor &tensor) {
+  switch (tensor.dtype()) {
+  case DType::F32:
+  case DType::I32:
+    return unpackAs<uint32_t>(memory, form, tensor, [](uint32_t bits) { return bits; });
+  case DType::F16:
+    return unpackAs<uint16_t>(memory, form, tensor, [](uint32_t v) { return halfFromFloat(std::bit_cast<float>(v)); });
+  case DType::BF16:
+    return unpackAs<uint16_t>(memory, form, tensor, [](uint32_t v) { return bfloatFromFloat(std::bit_cast<float>(v)); });
+  case DType::I64:
+    return unpackAs<int64_t>(memory, form, tensor, [](uint32_t v) { return static_cast<int32_t>(v); });
+  case DType::Bool:
+    return unpackAs<uint8_t>(memory, form, tensor, [](uint32_t v) { return static_cast<uint8_t>(v != 0); });
+  }
+}
+
+Expected<int64_t> sinusoidalColumns(const std::string &generator) {
+  constexpr std::string_view prefix = "sinusoidal(";
+  int64_t columns = 0;
+  if (generator.starts_with(prefix) && generator.ends_with(")")) {
+    const char *end = generator.data() + generator.size() - 1;
+    auto [stop, failure] = std::from_chars(generator.data() + prefix.size(), end, columns);
+    if (failure == std::errc() && stop == end && columns > 0)
+      return columns;
+  }
+  return inputError("expected a table sinusoidal(columns), found '" + generator + "'");
+}
+
+void fillSinusoidal(int64_t columns, std::span<float> memory) {
+  int64_t pitch = padded(columns), rows = static_cast<int64_t>(memory.size()) / pitch;
+  std::vector<double> periods;
+  for (int64_t i = 0; i < columns; i += 2)
+    periods.push_back(std::pow(10000.0, static_cast<double>(i) / static_cast<double>(columns)));
+  for (int64_t row = 0; row < rows; ++row) {
+    float *to = memory.data() + row * pitch;
+    for (int64_t i = 0; i < pitch; ++i) {
+      double angle = i < columns ? static_cast<double>(row) / periods[static_cast<size_t>(i / 2)] : 0;
+      to[i] = i < columns ? static_cast<float>(i % 2 ? std::cos(angle) : std::sin(angle)) : 0;
+    }
+  }
+  for (size_t i = static_cast<size_t>(rows * pitch); i < memory.size(); ++i)
+    memory[i] = 0;
+}
+
+} // namespace heddle

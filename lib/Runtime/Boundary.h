@@ -1,0 +1,46 @@
+//===- Boundary.h - Copies between callers and planned memory ----*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Callers' tensors are dense and of several types; planned memory has 4-byte
+// elements in rows whose last dimension is padded group by group. Tables that
+// the host generates are made here too.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Runtime/Tensor.h"
+
+namespace heddle {
+
+/// The rows of a port in planned memory.
+struct RowForm {
+  int64_t rows = 0;
+  int64_t columns = 0; ///< of the caller
+  int64_t group = 0;   ///< columns that lie together, divides columns
+  int64_t stored = 0;  ///< elements that a group takes
+  int64_t elements() const { return group == 0 ? 0 : rows * (columns / group) * stored; }
+};
+
+/// Form of a port whose evaluated shape is `shape`; an error where the groups do not divide it.
+Expected<RowForm> rowForm(const Port &port, std::span<const int64_t> shape);
+
+/// Whether a tensor of type `given` can be an input of type `wanted`.
+bool accepts(DType wanted, DType given);
+/// An integer element, whatever integer type the tensor has.
+int64_t integerAt(const Tensor &tensor, int64_t index);
+
+/// Writes a whole buffer: values in rows, zero bits in the padding.
+void packTensor(const Tensor &tensor, const RowForm &form, uint32_t *memory);
+/// Reads values back, converting them to the tensor's type.
+void unpackTensor(const uint32_t *memory, const RowForm &form, Tensor &tensor);
+
+/// Columns of "sinusoidal(columns)"; an error for any other generator.
+Expected<int64_t> sinusoidalColumns(const std::string &generator);
+/// Rows 0 … of sin(row / 10000^(2i/columns)) and cos in turn, computed in f64, padding zero.
+void fillSinusoidal(int64_t columns, std::span<float> memory);
+
+} // namespace heddle

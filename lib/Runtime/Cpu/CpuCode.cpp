@@ -1,0 +1,154 @@
+//===- CpuCode.cpp - Kernels as native code ---------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every step of a call happens at once here: uploads and downloads are plain
+// addresses, a launch returns when its grid is done.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Runtime/Cpu/CpuCode.h"
+
+#include "DenormalGuard.h"
+#include "LoadedObject.h"
+
+#include "heddle/Support/Artifact.h"
+#include "heddle/Support/Parallel.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle {
+
+namespace {
+
+using KernelFunction = void (*)(void *const *arguments, const int64_t *scalars, int64_t g0, int64_t g1, int64_t g2);
+
+/// What sessions share: the loaded object and where its kernels are.
+class CpuCode final : public DeviceCode {
+public:
+  CpuCode(std::string isa, LoadedObject object, std::span<const std::byte> weights)
+      : isa(std::move(isa)), object(std::move(object)), weights(weights) {}
+
+  Status findKernels(const Program &program, const std::string &place) {
+    for (const Kernel &kernel : program.kernels) {
+      auto function = reinterpret_cast<KernelFunction>(object.find(kernel.name));
+      if (!function && kernel.cpu)
+        return inputError(place + ": expected a kernel " + kernel.name + " in cpu/" + isa + ".so, found none");
+      functions.push_back(function);
+    }
+    return {};
+  }
+
+  Expected<std::unique_ptr<Device>> createDevice(int threads) const override;
+  const std::optional<KernelCode> &codeOf(const Kernel &kernel) const override { return kernel.cpu; }
+  std::string describe() const override { return "cpu " + isa; }
+
+  KernelFunction function(int kernel) const { return functions[static_cast<size_t>(kernel)]; }
+  const std::byte *weight(int64_t offset) const { return weights.data() + offset; }
+
+private:
+  std::string isa;
+  LoadedObject object;
+  std::vector<KernelFunction> functions;
+  std::span<const std::byte> weights;
+};
+
+/// The memory of one session.
+class CpuDevice final : public Device {
+public:
+  CpuDevice(const CpuCode &code, int threads) : code(code), threads(threads) {}
+
+  Status resize(int64_t bytes, int64_t keep) override {
+    if (bytes <= size && memory.bytes().data())
+      return {};
+    auto larger = MappedBytes::allocate(bytes + memorySlack);
+    if (!larger)
+      return deviceError("cpu: expected " + std::to_string(bytes + memorySlack) + " bytes of memory, found less");
+    if (int64_t kept = std::min(keep, size); kept > 0)
+      std::memcpy(larger->writable().data(), memory.bytes().data(), static_cast<size_t>(kept));
+    memory = std::move(*larger);
+    size = bytes;
+    return {};
+  }
+
+  Status begin() override { return {}; }
+  Expected<std::byte *> upload(MemoryRange range) override { return at(range.offset); }
+  Status copy(int64_t from, int64_t to, int64_t bytes) override {
+    std::memmove(at(to), at(from), static_cast<size_t>(bytes));
+    return {};
+  }
+  Status fill(MemoryRange range, uint32_t pattern) override {
+    auto *words = reinterpret_cast<uint32_t *>(at(range.offset));
+    std::fill(words, words + range.bytes / 4, pattern);
+    return {};
+  }
+  Status launch(const LaunchCall &call) override;
+  Status download(MemoryRange) override { return {}; }
+  Status finish() override { return {}; }
+  std::span<const std::byte> downloaded(MemoryRange range) const override {
+    return memory.bytes().subspan(static_cast<size_t>(range.offset), static_cast<size_t>(range.bytes));
+  }
+
+private:
+  std::byte *at(int64_t offset) { return memory.writable().data() + offset; }
+
+  const CpuCode &code;
+  int threads;
+  MappedBytes memory;
+  int64_t size = 0;
+  std::vector<void *> pointers; ///< kept between launches
+};
+
+Status CpuDevice::launch(const LaunchCall &call) {
+  pointers.clear();
+  for (const LaunchAddress &argument : call.arguments)
+    pointers.push_back(argument.weight ? const_cast<std::byte *>(code.weight(argument.offset)) : at(argument.offset));
+  KernelFunction function = code.function(call.kernel);
+  const auto [n0, n1, n2] = call.grid;
+  parallelFor(n0 * n1 * n2, threads, [&, n1 = n1, n2 = n2](int64_t point, int) {
+    DenormalGuard guard; // every thread has a mode of its own
+    function(pointers.data(), call.scalars.data(), point / (n1 * n2), point / n2 % n1, point % n2);
+  });
+  return {};
+}
+
+Expected<std::unique_ptr<Device>> CpuCode::createDevice(int threads) const {
+  return std::unique_ptr<Device>(std::make_unique<CpuDevice>(*this, threads));
+}
+
+/// The member that asks most of the processor and gets it; null if none can run.
+const CpuMember *bestMember(const std::vector<CpuMember> &members) {
+  const CpuMember *best = nullptr;
+  for (const CpuMember &member : members)
+    if (missingCpuFeatures(member.features).empty() && (!best || member.features.size() > best->features.size()))
+      best = &member;
+  return best;
+}
+
+Error noMember(const Artifact &artifact) {
+  std::string offered;
+  for (const CpuMember &member : artifact.cpu())
+    offered += (offered.empty() ? "" : ", ") + member.isa;
+  return inputError(artifact.name() + ": cpu: expected code for " + cpuLevel() + " or less, found " +
+                    (offered.empty() ? "none" : offered));
+}
+
+} // namespace
+
+Expected<std::unique_ptr<DeviceCode>> loadCpuCode(const Artifact &artifact) {
+  const CpuMember *member = bestMember(artifact.cpu());
+  if (!member)
+    return noMember(artifact);
+  auto object = LoadedObject::load(member->code, artifact.name() + ": cpu/" + member->isa + ".so");
+  if (!object)
+    return object.takeError();
+  auto code = std::make_unique<CpuCode>(member->isa, std::move(*object), artifact.weights());
+  if (Status status = code->findKernels(artifact.program(), artifact.name()); !status)
+    return status.takeError();
+  return std::unique_ptr<DeviceCode>(std::move(code));
+}
+
+} // namespace heddle

@@ -1,0 +1,81 @@
+//===- Device.cpp - Choosing and timing devices -----------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where the name of a device meets its implementation.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Runtime/Device.h"
+
+#include "heddle/Runtime/Cpu/CpuCode.h"
+#include "heddle/Runtime/Vulkan/VulkanCode.h"
+#include "heddle/Support/Parallel.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+
+namespace heddle {
+
+Device::~Device() = default;
+DeviceCode::~DeviceCode() = default;
+
+Expected<std::unique_ptr<DeviceCode>> loadCode(const Artifact &artifact, std::string_view device) {
+  if (device == "cpu")
+    return loadCpuCode(artifact);
+  constexpr std::string_view vulkan = "vulkan";
+  if (device == vulkan)
+    return loadVulkanCode(artifact, 0);
+  int number = 0;
+  if (device.starts_with(vulkan) && device.size() > vulkan.size() + 1 && device[vulkan.size()] == ':') {
+    const char *end = device.data() + device.size();
+    auto [stop, failure] = std::from_chars(device.data() + vulkan.size() + 1, end, number);
+    if (failure == std::errc() && stop == end && number >= 0)
+      return loadVulkanCode(artifact, number);
+  }
+  return usageError("device: expected cpu, vulkan or vulkan:N, found '" + std::string(device) + "'");
+}
+
+static std::string describe(const VulkanDeviceInfo &info) {
+  const VulkanLimits &limits = info.limits;
+  auto text = [](int64_t value) { return std::to_string(value); };
+  return info.name + ", driver " + info.driver + ", Vulkan " + info.apiVersion + ", shared memory " +
+         text(limits.sharedBytes >> 10) + " KiB, invocations " + text(limits.invocations) + ", storage range " +
+         text(limits.storageRange >> 20) + " MiB, groups " + text(limits.groupCount) + (info.usable ? "" : " (not usable)");
+}
+
+Expected<std::vector<std::string>> listDevices() {
+  std::vector<std::string> lines = {"cpu: " + cpuLevel() + ", " + std::to_string(processorCount()) + " processors"};
+  auto found = listVulkanDevices();
+  if (!found) { // no Vulkan is no error here: the list says so
+    lines.push_back(found.error().message);
+    return lines;
+  }
+  for (size_t i = 0; i < found->size(); ++i)
+    lines.push_back("vulkan:" + std::to_string(i) + ": " + describe((*found)[i]));
+  return lines;
+}
+
+Expected<double> timeLaunch(Device &device, const LaunchCall &call, int rounds, int repeat) {
+  std::vector<double> seconds;
+  for (int round = 0; round <= rounds; ++round) {
+    auto start = std::chrono::steady_clock::now();
+    Status status = device.begin();
+    for (int i = 0; i < repeat && status; ++i)
+      status = device.launch(call);
+    if (status)
+      status = device.finish();
+    if (!status)
+      return status.takeError();
+    std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    if (round > 0) // the first round warms up
+      seconds.push_back(passed.count() / repeat);
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + rounds / 2, seconds.end());
+  return seconds[static_cast<size_t>(rounds / 2)];
+}
+
+} // namespace heddle

@@ -1,0 +1,48 @@
+//===- Formulas.h - Distinct expressions of a function ----------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A function has hundreds of sizes, offsets and scalars, most of them equal.
+// They are collected once; a new shape evaluates each distinct one once, and
+// only those that name a dimension whose value changed.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/SizeExpr.h"
+
+#include <span>
+#include <unordered_map>
+
+namespace heddle {
+
+class Formulas {
+public:
+  /// Names of the dimensions that expressions may use.
+  explicit Formulas(std::vector<std::string> names) : names(std::move(names)) {}
+
+  /// Index of the expression's value; equal expressions share one.
+  int add(const SizeExpr &formula);
+  size_t size() const { return formulas.size(); }
+  const std::vector<std::string> &dimNames() const { return names; }
+
+  /// Values of the dimensions in the order of dimNames(); one that is not set is -1.
+  std::vector<int64_t> dimValues(const Dimensions &dims) const;
+  /// Brings `values` from the dimensions `before` (empty: nothing is known) to `now`.
+  Status evaluate(const Dimensions &dims, std::span<const int64_t> before, std::span<const int64_t> now,
+                  std::vector<int64_t> &values) const;
+
+private:
+  struct Entry {
+    SizeExpr formula;
+    std::vector<int> uses; ///< indices into names
+  };
+  std::vector<std::string> names;
+  std::vector<Entry> formulas;
+  std::unordered_map<std::string, int> known;
+};
+
+} // namespace heddle

@@ -1,0 +1,245 @@
+//===- Npy.cpp - Tensors in NumPy files -------------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The header of a .npy file is a Python dictionary. Only the form that NumPy
+// writes is read: three keys in any order, a string, a bool and a tuple.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Runtime/Npy.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <unistd.h>
+
+namespace heddle {
+
+namespace {
+
+constexpr char magic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
+
+/// What the dictionary says, before it is judged.
+struct Header {
+  std::string descr;
+  std::optional<bool> fortranOrder;
+  std::optional<std::vector<int64_t>> shape;
+};
+
+/// Reads the dictionary; each function returns false where the text differs from the expected form.
+class DictionaryReader {
+public:
+  explicit DictionaryReader(std::string_view text) : text(text) {}
+
+  bool read(Header &header) {
+    if (!take('{'))
+      return false;
+    while (!take('}')) {
+      std::string key;
+      if (!string(key) || !take(':') || !value(key, header))
+        return false;
+      if (!take(',') && !(skipSpace(), text.starts_with('}')))
+        return false;
+    }
+    skipSpace();
+    return text.empty() && !header.descr.empty() && header.fortranOrder && header.shape;
+  }
+
+private:
+  void skipSpace() {
+    size_t n = text.find_first_not_of(" \t\n");
+    text.remove_prefix(std::min(n, text.size()));
+  }
+  bool take(char c) {
+    skipSpace();
+    if (!text.starts_with(c))
+      return false;
+    text.remove_prefix(1);
+    return true;
+  }
+  bool string(std::string &to) {
+    skipSpace();
+    if (text.empty() || (text[0] != '\'' && text[0] != '"'))
+      return false;
+    size_t end = text.find(text[0], 1);
+    if (end == std::string_view::npos)
+      return false;
+    to = text.substr(1, end - 1);
+    text.remove_prefix(end + 1);
+    return true;
+  }
+  bool value(const std::string &key, Header &header) {
+    if (key == "descr")
+      return header.descr.empty() && string(header.descr);
+    if (key == "fortran_order")
+      return !header.fortranOrder && boolean(header.fortranOrder);
+    return key == "shape" && !header.shape && tuple(header.shape.emplace());
+  }
+  bool boolean(std::optional<bool> &to) {
+    skipSpace();
+    for (bool candidate : {false, true}) {
+      std::string_view word = candidate ? "True" : "False";
+      if (!text.starts_with(word))
+        continue;
+      text.remove_prefix(word.size());
+      to = candidate;
+      return true;
+    }
+    return false;
+  }
+  bool tuple(std::vector<int64_t> &to) {
+    if (!take('('))
+      return false;
+    while (!take(')')) {
+      skipSpace();
+      int64_t dim = 0;
+      auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), dim);
+      if (failure != std::errc() || dim < 0 || to.size() == 32)
+        return false;
+      text.remove_prefix(static_cast<size_t>(end - text.data()));
+      to.push_back(dim);
+      if (!take(',') && !(skipSpace(), text.starts_with(')')))
+        return false;
+    }
+    return true;
+  }
+
+  std::string_view text;
+};
+
+const char *descrOf(DType type) {
+  switch (type) {
+  case DType::F32:
+    return "<f4";
+  case DType::F16:
+    return "<f2";
+  case DType::I32:
+    return "<i4";
+  case DType::I64:
+    return "<i8";
+  case DType::Bool:
+    return "|b1";
+  case DType::BF16:
+    break; // NumPy has no such type
+  }
+  return "";
+}
+
+Expected<DType> typeOf(const std::string &descr, const std::string &name) {
+  for (DType type : {DType::F32, DType::F16, DType::I32, DType::I64, DType::Bool})
+    if (descr == descrOf(type))
+      return type;
+  return inputError(name + ": expected elements of type f32, f16, i32, i64 or bool (little endian), found '" + descr + "'");
+}
+
+/// Length of magic, version and length field, and of the dictionary after them.
+Expected<std::pair<size_t, size_t>> headerExtent(std::span<const std::byte> bytes, const std::string &name) {
+  if (bytes.size() < 10 || std::memcmp(bytes.data(), magic, sizeof magic) != 0)
+    return inputError(name + ": expected a .npy file, found other contents");
+  auto byte = [&](size_t i) { return std::to_integer<size_t>(bytes[i]); };
+  size_t version = byte(6);
+  if (version < 1 || version > 3)
+    return inputError(name + ": expected .npy version 1, 2 or 3, found " + std::to_string(version));
+  size_t start = version == 1 ? 10 : 12;
+  if (bytes.size() < start)
+    return inputError(name + ": expected a header, found the end of the file");
+  size_t length = byte(8) | byte(9) << 8;
+  if (version > 1)
+    length |= byte(10) << 16 | byte(11) << 24;
+  if (length > bytes.size() - start)
+    return inputError(name + ": expected a header of " + std::to_string(length) + " bytes, found the end of the file");
+  return std::pair{start, length};
+}
+
+Expected<Header> readHeader(std::string_view text, const std::string &name) {
+  Header header;
+  if (!DictionaryReader(text).read(header))
+    return inputError(name + ": expected a header with descr, fortran_order and shape, found a damaged one");
+  if (*header.fortranOrder && header.shape->size() > 1)
+    return inputError(name + ": expected C order, found Fortran order (save numpy.ascontiguousarray of it)");
+  return header;
+}
+
+} // namespace
+
+Expected<Tensor> parseNpy(std::span<const std::byte> bytes, const std::string &name) {
+  auto extent = headerExtent(bytes, name);
+  if (!extent)
+    return extent.takeError();
+  auto [start, length] = *extent;
+  auto header = readHeader({reinterpret_cast<const char *>(bytes.data()) + start, length}, name);
+  if (!header)
+    return header.takeError();
+  Expected<DType> type = typeOf(header->descr, name);
+  if (!type)
+    return type.takeError();
+  Expected<int64_t> count = elementCount(*header->shape, *type);
+  if (!count)
+    return inputError(name + ": " + count.error().message);
+  // Judged before anything is allocated: a header may promise more than the file holds.
+  auto data = bytes.subspan(start + length);
+  if (data.size() != static_cast<size_t>(*count * byteSize(*type)))
+    return inputError(name + ": expected " + std::to_string(*count * byteSize(*type)) + " bytes of data for shape " +
+                      shapeText(*header->shape) + ", found " + std::to_string(data.size()));
+  Tensor tensor(*type, std::move(*header->shape));
+  std::copy(data.begin(), data.end(), tensor.bytes().begin());
+  if (*type == DType::Bool) // any other byte than 0 is true; ours are 0 and 1
+    for (uint8_t &value : tensor.values<uint8_t>())
+      value = value != 0;
+  return tensor;
+}
+
+Expected<Tensor> readNpy(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return inputError(path + ": " + std::strerror(errno));
+  file.seekg(0, std::ios::end);
+  std::streamoff size = file.tellg();
+  if (size < 0 || size > std::streamoff{1} << 48)
+    return inputError(path + ": expected a regular file");
+  std::vector<std::byte> bytes(static_cast<size_t>(size));
+  file.seekg(0);
+  if (!file.read(reinterpret_cast<char *>(bytes.data()), size))
+    return inputError(path + ": cannot be read");
+  return parseNpy(bytes, path);
+}
+
+std::string npyHeader(const Tensor &tensor) {
+  std::string shape = "(";
+  for (int64_t dim : tensor.shape())
+    shape += std::to_string(dim) + (tensor.rank() == 1 ? "," : ", ");
+  if (tensor.rank() > 1)
+    shape.resize(shape.size() - 2);
+  std::string text =
+      std::string("{'descr': '") + descrOf(tensor.dtype()) + "', 'fortran_order': False, 'shape': " + shape + "), }";
+  size_t length = (10 + text.size() + 1 + 63) / 64 * 64 - 10;
+  text.resize(length - 1, ' ');
+  text += '\n';
+  std::string header(magic, sizeof magic);
+  header += {'\x01', '\x00', static_cast<char>(length & 255), static_cast<char>(length >> 8)};
+  return header + text;
+}
+
+Status writeNpy(const std::string &path, const Tensor &tensor) {
+  if (tensor.dtype() == DType::BF16)
+    return inputError(path + ": .npy files have no type bf16");
+  std::string beside = path + "." + std::to_string(getpid()) + ".part";
+  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+  if (!file)
+    return inputError(path + ": cannot be written: " + std::strerror(errno));
+  file << npyHeader(tensor);
+  file.write(reinterpret_cast<const char *>(tensor.bytes().data()), static_cast<std::streamsize>(tensor.bytes().size()));
+  file.close();
+  if (file && std::rename(beside.c_str(), path.c_str()) == 0)
+    return {};
+  std::string reason = std::strerror(errno);
+  std::remove(beside.c_str());
+  return inputError(path + ": cannot be written: " + reason);
+}
+
+} // namespace heddle

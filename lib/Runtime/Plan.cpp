@@ -1,0 +1,161 @@
+//===- Plan.cpp - A function at one shape -----------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Evaluation, placement and the arithmetic of addresses. Everything that a
+// damaged program could get wrong about memory is refused here.
+//
+//===----------------------------------------------------------------------===//
+#include "Plan.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace heddle {
+
+static std::vector<std::string> namesOf(const Function &function) {
+  std::vector<std::string> names = function.dims;
+  names.insert(names.end(), function.stateDims.begin(), function.stateDims.end());
+  return names;
+}
+
+static std::vector<FunctionLayout::PortLayout> layoutPorts(const std::vector<Port> &ports, Formulas &formulas) {
+  std::vector<FunctionLayout::PortLayout> layouts;
+  for (const Port &port : ports) {
+    FunctionLayout::PortLayout &layout = layouts.emplace_back();
+    for (const SizeExpr &dim : port.shape)
+      layout.shape.push_back(formulas.add(dim));
+    if (port.range)
+      layout.low = formulas.add(port.range->first), layout.high = formulas.add(port.range->second);
+  }
+  return layouts;
+}
+
+FunctionLayout::FunctionLayout(const Function &function) : function(&function), formulas(namesOf(function)) {
+  for (const Buffer &buffer : function.buffers)
+    elements.push_back(formulas.add(buffer.elements));
+  inputs = layoutPorts(function.inputs, formulas);
+  outputs = layoutPorts(function.outputs, formulas);
+  for (const Check &check : function.checks)
+    checks.emplace_back(formulas.add(check.left), formulas.add(check.right));
+  for (const auto &[name, value] : function.updates)
+    updates.push_back(formulas.add(value));
+}
+
+Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Function &function, const DeviceCode &code) {
+  FunctionLayout layout(function);
+  for (const Launch &launch : function.launches) {
+    auto kernel = std::find_if(program.kernels.begin(), program.kernels.end(),
+                               [&](const Kernel &k) { return k.name == launch.kernel; });
+    if (kernel == program.kernels.end())
+      return inputError(function.name + ": expected a kernel " + launch.kernel + ", found none");
+    const std::optional<KernelCode> &form = code.codeOf(*kernel);
+    if (!form)
+      return inputError("expected code for " + code.describe() + ", found none for kernel " + launch.kernel);
+    LaunchLayout &entry = layout.launches.emplace_back();
+    entry.kernel = static_cast<int>(kernel - program.kernels.begin());
+    entry.code = &*form;
+    for (const LaunchArgument &argument : launch.arguments)
+      entry.offsets.push_back(layout.formulas.add(argument.offset));
+    for (const SizeExpr &scalar : launch.scalars)
+      entry.scalars.push_back(layout.formulas.add(scalar));
+  }
+  return layout;
+}
+
+Status Plan::update(const FunctionLayout &layout, const Dimensions &dims, bool share) {
+  std::vector<int64_t> now = layout.formulas.dimValues(dims), before = std::move(key);
+  key.clear(); // a failure below leaves a plan that matches nothing
+  if (Status status = layout.formulas.evaluate(dims, before, now, values); !status)
+    return status;
+  shared = share;
+  if (Status status = measure(layout); !status)
+    return status;
+  key = std::move(now);
+  return {};
+}
+
+Status Plan::measure(const FunctionLayout &layout) {
+  const std::vector<Buffer> &buffers = layout.function->buffers;
+  std::vector<Lifetime> lifetimes(buffers.size());
+  bytes.resize(buffers.size());
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    int64_t elements = value(layout.elements[i]);
+    if (elements < 0 || elements > int64_t{1} << 50)
+      return inputError(layout.function->name + ": buffer " + buffers[i].name + ": expected 0 to 2^50 elements, found " +
+                        std::to_string(elements));
+    bytes[i] = elements * 4;
+    if (buffers[i].kind == Buffer::Kind::Temporary)
+      lifetimes[i] = {bytes[i], buffers[i].first, buffers[i].last};
+    else if (buffers[i].kind == Buffer::Kind::Argument)
+      lifetimes[i] = {bytes[i], -1, std::numeric_limits<int>::max()};
+  }
+  scratch = placeBuffers(lifetimes, shared);
+  return {};
+}
+
+Status Plan::resolve(const FunctionLayout &layout, const Program &program, std::span<const int64_t> places) {
+  size_t count = layout.launches.size();
+  calls.resize(count), addresses.resize(count), scalars.resize(count);
+  touched.clear();
+  for (size_t i = 0; i < count; ++i)
+    if (Status status = resolveLaunch(layout, program, places, i); !status)
+      return status;
+  return {};
+}
+
+/// Tiles along one axis of a grid.
+static int64_t extentOf(const GridAxis &axis, std::span<const int64_t> scalars) {
+  if (axis.scalar < 0)
+    return axis.count;
+  int64_t extent = scalars[static_cast<size_t>(axis.scalar)];
+  return extent <= 0 ? 0 : (extent + axis.tile - 1) / axis.tile;
+}
+
+Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program, std::span<const int64_t> places,
+                           size_t launch) {
+  const FunctionLayout::LaunchLayout &form = layout.launches[launch];
+  const Launch &source = layout.function->launches[launch];
+  addresses[launch].clear(), scalars[launch].clear();
+  for (size_t i = 0; i < source.arguments.size(); ++i) {
+    const LaunchArgument &argument = source.arguments[i];
+    bool weight = argument.kind == LaunchArgument::Kind::Weight;
+    auto index = static_cast<size_t>(argument.index);
+    int64_t size = weight ? program.weights[index].elements * 4 : bytes[index], offset = value(form.offsets[i]) * 4;
+    if (offset < 0 || offset > size || offset % 16 != 0)
+      return inputError(layout.function->name + ": launch " + std::to_string(launch) + " of " + source.kernel + ": argument " +
+                        std::to_string(i) + ": expected an offset inside its " + std::to_string(size) + " bytes, found " +
+                        std::to_string(offset));
+    int64_t base = weight ? program.weights[index].offset : places[index];
+    addresses[launch].push_back({weight, base + offset, size - offset});
+  }
+  for (int scalar : form.scalars)
+    scalars[launch].push_back(value(scalar));
+  LaunchCall &call = calls[launch];
+  call = {form.kernel, addresses[launch], scalars[launch], {1, 1, 1}, true};
+  for (size_t axis = 0; axis < 3; ++axis)
+    call.grid[axis] = extentOf(form.code->grid[axis], scalars[launch]);
+  call.dependent = dependsOnEarlier(call, program.kernels[static_cast<size_t>(form.kernel)]);
+  return {};
+}
+
+bool Plan::dependsOnEarlier(const LaunchCall &call, const Kernel &kernel) {
+  mine.clear();
+  for (size_t i = 0; i < call.arguments.size(); ++i)
+    if (!call.arguments[i].weight)
+      mine.push_back({call.arguments[i].offset, call.arguments[i].offset + call.arguments[i].bytes, kernel.arguments[i].written});
+  bool conflict = std::any_of(mine.begin(), mine.end(), [&](const Touched &a) {
+    return std::any_of(touched.begin(), touched.end(), [&](const Touched &b) {
+      return (a.written || b.written) && a.begin < b.end && b.begin < a.end;
+    });
+  });
+  if (conflict)
+    touched.clear();
+  touched.insert(touched.end(), mine.begin(), mine.end());
+  return conflict;
+}
+
+} // namespace heddle

@@ -1,0 +1,90 @@
+//===- Plan.h - A function at one shape -------------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// FunctionLayout is what a function needs at any shape, shared by all sessions:
+// its distinct expressions and where their values go. A Plan is the function at
+// one shape: sizes, the places of its buffers in scratch memory, and the
+// arguments of its launches.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "Formulas.h"
+#include "Placement.h"
+
+#include "heddle/Runtime/Device.h"
+
+#include <algorithm>
+
+namespace heddle {
+
+/// Expressions of a function as indices into `formulas`.
+struct FunctionLayout {
+  struct LaunchLayout {
+    int kernel = 0;
+    const KernelCode *code = nullptr;
+    std::vector<int> offsets, scalars;
+  };
+  struct PortLayout {
+    std::vector<int> shape;
+    int low = -1, high = -1; ///< range of integers; -1: none
+  };
+
+  explicit FunctionLayout(const Function &function);
+  /// Fails where a kernel has no code for the device.
+  static Expected<FunctionLayout> create(const Program &program, const Function &function, const DeviceCode &code);
+
+  const Function *function;
+  Formulas formulas;
+  std::vector<int> elements; ///< of each buffer
+  std::vector<LaunchLayout> launches;
+  std::vector<PortLayout> inputs, outputs;
+  std::vector<std::pair<int, int>> checks;
+  std::vector<int> updates;
+};
+
+class Plan {
+public:
+  /// Evaluates the layout under `dims`, starting from whatever this plan held. Without `share`, no buffers share memory.
+  Status update(const FunctionLayout &layout, const Dimensions &dims, bool share);
+
+  /// Whether the plan is for these dimensions already.
+  bool matches(std::span<const int64_t> dimValues, bool share) const {
+    return shared == share && !values.empty() && std::equal(key.begin(), key.end(), dimValues.begin(), dimValues.end());
+  }
+
+  int64_t value(int formula) const { return values[static_cast<size_t>(formula)]; }
+  int64_t bufferBytes(int buffer) const { return bytes[static_cast<size_t>(buffer)]; }
+  int64_t scratchBytes() const { return scratch.bytes; }
+  /// Offset in scratch memory; only temporaries and arguments have one.
+  int64_t scratchOffset(int buffer) const { return scratch.offsets[static_cast<size_t>(buffer)]; }
+
+  /// Turns arguments into addresses; `places` holds each buffer's offset in planned memory.
+  Status resolve(const FunctionLayout &layout, const Program &program, std::span<const int64_t> places);
+  std::span<const LaunchCall> launches() const { return calls; }
+
+private:
+  Status measure(const FunctionLayout &layout);
+  Status resolveLaunch(const FunctionLayout &layout, const Program &program, std::span<const int64_t> places, size_t launch);
+  bool dependsOnEarlier(const LaunchCall &call, const Kernel &kernel);
+
+  /// Memory touched since the last launch that had to wait.
+  struct Touched {
+    int64_t begin, end;
+    bool written;
+  };
+
+  std::vector<int64_t> key, values, bytes;
+  bool shared = true;
+  Placement scratch;
+  std::vector<LaunchCall> calls;
+  std::vector<std::vector<LaunchAddress>> addresses;
+  std::vector<std::vector<int64_t>> scalars;
+  std::vector<Touched> touched, mine;
+};
+
+} // namespace heddle

@@ -1,0 +1,135 @@
+//===- Session.cpp - Runs the functions of a model --------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Opening a model, and the questions about it. The steps of a call are in
+// SessionRun.cpp, what lives between calls in SessionStates.cpp.
+//
+//===----------------------------------------------------------------------===//
+#include "SessionImpl.h"
+
+#include <cstdlib>
+
+namespace heddle {
+
+Expected<std::shared_ptr<const Model>> Model::load(Artifact artifact, const std::string &device) {
+  auto model = std::make_shared<Model>(std::move(artifact));
+  auto code = loadCode(model->artifact, device);
+  if (!code)
+    return code.takeError();
+  model->code = std::move(*code);
+  for (const Function &function : model->program().functions) {
+    auto layout = FunctionLayout::create(model->program(), function, *model->code);
+    if (!layout)
+      return Error{layout.error().kind, model->artifact.name() + ": " + layout.error().message};
+    model->layouts.push_back(std::move(*layout));
+  }
+  return std::shared_ptr<const Model>(std::move(model));
+}
+
+Expected<const FunctionLayout *> Model::find(std::string_view function) const {
+  std::string names;
+  for (const FunctionLayout &layout : layouts) {
+    if (layout.function->name == function)
+      return &layout;
+    names += (names.empty() ? "" : ", ") + layout.function->name;
+  }
+  return inputError("expected a function of the model (" + names + "), found " + std::string(function));
+}
+
+Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Session::Session(Session &&) noexcept = default;
+Session &Session::operator=(Session &&) noexcept = default;
+Session::~Session() = default;
+
+Expected<Session> Session::open(const std::string &path, const SessionOptions &options) {
+  Expected<Artifact> artifact = readArtifact(path);
+  if (!artifact)
+    return artifact.takeError();
+  return fromArtifact(std::move(*artifact), options);
+}
+
+Expected<Session> Session::fromArtifact(Artifact artifact, const SessionOptions &options) {
+  auto model = Model::load(std::move(artifact), options.device);
+  if (!model)
+    return model.takeError();
+  SessionOptions chosen = options;
+  if (const char *poison = std::getenv("HEDDLE_POISON"))
+    chosen.poison |= std::string_view(poison) == "1";
+  auto impl = Impl::create(std::move(*model), chosen);
+  if (!impl)
+    return impl.takeError();
+  return Session(std::move(*impl));
+}
+
+Expected<Session> Session::clone() const {
+  auto copy = Impl::create(impl->model, impl->options);
+  if (!copy)
+    return copy.takeError();
+  return Session(std::move(*copy));
+}
+
+const Program &Session::program() const { return impl->model->program(); }
+const Artifact &Session::artifact() const { return impl->model->artifact; }
+std::string Session::deviceText() const { return impl->model->code->describe(); }
+
+std::vector<std::string> Session::functions() const {
+  std::vector<std::string> names;
+  for (const Function &function : program().functions)
+    names.push_back(function.name);
+  return names;
+}
+
+static std::vector<PortInfo> infoOf(const std::vector<Port> &ports) {
+  std::vector<PortInfo> infos;
+  for (const Port &port : ports) {
+    PortInfo &info = infos.emplace_back(PortInfo{port.name, port.type, {}, true});
+    for (const SizeExpr &dim : port.shape)
+      info.shape.push_back(dim.str());
+    info.required = port.fallback.kind == DefaultInput::Kind::None;
+  }
+  return infos;
+}
+
+Expected<std::vector<PortInfo>> Session::inputs(std::string_view function) const {
+  auto layout = impl->model->find(function);
+  if (!layout)
+    return layout.takeError();
+  return infoOf((*layout)->function->inputs);
+}
+
+Expected<std::vector<PortInfo>> Session::outputs(std::string_view function) const {
+  auto layout = impl->model->find(function);
+  if (!layout)
+    return layout.takeError();
+  return infoOf((*layout)->function->outputs);
+}
+
+Expected<NamedTensors> Session::run(std::string_view function, const NamedInputs &inputs) {
+  NamedTensors outputs;
+  if (Status status = impl->run(function, inputs, outputs, nullptr); !status)
+    return status.takeError();
+  return outputs;
+}
+
+Status Session::run(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs) {
+  return impl->run(function, inputs, outputs, nullptr);
+}
+
+Expected<NamedTensors> Session::runObserved(std::string_view function, const NamedInputs &inputs,
+                                            const LaunchObserver &observer) {
+  NamedTensors outputs;
+  if (Status status = impl->run(function, inputs, outputs, &observer); !status)
+    return status.takeError();
+  return outputs;
+}
+
+std::optional<int64_t> Session::stateDim(std::string_view name) const {
+  auto it = impl->sessionDims.find(name);
+  return it == impl->sessionDims.end() ? std::nullopt : std::optional(it->second);
+}
+
+} // namespace heddle

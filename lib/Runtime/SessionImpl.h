@@ -1,0 +1,95 @@
+//===- SessionImpl.h - Inside a session -------------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Model is what clones share; Session::Impl is one session's memory, caches and
+// the steps of a call.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "Binding.h"
+#include "Boundary.h"
+#include "SessionMemory.h"
+
+#include "heddle/Support/Artifact.h"
+
+namespace heddle {
+
+/// Code, weights and layouts: never changed after loading.
+struct Model {
+  Artifact artifact;
+  std::unique_ptr<DeviceCode> code;
+  std::vector<FunctionLayout> layouts; ///< one a function, in the program's order
+
+  explicit Model(Artifact artifact) : artifact(std::move(artifact)) {}
+  static Expected<std::shared_ptr<const Model>> load(Artifact artifact, const std::string &device);
+  const Program &program() const { return artifact.program(); }
+  Expected<const FunctionLayout *> find(std::string_view function) const;
+};
+
+class Session::Impl {
+public:
+  Impl(std::shared_ptr<const Model> model, SessionOptions options, std::unique_ptr<Device> device);
+  static Expected<std::unique_ptr<Impl>> create(std::shared_ptr<const Model> model, const SessionOptions &options);
+
+  Status run(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs, const LaunchObserver *observer);
+
+  const std::shared_ptr<const Model> model;
+  const SessionOptions options;
+  Dimensions sessionDims;
+
+private:
+  struct OutputForm {
+    std::vector<int64_t> shape;
+    RowForm rows;
+  };
+
+  /// What the steps of one call hand to each other.
+  struct Call {
+    const FunctionLayout &layout;
+    const Function &function;
+    BoundInputs inputs;
+    Plan &plan;
+    int64_t scratch = 0;         ///< where scratch memory begins
+    int64_t spareBytes = 0;      ///< scratch memory that moving rows needs
+    std::vector<int64_t> places = {}; ///< of each buffer in planned memory
+    std::vector<OutputForm> outputs = {};
+    std::vector<SessionMemory::Block> fresh = {}; ///< blocks whose contents are to be made
+    std::vector<int64_t> parents = {};            ///< of a reorder
+    std::vector<Move> rowMoves = {};
+  };
+
+  Status requireDims(const Function &function) const;
+  Expected<Plan *> planFor(const FunctionLayout &layout, const Dimensions &dims, bool share);
+
+  // In the order of a call.
+  Status checkCall(Call &call);
+  Status placePersistent(Call &call);
+  Status placeBuffers(Call &call);
+  Status upload(Call &call);
+  Status launchAll(Call &call, const LaunchObserver *observer);
+  Status observe(Call &call, int launch, const LaunchObserver &observer);
+  Status collect(Call &call, NamedTensors &outputs);
+  void finishStates(const Call &call);
+
+  Status placeStates(Call &call);
+  Status placeState(Call &call, const StateUse &use);
+  Status explainMismatch(const Call &call, const StateUse &use, int64_t held) const;
+  Status readParents(Call &call, std::string &rowDim);
+  Status reorderState(Call &call, const StateUse &use, const std::string &rowDim);
+  Status placeTable(Call &call, size_t buffer);
+  Status prepareStates(Call &call);
+  Status makeFresh(const SessionMemory::Block &block);
+
+  std::unique_ptr<Device> device;
+  SessionMemory memory;
+  RunningLengths running;
+  /// The last few plans of each function, most recent first.
+  std::vector<std::vector<std::unique_ptr<Plan>>> plans;
+};
+
+} // namespace heddle

@@ -1,0 +1,65 @@
+//===- SessionMemory.h - What lives between calls ---------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The front of planned memory holds blocks that outlive a call: states by name,
+// and generated tables. Scratch memory of the current call lies behind them.
+// A block that must grow moves behind the last one; the device copies contents.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Runtime/Device.h"
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace heddle {
+
+/// A copy inside planned memory.
+struct Move {
+  int64_t from, to, bytes;
+};
+
+class SessionMemory {
+public:
+  struct Block {
+    std::string name;
+    int64_t offset = 0, capacity = 0;
+    int64_t bytes = 0; ///< in use
+    bool live = false; ///< the contents matter
+  };
+
+  const Block *find(const std::string &name) const;
+  /// The block of that name with at least `bytes`; its contents stay if it is live. The reference holds until the next call.
+  Block &require(const std::string &name, int64_t bytes);
+  /// From now on the contents matter, or no longer do.
+  void setLive(const std::string &name, bool live);
+  /// No block whose name begins so is live any more; holes that moving left are taken back.
+  void forget(const std::string &prefix);
+  /// End of the blocks.
+  int64_t end() const { return used; }
+  /// Copies that `require` made necessary since the last call of this.
+  std::vector<Move> takeMoves() { return std::exchange(moves, {}); }
+
+private:
+  std::vector<Block> blocks;
+  std::vector<Move> moves;
+  int64_t used = 0;
+  bool holes = false;
+};
+
+/// A copy of a row; -1 is a spare row.
+struct RowMove {
+  int64_t from, to;
+};
+
+/// Copies that make row r what row parents[r] was, for all r at once, in an order that loses nothing.
+std::vector<RowMove> planRowMoves(std::span<const int64_t> parents);
+
+} // namespace heddle

@@ -1,0 +1,229 @@
+//===- SessionRun.cpp - The steps of a call ---------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A call binds and checks its inputs, evaluates the function at this shape,
+// gives every buffer a place, uploads, launches, downloads. Nothing is changed
+// in the session before all checks have passed.
+//
+//===----------------------------------------------------------------------===//
+#include "Boundary.h"
+#include "SessionImpl.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle {
+
+/// Bits of a NaN; as an integer it is far outside any range.
+static constexpr uint32_t poisonBits = 0x7fc00000;
+static constexpr size_t plansKept = 4;
+
+Session::Impl::Impl(std::shared_ptr<const Model> model, SessionOptions options, std::unique_ptr<Device> device)
+    : model(std::move(model)), options(std::move(options)), device(std::move(device)) {
+  plans.resize(this->model->layouts.size());
+}
+
+Expected<std::unique_ptr<Session::Impl>> Session::Impl::create(std::shared_ptr<const Model> model,
+                                                               const SessionOptions &options) {
+  if (options.threads < 0 || options.threads > 4096)
+    return usageError("threads: expected 0 (all processors) to 4096, found " + std::to_string(options.threads));
+  auto device = model->code->createDevice(options.threads);
+  if (!device)
+    return device.takeError();
+  return std::make_unique<Impl>(std::move(model), options, std::move(*device));
+}
+
+Status Session::Impl::run(std::string_view name, const NamedInputs &inputs, NamedTensors &outputs,
+                          const LaunchObserver *observer) {
+  auto layout = model->find(name);
+  if (!layout)
+    return layout.takeError();
+  const Function &function = *(*layout)->function;
+  if (Status status = requireDims(function); !status)
+    return status;
+  auto bound = BoundInputs::bind(function, inputs, sessionDims, running);
+  if (!bound)
+    return bound.takeError();
+  auto plan = planFor(**layout, bound->dims(), observer == nullptr);
+  if (!plan)
+    return plan.takeError();
+  Call call{**layout, function, std::move(*bound), **plan};
+  for (auto step : {&Impl::checkCall, &Impl::placePersistent, &Impl::placeBuffers, &Impl::upload})
+    if (Status status = (this->*step)(call); !status)
+      return status;
+  if (Status status = launchAll(call, observer); !status)
+    return status;
+  if (Status status = collect(call, outputs); !status)
+    return status;
+  finishStates(call);
+  return {};
+}
+
+Status Session::Impl::requireDims(const Function &function) const {
+  for (const std::string &dim : function.stateDims) {
+    if (sessionDims.contains(dim))
+      continue;
+    std::string starters;
+    for (const Function &other : model->program().functions)
+      if (other.startsStates)
+        starters += (starters.empty() ? "" : " or ") + other.name;
+    return inputError(function.name + ": expected a call of " + (starters.empty() ? "a function that sets " + dim : starters) +
+                      " before it, found none");
+  }
+  return {};
+}
+
+Expected<Plan *> Session::Impl::planFor(const FunctionLayout &layout, const Dimensions &dims, bool share) {
+  auto &kept = plans[static_cast<size_t>(&layout - model->layouts.data())];
+  std::vector<int64_t> values = layout.formulas.dimValues(dims);
+  auto found = std::find_if(kept.begin(), kept.end(), [&](const auto &plan) { return plan->matches(values, share); });
+  if (found == kept.end() && kept.size() < plansKept)
+    found = kept.insert(kept.end(), std::make_unique<Plan>());
+  else if (found == kept.end())
+    found = kept.end() - 1; // the one not used for longest
+  std::rotate(kept.begin(), found, found + 1);
+  Plan &plan = *kept.front();
+  if (!plan.matches(values, share))
+    if (Status status = plan.update(layout, dims, share); !status)
+      return status.takeError();
+  return &plan;
+}
+
+static std::string replaced(std::string text, std::string_view what, int64_t value) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at))
+    text.replace(at, what.size(), std::to_string(value));
+  return text;
+}
+
+Status Session::Impl::checkCall(Call &call) {
+  for (size_t i = 0; i < call.function.checks.size(); ++i) {
+    const Check &check = call.function.checks[i];
+    int64_t left = call.plan.value(call.layout.checks[i].first), right = call.plan.value(call.layout.checks[i].second);
+    if (check.kind == Check::Kind::Equal ? left != right : left > right)
+      return inputError(replaced(replaced(check.message, "{left}", left), "{right}", right));
+  }
+  return call.inputs.check(call.layout, call.plan);
+}
+
+/// The form of a port in its buffer, which must hold it.
+static Expected<RowForm> formIn(const Port &port, std::span<const int64_t> shape, const Plan &plan) {
+  auto form = rowForm(port, shape);
+  if (form && form->elements() * 4 > plan.bufferBytes(port.buffer))
+    return inputError(port.name + ": expected a buffer of " + std::to_string(form->elements() * 4) + " bytes, found " +
+                      std::to_string(plan.bufferBytes(port.buffer)));
+  return form;
+}
+
+Status Session::Impl::placeBuffers(Call &call) {
+  for (size_t i = 0; i < call.function.outputs.size(); ++i) {
+    OutputForm &output = call.outputs.emplace_back();
+    for (int dim : call.layout.outputs[i].shape)
+      output.shape.push_back(call.plan.value(dim));
+    auto count = elementCount(output.shape, call.function.outputs[i].type);
+    if (!count)
+      return count.takeError();
+    auto form = formIn(call.function.outputs[i], output.shape, call.plan);
+    if (!form)
+      return form.takeError();
+    output.rows = *form;
+  }
+  const std::vector<Buffer> &buffers = call.function.buffers;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    bool scratch = buffers[i].kind == Buffer::Kind::Temporary || buffers[i].kind == Buffer::Kind::Argument;
+    if (scratch)
+      call.places[i] = call.scratch + call.plan.scratchOffset(static_cast<int>(i));
+  }
+  return call.plan.resolve(call.layout, model->program(), call.places);
+}
+
+Status Session::Impl::upload(Call &call) {
+  if (Status status = device->begin(); !status)
+    return status;
+  if (Status status = prepareStates(call); !status)
+    return status;
+  if (options.poison)
+    if (Status status = device->fill({call.scratch, call.plan.scratchBytes() + memorySlack}, poisonBits); !status)
+      return status;
+  for (size_t i = 0; i < call.function.inputs.size(); ++i) {
+    const Port &port = call.function.inputs[i];
+    const Tensor &tensor = call.inputs.tensor(i);
+    auto form = formIn(port, tensor.shape(), call.plan);
+    if (!form)
+      return form.takeError();
+    if (form->elements() == 0)
+      continue;
+    auto to = device->upload({call.places[static_cast<size_t>(port.buffer)], form->elements() * 4});
+    if (!to)
+      return to.takeError();
+    packTensor(tensor, *form, reinterpret_cast<uint32_t *>(*to));
+  }
+  return {};
+}
+
+static bool isEmpty(const LaunchCall &launch) {
+  return launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0;
+}
+
+Status Session::Impl::launchAll(Call &call, const LaunchObserver *observer) {
+  std::span<const LaunchCall> launches = call.plan.launches();
+  for (size_t i = 0; i < launches.size(); ++i) {
+    if (!isEmpty(launches[i]))
+      if (Status status = device->launch(launches[i]); !status)
+        return status;
+    if (observer)
+      if (Status status = observe(call, static_cast<int>(i), *observer); !status)
+        return status;
+  }
+  return {};
+}
+
+Status Session::Impl::observe(Call &call, int launch, const LaunchObserver &observer) {
+  if (Status status = device->finish(); !status)
+    return status;
+  BufferReader reader = [&](int buffer) -> Expected<std::vector<uint32_t>> {
+    MemoryRange range{call.places[static_cast<size_t>(buffer)], call.plan.bufferBytes(buffer)};
+    std::vector<uint32_t> words(static_cast<size_t>(range.bytes / 4));
+    if (words.empty())
+      return words;
+    Status status = device->begin();
+    if (status)
+      status = device->download(range);
+    if (status)
+      status = device->finish();
+    if (!status)
+      return status.takeError();
+    std::memcpy(words.data(), device->downloaded(range).data(), static_cast<size_t>(range.bytes));
+    return words;
+  };
+  if (Status status = observer(launch, call.inputs.dims(), reader); !status)
+    return status;
+  return device->begin();
+}
+
+Status Session::Impl::collect(Call &call, NamedTensors &outputs) {
+  auto rangeOf = [&](size_t i) {
+    int buffer = call.function.outputs[i].buffer;
+    return MemoryRange{call.places[static_cast<size_t>(buffer)], call.outputs[i].rows.elements() * 4};
+  };
+  for (size_t i = 0; i < call.outputs.size(); ++i)
+    if (rangeOf(i).bytes > 0)
+      if (Status status = device->download(rangeOf(i)); !status)
+        return status;
+  if (Status status = device->finish(); !status)
+    return status;
+  outputs.resize(call.outputs.size());
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    const Port &port = call.function.outputs[i];
+    Tensor &tensor = outputs.slot(i, port.name);
+    tensor.reset(port.type, call.outputs[i].shape);
+    if (rangeOf(i).bytes > 0)
+      unpackTensor(reinterpret_cast<const uint32_t *>(device->downloaded(rangeOf(i)).data()), call.outputs[i].rows, tensor);
+  }
+  return {};
+}
+
+} // namespace heddle

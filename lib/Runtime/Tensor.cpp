@@ -1,0 +1,111 @@
+//===- Tensor.cpp - Tensors of the caller -----------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Shapes, storage and the one-line description that `run` prints.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Runtime/Tensor.h"
+
+#include "heddle/Support/Float.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace heddle {
+
+std::string shapeText(std::span<const int64_t> shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+Expected<int64_t> elementCount(std::span<const int64_t> shape, DType type) {
+  constexpr int64_t limit = int64_t{1} << 62;
+  int64_t count = 1;
+  // The zero dimension comes first in thought: [0, 2^60, 2^60] is empty, not too large.
+  bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  for (int64_t dim : shape) {
+    if (dim < 0)
+      return inputError("expected dimensions of at least 0, found " + shapeText(shape));
+    if (!empty && count > limit / byteSize(type) / dim)
+      return inputError("expected a tensor of less than 2^62 bytes, found shape " + shapeText(shape));
+    count *= empty ? 0 : dim;
+  }
+  return count;
+}
+
+Tensor::Tensor(DType type, std::vector<int64_t> shape) : type(type), dims(std::move(shape)) {
+  Expected<int64_t> number = elementCount(dims, type);
+  assert(number && "an unsound shape");
+  count = *number;
+  data.resize(static_cast<size_t>(count * byteSize(type)));
+}
+
+void Tensor::reset(DType newType, std::span<const int64_t> newShape) {
+  Expected<int64_t> number = elementCount(newShape, newType);
+  assert(number && "an unsound shape");
+  type = newType;
+  dims.assign(newShape.begin(), newShape.end());
+  count = *number;
+  data.resize(static_cast<size_t>(count * byteSize(type)));
+}
+
+const Tensor *NamedTensors::find(std::string_view name) const {
+  auto it = std::find_if(entries.begin(), entries.end(), [&](const Entry &e) { return e.first == name; });
+  return it == entries.end() ? nullptr : &it->second;
+}
+
+const Tensor &NamedTensors::operator[](std::string_view name) const {
+  const Tensor *tensor = find(name);
+  assert(tensor && "no result of this name");
+  return *tensor;
+}
+
+Tensor &NamedTensors::operator[](std::string_view name) {
+  return const_cast<Tensor &>(std::as_const(*this)[name]);
+}
+
+Tensor &NamedTensors::slot(size_t index, std::string_view name) {
+  if (entries.size() <= index)
+    entries.resize(index + 1);
+  if (entries[index].first != name)
+    entries[index].first = name;
+  return entries[index].second;
+}
+
+static std::string elementText(const Tensor &tensor, size_t i) {
+  char text[40];
+  switch (tensor.dtype()) {
+  case DType::F32:
+    std::snprintf(text, sizeof text, "%.7g", tensor.values<float>()[i]);
+    return text;
+  case DType::F16:
+    std::snprintf(text, sizeof text, "%.4g", floatFromHalf(tensor.values<uint16_t>()[i]));
+    return text;
+  case DType::BF16:
+    std::snprintf(text, sizeof text, "%.3g", floatFromBFloat(tensor.values<uint16_t>()[i]));
+    return text;
+  case DType::I32:
+    return std::to_string(tensor.values<int32_t>()[i]);
+  case DType::I64:
+    return std::to_string(tensor.values<int64_t>()[i]);
+  case DType::Bool:
+    return tensor.values<uint8_t>()[i] ? "true" : "false";
+  }
+  return "";
+}
+
+std::string describe(const Tensor &tensor) {
+  constexpr int64_t shown = 8;
+  std::string text = std::string(toString(tensor.dtype())) + " " + shapeText(tensor.shape());
+  for (int64_t i = 0; i < std::min(tensor.size(), shown); ++i)
+    text += " " + elementText(tensor, static_cast<size_t>(i));
+  return tensor.size() > shown ? text + " …" : text;
+}
+
+} // namespace heddle

@@ -1,0 +1,79 @@
+//===- heddle-run.cpp - Runs artifacts without LLVM -------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The command line of heddle-run: reads it, calls the library, prints errors.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Runtime/Commands.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+using namespace heddle;
+
+namespace {
+
+struct RunFlags {
+  std::string file;
+  SessionOptions session;
+  RunCommand command;
+  bool verify = false;
+};
+
+int report(const Error &error) {
+  std::cerr << "error: " << error.message << '\n';
+  return static_cast<int>(error.kind);
+}
+
+int report(const Status &status) { return status ? 0 : report(status.error()); }
+
+void addRun(CLI::App &app, RunFlags &flags) {
+  CLI::App *run = app.add_subcommand("run", "run a function on .npy files");
+  run->add_option("FILE", flags.file, "compiled model (.heddle)")->required();
+  run->add_option("--device", flags.session.device, "cpu, vulkan or vulkan:N")->type_name("DEVICE");
+  run->add_option("--threads", flags.session.threads, "threads on the CPU, 0 for all processors")->type_name("N");
+  run->add_option("--function", flags.command.function, "function to run, if there are several")->type_name("NAME");
+  run->add_option("--input", flags.command.inputs, "an input, once each")->type_name("NAME=FILE.npy")->allow_extra_args(false);
+  run->add_option("--output-dir", flags.command.outputDir, "write results here as NAME.npy")->type_name("DIR");
+  run->add_flag("--verify", flags.verify, "compare with the reference (heddle only)");
+  run->footer("Examples:\n  heddle-run run encoder.heddle --input source=ids.npy --output-dir out\n"
+              "  heddle-run run encoder.heddle --device=vulkan --function=encode --input source=ids.npy");
+}
+
+int run(RunFlags &flags) {
+  if (flags.verify)
+    return report(usageError("--verify: heddle-run has no reference, use heddle run --verify"));
+  auto session = Session::open(flags.file, flags.session);
+  if (!session)
+    return report(session.error());
+  return report(runCommand(*session, flags.command, std::cout));
+}
+
+/// The first line of what CLI11 has to say; help and version are no errors.
+int reportParse(const CLI::App &app, const CLI::ParseError &error) {
+  if (error.get_exit_code() == 0)
+    return app.exit(error);
+  std::string text = error.what();
+  return report(usageError(text.substr(0, text.find('\n'))));
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app("Runs compiled models.", "heddle-run");
+  app.require_subcommand(1);
+  app.footer("Examples:\n  heddle-run run encoder.heddle --input source=ids.npy\n  heddle-run devices");
+  RunFlags flags;
+  addRun(app, flags);
+  CLI::App *devices = app.add_subcommand("devices", "list the devices that models can run on");
+  try { // the only exceptions here are those of the command line parser
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return reportParse(app, error);
+  }
+  return devices->parsed() ? report(devicesCommand(std::cout)) : run(flags);
+}
