@@ -1,0 +1,135 @@
+//===- PackTest.cpp - Tests of packing -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every layout against a plain formula, from memory and through a conversion,
+// and the errors of lists that do not fit a source.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Pack/Pack.h"
+
+#include <cstring>
+#include <gmock/gmock.h>
+
+using namespace heddle;
+
+namespace {
+
+/// Element n of tensor t is 1 + n + 1000000 t: none is zero, all are exact.
+class CountingSource : public WeightSource {
+public:
+  CountingSource(std::vector<TensorInfo> tensors, bool inMemory) : infos(std::move(tensors)) {
+    for (size_t t = 0; t < infos.size(); ++t) {
+      values.emplace_back(infos[t].elements());
+      for (size_t n = 0; n < values[t].size(); ++n)
+        values[t][n] = static_cast<float>(1 + n + 1000000 * t);
+    }
+    inPlaceAllowed = inMemory;
+  }
+  const std::string &name() const override { return sourceName; }
+  const std::vector<TensorInfo> &tensors() const override { return infos; }
+  void read(int tensor, int64_t first, std::span<float> out) const override {
+    std::copy_n(values[tensor].begin() + first, out.size(), out.begin());
+  }
+  std::span<const float> inPlace(int tensor) const override {
+    return inPlaceAllowed ? std::span<const float>(values[tensor]) : std::span<const float>();
+  }
+
+private:
+  std::string sourceName = "w.safetensors";
+  std::vector<TensorInfo> infos;
+  std::vector<std::vector<float>> values;
+  bool inPlaceAllowed;
+};
+
+/// Place of element i of a dimension that is cut in groups.
+int64_t placeOf(int64_t i, int64_t group) {
+  return group ? i / group * padded(group) + i % group : i;
+}
+
+/// What the layouts of Program.h say, element by element.
+std::vector<float> expectedPacking(const PackEntry &entry) {
+  std::vector<float> out(packedElements(entry), 0.0f);
+  int64_t rows = entry.shape[0], columns = 1;
+  for (size_t i = 1; i < entry.shape.size(); ++i)
+    columns *= entry.shape[i];
+  int64_t pitch = paddedGroups(columns, entry.columnGroup);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c) {
+      int64_t row = placeOf(r, entry.rowGroup), column = placeOf(c, entry.columnGroup);
+      int64_t at = entry.layout == PackEntry::Layout::Vector ? row
+                   : entry.layout == PackEntry::Layout::Rows
+                       ? r * pitch + column
+                       : (row / 16 * pitch + column) * 16 + row % 16;
+      out[at] = static_cast<float>(1 + r * columns + c);
+    }
+  return out;
+}
+
+TEST(Pack, EveryLayoutAgainstItsFormula) {
+  using Layout = PackEntry::Layout;
+  const PackEntry entries[] = {
+      {"w", {7}, Layout::Vector, 0, 0, 0},         {"w", {48}, Layout::Vector, 0, 0, 0},
+      {"w", {30}, Layout::Vector, 10, 0, 0},       {"w", {5, 7}, Layout::Rows, 0, 0, 0},
+      {"w", {37, 60}, Layout::Rows, 0, 20, 0},     {"w", {16, 16}, Layout::Panels, 0, 0, 0},
+      {"w", {1, 1}, Layout::Panels, 0, 0, 0},      {"w", {50, 33}, Layout::Panels, 0, 0, 0},
+      {"w", {40, 24}, Layout::Panels, 20, 0, 0},   {"w", {24, 40}, Layout::Panels, 0, 20, 0},
+      {"w", {60, 72}, Layout::Panels, 20, 24, 0},  {"w", {36, 8}, Layout::Panels, 4, 0, 0},
+      {"w", {20, 30, 1}, Layout::Panels, 0, 0, 0}, {"w", {50, 30}, Layout::Panels, 20, 20, 0},
+  };
+  for (const PackEntry &entry : entries)
+    for (bool inMemory : {true, false})
+      for (int threads : {1, 3}) {
+        CountingSource source({{"w", "f32", entry.shape}}, inMemory);
+        // Whatever was there before, padding becomes zero.
+        std::vector<float> packed(packedElements(entry), -1.0f);
+        ASSERT_TRUE(pack(entry, source, packed.data(), threads));
+        ASSERT_EQ(packed, expectedPacking(entry))
+            << shapeText(entry.shape) << " " << entry.rowGroup << " " << entry.columnGroup;
+      }
+}
+
+TEST(Pack, AllEntriesGoToTheirPlaces) {
+  Program program;
+  program.weights = {{"b", 256, 16}, {"a", 512, 256}};
+  program.pack = {{"a", {16, 16}, PackEntry::Layout::Panels, 0, 0, 1},
+                  {"b", {3}, PackEntry::Layout::Vector, 0, 0, 0}};
+  program.weightBytes = 512 + 1024;
+  CountingSource source({{"a", "f32", {16, 16}}, {"b", "f32", {3}}}, true);
+  std::vector<std::byte> bytes(program.weightBytes);
+  ASSERT_TRUE(packAll(program, source, bytes));
+  auto at = [&](size_t offset) {
+    float value;
+    std::memcpy(&value, &bytes[offset], 4);
+    return value;
+  };
+  EXPECT_EQ(at(0), 0.0f);
+  EXPECT_EQ(at(256 + 8), 1000003.0f);
+  EXPECT_EQ(at(256 + 12), 0.0f);
+  EXPECT_EQ(at(512 + 4), 17.0f);
+}
+
+TEST(Pack, ErrorsNameTensorAndShapes) {
+  CountingSource source(
+      {{"encoder.0.ffn.in.weight", "f32", {512, 2048}}, {"ids", "i64", {4}}, {"x", "f32", {1}}},
+      true);
+  auto problem = [&](PackEntry entry) {
+    return checkTensors(std::span(&entry, 1), source).error().message;
+  };
+  EXPECT_EQ(problem({"encoder.0.ffn.in.weight", {2048, 512}}),
+            "w.safetensors: encoder.0.ffn.in.weight: expected [2048, 512], found [512, 2048]");
+  EXPECT_EQ(
+      problem({"encoder.1.ffn.in.weight", {2048, 512}}),
+      "w.safetensors: encoder.1.ffn.in.weight: expected [2048, 512], found no tensor of this name");
+  EXPECT_EQ(problem({"ids", {4}}), "w.safetensors: ids: expected f32, f16 or bf16, found i64");
+  EXPECT_EQ(problem({"x", {1}}), "");
+  PackEntry used{"x", {1}};
+  EXPECT_THAT(unusedTensors(std::span(&used, 1), source),
+              testing::ElementsAre("encoder.0.ffn.in.weight", "ids"));
+}
+
+} // namespace

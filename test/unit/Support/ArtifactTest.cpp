@@ -1,0 +1,145 @@
+//===- ArtifactTest.cpp - Tests of the artifact -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is put in comes out, in a file and in memory; versions, missing members
+// and damage are told apart.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Support/Artifact.h"
+#include "TestProgram.h"
+
+#include <cstring>
+#include <filesystem>
+#include <gmock/gmock.h>
+
+using namespace heddle;
+using testing::HasSubstr;
+
+namespace {
+
+Status fillWeights(std::span<std::byte> weights) {
+  for (size_t i = 0; i < weights.size(); ++i)
+    weights[i] = static_cast<std::byte>(i % 251);
+  return {};
+}
+
+ArtifactWriter testWriter() {
+  ArtifactWriter writer(testProgram());
+  writer.addCpu("x86-64-v3", {"avx2", "fma"}, {'c', 'o', 'd', 'e'});
+  writer.addVulkan(ArtifactWriter::vulkanMember("attend"), {0x07230203, 1, 2});
+  writer.setFused("ML\xefR");
+  writer.addText("source.txt", "a\nb\n");
+  return writer;
+}
+
+std::string scratchPath(const std::string &name) { return testing::TempDir() + "heddle-" + name; }
+
+void expectContents(const Artifact &artifact) {
+  EXPECT_EQ(toJson(artifact.program()), toJson(testProgram()));
+  ASSERT_EQ(artifact.cpu().size(), 1u);
+  EXPECT_EQ(artifact.cpu()[0].isa, "x86-64-v3");
+  EXPECT_THAT(artifact.cpu()[0].features, testing::ElementsAre("avx2", "fma"));
+  EXPECT_EQ(artifact.cpu()[0].code.size(), 4u);
+  EXPECT_TRUE(artifact.hasVulkan());
+  EXPECT_EQ(artifact.vulkan("vulkan/attend.spv").size(), 12u);
+  EXPECT_TRUE(artifact.vulkan("vulkan/other.spv").empty());
+  EXPECT_EQ(artifact.fused().size(), 4u);
+  EXPECT_EQ(artifact.text("source.txt"), "a\nb\n");
+  EXPECT_FALSE(artifact.text("target.txt"));
+  EXPECT_EQ(artifact.weights().size(), 8448u);
+  EXPECT_EQ(artifact.weights()[252], std::byte(1));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(artifact.weights().data()) % 4096, 0u);
+  EXPECT_TRUE(artifact.check());
+}
+
+TEST(Artifact, FileAndMemoryHoldTheSame) {
+  std::string path = scratchPath("artifact");
+  ASSERT_TRUE(testWriter().writeFile(path, fillWeights));
+  auto file = readArtifact(path);
+  ASSERT_TRUE(file) << file.error().message;
+  Artifact moved = std::move(*file);
+  expectContents(moved);
+  auto memory = testWriter().build("model.json", fillWeights);
+  ASSERT_TRUE(memory) << memory.error().message;
+  expectContents(*memory);
+  EXPECT_EQ(memory->members().size(), moved.members().size());
+  EXPECT_EQ(memory->members().back().crc, moved.members().back().crc);
+  std::filesystem::remove(path);
+}
+
+/// Reads a container that is made by hand.
+std::string errorOf(std::initializer_list<std::pair<const char *, std::string>> members) {
+  ContainerWriter writer;
+  for (const auto &[name, data] : members)
+    writer.add(name, std::as_bytes(std::span(data.data(), data.size())));
+  auto artifact = Artifact::fromBytes(std::move(*writer.writeMemory()), "m.heddle");
+  return artifact ? "no error" : artifact.error().message;
+}
+
+std::string manifest(const std::string &cpu, const std::string &texts) {
+  return R"({"heddle":1,"cpu":)" + cpu + R"(,"texts":)" + texts +
+         R"(,"program":{"functions":[],"kernels":[],"weights":[],"pack":[],"weight_bytes":0,"model":""}})";
+}
+
+TEST(Artifact, ManifestIsReadStrictly) {
+  EXPECT_EQ(errorOf({{"heddle.json", manifest("[]", "[]")}, {"weights.bin", ""}}), "no error");
+  EXPECT_EQ(errorOf({{"other", "x"}}),
+            "m.heddle: expected a Heddle file, found an archive without heddle.json");
+  EXPECT_EQ(errorOf({{"heddle.json", R"({"heddle":2,"new":1})"}}),
+            "m.heddle: heddle.json: expected format version 1, found 2, made by a newer Heddle");
+  EXPECT_THAT(errorOf({{"heddle.json", "{}"}}), HasSubstr("expected a format version"));
+  EXPECT_THAT(errorOf({{"heddle.json", "[1"}}),
+              HasSubstr("m.heddle: heddle.json: expected valid JSON"));
+  EXPECT_THAT(errorOf({{"heddle.json", R"({"heddle":1})"}}), HasSubstr("expected a field 'cpu'"));
+  EXPECT_THAT(errorOf({{"heddle.json", manifest("[1]", "[]")}}), HasSubstr("{isa, features}"));
+  EXPECT_THAT(errorOf({{"heddle.json", manifest("[]", "{}")}}), HasSubstr("an array of names"));
+}
+
+TEST(Artifact, MembersAndManifestAgree) {
+  EXPECT_EQ(errorOf({{"heddle.json", manifest("[]", "[]")}}),
+            "m.heddle: expected a member weights.bin, found none");
+  EXPECT_EQ(errorOf({{"heddle.json", manifest(R"([{"isa":"v3","features":[]}])", "[]")},
+                     {"weights.bin", ""}}),
+            "m.heddle: expected a member cpu/v3.so, found none");
+  EXPECT_EQ(errorOf({{"heddle.json", manifest("[]", R"(["a.txt"])")}, {"weights.bin", ""}}),
+            "m.heddle: expected a member text/a.txt, found none");
+  EXPECT_EQ(errorOf({{"heddle.json", manifest("[]", "[]")}, {"x", ""}, {"weights.bin", ""}}),
+            "m.heddle: expected only members that the manifest names, found x");
+  EXPECT_EQ(errorOf({{"heddle.json", manifest("[]", "[]")}, {"weights.bin", "1234"}}),
+            "m.heddle: expected 0 bytes of weights, found 4");
+}
+
+TEST(Artifact, DamagedCodeIsFoundWhenLoadedAndDamagedWeightsWhenChecked) {
+  auto good = testWriter().build("m.heddle", fillWeights);
+  ASSERT_TRUE(good);
+  uint64_t code = good->members()[2].offset, weights = good->members().back().offset;
+  std::string path = scratchPath("damaged");
+  auto flip = [&](uint64_t offset) {
+    EXPECT_TRUE(testWriter().writeFile(path, fillWeights));
+    std::FILE *file = std::fopen(path.c_str(), "r+b");
+    std::fseek(file, static_cast<long>(offset), SEEK_SET);
+    std::fputc(0xee, file);
+    std::fclose(file);
+    return readArtifact(path);
+  };
+  EXPECT_THAT(flip(code).error().message, HasSubstr("changed bytes in member cpu/x86-64-v3.so"));
+  auto loaded = flip(weights + 100);
+  ASSERT_TRUE(loaded);
+  EXPECT_THAT(loaded->check().error().message, HasSubstr("changed bytes in member weights.bin"));
+  std::filesystem::remove(path);
+}
+
+TEST(Artifact, BadProgramsAreNotWritten) {
+  Program program = testProgram();
+  program.functions[0].launches[0].kernel = "none";
+  auto artifact = ArtifactWriter(program).build("m", fillWeights);
+  ASSERT_FALSE(artifact);
+  EXPECT_EQ(artifact.error().kind, ErrorKind::Device);
+}
+
+} // namespace

@@ -1,0 +1,85 @@
+//===- BasicsTest.cpp - Tests of small helpers -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// JSON that is damaged, 16-bit floats, and the parallel loop.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Support/Float.h"
+#include "heddle/Support/Json.h"
+#include "heddle/Support/Parallel.h"
+
+#include <atomic>
+#include <cmath>
+#include <gmock/gmock.h>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+using namespace heddle;
+
+namespace {
+
+TEST(Json, RefusesWhatJsonDoesNotAllow) {
+  auto message = [](std::string_view text) { return parseJson(text, "x.json").error().message; };
+  EXPECT_EQ(message("{\"a\":1,\"b\":{\"a\":1},\"a\":2}"),
+            "x.json: expected each key once, found 'a' twice");
+  for (std::string_view text : {"", "{\"a\":", "1 2", "\"\xff\"", "[1e999]", "{'a':1}", "[1,]"})
+    EXPECT_THAT(message(text), testing::HasSubstr("expected valid JSON")) << text;
+  EXPECT_THAT(message(std::string(1000000, '[')), testing::HasSubstr("nesting"));
+}
+
+TEST(Json, KeepsOrderAndKinds) {
+  auto value = parseJson(R"({"b":[1,{"x":null}],"a":true})", "x");
+  ASSERT_TRUE(value);
+  EXPECT_EQ(value->dump(), R"({"b":[1,{"x":null}],"a":true})");
+}
+
+TEST(Float, EveryHalfSurvives) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    float value = floatFromHalf(static_cast<uint16_t>(bits));
+    bool isNan = (bits & 0x7fff) > 0x7c00;
+    ASSERT_EQ(std::isnan(value), isNan);
+    if (!isNan) {
+      ASSERT_EQ(halfFromFloat(value), bits);
+    }
+    float wide = floatFromBFloat(static_cast<uint16_t>(bits));
+    if (!std::isnan(wide)) {
+      ASSERT_EQ(bfloatFromFloat(wide), bits);
+    }
+  }
+  EXPECT_EQ(floatFromHalf(0x0001), 0x1p-24f);
+  EXPECT_EQ(floatFromHalf(0x3c01), 1.0f + 0x1p-10f);
+  EXPECT_TRUE(std::isinf(floatFromHalf(0xfc00)));
+}
+
+TEST(Float, RoundsToNearestEven) {
+  EXPECT_EQ(halfFromFloat(1.0f + 0x1p-11f), 0x3c00);
+  EXPECT_EQ(halfFromFloat(1.0f + 0x3p-11f), 0x3c02);
+  EXPECT_EQ(halfFromFloat(65519.0f), 0x7bff);
+  EXPECT_EQ(halfFromFloat(65520.0f), 0x7c00);
+  EXPECT_EQ(halfFromFloat(0x1p-25f), 0x0000);
+  EXPECT_EQ(halfFromFloat(0x1.8p-25f), 0x0001);
+  EXPECT_EQ(halfFromFloat(-0x1.ff8p-15f), 0x83ff);
+  EXPECT_EQ(bfloatFromFloat(1.0f + 0x1p-8f), 0x3f80);
+  EXPECT_EQ(bfloatFromFloat(1.0f + 0x3p-8f), 0x3f82);
+  EXPECT_EQ(bfloatFromFloat(std::numeric_limits<float>::max()), 0x7f80);
+}
+
+TEST(Parallel, RunsEachIndexOnce) {
+  for (int threads : {0, 1, 2, 5})
+    for (int64_t n : {0, 1, 2, 1000}) {
+      std::vector<std::atomic<int>> runs(n);
+      parallelFor(n, threads, [&](int64_t i, int thread) {
+        ++runs[i];
+        EXPECT_LT(thread, threads ? threads : processorCount());
+      });
+      for (auto &count : runs)
+        ASSERT_EQ(count, 1);
+    }
+}
+
+} // namespace

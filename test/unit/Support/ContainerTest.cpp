@@ -1,0 +1,204 @@
+//===- ContainerTest.cpp - Tests of the container -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Identical bytes, aligned members, files that are replaced whole or not at
+// all, every single changed byte found, and members past 4 GiB.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Support/Container.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+
+using namespace heddle;
+using testing::HasSubstr;
+
+namespace {
+
+std::span<const std::byte> bytesOf(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+std::string textOf(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
+}
+
+/// Three members, one of them empty, one on a page.
+ContainerWriter smallContainer() {
+  ContainerWriter writer;
+  writer.add("heddle.json", bytesOf("{\"heddle\":1}"));
+  writer.add("empty", bytesOf(""));
+  auto fill = [](std::span<std::byte> data) -> Status {
+    for (size_t i = 0; i < data.size(); ++i)
+      data[i] = static_cast<std::byte>(i * 7);
+    return {};
+  };
+  writer.add("weights.bin", 300, fill, 4096);
+  return writer;
+}
+
+std::string smallFile() { return textOf(smallContainer().writeMemory()->bytes()); }
+
+/// The error of reading and checking these bytes, or "".
+std::string problem(std::string_view file) {
+  auto reader = ContainerReader::read(bytesOf(file), "m.heddle");
+  if (!reader)
+    return reader.error().message;
+  return reader->check().error().message;
+}
+
+std::string scratchPath(const std::string &name) { return testing::TempDir() + "heddle-" + name; }
+
+TEST(Container, MembersComeBackAligned) {
+  auto memory = smallContainer().writeMemory();
+  ASSERT_TRUE(memory);
+  auto reader = ContainerReader::read(memory->bytes(), "m.heddle");
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_TRUE(reader->check());
+  ASSERT_EQ(reader->members().size(), 3u);
+  EXPECT_EQ(textOf(reader->data(*reader->find("heddle.json"))), "{\"heddle\":1}");
+  EXPECT_EQ(reader->find("nothing"), nullptr);
+  auto weights = reader->data(*reader->find("weights.bin"));
+  EXPECT_EQ(weights.size(), 300u);
+  EXPECT_EQ(weights[3], std::byte(21));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(weights.data()) % 4096, 0u);
+  for (const ContainerMember &member : reader->members())
+    EXPECT_EQ(member.offset % 64, 0u) << member.name;
+}
+
+TEST(Container, FileAndMemoryAreTheSameBytes) {
+  std::string path = scratchPath("same");
+  ASSERT_TRUE(smallContainer().writeFile(path));
+  auto file = MappedBytes::openFile(path);
+  ASSERT_TRUE(file);
+  EXPECT_EQ(textOf(file->bytes()), smallFile());
+  // Kernels read past the end of the weights.
+  EXPECT_EQ(file->bytes().data()[file->bytes().size() + MappedBytes::slack - 1], std::byte(0));
+  std::filesystem::remove(path);
+}
+
+TEST(Container, EveryChangedByteIsFound) {
+  const std::string file = smallFile();
+  ASSERT_EQ(problem(file), "");
+  for (size_t i = 0; i < file.size(); ++i)
+    for (int flip : {1, 0x80, 0xff}) {
+      std::string changed = file;
+      changed[i] = static_cast<char>(changed[i] ^ flip);
+      ASSERT_THAT(problem(changed), HasSubstr("m.heddle: expected ")) << i;
+    }
+}
+
+TEST(Container, EveryOtherLengthIsFound) {
+  const std::string file = smallFile();
+  for (size_t length = 0; length < file.size(); ++length)
+    ASSERT_THAT(problem(file.substr(0, length)), HasSubstr("Heddle file, found ")) << length;
+  EXPECT_EQ(problem(file + '\0'),
+            "m.heddle: expected a whole, unchanged Heddle file, found no end record in its last 22 "
+            "bytes (cut off, or with bytes appended)");
+}
+
+TEST(Container, ForeignFilesAreNamed) {
+  EXPECT_EQ(problem(""), "m.heddle: expected a Heddle file, found an empty file");
+  EXPECT_EQ(problem("hello\n"), "m.heddle: expected a Heddle file, found text");
+  EXPECT_EQ(problem("\x7f"
+                    "ELF\2\1"),
+            "m.heddle: expected a Heddle file, found an ELF file");
+  EXPECT_EQ(problem(std::string("PK\5\6") + std::string(18, '\0')),
+            "m.heddle: expected a Heddle file, found an empty ZIP archive");
+  std::string deflated = smallFile();
+  size_t entry = deflated.find("PK\1\2");
+  deflated[entry + 10] = 8;
+  EXPECT_EQ(problem(deflated),
+            "m.heddle: expected a Heddle file, found another kind of ZIP archive");
+}
+
+TEST(Container, HostileDirectoriesStayInside) {
+  // Every field of directory and end records takes absurd values; none may lead outside the file.
+  const std::string file = smallFile();
+  for (size_t i = file.find("PK\1\2"); i + 4 <= file.size(); ++i)
+    for (uint32_t value :
+         {0u, 1u, 0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu, 0x0000ffffu}) {
+      std::string changed = file;
+      std::memcpy(&changed[i], &value, 4);
+      bool same = changed == file;
+      ASSERT_EQ(problem(changed).empty(), same) << i << " " << value;
+    }
+}
+
+TEST(Container, AnErrorLeavesTheOldFile) {
+  std::string directory = scratchPath("replace");
+  std::filesystem::remove_all(directory);
+  std::filesystem::create_directory(directory);
+  std::string path = directory + "/m.heddle";
+  std::ofstream(path) << "old";
+  ContainerWriter failing;
+  failing.add("a", 1000, [](std::span<std::byte>) -> Status { return inputError("no weights"); });
+  EXPECT_EQ(failing.writeFile(path).error().message, "no weights");
+  EXPECT_EQ(textOf(MappedBytes::openFile(path)->bytes()), "old");
+  EXPECT_TRUE(smallContainer().writeFile(path));
+  EXPECT_EQ(textOf(MappedBytes::openFile(path)->bytes()), smallFile());
+  // Nothing is left beside it.
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 1);
+  std::filesystem::remove_all(directory);
+}
+
+TEST(Container, PathsThatCannotBeWrittenOrRead) {
+  EXPECT_THAT(smallContainer().writeFile("/dev/null").error().message,
+              HasSubstr("/dev/null: expected a file or a new path, found a device"));
+  EXPECT_THAT(smallContainer().writeFile(testing::TempDir()).error().message,
+              HasSubstr("found a directory"));
+  EXPECT_EQ(
+      smallContainer().writeFile("no/such/m.heddle").error().message,
+      "no/such/m.heddle: expected a path that can be written, found: No such file or directory");
+  EXPECT_THAT(MappedBytes::openFile(testing::TempDir()).error().message, HasSubstr("a directory"));
+  EXPECT_THAT(MappedBytes::openFile("no/such").error().message, HasSubstr("No such file"));
+}
+
+TEST(Container, BadMembersAreNotWritten) {
+  auto problemOf = [](std::string name, uint32_t alignment) {
+    ContainerWriter writer;
+    writer.add("twice", bytesOf("x"));
+    writer.add(std::move(name), bytesOf("x"), alignment);
+    return writer.writeMemory().error().message;
+  };
+  EXPECT_THAT(problemOf("twice", 64), HasSubstr("expected each member once, found twice twice"));
+  EXPECT_THAT(problemOf("na\nme", 64), HasSubstr("printable ASCII"));
+  EXPECT_THAT(problemOf("", 64), HasSubstr("printable ASCII"));
+  EXPECT_THAT(problemOf("name", 48), HasSubstr("a power of two"));
+}
+
+TEST(Container, MembersPastFourGigabytes) {
+  // Zero pages are shared until they are written: this takes little memory.
+  constexpr uint64_t large = (uint64_t(1) << 32) + 5;
+  ContainerWriter writer;
+  auto mark = [](std::span<std::byte> data) -> Status {
+    data.back() = std::byte(42);
+    return {};
+  };
+  writer.add("large", large, mark);
+  writer.add("after", bytesOf("beyond"));
+  auto memory = writer.writeMemory();
+  ASSERT_TRUE(memory) << memory.error().message;
+  auto reader = ContainerReader::read(memory->bytes(), "m.heddle");
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_EQ(reader->find("large")->size, large);
+  EXPECT_EQ(reader->data(*reader->find("large")).back(), std::byte(42));
+  EXPECT_EQ(textOf(reader->data(*reader->find("after"))), "beyond");
+  EXPECT_TRUE(reader->checkMember(*reader->find("after")));
+  // The 64-bit records are compared as all others are.
+  auto file = memory->writable();
+  for (size_t i = reader->find("after")->offset + 6; i < file.size(); ++i) {
+    file[i] ^= std::byte(1);
+    EXPECT_FALSE(ContainerReader::read(memory->bytes(), "m.heddle")) << file.size() - i;
+    file[i] ^= std::byte(1);
+  }
+}
+
+} // namespace

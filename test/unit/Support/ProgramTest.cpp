@@ -1,0 +1,123 @@
+//===- ProgramTest.cpp - Tests of programs as JSON -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A program survives its text; a damaged text is an error, whatever is damaged.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestProgram.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+#include <random>
+
+using namespace heddle;
+using testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+TEST(Program, TextIsStableAndComplete) {
+  std::string text = toJson(testProgram());
+  auto program = programFromJson(text);
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_EQ(toJson(*program), text);
+  const Function &f = *program->findFunction("encode");
+  EXPECT_EQ(f.buffers[1].elements.str(), "B*roundup(S, 16)*64");
+  EXPECT_EQ(f.inputs[0].range->second.constantValue(), 100);
+  EXPECT_EQ(f.inputs[1].fallback.kind, DefaultInput::Kind::LengthsOf);
+  EXPECT_EQ(program->kernels[0].cpu->grid[1].tile, 96);
+  EXPECT_FALSE(program->kernels[1].cpu);
+  EXPECT_EQ(program->pack[0].layout, PackEntry::Layout::Panels);
+  EXPECT_EQ(program->findFunction("decode"), nullptr);
+}
+
+/// The error after `change` was made to the JSON of the test program.
+std::string errorAfter(const std::function<void(Json &)> &change) {
+  Json json = Json::parse(toJson(testProgram()));
+  change(json);
+  auto program = programFromJson(json.dump());
+  return program ? "no error" : program.error().message;
+}
+
+TEST(Program, EveryFieldIsNeededAndOthersAreRefused) {
+  EXPECT_EQ(errorAfter([](Json &j) { j["kernels"][0]["cpu"].erase("grid"); }),
+            "program.kernels[0].cpu: expected a field 'grid', found none");
+  EXPECT_EQ(errorAfter([](Json &j) { j["functions"][0]["extra"] = 1; }),
+            "program.functions[0]: expected known fields, found 'extra'");
+  EXPECT_EQ(errorAfter([](Json &j) { j["functions"][0]["launches"] = "none"; }),
+            "program.functions[0].launches: expected an array, found \"none\"");
+  EXPECT_EQ(errorAfter([](Json &j) { j["weight_bytes"] = 1.5; }),
+            "program.weight_bytes: expected an integer of 64 bits, found 1.5");
+  EXPECT_EQ(errorAfter([](Json &j) { j["pack"][0]["layout"] = "tiles"; }),
+            "program.pack[0].layout: expected one of vector, rows, panels, found \"tiles\"");
+  EXPECT_THAT(errorAfter([](Json &j) { j["functions"][0]["buffers"][0]["elements"] = "B*"; }),
+              HasSubstr("program.functions[0].buffers[0].elements: size 'B*': expected a number"));
+}
+
+TEST(Program, IndicesAndSizesAreChecked) {
+  auto launch = [](Json &j) -> Json & { return j["functions"][0]["launches"][0]; };
+  const std::pair<std::function<void(Json &)>, const char *> cases[] = {
+      {[&](Json &j) { launch(j)["arguments"][0]["index"] = 9; }, "a buffer below 4, found 9"},
+      {[&](Json &j) { launch(j)["arguments"][1]["index"] = -1; }, "a weight below 2, found -1"},
+      {[&](Json &j) { launch(j)["arguments"][1]["kind"] = "buffer"; }, "expected a weight, found"},
+      {[&](Json &j) { launch(j)["arguments"][0]["offset"] = "6"; }, "a multiple of 4, found 6"},
+      {[&](Json &j) { launch(j)["arguments"].erase(0); }, "expected 3 arguments, found 2"},
+      {[&](Json &j) { launch(j)["scalars"] = Json::array(); }, "expected 2 scalars, found 0"},
+      {[&](Json &j) { launch(j)["scalars"][0] = "Q"; }, "dimensions of the function, found 'Q'"},
+      {[&](Json &j) { launch(j)["kernel"] = "norm"; }, "a kernel of the program, found 'norm'"},
+      {[](Json &j) { j["functions"][0]["inputs"][0]["buffer"] = 4; }, "a buffer below 4"},
+      {[](Json &j) { j["functions"][0]["buffers"][1]["last"] = 1; }, "a life within 1 launches"},
+      {[](Json &j) { j["functions"][0]["states"][0]["buffer"] = 1; }, "a buffer of the session"},
+      {[](Json &j) { j["functions"][0]["states"] = Json::array(); },
+       "a name of the session's state"},
+      {[](Json &j) { j["functions"][0]["reorder_by"] = "source"; }, "i32 input of rank 1"},
+      {[](Json &j) { j["kernels"][0]["cpu"]["grid"][1]["tile"] = 0; }, "a tile of at least 1"},
+      {[](Json &j) { j["kernels"][0]["cpu"]["grid"][0]["scalar"] = 2; }, "one of its scalars"},
+      {[](Json &j) {
+         j["kernels"][1]["vulkan"]["workgroup"] = {64, 64, 1};
+       },
+       "1024 invocations"},
+      {[](Json &j) { j["kernels"][1]["name"] = j["kernels"][0]["name"]; }, "each name once"},
+      {[](Json &j) { j["weights"][1]["offset"] = 128; }, "a multiple of 256, found 128"},
+      {[](Json &j) { j["weights"][1]["elements"] = int64_t(1) << 62; }, "an end within"},
+      {[](Json &j) { j["weight_bytes"] = 4096; }, "an end within 4096 bytes"},
+      {[](Json &j) { j["pack"][0]["weight"] = 2; }, "a weight below 2"},
+      {[](Json &j) { j["pack"][0]["shape"][0] = 48; }, "a weight of its packed size"},
+      {[](Json &j) {
+         j["pack"][0]["shape"] = {int64_t(1) << 40, int64_t(1) << 40};
+       },
+       "a possible shape"},
+      {[](Json &j) { j["pack"].push_back(j["pack"][0]); }, "one that is packed already"},
+  };
+  for (const auto &[change, message] : cases)
+    EXPECT_THAT(errorAfter(change), HasSubstr(message));
+}
+
+TEST(Program, PushConstantsFitInTheGuaranteedSpace) {
+  Program program = testProgram();
+  program.kernels[1].scalars.resize(32 - 3 - program.kernels[1].arguments.size(), "d");
+  EXPECT_TRUE(validate(program));
+  program.kernels[1].scalars.push_back("d");
+  EXPECT_THAT(validate(program).error().message,
+              HasSubstr("at most 32 words of push constants, found 33"));
+}
+
+TEST(Program, NoDamageOfTheTextCrashes) {
+  const std::string text = toJson(testProgram());
+  std::mt19937 random(3);
+  for (int i = 0; i < 20000; ++i) {
+    std::string damaged = text;
+    for (int n = 0; n <= i % 3; ++n)
+      damaged[random() % damaged.size()] = "0129-\"[]{},:eBx"[random() % 15];
+    (void)bool(programFromJson(damaged));
+  }
+  for (size_t length = 0; length < text.size(); length += 7)
+    EXPECT_FALSE(programFromJson(text.substr(0, length)));
+}
+
+} // namespace
