@@ -149,7 +149,9 @@ Expected<Artifact> compileToMemory(const std::string &model, const CompileOption
 }
 
 Expected<Explanation> explainModel(const std::string &model, const CompileOptions &options) {
-  auto compilation = Compilation::load(model, options);
+  CompileOptions withoutWeights = options;
+  withoutWeights.needsWeights = false;
+  auto compilation = Compilation::load(model, withoutWeights);
   if (!compilation)
     return compilation.takeError();
   if (Status status = (*compilation)->advance(Stage::Fused); !status)

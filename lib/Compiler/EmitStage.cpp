@@ -71,7 +71,9 @@ Expected<std::string> emitStage(const std::string &model, Stage stage, const Com
   auto stageOptions = optionsFor(stage, options);
   if (!stageOptions)
     return stageOptions.takeError();
-  auto compilation = Compilation::load(model, options);
+  CompileOptions withoutWeights = options;
+  withoutWeights.needsWeights = false;
+  auto compilation = Compilation::load(model, withoutWeights);
   if (!compilation)
     return compilation.takeError();
   if (Status status = (*compilation)->advance(std::min(stage, Stage::Program)); !status)

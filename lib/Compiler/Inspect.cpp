@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A file is read and its program shown; a model is brought to its program, which
-// is shown the same way. The list of weights comes from the pack entries, so it
-// is what packing will ask the checkpoint for.
+// is shown the same way. The list of weights is what packing asks a checkpoint for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,15 +23,8 @@ namespace heddle {
 
 namespace {
 
-std::string tensorList(const Program &program) {
-  std::string text;
-  for (const PackEntry &entry : program.pack) {
-    text += entry.tensor + "\tf32\t[";
-    for (size_t i = 0; i < entry.shape.size(); ++i)
-      text += (i ? ", " : "") + std::to_string(entry.shape[i]);
-    text += "]\n";
-  }
-  return text;
+std::string tensorLine(const std::string &name, const std::vector<int64_t> &shape) {
+  return name + "\tf32\t" + shapeText(shape) + "\n";
 }
 
 std::string kindOf(const Program &program) {
@@ -55,10 +47,7 @@ std::string memberList(const Artifact &artifact) {
   return text;
 }
 
-/// The text for a program: the list of tensors alone, or everything.
 Expected<std::string> describe(const Program &program, const InspectOptions &options) {
-  if (options.weightsList)
-    return tensorList(program);
   Expected<std::string> text = programText(program, options.dims);
   if (!text)
     return text;
@@ -74,8 +63,14 @@ Expected<std::string> inspectArtifact(const std::string &path, const InspectOpti
       return status.takeError();
     return path + ": every byte is as it was written\n";
   }
+  if (options.weightsList) {
+    std::string list;
+    for (const PackEntry &entry : artifact->program().pack)
+      list += tensorLine(entry.tensor, entry.shape);
+    return list;
+  }
   Expected<std::string> text = describe(artifact->program(), options);
-  if (!text || options.weightsList)
+  if (!text)
     return text;
   return *text + memberList(*artifact);
 }
@@ -95,10 +90,18 @@ Expected<std::string> inspectModel(const std::string &model, const InspectOption
   auto compilation = Compilation::load(model, withoutWeights);
   if (!compilation)
     return compilation.takeError();
+  if (options.weightsList) {
+    std::string list;
+    for (const TensorInfo &tensor : (*compilation)->model().tensors)
+      list += tensorLine(tensor.name, tensor.shape);
+    return list;
+  }
   Expected<Program> program = (*compilation)->program();
   if (!program)
     return program.takeError();
   return describe(*program, options);
 }
+
+std::string descriptionSchema() { return modelDescriptionSchema(); }
 
 } // namespace heddle

@@ -1,0 +1,335 @@
+//===- Verify.cpp - The device beside the reference -----------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The reference runs first and keeps what each group computed. The device then
+// runs launch by launch, every buffer in memory of its own; after each launch the
+// results of its group are decoded from their buffers and compared. How a result
+// is stored stands on the kernel's definition, which outlining the same fused
+// module gives again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/ExecutionEngine/Verify.h"
+
+#include "StoredTensor.h"
+#include "heddle/Compiler/RegisterAll.h"
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/ExecutionEngine/Reference.h"
+#include "heddle/Pipelines/Pipelines.h"
+#include "heddle/Support/Artifact.h"
+#include "heddle/Support/Float.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <cmath>
+#include <cstring>
+#include <ostream>
+
+using namespace mlir;
+
+namespace heddle {
+
+namespace {
+
+/// Largest |a - b| / max |b| of a kernel that counts as equal: f32 chains of a whole model stay a hundred times below.
+constexpr double tolerance = 1e-4;
+
+double valueAt(const Tensor &tensor, size_t i) {
+  switch (tensor.dtype()) {
+  case DType::F32:
+    return tensor.values<float>()[i];
+  case DType::F16:
+    return floatFromHalf(tensor.values<uint16_t>()[i]);
+  case DType::BF16:
+    return floatFromBFloat(tensor.values<uint16_t>()[i]);
+  case DType::I32:
+    return tensor.values<int32_t>()[i];
+  case DType::I64:
+    return static_cast<double>(tensor.values<int64_t>()[i]);
+  case DType::Bool:
+    return tensor.values<bool>()[i];
+  }
+  return 0;
+}
+
+/// An input as the reference takes it: 64-bit ids are i32 by meaning, 16-bit floats f32.
+RefTensor toReference(const Tensor &tensor) {
+  RefTensor result;
+  bool floating = tensor.dtype() == DType::F32 || tensor.dtype() == DType::F16 || tensor.dtype() == DType::BF16;
+  result.type = floating ? DType::F32 : tensor.dtype() == DType::Bool ? DType::Bool : DType::I32;
+  result.shape = tensor.shape();
+  for (size_t i = 0; i < static_cast<size_t>(tensor.size()); ++i)
+    result.values.push_back(valueAt(tensor, i));
+  return result;
+}
+
+/// The modules behind an artifact: the fused one, and the definitions of its kernels.
+struct Modules {
+  MLIRContext context;
+  OwningOpRef<ModuleOp> fused, outlined;
+
+  explicit Modules(const DialectRegistry &registry) : context(registry) { context.loadAllAvailableDialects(); }
+
+  static Expected<std::unique_ptr<Modules>> load(const Artifact &artifact) {
+    std::span<const std::byte> bytes = artifact.fused();
+    if (bytes.empty())
+      return inputError(artifact.name() + ": --verify: expected the fused stage in the file, found none");
+    DialectRegistry registry;
+    registerAllDialects(registry);
+    auto modules = std::make_unique<Modules>(registry);
+    ScopedDiagnosticHandler quiet(&modules->context, [](Diagnostic &) { return success(); });
+    modules->fused = parseSourceString<ModuleOp>(StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()),
+                                                 ParserConfig(&modules->context));
+    if (!modules->fused)
+      return inputError(artifact.name() + ": --verify: the fused stage cannot be read");
+    modules->outlined = modules->fused->clone();
+    if (failed(runTo(*modules->outlined, Stage::Fused, Stage::Program)))
+      return deviceError(artifact.name() + ": --verify: the fused stage gives no program");
+    return modules;
+  }
+};
+
+/// What the reference computed for one group.
+struct GroupResults {
+  kernel::GroupOp group;
+  std::vector<RefTensor> results;
+};
+
+ReferenceWeights weightsOf(const Artifact &artifact) {
+  return [&artifact](const std::string &name) -> Expected<std::vector<float>> {
+    for (const PackEntry &entry : artifact.program().pack)
+      if (entry.tensor == name)
+        return unpackTensor(artifact.program(), entry, artifact.weights());
+    return deviceError("reference: the program packs no tensor " + name);
+  };
+}
+
+Expected<std::vector<GroupResults>> runReference(const Artifact &artifact, ModuleOp fused, const std::string &function,
+                                                 const NamedInputs &inputs) {
+  NamedRefTensors arguments;
+  for (const NamedInput &input : inputs)
+    arguments.emplace_back(std::string(input.name()), toReference(input.tensor()));
+  std::vector<GroupResults> groups;
+  Reference reference(fused, weightsOf(artifact));
+  auto outputs = reference.run(function, arguments, [&](Operation *op, std::span<const RefTensor *const> results) {
+    if (auto group = dyn_cast<kernel::GroupOp>(op)) {
+      groups.push_back({group, {}});
+      for (const RefTensor *result : results)
+        groups.back().results.push_back(*result);
+    }
+    return Status();
+  });
+  if (!outputs)
+    return outputs.takeError();
+  return groups;
+}
+
+/// Compares one function's launches with the reference's groups.
+class Comparison {
+public:
+  Comparison(const Program &program, const Function &function, ModuleOp outlined, const std::vector<GroupResults> &groups,
+             VerifyReport &report)
+      : program(program), function(function), outlined(outlined), groups(groups), report(report) {}
+
+  Status compare(int launch, const Dimensions &dims, const BufferReader &read);
+
+private:
+  Expected<int64_t> number(Attribute attribute, const Launch &launch, const Dimensions &dims) const;
+  Expected<StoredLayout> layout(DictionaryAttr stored, const Launch &launch, const Dimensions &dims) const;
+  Expected<std::vector<double>> deviceValues(kernel::DefOp def, unsigned result, const RefTensor &expected, int64_t group,
+                                             const Launch &launch, const Dimensions &dims, const BufferReader &read) const;
+  Status judge(int launch, unsigned result, const std::vector<double> &found, const std::vector<double> &expected);
+
+  const Program &program;
+  const Function &function;
+  ModuleOp outlined;
+  const std::vector<GroupResults> &groups;
+  VerifyReport &report;
+};
+
+/// A layout's number: an integer, or a scalar of the kernel as this launch gives it.
+Expected<int64_t> Comparison::number(Attribute attribute, const Launch &launch, const Dimensions &dims) const {
+  if (auto integer = dyn_cast<IntegerAttr>(attribute))
+    return integer.getInt();
+  unsigned index = 0;
+  if (cast<StringAttr>(attribute).getValue().drop_front().getAsInteger(10, index) || index >= launch.scalars.size())
+    return deviceError("kernel " + launch.kernel + ": expected a scalar of the launch in its layout");
+  return launch.scalars[index].evaluate(dims);
+}
+
+Expected<StoredLayout> Comparison::layout(DictionaryAttr stored, const Launch &launch, const Dimensions &dims) const {
+  StoredLayout result;
+  for (Attribute dim : stored.getAs<ArrayAttr>("dims")) {
+    Expected<int64_t> value = number(dim, launch, dims);
+    if (!value)
+      return value.takeError();
+    result.dims.push_back(*value);
+  }
+  result.pitch = padded(result.dims.back());
+  result.rows = result.dims.size() < 2 ? 1 : result.dims[result.dims.size() - 2];
+  result.panel = stored.contains("panel");
+  for (auto [key, target] : {std::pair{"columns", &result.pitch}, std::pair{"rows", &result.rows}})
+    if (Attribute attribute = stored.get(key)) {
+      Expected<int64_t> value = number(attribute, launch, dims);
+      if (!value)
+        return value.takeError();
+      *target = *value;
+    }
+  return result;
+}
+
+Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsigned result, const RefTensor &expected, int64_t group,
+                                                       const Launch &launch, const Dimensions &dims,
+                                                       const BufferReader &read) const {
+  auto attributes = cast<DictionaryAttr>((*def.getResAttrs())[result]);
+  Expected<StoredLayout> stored = layout(attributes.getAs<DictionaryAttr>("kernel.layout"), launch, dims);
+  if (!stored)
+    return stored.takeError();
+  stored->group = group;
+  const LaunchArgument &argument = launch.arguments[launch.arguments.size() - def.getNumResults() + result];
+  Expected<int64_t> offset = argument.offset.evaluate(dims);
+  if (!offset)
+    return offset.takeError();
+  Expected<std::vector<uint32_t>> memory = read(argument.index);
+  if (!memory)
+    return memory.takeError();
+  int64_t columns = expected.shape.empty() ? 1 : expected.shape.back();
+  std::vector<double> values(expected.values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    auto n = static_cast<int64_t>(i);
+    size_t at = static_cast<size_t>(*offset + storedIndex(*stored, n / columns, n % columns));
+    if (at >= memory->size())
+      return deviceError("kernel " + launch.kernel + ": result " + std::to_string(result) + " ends past its buffer");
+    float value;
+    std::memcpy(&value, &(*memory)[at], sizeof value);
+    values[i] = value;
+  }
+  return values;
+}
+
+Status Comparison::judge(int launch, unsigned result, const std::vector<double> &found, const std::vector<double> &expected) {
+  double largest = 0, difference = 0;
+  size_t worst = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (std::isfinite(expected[i]))
+      largest = std::max(largest, std::fabs(expected[i]));
+    bool same = found[i] == expected[i] || (std::isnan(found[i]) && std::isnan(expected[i]));
+    double distance = same ? 0 : std::fabs(found[i] - expected[i]);
+    if (std::isnan(distance))
+      distance = INFINITY;
+    if (distance > difference) {
+      difference = distance;
+      worst = i;
+    }
+  }
+  double relative = largest > 0 ? difference / largest : difference;
+  const std::string &kernel = function.launches[static_cast<size_t>(launch)].kernel;
+  if (relative > report.largestDifference || report.worstKernel.empty()) {
+    report.largestDifference = relative;
+    report.worstKernel = kernel;
+  }
+  if (relative <= tolerance)
+    return {};
+  char numbers[128];
+  std::snprintf(numbers, sizeof numbers, "expected %.9g, found %.9g at element %zu (%.3g of the largest value)", expected[worst],
+                found[worst], worst, relative);
+  return deviceError("--verify: kernel " + kernel + " (launch " + std::to_string(launch) + " of " + function.name + ", result " +
+                     std::to_string(result) + "): " + numbers);
+}
+
+/// Heads that attention leaves padded one by one, as OutlineKernels stores them; 0 if they are not.
+int64_t paddedHeads(Value yielded) {
+  auto merge = yielded.getDefiningOp<transformer::MergeHeadsOp>();
+  if (!merge)
+    return 0;
+  int64_t size = cast<ShapedType>(merge.getInput().getType()).getDimSize(3);
+  return size % 16 ? size : 0;
+}
+
+/// Statistics count as one number a row: a tie of rounding may move a power of two between maximum and sum.
+void joinStatistics(std::vector<double> &maximum, const std::vector<double> &sum) {
+  for (size_t i = 0; i < maximum.size(); ++i)
+    maximum[i] = sum[i] > 0 ? maximum[i] + std::log2(sum[i]) : -INFINITY;
+}
+
+Status Comparison::compare(int index, const Dimensions &dims, const BufferReader &read) {
+  const Launch &launch = function.launches[static_cast<size_t>(index)];
+  auto def = outlined.lookupSymbol<kernel::DefOp>(launch.kernel);
+  if (!def || static_cast<size_t>(index) >= groups.size())
+    return deviceError("kernel " + launch.kernel + ": the fused stage in the file has no such kernel");
+  const GroupResults &reference = groups[static_cast<size_t>(index)];
+  Operation *yield = const_cast<GroupResults &>(reference).group.getBody().front().getTerminator();
+  std::vector<std::vector<double>> found, expected;
+  for (unsigned i = 0; i < reference.results.size(); ++i) {
+    auto values = deviceValues(def, i, reference.results[i], paddedHeads(yield->getOperand(i)), launch, dims, read);
+    if (!values)
+      return values.takeError();
+    found.push_back(std::move(*values));
+    expected.push_back(reference.results[i].values);
+  }
+  ++report.launches;
+  if (yield->getNumOperands() == 2 && yield->getOperand(0).getDefiningOp<transformer::AttentionStatisticsOp>()) {
+    joinStatistics(found[0], found[1]);
+    joinStatistics(expected[0], expected[1]);
+    return judge(index, 0, found[0], expected[0]);
+  }
+  for (unsigned i = 0; i < found.size(); ++i)
+    if (Status status = judge(index, i, found[i], expected[i]); !status)
+      return status;
+  return {};
+}
+
+} // namespace
+
+Expected<NamedTensors> verify(Session &session, const std::string &function, const NamedInputs &inputs, VerifyReport &report) {
+  const Artifact &artifact = session.artifact();
+  const Function *entry = session.program().findFunction(function);
+  if (!entry)
+    return usageError("--function: expected a function of " + artifact.name() + ", found '" + function + "'");
+  if (entry->needsSession)
+    return usageError("--verify: " + function + " needs a session's caches, which is not built yet");
+  auto modules = Modules::load(artifact);
+  if (!modules)
+    return modules.takeError();
+  auto groups = runReference(artifact, *(*modules)->fused, function, inputs);
+  if (!groups)
+    return groups.takeError();
+  Comparison comparison(session.program(), *entry, *(*modules)->outlined, *groups, report);
+  return session.runObserved(function, inputs, [&](int launch, const Dimensions &dims, const BufferReader &read) {
+    return comparison.compare(launch, dims, read);
+  });
+}
+
+Status verifyCommand(Session &session, const RunCommand &command, std::ostream &out) {
+  Expected<std::string> function = chooseFunction(session.program(), command.function);
+  if (!function)
+    return function.takeError();
+  Expected<NamedTensors> tensors = readInputs(command.inputs);
+  if (!tensors)
+    return tensors.takeError();
+  NamedInputs inputs;
+  for (const auto &[name, tensor] : *tensors)
+    inputs.emplace_back(name, tensor);
+  VerifyReport report;
+  Expected<NamedTensors> outputs = verify(session, *function, inputs, report);
+  if (!outputs)
+    return outputs.takeError();
+  if (Status status = writeOutputs(*outputs, command.outputDir, out); !status)
+    return status;
+  char line[64];
+  std::snprintf(line, sizeof line, "%.2g", report.largestDifference);
+  out << "verified: " << report.launches << " launches agree with the reference, largest difference " << line << " ("
+      << report.worstKernel << ")\n";
+  return {};
+}
+
+} // namespace heddle
