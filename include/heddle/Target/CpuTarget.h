@@ -31,6 +31,7 @@ struct CpuTarget {
   std::string triple;   ///< LLVM's
   std::string cpu;      ///< LLVM's -mcpu
   std::string features; ///< LLVM's -mattr
+  std::string tune;     ///< LLVM's -mtune, empty for that of `cpu`
   int64_t lanes = 4;    ///< f32 lanes of a native vector
   bool fusedMultiplyAdd = false;
   /// Register tiles, the best first; columns are multiples of 16.

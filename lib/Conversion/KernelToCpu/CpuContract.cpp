@@ -1,0 +1,181 @@
+//===- CpuContract.cpp - Contractions on the CPU -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Views times panels, with the next panels fetched meanwhile, and a tile of
+// scratch times rows of a view. The latter may be guarded: the fast chain is run
+// first; where its result is not finite, it is run again with the products of a
+// zero and a non-finite value left out. A finite result proves that there were none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CpuEmitter.h"
+
+#include "heddle/Support/Program.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::kernel;
+
+//===----------------------------------------------------------------------===//
+// Multiply-add
+//===----------------------------------------------------------------------===//
+
+/// `kept` where a is zero and b is not finite, else `sum`.
+Value CpuEmitter::leaveOut(Value a, Value b, Value kept, Value sum) {
+  auto type = cast<VectorType>(b.getType());
+  auto bits = VectorType::get(type.getShape(), builder.getI32Type());
+  Value exponent = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(bits, 0x7f800000));
+  Value field = arith::AndIOp::create(builder, loc, arith::BitcastOp::create(builder, loc, bits, b), exponent);
+  Value notFinite = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, field, exponent);
+  Value isZero = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, zeroVector());
+  Value both = arith::AndIOp::create(builder, loc, notFinite, isZero);
+  return arith::SelectOp::create(builder, loc, both, kept, sum);
+}
+
+Value CpuEmitter::multiplyAdd(Value a, Value b, Value c) {
+  Value sum;
+  if (target.fusedMultiplyAdd)
+    sum = math::FmaOp::create(builder, loc, a, b, c);
+  else
+    sum = arith::AddFOp::create(builder, loc, arith::MulFOp::create(builder, loc, a, b), c);
+  return guarding ? leaveOut(a, b, c, sum) : sum;
+}
+
+/// x * 0 is 0 or NaN: the sum over all registers tells.
+Value CpuEmitter::anyNotFinite(ArrayRef<Value> registers) {
+  Value sum = zeroVector(), zero = sum;
+  for (Value value : registers)
+    sum = arith::AddFOp::create(builder, loc, arith::MulFOp::create(builder, loc, value, zero), sum);
+  Value lanes = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, sum, sum);
+  return vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, lanes);
+}
+
+//===----------------------------------------------------------------------===//
+// Prefetch
+//===----------------------------------------------------------------------===//
+
+/// Where the panels begin that the next column fragment (or, in a k-block, the next block) reads. Row fragments take turns: each
+/// fetches a quarter of the lines.
+Value CpuEmitter::nextPanels(ContractOp op, Value from, Value to) {
+  const BoundView &right = view(op.getRhs());
+  int64_t columns = columnsOf(op.getType()), features = right.type.getDims().back().extent.value;
+  int64_t stored = padded(features), fragment = fragmentVectors(columns) * width;
+  bool isBlock = constantOf(from).value_or(-1) != 0 || constantOf(to).value_or(-1) != features;
+  Value start = add(scalar(op.getRhsIndex()), columnBase(columns));
+  Value element = mul(isBlock ? start : add(start, constant(fragment)), stored);
+  if (isBlock)
+    element = add(element, mul(to, 16));
+  int64_t length = (isBlock ? std::min(kernel.getScheduleOrDefault().getKblock(), features) : features) / 16 * 4;
+  Value turn = arith::AndIOp::create(builder, loc, arith::DivUIOp::create(builder, loc, row ? row : constant(0), constant(rows)), constant(3));
+  return address(pointers[right.argument], moved({right.offset, 0}, add(element, mul(turn, length * 16))), builder.getF32Type());
+}
+
+/// One line a panel in each step of four k.
+void CpuEmitter::prefetch(Value start, Value k, Value from, ContractOp op) {
+  int64_t columns = columnsOf(op.getType()), stored = padded(view(op.getRhs()).type.getDims().back().extent.value);
+  Value step = mul(sub(k, from), 4);
+  for (int64_t panel = 0; panel < fragmentVectors(columns) * width / 16; ++panel)
+    LLVM::Prefetch::create(builder, loc, address(start, moved({step, 0}, Value(), panel * stored * 16), builder.getF32Type()), 0, 2, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// The two products
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> CpuEmitter::contractViews(ContractOp op, const Fragment &shape, SmallVector<Value> sums, Value from, Value to) {
+  const BoundView left = view(op.getLhs()), right = view(op.getRhs());
+  Fragment leftRows;
+  leftRows.rows = shape.rows;
+  Value first = add(scalar(op.getLhsIndex()), shape.rows > 1 || plan.tileRows > 1 ? row : Value());
+  SmallVector<Place> leftPlaces = places(left, left.offset, first, Value(), leftRows, 1);
+  int64_t step = 0;
+  SmallVector<Place> panelPlaces = rightPlaces(op, shape, step);
+  auto loadLeft = [&](Value k, int64_t r, int64_t u) {
+    return loadScalars(left, moved(leftPlaces[r], k, u), 1).front();
+  };
+  auto loadRight = [&](Value k, int64_t j, int64_t u) {
+    return loadVector(right, moved(panelPlaces[j], mul(k, step), u * step));
+  };
+  Value next = kernel.getScheduleOrDefault().getPrefetch() ? nextPanels(op, from, to) : Value();
+  auto atStep = [&](Value k) {
+    if (next)
+      prefetch(next, k, from, op);
+  };
+  return emitChain(shape, std::move(sums), from, to, {loadLeft, loadRight, atStep});
+}
+
+/// The left tile of a product over rows, in memory.
+FailureOr<TileMemory> CpuEmitter::leftTile(ContractOp op) {
+  Value tile = op.getLhs();
+  if (const TileMemory *memory = memoryOf(tile))
+    return *memory;
+  if (isWide(cast<RankedTensorType>(tile.getType())))
+    return op.emitOpError("expected the left tile in scratch"), failure();
+  FailureOr<Fragment> fragment = use(tile);
+  if (failed(fragment))
+    return failure();
+  TileMemory memory = allocate(tile.getType(), /*allRows=*/false);
+  writeFragment(memory, *fragment, tile.getType());
+  return memory;
+}
+
+FailureOr<SmallVector<Value>> CpuEmitter::contractTile(ContractOp op, const Fragment &shape) {
+  FailureOr<TileMemory> left = leftTile(op);
+  if (failed(left))
+    return failure();
+  const BoundView right = view(op.getRhs());
+  int64_t step = 0;
+  SmallVector<Place> rowPlaces = rightPlaces(op, shape, step);
+  auto loadLeft = [&](Value k, int64_t r, int64_t u) {
+    return loadAt(left->base, placeIn(*left, r, k, u), builder.getF32Type());
+  };
+  auto loadRight = [&](Value k, int64_t j, int64_t u) {
+    return loadVector(right, moved(rowPlaces[j], mul(k, step), u * step));
+  };
+  Operands operands{loadLeft, loadRight, {}};
+  SmallVector<Value> zeros(shape.size(), zeroVector());
+  Value count = scalar(op.getRows());
+  SmallVector<Value> sums = emitChain(shape, zeros, constant(0), count, operands);
+  if (!op.getGuarded())
+    return sums;
+
+  SmallVector<Type> types(ValueRange(sums).getTypes());
+  auto branch = scf::IfOp::create(builder, loc, types, anyNotFinite(sums), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, sums);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  guarding = true;
+  SmallVector<Value> again = emitChain(shape, zeros, constant(0), count, operands, /*unroll=*/1);
+  guarding = false;
+  scf::YieldOp::create(builder, loc, again);
+  return SmallVector<Value>(branch.getResults());
+}
+
+LogicalResult CpuEmitter::emitContract(ContractOp op) {
+  if (rowMemory.contains(op.getResult()))
+    return success();
+  Fragment result = shapeOf(op.getType());
+  if (!result.vectors)
+    return op.emitOpError("expected a result of at least 16 columns");
+  if (op.getRows()) {
+    FailureOr<SmallVector<Value>> sums = contractTile(op, result);
+    if (failed(sums))
+      return failure();
+    result.registers = std::move(*sums);
+  } else {
+    const Size &features = view(op.getLhs()).type.getDims().back().extent;
+    SmallVector<Value> zeros(result.size(), zeroVector());
+    result.registers = contractViews(op, result, zeros, constant(0), constant(features.value));
+  }
+  fragments[op.getResult()] = std::move(result);
+  return success();
+}

@@ -1,0 +1,174 @@
+//===- CpuEmitter.h - Tiled bodies on native vectors -----------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The CPU's side of the walker. One function computes one grid point:
+//
+//   scalars and views of the body
+//   [k-blocks of large contractions, partial sums in row memory]
+//   for row fragments of the tile            (rows_inside: this loop stands inside the loop over keys)
+//     ops on narrow tiles, in registers
+//     for column fragments of a wide tile    (a run; results that later runs need stay in scratch)
+//
+// The last rows of a tile run through a register tile of few rows, the last
+// columns through one of 16: the same chains, so the same bits.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
+#include "heddle/Target/CpuTarget.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SmallSet.h"
+
+namespace heddle::kernel {
+
+/// Register tile of a body and what must be trimmed, see CpuPlan.cpp.
+struct CpuPlan {
+  int64_t tileRows = 1;                      ///< rows of the body's tiles
+  CpuFragment fragment{1, 16};               ///< rows and columns of the register tile
+  int64_t fewRows = 0;                       ///< rows of the one for the last rows; 0: none
+  llvm::SmallSet<int64_t, 4> clippedColumns; ///< tile widths that may reach past a view's columns
+};
+
+/// Last value that an index can have, if the grid and constants decide it.
+std::optional<int64_t> largestIndex(mlir::Value index);
+mlir::FailureOr<CpuPlan> planBody(mlir::Block &body, const CpuTarget &target);
+
+/// A tile in memory.
+struct TileMemory {
+  mlir::Value base;
+  int64_t rows = 0, columns = 0; ///< stored; columns is the pitch
+  bool allRows = false;          ///< of the tile; otherwise one fragment's
+  mlir::Value bound;             ///< valid columns; null: all
+};
+
+class CpuEmitter : public BodyEmitter {
+public:
+  CpuEmitter(mlir::OpBuilder &builder, FuncOp kernel, const CpuTarget &target)
+      : BodyEmitter(builder, builder.getI64Type(), target.lanes), kernel(kernel), target(target) {}
+
+  /// Emits the function in front of the kernel.
+  mlir::LogicalResult run();
+
+protected:
+  // Placement.
+  int64_t fragmentRows() const override { return rows; }
+  int64_t fragmentVectors(int64_t tileColumns) const override;
+  mlir::Value rowBase() override { return row; }
+  mlir::Value columnBase(int64_t tileColumns) override { return isWideColumns(tileColumns) ? runColumn : mlir::Value(); }
+  bool isWide(mlir::RankedTensorType type) const override { return isWideColumns(type.getDimSize(1)); }
+
+  // Memory (CpuMemory.cpp).
+  mlir::Value loadVector(const BoundView &view, Place place) override;
+  llvm::SmallVector<mlir::Value> loadScalars(const BoundView &view, Place place, int64_t count) override;
+  void storeVector(mlir::Value value, const BoundView &view, Place place) override;
+  void storeScalar(mlir::Value value, const BoundView &view, Place place) override;
+  mlir::LogicalResult emitStore(StoreOp op) override;
+  mlir::FailureOr<Fragment> materialize(mlir::Value tile) override;
+
+  // Contractions (CpuContract.cpp).
+  mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c) override;
+  mlir::LogicalResult emitContract(ContractOp op) override;
+
+  // Runs (CpuRuns.cpp) and loops (CpuTiles.cpp).
+  bool recomputes(mlir::Operation &op) const override;
+  mlir::LogicalResult emitRun(llvm::ArrayRef<mlir::Operation *> run) override;
+  mlir::LogicalResult emitFor(mlir::scf::ForOp op) override;
+
+private:
+  using Callback = llvm::function_ref<mlir::LogicalResult()>;
+
+  // The function around the body (KernelToCpu.cpp).
+  void bindArguments();
+  mlir::LogicalResult emitParts();
+  mlir::LogicalResult emitBody(mlir::Block &body);
+  mlir::Value sizeOf(const Size &size);
+
+  // Tile level (CpuTiles.cpp).
+  mlir::Value rowsToRun(mlir::Block &body);
+  mlir::LogicalResult emitTileBlock(mlir::Block &block, llvm::ArrayRef<TileMemory> carried);
+  mlir::LogicalResult emitSegment(mlir::Block &block, llvm::ArrayRef<mlir::Operation *> ops, mlir::ValueRange yields,
+                                  llvm::ArrayRef<TileMemory> targets);
+  mlir::LogicalResult emitTileFor(mlir::scf::ForOp op);
+  mlir::LogicalResult rowLoop(bool fewRowsToo, Callback body);
+  mlir::LogicalResult rowsOf(int64_t count, mlir::Value from, mlir::Value to, Callback body);
+  mlir::LogicalResult emitBlockedContract(ContractOp op);
+  mlir::LogicalResult emitFeatures(ContractOp op, mlir::Value from, mlir::Value to, bool first);
+  bool isBlocked(mlir::Operation &op);
+  mlir::LogicalResult keep(mlir::Value value, const TileMemory &memory);
+
+  // Runs (CpuRuns.cpp).
+  struct Run {
+    llvm::ArrayRef<mlir::Operation *> ops;
+    int64_t columns = 0;
+    mlir::Value bound; ///< columns to compute; null: all
+    llvm::SmallVector<ReduceOp> reductions;
+    llvm::SmallVector<mlir::Value> kept; ///< results that outlive the run
+  };
+  mlir::LogicalResult planRun(Run &run);
+  mlir::Value runBound(const Run &run);
+  mlir::Value columnsLeft(mlir::Operation &op, int64_t columns);
+  void collectRead(mlir::Operation &op, llvm::SmallVectorImpl<mlir::Value> &tiles);
+  void keepResults(Run &run);
+  bool outlives(mlir::Value value, llvm::ArrayRef<mlir::Operation *> run) const;
+  mlir::LogicalResult emitColumns(Run &run, mlir::Value from, mlir::Value to, int64_t step, llvm::SmallVector<mlir::Value> &sums);
+  mlir::LogicalResult emitColumnStep(Run &run, llvm::MutableArrayRef<mlir::Value> sums);
+  mlir::LogicalResult overColumns(int64_t columns, mlir::Value bound, llvm::function_ref<mlir::LogicalResult(mlir::Value, mlir::Value, int64_t)> loop);
+  int64_t stepColumns(int64_t columns) const;
+  bool isWideColumns(int64_t columns) const { return columns > 1 && (columns > plan.fragment.columns || plan.clippedColumns.contains(columns)); }
+
+  // Scratch and addresses (CpuMemory.cpp).
+  TileMemory allocate(mlir::Type tile, bool allRows);
+  mlir::Value address(mlir::Value base, Place place, mlir::Type element);
+  mlir::Value loadAt(mlir::Value base, Place place, mlir::Type type);
+  void storeAt(mlir::Value value, mlir::Value base, Place place);
+  Place placeIn(const TileMemory &memory, int64_t rowOffset, mlir::Value column, int64_t columnOffset);
+  Fragment readFragment(const TileMemory &memory, mlir::Type tile);
+  void writeFragment(const TileMemory &memory, const Fragment &fragment, mlir::Type tile);
+  const TileMemory *memoryOf(mlir::Value tile) const;
+  mlir::LogicalResult storeToPanels(StoreOp op, const Fragment &tile, const BoundView &to, mlir::Value offset, mlir::Value first, mlir::Value column);
+  void storePanelColumns(const Fragment &tile, const BoundView &to, Place start);
+  void storePanelElements(const Fragment &tile, const BoundView &to, mlir::Value offset, mlir::Value first, mlir::Value column, mlir::Value left);
+  mlir::Value rowsLeft(StoreOp op);
+  void guardRows(mlir::Value left, int64_t count, llvm::function_ref<void(std::optional<int64_t>)> store);
+
+  // Contractions (CpuContract.cpp).
+  mlir::FailureOr<TileMemory> leftTile(ContractOp op);
+  llvm::SmallVector<mlir::Value> contractViews(ContractOp op, const Fragment &shape, llvm::SmallVector<mlir::Value> sums, mlir::Value from, mlir::Value to);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> contractTile(ContractOp op, const Fragment &shape);
+  mlir::Value anyNotFinite(llvm::ArrayRef<mlir::Value> registers);
+  mlir::Value leaveOut(mlir::Value a, mlir::Value b, mlir::Value kept, mlir::Value sum);
+  mlir::Value nextPanels(ContractOp op, mlir::Value from, mlir::Value to);
+  void prefetch(mlir::Value start, mlir::Value k, mlir::Value from, ContractOp op);
+
+  FuncOp kernel;
+  const CpuTarget &target;
+  mlir::func::FuncOp function;
+  llvm::SmallVector<mlir::Value> pointers, scalarArguments;
+
+  // The body that is being emitted.
+  CpuPlan plan;
+  int64_t rows = 1;      ///< of the current register tile
+  mlir::Value row;       ///< first row of the fragment in the tile
+  mlir::Value rowCount;  ///< rows of the tile that are run
+  mlir::Value runColumn; ///< first column of the fragment in a run
+  int64_t runStep = 0;   ///< its columns
+  bool guarding = false; ///< contraction that leaves out 0 * non-finite
+  llvm::DenseMap<mlir::Value, TileMemory> scratch, rowMemory;
+
+  /// Stack memory of the function, used again by tiles that do not live together.
+  struct Slot {
+    mlir::Value base;
+    int64_t elements = 0;
+    bool used = false;
+  };
+  llvm::SmallVector<Slot> slots;
+  int64_t stackBytes = 0;
+};
+
+} // namespace heddle::kernel

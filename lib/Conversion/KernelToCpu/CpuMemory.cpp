@@ -1,0 +1,276 @@
+//===- CpuMemory.cpp - Addresses, scratch and stores -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Memory of the generated code: pointers with computed and constant offsets, no
+// memref. Nothing is said about aliases: a launch may pass one buffer twice.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CpuEmitter.h"
+
+#include "heddle/Support/Program.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::kernel;
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+Value CpuEmitter::address(Value base, Place place, Type element) {
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  if (place.dynamic)
+    base = LLVM::GEPOp::create(builder, loc, pointer, element, base, ArrayRef<LLVM::GEPArg>{place.dynamic});
+  if (place.constant)
+    base = LLVM::GEPOp::create(builder, loc, pointer, element, base, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(place.constant)});
+  return base;
+}
+
+Value CpuEmitter::loadAt(Value base, Place place, Type type) {
+  return LLVM::LoadOp::create(builder, loc, type, address(base, place, builder.getF32Type()), /*alignment=*/4);
+}
+
+void CpuEmitter::storeAt(Value value, Value base, Place place) {
+  LLVM::StoreOp::create(builder, loc, value, address(base, place, builder.getF32Type()), /*alignment=*/4);
+}
+
+Value CpuEmitter::loadVector(const BoundView &view, Place place) {
+  return loadAt(pointers[view.argument], place, registerType(view.type.getElementType(), 1));
+}
+
+SmallVector<Value> CpuEmitter::loadScalars(const BoundView &view, Place place, int64_t count) {
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(loadAt(pointers[view.argument], moved(place, Value(), i), view.type.getElementType()));
+  return values;
+}
+
+void CpuEmitter::storeVector(Value value, const BoundView &view, Place place) { storeAt(value, pointers[view.argument], place); }
+
+void CpuEmitter::storeScalar(Value value, const BoundView &view, Place place) { storeAt(value, pointers[view.argument], place); }
+
+//===----------------------------------------------------------------------===//
+// Tiles in memory
+//===----------------------------------------------------------------------===//
+
+TileMemory CpuEmitter::allocate(Type tile, bool allRows) {
+  auto type = cast<RankedTensorType>(tile);
+  TileMemory memory;
+  memory.columns = type.getDimSize(1);
+  memory.allRows = allRows;
+  int64_t fragmentRows = plan.fragment.rows;
+  if (type.getDimSize(0) == 1)
+    memory.rows = 1;
+  else
+    memory.rows = allRows ? (plan.tileRows + fragmentRows - 1) / fragmentRows * fragmentRows : fragmentRows;
+  int64_t elements = memory.rows * memory.columns;
+  for (Slot &slot : slots)
+    if (!slot.used && slot.elements == elements) {
+      slot.used = true;
+      memory.base = slot.base;
+      return memory;
+    }
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&function.getBody().front());
+  memory.base = LLVM::AllocaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), builder.getF32Type(),
+                                       constant(elements), /*alignment=*/64);
+  slots.push_back({memory.base, elements, true});
+  stackBytes += elements * 4;
+  return memory;
+}
+
+const TileMemory *CpuEmitter::memoryOf(Value tile) const {
+  if (auto it = scratch.find(tile); it != scratch.end())
+    return &it->second;
+  if (auto it = rowMemory.find(tile); it != rowMemory.end())
+    return &it->second;
+  return nullptr;
+}
+
+Place CpuEmitter::placeIn(const TileMemory &memory, int64_t rowOffset, Value column, int64_t columnOffset) {
+  Place place{{}, rowOffset * memory.columns + columnOffset};
+  if (memory.allRows && memory.rows > 1)
+    place = moved(place, mul(row, memory.columns));
+  return moved(place, column);
+}
+
+Fragment CpuEmitter::readFragment(const TileMemory &memory, Type tile) {
+  Fragment fragment = shapeOf(tile);
+  Type type = registerType(getElementTypeOrSelf(tile), fragment.vectors);
+  Value column = fragment.vectors ? columnBase(memory.columns) : Value();
+  for (int64_t r = 0; r < fragment.rows; ++r)
+    for (int64_t j = 0; j < fragment.columns(); ++j)
+      fragment.registers.push_back(loadAt(memory.base, placeIn(memory, r, column, j * width), type));
+  return fragment;
+}
+
+void CpuEmitter::writeFragment(const TileMemory &memory, const Fragment &fragment, Type tile) {
+  Value column = fragment.vectors ? columnBase(memory.columns) : Value();
+  for (int64_t r = 0; r < fragment.rows; ++r)
+    for (int64_t j = 0; j < fragment.columns(); ++j)
+      storeAt(fragment.at(r, j), memory.base, placeIn(memory, r, column, j * width));
+}
+
+FailureOr<Fragment> CpuEmitter::materialize(Value tile) {
+  const TileMemory *memory = memoryOf(tile);
+  if (!memory)
+    return BodyEmitter::materialize(tile);
+  if (isWide(cast<RankedTensorType>(tile.getType())) && !inRun) {
+    emitError(tile.getLoc(), "expected a wide tile to be used in a run of ops on wide tiles");
+    return failure();
+  }
+  return fragments[tile] = readFragment(*memory, tile.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+/// Rows that the fragment may write; null: all of them.
+Value CpuEmitter::rowsLeft(StoreOp op) {
+  int64_t tileRows = op.getTile().getType().getDimSize(0);
+  if (tileRows == 1 && !op.getRows())
+    return {};
+  if (!op.getRows() && tileRows % plan.fragment.rows == 0)
+    return {};
+  Value limit = constant(tileRows);
+  if (op.getRows())
+    limit = minimum(limit, scalar(op.getRows()));
+  return sub(limit, tileRows == 1 ? Value() : row);
+}
+
+/// `store(none)` for a whole fragment, `store(r)` for single rows where fewer are left.
+void CpuEmitter::guardRows(Value left, int64_t count, function_ref<void(std::optional<int64_t>)> store) {
+  if (!left)
+    return store(std::nullopt);
+  OpBuilder::InsertionGuard guard(builder);
+  Value whole = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, left, constant(count));
+  auto branch = scf::IfOp::create(builder, loc, whole, /*withElseRegion=*/true);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  store(std::nullopt);
+  // Fewer are left than the fragment has: its last row is never among them.
+  for (int64_t r = 0; r + 1 < std::max<int64_t>(count, 2); ++r) {
+    builder.setInsertionPoint(branch.elseBlock()->getTerminator());
+    Value valid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, left, constant(r));
+    auto one = scf::IfOp::create(builder, loc, valid, /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(one.thenBlock());
+    store(r);
+  }
+}
+
+LogicalResult CpuEmitter::emitStore(StoreOp op) {
+  const BoundView to = view(op.getView());
+  FailureOr<Fragment> tile = use(op.getTile());
+  if (failed(tile))
+    return failure();
+  int64_t rank = to.type.getRank(), columns = columnsOf(op.getTile().getType());
+  Value first = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), tile->rows > 1 ? row : Value());
+  Value column = rank > 1 ? add(scalar(op.getIndices().back()), tile->vectors ? columnBase(columns) : Value()) : Value();
+  Value offset = pointOffset(to, op.getIndices(), std::min<int64_t>(rank, 2));
+  if (to.type.getPanel())
+    return storeToPanels(op, *tile, to, offset, first, column);
+  SmallVector<Place> where = places(to, offset, first, column, *tile, columns);
+  auto storeRow = [&](int64_t r) {
+    for (int64_t j = 0; j < tile->columns(); ++j) {
+      int64_t i = r * tile->columns() + j;
+      tile->vectors ? storeVector(tile->registers[i], to, where[i]) : storeScalar(tile->registers[i], to, where[i]);
+    }
+  };
+  guardRows(rowsLeft(op), tile->rows, [&](std::optional<int64_t> single) {
+    for (int64_t r = single.value_or(0); r < (single ? *single + 1 : tile->rows); ++r)
+      storeRow(r);
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Stores into panels
+//===----------------------------------------------------------------------===//
+
+/// Element (row, c) lies at row / 16 * 16 * columns + c * 16 + row % 16: whole fragments whose rows share a panel are transposed in
+/// registers, anything else goes element by element.
+LogicalResult CpuEmitter::storeToPanels(StoreOp op, const Fragment &tile, const BoundView &to, Value offset, Value first, Value column) {
+  if (!tile.vectors)
+    return op.emitOpError("expected a tile of at least 16 columns for panels");
+  if (!first)
+    first = constant(0);
+  Value left = rowsLeft(op);
+  if (!llvm::isPowerOf2_64(tile.rows) || tile.rows == 1 || tile.rows > width) {
+    storePanelElements(tile, to, offset, first, column, left);
+    return success();
+  }
+  Value misaligned = arith::AndIOp::create(builder, loc, first, constant(tile.rows - 1));
+  Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, misaligned, constant(0));
+  if (left) {
+    Value whole = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, left, constant(tile.rows));
+    fits = arith::AndIOp::create(builder, loc, fits, whole);
+  }
+  auto branch = scf::IfOp::create(builder, loc, fits, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  int64_t panel = to.type.getPanel();
+  Value inPanel = arith::AndIOp::create(builder, loc, first, constant(panel - 1));
+  Place start = moved({offset, 0}, mul(sub(first, inPanel), padded(to.type.getDims().back().pitch.value)));
+  start = moved(moved(start, inPanel), mul(column, panel));
+  storePanelColumns(tile, to, start);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  storePanelElements(tile, to, offset, first, column, left);
+  return success();
+}
+
+/// rows x width registers become width short columns: log2(rows) rounds of interleaving, then cuts.
+void CpuEmitter::storePanelColumns(const Fragment &tile, const BoundView &to, Place start) {
+  int64_t count = tile.rows, panel = to.type.getPanel();
+  for (int64_t j = 0; j < tile.vectors; ++j) {
+    SmallVector<Value> vectors;
+    for (int64_t r = 0; r < count; ++r)
+      vectors.push_back(tile.at(r, j));
+    SmallVector<int64_t> low, high;
+    for (int64_t lane = 0; lane < width / 2; ++lane) {
+      low.append({lane, width + lane});
+      high.append({width / 2 + lane, width + width / 2 + lane});
+    }
+    for (int64_t round = count; round > 1; round /= 2) {
+      SmallVector<Value> next(count);
+      for (int64_t i = 0; i < count / 2; ++i) {
+        next[2 * i] = vector::ShuffleOp::create(builder, loc, vectors[i], vectors[i + count / 2], low);
+        next[2 * i + 1] = vector::ShuffleOp::create(builder, loc, vectors[i], vectors[i + count / 2], high);
+      }
+      vectors = std::move(next);
+    }
+    int64_t perVector = width / count;
+    for (int64_t q = 0; q < count; ++q)
+      for (int64_t cut = 0; cut < perVector; ++cut) {
+        SmallVector<int64_t> lanes = llvm::to_vector(llvm::seq<int64_t>(cut * count, (cut + 1) * count));
+        Value part = vector::ShuffleOp::create(builder, loc, vectors[q], vectors[q], lanes);
+        storeVector(part, to, moved(start, Value(), (j * width + q * perVector + cut) * panel));
+      }
+  }
+}
+
+void CpuEmitter::storePanelElements(const Fragment &tile, const BoundView &to, Value offset, Value first, Value column, Value left) {
+  OpBuilder::InsertionGuard guard(builder);
+  int64_t panel = to.type.getPanel(), stored = padded(to.type.getDims().back().pitch.value);
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    OpBuilder::InsertionGuard rowGuard(builder);
+    if (left) {
+      Value valid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, left, constant(r));
+      builder.setInsertionPointToStart(scf::IfOp::create(builder, loc, valid, /*withElseRegion=*/false).thenBlock());
+    }
+    Value position = add(first, constant(r));
+    Value inPanel = arith::AndIOp::create(builder, loc, position, constant(panel - 1));
+    Place start = moved(moved({offset, 0}, mul(sub(position, inPanel), stored)), inPanel);
+    start = moved(start, mul(column, panel));
+    for (int64_t j = 0; j < tile.vectors; ++j)
+      for (int64_t lane = 0; lane < width; ++lane)
+        storeScalar(vector::ExtractOp::create(builder, loc, tile.at(r, j), lane), to, moved(start, Value(), (j * width + lane) * panel));
+  }
+}

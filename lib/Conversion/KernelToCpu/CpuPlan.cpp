@@ -1,0 +1,168 @@
+//===- CpuPlan.cpp - The register tile of a body -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses the register tile of a body from those that the instruction set
+// offers: the first one whose columns divide those of all contractions and whose
+// rows suit stores into panels. And finds the tile widths that may reach past
+// the columns of a view, so that their column loops need a dynamic end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CpuEmitter.h"
+
+#include "heddle/Support/Program.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::kernel;
+
+/// Largest first element of a grid axis' tiles.
+static std::optional<int64_t> largestStart(Size size, int64_t tile) {
+  if (!size.isStatic())
+    return std::nullopt;
+  return std::max<int64_t>(size.value - 1, 0) / tile * tile;
+}
+
+std::optional<int64_t> heddle::kernel::largestIndex(Value index) {
+  if (auto argument = dyn_cast<BlockArgument>(index)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    if (auto part = dyn_cast<PartOp>(parent))
+      return largestStart(part.getExtent(), part.getTile());
+    auto func = dyn_cast<FuncOp>(parent);
+    if (!func)
+      return std::nullopt;
+    int64_t axis = argument.getArgNumber() - func.getNumViews();
+    return largestStart(func.getGridSize(axis), func.getGridTiles()[axis]);
+  }
+  if (auto constant = index.getDefiningOp<arith::ConstantOp>())
+    return cast<IntegerAttr>(constant.getValue()).getInt();
+  Operation *op = index.getDefiningOp();
+  if (!isa<arith::MulIOp, arith::AddIOp>(op))
+    return std::nullopt;
+  std::optional<int64_t> a = largestIndex(op->getOperand(0)), b = largestIndex(op->getOperand(1));
+  if (!a || !b)
+    return std::nullopt;
+  return isa<arith::MulIOp>(op) ? *a * *b : *a + *b;
+}
+
+/// Whether columns [index, index + columns) may reach past `stored` columns of a view.
+static bool reachesPast(Value index, int64_t columns, const Size &stored) {
+  if (!stored.isStatic())
+    return true;
+  std::optional<int64_t> last = index ? largestIndex(index) : std::optional<int64_t>(0);
+  return !last || *last + columns > padded(stored.value);
+}
+
+/// Whether the op's columns need a check against a view.
+static bool mayClip(Operation &op, int64_t &columns) {
+  auto lastDim = [](Value view) { return cast<ViewType>(view.getType()).getDims().back().extent; };
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    columns = load.getType().getDimSize(1);
+    // Columns of index tables may be read past their end.
+    return !load.getAsRows() && load.getType().getElementType().isF32() && reachesPast(load.getIndices().back(), columns, lastDim(load.getView()));
+  }
+  if (auto gather = dyn_cast<GatherOp>(op)) {
+    columns = gather.getType().getDimSize(1);
+    return reachesPast(gather.getColumn(), columns, lastDim(gather.getView()));
+  }
+  if (auto store = dyn_cast<StoreOp>(op)) {
+    columns = store.getTile().getType().getDimSize(1);
+    return !store.getAsRows() && reachesPast(store.getIndices().back(), columns, lastDim(store.getView()));
+  }
+  auto contract = dyn_cast<ContractOp>(op);
+  if (!contract)
+    return false;
+  columns = contract.getType().getDimSize(1);
+  if (contract.getRows())
+    return reachesPast(Value(), columns, lastDim(contract.getRhs()));
+  return contract.getColumns() || reachesPast(contract.getRhsIndex(), columns, cast<ViewType>(contract.getRhs().getType()).getDim(0).extent);
+}
+
+namespace {
+/// What a body asks of its register tile.
+struct BodyNeeds {
+  int64_t tileRows = 1;
+  llvm::SmallSet<int64_t, 4> products, widths, clipped;
+  bool storesPanels = false;
+};
+} // namespace
+
+static LogicalResult collectTile(Operation *op, Type type, BodyNeeds &needs) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  if (!tile)
+    return success();
+  int64_t rows = tile.getDimSize(0), columns = tile.getDimSize(1);
+  if (columns != 1 && columns % 16 != 0)
+    return op->emitOpError() << "expected tiles of 1 or a multiple of 16 columns, found " << tile;
+  if (rows != 1 && needs.tileRows != 1 && rows != needs.tileRows)
+    return op->emitOpError() << "expected tiles of " << needs.tileRows << " rows like the rest of the body, found " << tile;
+  needs.tileRows = std::max(needs.tileRows, rows);
+  if (columns > 1)
+    needs.widths.insert(columns);
+  return success();
+}
+
+static FailureOr<BodyNeeds> collectNeeds(Block &body) {
+  BodyNeeds needs;
+  WalkResult result = body.walk([&](Operation *op) {
+    for (Type type : llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
+      if (failed(collectTile(op, type, needs)))
+        return WalkResult::interrupt();
+    if (auto contract = dyn_cast<ContractOp>(op)) {
+      if (!contract.getRhs().getType().getDims().back().isStatic()) {
+        op->emitOpError("expected a static last dimension on the right");
+        return WalkResult::interrupt();
+      }
+      needs.products.insert(contract.getType().getDimSize(1));
+    }
+    if (auto store = dyn_cast<StoreOp>(op))
+      needs.storesPanels |= cast<ViewType>(store.getView().getType()).getPanel() != 0;
+    int64_t columns = 0;
+    if (mayClip(*op, columns))
+      needs.clipped.insert(columns);
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  return needs;
+}
+
+/// Rows run together where nothing is multiplied: enough to hide the latency of the sums.
+static constexpr int64_t rowsWithoutProduct = 4;
+
+static CpuFragment chooseFragment(const BodyNeeds &needs, const CpuTarget &target) {
+  if (needs.products.empty()) {
+    int64_t columns = target.lanes * 4;
+    return {std::min(needs.tileRows, rowsWithoutProduct), columns};
+  }
+  auto suits = [&](const CpuFragment &fragment) { return !needs.storesPanels || llvm::isPowerOf2_64(fragment.rows); };
+  auto divides = [&](const CpuFragment &fragment) {
+    return llvm::all_of(needs.products, [&](int64_t columns) { return columns % fragment.columns == 0; });
+  };
+  CpuFragment chosen = target.fragments.back();
+  for (const CpuFragment &fragment : llvm::reverse(target.fragments))
+    if (suits(fragment))
+      chosen = fragment;
+  for (const CpuFragment &fragment : llvm::reverse(target.fragments))
+    if (suits(fragment) && divides(fragment))
+      chosen = fragment;
+  chosen.rows = std::min(chosen.rows, needs.tileRows);
+  return chosen;
+}
+
+FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target) {
+  FailureOr<BodyNeeds> needs = collectNeeds(body);
+  if (failed(needs))
+    return failure();
+  CpuPlan plan;
+  plan.tileRows = needs->tileRows;
+  plan.fragment = chooseFragment(*needs, target);
+  plan.clippedColumns = needs->clipped;
+  if (!needs->products.empty() && plan.fragment.rows > target.fewRows)
+    plan.fewRows = target.fewRows;
+  return plan;
+}

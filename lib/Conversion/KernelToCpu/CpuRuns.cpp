@@ -1,0 +1,256 @@
+//===- CpuRuns.cpp - Column loops over wide tiles -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A run becomes one loop over column fragments; what later runs read of it stays
+// in scratch, in place of a tile that is read for the last time if there is one.
+// The columns that no fragment divides run through one of 16.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CpuEmitter.h"
+
+#include "heddle/Support/Program.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::kernel;
+
+//===----------------------------------------------------------------------===//
+// What is kept and what is made again
+//===----------------------------------------------------------------------===//
+
+/// Predicates are cheaper to make again than to keep, and so is rounding.
+bool CpuEmitter::recomputes(Operation &op) const {
+  if (BodyEmitter::recomputes(op))
+    return true;
+  if (op.getNumResults() != 1 || op.getNumRegions() || !isTile(op.getResult(0).getType()) || columnsOf(op.getResult(0).getType()) == 1)
+    return false;
+  if (isa<math::RoundEvenOp>(op))
+    return true;
+  return getElementTypeOrSelf(op.getResult(0).getType()).isInteger(1) && isa<arith::ArithDialect>(op.getDialect());
+}
+
+/// Whether a value is read after the run, also through ops that are made again at their uses.
+bool CpuEmitter::outlives(Value value, ArrayRef<Operation *> run) const {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    for (Operation *op = user; op; op = op->getParentOp())
+      if (llvm::is_contained(run, op))
+        return false;
+    return recomputes(*user) ? outlives(user->getResult(0), run) : true;
+  });
+}
+
+/// Whether no op after the run (or in the next round of a loop around it) reads the value.
+static bool diesIn(Value value, ArrayRef<Operation *> run, function_ref<bool(Operation *)> isMadeAgain) {
+  Block *block = run.front()->getBlock();
+  if (value.getParentBlock() != block)
+    return false;
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    Operation *ancestor = block->findAncestorOpInBlock(*user);
+    if (isMadeAgain(user))
+      return false;
+    return ancestor && (llvm::is_contained(run, ancestor) || ancestor->isBeforeInBlock(run.front()));
+  });
+}
+
+/// Tiles in memory that the run reads column by column, also through ops that are made again.
+void CpuEmitter::collectRead(Operation &op, SmallVectorImpl<Value> &tiles) {
+  op.walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands()) {
+      if (operand.getDefiningOp() && !memoryOf(operand) && recomputes(*operand.getDefiningOp()))
+        collectRead(*operand.getDefiningOp(), tiles);
+      if (memoryOf(operand) && columnsOf(operand.getType()) > 1 && !isa<ContractOp>(inner))
+        tiles.push_back(operand);
+    }
+  });
+}
+
+void CpuEmitter::keepResults(Run &run) {
+  SmallVector<Value> dying, readWhole, read;
+  auto madeAgain = [&](Operation *op) { return recomputes(*op) && outlives(op->getResult(0), run.ops); };
+  for (Operation *op : run.ops) {
+    collectRead(*op, read);
+    if (auto contract = dyn_cast<ContractOp>(op))
+      readWhole.push_back(contract.getLhs());
+  }
+  for (Value tile : read)
+    if (columnsOf(tile.getType()) == run.columns && !llvm::is_contained(dying, tile) && !llvm::is_contained(readWhole, tile) &&
+        diesIn(tile, run.ops, madeAgain))
+      dying.push_back(tile);
+  for (Operation *op : run.ops)
+    for (Value result : op->getResults()) {
+      if (isa<ReduceOp>(op) || !isTile(result.getType()) || !outlives(result, run.ops))
+        continue;
+      run.kept.push_back(result);
+      auto sameRows = [&](Value value) { return cast<RankedTensorType>(value.getType()).getDimSize(0) == cast<RankedTensorType>(result.getType()).getDimSize(0); };
+      auto place = llvm::find_if(dying, sameRows);
+      TileMemory memory = place == dying.end() ? allocate(result.getType(), /*allRows=*/false) : *memoryOf(*place);
+      if (place != dying.end())
+        dying.erase(place);
+      memory.bound = run.bound;
+      scratch[result] = memory;
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Bounds
+//===----------------------------------------------------------------------===//
+
+/// Columns that a view has from the op's first one on; null where that is enough for the tile.
+Value CpuEmitter::columnsLeft(Operation &op, int64_t columns) {
+  auto left = [&](Value index, Value stored) -> Value {
+    std::optional<int64_t> last = index ? largestIndex(index) : std::optional<int64_t>(0), known = constantOf(stored);
+    if (last && known && *last + columns <= *known)
+      return {};
+    return index ? sub(stored, scalar(index)) : stored;
+  };
+  auto storedColumns = [&](Value v) { return constant(padded(view(v).type.getDims().back().extent.value)); };
+  auto isStatic = [&](Value v) { return view(v).type.getDims().back().extent.isStatic(); };
+  if (auto load = dyn_cast<LoadOp>(op); load && !load.getAsRows() && isStatic(load.getView()))
+    return left(load.getIndices().back(), storedColumns(load.getView()));
+  if (auto gather = dyn_cast<GatherOp>(op))
+    return left(gather.getColumn(), storedColumns(gather.getView()));
+  if (auto store = dyn_cast<StoreOp>(op); store && !store.getAsRows())
+    return left(store.getIndices().back(), storedColumns(store.getView()));
+  auto contract = dyn_cast<ContractOp>(op);
+  if (!contract)
+    return {};
+  if (contract.getColumns())
+    return scalar(contract.getColumns());
+  if (contract.getRows())
+    return left({}, storedColumns(contract.getRhs()));
+  const Size &extent = view(contract.getRhs()).type.getDim(0).extent;
+  return left(contract.getRhsIndex(), extent.isStatic() ? constant(padded(extent.value)) : view(contract.getRhs()).extents[0]);
+}
+
+Value CpuEmitter::runBound(const Run &run) {
+  Value bound;
+  auto tighten = [&](Value other) { bound = !bound ? other : other ? minimum(bound, other) : bound; };
+  for (Operation *op : run.ops) {
+    SmallVector<Value> read;
+    collectRead(*op, read);
+    for (Value tile : read)
+      if (columnsOf(tile.getType()) == run.columns)
+        tighten(memoryOf(tile)->bound);
+    if (runColumns(*op) == run.columns)
+      tighten(columnsLeft(*op, run.columns));
+  }
+  return bound ? minimum(bound, constant(run.columns)) : bound;
+}
+
+int64_t CpuEmitter::stepColumns(int64_t columns) const {
+  int64_t most = std::min(plan.fragment.columns, columns);
+  for (int64_t step = most; step * 2 >= most; step -= 16)
+    if (columns % step == 0)
+      return step;
+  return most;
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+int64_t CpuEmitter::fragmentVectors(int64_t tileColumns) const {
+  return (isWideColumns(tileColumns) ? runStep : tileColumns) / width;
+}
+
+/// Whole fragments, then fragments of 16.
+LogicalResult CpuEmitter::overColumns(int64_t columns, Value bound, function_ref<LogicalResult(Value, Value, int64_t)> loop) {
+  int64_t step = stepColumns(columns);
+  if (!bound)
+    bound = constant(columns);
+  Value zero = constant(0);
+  if (std::optional<int64_t> known = constantOf(bound)) {
+    int64_t whole = *known / step * step;
+    if (whole && failed(loop(zero, constant(whole), step)))
+      return failure();
+    return whole < *known ? loop(constant(whole), bound, 16) : success();
+  }
+  if (step == 16)
+    return loop(zero, bound, 16);
+  Value whole = mul(arith::DivUIOp::create(builder, loc, maximum(bound, zero), constant(step)), step);
+  if (failed(loop(zero, whole, step)))
+    return failure();
+  return loop(whole, bound, 16);
+}
+
+/// The run's ops at one column fragment.
+LogicalResult CpuEmitter::emitColumnStep(Run &run, MutableArrayRef<Value> sums) {
+  for (Operation *op : run.ops) {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    if (!reduce) {
+      if (failed(emitOp(*op)))
+        return failure();
+      continue;
+    }
+    FailureOr<Fragment> from = use(reduce.getOperand());
+    if (failed(from))
+      return failure();
+    for (int64_t r = 0; r < from->rows; ++r) {
+      accumulateLanes(reduce.getKind(), *from, r, sums.take_front(laneGroups()));
+      sums = sums.drop_front(laneGroups());
+    }
+  }
+  for (Value value : run.kept)
+    writeFragment(scratch[value], fragments[value], value.getType());
+  return success();
+}
+
+LogicalResult CpuEmitter::emitColumns(Run &run, Value from, Value to, int64_t step, SmallVector<Value> &sums) {
+  auto loop = scf::ForOp::create(builder, loc, from, to, constant(step), sums);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  auto saved = fragments;
+  runColumn = loop.getInductionVar();
+  runStep = step;
+  inRun = true;
+  SmallVector<Value> next(loop.getRegionIterArgs());
+  LogicalResult result = emitColumnStep(run, next);
+  inRun = false;
+  runColumn = Value();
+  fragments = std::move(saved);
+  if (!next.empty())
+    scf::YieldOp::create(builder, loc, next);
+  sums.assign(loop.result_begin(), loop.result_end());
+  return result;
+}
+
+/// Neutral starts: -0 + x is x, also for x = -0.
+static float neutral(ReduceKind kind) { return kind == ReduceKind::Max ? -std::numeric_limits<float>::infinity() : -0.0f; }
+
+LogicalResult CpuEmitter::emitRun(ArrayRef<Operation *> ops) {
+  Run run;
+  run.ops = ops;
+  run.columns = runColumns(*ops.front());
+  run.bound = runBound(run);
+  keepResults(run);
+  SmallVector<Value> sums;
+  auto vector = VectorType::get({width}, builder.getF32Type());
+  for (Operation *op : ops)
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      if (!reduce.getType().getElementType().isF32())
+        return reduce.emitOpError("expected a reduction of f32");
+      run.reductions.push_back(reduce);
+      Value start = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(vector, neutral(reduce.getKind())));
+      sums.append(shapeOf(reduce.getType()).rows * laneGroups(), start);
+    }
+  auto loop = [&](Value from, Value to, int64_t step) { return emitColumns(run, from, to, step, sums); };
+  if (failed(overColumns(run.columns, run.bound, loop)))
+    return failure();
+  ArrayRef<Value> rest = sums;
+  for (ReduceOp reduce : run.reductions) {
+    Fragment result = shapeOf(reduce.getType());
+    for (int64_t r = 0; r < result.rows; ++r) {
+      result.registers.push_back(reduceLanes(reduce.getKind(), SmallVector<Value>(rest.take_front(laneGroups()))));
+      rest = rest.drop_front(laneGroups());
+    }
+    fragments[reduce.getResult()] = std::move(result);
+  }
+  return success();
+}

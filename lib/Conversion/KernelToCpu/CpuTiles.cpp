@@ -1,0 +1,298 @@
+//===- CpuTiles.cpp - Row loops and loops over tiles -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The tile level of a body: scalars once, tile ops in loops over row fragments.
+// With rows_inside a loop over keys stands outside of the row loops and what it
+// carries lives in memory; k-blocks of a large contraction do likewise.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CpuEmitter.h"
+
+using namespace mlir;
+using namespace heddle::kernel;
+
+//===----------------------------------------------------------------------===//
+// Row fragments
+//===----------------------------------------------------------------------===//
+
+/// Rows that are worth running: as many as some store writes.
+Value CpuEmitter::rowsToRun(Block &body) {
+  Value most, all = constant(plan.tileRows);
+  for (StoreOp store : body.getOps<StoreOp>()) {
+    const BoundView &to = view(store.getView());
+    int64_t rank = to.type.getRank(), dim = std::max<int64_t>(rank - 2, 0);
+    Value count = store.getRows() ? scalar(store.getRows()) : sub(to.extents[dim], scalar(store.getIndices()[dim]));
+    count = minimum(count, all);
+    most = most ? maximum(most, count) : count;
+  }
+  // A store in a loop or branch may write any row.
+  bool nested = false;
+  body.walk([&](StoreOp store) { nested |= store->getBlock() != &body; });
+  return !most || nested ? all : most;
+}
+
+LogicalResult CpuEmitter::rowsOf(int64_t count, Value from, Value to, Callback body) {
+  rows = count;
+  auto loop = scf::ForOp::create(builder, loc, from, to, constant(count));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  row = loop.getInductionVar();
+  fragments.clear();
+  scratch.clear();
+  // Scratch of one fragment is free again for the next piece of code.
+  SmallVector<bool> used;
+  for (Slot &slot : slots)
+    used.push_back(slot.used);
+  LogicalResult result = body();
+  for (auto [i, slot] : llvm::enumerate(slots))
+    slot.used = i < used.size() && used[i];
+  fragments.clear();
+  scratch.clear();
+  row = Value();
+  rows = plan.fragment.rows;
+  return result;
+}
+
+LogicalResult CpuEmitter::rowLoop(bool fewRowsToo, Callback body) {
+  int64_t count = plan.fragment.rows;
+  Value zero = constant(0);
+  if (!fewRowsToo || !plan.fewRows)
+    return rowsOf(count, zero, rowCount, body);
+  // The tile of few rows takes as long a step as the large one for a third of its rows: from five rows on the large one is faster.
+  int64_t worth = std::min<int64_t>(5, count);
+  Value whole = arith::DivUIOp::create(builder, loc, add(maximum(rowCount, zero), constant(count - worth)), constant(count));
+  whole = mul(whole, count);
+  if (failed(rowsOf(count, zero, whole, body)))
+    return failure();
+  return rowsOf(plan.fewRows, whole, rowCount, body);
+}
+
+/// Copies a tile from wherever it is to memory.
+LogicalResult CpuEmitter::keep(Value value, const TileMemory &memory) {
+  auto type = cast<RankedTensorType>(value.getType());
+  const TileMemory *from = memoryOf(value);
+  if (from && from->base == memory.base)
+    return success();
+  auto copy = [&]() -> LogicalResult {
+    FailureOr<Fragment> fragment = use(value);
+    if (failed(fragment))
+      return failure();
+    writeFragment(memory, *fragment, type);
+    return success();
+  };
+  if (!isWide(type))
+    return copy();
+  return overColumns(type.getDimSize(1), from ? from->bound : Value(), [&](Value begin, Value end, int64_t step) {
+    auto loop = scf::ForOp::create(builder, loc, begin, end, constant(step));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    auto saved = fragments;
+    runColumn = loop.getInductionVar();
+    runStep = step;
+    inRun = true;
+    LogicalResult result = copy();
+    inRun = false;
+    runColumn = Value();
+    fragments = std::move(saved);
+    return result;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks at tile level
+//===----------------------------------------------------------------------===//
+
+bool CpuEmitter::isBlocked(Operation &op) {
+  auto contract = dyn_cast<ContractOp>(op);
+  int64_t block = kernel.getScheduleOrDefault().getKblock();
+  if (!contract || contract.getRows() || !block || block % 16 != 0)
+    return false;
+  return contract.getRhs().getType().getDims().back().extent.value > block;
+}
+
+/// Results of `ops` that are read outside of them in the block stay in row memory; `yields` go to `targets`.
+LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, ValueRange yields, ArrayRef<TileMemory> targets) {
+  if (ops.empty() && yields.empty())
+    return success();
+  auto isInside = [&](Operation *user) {
+    Operation *ancestor = block.findAncestorOpInBlock(*user);
+    return llvm::is_contained(ops, ancestor) || (ancestor && ancestor->hasTrait<OpTrait::IsTerminator>());
+  };
+  SmallVector<Value> outside;
+  for (Operation *op : ops)
+    for (Value result : op->getResults())
+      if (isTile(result.getType()) && !recomputes(*op) && !llvm::all_of(result.getUsers(), isInside))
+        outside.push_back(result);
+  SmallVector<TileMemory> memories;
+  for (Value value : outside)
+    memories.push_back(allocate(value.getType(), /*allRows=*/true));
+  bool hasProducts = llvm::any_of(ops, [](Operation *op) {
+    return op->walk([](ContractOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  });
+  LogicalResult result = rowLoop(hasProducts, [&]() -> LogicalResult {
+    if (failed(emitOps(ops)))
+      return failure();
+    for (auto [value, memory] : llvm::zip(outside, memories))
+      if (failed(keep(value, memory)))
+        return failure();
+    for (auto [value, memory] : llvm::zip(yields, targets))
+      if (failed(keep(value, memory)))
+        return failure();
+    return success();
+  });
+  for (auto [value, memory] : llvm::zip(outside, memories))
+    rowMemory[value] = memory;
+  return result;
+}
+
+LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carried) {
+  bool rowsInside = kernel.getScheduleOrDefault().getOrder() == LoopOrder::RowsInside;
+  SmallVector<Operation *> segment;
+  for (Operation &op : block) {
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      break;
+    if (isBlocked(op)) {
+      if (failed(emitBlockedContract(cast<ContractOp>(op))))
+        return failure();
+    } else if (auto loop = dyn_cast<scf::ForOp>(op); loop && rowsInside && touchesTiles(op)) {
+      if (failed(emitSegment(block, segment, {}, {})) || failed(emitTileFor(loop)))
+        return failure();
+      segment.clear();
+    } else if (touchesTiles(op)) {
+      segment.push_back(&op);
+    } else if (!scalars.contains(op.getNumResults() ? op.getResult(0) : Value()) && failed(emitOp(op))) {
+      return failure();
+    }
+  }
+  ValueRange yields;
+  if (!carried.empty())
+    yields = block.getTerminator()->getOperands();
+  return emitSegment(block, segment, yields, carried);
+}
+
+/// The loop over keys outside of the rows: carried tiles in memory, of all rows.
+LogicalResult CpuEmitter::emitTileFor(scf::ForOp op) {
+  SmallVector<TileMemory> carried;
+  for (Value init : op.getInitArgs()) {
+    if (!isTile(init.getType()))
+      return op.emitOpError("expected a loop around rows to carry tiles only");
+    carried.push_back(allocate(init.getType(), /*allRows=*/true));
+  }
+  if (failed(emitSegment(*op->getBlock(), {}, op.getInitArgs(), carried)))
+    return failure();
+  for (auto [i, memory] : llvm::enumerate(carried))
+    rowMemory[op.getRegionIterArg(i)] = rowMemory[op.getResult(i)] = memory;
+  auto loop = scf::ForOp::create(builder, loc, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  scalars[op.getInductionVar()] = loop.getInductionVar();
+  return emitTileBlock(*op.getBody(), carried);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops inside the rows
+//===----------------------------------------------------------------------===//
+
+/// Narrow carried tiles are carried registers, wide ones stay in scratch.
+LogicalResult CpuEmitter::emitFor(scf::ForOp op) {
+  auto isWideValue = [&](Value value) {
+    auto tile = dyn_cast<RankedTensorType>(value.getType());
+    return tile && isWide(tile);
+  };
+  SmallVector<Value> inits, yields;
+  SmallVector<TileMemory> memories(op.getNumRegionIterArgs());
+  for (auto [i, init] : llvm::enumerate(op.getInitArgs())) {
+    if (!isWideValue(init)) {
+      if (failed(appendRegisters(init, inits)))
+        return failure();
+      continue;
+    }
+    memories[i] = allocate(init.getType(), /*allRows=*/false);
+    if (failed(keep(init, memories[i])))
+      return failure();
+    scratch[op.getRegionIterArg(i)] = scratch[op.getResult(i)] = memories[i];
+  }
+  auto loop = scf::ForOp::create(builder, loc, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()), inits);
+  SmallVector<Value> narrowArgs, narrowResults;
+  for (auto [arg, result] : llvm::zip(op.getRegionIterArgs(), op.getResults()))
+    if (!isWideValue(arg)) {
+      narrowArgs.push_back(arg);
+      narrowResults.push_back(result);
+    }
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    auto saved = fragments;
+    builder.setInsertionPointToStart(loop.getBody());
+    scalars[op.getInductionVar()] = loop.getInductionVar();
+    bindRegisters(narrowArgs, loop.getRegionIterArgs());
+    if (failed(emitBlock(*op.getBody())))
+      return failure();
+    for (auto [i, value] : llvm::enumerate(op.getBody()->getTerminator()->getOperands())) {
+      if (!isWideValue(value) ? failed(appendRegisters(value, yields)) : failed(keep(value, memories[i])))
+        return failure();
+    }
+    if (!yields.empty())
+      scf::YieldOp::create(builder, loc, yields);
+    fragments = std::move(saved);
+  }
+  bindRegisters(narrowResults, loop.getResults());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// k-blocks
+//===----------------------------------------------------------------------===//
+
+/// One block of features of all rows: partial sums come from row memory and go back. The chain of an element goes on where it
+/// stopped, so its bits are those of one pass.
+LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool first) {
+  const TileMemory memory = rowMemory[op.getResult()];
+  return rowLoop(/*fewRowsToo=*/true, [&]() -> LogicalResult {
+    auto block = [&] {
+      Fragment shape = shapeOf(op.getType());
+      SmallVector<Value> sums(shape.size(), zeroVector());
+      if (!first)
+        sums = readFragment(memory, op.getType()).registers;
+      shape.registers = contractViews(op, shape, std::move(sums), from, to);
+      writeFragment(memory, shape, op.getType());
+    };
+    if (!isWide(op.getType()))
+      return block(), success();
+    return overColumns(memory.columns, memory.bound, [&](Value begin, Value end, int64_t step) {
+      auto loop = scf::ForOp::create(builder, loc, begin, end, constant(step));
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      runColumn = loop.getInductionVar();
+      runStep = step;
+      block();
+      runColumn = Value();
+      return success();
+    });
+  });
+}
+
+LogicalResult CpuEmitter::emitBlockedContract(ContractOp op) {
+  int64_t size = kernel.getScheduleOrDefault().getKblock(), features = view(op.getRhs()).type.getDims().back().extent.value;
+  TileMemory memory = allocate(op.getType(), /*allRows=*/true);
+  memory.bound = columnsLeft(*op, columnsOf(op.getType()));
+  rowMemory[op.getResult()] = memory;
+  if (failed(emitFeatures(op, constant(0), constant(size), /*first=*/true)))
+    return failure();
+  int64_t whole = features / size * size;
+  if (whole > size) {
+    auto loop = scf::ForOp::create(builder, loc, constant(size), constant(whole), constant(size));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value from = loop.getInductionVar();
+    if (failed(emitFeatures(op, from, add(from, constant(size)), /*first=*/false)))
+      return failure();
+  }
+  if (whole == features)
+    return success();
+  return emitFeatures(op, constant(whole), constant(features), /*first=*/false);
+}

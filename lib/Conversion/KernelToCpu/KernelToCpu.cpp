@@ -1,0 +1,169 @@
+//===- KernelToCpu.cpp - Kernels to functions on native vectors -----------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The pass `convert-kernel-to-cpu`, and the function around a body:
+//
+//   kernel.func @f(views) scalars(...) grid(%i = d0 by 96, %j = 512 by 64) { body }
+//     ->  func.func @f(%args, %scalars, %g0, %g1, %g2)   one grid point a call
+//
+// Parts become a chain of branches on the last grid index.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CpuEmitter.h"
+
+#include "heddle/Conversion/KernelToCpu/KernelToCpu.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace heddle {
+#define GEN_PASS_DEF_CONVERTKERNELTOCPU
+#include "heddle/Conversion/KernelToCpu/Passes.h.inc"
+} // namespace heddle
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::kernel;
+
+/// Stack that a kernel may use; threads have a few megabytes.
+static constexpr int64_t maxStackBytes = 512 << 10;
+
+//===----------------------------------------------------------------------===//
+// The function around the body
+//===----------------------------------------------------------------------===//
+
+Value CpuEmitter::sizeOf(const Size &size) {
+  if (size.isStatic())
+    return constant(size.value);
+  return scalarArguments[kernel.getScalarIndex(size.name)];
+}
+
+void CpuEmitter::bindArguments() {
+  Block &entry = function.getBody().front();
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  for (int64_t i = 0; i < kernel.getNumViews(); ++i) {
+    Value place = LLVM::GEPOp::create(builder, loc, pointer, pointer, entry.getArgument(0), ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    pointers.push_back(LLVM::LoadOp::create(builder, loc, pointer, place, /*alignment=*/8));
+  }
+  for (size_t i = 0; i < kernel.getScalars().size(); ++i) {
+    Value place = LLVM::GEPOp::create(builder, loc, pointer, indexType, entry.getArgument(1), ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    scalarArguments.push_back(LLVM::LoadOp::create(builder, loc, indexType, place, /*alignment=*/8));
+  }
+  for (int64_t i = 0; i < kernel.getNumViews(); ++i)
+    bindView(kernel.getView(i), cast<ViewType>(kernel.getView(i).getType()), i, [&](const Size &size) { return sizeOf(size); });
+  for (int64_t axis = 0; axis < kernel.getNumAxes(); ++axis)
+    scalars[kernel.getGridIndex(axis)] = mul(entry.getArgument(2 + axis), kernel.getGridTiles()[axis]);
+  kernel.walk([&](ScalarOp op) { scalars[op.getResult()] = scalarArguments[kernel.getScalarIndex(op.getName())]; });
+}
+
+/// Each part in a branch of its own: grid points of the last axis are handed out in order.
+LogicalResult CpuEmitter::emitParts() {
+  Value tile = function.getBody().front().getArgument(2 + kernel.getNumAxes());
+  for (PartOp part : kernel.getBody().getOps<PartOp>()) {
+    Value rounded = add(sizeOf(part.getExtent()), constant(part.getTile() - 1));
+    Value count = builder.createOrFold<arith::DivUIOp>(loc, rounded, constant(part.getTile()));
+    // One unsigned comparison: tiles of earlier parts have become negative.
+    Value mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, tile, count);
+    auto branch = scf::IfOp::create(builder, loc, mine, /*withElseRegion=*/false);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(branch.thenBlock());
+      scalars[part.getIndex()] = mul(tile, part.getTile());
+      if (failed(emitBody(part.getBody().front())))
+        return failure();
+    }
+    tile = sub(tile, count);
+  }
+  return success();
+}
+
+LogicalResult CpuEmitter::emitBody(Block &body) {
+  FailureOr<CpuPlan> planned = planBody(body, target);
+  if (failed(planned))
+    return failure();
+  plan = *planned;
+  rows = plan.fragment.rows;
+  rowMemory.clear();
+  for (Slot &slot : slots)
+    slot.used = false;
+  for (Operation &op : body)
+    if (!touchesTiles(op) && failed(emitOp(op)))
+      return failure();
+  rowCount = rowsToRun(body);
+  return emitTileBlock(body, {});
+}
+
+/// Where the instruction set has no fused multiply-add, the body's own are a multiplication and an addition.
+static void splitMultiplyAdds(FuncOp kernel) {
+  kernel.walk([](math::FmaOp op) {
+    OpBuilder builder(op);
+    Value product = arith::MulFOp::create(builder, op.getLoc(), op.getA(), op.getB());
+    op.replaceAllUsesWith(arith::AddFOp::create(builder, op.getLoc(), product, op.getC()).getResult());
+    op.erase();
+  });
+}
+
+/// Functions of a library must not be called: only what is an instruction everywhere.
+static LogicalResult checkMath(FuncOp kernel) {
+  WalkResult result = kernel.walk([](Operation *op) {
+    if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) || isa<math::FmaOp, math::RoundEvenOp, math::SqrtOp, math::AbsFOp, math::FloorOp,
+                                                                      math::CeilOp, math::TruncOp, math::CopySignOp>(op))
+      return WalkResult::advance();
+    op->emitOpError("expected an op that is an instruction of the CPU");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult CpuEmitter::run() {
+  if (failed(checkMath(kernel)))
+    return failure();
+  if (!target.fusedMultiplyAdd)
+    splitMultiplyAdds(kernel);
+  loc = kernel.getLoc();
+  builder.setInsertionPoint(kernel);
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  auto type = builder.getFunctionType({pointer, pointer, indexType, indexType, indexType}, {});
+  function = func::FuncOp::create(builder, loc, kernel.getSymName(), type);
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  auto end = func::ReturnOp::create(builder, loc);
+  builder.setInsertionPoint(end);
+  bindArguments();
+  if (failed(kernel.hasParts() ? emitParts() : emitBody(kernel.getBody().front())))
+    return failure();
+  if (stackBytes > maxStackBytes)
+    return kernel.emitOpError() << "expected at most " << maxStackBytes << " bytes of scratch, found " << stackBytes;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct ConvertKernelToCpu : heddle::impl::ConvertKernelToCpuBase<ConvertKernelToCpu> {
+  using ConvertKernelToCpuBase::ConvertKernelToCpuBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    Expected<CpuTarget> target = findCpuTarget(isa);
+    if (!target) {
+      module.emitError() << target.error().message;
+      return signalPassFailure();
+    }
+    OpBuilder builder(module.getContext());
+    for (FuncOp kernel : llvm::make_early_inc_range(module.getOps<FuncOp>())) {
+      if (failed(CpuEmitter(builder, kernel, *target).run()))
+        return signalPassFailure();
+      kernel.erase();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,217 @@
+//===- ObjectCode.cpp - LLVM IR, assembly, shared objects -----------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One LLVM module and context a function, so that functions are optimised and
+// compiled at once on all cores:
+//
+//   clone -> llvm dialect -> one LLVM module each -> O2 without vectorisers and
+//   unrollers -> object -> one shared object
+//
+// No function of a library may be called: idioms are not recognised, and the
+// linker refuses what is undefined.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Target/ObjectCode.h"
+
+#include "Linker.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/ThreadPool.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <functional>
+#include <mutex>
+
+using namespace heddle;
+
+namespace {
+/// One function on its way to code.
+struct Unit {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::string output;
+  bool failed = false;
+};
+
+enum class Output { Text, Assembly, Object };
+} // namespace
+
+static Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const CpuTarget &target) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+  });
+  std::string error;
+  llvm::Triple triple(target.triple);
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!found)
+    return deviceError(target.name + ": " + error);
+  llvm::TargetOptions options;
+  // Multiplications and additions stay apart unless the code says fma.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                                                         std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+//===----------------------------------------------------------------------===//
+// MLIR's side
+//===----------------------------------------------------------------------===//
+
+/// Runs the conversions on a copy; the first error that MLIR reports becomes ours.
+static Expected<mlir::OwningOpRef<mlir::ModuleOp>> lowerCopy(mlir::ModuleOp module) {
+  std::string message;
+  mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+    if (message.empty())
+      message = diagnostic.str();
+    return mlir::success();
+  });
+  mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
+  mlir::PassManager manager(module.getContext());
+  addLowerToLlvmPasses(manager);
+  if (mlir::failed(manager.run(*copy)))
+    return deviceError("lowering to the llvm dialect failed: " + message);
+  return copy;
+}
+
+static void setAttributes(llvm::Module &module, const CpuTarget &target) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", target.cpu);
+    if (!target.features.empty())
+      function.addFnAttr("target-features", target.features);
+    if (!target.tune.empty())
+      function.addFnAttr("tune-cpu", target.tune);
+    std::string bits = std::to_string(target.lanes * 32);
+    function.addFnAttr("prefer-vector-width", bits);
+    function.addFnAttr("min-legal-vector-width", bits);
+    function.addFnAttr("no-builtins");
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+}
+
+/// A module of its own for each function.
+static Expected<std::vector<std::unique_ptr<Unit>>> translate(mlir::ModuleOp lowered, const CpuTarget &target) {
+  std::vector<std::unique_ptr<Unit>> units;
+  for (auto function : lowered.getOps<mlir::LLVM::LLVMFuncOp>()) {
+    mlir::OwningOpRef<mlir::ModuleOp> single = mlir::ModuleOp::create(function.getLoc());
+    single->push_back(function.clone());
+    auto unit = std::make_unique<Unit>();
+    unit->module = mlir::translateModuleToLLVMIR(*single, unit->context, function.getName());
+    if (!unit->module)
+      return deviceError(function.getName().str() + ": the translation to LLVM IR failed");
+    auto machine = createMachine(target);
+    if (!machine)
+      return machine.takeError();
+    unit->machine = std::move(*machine);
+    unit->module->setSourceFileName("");
+    unit->module->setTargetTriple(unit->machine->getTargetTriple());
+    unit->module->setDataLayout(unit->machine->createDataLayout());
+    setAttributes(*unit->module, target);
+    units.push_back(std::move(unit));
+  }
+  return units;
+}
+
+//===----------------------------------------------------------------------===//
+// LLVM's side
+//===----------------------------------------------------------------------===//
+
+static void optimize(Unit &unit) {
+  llvm::PipelineTuningOptions options;
+  options.LoopVectorization = options.SLPVectorization = false;
+  options.LoopUnrolling = options.LoopInterleaving = false;
+  llvm::PassBuilder builder(unit.machine.get(), options);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::TargetLibraryInfoImpl library(unit.machine->getTargetTriple());
+  library.disableAllFunctions();
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(*unit.module, modules);
+}
+
+static void generate(Unit &unit, Output kind) {
+  optimize(unit);
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  if (kind == Output::Text) {
+    unit.module->print(stream, nullptr);
+  } else {
+    llvm::legacy::PassManager passes;
+    auto file = kind == Output::Object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
+    unit.failed = unit.machine->addPassesToEmitFile(passes, stream, nullptr, file);
+    if (!unit.failed)
+      passes.run(*unit.module);
+  }
+  unit.output = bytes.str().str();
+}
+
+static Expected<std::vector<std::string>> compile(mlir::ModuleOp module, const CpuTarget &target, Output kind) {
+  auto lowered = lowerCopy(module);
+  if (!lowered)
+    return lowered.takeError();
+  auto units = translate(**lowered, target);
+  if (!units)
+    return units.takeError();
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency());
+  for (std::unique_ptr<Unit> &unit : *units)
+    pool.async([&unit, kind] { generate(*unit, kind); });
+  pool.wait();
+  std::vector<std::string> outputs;
+  for (std::unique_ptr<Unit> &unit : *units) {
+    if (unit->failed)
+      return deviceError(target.name + ": LLVM emits no object code for it");
+    outputs.push_back(std::move(unit->output));
+  }
+  return outputs;
+}
+
+static Expected<std::string> joined(Expected<std::vector<std::string>> texts) {
+  if (!texts)
+    return texts.takeError();
+  std::string result;
+  for (const std::string &text : *texts)
+    result += text;
+  return result;
+}
+
+Expected<std::string> heddle::emitLlvmText(mlir::ModuleOp module, const CpuTarget &target) {
+  return joined(compile(module, target, Output::Text));
+}
+
+Expected<std::string> heddle::emitAssembly(mlir::ModuleOp module, const CpuTarget &target) {
+  return joined(compile(module, target, Output::Assembly));
+}
+
+Expected<std::vector<char>> heddle::emitCpuSharedObject(mlir::ModuleOp module, const CpuTarget &target) {
+  auto objects = compile(module, target, Output::Object);
+  if (!objects)
+    return objects.takeError();
+  return linkSharedObject(*objects);
+}

@@ -1,0 +1,63 @@
+//===- KernelRunner.h - Compiles a body and runs it ------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For tests: the text of a kernel.func becomes a shared object, is loaded in
+// this process and called once a grid point.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/Error.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace heddle::test {
+
+/// Text of test/Conversion/bodies/`name`, with each `from` replaced by `to`.
+std::string readBody(const std::string &name, const std::vector<std::pair<std::string, std::string>> &replacements = {});
+
+class CompiledKernel {
+public:
+  /// Compiles the only kernel of `text`.
+  static Expected<CompiledKernel> create(const std::string &text, const std::string &isa);
+  /// Runs all grid points.
+  void run(const std::vector<void *> &arguments, const std::vector<int64_t> &scalars) const;
+  const std::vector<char> &object() const { return bytes; }
+
+private:
+  struct Axis {
+    int scalar;
+    int64_t tile, count;
+  };
+  using Function = void (*)(void *const *, const int64_t *, int64_t, int64_t, int64_t);
+  std::vector<char> bytes;
+  std::array<Axis, 3> grid;
+  std::shared_ptr<void> library;
+  Function function = nullptr;
+};
+
+/// Memory of floats on a cache line, `slack` more elements behind, filled with `value`.
+class Floats {
+public:
+  explicit Floats(int64_t count, float value = 0, int64_t slack = 1 << 16);
+  float &operator[](int64_t i) { return data()[i]; }
+  float *data() { return reinterpret_cast<float *>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64); }
+  int64_t size() const { return count; }
+
+private:
+  int64_t count;
+  std::vector<float> storage;
+};
+
+/// Small numbers from a fixed sequence.
+void fill(Floats &values, uint32_t seed);
+
+} // namespace heddle::test

@@ -1,0 +1,353 @@
+//===- KernelToCpuTest.cpp - Bodies against plain loops -------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The bodies of test/Conversion/bodies, compiled for each instruction set and run
+// over sizes that no fragment divides. With fused multiply-add the results are
+// those of the plain loops, bit by bit.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelRunner.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace heddle;
+using namespace heddle::test;
+
+static int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
+
+/// Rows of an [n, k] matrix in panels of 16.
+static Floats toPanels(Floats &rows, int64_t n, int64_t k) {
+  Floats panels(padded(n) * padded(k));
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < k; ++j)
+      panels[i / 16 * 16 * padded(k) + j * 16 + i % 16] = rows[i * padded(k) + j];
+  return panels;
+}
+
+static CompiledKernel compile(const std::string &text, const std::string &isa) {
+  auto kernel = CompiledKernel::create(text, isa);
+  if (!kernel) {
+    ADD_FAILURE() << kernel.error().message;
+    std::abort();
+  }
+  return *kernel;
+}
+
+static void expectEqualBits(Floats &a, Floats &b, const std::string &what) {
+  ASSERT_EQ(a.size(), b.size());
+  int64_t different = 0, first = -1;
+  for (int64_t i = 0; i < a.size(); ++i)
+    if (std::memcmp(&a[i], &b[i], 4) != 0 && !different++)
+      first = i;
+  EXPECT_EQ(different, 0) << what << ": first at " << first << ": " << (first < 0 ? 0 : a[first]) << " and " << (first < 0 ? 0 : b[first]);
+}
+
+class KernelToCpu : public testing::TestWithParam<const char *> {
+protected:
+  std::string isa() const { return GetParam(); }
+  bool fused() const { return isa() != "x86-64-v2"; }
+  float multiplyAdd(float a, float b, float c) const {
+    volatile float product = a * b;
+    return fused() ? std::fma(a, b, c) : product + c;
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Linear
+//===----------------------------------------------------------------------===//
+
+struct LinearSize {
+  int64_t m, n, k, kblock;
+};
+
+TEST_P(KernelToCpu, Linear) {
+  for (LinearSize size : {LinearSize{1, 80, 5, 0}, {37, 80, 40, 0}, {37, 3 * 64, 33, 0}, {97, 16, 16, 0}, {128, 240, 70, 32}, {5, 64, 64, 32}}) {
+    auto [m, n, k, kblock] = size;
+    std::string schedule = kblock ? "prefetch = 1, kblock = " + std::to_string(kblock) : "prefetch = 1";
+    CompiledKernel kernel = compile(
+        readBody("linear.mlir", {{"3072", std::to_string(n)}, {"768", std::to_string(k)}, {"prefetch = 1", schedule}}), isa());
+    int64_t kp = padded(k);
+    Floats x(m * kp, NAN), w(n * kp), b(n), r(m * n), y(m * n, -1), expected(m * n, -1);
+    fill(w, 1), fill(b, 2), fill(r, 3);
+    for (int64_t i = 0; i < m * kp; ++i)
+      x[i] = std::sin(static_cast<float>(i));
+    Floats panels = toPanels(w, n, k);
+    // What lies behind the last row is not touched.
+    Floats guard = y;
+    kernel.run({x.data(), panels.data(), b.data(), r.data(), y.data()}, {m});
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (int64_t f = 0; f < k; ++f)
+          sum = multiplyAdd(x[i * kp + f], w[j * kp + f], sum);
+        sum += b[j];
+        expected[i * n + j] = (sum > 0 ? sum : 0.0f) + r[i * n + j];
+      }
+    expectEqualBits(y, expected, "M " + std::to_string(m) + " N " + std::to_string(n) + " K " + std::to_string(k));
+    for (int64_t i = m * n; i < m * n + 4 * n; ++i)
+      ASSERT_EQ(std::memcmp(&y[i], &guard[i], 4), 0) << "written past the end";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Parts, heads and panels
+//===----------------------------------------------------------------------===//
+
+TEST_P(KernelToCpu, ThreePartsIntoACache) {
+  CompiledKernel kernel = compile(readBody("qkv.mlir"), isa());
+  const int64_t k = 40, kp = 48, d = 32, heads = 2, capacity = 160;
+  for (auto [batch, tokens, past] : {std::array<int64_t, 3>{1, 1, 0}, {2, 1, 19}, {2, 37, 0}, {1, 100, 7}}) {
+    int64_t queryRows = padded(tokens);
+    Floats x(batch * tokens * kp), wq(64 * kp), wk(64 * kp), wv(64 * kp);
+    Floats q(batch * heads * queryRows * d, -1), keys(batch * heads * capacity * d, -1), values(batch * heads * capacity * d, -1);
+    Floats eq = q, ek = keys, ev = values;
+    fill(x, 1), fill(wq, 2), fill(wk, 3), fill(wv, 4);
+    Floats pq = toPanels(wq, 64, k), pk = toPanels(wk, 64, k), pv = toPanels(wv, 64, k);
+    kernel.run({x.data(), pq.data(), pk.data(), pv.data(), q.data(), keys.data(), values.data()}, {batch, tokens, queryRows, past, capacity});
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t t = 0; t < tokens; ++t)
+        for (int64_t n = 0; n < 64; ++n) {
+          float sums[3] = {};
+          Floats *weights[3] = {&wq, &wk, &wv};
+          for (int part = 0; part < 3; ++part)
+            for (int64_t f = 0; f < k; ++f)
+              sums[part] = multiplyAdd(x[(b * tokens + t) * kp + f], (*weights[part])[n * kp + f], sums[part]);
+          int64_t head = b * heads + n / d, c = n % d, row = past + t;
+          eq[(head * queryRows + t) * d + c] = sums[0];
+          ek[head * capacity * d + row / 16 * 16 * d + c * 16 + row % 16] = sums[1];
+          ev[(head * capacity + row) * d + c] = sums[2];
+        }
+    std::string what = "batch " + std::to_string(batch) + " tokens " + std::to_string(tokens);
+    expectEqualBits(q, eq, what + " queries");
+    expectEqualBits(keys, ek, what + " keys");
+    expectEqualBits(values, ev, what + " values");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Norm and embedding
+//===----------------------------------------------------------------------===//
+
+/// 16 lanes, ascending, then the tree.
+static float laneSum(const float *values, int64_t n) {
+  float lanes[16];
+  for (int64_t i = 0; i < n; ++i)
+    lanes[i % 16] = i < 16 ? values[i] : lanes[i % 16] + values[i];
+  for (int half = 8; half >= 1; half /= 2)
+    for (int i = 0; i < half; ++i)
+      lanes[i] += lanes[i + half];
+  return lanes[0];
+}
+
+TEST_P(KernelToCpu, LayerNorm) {
+  for (auto [m, n] : {std::array<int64_t, 2>{1, 80}, {37, 80}, {33, 16}, {3, 272}}) {
+    CompiledKernel kernel = compile(readBody("norm.mlir", {{"80", std::to_string(n)}}), isa());
+    Floats x(m * n), g(n), b(n), y(m * n, -1), expected(m * n);
+    fill(x, 1), fill(g, 2), fill(b, 3);
+    kernel.run({x.data(), g.data(), b.data(), y.data()}, {m});
+    for (int64_t i = 0; i < m; ++i) {
+      std::vector<float> centred(n), squares(n);
+      float mean = laneSum(&x[i * n], n) / static_cast<float>(n);
+      for (int64_t j = 0; j < n; ++j) {
+        centred[j] = x[i * n + j] - mean;
+        squares[j] = centred[j] * centred[j];
+      }
+      float scale = 1.0f / std::sqrt(laneSum(squares.data(), n) / static_cast<float>(n) + 1e-5f);
+      for (int64_t j = 0; j < n; ++j) {
+        volatile float normal = centred[j] * scale, product = normal * g[j];
+        expected[i * n + j] = product + b[j];
+      }
+    }
+    expectEqualBits(y, expected, "rows " + std::to_string(m) + " of " + std::to_string(n));
+    EXPECT_EQ(y[m * n], -1) << "written past the end";
+  }
+}
+
+TEST_P(KernelToCpu, Embedding) {
+  CompiledKernel kernel = compile(readBody("gather.mlir"), isa());
+  const int64_t e = 48, length = 7, m = 37;
+  Floats ids(m), table(100 * e), positions(length * e), y(m * e, -1), expected(m * e);
+  fill(table, 1), fill(positions, 2);
+  for (int64_t i = 0; i < m; ++i) {
+    int32_t id = static_cast<int32_t>(i * 31 % 100);
+    std::memcpy(&ids[i], &id, 4);
+    for (int64_t j = 0; j < e; ++j) {
+      volatile float scaled = id ? table[id * e + j] * 2.0f : 0.0f;
+      expected[i * e + j] = scaled + positions[i % length * e + j];
+    }
+  }
+  kernel.run({ids.data(), table.data(), positions.data(), y.data()}, {m, length});
+  expectEqualBits(y, expected, "embedding");
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Inputs of attention with `heads` heads of `d`, keys in panels.
+struct Attention {
+  Attention(int64_t batch, int64_t queries, int64_t keys, int64_t d, int64_t heads)
+      : batch(batch), queries(queries), keys(keys), d(d), heads(heads), queryRows(padded(queries)), keyRows(padded(keys)),
+        q(batch * heads * queryRows * d, NAN), k(batch * heads * keyRows * d, NAN), v(batch * heads * keyRows * d, NAN), lengths(batch),
+        out(batch * queries * heads * d, -1) {}
+
+  float &key(int64_t head, int64_t row, int64_t c) { return k[head * keyRows * d + row / 16 * 16 * d + c * 16 + row % 16]; }
+  float &query(int64_t head, int64_t row, int64_t c) { return q[(head * queryRows + row) * d + c]; }
+  float &value(int64_t head, int64_t row, int64_t c) { return v[(head * keyRows + row) * d + c]; }
+
+  void fillAll() {
+    Floats numbers((queries + 2 * keys) * d);
+    for (int64_t head = 0; head < batch * heads; ++head) {
+      fill(numbers, 7 * head + 1);
+      int64_t n = 0;
+      for (int64_t t = 0; t < queries; ++t)
+        for (int64_t c = 0; c < d; ++c)
+          query(head, t, c) = 3 * numbers[n++];
+      for (int64_t t = 0; t < keys; ++t)
+        for (int64_t c = 0; c < d; ++c) {
+          key(head, t, c) = numbers[n++];
+          value(head, t, c) = numbers[n++];
+        }
+    }
+  }
+  void setLength(int64_t b, int32_t length) { std::memcpy(&lengths[b], &length, 4); }
+  int32_t length(int64_t b) {
+    int32_t value;
+    std::memcpy(&value, &lengths[b], 4);
+    return value;
+  }
+  void run(const CompiledKernel &kernel) {
+    kernel.run({q.data(), k.data(), v.data(), lengths.data(), out.data()}, {batch, queries, queryRows, keys, keyRows});
+  }
+  /// Softmax in f64.
+  double expected(int64_t b, int64_t head, int64_t row, int64_t c) {
+    std::vector<double> scores(length(b));
+    double most = -1e300, sum = 0, result = 0;
+    for (int64_t s = 0; s < length(b); ++s) {
+      double dot = 0;
+      for (int64_t i = 0; i < d; ++i)
+        dot += static_cast<double>(query(b * heads + head, row, i)) * key(b * heads + head, s, i);
+      scores[s] = dot * 0.125;
+      most = std::max(most, scores[s]);
+    }
+    for (int64_t s = 0; s < length(b); ++s) {
+      double weight = std::exp(scores[s] - most);
+      sum += weight;
+      result += weight * value(b * heads + head, s, c);
+    }
+    return length(b) ? result / sum : 0;
+  }
+
+  int64_t batch, queries, keys, d, heads, queryRows, keyRows;
+  Floats q, k, v, lengths, out;
+};
+} // namespace
+
+static std::string attentionBody(const std::string &order, int64_t d = 64, int64_t heads = 12) {
+  std::string width = std::to_string(d), count = std::to_string(heads);
+  return readBody("attention.mlir", {{"rows_inside", order},
+                                     {"[d0, d1, 768]", "[d0, d1, " + std::to_string(d * heads) + "]"},
+                                     {", 64]", ", " + width + "]"},
+                                     {"x64xf32", "x" + width + "xf32"},
+                                     {"x64xi1", "x" + width + "xi1"},
+                                     {"constant 64", "constant " + width},
+                                     {"[d0, 12,", "[d0, " + count + ","},
+                                     {"%h = 12 by", "%h = " + count + " by"}});
+}
+
+TEST_P(KernelToCpu, Attention) {
+  for (int64_t d : {64, 32}) {
+    CompiledKernel inside = compile(attentionBody("rows_inside", d, 2), isa());
+    CompiledKernel outside = compile(attentionBody("rows_outside", d, 2), isa());
+    for (auto [queries, keys] : {std::array<int64_t, 2>{1, 1}, {1, 700}, {37, 37}, {101, 513}, {7, 1100}}) {
+      Attention data(2, queries, keys, d, 2);
+      data.fillAll();
+      data.setLength(0, keys);
+      data.setLength(1, keys / 3);
+      data.run(inside);
+      Floats first = data.out;
+      for (int64_t b = 0; b < 2; ++b)
+        for (int64_t head = 0; head < 2; ++head)
+          for (int64_t row = 0; row < queries; row += 1 + queries / 5)
+            for (int64_t c = 0; c < d; c += 5)
+              ASSERT_NEAR(first[(b * queries + row) * 2 * d + head * d + c], data.expected(b, head, row, c), 2e-6)
+                  << queries << " queries " << keys << " keys, row " << row << " column " << c;
+      data.run(outside);
+      expectEqualBits(first, data.out, "rows inside and outside the key loop");
+    }
+  }
+}
+
+/// Values behind the length, infinite or NaN, reach no result; those before it do.
+TEST_P(KernelToCpu, AttentionLeavesOutHiddenValues) {
+  CompiledKernel kernel = compile(attentionBody("rows_inside", 64, 1), isa());
+  Attention data(1, 9, 40, 64, 1);
+  data.fillAll();
+  data.setLength(0, 33);
+  data.run(kernel);
+  Floats clean = data.out;
+  for (int64_t s = 33; s < 40; ++s)
+    data.value(0, s, 3) = s % 2 ? INFINITY : NAN;
+  data.run(kernel);
+  expectEqualBits(clean, data.out, "hidden values");
+  data.value(0, 5, 3) = INFINITY;
+  data.run(kernel);
+  EXPECT_TRUE(std::isinf(data.out[3]));
+  EXPECT_EQ(clean[4], data.out[4]);
+}
+
+INSTANTIATE_TEST_SUITE_P(InstructionSets, KernelToCpu, testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4", "native"),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           for (char &c : name)
+                             c = c == '-' ? '_' : c;
+                           return name;
+                         });
+
+//===----------------------------------------------------------------------===//
+// Across instruction sets
+//===----------------------------------------------------------------------===//
+
+TEST(KernelToCpuBits, AttentionIsEqualWithAvx2AndAvx512) {
+  Attention data(2, 101, 777, 64, 2);
+  data.fillAll();
+  data.setLength(0, 777);
+  data.setLength(1, 520);
+  data.run(compile(attentionBody("rows_inside", 64, 2), "x86-64-v3"));
+  Floats first = data.out;
+  data.run(compile(attentionBody("rows_inside", 64, 2), "x86-64-v4"));
+  expectEqualBits(first, data.out, "AVX2 and AVX-512");
+}
+
+TEST(KernelToCpuBits, ARowAloneIsARowOfMany) {
+  CompiledKernel kernel = compile(attentionBody("rows_inside", 64, 1), "native");
+  Attention many(1, 100, 600, 64, 1), alone(1, 1, 600, 64, 1);
+  many.fillAll(), alone.fillAll();
+  for (int64_t s = 0; s < 600; ++s)
+    for (int64_t c = 0; c < 64; ++c) {
+      alone.key(0, s, c) = many.key(0, s, c);
+      alone.value(0, s, c) = many.value(0, s, c);
+    }
+  many.setLength(0, 600), alone.setLength(0, 600);
+  many.run(kernel);
+  for (int64_t row : {0, 5, 6, 95, 96, 99}) {
+    for (int64_t c = 0; c < 64; ++c)
+      alone.query(0, 0, c) = many.query(0, row, c);
+    alone.run(kernel);
+    for (int64_t c = 0; c < 64; ++c)
+      ASSERT_EQ(std::memcmp(&alone.out[c], &many.out[row * 64 + c], 4), 0) << "row " << row;
+  }
+}
+
+TEST(KernelToCpuBits, EqualBodiesGiveEqualBytes) {
+  std::string text = readBody("norm.mlir");
+  EXPECT_EQ(compile(text, "x86-64-v3").object(), compile(text, "x86-64-v3").object());
+}
