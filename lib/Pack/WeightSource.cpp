@@ -22,13 +22,6 @@ int64_t TensorInfo::elements() const {
   return count;
 }
 
-std::string shapeText(std::span<const int64_t> shape) {
-  std::string text = "[";
-  for (int64_t size : shape)
-    text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  return text + "]";
-}
-
 WeightSource::~WeightSource() = default;
 
 int WeightSource::find(std::string_view name) const {

@@ -17,13 +17,6 @@
 
 namespace heddle {
 
-std::string shapeText(std::span<const int64_t> shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
 Expected<int64_t> elementCount(std::span<const int64_t> shape, DType type) {
   constexpr int64_t limit = int64_t{1} << 62;
   int64_t count = 1;

@@ -29,6 +29,13 @@ Expected<DType> parseDType(std::string_view text) {
                     std::string(text) + "'");
 }
 
+std::string shapeText(std::span<const int64_t> shape) {
+  std::string text = "[";
+  for (int64_t size : shape)
+    text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+  return text + "]";
+}
+
 int64_t byteSize(DType type) {
   switch (type) {
   case DType::Bool:

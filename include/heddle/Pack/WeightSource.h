@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "heddle/Support/Error.h"
+#include "heddle/Support/Program.h"
 
 #include <cstdint>
 #include <memory>
@@ -31,9 +31,6 @@ struct TensorInfo {
 
   int64_t elements() const;
 };
-
-/// "[2048, 512]"
-std::string shapeText(std::span<const int64_t> shape);
 
 class WeightSource {
 public:

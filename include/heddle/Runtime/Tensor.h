@@ -23,9 +23,6 @@
 
 namespace heddle {
 
-/// A shape as people read it: "[2, 3]".
-std::string shapeText(std::span<const int64_t> shape);
-
 /// Number of elements of a shape; an error if a dimension is negative or the bytes would pass 2^62.
 Expected<int64_t> elementCount(std::span<const int64_t> shape, DType type);
 

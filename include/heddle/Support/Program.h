@@ -25,6 +25,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 
 namespace heddle {
 
@@ -33,6 +34,9 @@ enum class DType : uint8_t { F32, F16, BF16, I32, I64, Bool };
 const char *toString(DType type); ///< "f32", "i32", "bool", …
 Expected<DType> parseDType(std::string_view name);
 int64_t byteSize(DType type);
+
+/// A shape as people read it: "[2, 3]".
+std::string shapeText(std::span<const int64_t> shape);
 
 /// `n` rounded up to whole 64-byte lines of f32.
 constexpr int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
