@@ -19,10 +19,10 @@ namespace {
 
 constexpr double tolerance = 1e-5;
 
-class GoldenTest : public testing::TestWithParam<std::tuple<const char *, const char *>> {
+class GoldenTest : public testing::TestWithParam<std::tuple<std::string, std::string>> {
 protected:
-  const char *model() const { return std::get<0>(GetParam()); }
-  const char *device() const { return std::get<1>(GetParam()); }
+  const std::string &model() const { return std::get<0>(GetParam()); }
+  const std::string &device() const { return std::get<1>(GetParam()); }
 
   void SetUp() override {
     if (!artifactFolder())
@@ -193,12 +193,13 @@ TEST_P(GoldenTest, PoisonedMemoryDoesNotChangeBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(R1, GoldenTest,
-                         testing::Combine(testing::Values("base", "pre-norm-gelu", "odd-sizes",
-                                                          "keep-and-hide", "classifier", "long"),
-                                          testing::Values("cpu", "vulkan")),
+                         testing::Combine(testing::Values<std::string>("base", "pre-norm-gelu",
+                                                                       "odd-sizes", "keep-and-hide",
+                                                                       "classifier", "long"),
+                                          testing::Values<std::string>("cpu", "vulkan")),
                          [](const auto &info) {
                            std::string name =
-                               std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
+                               std::get<0>(info.param) + "_" + std::get<1>(info.param);
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });

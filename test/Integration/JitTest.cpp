@@ -21,7 +21,7 @@ std::string goldenPath(const char *name) {
   return std::string(HEDDLE_SOURCE_DIR) + "/test/goldens/" + name;
 }
 
-class JitTest : public testing::TestWithParam<const char *> {};
+class JitTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(JitTest, GivesTheBitsOfTheFile) {
   auto file = openArtifact("pre-norm-gelu", {.device = GetParam()});
@@ -60,7 +60,7 @@ TEST(Jit, BadModelsAreErrors) {
   EXPECT_FALSE(jit(goldenPath("odd-sizes"), {.device = "abacus"}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, JitTest, testing::Values("cpu", "vulkan"),
-                         [](const auto &info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Devices, JitTest, testing::Values<std::string>("cpu", "vulkan"),
+                         [](const auto &info) { return info.param; });
 
 } // namespace

@@ -20,7 +20,7 @@ using namespace heddle::test;
 
 namespace {
 
-class TranslateTest : public testing::TestWithParam<const char *> {
+class TranslateTest : public testing::TestWithParam<std::string> {
 protected:
   void SetUp() override {
     if (!artifactFolder())
@@ -59,7 +59,7 @@ TEST_P(TranslateTest, KnowsWhoIAm) {
 }
 
 TEST_P(TranslateTest, HeldOutSentencesMatchExactly) {
-  const bool cpu = std::string(GetParam()) == "cpu";
+  const bool cpu = GetParam() == "cpu";
   const auto pairs = readPairs("held-out.tsv", cpu ? 500 : 60);
   std::string lines;
   for (const auto &[chinese, english] : pairs)
@@ -103,7 +103,7 @@ TEST_P(TranslateTest, BadTextIsAnErrorAfterTheGoodOnes) {
             "error: text: expected UTF-8, found byte 0xff at offset 0");
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, TranslateTest, testing::Values("cpu", "vulkan"),
-                         [](const auto &info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Devices, TranslateTest, testing::Values<std::string>("cpu", "vulkan"),
+                         [](const auto &info) { return info.param; });
 
 } // namespace

@@ -8,6 +8,7 @@
 // The command line of heddle-run: reads it, calls the library, prints errors.
 //
 //===----------------------------------------------------------------------===//
+#include "heddle/Generation/Commands.h"
 #include "heddle/Runtime/Commands.h"
 
 #include <CLI/CLI.hpp>
@@ -21,6 +22,8 @@ struct RunFlags {
   std::string file;
   SessionOptions session;
   RunCommand command;
+  TranslateCommand translate;
+  std::vector<std::string> unbuilt; ///< options that were given and are not built yet
   bool verify = false;
 };
 
@@ -31,17 +34,49 @@ int report(const Error &error) {
 
 int report(const Status &status) { return status ? 0 : report(status.error()); }
 
+void addSessionFlags(CLI::App &command, RunFlags &flags) {
+  command.add_option("FILE", flags.file, "compiled model (.heddle)")->required();
+  command.add_option("--device", flags.session.device, "cpu, vulkan or vulkan:N")->type_name("DEVICE");
+  command.add_option("--threads", flags.session.threads, "threads on the CPU, 0 for all processors")->type_name("N");
+}
+
 void addRun(CLI::App &app, RunFlags &flags) {
   CLI::App *run = app.add_subcommand("run", "run a function on .npy files");
-  run->add_option("FILE", flags.file, "compiled model (.heddle)")->required();
-  run->add_option("--device", flags.session.device, "cpu, vulkan or vulkan:N")->type_name("DEVICE");
-  run->add_option("--threads", flags.session.threads, "threads on the CPU, 0 for all processors")->type_name("N");
+  addSessionFlags(*run, flags);
   run->add_option("--function", flags.command.function, "function to run, if there are several")->type_name("NAME");
   run->add_option("--input", flags.command.inputs, "an input, once each")->type_name("NAME=FILE.npy")->allow_extra_args(false);
   run->add_option("--output-dir", flags.command.outputDir, "write results here as NAME.npy")->type_name("DIR");
   run->add_flag("--verify", flags.verify, "compare with the reference (heddle only)");
   run->footer("Examples:\n  heddle-run run encoder.heddle --input source=ids.npy --output-dir out\n"
               "  heddle-run run encoder.heddle --device=vulkan --function=encode --input source=ids.npy");
+}
+
+CLI::App *addTranslate(CLI::App &app, RunFlags &flags) {
+  CLI::App *translate = app.add_subcommand("translate", "translate texts, or the lines of standard input");
+  addSessionFlags(*translate, flags);
+  translate->add_option("TEXT", flags.translate.texts, "texts, one translation each");
+  translate->add_option("--batch", flags.translate.batch, "texts translated together (default: 1)")->type_name("N");
+  translate->add_option("--limit", flags.translate.limit, "tokens of a translation (default: the model's)")->type_name("N");
+  translate->add_flag("--truncate", flags.translate.truncate, "cut texts that are too long");
+  for (const FutureOption &option : futureTextOptions) {
+    auto note = [&flags, name = option.flag] { flags.unbuilt.push_back(name); };
+    if (option.takesValue)
+      translate->add_option_function<std::string>(option.flag, [note](const std::string &) { note(); }, "not built yet");
+    else
+      translate->add_flag_function(option.flag, [note](int64_t) { note(); }, "not built yet");
+  }
+  translate->footer("Examples:\n  heddle-run translate translate.heddle \"我 是 谁\"\n"
+                    "  heddle-run translate translate.heddle --device=vulkan --batch=8 < sentences.txt");
+  return translate;
+}
+
+int translate(RunFlags &flags) {
+  if (!flags.unbuilt.empty())
+    return report(notBuiltYet(flags.unbuilt.front()));
+  auto session = Session::open(flags.file, flags.session);
+  if (!session)
+    return report(session.error());
+  return report(translateCommand(*session, flags.translate, std::cin, std::cout, std::cerr));
 }
 
 int run(RunFlags &flags) {
@@ -69,11 +104,14 @@ int main(int argc, char **argv) {
   app.footer("Examples:\n  heddle-run run encoder.heddle --input source=ids.npy\n  heddle-run devices");
   RunFlags flags;
   addRun(app, flags);
+  CLI::App *translation = addTranslate(app, flags);
   CLI::App *devices = app.add_subcommand("devices", "list the devices that models can run on");
   try { // the only exceptions here are those of the command line parser
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     return reportParse(app, error);
   }
-  return devices->parsed() ? report(devicesCommand(std::cout)) : run(flags);
+  if (devices->parsed())
+    return report(devicesCommand(std::cout));
+  return translation->parsed() ? translate(flags) : run(flags);
 }
