@@ -138,7 +138,9 @@ Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
   call = {form.kernel, addresses[launch], scalars[launch], {1, 1, 1}, true};
   for (size_t axis = 0; axis < 3; ++axis)
     call.grid[axis] = extentOf(form.code->grid[axis], scalars[launch]);
-  call.dependent = dependsOnEarlier(call, program.kernels[static_cast<size_t>(form.kernel)]);
+  // An empty launch does not run: nothing may take it for the one that waited.
+  bool empty = std::find(call.grid.begin(), call.grid.end(), 0) != call.grid.end();
+  call.dependent = !empty && dependsOnEarlier(call, program.kernels[static_cast<size_t>(form.kernel)]);
   return {};
 }
 

@@ -5,15 +5,109 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The Vulkan device is being built; until then it says so.
+// What sessions share on Vulkan: the opened device, weights and pipelines.
 //
 //===----------------------------------------------------------------------===//
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
 
+#include "VulkanDevice.h"
+
+#include <algorithm>
+#include <cstring>
+
 namespace heddle {
 
-Expected<std::vector<VulkanDeviceInfo>> listVulkanDevices() { return inputError("vulkan: not built yet"); }
+using namespace vulkan;
 
-Expected<std::unique_ptr<DeviceCode>> loadVulkanCode(const Artifact &, int) { return inputError("vulkan: not built yet"); }
+namespace {
+
+class VulkanCode final : public DeviceCode {
+public:
+  VulkanCode(const Artifact &artifact, std::unique_ptr<LogicalDevice> opened)
+      : program(artifact.program()), device(std::move(opened)) {}
+
+  Status load(const Artifact &artifact) {
+    auto compiled = KernelPipelines::create(*device, artifact);
+    if (!compiled)
+      return compiled.takeError();
+    kernels = std::move(*compiled);
+    if (Status status = uploadWeights(artifact.weights()); !status)
+      return status;
+    return device->instance().takeMessages();
+  }
+
+  Expected<std::unique_ptr<Device>> createDevice(int) const override {
+    return VulkanDevice::create(*device, *kernels, weights ? &*weights : nullptr, program);
+  }
+  const std::optional<KernelCode> &codeOf(const Kernel &kernel) const override { return kernel.vulkan; }
+  std::string describe() const override { return "vulkan " + device->physical().info().name; }
+
+private:
+  Status uploadWeights(std::span<const std::byte> bytes);
+
+  const Program &program;
+  std::unique_ptr<LogicalDevice> device;
+  std::unique_ptr<KernelPipelines> kernels;
+  std::optional<MemoryBuffer> weights;
+};
+
+Status VulkanCode::uploadWeights(std::span<const std::byte> bytes) {
+  if (bytes.empty())
+    return {};
+  // Whole tiles may be read past the last weight, as on the CPU.
+  auto buffer = MemoryBuffer::create(*device, static_cast<int64_t>(bytes.size()) + MappedBytes::slack, MemoryBuffer::Kind::Device);
+  if (!buffer)
+    return buffer.takeError();
+  weights = std::move(*buffer);
+  if (weights->mapped()) {
+    std::memcpy(weights->mapped(), bytes.data(), bytes.size());
+    return {};
+  }
+  constexpr size_t piece = size_t{64} << 20;
+  auto staging = MemoryBuffer::create(*device, static_cast<int64_t>(std::min(piece, bytes.size())), MemoryBuffer::Kind::Staging);
+  if (!staging)
+    return staging.takeError();
+  auto recorder = CommandRecorder::create(*device);
+  if (!recorder)
+    return recorder.takeError();
+  for (size_t at = 0; at < bytes.size(); at += piece) {
+    size_t count = std::min(piece, bytes.size() - at);
+    std::memcpy(staging->mapped(), bytes.data() + at, count);
+    if (Status status = (*recorder)->begin(); !status)
+      return status;
+    (*recorder)->copy(staging->handle(), 0, weights->handle(), static_cast<int64_t>(at), static_cast<int64_t>(count));
+    if (Status status = (*recorder)->run(); !status)
+      return status;
+  }
+  return {};
+}
+
+} // namespace
+
+Expected<std::vector<VulkanDeviceInfo>> listVulkanDevices() {
+  auto instance = Instance::create();
+  if (!instance)
+    return instance.takeError();
+  std::vector<VulkanDeviceInfo> infos;
+  for (VkPhysicalDevice handle : (*instance)->physicalDevices()) {
+    auto device = PhysicalDevice::query(handle);
+    if (!device)
+      return device.takeError();
+    infos.push_back(device->info());
+  }
+  if (infos.empty())
+    return inputError("vulkan: no Vulkan driver found (there is no device)");
+  return infos;
+}
+
+Expected<std::unique_ptr<DeviceCode>> loadVulkanCode(const Artifact &artifact, int number) {
+  auto device = LogicalDevice::open(number);
+  if (!device)
+    return device.takeError();
+  auto code = std::make_unique<VulkanCode>(artifact, std::move(*device));
+  if (Status status = code->load(artifact); !status)
+    return status.takeError();
+  return std::unique_ptr<DeviceCode>(std::move(code));
+}
 
 } // namespace heddle

@@ -1,0 +1,126 @@
+//===- CommandRecorder.cpp - One command buffer a call ----------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Barriers cover all memory: launches share one buffer, and dependent ones are
+// told apart by the session.
+//
+//===----------------------------------------------------------------------===//
+#include "CommandRecorder.h"
+
+namespace heddle::vulkan {
+
+static constexpr VkPipelineStageFlags transferStage = VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                      computeStage = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+static constexpr VkAccessFlags transferUses = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+                               computeUses = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+
+Expected<std::unique_ptr<CommandRecorder>> CommandRecorder::create(const LogicalDevice &device) {
+  std::unique_ptr<CommandRecorder> created(new CommandRecorder(device));
+  if (Status status = created->createObjects(); !status)
+    return status.takeError();
+  return created;
+}
+
+Status CommandRecorder::createObjects() {
+  const VolkDeviceTable &vk = device.functions();
+  VkCommandPoolCreateInfo poolInfo{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+  poolInfo.queueFamilyIndex = *device.physical().queueFamily();
+  VkResult result = vk.vkCreateCommandPool(device.handle(), &poolInfo, nullptr, &pool);
+  if (result != VK_SUCCESS)
+    return resultError("making a command pool", result);
+  VkCommandBufferAllocateInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+  info.commandPool = pool;
+  info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+  info.commandBufferCount = 1;
+  result = vk.vkAllocateCommandBuffers(device.handle(), &info, &commands);
+  if (result != VK_SUCCESS)
+    return resultError("making a command buffer", result);
+  VkFenceCreateInfo fenceInfo{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  result = vk.vkCreateFence(device.handle(), &fenceInfo, nullptr, &fence);
+  return result == VK_SUCCESS ? Status() : resultError("making a fence", result);
+}
+
+CommandRecorder::~CommandRecorder() {
+  const VolkDeviceTable &vk = device.functions();
+  vk.vkDestroyFence(device.handle(), fence, nullptr);
+  vk.vkDestroyCommandPool(device.handle(), pool, nullptr); // with its command buffer
+}
+
+Status CommandRecorder::begin() {
+  const VolkDeviceTable &vk = device.functions();
+  VkResult result = vk.vkResetCommandPool(device.handle(), pool, 0);
+  if (result != VK_SUCCESS)
+    return resultError("resetting commands", result);
+  VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+  result = vk.vkBeginCommandBuffer(commands, &info);
+  if (result != VK_SUCCESS)
+    return resultError("recording commands", result);
+  // Caches were written by earlier submissions: make that visible to all that follows.
+  barrier(transferStage | computeStage, VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT, transferStage | computeStage,
+          transferUses | computeUses);
+  last = Stage::Nothing;
+  return {};
+}
+
+void CommandRecorder::barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to, VkAccessFlags uses) {
+  VkMemoryBarrier memory{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
+  memory.srcAccessMask = wrote;
+  memory.dstAccessMask = uses;
+  device.functions().vkCmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, nullptr, 0, nullptr);
+}
+
+void CommandRecorder::order(Stage next, bool dependent) {
+  bool compute = next == Stage::Compute;
+  if (last != Stage::Nothing && (dependent || last != next))
+    barrier(last == Stage::Compute ? computeStage : transferStage,
+            last == Stage::Compute ? VK_ACCESS_SHADER_WRITE_BIT : VK_ACCESS_TRANSFER_WRITE_BIT,
+            compute ? computeStage : transferStage, compute ? computeUses : transferUses);
+  last = next;
+}
+
+void CommandRecorder::copy(VkBuffer from, int64_t fromOffset, VkBuffer to, int64_t toOffset, int64_t bytes) {
+  order(Stage::Transfer, true);
+  VkBufferCopy region{static_cast<VkDeviceSize>(fromOffset), static_cast<VkDeviceSize>(toOffset),
+                      static_cast<VkDeviceSize>(bytes)};
+  device.functions().vkCmdCopyBuffer(commands, from, to, 1, &region);
+}
+
+void CommandRecorder::fill(VkBuffer buffer, int64_t offset, int64_t bytes, uint32_t pattern) {
+  order(Stage::Transfer, true);
+  device.functions().vkCmdFillBuffer(commands, buffer, static_cast<VkDeviceSize>(offset), static_cast<VkDeviceSize>(bytes),
+                                     pattern);
+}
+
+void CommandRecorder::bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set, bool dependent) {
+  order(Stage::Compute, dependent);
+  const VolkDeviceTable &vk = device.functions();
+  vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+  vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+}
+
+void CommandRecorder::dispatch(VkPipelineLayout layout, std::span<const uint32_t> push, std::array<uint32_t, 3> groups) {
+  const VolkDeviceTable &vk = device.functions();
+  vk.vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, static_cast<uint32_t>(push.size() * 4), push.data());
+  vk.vkCmdDispatch(commands, groups[0], groups[1], groups[2]);
+}
+
+Status CommandRecorder::run() {
+  const VolkDeviceTable &vk = device.functions();
+  barrier(transferStage | computeStage, VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+          VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT);
+  VkResult result = vk.vkEndCommandBuffer(commands);
+  if (result == VK_SUCCESS)
+    result = device.submit(commands, fence);
+  if (result == VK_SUCCESS)
+    result = vk.vkWaitForFences(device.handle(), 1, &fence, VK_TRUE, UINT64_MAX);
+  if (result == VK_SUCCESS)
+    result = vk.vkResetFences(device.handle(), 1, &fence);
+  return result == VK_SUCCESS ? device.instance().takeMessages() : Status(resultError("running kernels", result));
+}
+
+} // namespace heddle::vulkan

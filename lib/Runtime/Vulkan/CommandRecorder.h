@@ -1,0 +1,52 @@
+//===- CommandRecorder.h - One command buffer a call ------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Records transfers and dispatches in order, with the barriers between them, and
+// runs them. One thread at a time; waits for the end.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "LogicalDevice.h"
+
+#include <array>
+#include <span>
+
+namespace heddle::vulkan {
+
+class CommandRecorder {
+public:
+  static Expected<std::unique_ptr<CommandRecorder>> create(const LogicalDevice &device);
+  ~CommandRecorder();
+  CommandRecorder(const CommandRecorder &) = delete;
+  CommandRecorder &operator=(const CommandRecorder &) = delete;
+
+  /// Drops what was recorded and starts anew.
+  Status begin();
+  void copy(VkBuffer from, int64_t fromOffset, VkBuffer to, int64_t toOffset, int64_t bytes);
+  void fill(VkBuffer buffer, int64_t offset, int64_t bytes, uint32_t pattern);
+  /// Kernel, bindings and whether the kernel depends on dispatches before it.
+  void bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set, bool dependent);
+  void dispatch(VkPipelineLayout layout, std::span<const uint32_t> push, std::array<uint32_t, 3> groups);
+  /// Submits and waits; what was written can then be read by the host.
+  Status run();
+
+private:
+  enum class Stage : uint8_t { Nothing, Transfer, Compute };
+  explicit CommandRecorder(const LogicalDevice &device) : device(device) {}
+  Status createObjects();
+  void order(Stage next, bool dependent);
+  void barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to, VkAccessFlags uses);
+
+  const LogicalDevice &device;
+  VkCommandPool pool = VK_NULL_HANDLE;
+  VkCommandBuffer commands = VK_NULL_HANDLE;
+  VkFence fence = VK_NULL_HANDLE;
+  Stage last = Stage::Nothing;
+};
+
+} // namespace heddle::vulkan

@@ -1,0 +1,74 @@
+//===- DescriptorCache.cpp - Descriptor sets by window ----------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Pools of a fixed size, added as needed, dropped together.
+//
+//===----------------------------------------------------------------------===//
+#include "DescriptorCache.h"
+
+#include "KernelPipelines.h"
+
+namespace heddle::vulkan {
+
+DescriptorCache::~DescriptorCache() { clear(); }
+
+void DescriptorCache::clear() {
+  for (VkDescriptorPool pool : pools)
+    device.functions().vkDestroyDescriptorPool(device.handle(), pool, nullptr);
+  pools.clear();
+  sets.clear();
+  used = setsPerPool;
+}
+
+Status DescriptorCache::addPool() {
+  VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, setsPerPool * bindingCount};
+  VkDescriptorPoolCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
+  info.maxSets = setsPerPool;
+  info.poolSizeCount = 1;
+  info.pPoolSizes = &size;
+  VkDescriptorPool pool = VK_NULL_HANDLE;
+  if (VkResult result = device.functions().vkCreateDescriptorPool(device.handle(), &info, nullptr, &pool); result != VK_SUCCESS)
+    return resultError("making a descriptor pool", result);
+  pools.push_back(pool);
+  used = 0;
+  return {};
+}
+
+Expected<VkDescriptorSet> DescriptorCache::find(const Window &memory, const Window &weights) {
+  auto [it, isNew] = sets.try_emplace({memory.offset, weights.offset}, VK_NULL_HANDLE);
+  if (!isNew && it->second)
+    return it->second;
+  if (used == setsPerPool)
+    if (Status status = addPool(); !status)
+      return status.takeError();
+  VkDescriptorSetAllocateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
+  info.descriptorPool = pools.back();
+  info.descriptorSetCount = 1;
+  info.pSetLayouts = &layout;
+  VkResult result = device.functions().vkAllocateDescriptorSets(device.handle(), &info, &it->second);
+  if (result != VK_SUCCESS)
+    return resultError("making a descriptor set", result);
+  ++used;
+
+  const Window *windows[bindingCount] = {&memory, &weights, &memory};
+  VkDescriptorBufferInfo buffers[bindingCount];
+  VkWriteDescriptorSet writes[bindingCount] = {};
+  for (uint32_t i = 0; i < bindingCount; ++i) {
+    buffers[i] = {windows[i]->buffer, static_cast<VkDeviceSize>(windows[i]->offset),
+                  static_cast<VkDeviceSize>(windows[i]->bytes)};
+    writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    writes[i].dstSet = it->second;
+    writes[i].dstBinding = i;
+    writes[i].descriptorCount = 1;
+    writes[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    writes[i].pBufferInfo = &buffers[i];
+  }
+  device.functions().vkUpdateDescriptorSets(device.handle(), bindingCount, writes, 0, nullptr);
+  return it->second;
+}
+
+} // namespace heddle::vulkan

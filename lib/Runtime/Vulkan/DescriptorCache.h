@@ -1,0 +1,49 @@
+//===- DescriptorCache.h - Descriptor sets by window ------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A launch sees a window of planned memory and one of the weights. Windows begin
+// at few places, so that their descriptor sets are made once and kept.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "LogicalDevice.h"
+
+#include <map>
+
+namespace heddle::vulkan {
+
+/// A piece of a buffer that a kernel can address.
+struct Window {
+  VkBuffer buffer = VK_NULL_HANDLE;
+  int64_t offset = 0, bytes = 0;
+};
+
+class DescriptorCache {
+public:
+  DescriptorCache(const LogicalDevice &device, VkDescriptorSetLayout layout) : device(device), layout(layout) {}
+  ~DescriptorCache();
+  DescriptorCache(const DescriptorCache &) = delete;
+  DescriptorCache &operator=(const DescriptorCache &) = delete;
+
+  /// The set whose bindings 0 and 2 are `memory` and whose binding 1 is `weights`.
+  Expected<VkDescriptorSet> find(const Window &memory, const Window &weights);
+  /// Forgets all sets: a buffer is gone.
+  void clear();
+
+private:
+  Status addPool();
+
+  static constexpr uint32_t setsPerPool = 32;
+  const LogicalDevice &device;
+  VkDescriptorSetLayout layout;
+  std::vector<VkDescriptorPool> pools;
+  uint32_t used = setsPerPool; ///< sets taken from the last pool
+  std::map<std::pair<int64_t, int64_t>, VkDescriptorSet> sets; ///< by the windows' offsets
+};
+
+} // namespace heddle::vulkan

@@ -1,0 +1,52 @@
+//===- Instance.h - The Vulkan loader and its instance ----------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds the loader at run time. With HEDDLE_VULKAN_VALIDATION=1 the validation
+// layer runs, synchronisation validation included, and keeps what it says.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/Error.h"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+#include <volk.h>
+
+namespace heddle::vulkan {
+
+/// A device error with the name of a Vulkan result.
+Error resultError(const std::string &what, VkResult result);
+
+class Instance {
+public:
+  static Expected<std::unique_ptr<Instance>> create();
+  ~Instance();
+  Instance(const Instance &) = delete;
+  Instance &operator=(const Instance &) = delete;
+
+  VkInstance handle() const { return instance; }
+  std::vector<VkPhysicalDevice> physicalDevices() const;
+  /// An error if the validation layer has said anything since the last call.
+  Status takeMessages() const;
+
+private:
+  Instance() = default;
+  Status createInstance(bool validate);
+  Status listen();
+  static VKAPI_ATTR VkBool32 VKAPI_CALL receive(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                                VkDebugUtilsMessageTypeFlagsEXT type,
+                                                const VkDebugUtilsMessengerCallbackDataEXT *data, void *self);
+
+  VkInstance instance = VK_NULL_HANDLE;
+  VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
+  mutable std::mutex lock; ///< layers report from any thread
+  mutable std::vector<std::string> messages;
+};
+
+} // namespace heddle::vulkan

@@ -1,0 +1,138 @@
+//===- KernelPipelines.cpp - Pipelines of a program's kernels ----*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a kernel needs is compared with the device's limits before the driver
+// compiles it: drivers may crash where they should refuse.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelPipelines.h"
+
+#include "PipelineCache.h"
+#include "SpirvFacts.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::vulkan {
+
+Expected<std::unique_ptr<KernelPipelines>> KernelPipelines::create(const LogicalDevice &device, const Artifact &artifact) {
+  if (int64_t buffers = device.physical().limits().storageBuffers; buffers < bindingCount)
+    return inputError("vulkan: expected a device with " + std::to_string(bindingCount) + " storage buffers a kernel, found " +
+                      std::to_string(buffers));
+  std::unique_ptr<KernelPipelines> created(new KernelPipelines(device));
+  Status status = created->createLayouts();
+  if (status)
+    status = created->compileAll(artifact);
+  if (!status)
+    return status.takeError();
+  return created;
+}
+
+Status KernelPipelines::createLayouts() {
+  const VolkDeviceTable &vk = device.functions();
+  VkDescriptorSetLayoutBinding bindings[bindingCount] = {};
+  for (uint32_t i = 0; i < bindingCount; ++i) {
+    bindings[i].binding = i;
+    bindings[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    bindings[i].descriptorCount = 1;
+    bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+  }
+  VkDescriptorSetLayoutCreateInfo setInfo{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+  setInfo.bindingCount = bindingCount;
+  setInfo.pBindings = bindings;
+  VkResult result = vk.vkCreateDescriptorSetLayout(device.handle(), &setInfo, nullptr, &descriptors);
+  if (result != VK_SUCCESS)
+    return resultError("making a descriptor set layout", result);
+  VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, pushWords * 4};
+  VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+  info.setLayoutCount = 1;
+  info.pSetLayouts = &descriptors;
+  info.pushConstantRangeCount = 1;
+  info.pPushConstantRanges = &range;
+  result = vk.vkCreatePipelineLayout(device.handle(), &info, nullptr, &pipelineLayout);
+  return result == VK_SUCCESS ? Status() : resultError("making a pipeline layout", result);
+}
+
+static Error over(const Kernel &kernel, const std::string &what, int64_t limit, int64_t found) {
+  return inputError("vulkan: kernel " + kernel.name + ": expected at most " + std::to_string(limit) + " " + what + ", found " +
+                    std::to_string(found));
+}
+
+static Status checkLimits(const Kernel &kernel, std::span<const uint32_t> words, const PhysicalDevice &physical) {
+  Expected<SpirvFacts> facts = readSpirvFacts(words);
+  if (!facts)
+    return inputError("vulkan: kernel " + kernel.name + ": " + facts.error().message);
+  const VulkanLimits &limits = physical.limits();
+  if (facts->sharedBytes > limits.sharedBytes)
+    return over(kernel, "bytes of shared memory", limits.sharedBytes, facts->sharedBytes);
+  if (facts->invocations > limits.invocations)
+    return over(kernel, "invocations a workgroup", limits.invocations, facts->invocations);
+  for (size_t i = 0; i < 3; ++i)
+    if (int64_t limit = physical.allLimits().maxComputeWorkGroupSize[i]; kernel.vulkan->workgroup[i] > limit)
+      return over(kernel, "invocations along an axis", limit, kernel.vulkan->workgroup[i]);
+  auto push = static_cast<int64_t>(kernel.scalars.size() + kernel.arguments.size() + 3);
+  int64_t pushLimit = std::min<int64_t>(pushWords, limits.pushConstantBytes / 4);
+  return push > pushLimit ? Status(over(kernel, "words of push constants", pushLimit, push)) : Status();
+}
+
+Status KernelPipelines::compileAll(const Artifact &artifact) {
+  const std::vector<Kernel> &kernels = artifact.program().kernels;
+  std::vector<std::vector<uint32_t>> modules(kernels.size());
+  uint64_t hash = fnv1a(nullptr, 0);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (!kernels[i].vulkan)
+      continue;
+    std::span<const std::byte> bytes = artifact.vulkan(kernels[i].vulkan->member);
+    if (bytes.empty() || bytes.size() % 4 != 0)
+      return inputError(artifact.name() + ": expected SPIR-V in " + kernels[i].vulkan->member + ", found none");
+    modules[i].resize(bytes.size() / 4);
+    std::memcpy(modules[i].data(), bytes.data(), bytes.size());
+    hash = fnv1a(bytes.data(), bytes.size(), hash);
+  }
+  auto cache = PipelineCache::open(device, hash);
+  if (!cache)
+    return cache.takeError();
+  pipelines.assign(kernels.size(), VK_NULL_HANDLE);
+  for (size_t i = 0; i < kernels.size(); ++i)
+    if (!modules[i].empty())
+      if (Status status = compile(kernels[i], modules[i], cache->handle(), pipelines[i]); !status)
+        return status;
+  cache->save();
+  return {};
+}
+
+Status KernelPipelines::compile(const Kernel &kernel, std::span<const uint32_t> words, VkPipelineCache cache,
+                                VkPipeline &pipeline) {
+  if (Status status = checkLimits(kernel, words, device.physical()); !status)
+    return status;
+  const VolkDeviceTable &vk = device.functions();
+  VkShaderModuleCreateInfo moduleInfo{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+  moduleInfo.codeSize = words.size() * 4;
+  moduleInfo.pCode = words.data();
+  VkShaderModule module = VK_NULL_HANDLE;
+  if (VkResult result = vk.vkCreateShaderModule(device.handle(), &moduleInfo, nullptr, &module); result != VK_SUCCESS)
+    return resultError("kernel " + kernel.name, result);
+  VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
+  info.stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
+  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  info.stage.module = module;
+  info.stage.pName = "main";
+  info.layout = pipelineLayout;
+  VkResult result = vk.vkCreateComputePipelines(device.handle(), cache, 1, &info, nullptr, &pipeline);
+  vk.vkDestroyShaderModule(device.handle(), module, nullptr);
+  return result == VK_SUCCESS ? Status() : resultError("kernel " + kernel.name, result);
+}
+
+KernelPipelines::~KernelPipelines() {
+  const VolkDeviceTable &vk = device.functions();
+  for (VkPipeline pipeline : pipelines)
+    vk.vkDestroyPipeline(device.handle(), pipeline, nullptr);
+  vk.vkDestroyPipelineLayout(device.handle(), pipelineLayout, nullptr);
+  vk.vkDestroyDescriptorSetLayout(device.handle(), descriptors, nullptr);
+}
+
+} // namespace heddle::vulkan

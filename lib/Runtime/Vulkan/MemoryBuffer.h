@@ -1,0 +1,47 @@
+//===- MemoryBuffer.h - A buffer with memory of its own ---------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One VkBuffer on one allocation, mapped for as long as it lives where the host
+// can reach it.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "LogicalDevice.h"
+
+namespace heddle::vulkan {
+
+class MemoryBuffer {
+public:
+  enum class Kind : uint8_t {
+    Device,  ///< kernels work on it; mapped only on devices with unified memory
+    Staging, ///< the host's end of transfers
+  };
+  static Expected<MemoryBuffer> create(const LogicalDevice &device, int64_t bytes, Kind kind);
+  MemoryBuffer(MemoryBuffer &&other) noexcept;
+  MemoryBuffer &operator=(MemoryBuffer &&other) noexcept;
+  ~MemoryBuffer();
+
+  VkBuffer handle() const { return buffer; }
+  int64_t size() const { return bytes; }
+  /// Null where the host cannot reach it.
+  std::byte *mapped() const { return address; }
+
+private:
+  MemoryBuffer(const LogicalDevice &device, int64_t bytes) : device(&device), bytes(bytes) {}
+  Status createBuffer();
+  Status allocate(Kind kind);
+  std::optional<uint32_t> chooseType(Kind kind, uint32_t allowed) const;
+
+  const LogicalDevice *device;
+  int64_t bytes;
+  VkBuffer buffer = VK_NULL_HANDLE;
+  VkDeviceMemory memory = VK_NULL_HANDLE;
+  std::byte *address = nullptr;
+};
+
+} // namespace heddle::vulkan

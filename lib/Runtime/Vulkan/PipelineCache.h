@@ -1,0 +1,47 @@
+//===- PipelineCache.h - Compiled pipelines on disk -------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the driver made of the kernels of a program, kept in the user's cache
+// directory. A file that is damaged or of another driver is as good as none, and
+// so is a directory that cannot be written.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "LogicalDevice.h"
+
+#include <string>
+
+namespace heddle::vulkan {
+
+class PipelineCache {
+public:
+  /// `codeHash` tells programs apart.
+  static Expected<PipelineCache> open(const LogicalDevice &device, uint64_t codeHash);
+  PipelineCache(PipelineCache &&other) noexcept;
+  PipelineCache &operator=(PipelineCache &&) = delete;
+  ~PipelineCache();
+
+  VkPipelineCache handle() const { return cache; }
+  /// Writes the file if pipelines have been added.
+  void save() const;
+
+private:
+  PipelineCache(const LogicalDevice &device, std::string path) : device(&device), path(std::move(path)) {}
+
+  const LogicalDevice *device;
+  std::string path; ///< empty: there is no cache directory
+  VkPipelineCache cache = VK_NULL_HANDLE;
+  size_t loadedBytes = 0;
+};
+
+/// FNV-1a of `bytes`, continued from `hash`.
+uint64_t fnv1a(const void *bytes, size_t count, uint64_t hash = 0xcbf29ce484222325);
+/// $XDG_CACHE_HOME/heddle or ~/.cache/heddle; empty where neither is known.
+std::string cacheDirectory();
+
+} // namespace heddle::vulkan

@@ -1,0 +1,28 @@
+//===- SpirvFacts.h - What a SPIR-V module needs ----------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Facts about a module that limits are compared with, before a driver sees it.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/Error.h"
+
+#include <cstdint>
+#include <span>
+
+namespace heddle::vulkan {
+
+struct SpirvFacts {
+  int64_t sharedBytes = 0; ///< of all variables in Workgroup storage
+  int64_t invocations = 1; ///< of a workgroup
+};
+
+/// Reads a module; an error where its words do not add up.
+Expected<SpirvFacts> readSpirvFacts(std::span<const uint32_t> words);
+
+} // namespace heddle::vulkan

@@ -1,0 +1,220 @@
+//===- VulkanDevice.cpp - Planned memory of a session on Vulkan ----*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Windows keep descriptor ranges under the device's limit, dispatches its group
+// counts.
+//
+//===----------------------------------------------------------------------===//
+#include "VulkanDevice.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace heddle::vulkan {
+
+VulkanDevice::VulkanDevice(const LogicalDevice &device, const KernelPipelines &kernels, const MemoryBuffer *weights,
+                           const Program &program)
+    : device(device), kernels(kernels), weights(weights), program(program) {
+  descriptors = std::make_unique<DescriptorCache>(device, kernels.setLayout());
+}
+
+Expected<std::unique_ptr<Device>> VulkanDevice::create(const LogicalDevice &device, const KernelPipelines &kernels,
+                                                       const MemoryBuffer *weights, const Program &program) {
+  std::unique_ptr<VulkanDevice> created(new VulkanDevice(device, kernels, weights, program));
+  auto recorder = CommandRecorder::create(device);
+  if (!recorder)
+    return recorder.takeError();
+  created->recorder = std::move(*recorder);
+  return std::unique_ptr<Device>(std::move(created));
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Status VulkanDevice::resize(int64_t bytes, int64_t keep) {
+  if (memory && bytes <= size)
+    return {};
+  auto larger = MemoryBuffer::create(device, bytes + memorySlack, MemoryBuffer::Kind::Device);
+  if (!larger)
+    return larger.takeError();
+  int64_t kept = std::min(keep, size);
+  if (kept > 0 && memory->mapped()) {
+    std::memcpy(larger->mapped(), memory->mapped(), static_cast<size_t>(kept));
+  } else if (kept > 0) {
+    Status status = recorder->begin();
+    if (status) {
+      recorder->copy(memory->handle(), 0, larger->handle(), 0, kept);
+      status = recorder->run();
+    }
+    if (!status)
+      return status;
+  }
+  descriptors->clear();
+  memory = std::move(*larger);
+  size = bytes;
+  return {};
+}
+
+Status VulkanDevice::begin() {
+  // One staging buffer of the whole size serves the next call like this one.
+  if (staging.size() > 1) {
+    int64_t total = 0;
+    for (const MemoryBuffer &buffer : staging)
+      total += buffer.size();
+    staging.clear();
+    auto merged = MemoryBuffer::create(device, total, MemoryBuffer::Kind::Staging);
+    if (!merged)
+      return merged.takeError();
+    staging.push_back(std::move(*merged));
+  }
+  stagingUsed = 0;
+  downloads.clear();
+  return recorder->begin();
+}
+
+Expected<VulkanDevice::Staged> VulkanDevice::stage(MemoryRange range) {
+  constexpr int64_t smallest = int64_t{1} << 20;
+  if (staging.empty() || stagingUsed + range.bytes > staging.back().size()) {
+    auto buffer = MemoryBuffer::create(device, std::max(smallest, range.bytes), MemoryBuffer::Kind::Staging);
+    if (!buffer)
+      return buffer.takeError();
+    staging.push_back(std::move(*buffer));
+    stagingUsed = 0;
+  }
+  Staged staged{range, staging.size() - 1, stagingUsed};
+  stagingUsed += (range.bytes + 15) / 16 * 16;
+  return staged;
+}
+
+Expected<std::byte *> VulkanDevice::upload(MemoryRange range) {
+  if (memory->mapped())
+    return memory->mapped() + range.offset;
+  auto staged = stage(range);
+  if (!staged)
+    return staged.takeError();
+  MemoryBuffer &buffer = staging[staged->buffer];
+  recorder->copy(buffer.handle(), staged->offset, memory->handle(), range.offset, range.bytes);
+  return buffer.mapped() + staged->offset;
+}
+
+Status VulkanDevice::copy(int64_t from, int64_t to, int64_t bytes) {
+  if (memory->mapped())
+    std::memmove(memory->mapped() + to, memory->mapped() + from, static_cast<size_t>(bytes));
+  else
+    recorder->copy(memory->handle(), from, memory->handle(), to, bytes);
+  return {};
+}
+
+Status VulkanDevice::fill(MemoryRange range, uint32_t pattern) {
+  if (!memory->mapped()) {
+    recorder->fill(memory->handle(), range.offset, range.bytes, pattern);
+    return {};
+  }
+  auto *words = reinterpret_cast<uint32_t *>(memory->mapped() + range.offset);
+  std::fill(words, words + range.bytes / 4, pattern);
+  return {};
+}
+
+Status VulkanDevice::download(MemoryRange range) {
+  if (memory->mapped())
+    return {};
+  auto staged = stage(range);
+  if (!staged)
+    return staged.takeError();
+  recorder->copy(memory->handle(), range.offset, staging[staged->buffer].handle(), staged->offset, range.bytes);
+  downloads.push_back(*staged);
+  return {};
+}
+
+Status VulkanDevice::finish() { return recorder->run(); }
+
+std::span<const std::byte> VulkanDevice::downloaded(MemoryRange range) const {
+  auto bytes = static_cast<size_t>(range.bytes);
+  if (memory->mapped())
+    return {memory->mapped() + range.offset, bytes};
+  auto staged = std::find_if(downloads.begin(), downloads.end(), [&](const Staged &s) {
+    return s.range.offset == range.offset && s.range.bytes == range.bytes;
+  });
+  assert(staged != downloads.end() && "a range that was not asked for");
+  return {staging[staged->buffer].mapped() + staged->offset, bytes};
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+Expected<Window> VulkanDevice::windowOf(const LaunchCall &call, bool weight) const {
+  // A program without weights has something valid bound in their place.
+  const MemoryBuffer &buffer = weight && weights ? *weights : *memory;
+  int64_t limit = device.physical().limits().storageRange / 16 * 16;
+  if (buffer.size() <= limit)
+    return Window{buffer.handle(), 0, buffer.size()};
+  int64_t begin = std::numeric_limits<int64_t>::max(), end = 0;
+  for (const LaunchAddress &argument : call.arguments) {
+    if (argument.weight != weight)
+      continue;
+    begin = std::min(begin, argument.offset);
+    end = std::max(end, argument.offset + argument.bytes);
+  }
+  begin = std::min(begin, end) / device.physical().windowAlignment() * device.physical().windowAlignment();
+  if (end - begin > limit)
+    return inputError("vulkan: kernel " + program.kernels[static_cast<size_t>(call.kernel)].name + ": expected its " +
+                      (weight ? "weights" : "memory") + " within " + std::to_string(limit) + " bytes, found " +
+                      std::to_string(end - begin));
+  return Window{buffer.handle(), begin, std::min(limit, buffer.size() - begin)};
+}
+
+Status VulkanDevice::pushArguments(const LaunchCall &call, const Window &memoryWindow, const Window &weightWindow) {
+  push.clear();
+  for (int64_t scalar : call.scalars) {
+    if (scalar < 0 || scalar > std::numeric_limits<int32_t>::max())
+      return inputError("vulkan: expected sizes below 2^31, found " + std::to_string(scalar));
+    push.push_back(static_cast<uint32_t>(scalar));
+  }
+  for (const LaunchAddress &argument : call.arguments)
+    push.push_back(static_cast<uint32_t>((argument.offset - (argument.weight ? weightWindow : memoryWindow).offset) / 16));
+  push.resize(push.size() + 3); // the grid base
+  return {};
+}
+
+/// Splits the grid where an axis has more groups than the device takes.
+void VulkanDevice::dispatchAll(const std::array<int64_t, 3> &grid) {
+  int64_t limit = device.physical().limits().groupCount;
+  uint32_t *base = &push[push.size() - 3];
+  std::array<int64_t, 3> at = {};
+  for (at[0] = 0; at[0] < grid[0]; at[0] += limit)
+    for (at[1] = 0; at[1] < grid[1]; at[1] += limit)
+      for (at[2] = 0; at[2] < grid[2]; at[2] += limit) {
+        std::array<uint32_t, 3> groups;
+        for (size_t axis = 0; axis < 3; ++axis) {
+          base[axis] = static_cast<uint32_t>(at[axis]);
+          groups[2 - axis] = static_cast<uint32_t>(std::min(limit, grid[axis] - at[axis])); // (z, y, x) to (x, y, z)
+        }
+        recorder->dispatch(kernels.layout(), push, groups);
+      }
+}
+
+Status VulkanDevice::launch(const LaunchCall &call) {
+  auto memoryWindow = windowOf(call, false);
+  if (!memoryWindow)
+    return memoryWindow.takeError();
+  auto weightWindow = windowOf(call, true);
+  if (!weightWindow)
+    return weightWindow.takeError();
+  auto set = descriptors->find(*memoryWindow, *weightWindow);
+  if (!set)
+    return set.takeError();
+  if (Status status = pushArguments(call, *memoryWindow, *weightWindow); !status)
+    return status;
+  recorder->bind(kernels.pipeline(call.kernel), kernels.layout(), *set, call.dependent);
+  dispatchAll(call.grid);
+  return {};
+}
+
+} // namespace heddle::vulkan

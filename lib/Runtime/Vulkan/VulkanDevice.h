@@ -1,0 +1,67 @@
+//===- VulkanDevice.h - Planned memory of a session on Vulkan ----*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Steps of a call are recorded and run together in finish. Where the host
+// reaches device memory, uploads and fills happen at once, before the launches
+// that they precede; elsewhere they go through staging buffers.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "CommandRecorder.h"
+#include "DescriptorCache.h"
+#include "KernelPipelines.h"
+#include "MemoryBuffer.h"
+
+namespace heddle::vulkan {
+
+class VulkanDevice final : public Device {
+public:
+  /// `kernels` and `weights` (null: the program has none) belong to the code and outlive the device.
+  static Expected<std::unique_ptr<Device>> create(const LogicalDevice &device, const KernelPipelines &kernels,
+                                                  const MemoryBuffer *weights, const Program &program);
+
+  Status resize(int64_t bytes, int64_t keep) override;
+  Status begin() override;
+  Expected<std::byte *> upload(MemoryRange range) override;
+  Status copy(int64_t from, int64_t to, int64_t bytes) override;
+  Status fill(MemoryRange range, uint32_t pattern) override;
+  Status launch(const LaunchCall &call) override;
+  Status download(MemoryRange range) override;
+  Status finish() override;
+  std::span<const std::byte> downloaded(MemoryRange range) const override;
+
+private:
+  VulkanDevice(const LogicalDevice &device, const KernelPipelines &kernels, const MemoryBuffer *weights, const Program &program);
+
+  /// A range of planned memory and where its copy lies in a staging buffer.
+  struct Staged {
+    MemoryRange range;
+    size_t buffer = 0;
+    int64_t offset = 0;
+  };
+
+  Expected<Staged> stage(MemoryRange range);
+  Expected<Window> windowOf(const LaunchCall &call, bool weight) const;
+  Status pushArguments(const LaunchCall &call, const Window &memory, const Window &weights);
+  void dispatchAll(const std::array<int64_t, 3> &grid);
+
+  const LogicalDevice &device;
+  const KernelPipelines &kernels;
+  const MemoryBuffer *weights;
+  const Program &program;
+  std::unique_ptr<CommandRecorder> recorder;
+  std::unique_ptr<DescriptorCache> descriptors;
+  std::optional<MemoryBuffer> memory;
+  int64_t size = 0; ///< of memory without its slack
+  std::vector<MemoryBuffer> staging;
+  int64_t stagingUsed = 0; ///< of the last staging buffer
+  std::vector<Staged> downloads;
+  std::vector<uint32_t> push; ///< kept between launches
+};
+
+} // namespace heddle::vulkan
