@@ -16,6 +16,7 @@
 #include "mlir/Conversion/MathToSPIRV/MathToSPIRV.h"
 #include "mlir/Conversion/SCFToSPIRV/SCFToSPIRV.h"
 #include "mlir/Conversion/VectorToSPIRV/VectorToSPIRV.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
@@ -45,6 +46,21 @@ struct ConvertExp2 : OpConversionPattern<math::Exp2Op> {
   }
 };
 
+/// arith.maxnumf %a, %b  ->  spirv.GL.FMax %a, %b, without upstream's two tests for NaN: bodies tell NaN apart
+/// before they compare, and which operand a NaN leaves is not promised.
+template <typename From, typename To>
+struct ConvertExtremum : OpConversionPattern<From> {
+  using OpConversionPattern<From>::OpConversionPattern;
+  LogicalResult matchAndRewrite(From op, typename From::Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Type type = this->getTypeConverter()->convertType(op.getType());
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "expected a type that SPIR-V has");
+    rewriter.replaceOpWithNewOp<To>(op, type, adaptor.getLhs(), adaptor.getRhs());
+    return success();
+  }
+};
+
 /// Vulkan 1.1 without anything optional.
 spirv::TargetEnvAttr targetEnvironment(MLIRContext *context) {
   auto triple = spirv::VerCapExtAttr::get(spirv::Version::V_1_3, {spirv::Capability::Shader},
@@ -60,13 +76,17 @@ bool mayBeContracted(Operation *op) {
 
 struct FinishSpirv : heddle::impl::FinishSpirvBase<FinishSpirv> {
   void runOnOperation() override {
-    for (spirv::ModuleOp module : getOperation().getOps<spirv::ModuleOp>())
-      if (failed(finish(module)))
-        return signalPassFailure();
+    SmallVector<ModuleOp> kernels(getOperation().getOps<ModuleOp>());
+    for (ModuleOp kernel : kernels) {
+      if (failed(convert(kernel)))
+        return signalPassFailure(); // the conversion has named the op
+      decorate(kernel);
+      enclose(kernel);
+    }
   }
 
 private:
-  LogicalResult finish(spirv::ModuleOp module) {
+  LogicalResult convert(ModuleOp kernel) {
     MLIRContext *context = &getContext();
     spirv::TargetEnvAttr environment = targetEnvironment(context);
     SPIRVTypeConverter types(environment);
@@ -76,15 +96,33 @@ private:
     populateMathToSPIRVPatterns(types, patterns);
     populateVectorToSPIRVPatterns(types, patterns);
     populateSCFToSPIRVPatterns(types, loops, patterns);
+    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     patterns.add<ConvertExp2>(types, context);
+    patterns.add<ConvertExtremum<arith::MaxNumFOp, spirv::GLFMaxOp>,
+                 ConvertExtremum<arith::MinNumFOp, spirv::GLFMinOp>>(types, context,
+                                                                     /*benefit=*/2);
     std::unique_ptr<ConversionTarget> target = SPIRVConversionTarget::get(environment);
-    if (failed(applyFullConversion(module, *target, std::move(patterns))))
-      return failure(); // the conversion has named the op
-    module.walk([](Operation *op) {
+    target->addLegalOp<ModuleOp>();
+    return applyFullConversion(kernel, *target, std::move(patterns));
+  }
+
+  static void decorate(ModuleOp kernel) {
+    kernel.walk([](Operation *op) {
       if (mayBeContracted(op))
         op->setAttr("no_contraction", UnitAttr::get(op->getContext()));
     });
-    return success();
+  }
+
+  /// module @k {…}  ->  spirv.module @k {…}, which may hold nothing else.
+  static void enclose(ModuleOp kernel) {
+    OpBuilder builder(kernel);
+    spirv::VerCapExtAttr triple = targetEnvironment(builder.getContext()).getTripleAttr();
+    auto module = spirv::ModuleOp::create(builder, kernel.getLoc(), spirv::AddressingModel::Logical,
+                                          spirv::MemoryModel::GLSL450, triple, kernel.getSymName());
+    module.getBody()->getOperations().splice(module.getBody()->begin(),
+                                             kernel.getBody()->getOperations());
+    module->setAttr("workgroup", kernel->getAttr("kernel.workgroup"));
+    kernel.erase();
   }
 };
 

@@ -65,21 +65,27 @@ void GpuEmitter::placeRight(ContractOp op, Product &product) {
       product.rightPlaces.push_back({start, vectorColumn(j, columns)});
     return;
   }
-  // Column c is row c of the view: panel c / 16, place c % 16. A fragment is whole panels or a part
-  // of one.
+  // Column c is row c of the view: panel c / 16, place c % 16. Fragments of whole panels begin at one.
   int64_t panel = right.type.getPanel();
   product.rightStep = panel;
+  bool isWhole = product.shape.vectors * width % panel == 0;
+  bool isPart = panel % (product.shape.vectors * width) == 0;
   Value column = add(index, base);
-  if (product.shape.vectors * width % panel == 0) {
-    start = add(right.offset, mul(column, stored));
-  } else {
-    Value inside = arith::AndIOp::create(builder, loc, column, constant(panel - 1));
-    start = add(add(right.offset, mul(sub(column, inside), stored)), inside);
-  }
   for (int64_t j = 0; j < product.shape.vectors; ++j) {
     int64_t c = vectorColumn(j, columns);
-    product.rightPlaces.push_back({start, c / panel * panel * stored + c % panel});
+    if (isWhole)
+      product.rightPlaces.push_back({add(right.offset, mul(column, stored)),
+                                     c / panel * panel * stored + c % panel});
+    else if (isPart)
+      product.rightPlaces.push_back({panelStart(right, column, stored), c});
+    else
+      product.rightPlaces.push_back({panelStart(right, add(column, constant(c)), stored), 0});
   }
+}
+
+Value GpuEmitter::panelStart(const BoundView &right, Value column, int64_t stored) {
+  Value inside = arith::AndIOp::create(builder, loc, column, constant(right.type.getPanel() - 1));
+  return add(add(right.offset, mul(sub(column, inside), stored)), inside);
 }
 
 LogicalResult GpuEmitter::placeLeft(ContractOp op, Product &product) {

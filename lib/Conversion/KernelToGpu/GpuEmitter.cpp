@@ -73,16 +73,12 @@ GpuEmitter::GpuEmitter(OpBuilder &builder, kernel::FuncOp func, GpuPlacement pla
   loc = func.getLoc();
 }
 
-/// Columns that follow each other in one invocation: few enough that all can work, parts or
-/// multiples of a panel.
+/// Columns that follow each other in one invocation: the fewest quads with which all columns are covered once.
 static int64_t blockOfColumns(int64_t tileColumns, int64_t tx) {
-  for (int64_t columns : {4, 8})
-    if (tileColumns % columns == 0 && tileColumns / columns <= tx)
-      return columns;
-  for (int64_t columns = 16; columns < tileColumns; columns += 16)
-    if (tileColumns % columns == 0 && tileColumns / columns <= tx)
-      return columns;
-  return tileColumns;
+  int64_t columns = 4;
+  while (columns < tileColumns && (tileColumns % columns != 0 || tileColumns / columns > tx))
+    columns += 4;
+  return columns;
 }
 
 int64_t GpuEmitter::activeColumns(int64_t tileColumns) const {

@@ -85,6 +85,7 @@ private:
 
   struct Product;
   void placeRight(kernel::ContractOp op, Product &product);
+  mlir::Value panelStart(const kernel::BoundView &right, mlir::Value column, int64_t stored);
   mlir::LogicalResult placeLeft(kernel::ContractOp op, Product &product);
   void emitStep(const Product &product, mlir::Value k, int64_t unroll,
                 llvm::SmallVectorImpl<mlir::Value> &sums);

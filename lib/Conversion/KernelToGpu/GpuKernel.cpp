@@ -103,10 +103,7 @@ LogicalResult GpuKernel::begin(int64_t invocations) {
   if (failed(checkInterface(invocations)))
     return failure();
   this->invocations = invocations;
-  auto triple = spirv::VerCapExtAttr::get(spirv::Version::V_1_3, {spirv::Capability::Shader},
-                                          ArrayRef<spirv::Extension>{}, builder.getContext());
-  module = spirv::ModuleOp::create(builder, loc(), spirv::AddressingModel::Logical,
-                                   spirv::MemoryModel::GLSL450, triple, func.getSymName());
+  module = ModuleOp::create(builder, loc(), func.getSymName());
   builder.setInsertionPointToStart(module.getBody());
   entry = spirv::FuncOp::create(builder, loc(), "main", builder.getFunctionType({}, {}));
   builder.setInsertionPointToStart(entry.addEntryBlock());
@@ -197,7 +194,7 @@ LogicalResult GpuKernel::finish() {
   int32_t size = static_cast<int32_t>(invocations);
   spirv::ExecutionModeOp::create(builder, loc(), entry, spirv::ExecutionMode::LocalSize,
                                  ArrayRef<int32_t>{size, 1, 1});
-  module->setAttr("workgroup", builder.getDenseI32ArrayAttr({size, 1, 1}));
+  module->setAttr("kernel.workgroup", builder.getDenseI32ArrayAttr({size, 1, 1}));
   return success();
 }
 

@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 
 #include <map>
 
@@ -70,7 +71,7 @@ private:
 
   mlir::OpBuilder &builder;
   kernel::FuncOp func;
-  mlir::spirv::ModuleOp module;
+  mlir::ModuleOp module;
   mlir::spirv::FuncOp entry;
   int64_t invocations = 0, workgroupBytes = 0;
   std::map<int, mlir::Value> bindings;

@@ -30,6 +30,7 @@ struct GpuEmitter::Target {
   BoundView view;
   Value offset, row, column; ///< start of the matrix, first row and column of the fragment
   SmallVector<Place> places; ///< row-major views only
+  int64_t columns = 0;       ///< of the whole tile
 };
 
 Value GpuEmitter::compare(arith::CmpIPredicate predicate, Value a, Value b) {
@@ -113,7 +114,7 @@ void GpuEmitter::storePanelRow(const Target &target, int64_t row) {
   for (int64_t j = 0; j < target.tile.vectors; ++j)
     for (int64_t lane = 0; lane < width; ++lane) {
       Value element = vector::ExtractOp::create(builder, loc, target.tile.at(row, j), lane);
-      storeScalar(element, target.view, {start, (j * width + lane) * target.view.type.getPanel()});
+      storeScalar(element, target.view, {start, (vectorColumn(j, target.columns) + lane) * target.view.type.getPanel()});
     }
 }
 
@@ -128,7 +129,7 @@ void GpuEmitter::storePanelQuads(const Target &target) {
           elements.push_back(
               vector::ExtractOp::create(builder, loc, target.tile.at(row + i, j), lane));
         Value quad = vector::FromElementsOp::create(builder, loc, quadType(), elements);
-        storeVector(quad, target.view, {start, (j * width + lane) * target.view.type.getPanel()});
+        storeVector(quad, target.view, {start, (vectorColumn(j, target.columns) + lane) * target.view.type.getPanel()});
       }
   }
 }
@@ -171,9 +172,8 @@ LogicalResult GpuEmitter::emitStore(kernel::StoreOp op) {
     target.column =
         add(scalar(op.getIndices().back()), columns > 1 ? columnBase(columns) : Value());
   Value rowsLeft = op.getRows() ? sub(scalar(op.getRows()), base) : Value();
-  if (to.type.getPanel() && (!tile->vectors || placement.strided))
-    return op.emitOpError(
-        "expected a store to panels in a body with a contraction, of more than one column");
+  if (to.type.getPanel() && !tile->vectors)
+    return op.emitOpError("expected a store to panels of more than one column");
   if (!to.type.getPanel())
     target.places = places(to, target.offset, target.row, target.column, *tile, columns);
   onlyIf(owns(type),

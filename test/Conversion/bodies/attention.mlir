@@ -11,6 +11,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+// RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v2 | FileCheck %s
+// RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 | FileCheck %s
+// CHECK: func.func @attend(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64)
+// CHECK-NOT: kernel.
+
 kernel.func @attend(%q: !kernel.view<[d0, 12, d1|d2, 64], f32>, %k: !kernel.view<[d0, 12, d3|d4, 64], f32, panel = 16>,
                     %v: !kernel.view<[d0, 12, d3|d4, 64], f32>, %len: !kernel.view<[d0], i32>, %o: !kernel.view<[d0, d1, 768], f32>)
     scalars(d0, d1, d2, d3, d4) grid(%b = d0 by 1, %h = 12 by 1, %i = d1 by 96) attributes {schedule = #kernel.schedule<order = rows_inside>} {
@@ -102,10 +107,10 @@ kernel.func @attend(%q: !kernel.view<[d0, 12, d1|d2, 64], f32>, %k: !kernel.view
     %yz = arith.constant dense<0.0> : tensor<96x1xf32>
     %yu = arith.cmpf olt, %dy, %yc : tensor<96x1xf32>
     %y = arith.select %yu, %yz, %yf : tensor<96x1xi1>, tensor<96x1xf32>
-    %xb = kernel.broadcast %x : tensor<96x1xf32> -> tensor<96x64xf32>
-    %yb = kernel.broadcast %y : tensor<96x1xf32> -> tensor<96x64xf32>
-    %ax = arith.mulf %a, %xb : tensor<96x64xf32>
-    %py = arith.mulf %pv, %yb : tensor<96x64xf32>
+    %xw = kernel.broadcast %x : tensor<96x1xf32> -> tensor<96x64xf32>
+    %yw = kernel.broadcast %y : tensor<96x1xf32> -> tensor<96x64xf32>
+    %ax = arith.mulf %a, %xw : tensor<96x64xf32>
+    %py = arith.mulf %pv, %yw : tensor<96x64xf32>
     %an = arith.addf %ax, %py : tensor<96x64xf32>
     %lx = arith.mulf %li, %x : tensor<96x1xf32>
     %sy = arith.mulf %sum, %y : tensor<96x1xf32>

@@ -10,6 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+// RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v2 | FileCheck %s
+// RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 | FileCheck %s
+// CHECK: func.func @embed(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64)
+// CHECK-NOT: kernel.
+
 kernel.func @embed(%ids: !kernel.view<[d0], i32>, %table: !kernel.view<[100, 48], f32>, %pos: !kernel.view<[d1, 48], f32>,
                    %y: !kernel.view<[d0, 48], f32>)
     scalars(d0, d1) grid(%i = d0 by 32) {

@@ -9,6 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+// RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v2 | FileCheck %s
+// RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 | FileCheck %s
+// CHECK: func.func @linear(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64)
+// CHECK-NOT: kernel.
+
 kernel.func @linear(%x: !kernel.view<[d0, 768], f32>, %w: !kernel.view<[3072, 768], f32, panel = 16>, %b: !kernel.view<[3072], f32>,
                     %r: !kernel.view<[d0, 3072], f32>, %y: !kernel.view<[d0, 3072], f32>)
     scalars(d0) grid(%i = d0 by 96, %j = 3072 by 64) attributes {schedule = #kernel.schedule<order = rows_outside, prefetch = 1>} {

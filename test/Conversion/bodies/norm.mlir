@@ -9,6 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+// RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v2 | FileCheck %s
+// RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 | FileCheck %s
+// CHECK: func.func @norm(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64)
+// CHECK-NOT: kernel.
+
 kernel.func @norm(%x: !kernel.view<[d0, 80], f32>, %g: !kernel.view<[80], f32>, %b: !kernel.view<[80], f32>, %y: !kernel.view<[d0, 80], f32>)
     scalars(d0) grid(%i = d0 by 32) {
   %zero = arith.constant 0 : index

@@ -10,6 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+// RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v2 | FileCheck %s
+// RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 | FileCheck %s
+// CHECK: func.func @qkv(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64)
+// CHECK-NOT: kernel.
+
 kernel.func @qkv(%x: !kernel.view<[d0, d1, 40], f32>, %wq: !kernel.view<[64, 40], f32, panel = 16>, %wk: !kernel.view<[64, 40], f32, panel = 16>,
                  %wv: !kernel.view<[64, 40], f32, panel = 16>, %q: !kernel.view<[d0, 2, d1|d2, 32], f32>,
                  %k: !kernel.view<[d0, 2, d3|d4, 32], f32, panel = 16>, %v: !kernel.view<[d0, 2, d3|d4, 32], f32>)

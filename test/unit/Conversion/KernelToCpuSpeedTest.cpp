@@ -1,0 +1,95 @@
+//===- KernelToCpuSpeedTest.cpp - Share of the multiply-add peak ----------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Disabled by default (--gtest_also_run_disabled_tests): a figure is the median
+// over rounds of the ratio to the peak of the same round.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelRunner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <gtest/gtest.h>
+#include <immintrin.h>
+
+using namespace heddle;
+using namespace heddle::test;
+
+static double seconds(const std::function<void()> &body) {
+  auto begin = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// GFLOP/s of independent multiply-adds in registers.
+__attribute__((target("avx512f"), noinline)) static double peak() {
+  __m512 sums[20];
+  for (int i = 0; i < 20; ++i)
+    sums[i] = _mm512_set1_ps(static_cast<float>(i));
+  __m512 a = _mm512_set1_ps(0.999f), b = _mm512_set1_ps(1e-3f);
+  const int rounds = 200000;
+  double time = seconds([&]() __attribute__((target("avx512f"))) {
+    for (int r = 0; r < rounds; ++r) {
+#pragma GCC unroll 20
+      for (int i = 0; i < 20; ++i)
+        sums[i] = _mm512_fmadd_ps(sums[i], a, b);
+      asm volatile("" ::: "memory");
+    }
+  });
+  float total = 0;
+  for (__m512 sum : sums)
+    total += _mm512_reduce_add_ps(sum);
+  volatile float sink = total;
+  (void)sink;
+  return 2.0 * 16 * 20 * rounds / time * 1e-9;
+}
+
+static void report(const char *what, double flops, const std::function<void()> &body) {
+  std::vector<double> shares;
+  body();
+  for (int round = 0; round < 21; ++round) {
+    double best = 1e9, limit = peak();
+    for (int i = 0; i < 5; ++i)
+      best = std::min(best, seconds(body));
+    shares.push_back(flops / best * 1e-9 / limit);
+  }
+  std::sort(shares.begin(), shares.end());
+  std::printf("%s: %.3f of the peak (best %.3f)\n", what, shares[shares.size() / 2], shares.back());
+}
+
+TEST(KernelToCpuSpeed, DISABLED_Linear) {
+  if (!__builtin_cpu_supports("avx512f"))
+    GTEST_SKIP() << "no AVX-512";
+  auto kernel = CompiledKernel::create(readBody("linear.mlir"), "native");
+  ASSERT_TRUE(static_cast<bool>(kernel)) << kernel.error().message;
+  Floats x(512 * 768), w(3072 * 768), b(3072), r(512 * 3072), y(512 * 3072);
+  fill(x, 1), fill(w, 2), fill(b, 3), fill(r, 4);
+  for (int64_t m : {1, 16, 37, 128, 512})
+    report(("linear " + std::to_string(m) + "x3072x768").c_str(), 2.0 * m * 3072 * 768,
+           [&] { kernel->run({x.data(), w.data(), b.data(), r.data(), y.data()}, {m}); });
+}
+
+TEST(KernelToCpuSpeed, DISABLED_Attention) {
+  if (!__builtin_cpu_supports("avx512f"))
+    GTEST_SKIP() << "no AVX-512";
+  for (const char *order : {"rows_inside", "rows_outside"}) {
+    auto kernel = CompiledKernel::create(readBody("attention.mlir", {{"rows_inside", order}}), "native");
+    ASSERT_TRUE(static_cast<bool>(kernel)) << kernel.error().message;
+    for (int64_t t : {128, 512, 777, 2048}) {
+      int64_t padded = (t + 15) / 16 * 16;
+      Floats q(12 * padded * 64), k(12 * padded * 64), v(12 * padded * 64), lengths(1), out(t * 768);
+      fill(q, 1), fill(k, 2), fill(v, 3);
+      int32_t length = t;
+      std::memcpy(&lengths[0], &length, 4);
+      report(("attention 12x64 T=" + std::to_string(t) + " " + order).c_str(), 4.0 * t * t * 64 * 12,
+             [&] { kernel->run({q.data(), k.data(), v.data(), lengths.data(), out.data()}, {1, t, padded, t, padded}); });
+    }
+  }
+}
