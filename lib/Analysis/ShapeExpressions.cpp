@@ -66,7 +66,7 @@ void ShapeExpressions::argument(func::FuncOp func, unsigned index) {
 
 void ShapeExpressions::require(const SizeExpr &left, const SizeExpr &right, std::string what) {
   if (!(left == right))
-    required.push_back({left, right, std::move(what)});
+    required.push_back({left, right, std::move(what), /*atMost=*/false});
 }
 
 Shape ShapeExpressions::state(Operation *user, StringRef symbol) const {
@@ -137,9 +137,16 @@ void ShapeExpressions::visitAttention(Operation *op) {
           open.push_back(operand);
       if (auto table = dyn_cast<MaskDenseOp>(def)) {
         Shape t = shapes.lookup(table.getTable()), full{q[0], q[1], q[2], k[2]};
-        for (auto [a, b] : llvm::zip(t, full))
-          if (!(a == SizeExpr(1)))
+        for (auto [axis, pair] : llvm::enumerate(llvm::zip(t, full))) {
+          auto [a, b] = pair;
+          if (a == SizeExpr(1) || a == b)
+            continue;
+          // Keys of a cache: the table may say more than has been seen.
+          if (axis == 3 && b.dimName().empty() && !b.isConstant())
+            required.push_back({b, a, "a dense mask", /*atMost=*/true});
+          else
             require(a, b, "a dense mask");
+        }
       } else if (auto lengths = dyn_cast<MaskLengthsOp>(def)) {
         require(shapes.lookup(lengths.getLengths())[0], q[0], "the lengths of a mask");
       }

@@ -330,6 +330,8 @@ LogicalResult Planner::planArguments() {
     auto input = kernel::InputOp::create(b, func.getLoc(), name, place.buffer,
                                          b.getStringAttr(element.isF32() ? "f32" : element.isInteger(1) ? "bool" : "i32"),
                                          texts(place.dims), b.getI64IntegerAttr(0), place.dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr());
+    if (auto port = func.getArgAttrOfType<ArrayAttr>(index, "transformer.port")) // callers leave dimensions of 1 out
+      input.setShapeAttr(texts(dimsFromAttr(port)));
     if (auto range = func.getArgAttrOfType<ArrayAttr>(index, "transformer.range"))
       input.setRangeAttr(texts(dimsFromAttr(range)));
     else if (auto limit = lengthLimit(argument, shapes))
@@ -477,7 +479,7 @@ void Planner::addChecks() {
       kernel::CheckOp::create(b, func.getLoc(), b.getStringAttr(relation), text(left), text(right), b.getStringAttr(message));
   };
   for (const ShapeEquality &e : shapes.equalities())
-    check("equal", e.left, e.right, func.getSymName() + ": " + e.what + ": expected " + e.left.str() + " = " + e.right.str() + ", found {left} and {right}");
+    check(e.atMost ? "at_most" : "equal", e.left, e.right, func.getSymName() + ": " + e.what + ": expected " + e.left.str() + (e.atMost ? " <= " : " = ") + e.right.str() + ", found {left} and {right}");
   func.walk([&](CacheAppendOp append) {
     auto state = SymbolTable::lookupNearestSymbolFrom<StateOp>(func, append.getStateAttr().getAttr());
     if (auto capacity = state.getCapacity()) {

@@ -27,10 +27,11 @@ namespace heddle {
 
 using Shape = llvm::SmallVector<SizeExpr, 4>;
 
-/// `left` and `right` have to be equal for `what` to make sense.
+/// `left` and `right` have to be equal (or left ≤ right) for `what` to make sense.
 struct ShapeEquality {
   SizeExpr left, right;
   std::string what;
+  bool atMost = false;
 };
 
 class ShapeExpressions {

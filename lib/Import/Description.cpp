@@ -1,0 +1,54 @@
+//===- Description.cpp - Facts of a model description ---------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The part of a description that travels with the artifact: what text commands
+// need to know.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Description.h"
+
+#include "JsonReader.h"
+
+using namespace heddle;
+
+template <typename T>
+static Json orNull(const std::optional<T> &value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+static Json sideFacts(const SideDescription &side, const std::string &name) {
+  Json facts;
+  facts["vocabulary"] = side.vectors ? Json(nullptr) : side.file.empty() ? Json(side.size) : Json(name + ".txt");
+  facts["split"] = side.split;
+  facts["padding"] = side.padding;
+  facts["unknown"] = orNull(side.unknown);
+  facts["start"] = orNull(side.start);
+  facts["end"] = orNull(side.end);
+  facts["add"] = side.add;
+  facts["length"] = orNull(side.length);
+  facts["too-long"] = side.tooLong;
+  facts["limit"] = side.limit;
+  return facts;
+}
+
+std::string heddle::factsOf(const Description &d) {
+  Json facts;
+  facts["kind"] = d.kind;
+  facts["size"] = d.size;
+  facts["layout"] = "batch-first";
+  if (d.source)
+    facts["source"] = sideFacts(*d.source, "source");
+  if (d.target)
+    facts["target"] = sideFacts(*d.target, "target");
+  if (d.classifier) {
+    facts["classifier"]["size"] = d.classifier->size;
+    if (!d.classifier->labels.empty())
+      facts["classifier"]["labels"] = "labels.txt";
+  }
+  return facts.dump();
+}

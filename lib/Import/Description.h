@@ -1,0 +1,103 @@
+//===- Description.h - A model description, read and checked ---*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What section 5a of the language describes, with defaults filled in and one
+// entry a layer: overrides are resolved here, nobody behind this looks at JSON.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/Error.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+/// Source or target.
+struct SideDescription {
+  bool vectors = false;        ///< `"vocabulary": null`: vectors come in
+  std::string file;            ///< vocabulary file as the description names it; empty: a size without text
+  int64_t size = 0;            ///< tokens
+  int64_t padding = 0;
+  std::optional<int64_t> unknown = 1, start = 2, end = 3;
+  bool add = false;
+  std::string split = "space", tooLong = "error";
+  std::optional<int64_t> length;
+  int64_t limit = 256;
+};
+
+enum class ReturnWeights { None, Heads, Average };
+
+struct AttentionDescription {
+  int64_t heads = 1, keyValueHeads = 1, headSize = 0, valueSize = 0;
+  double scale = 1;
+  bool queryBias = false, keyBias = false, valueBias = false, outputBias = true;
+  std::string activation; ///< of query, key and value projections; empty: none
+  bool outputProjection = true;
+  ReturnWeights returnWeights = ReturnWeights::None;
+};
+
+struct FfnDescription {
+  int64_t size = 0;
+  std::string activation = "relu";
+  bool bias = true;
+};
+
+struct NormDescription {
+  double epsilon = 1e-5;
+  bool pre = false;
+  bool afterStack = false;
+};
+
+struct LayerDescription {
+  AttentionDescription self, cross;
+  FfnDescription ffn;
+  NormDescription norm;
+  std::string mask, crossMask; ///< expressions; empty: none
+  std::string maskPath, crossMaskPath;
+};
+
+struct StackDescription {
+  std::vector<LayerDescription> layers;
+  double embeddingScale = 1;
+  bool zeroPaddingRow = false;
+  bool sinusoidal = true;
+  double positionScale = 1;
+  NormDescription norm; ///< of the stack as a whole: after-stack
+};
+
+struct ClassifierDescription {
+  bool bias = false, tied = false, probabilities = false;
+  int64_t size = 0;
+  std::string labels; ///< file, or empty
+};
+
+struct Description {
+  std::string file, kind;
+  int64_t size = 0;
+  std::string weightsFile;          ///< empty: seeded
+  std::optional<uint64_t> seed;
+  std::optional<SideDescription> source, target;
+  std::optional<StackDescription> encoder, decoder;
+  std::optional<ClassifierDescription> classifier;
+  /// Texts of vocabularies and labels by side: "source.txt", "target.txt", "labels.txt".
+  std::map<std::string, std::string> texts;
+
+  bool isEncoderDecoder() const { return kind == "encoder-decoder"; }
+};
+
+/// Reads the file at `path`; `masks` are NAME=EXPR replacements.
+Expected<Description> readDescription(const std::string &path, const std::vector<std::string> &masks);
+
+/// Facts of a description as JSON text (Program::model).
+std::string factsOf(const Description &description);
+
+} // namespace heddle

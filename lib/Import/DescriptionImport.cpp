@@ -1,0 +1,42 @@
+//===- DescriptionImport.cpp - Model descriptions as modules --------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The reader, the builder and the weights in a row.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DescriptionImport.h"
+
+#include "Description.h"
+#include "ModelBuilder.h"
+
+#include "heddle/Pack/Safetensors.h"
+#include "heddle/Pack/SeededWeights.h"
+
+using namespace heddle;
+
+Expected<ImportedModel> heddle::importDescription(const std::string &path, const ImportOptions &options, mlir::MLIRContext &context) {
+  auto description = readDescription(path, options.masks);
+  if (!description)
+    return description.takeError();
+  if (!options.weights.empty()) {
+    description->weightsFile = options.weights;
+    description->seed.reset();
+  }
+  ImportedModel model;
+  auto module = buildModel(*description, context, model.tensors);
+  if (!module)
+    return module.takeError();
+  model.module = std::move(*module);
+  auto source = description->seed ? makeSeededWeights(*description->seed, model.tensors) : openSafetensors(description->weightsFile);
+  if (!source)
+    return source.takeError();
+  model.weights = std::move(*source);
+  model.facts = factsOf(*description);
+  model.texts = std::move(description->texts);
+  return model;
+}

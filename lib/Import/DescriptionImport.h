@@ -1,0 +1,16 @@
+//===- DescriptionImport.h - Model descriptions as modules -----*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Import/Import.h"
+
+namespace heddle {
+
+/// Reads a description, writes its functions, opens its weights.
+Expected<ImportedModel> importDescription(const std::string &path, const ImportOptions &options, mlir::MLIRContext &context);
+
+} // namespace heddle

@@ -1,0 +1,123 @@
+//===- FunctionBuilder.cpp - Writing one function of a model --------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Small builders, one op or argument each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FunctionBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+
+FunctionBuilder::FunctionBuilder(ModuleOp module, TensorNames &names, llvm::StringRef name)
+    : b(module.getContext()), loc(b.getUnknownLoc()), names(names) {
+  b.setInsertionPointToEnd(module.getBody());
+  func = func::FuncOp::create(b, loc, name, b.getFunctionType({}, {}));
+  b.setInsertionPointToStart(func.addEntryBlock());
+}
+
+RankedTensorType FunctionBuilder::tensor(llvm::ArrayRef<int64_t> shape, Type element) {
+  SmallVector<int64_t> sizes;
+  for (int64_t size : shape)
+    sizes.push_back(size < 0 ? ShapedType::kDynamic : size);
+  return RankedTensorType::get(sizes, element ? element : Type(b.getF32Type()));
+}
+
+/// Numbers become integers, anything else a name.
+ArrayAttr FunctionBuilder::attrs(llvm::ArrayRef<std::string> dims) {
+  SmallVector<Attribute> list;
+  for (const std::string &dim : dims) {
+    int64_t number;
+    if (StringRef(dim).getAsInteger(10, number))
+      list.push_back(b.getStringAttr(dim));
+    else
+      list.push_back(b.getI64IntegerAttr(number));
+  }
+  return b.getArrayAttr(list);
+}
+
+Value FunctionBuilder::input(const std::string &name, RankedTensorType type, llvm::ArrayRef<std::string> dims) {
+  auto [it, isNew] = arguments.try_emplace(name, func.getNumArguments());
+  if (!isNew) {
+    Value value = func.getArgument(it->second);
+    if (value.getType() != type || func.getArgAttrOfType<ArrayAttr>(it->second, "transformer.dims") != attrs(dims))
+      conflict = name;
+    return value;
+  }
+  NamedAttrList attributes;
+  attributes.append("transformer.name", b.getStringAttr(name));
+  attributes.append("transformer.dims", attrs(dims));
+  (void)func.insertArgument(it->second, type, attributes.getDictionary(b.getContext()), loc);
+  return func.getArgument(it->second);
+}
+
+Value FunctionBuilder::flags(const std::string &name, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<std::string> dims,
+                             llvm::ArrayRef<std::string> port) {
+  Value value = input(name, tensor(shape, b.getI1Type()), dims);
+  func.setArgAttr(indexOf(name), "transformer.port", attrs(port));
+  return value;
+}
+
+void FunctionBuilder::range(const std::string &name, const std::string &low, const std::string &high) {
+  func.setArgAttr(indexOf(name), "transformer.range", attrs({low, high}));
+}
+
+void FunctionBuilder::defaultLengths(const std::string &name, llvm::StringRef rule, const std::string &source, int64_t padding) {
+  NamedAttrList attributes;
+  attributes.append(rule, b.getStringAttr(source));
+  attributes.append("padding", b.getI64IntegerAttr(padding));
+  func.setArgAttr(indexOf(name), "transformer.default", attributes.getDictionary(b.getContext()));
+}
+
+Value FunctionBuilder::weight(const std::string &name, llvm::ArrayRef<int64_t> shape) {
+  names.add(name, shape);
+  return WeightOp::create(b, loc, tensor(shape), name);
+}
+
+Value FunctionBuilder::linear(Value x, const std::string &prefix, int64_t out, int64_t in, bool bias, Activation activation) {
+  Value w = weight(prefix + ".weight", {out, in});
+  Value offset = bias ? weight(prefix + ".bias", {out}) : Value();
+  return LinearOp::create(b, loc, x, w, offset, ActivationAttr::get(b.getContext(), activation));
+}
+
+Value FunctionBuilder::layerNorm(Value x, const std::string &prefix, int64_t size, double epsilon) {
+  Value gamma = weight(prefix + ".weight", {size}), beta = weight(prefix + ".bias", {size});
+  return LayerNormOp::create(b, loc, x, gamma, beta, b.getF32FloatAttr(static_cast<float>(epsilon)));
+}
+
+Value FunctionBuilder::add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }
+Value FunctionBuilder::integer(int64_t value) { return arith::ConstantIntOp::create(b, loc, value, 32); }
+Value FunctionBuilder::cacheLength(llvm::StringRef dim) { return CacheLengthOp::create(b, loc, b.getStringAttr(dim)); }
+
+Value FunctionBuilder::state(const std::string &name, RankedTensorType type) { return StateGetOp::create(b, loc, type, name); }
+void FunctionBuilder::setState(const std::string &name, Value value) { StateSetOp::create(b, loc, name, value); }
+
+Value FunctionBuilder::append(const std::string &name, Value rows) {
+  SmallVector<int64_t> shape(cast<RankedTensorType>(rows.getType()).getShape());
+  shape[2] = ShapedType::kDynamic;
+  return CacheAppendOp::create(b, loc, RankedTensorType::get(shape, b.getF32Type()), name, rows);
+}
+
+Status FunctionBuilder::finish(const std::string &file) {
+  SmallVector<Value> values;
+  SmallVector<Type> types;
+  for (auto &[name, value] : results) {
+    values.push_back(value);
+    types.push_back(value.getType());
+  }
+  func::ReturnOp::create(b, loc, values);
+  func.setFunctionType(b.getFunctionType(func.getArgumentTypes(), types));
+  for (auto [index, entry] : llvm::enumerate(results))
+    func.setResultAttr(index, "transformer.name", b.getStringAttr(entry.first));
+  if (!conflict.empty())
+    return inputError(file + ": input '" + conflict + "': expected one shape in function " + func.getSymName().str() + ", found two uses that differ");
+  return {};
+}

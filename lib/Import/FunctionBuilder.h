@@ -1,0 +1,80 @@
+//===- FunctionBuilder.h - Writing one function of a model -----*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Inputs are added when they are first used, weights are registered by name,
+// results are named: what the functions of a model have in common.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Pack/WeightSource.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace heddle {
+
+/// The tensors of a model, each once, in order of first use.
+class TensorNames {
+public:
+  explicit TensorNames(std::vector<TensorInfo> &list) : list(list) {}
+  void add(const std::string &name, llvm::ArrayRef<int64_t> shape) {
+    if (known.try_emplace(name, true).second)
+      list.push_back({name, "f32", {shape.begin(), shape.end()}});
+  }
+
+private:
+  std::vector<TensorInfo> &list;
+  llvm::StringMap<bool> known;
+};
+
+class FunctionBuilder {
+public:
+  FunctionBuilder(mlir::ModuleOp module, TensorNames &names, llvm::StringRef name);
+
+  mlir::OpBuilder b;
+  mlir::Location loc;
+
+  /// -1 stands for a dynamic size.
+  mlir::RankedTensorType tensor(llvm::ArrayRef<int64_t> shape, mlir::Type element = {});
+  /// The argument `name`, added if it is new. Dimensions are names or numbers.
+  mlir::Value input(const std::string &name, mlir::RankedTensorType type, llvm::ArrayRef<std::string> dims);
+  /// A table of flags of rank 4; callers give the dimensions of `port`.
+  mlir::Value flags(const std::string &name, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<std::string> dims, llvm::ArrayRef<std::string> port);
+  void range(const std::string &name, const std::string &low, const std::string &high);
+  void defaultLengths(const std::string &name, llvm::StringRef rule, const std::string &source, int64_t padding);
+
+  mlir::Value weight(const std::string &name, llvm::ArrayRef<int64_t> shape);
+  mlir::Value linear(mlir::Value x, const std::string &prefix, int64_t out, int64_t in, bool bias, transformer::Activation activation);
+  mlir::Value layerNorm(mlir::Value x, const std::string &prefix, int64_t size, double epsilon);
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value integer(int64_t value);
+  mlir::Value cacheLength(llvm::StringRef dim);
+  mlir::Value state(const std::string &name, mlir::RankedTensorType type);
+  void setState(const std::string &name, mlir::Value value);
+  /// Appends rows; the result is the whole cache.
+  mlir::Value append(const std::string &name, mlir::Value rows);
+
+  void firstResult(const std::string &name, mlir::Value value) { results.insert(results.begin(), {name, value}); }
+  void secondResult(const std::string &name, mlir::Value value) { results.insert(results.begin() + 1, {name, value}); }
+  void result(const std::string &name, mlir::Value value) { results.push_back({name, value}); }
+  /// Writes the return; inputs used with two types are an error of `file`.
+  Status finish(const std::string &file);
+
+private:
+  unsigned indexOf(const std::string &name) const { return arguments.lookup(name); }
+  mlir::ArrayAttr attrs(llvm::ArrayRef<std::string> dims);
+
+  TensorNames &names;
+  mlir::func::FuncOp func;
+  llvm::StringMap<unsigned> arguments;
+  std::vector<std::pair<std::string, mlir::Value>> results;
+  std::string conflict;
+};
+
+} // namespace heddle

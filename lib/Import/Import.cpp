@@ -1,0 +1,43 @@
+//===- Import.cpp - Any model file as a module ----------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tells the kinds of models apart and hands each to its reader.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Import/Import.h"
+
+#include "DescriptionImport.h"
+#include "DialectText.h"
+
+#include <filesystem>
+
+using namespace heddle;
+namespace fs = std::filesystem;
+
+Expected<ImportedModel> heddle::importModel(const std::string &path, const ImportOptions &options, mlir::MLIRContext &context) {
+  std::error_code error;
+  fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status))
+    return inputError(path + ": expected a model, found no such file or folder");
+  if (fs::is_directory(status)) {
+    fs::path description = fs::path(path) / "model.json";
+    if (fs::exists(description, error))
+      return importDescription(description.string(), options, context);
+    if (fs::exists(fs::path(path) / "config.json", error))
+      return inputError(path + ": Hugging Face folders are not built yet, expected a folder with model.json");
+    return inputError(path + ": expected a folder with model.json, found none in it");
+  }
+  if (!fs::is_regular_file(status))
+    return inputError(path + ": expected a file or a folder");
+  std::string extension = fs::path(path).extension().string();
+  if (extension == ".mlir" || extension == ".mlirbc")
+    return importDialectText(path, options, context);
+  if (extension == ".json")
+    return importDescription(path, options, context);
+  return inputError(path + ": expected a model (.json, .mlir, or a folder with model.json), found '" + extension + "'");
+}

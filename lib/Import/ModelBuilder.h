@@ -1,0 +1,22 @@
+//===- ModelBuilder.h - From a description to the dialect ------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "Description.h"
+
+#include "heddle/Pack/WeightSource.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace heddle {
+
+/// Writes the functions of section 5a of the language; `tensors` receives the tensors that they read, in order.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> buildModel(const Description &description, mlir::MLIRContext &context,
+                                                       std::vector<TensorInfo> &tensors);
+
+} // namespace heddle
