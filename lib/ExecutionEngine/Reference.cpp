@@ -26,7 +26,8 @@ namespace heddle {
 using namespace reference;
 
 struct Reference::Session : reference::SessionState {
-  Session(ModuleOp module, ReferenceWeights weights) : module(module), weights(std::move(weights)) {}
+  Session(ModuleOp module, ReferenceWeights weights)
+      : module(module), weights(std::move(weights)) {}
   ModuleOp module;
   ReferenceWeights weights;
   std::map<std::string, Ref> loaded;
@@ -41,9 +42,12 @@ Expected<Ref> Reference::Session::weight(transformer::WeightOp op) {
   Expected<std::vector<float>> values = weights(name);
   if (!values)
     return values.takeError();
-  RefTensor tensor{DType::F32, cast<RankedTensorType>(op.getType()).getShape().vec(), {values->begin(), values->end()}};
+  RefTensor tensor{DType::F32,
+                   cast<RankedTensorType>(op.getType()).getShape().vec(),
+                   {values->begin(), values->end()}};
   if (tensor.size() != elementCount(tensor.shape))
-    return errorAt(op, name + ": expected " + std::to_string(elementCount(tensor.shape)) + " elements, found " + std::to_string(tensor.size()));
+    return errorAt(op, name + ": expected " + std::to_string(elementCount(tensor.shape)) +
+                           " elements, found " + std::to_string(tensor.size()));
   return loaded[name] = std::make_shared<const RefTensor>(std::move(tensor));
 }
 
@@ -117,7 +121,8 @@ Status Call::observe(Operation *op) {
   return observer(op, results);
 }
 
-/// An op with a region is a group: its arguments are the operands, what its terminator names are the results.
+/// An op with a region is a group: its arguments are the operands, what its terminator names are
+/// the results.
 Status Call::runGroup(Operation *op) {
   Block &body = op->getRegion(0).front();
   if (body.getNumArguments() != op->getNumOperands())
@@ -126,7 +131,8 @@ Status Call::runGroup(Operation *op) {
     bind(argument, at(operand));
   if (Status done = runBlock(body, false); !done)
     return done;
-  for (auto [result, inner] : llvm::zip_equal(op->getResults(), body.getTerminator()->getOperands()))
+  for (auto [result, inner] :
+       llvm::zip_equal(op->getResults(), body.getTerminator()->getOperands()))
     bind(result, at(inner));
   return {};
 }
@@ -153,7 +159,9 @@ Status Call::runState(Operation *op) {
   if (auto reorder = dyn_cast<transformer::CacheReorderOp>(op))
     return states.reorder(reorder, get(reorder.getParents()));
   auto length = cast<transformer::CacheLengthOp>(op);
-  return bindResult(op, RefTensor{DType::I32, {}, {static_cast<double>(states.lengthBefore(length.getDim().str()))}});
+  return bindResult(
+      op,
+      RefTensor{DType::I32, {}, {static_cast<double>(states.lengthBefore(length.getDim().str()))}});
 }
 
 Status Call::runOp(Operation *op) {
@@ -176,12 +184,17 @@ Status Call::runOp(Operation *op) {
   if (auto o = dyn_cast<EmbeddingOp>(op))
     return bindResult(op, embedding(o, get(o.getIds()), get(o.getTable())));
   if (auto o = dyn_cast<PositionSinusoidalOp>(op))
-    return bindResult(op, sinusoidal(o, get(o.getInput()), o.getOffset() ? static_cast<int64_t>(get(o.getOffset()).values[0]) : 0));
+    return bindResult(
+        op, sinusoidal(o, get(o.getInput()),
+                       o.getOffset() ? static_cast<int64_t>(get(o.getOffset()).values[0]) : 0));
   if (auto o = dyn_cast<LinearOp>(op))
-    return bindResult(op, linear(get(o.getInput()), get(o.getWeight()), optional(o.getBias()), o.getActivation()));
+    return bindResult(op, linear(get(o.getInput()), get(o.getWeight()), optional(o.getBias()),
+                                 o.getActivation()));
   if (auto o = dyn_cast<FfnOp>(op)) {
-    RefTensor hidden = linear(get(o.getInput()), get(o.getInWeight()), optional(o.getInBias()), o.getActivation());
-    return bindResult(op, linear(hidden, get(o.getOutWeight()), optional(o.getOutBias()), Activation::None));
+    RefTensor hidden =
+        linear(get(o.getInput()), get(o.getInWeight()), optional(o.getInBias()), o.getActivation());
+    return bindResult(
+        op, linear(hidden, get(o.getOutWeight()), optional(o.getOutBias()), Activation::None));
   }
   if (auto o = dyn_cast<LayerNormOp>(op))
     return bindResult(op, layerNorm(o, get(o.getInput()), get(o.getGamma()), get(o.getBeta())));
@@ -202,18 +215,21 @@ Status Call::runOp(Operation *op) {
 // The session's face
 //===----------------------------------------------------------------------===//
 
-Reference::Reference(ModuleOp module, ReferenceWeights weights) : session(std::make_unique<Session>(module, std::move(weights))) {}
+Reference::Reference(ModuleOp module, ReferenceWeights weights)
+    : session(std::make_unique<Session>(module, std::move(weights))) {}
 Reference::Reference(Reference &&) noexcept = default;
 Reference::~Reference() = default;
 
 /// The result's own name, else out0, out1, ...
 static std::string resultName(func::FuncOp function, unsigned i) {
-  if (auto name = function.getResultAttrOfType<StringAttr>(i, transformer::TransformerDialect::nameAttr))
+  if (auto name =
+          function.getResultAttrOfType<StringAttr>(i, transformer::TransformerDialect::nameAttr))
     return name.getValue().str();
   return "out" + std::to_string(i);
 }
 
-Expected<NamedRefTensors> Reference::run(std::string_view name, const NamedRefTensors &inputs, const ReferenceObserver &observer) {
+Expected<NamedRefTensors> Reference::run(std::string_view name, const NamedRefTensors &inputs,
+                                         const ReferenceObserver &observer) {
   auto function = session->module.lookupSymbol<func::FuncOp>(StringRef(name.data(), name.size()));
   if (!function || function.isExternal())
     return inputError(std::string(name) + ": the module has no function of this name");

@@ -38,7 +38,8 @@ static std::optional<DType> elementType(Type type) {
 }
 
 static double asDouble(const APInt &value) {
-  return value.getBitWidth() == 1 ? static_cast<double>(value.getZExtValue()) : static_cast<double>(value.getSExtValue());
+  return value.getBitWidth() == 1 ? static_cast<double>(value.getZExtValue())
+                                  : static_cast<double>(value.getSExtValue());
 }
 
 static Expected<RefTensor> constant(arith::ConstantOp op) {
@@ -72,10 +73,14 @@ using Element = double (*)(const double *x);
 
 static Element floatElement(Operation *op) {
   return llvm::TypeSwitch<Operation *, Element>(op)
-      .Case<arith::AddFOp>([](auto) -> Element { return [](const double *x) { return x[0] + x[1]; }; })
-      .Case<arith::SubFOp>([](auto) -> Element { return [](const double *x) { return x[0] - x[1]; }; })
-      .Case<arith::MulFOp>([](auto) -> Element { return [](const double *x) { return x[0] * x[1]; }; })
-      .Case<arith::DivFOp>([](auto) -> Element { return [](const double *x) { return x[0] / x[1]; }; })
+      .Case<arith::AddFOp>(
+          [](auto) -> Element { return [](const double *x) { return x[0] + x[1]; }; })
+      .Case<arith::SubFOp>(
+          [](auto) -> Element { return [](const double *x) { return x[0] - x[1]; }; })
+      .Case<arith::MulFOp>(
+          [](auto) -> Element { return [](const double *x) { return x[0] * x[1]; }; })
+      .Case<arith::DivFOp>(
+          [](auto) -> Element { return [](const double *x) { return x[0] / x[1]; }; })
       .Case<arith::NegFOp>([](auto) -> Element { return [](const double *x) { return -x[0]; }; })
       .Case<arith::MaximumFOp>([](auto) -> Element {
         return [](const double *x) { return std::isnan(x[0]) || x[0] > x[1] ? x[0] : x[1]; };
@@ -83,26 +88,39 @@ static Element floatElement(Operation *op) {
       .Case<arith::MinimumFOp>([](auto) -> Element {
         return [](const double *x) { return std::isnan(x[0]) || x[0] < x[1] ? x[0] : x[1]; };
       })
-      .Case<arith::SelectOp>([](auto) -> Element { return [](const double *x) { return x[0] != 0 ? x[1] : x[2]; }; })
+      .Case<arith::SelectOp>(
+          [](auto) -> Element { return [](const double *x) { return x[0] != 0 ? x[1] : x[2]; }; })
       .Case<arith::SIToFPOp>([](auto) -> Element { return [](const double *x) { return x[0]; }; })
       .Default([](auto) -> Element { return nullptr; });
 }
 
 /// Sums of i32 wrap; wider integers here are sizes, far from their limits.
-static double wrap(int64_t x, DType type) { return type == DType::I32 ? static_cast<int32_t>(x) : x; }
+static double wrap(int64_t x, DType type) {
+  return type == DType::I32 ? static_cast<int32_t>(x) : x;
+}
 
 using IntegerElement = int64_t (*)(int64_t a, int64_t b);
 
 static IntegerElement integerElement(Operation *op) {
   return llvm::TypeSwitch<Operation *, IntegerElement>(op)
-      .Case<arith::AddIOp>([](auto) -> IntegerElement { return [](int64_t a, int64_t b) { return a + b; }; })
-      .Case<arith::SubIOp>([](auto) -> IntegerElement { return [](int64_t a, int64_t b) { return a - b; }; })
-      .Case<arith::MulIOp>([](auto) -> IntegerElement { return [](int64_t a, int64_t b) { return a * b; }; })
-      .Case<arith::MaxSIOp>([](auto) -> IntegerElement { return [](int64_t a, int64_t b) { return std::max(a, b); }; })
-      .Case<arith::MinSIOp>([](auto) -> IntegerElement { return [](int64_t a, int64_t b) { return std::min(a, b); }; })
-      .Case<arith::AndIOp>([](auto) -> IntegerElement { return [](int64_t a, int64_t b) { return a & b; }; })
-      .Case<arith::OrIOp>([](auto) -> IntegerElement { return [](int64_t a, int64_t b) { return a | b; }; })
-      .Case<arith::XOrIOp>([](auto) -> IntegerElement { return [](int64_t a, int64_t b) { return a ^ b; }; })
+      .Case<arith::AddIOp>(
+          [](auto) -> IntegerElement { return [](int64_t a, int64_t b) { return a + b; }; })
+      .Case<arith::SubIOp>(
+          [](auto) -> IntegerElement { return [](int64_t a, int64_t b) { return a - b; }; })
+      .Case<arith::MulIOp>(
+          [](auto) -> IntegerElement { return [](int64_t a, int64_t b) { return a * b; }; })
+      .Case<arith::MaxSIOp>([](auto) -> IntegerElement {
+        return [](int64_t a, int64_t b) { return std::max(a, b); };
+      })
+      .Case<arith::MinSIOp>([](auto) -> IntegerElement {
+        return [](int64_t a, int64_t b) { return std::min(a, b); };
+      })
+      .Case<arith::AndIOp>(
+          [](auto) -> IntegerElement { return [](int64_t a, int64_t b) { return a & b; }; })
+      .Case<arith::OrIOp>(
+          [](auto) -> IntegerElement { return [](int64_t a, int64_t b) { return a | b; }; })
+      .Case<arith::XOrIOp>(
+          [](auto) -> IntegerElement { return [](int64_t a, int64_t b) { return a ^ b; }; })
       .Case<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp>(
           [](auto) -> IntegerElement { return [](int64_t a, int64_t) { return a; }; })
       .Default([](auto) -> IntegerElement { return nullptr; });
@@ -121,12 +139,14 @@ static Expected<RefTensor> elementwise(Operation *op, const Lookup &lookup) {
   RefTensor result{*type, last.shape, std::vector<double>(last.values.size())};
   for (const RefTensor *operand : operands) // a select may have a scalar condition
     if (operand->shape != last.shape && !(operand->shape.empty() && isa<arith::SelectOp>(op)))
-      return errorAt(op, "expected operands of one shape, found " + shapeText(operand->shape) + " and " + shapeText(last.shape));
+      return errorAt(op, "expected operands of one shape, found " + shapeText(operand->shape) +
+                             " and " + shapeText(last.shape));
   for (int64_t n = 0; n < last.size(); ++n) {
     double x[3] = {};
     for (size_t k = 0; k < operands.size(); ++k)
       x[k] = operands[k]->values[operands[k]->shape.empty() ? 0 : n];
-    result.values[n] = real ? real(x) : wrap(whole(static_cast<int64_t>(x[0]), static_cast<int64_t>(x[1])), *type);
+    result.values[n] =
+        real ? real(x) : wrap(whole(static_cast<int64_t>(x[0]), static_cast<int64_t>(x[1])), *type);
   }
   return result;
 }
@@ -140,7 +160,8 @@ Expected<RefTensor> arithmetic(Operation *op, const Lookup &lookup) {
     const RefTensor &source = lookup(size.getSource());
     int64_t i = static_cast<int64_t>(lookup(size.getIndex()).values[0]);
     if (i < 0 || i >= static_cast<int64_t>(source.shape.size()))
-      return errorAt(op, "expected a dimension of " + shapeText(source.shape) + ", found " + std::to_string(i));
+      return errorAt(op, "expected a dimension of " + shapeText(source.shape) + ", found " +
+                             std::to_string(i));
     return RefTensor{DType::I64, {}, {static_cast<double>(source.shape[i])}};
   }
   if (op->getNumResults() != 1 || op->getNumOperands() == 0 || op->getNumOperands() > 3)

@@ -37,23 +37,31 @@ struct Extents {
 using Predicate = std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)>;
 } // namespace
 
-static Expected<Predicate> causal(transformer::MaskCausalOp op, const Extents &x, const Lookup &lookup) {
+static Expected<Predicate> causal(transformer::MaskCausalOp op, const Extents &x,
+                                  const Lookup &lookup) {
   if (!op.getOffset())
-    return Predicate([d = x.Tk - x.Tq](int64_t, int64_t, int64_t i, int64_t j) { return j <= i + d; });
+    return Predicate(
+        [d = x.Tk - x.Tq](int64_t, int64_t, int64_t i, int64_t j) { return j <= i + d; });
   const RefTensor &offset = lookup(op.getOffset());
   if (offset.shape.empty())
-    return Predicate([d = static_cast<int64_t>(offset.values[0])](int64_t, int64_t, int64_t i, int64_t j) { return j <= i + d; });
+    return Predicate([d = static_cast<int64_t>(offset.values[0])](
+                         int64_t, int64_t, int64_t i, int64_t j) { return j <= i + d; });
   if (offset.size() != x.B)
-    return errorAt(op, "expected " + std::to_string(x.B) + " offsets, found " + std::to_string(offset.size()));
-  return Predicate([&offset](int64_t b, int64_t, int64_t i, int64_t j) { return j <= i + static_cast<int64_t>(offset.values[b]); });
+    return errorAt(op, "expected " + std::to_string(x.B) + " offsets, found " +
+                           std::to_string(offset.size()));
+  return Predicate([&offset](int64_t b, int64_t, int64_t i, int64_t j) {
+    return j <= i + static_cast<int64_t>(offset.values[b]);
+  });
 }
 
-static Expected<Predicate> dense(transformer::MaskDenseOp op, const Extents &x, const Lookup &lookup) {
+static Expected<Predicate> dense(transformer::MaskDenseOp op, const Extents &x,
+                                 const Lookup &lookup) {
   const RefTensor &table = lookup(op.getTable());
   std::vector<int64_t> full = {x.B, x.H, x.Tq, x.Tk};
   for (int d = 0; d < 4; ++d)
     if (table.shape[d] != 1 && table.shape[d] != full[d])
-      return errorAt(op, "expected a table of " + shapeText(full) + " or 1 in a dimension, found " + shapeText(table.shape));
+      return errorAt(op, "expected a table of " + shapeText(full) + " or 1 in a dimension, found " +
+                             shapeText(table.shape));
   return Predicate([&table](int64_t b, int64_t h, int64_t i, int64_t j) {
     int64_t at[] = {b, h, i, j}, index = 0;
     for (int d = 0; d < 4; ++d)
@@ -62,11 +70,15 @@ static Expected<Predicate> dense(transformer::MaskDenseOp op, const Extents &x, 
   });
 }
 
-static Expected<Predicate> lengths(transformer::MaskLengthsOp op, const Extents &x, const Lookup &lookup) {
+static Expected<Predicate> lengths(transformer::MaskLengthsOp op, const Extents &x,
+                                   const Lookup &lookup) {
   const RefTensor &table = lookup(op.getLengths());
   if (table.size() != x.B)
-    return errorAt(op, "expected " + std::to_string(x.B) + " lengths, found " + std::to_string(table.size()));
-  return Predicate([&table](int64_t b, int64_t, int64_t, int64_t j) { return j < static_cast<int64_t>(table.values[b]); });
+    return errorAt(op, "expected " + std::to_string(x.B) + " lengths, found " +
+                           std::to_string(table.size()));
+  return Predicate([&table](int64_t b, int64_t, int64_t, int64_t j) {
+    return j < static_cast<int64_t>(table.values[b]);
+  });
 }
 
 static Expected<Predicate> predicate(Value mask, const Extents &x, const Lookup &lookup) {
@@ -81,13 +93,16 @@ static Expected<Predicate> predicate(Value mask, const Extents &x, const Lookup 
     Expected<Predicate> inner = predicate(m.getMask(), x, lookup);
     if (!inner)
       return inner;
-    return Predicate([f = *inner](int64_t b, int64_t h, int64_t i, int64_t j) { return !f(b, h, i, j); });
+    return Predicate(
+        [f = *inner](int64_t b, int64_t h, int64_t i, int64_t j) { return !f(b, h, i, j); });
   }
   if (auto m = dyn_cast<transformer::MaskAndOp>(op)) {
     Expected<Predicate> l = predicate(m.getLhs(), x, lookup), r = predicate(m.getRhs(), x, lookup);
     if (!l || !r)
       return l ? std::move(r) : std::move(l);
-    return Predicate([f = *l, g = *r](int64_t b, int64_t h, int64_t i, int64_t j) { return f(b, h, i, j) && g(b, h, i, j); });
+    return Predicate([f = *l, g = *r](int64_t b, int64_t h, int64_t i, int64_t j) {
+      return f(b, h, i, j) && g(b, h, i, j);
+    });
   }
   return errorAt(op, "the reference has no meaning for this mask");
 }
@@ -100,28 +115,30 @@ namespace {
 /// The scores of all pairs of one attention; minus infinity where a pair is masked.
 class Scores {
 public:
-  static Expected<Scores> create(Operation *op, const RefTensor &query, const RefTensor &key, Value mask, double scale,
-                                 const Lookup &lookup);
+  static Expected<Scores> create(Operation *op, const RefTensor &query, const RefTensor &key,
+                                 Value mask, double scale, const Lookup &lookup);
   std::vector<double> row(int64_t b, int64_t h, int64_t i) const;
   Extents extents;
 
 private:
   Scores(const RefTensor &query, const RefTensor &key, double scale, Predicate allowed)
-      : extents{query.shape[0], query.shape[1], query.shape[2], key.shape[2]}, query(&query), key(&key), scale(scale),
-        allowed(std::move(allowed)) {}
+      : extents{query.shape[0], query.shape[1], query.shape[2], key.shape[2]}, query(&query),
+        key(&key), scale(scale), allowed(std::move(allowed)) {}
   const RefTensor *query, *key;
   double scale;
   Predicate allowed;
 };
 } // namespace
 
-Expected<Scores> Scores::create(Operation *op, const RefTensor &query, const RefTensor &key, Value mask, double scale,
-                                const Lookup &lookup) {
+Expected<Scores> Scores::create(Operation *op, const RefTensor &query, const RefTensor &key,
+                                Value mask, double scale, const Lookup &lookup) {
   if (query.shape[0] != key.shape[0])
-    return errorAt(op, "expected keys of " + std::to_string(query.shape[0]) + " sentences, found " + std::to_string(key.shape[0]));
+    return errorAt(op, "expected keys of " + std::to_string(query.shape[0]) + " sentences, found " +
+                           std::to_string(key.shape[0]));
   Predicate allowed = [](int64_t, int64_t, int64_t, int64_t) { return true; };
   if (mask) {
-    Expected<Predicate> made = predicate(mask, {query.shape[0], query.shape[1], query.shape[2], key.shape[2]}, lookup);
+    Expected<Predicate> made =
+        predicate(mask, {query.shape[0], query.shape[1], query.shape[2], key.shape[2]}, lookup);
     if (!made)
       return made.takeError();
     allowed = *made;
@@ -174,7 +191,8 @@ static double logSumExp(const std::vector<double> &scores) {
   return largest + std::log(sum);
 }
 
-/// The weight of one key: 0 where it is masked, or so small that no device counts it (below 2^-125).
+/// The weight of one key: 0 where it is masked, or so small that no device counts it (below
+/// 2^-125).
 static double weightOf(double score, double lse) {
   if (score == -infinity)
     return 0;
@@ -183,13 +201,16 @@ static double weightOf(double score, double lse) {
 }
 
 Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lookup &lookup) {
-  const RefTensor &query = lookup(op.getQuery()), &key = lookup(op.getKey()), &value = lookup(op.getValue());
-  Expected<Scores> scores = Scores::create(op, query, key, op.getMask(), op.getScale().convertToFloat(), lookup);
+  const RefTensor &query = lookup(op.getQuery()), &key = lookup(op.getKey()),
+                  &value = lookup(op.getValue());
+  Expected<Scores> scores =
+      Scores::create(op, query, key, op.getMask(), op.getScale().convertToFloat(), lookup);
   if (!scores)
     return scores.takeError();
   auto [B, H, Tq, Tk] = scores->extents;
   if (value.shape[0] != B || value.shape[2] != Tk)
-    return errorAt(op, "expected values for the keys " + shapeText(key.shape) + ", found " + shapeText(value.shape));
+    return errorAt(op, "expected values for the keys " + shapeText(key.shape) + ", found " +
+                           shapeText(value.shape));
   int64_t Dv = value.shape[3], keyHeads = value.shape[1], group = H / keyHeads;
   bool average = op.getAverageWeights();
   RefTensor output{DType::F32, {B, H, Tq, Dv}, std::vector<double>(B * H * Tq * Dv)};
@@ -225,9 +246,10 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
 // Statistics and weights, as the compiler separates them
 //===----------------------------------------------------------------------===//
 
-Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStatisticsOp op, const Lookup &lookup) {
-  Expected<Scores> scores = Scores::create(op, lookup(op.getQuery()), lookup(op.getKey()), op.getMask(),
-                                           op.getScale().convertToFloat(), lookup);
+Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStatisticsOp op,
+                                                     const Lookup &lookup) {
+  Expected<Scores> scores = Scores::create(op, lookup(op.getQuery()), lookup(op.getKey()),
+                                           op.getMask(), op.getScale().convertToFloat(), lookup);
   if (!scores)
     return scores.takeError();
   auto [B, H, Tq, Tk] = scores->extents;
@@ -248,10 +270,11 @@ Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStati
   return std::vector{std::move(maximum), std::move(sum)};
 }
 
-Expected<std::vector<RefTensor>> attentionWeights(transformer::AttentionWeightsOp op, const Lookup &lookup) {
+Expected<std::vector<RefTensor>> attentionWeights(transformer::AttentionWeightsOp op,
+                                                  const Lookup &lookup) {
   const RefTensor &maximum = lookup(op.getMaximum()), &sum = lookup(op.getSum());
-  Expected<Scores> scores = Scores::create(op, lookup(op.getQuery()), lookup(op.getKey()), op.getMask(),
-                                           op.getScale().convertToFloat(), lookup);
+  Expected<Scores> scores = Scores::create(op, lookup(op.getQuery()), lookup(op.getKey()),
+                                           op.getMask(), op.getScale().convertToFloat(), lookup);
   if (!scores)
     return scores.takeError();
   auto [B, H, Tq, Tk] = scores->extents;
@@ -266,7 +289,8 @@ Expected<std::vector<RefTensor>> attentionWeights(transformer::AttentionWeightsO
         double *w = weights.values.data() + ((average ? b : b * H + h) * Tq + i) * Tk;
         for (int64_t j = 0; j < Tk && sum.values[at] != 0; ++j)
           if (row[j] != -infinity)
-            w[j] += std::exp2(row[j] * std::numbers::log2e - maximum.values[at]) / sum.values[at] / (average ? H : 1);
+            w[j] += std::exp2(row[j] * std::numbers::log2e - maximum.values[at]) / sum.values[at] /
+                    (average ? H : 1);
       }
   return std::vector{std::move(weights)};
 }

@@ -24,7 +24,8 @@ Error errorAt(Operation *op, const std::string &message) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (auto place = dyn_cast<FileLineColLoc>(op->getLoc()))
-    os << place.getFilename().getValue() << ":" << place.getLine() << ":" << place.getColumn() << ": ";
+    os << place.getFilename().getValue() << ":" << place.getLine() << ":" << place.getColumn()
+       << ": ";
   os << "'" << op->getName() << "': " << message;
   return inputError(text);
 }
@@ -50,7 +51,9 @@ static RefTensor make(std::vector<int64_t> shape, DType type = DType::F32) {
 }
 
 /// Rows of a tensor: all dimensions but the last. Empty features make no rows.
-static int64_t rowCount(const RefTensor &t) { return t.shape.back() ? t.size() / t.shape.back() : 0; }
+static int64_t rowCount(const RefTensor &t) {
+  return t.shape.back() ? t.size() / t.shape.back() : 0;
+}
 
 double activate(transformer::Activation activation, double x) {
   using transformer::Activation;
@@ -71,7 +74,8 @@ double activate(transformer::Activation activation, double x) {
   llvm_unreachable("all activations are listed");
 }
 
-Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids, const RefTensor &table) {
+Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids,
+                              const RefTensor &table) {
   int64_t rows = table.shape[0], columns = table.shape[1];
   double scale = op.getScale().convertToFloat();
   std::vector<int64_t> shape = ids.shape;
@@ -80,7 +84,8 @@ Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids,
   for (int64_t n = 0; n < ids.size(); ++n) {
     int64_t id = static_cast<int64_t>(ids.values[n]);
     if (id < 0 || id >= rows)
-      return errorAt(op, "expected ids in [0, " + std::to_string(rows) + "), found " + std::to_string(id));
+      return errorAt(op, "expected ids in [0, " + std::to_string(rows) + "), found " +
+                             std::to_string(id));
     if (op.getPaddingId() && static_cast<int64_t>(*op.getPaddingId()) == id)
       continue;
     for (int64_t e = 0; e < columns; ++e)
@@ -95,13 +100,15 @@ RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &inpu
   int64_t rows = input.shape[1], columns = input.shape[2];
   for (int64_t n = 0; n < input.size(); ++n) {
     int64_t t = n / columns % rows, e = n % columns;
-    double angle = static_cast<double>(offset + t) / std::pow(10000.0, static_cast<double>(e / 2 * 2) / columns);
+    double angle = static_cast<double>(offset + t) /
+                   std::pow(10000.0, static_cast<double>(e / 2 * 2) / columns);
     result.values[n] += scale * (e % 2 == 0 ? std::sin(angle) : std::cos(angle));
   }
   return result;
 }
 
-RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias, transformer::Activation activation) {
+RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
+                 transformer::Activation activation) {
   int64_t outputs = weight.shape[0], features = weight.shape[1];
   std::vector<int64_t> shape = input.shape;
   shape.back() = outputs;
@@ -118,7 +125,8 @@ RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTenso
   return result;
 }
 
-RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const RefTensor &gamma, const RefTensor &beta) {
+RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const RefTensor &gamma,
+                    const RefTensor &beta) {
   double epsilon = op.getEpsilon().convertToFloat();
   int64_t features = input.shape.back();
   RefTensor result = input;
@@ -130,7 +138,8 @@ RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const R
     for (int64_t e = 0; e < features; ++e)
       variance += (x[e] - mean) * (x[e] - mean) / features;
     for (int64_t e = 0; e < features; ++e)
-      result.values[row * features + e] = (x[e] - mean) / std::sqrt(variance + epsilon) * gamma.values[e] + beta.values[e];
+      result.values[row * features + e] =
+          (x[e] - mean) / std::sqrt(variance + epsilon) * gamma.values[e] + beta.values[e];
   }
   return result;
 }
@@ -142,7 +151,8 @@ RefTensor splitHeads(const RefTensor &input, int64_t heads) {
     for (int64_t h = 0; h < heads; ++h)
       for (int64_t t = 0; t < T; ++t)
         for (int64_t d = 0; d < D; ++d)
-          result.values[((b * heads + h) * T + t) * D + d] = input.values[(b * T + t) * heads * D + h * D + d];
+          result.values[((b * heads + h) * T + t) * D + d] =
+              input.values[(b * T + t) * heads * D + h * D + d];
   return result;
 }
 
@@ -153,12 +163,14 @@ RefTensor mergeHeads(const RefTensor &input) {
     for (int64_t h = 0; h < H; ++h)
       for (int64_t t = 0; t < T; ++t)
         for (int64_t d = 0; d < D; ++d)
-          result.values[(b * T + t) * H * D + h * D + d] = input.values[((b * H + h) * T + t) * D + d];
+          result.values[(b * T + t) * H * D + h * D + d] =
+              input.values[((b * H + h) * T + t) * D + d];
   return result;
 }
 
 RefTensor appendRows(const RefTensor &before, const RefTensor &rows) {
-  int64_t outer = rows.shape[0] * rows.shape[1], old = before.shape[2], added = rows.shape[2], D = rows.shape[3];
+  int64_t outer = rows.shape[0] * rows.shape[1], old = before.shape[2], added = rows.shape[2],
+          D = rows.shape[3];
   RefTensor result = make({rows.shape[0], rows.shape[1], old + added, D}, rows.type);
   auto out = result.values.begin();
   for (int64_t n = 0; n < outer; ++n) {
@@ -174,7 +186,8 @@ RefTensor takeRows(const RefTensor &value, const std::vector<int64_t> &parents) 
   RefTensor result = make(shape, value.type);
   int64_t row = value.shape[0] ? value.size() / value.shape[0] : 0;
   for (size_t r = 0; r < parents.size(); ++r)
-    std::copy_n(value.values.begin() + parents[r] * row, row, result.values.begin() + static_cast<int64_t>(r) * row);
+    std::copy_n(value.values.begin() + parents[r] * row, row,
+                result.values.begin() + static_cast<int64_t>(r) * row);
   return result;
 }
 

@@ -29,10 +29,13 @@ int64_t elementCount(const std::vector<int64_t> &shape);
 double activate(transformer::Activation activation, double x);
 
 // ReferenceOps.cpp
-Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids, const RefTensor &table);
+Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids,
+                              const RefTensor &table);
 RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &input, int64_t offset);
-RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias, transformer::Activation activation);
-RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const RefTensor &gamma, const RefTensor &beta);
+RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
+                 transformer::Activation activation);
+RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const RefTensor &gamma,
+                    const RefTensor &beta);
 RefTensor splitHeads(const RefTensor &input, int64_t heads);
 RefTensor mergeHeads(const RefTensor &input);
 /// `before` and `rows` along dimension 2.
@@ -42,8 +45,10 @@ RefTensor takeRows(const RefTensor &value, const std::vector<int64_t> &parents);
 
 // ReferenceAttention.cpp: results in the order of the op, those that it has.
 Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lookup &lookup);
-Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStatisticsOp op, const Lookup &lookup);
-Expected<std::vector<RefTensor>> attentionWeights(transformer::AttentionWeightsOp op, const Lookup &lookup);
+Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStatisticsOp op,
+                                                     const Lookup &lookup);
+Expected<std::vector<RefTensor>> attentionWeights(transformer::AttentionWeightsOp op,
+                                                  const Lookup &lookup);
 
 // ReferenceArith.cpp: constants and elementwise ops; an op without a meaning here is an error.
 Expected<RefTensor> arithmetic(mlir::Operation *op, const Lookup &lookup);

@@ -26,7 +26,8 @@ namespace heddle::reference {
 Expected<Ref> StateChanges::get(transformer::StateGetOp op) const {
   auto found = after.states.find(op.getState().str());
   if (found == after.states.end())
-    return errorAt(op, "state " + op.getState().str() + ": expected a value from an earlier call, found none");
+    return errorAt(op, "state " + op.getState().str() +
+                           ": expected a value from an earlier call, found none");
   return found->second;
 }
 
@@ -42,10 +43,13 @@ Expected<Ref> StateChanges::append(transformer::CacheAppendOp op, const RefTenso
   auto found = after.states.find(name);
   const RefTensor &content = found == after.states.end() ? empty : *found->second;
   if (content.shape[0] != rows.shape[0])
-    return errorAt(op, "expected rows for " + std::to_string(content.shape[0]) + " sentences, found " + std::to_string(rows.shape[0]));
-  int64_t total = content.shape[2] + rows.shape[2], capacity = static_cast<int64_t>(*state.getCapacity());
+    return errorAt(op, "expected rows for " + std::to_string(content.shape[0]) +
+                           " sentences, found " + std::to_string(rows.shape[0]));
+  int64_t total = content.shape[2] + rows.shape[2],
+          capacity = static_cast<int64_t>(*state.getCapacity());
   if (total > capacity)
-    return errorAt(op, length + ": expected at most " + std::to_string(capacity) + " rows, found " + std::to_string(total));
+    return errorAt(op, length + ": expected at most " + std::to_string(capacity) + " rows, found " +
+                           std::to_string(total));
   after.lengths[length] = total;
   after.lengthOf[name] = length;
   return after.states[name] = std::make_shared<const RefTensor>(appendRows(content, rows));
@@ -68,12 +72,14 @@ Status StateChanges::reorder(transformer::CacheReorderOp op, const RefTensor &pa
   };
   for (auto &[name, value] : after.states) {
     if (!inRange(value->shape[0]))
-      return errorAt(op, name + ": expected parents in [0, " + std::to_string(value->shape[0]) + ")");
+      return errorAt(op,
+                     name + ": expected parents in [0, " + std::to_string(value->shape[0]) + ")");
     value = std::make_shared<const RefTensor>(takeRows(*value, rows));
   }
   for (auto &[name, count] : after.tokens) {
     if (!inRange(static_cast<int64_t>(count.lengths.size())))
-      return errorAt(op, name + ": expected parents in [0, " + std::to_string(count.lengths.size()) + ")");
+      return errorAt(op, name + ": expected parents in [0, " +
+                             std::to_string(count.lengths.size()) + ")");
     std::vector<int64_t> taken;
     for (int64_t row : rows)
       taken.push_back(count.lengths[row]);
@@ -119,7 +125,8 @@ static Default defaultOf(func::FuncOp function, unsigned i) {
   auto running = dictionary.getAs<StringAttr>("running_lengths_of");
   auto source = running ? running : dictionary.getAs<StringAttr>("lengths_of");
   auto padding = dictionary.getAs<IntegerAttr>("padding");
-  return {true, static_cast<bool>(running), source.getValue().str(), padding ? padding.getInt() : 0};
+  return {true, static_cast<bool>(running), source.getValue().str(),
+          padding ? padding.getInt() : 0};
 }
 
 static std::string argumentName(func::FuncOp function, unsigned i) {
@@ -140,20 +147,24 @@ void StateChanges::countTokens(func::FuncOp function, const std::vector<Ref> &ar
     Default fallback = defaultOf(function, i);
     if (fallback.running)
       after.tokens[fallback.source] =
-          countMore(before.tokens[fallback.source], *arguments[*argumentNamed(function, fallback.source)], fallback.padding);
+          countMore(before.tokens[fallback.source],
+                    *arguments[*argumentNamed(function, fallback.source)], fallback.padding);
   }
 }
 
-static Expected<RefTensor> completed(func::FuncOp function, unsigned i, const std::vector<Ref> &given, const SessionState &session) {
+static Expected<RefTensor> completed(func::FuncOp function, unsigned i,
+                                     const std::vector<Ref> &given, const SessionState &session) {
   Default fallback = defaultOf(function, i);
   std::string name = argumentName(function, i);
   if (!fallback.exists)
     return inputError(name + ": expected an input, found none");
   const Ref &source = given[*argumentNamed(function, fallback.source)];
   if (!source || source->shape.size() != 2)
-    return inputError(name + ": expected ids of rank 2 in " + fallback.source + " to take lengths from");
+    return inputError(name + ": expected ids of rank 2 in " + fallback.source +
+                      " to take lengths from");
   auto seen = session.tokens.find(fallback.source);
-  TokenCount before = fallback.running && seen != session.tokens.end() ? seen->second : TokenCount();
+  TokenCount before =
+      fallback.running && seen != session.tokens.end() ? seen->second : TokenCount();
   TokenCount count = countMore(before, *source, fallback.padding);
   return RefTensor{DType::I32, {source->shape[0]}, {count.lengths.begin(), count.lengths.end()}};
 }
@@ -177,41 +188,49 @@ static Status checkShape(const std::string &name, const RefTensor &tensor, Type 
   std::string wanted;
   llvm::raw_string_ostream(wanted) << type;
   if (!fits || !hasElement(tensor.type, ranked ? ranked.getElementType() : type))
-    return inputError(name + ": expected " + wanted + ", found " + toString(tensor.type) + " " + shapeText(tensor.shape));
+    return inputError(name + ": expected " + wanted + ", found " + toString(tensor.type) + " " +
+                      shapeText(tensor.shape));
   return {};
 }
 
 static Status checkRange(const std::string &name, const RefTensor &tensor, ArrayAttr range) {
-  auto low = range ? dyn_cast<IntegerAttr>(range[0]) : IntegerAttr(), high = range ? dyn_cast<IntegerAttr>(range[1]) : IntegerAttr();
+  auto low = range ? dyn_cast<IntegerAttr>(range[0]) : IntegerAttr(),
+       high = range ? dyn_cast<IntegerAttr>(range[1]) : IntegerAttr();
   if (!low || !high) // an end that names a dimension is the runtime's to check
     return {};
   for (double value : tensor.values)
     if (value < static_cast<double>(low.getInt()) || value >= static_cast<double>(high.getInt()))
-      return inputError(name + ": expected values in [" + std::to_string(low.getInt()) + ", " + std::to_string(high.getInt()) +
-                        "), found " + std::to_string(static_cast<int64_t>(value)));
+      return inputError(name + ": expected values in [" + std::to_string(low.getInt()) + ", " +
+                        std::to_string(high.getInt()) + "), found " +
+                        std::to_string(static_cast<int64_t>(value)));
   return {};
 }
 
 /// A name of a dimension means one size in all inputs.
-static Status checkDims(const std::string &name, const RefTensor &tensor, ArrayAttr dims, std::map<std::string, int64_t> &sizes) {
+static Status checkDims(const std::string &name, const RefTensor &tensor, ArrayAttr dims,
+                        std::map<std::string, int64_t> &sizes) {
   for (size_t d = 0; dims && d < dims.size(); ++d)
     if (auto dim = dyn_cast<StringAttr>(dims[d])) {
       auto [entry, isNew] = sizes.try_emplace(dim.getValue().str(), tensor.shape[d]);
       if (!isNew && entry->second != tensor.shape[d])
-        return inputError(name + ": expected " + entry->first + " = " + std::to_string(entry->second) + " in dimension " +
-                          std::to_string(d) + ", found " + std::to_string(tensor.shape[d]));
+        return inputError(name + ": expected " + entry->first + " = " +
+                          std::to_string(entry->second) + " in dimension " + std::to_string(d) +
+                          ", found " + std::to_string(tensor.shape[d]));
     }
   return {};
 }
 
-Expected<std::vector<Ref>> bindInputs(func::FuncOp function, const NamedRefTensors &inputs, const SessionState &session) {
+Expected<std::vector<Ref>> bindInputs(func::FuncOp function, const NamedRefTensors &inputs,
+                                      const SessionState &session) {
   std::vector<Ref> arguments(function.getNumArguments());
   for (const auto &[name, tensor] : inputs) {
     std::optional<unsigned> i = argumentNamed(function, name);
     if (!i)
-      return inputError(name + ": expected an input of " + function.getName().str() + ", found another name");
+      return inputError(name + ": expected an input of " + function.getName().str() +
+                        ", found another name");
     if (tensor.size() != elementCount(tensor.shape))
-      return inputError(name + ": expected the elements of " + shapeText(tensor.shape) + ", found " + std::to_string(tensor.size()));
+      return inputError(name + ": expected the elements of " + shapeText(tensor.shape) +
+                        ", found " + std::to_string(tensor.size()));
     arguments[*i] = std::make_shared<const RefTensor>(tensor);
   }
   std::map<std::string, int64_t> sizes;
@@ -226,9 +245,14 @@ Expected<std::vector<Ref>> bindInputs(func::FuncOp function, const NamedRefTenso
     const RefTensor &tensor = *arguments[i];
     if (Status checked = checkShape(name, tensor, function.getArgumentTypes()[i]); !checked)
       return checked.takeError();
-    if (Status checked = checkRange(name, tensor, function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::rangeAttr)); !checked)
+    if (Status checked = checkRange(
+            name, tensor, function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::rangeAttr));
+        !checked)
       return checked.takeError();
-    if (Status checked = checkDims(name, tensor, function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::dimsAttr), sizes); !checked)
+    if (Status checked =
+            checkDims(name, tensor,
+                      function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::dimsAttr), sizes);
+        !checked)
       return checked.takeError();
   }
   return arguments;

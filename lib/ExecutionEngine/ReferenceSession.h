@@ -21,7 +21,8 @@ class FuncOp;
 
 namespace heddle::reference {
 
-/// Tokens that a session has seen of one input: how many a row, and each row's last one that is not padding, plus 1.
+/// Tokens that a session has seen of one input: how many a row, and each row's last one that is not
+/// padding, plus 1.
 struct TokenCount {
   int64_t seen = 0;
   std::vector<int64_t> lengths;
@@ -53,7 +54,9 @@ private:
   SessionState before, after;
 };
 
-/// Values of the function's arguments in order: given ones checked against types, names and ranges, others by default.
-Expected<std::vector<Ref>> bindInputs(mlir::func::FuncOp function, const NamedRefTensors &inputs, const SessionState &session);
+/// Values of the function's arguments in order: given ones checked against types, names and ranges,
+/// others by default.
+Expected<std::vector<Ref>> bindInputs(mlir::func::FuncOp function, const NamedRefTensors &inputs,
+                                      const SessionState &session);
 
 } // namespace heddle::reference

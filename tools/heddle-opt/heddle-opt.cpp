@@ -19,5 +19,6 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   heddle::registerAllDialects(registry);
   heddle::registerAllPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Heddle's passes, one at a time\n", registry));
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "Heddle's passes, one at a time\n", registry));
 }

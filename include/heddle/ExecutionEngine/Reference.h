@@ -44,9 +44,10 @@ using NamedRefTensors = std::vector<std::pair<std::string, RefTensor>>;
 /// Values of a tensor of the checkpoint, in its own layout, rows first.
 using ReferenceWeights = std::function<Expected<std::vector<float>>(const std::string &name)>;
 
-/// Called after each op of the function's body that has tensor results (a group is one op), with these results. An
-/// error ends the run and is what the run returns.
-using ReferenceObserver = std::function<Status(mlir::Operation *op, std::span<const RefTensor *const> results)>;
+/// Called after each op of the function's body that has tensor results (a group is one op), with
+/// these results. An error ends the run and is what the run returns.
+using ReferenceObserver =
+    std::function<Status(mlir::Operation *op, std::span<const RefTensor *const> results)>;
 
 /// A module and what a session of it keeps: states, lengths of caches.
 class Reference {
@@ -56,9 +57,10 @@ public:
   Reference(Reference &&) noexcept;
   ~Reference();
 
-  /// Runs a function. Inputs and results have the names of `transformer.name`, else arg0, out0, ...; inputs with a
-  /// default may be left out.
-  Expected<NamedRefTensors> run(std::string_view function, const NamedRefTensors &inputs, const ReferenceObserver &observer = {});
+  /// Runs a function. Inputs and results have the names of `transformer.name`, else arg0, out0,
+  /// ...; inputs with a default may be left out.
+  Expected<NamedRefTensors> run(std::string_view function, const NamedRefTensors &inputs,
+                                const ReferenceObserver &observer = {});
 
 private:
   struct Session;

@@ -45,8 +45,8 @@ static bool differ(int64_t a, int64_t b) {
 // Building
 //===----------------------------------------------------------------------===//
 
-void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, Value key, Value value, Value mask, float scale,
-                        WeightsResult weights, bool lse) {
+void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, Value key,
+                        Value value, Value mask, float scale, WeightsResult weights, bool lse) {
   Sizes s(query, key, value);
   Type f32 = builder.getF32Type();
   Type output = RankedTensorType::get({s.batch, s.heads, s.queries, s.valueFeatures}, f32);
@@ -57,7 +57,8 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, 
     weightsType = RankedTensorType::get({s.batch, s.heads, s.queries, s.keys}, f32);
   if (weights == WeightsResult::Averaged)
     weightsType = RankedTensorType::get({s.batch, s.queries, s.keys}, f32);
-  build(builder, state, output, lseType, weightsType, query, key, value, mask, builder.getF32FloatAttr(scale),
+  build(builder, state, output, lseType, weightsType, query, key, value, mask,
+        builder.getF32FloatAttr(scale),
         weights == WeightsResult::Averaged ? builder.getUnitAttr() : UnitAttr());
 }
 
@@ -71,45 +72,57 @@ static LogicalResult verifyOperands(AttentionOp op, const Sizes &s) {
   Value query = op.getQuery(), key = op.getKey(), value = op.getValue();
   for (auto [name, other] : {std::pair("key", key), std::pair("value", value)})
     if (differ(size(other, 0), size(query, 0)))
-      return op.emitOpError("C1: batch of ") << name << " " << size(other, 0) << " must equal batch of query " << size(query, 0);
+      return op.emitOpError("C1: batch of ")
+             << name << " " << size(other, 0) << " must equal batch of query " << size(query, 0);
   if (differ(size(key, 0), size(value, 0)))
-    return op.emitOpError("C1: batch of value ") << size(value, 0) << " must equal batch of key " << size(key, 0);
+    return op.emitOpError("C1: batch of value ")
+           << size(value, 0) << " must equal batch of key " << size(key, 0);
   if (size(key, 3) != s.features)
-    return op.emitOpError("C2: features of key ") << size(key, 3) << " must equal features of query " << s.features;
+    return op.emitOpError("C2: features of key ")
+           << size(key, 3) << " must equal features of query " << s.features;
   if (s.keyHeads == 0 || s.heads % s.keyHeads != 0)
     return op.emitOpError("C3: key heads ") << s.keyHeads << " must divide query heads " << s.heads;
   if (size(value, 1) != s.keyHeads)
-    return op.emitOpError("C4: value heads ") << size(value, 1) << " must equal key heads " << s.keyHeads;
+    return op.emitOpError("C4: value heads ")
+           << size(value, 1) << " must equal key heads " << s.keyHeads;
   if (differ(size(value, 2), size(key, 2)))
-    return op.emitOpError("C5: rows of value ") << size(value, 2) << " must equal rows of key " << size(key, 2);
+    return op.emitOpError("C5: rows of value ")
+           << size(value, 2) << " must equal rows of key " << size(key, 2);
   return success();
 }
 
 /// One result against the shape that it must have; heads and features must be written.
-static LogicalResult verifyResult(AttentionOp op, StringRef constraint, Value result, ArrayRef<int64_t> expected,
-                                  ArrayRef<StringRef> names) {
+static LogicalResult verifyResult(AttentionOp op, StringRef constraint, Value result,
+                                  ArrayRef<int64_t> expected, ArrayRef<StringRef> names) {
   auto type = cast<RankedTensorType>(result.getType());
   if (type.getRank() != static_cast<int64_t>(expected.size()))
-    return op.emitOpError(constraint) << " must have rank " << expected.size() << ", found " << type;
+    return op.emitOpError(constraint)
+           << " must have rank " << expected.size() << ", found " << type;
   for (auto [i, size] : llvm::enumerate(expected)) {
     bool fixed = names[i] == "heads" || names[i] == "features";
     if (differ(type.getDimSize(i), size) || (fixed && type.getDimSize(i) != size))
-      return op.emitOpError(constraint) << " must have " << size << " " << names[i] << " in dimension " << i << ", found " << type;
+      return op.emitOpError(constraint) << " must have " << size << " " << names[i]
+                                        << " in dimension " << i << ", found " << type;
   }
   return success();
 }
 
 /// C6 to C9.
 static LogicalResult verifyResults(AttentionOp op, const Sizes &s) {
-  if (failed(verifyResult(op, "C6: output", op.getOutput(), {s.batch, s.heads, s.queries, s.valueFeatures},
+  if (failed(verifyResult(op, "C6: output", op.getOutput(),
+                          {s.batch, s.heads, s.queries, s.valueFeatures},
                           {"sentences", "heads", "queries", "features"})))
     return failure();
-  if (op.getLse() && failed(verifyResult(op, "C7: lse", op.getLse(), {s.batch, s.heads, s.queries}, {"sentences", "heads", "queries"})))
+  if (op.getLse() && failed(verifyResult(op, "C7: lse", op.getLse(), {s.batch, s.heads, s.queries},
+                                         {"sentences", "heads", "queries"})))
     return failure();
   if (!op.getWeights())
-    return op.getAverageWeights() ? LogicalResult(op.emitOpError("C9: average_weights needs the result weights")) : success();
+    return op.getAverageWeights()
+               ? LogicalResult(op.emitOpError("C9: average_weights needs the result weights"))
+               : success();
   if (op.getAverageWeights())
-    return verifyResult(op, "C8: averaged weights", op.getWeights(), {s.batch, s.queries, s.keys}, {"sentences", "queries", "keys"});
+    return verifyResult(op, "C8: averaged weights", op.getWeights(), {s.batch, s.queries, s.keys},
+                        {"sentences", "queries", "keys"});
   return verifyResult(op, "C8: weights", op.getWeights(), {s.batch, s.heads, s.queries, s.keys},
                       {"sentences", "heads", "queries", "keys"});
 }
@@ -123,8 +136,9 @@ static LogicalResult verifyTable(AttentionOp op, MaskDenseOp mask, const Sizes &
   int64_t expected[] = {s.batch, s.heads, s.queries, s.keys};
   for (int64_t i = 0; i < 4; ++i)
     if (type.getDimSize(i) != 1 && differ(type.getDimSize(i), expected[i]))
-      return op.emitOpError("C10: dimension ") << i << " of the dense mask (" << names[i] << ") must be 1 or " << expected[i]
-                                               << ", found " << type.getDimSize(i);
+      return op.emitOpError("C10: dimension ")
+             << i << " of the dense mask (" << names[i] << ") must be 1 or " << expected[i]
+             << ", found " << type.getDimSize(i);
   return success();
 }
 
@@ -136,7 +150,8 @@ static LogicalResult verifyMask(AttentionOp op, const Sizes &s) {
     auto type = table ? dyn_cast<RankedTensorType>(table.getType()) : RankedTensorType();
     if (!type || !differ(type.getDimSize(0), s.batch))
       return success();
-    return op.emitOpError("C10: the mask has numbers for ") << type.getDimSize(0) << " sentences, the batch is " << s.batch;
+    return op.emitOpError("C10: the mask has numbers for ")
+           << type.getDimSize(0) << " sentences, the batch is " << s.batch;
   };
   while (!open.empty()) {
     Value mask = open.pop_back_val();
@@ -178,11 +193,13 @@ LogicalResult AttentionOp::verify() {
 
 LogicalResult heddle::transformer::detail::verifyStaysInBlock(Operation *op) {
   for (Value operand : op->getOperands())
-    if (isa<MaskType>(operand.getType()) && !isa_and_nonnull<MaskOpInterface>(operand.getDefiningOp()))
+    if (isa<MaskType>(operand.getType()) &&
+        !isa_and_nonnull<MaskOpInterface>(operand.getDefiningOp()))
       return op->emitOpError("C1: a mask must be made by a mask op of the same block");
   for (Operation *user : op->getResult(0).getUsers()) {
     if (!isa<MaskOpInterface, AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(user))
-      return op->emitOpError("C1: a mask is used by masks and attention only, found '") << user->getName() << "'";
+      return op->emitOpError("C1: a mask is used by masks and attention only, found '")
+             << user->getName() << "'";
     if (user->getBlock() != op->getBlock())
       return op->emitOpError("C1: a mask is used in its own block only");
   }
@@ -191,7 +208,9 @@ LogicalResult heddle::transformer::detail::verifyStaysInBlock(Operation *op) {
 
 LogicalResult MaskDenseOp::verify() {
   if (int64_t rank = cast<RankedTensorType>(getTable().getType()).getRank(); rank != 4)
-    return emitOpError("C2: table must have rank 4 [batch|1, heads|1, queries|1, keys|1], found rank ") << rank;
+    return emitOpError(
+               "C2: table must have rank 4 [batch|1, heads|1, queries|1, keys|1], found rank ")
+           << rank;
   return success();
 }
 
@@ -202,7 +221,9 @@ OpFoldResult MaskNotOp::fold(FoldAdaptor) {
   return inner ? inner.getMask() : Value();
 }
 
-void MaskCausalOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "causal"); }
+void MaskCausalOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "causal");
+}
 void MaskLengthsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "real"); }
 void MaskDenseOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "dense"); }
 void MaskAndOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "both"); }

@@ -18,25 +18,31 @@
 using namespace mlir;
 using namespace heddle::transformer;
 
-static LogicalResult verifyShape(Operation *op, StringRef constraint, StringRef name, Value value, ArrayRef<int64_t> expected) {
+static LogicalResult verifyShape(Operation *op, StringRef constraint, StringRef name, Value value,
+                                 ArrayRef<int64_t> expected) {
   auto type = cast<RankedTensorType>(value.getType());
   if (succeeded(verifyCompatibleShape(type.getShape(), expected)))
     return success();
   return op->emitOpError() << constraint << ": " << name << ": expected "
-                           << RankedTensorType::get(expected, type.getElementType()) << ", found " << type;
+                           << RankedTensorType::get(expected, type.getElementType()) << ", found "
+                           << type;
 }
 
 static LogicalResult verifyStatistics(Operation *op, Value query, Value maximum, Value sum) {
   ArrayRef<int64_t> rows = cast<RankedTensorType>(query.getType()).getShape().drop_back();
-  return failure(failed(verifyShape(op, "C1", "maximum", maximum, rows)) || failed(verifyShape(op, "C1", "sum", sum, rows)));
+  return failure(failed(verifyShape(op, "C1", "maximum", maximum, rows)) ||
+                 failed(verifyShape(op, "C1", "sum", sum, rows)));
 }
 
-LogicalResult AttentionStatisticsOp::verify() { return verifyStatistics(*this, getQuery(), getMaximum(), getSum()); }
+LogicalResult AttentionStatisticsOp::verify() {
+  return verifyStatistics(*this, getQuery(), getMaximum(), getSum());
+}
 
 LogicalResult AttentionWeightsOp::verify() {
   if (failed(verifyStatistics(*this, getQuery(), getMaximum(), getSum())))
     return failure();
-  auto q = cast<RankedTensorType>(getQuery().getType()), k = cast<RankedTensorType>(getKey().getType());
+  auto q = cast<RankedTensorType>(getQuery().getType()),
+       k = cast<RankedTensorType>(getKey().getType());
   SmallVector<int64_t> expected{q.getDimSize(0), q.getDimSize(1), q.getDimSize(2), k.getDimSize(2)};
   if (getAverage())
     expected.erase(expected.begin() + 1);

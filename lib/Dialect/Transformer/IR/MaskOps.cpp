@@ -36,9 +36,10 @@ struct Arith {
   Value both(Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); }
   Value negate(Value x) {
     Value ones = arith::ConstantOp::create(
-        b, loc, cast<TypedAttr>(isa<ShapedType>(x.getType())
-                                    ? Attribute(DenseElementsAttr::get(cast<ShapedType>(x.getType()), true))
-                                    : Attribute(b.getBoolAttr(true))));
+        b, loc,
+        cast<TypedAttr>(isa<ShapedType>(x.getType())
+                            ? Attribute(DenseElementsAttr::get(cast<ShapedType>(x.getType()), true))
+                            : Attribute(b.getBoolAttr(true))));
     return arith::XOrIOp::create(b, loc, x, ones);
   }
   Value compare(CmpIPredicate p, Value x, Value y) {
@@ -57,7 +58,8 @@ static Value causalOffset(Arith &a, MaskSite &site, MaskCausalOp op) {
   if (!offset) // the queries are the last of the keys
     return site.defaultOffset(a.b);
   Value limit = a.constant(1 << 30);
-  Value value = isa<ShapedType>(offset.getType()) ? site.perBatch(a.b, offset) : site.scalar(a.b, offset);
+  Value value =
+      isa<ShapedType>(offset.getType()) ? site.perBatch(a.b, offset) : site.scalar(a.b, offset);
   return a.max(a.min(value, limit), a.constant(-(1 << 30)));
 }
 
@@ -71,7 +73,8 @@ TileTruth MaskCausalOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t
   Arith a{b, site.loc()};
   Value offset = causalOffset(a, site, *this);
   // The corner with the smallest j - i, and the one with the largest.
-  return {a.less(a.sub(t.j0, t.i1), offset), a.less(a.sub(a.sub(t.j1, t.i0), offset), a.constant(2))};
+  return {a.less(a.sub(t.j0, t.i1), offset),
+          a.less(a.sub(a.sub(t.j1, t.i0), offset), a.constant(2))};
 }
 
 KeyRange MaskCausalOp::keyRange(OpBuilder &b, MaskSite &site, Value i0, Value i1) {
@@ -127,7 +130,8 @@ TileTruth MaskAndOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
 
 KeyRange MaskAndOp::keyRange(OpBuilder &b, MaskSite &site, Value i0, Value i1) {
   Arith a{b, site.loc()};
-  KeyRange l = maskOf(getLhs()).keyRange(b, site, i0, i1), r = maskOf(getRhs()).keyRange(b, site, i0, i1);
+  KeyRange l = maskOf(getLhs()).keyRange(b, site, i0, i1),
+           r = maskOf(getRhs()).keyRange(b, site, i0, i1);
   return {a.max(l.low, r.low), a.min(l.high, r.high)};
 }
 

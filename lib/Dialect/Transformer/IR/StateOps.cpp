@@ -28,27 +28,33 @@ static LogicalResult verifyDimEntry(StateOp op, int64_t i) {
   Attribute entry = op.getDims()[i];
   if (ShapedType::isDynamic(size)) {
     if (op.getDimName(i).empty())
-      return op.emitOpError("C2: dimension ") << i << " of the type is dynamic: expected a name in dims, found " << entry;
+      return op.emitOpError("C2: dimension ")
+             << i << " of the type is dynamic: expected a name in dims, found " << entry;
     return success();
   }
   auto number = dyn_cast<IntegerAttr>(entry);
   if (!number || number.getInt() != size)
-    return op.emitOpError("C2: dimension ") << i << " of the type is " << size << ": expected it in dims, found " << entry;
+    return op.emitOpError("C2: dimension ")
+           << i << " of the type is " << size << ": expected it in dims, found " << entry;
   return success();
 }
 
 LogicalResult StateOp::verify() {
   RankedTensorType type = getTensorType();
   if (static_cast<int64_t>(getDims().size()) != type.getRank())
-    return emitOpError("C1: dims has ") << getDims().size() << " entries, expected " << type.getRank() << ", one a dimension";
+    return emitOpError("C1: dims has ")
+           << getDims().size() << " entries, expected " << type.getRank() << ", one a dimension";
   for (int64_t i = 0; i < type.getRank(); ++i)
     if (failed(verifyDimEntry(*this, i)))
       return failure();
   if (std::optional<uint64_t> capacity = getCapacity()) {
     if (type.getRank() != 4 || !type.isDynamicDim(2))
-      return emitOpError("C3: a state with a capacity must have rank 4 and a dynamic dimension 2, found ") << type;
+      return emitOpError(
+                 "C3: a state with a capacity must have rank 4 and a dynamic dimension 2, found ")
+             << type;
     if (static_cast<int64_t>(*capacity) <= 0)
-      return emitOpError("C3: capacity must be positive, found ") << static_cast<int64_t>(*capacity);
+      return emitOpError("C3: capacity must be positive, found ")
+             << static_cast<int64_t>(*capacity);
   }
   if (type.getRank() == 0 || !type.isDynamicDim(0))
     return emitOpError("C4: dimension 0 (batch) must be dynamic, found ") << type;
@@ -68,7 +74,8 @@ StateOp StateGetOp::lookupState() { return lookup(*this, getStateAttr()); }
 StateOp CacheAppendOp::lookupState() { return lookup(*this, getStateAttr()); }
 
 /// C1 of all users: the name is a state's.
-static FailureOr<StateOp> findState(Operation *op, FlatSymbolRefAttr name, SymbolTableCollection &symbols) {
+static FailureOr<StateOp> findState(Operation *op, FlatSymbolRefAttr name,
+                                    SymbolTableCollection &symbols) {
   if (auto state = symbols.lookupNearestSymbolFrom<StateOp>(op, name))
     return state;
   return op->emitOpError("C1: ") << name << " does not name a transformer.state";
@@ -79,9 +86,11 @@ LogicalResult StateSetOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(state))
     return failure();
   if (state->getCapacity())
-    return emitOpError("C2: ") << getStateAttr() << " has a capacity and takes transformer.cache.append only";
+    return emitOpError("C2: ") << getStateAttr()
+                               << " has a capacity and takes transformer.cache.append only";
   if (getValue().getType() != state->getTensorType())
-    return emitOpError("C3: value must have the state's type ") << state->getTensorType() << ", found " << getValue().getType();
+    return emitOpError("C3: value must have the state's type ")
+           << state->getTensorType() << ", found " << getValue().getType();
   return success();
 }
 
@@ -90,7 +99,8 @@ LogicalResult StateGetOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(state))
     return failure();
   if (getResult().getType() != state->getTensorType())
-    return emitOpError("C2: the result must have the state's type ") << state->getTensorType() << ", found " << getResult().getType();
+    return emitOpError("C2: the result must have the state's type ")
+           << state->getTensorType() << ", found " << getResult().getType();
   return success();
 }
 
@@ -101,11 +111,13 @@ static LogicalResult verifyRows(CacheAppendOp op, StateOp state) {
   for (int64_t i : {0, 1, 3}) {
     int64_t have = rows.getDimSize(i), want = state.getTensorType().getDimSize(i);
     if (!ShapedType::isDynamic(have) && !ShapedType::isDynamic(want) && have != want)
-      return op.emitOpError("C2: ") << names[i] << " of rows " << have << " must equal that of the state " << want;
+      return op.emitOpError("C2: ")
+             << names[i] << " of rows " << have << " must equal that of the state " << want;
   }
   int64_t capacity = *state.getCapacity();
   if (!rows.isDynamicDim(2) && rows.getDimSize(2) > capacity)
-    return op.emitOpError("C2: rows ") << rows.getDimSize(2) << " must be at most the capacity " << capacity;
+    return op.emitOpError("C2: rows ")
+           << rows.getDimSize(2) << " must be at most the capacity " << capacity;
   return success();
 }
 
@@ -114,11 +126,13 @@ LogicalResult CacheAppendOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(state))
     return failure();
   if (!state->getCapacity())
-    return emitOpError("C1: ") << getStateAttr() << " has no capacity and takes transformer.state.set only";
+    return emitOpError("C1: ") << getStateAttr()
+                               << " has no capacity and takes transformer.state.set only";
   if (failed(verifyRows(*this, *state)))
     return failure();
   if (getResult().getType() != state->getTensorType())
-    return emitOpError("C3: the result must have the state's type ") << state->getTensorType() << ", found " << getResult().getType();
+    return emitOpError("C3: the result must have the state's type ")
+           << state->getTensorType() << ", found " << getResult().getType();
   return success();
 }
 
@@ -126,10 +140,16 @@ LogicalResult CacheAppendOp::verifySymbolUses(SymbolTableCollection &symbols) {
 static LogicalResult verifyLength(Operation *op, StringAttr dim) {
   Operation *table = SymbolTable::getNearestSymbolTable(op);
   for (auto state : table->getRegion(0).getOps<StateOp>())
-    if (state.getCapacity() && state.getDims().size() == 4 && state.getLengthName() == dim.getValue())
+    if (state.getCapacity() && state.getDims().size() == 4 &&
+        state.getLengthName() == dim.getValue())
       return success();
-  return op->emitOpError("C1: ") << dim << " is not the length of a transformer.state with a capacity";
+  return op->emitOpError("C1: ") << dim
+                                 << " is not the length of a transformer.state with a capacity";
 }
 
-LogicalResult CacheLengthOp::verifySymbolUses(SymbolTableCollection &) { return verifyLength(*this, getDimAttr()); }
-LogicalResult CacheClearOp::verifySymbolUses(SymbolTableCollection &) { return verifyLength(*this, getDimAttr()); }
+LogicalResult CacheLengthOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyLength(*this, getDimAttr());
+}
+LogicalResult CacheClearOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyLength(*this, getDimAttr());
+}

@@ -48,21 +48,44 @@ void TransformerDialect::initialize() {
 
 /// Names of the language page that have no op here.
 static bool isPlanned(StringRef name) {
-  static constexpr StringLiteral planned[] = {
-      "argmax",      "bias.add",       "bias.alibi",        "bias.dense",    "bias.relative",      "bias.where",
-      "concat",      "conv1x1",        "cross_entropy",     "dropout",       "mask.blocks",        "mask.documents",
-      "mask.load",   "mask.or",        "mask.prefix",       "mask.where",    "mask.window",        "moe",
-      "pool",        "patch_embedding", "position.learned", "rms_norm",      "rotary",             "softmax",
-      "top_k",       "yield"};
+  static constexpr StringLiteral planned[] = {"argmax",
+                                              "bias.add",
+                                              "bias.alibi",
+                                              "bias.dense",
+                                              "bias.relative",
+                                              "bias.where",
+                                              "concat",
+                                              "conv1x1",
+                                              "cross_entropy",
+                                              "dropout",
+                                              "mask.blocks",
+                                              "mask.documents",
+                                              "mask.load",
+                                              "mask.or",
+                                              "mask.prefix",
+                                              "mask.where",
+                                              "mask.window",
+                                              "moe",
+                                              "pool",
+                                              "patch_embedding",
+                                              "position.learned",
+                                              "rms_norm",
+                                              "rotary",
+                                              "softmax",
+                                              "top_k",
+                                              "yield"};
   return llvm::is_contained(planned, name);
 }
 
-/// Stateless, because MLIR keeps a reference to what the hook holds no longer than the hook itself lives.
+/// Stateless, because MLIR keeps a reference to what the hook holds no longer than the hook itself
+/// lives.
 static ParseResult refusePlanned(OpAsmParser &parser, OperationState &state) {
-  return parser.emitError(parser.getNameLoc(), "'") << state.name.getStringRef() << "' is not built yet";
+  return parser.emitError(parser.getNameLoc(), "'")
+         << state.name.getStringRef() << "' is not built yet";
 }
 
-std::optional<Dialect::ParseOpHook> TransformerDialect::getParseOperationHook(StringRef opName) const {
+std::optional<Dialect::ParseOpHook>
+TransformerDialect::getParseOperationHook(StringRef opName) const {
   // The name comes with or without the dialect's own.
   opName.consume_front("transformer.");
   if (!isPlanned(opName))
@@ -91,10 +114,12 @@ static LogicalResult verifyDim(const Place &place, Attribute entry, int64_t i, i
   bool dynamic = ShapedType::isDynamic(size);
   if (auto name = dyn_cast<StringAttr>(entry)) {
     if (name.getValue().empty())
-      return place.error(TransformerDialect::dimsAttr) << "dimension " << i << ": expected a name, found an empty one";
+      return place.error(TransformerDialect::dimsAttr)
+             << "dimension " << i << ": expected a name, found an empty one";
     if (!dynamic)
       return place.error(TransformerDialect::dimsAttr)
-             << "dimension " << i << ": expected the number " << size << ", found the name " << entry;
+             << "dimension " << i << ": expected the number " << size << ", found the name "
+             << entry;
     return success();
   }
   auto number = dyn_cast<IntegerAttr>(entry);
@@ -103,7 +128,8 @@ static LogicalResult verifyDim(const Place &place, Attribute entry, int64_t i, i
            << "dimension " << i << ": expected a name or a number, found " << entry;
   if (dynamic)
     return place.error(TransformerDialect::dimsAttr)
-           << "dimension " << i << ": expected a name of the dynamic dimension, found " << number.getInt();
+           << "dimension " << i << ": expected a name of the dynamic dimension, found "
+           << number.getInt();
   if (number.getInt() != size)
     return place.error(TransformerDialect::dimsAttr)
            << "dimension " << i << ": expected " << size << ", found " << number.getInt();
@@ -113,7 +139,8 @@ static LogicalResult verifyDim(const Place &place, Attribute entry, int64_t i, i
 static LogicalResult verifyDims(const Place &place, Attribute attribute, Type type) {
   auto dims = dyn_cast<ArrayAttr>(attribute);
   if (!dims)
-    return place.error(TransformerDialect::dimsAttr) << "expected a list of names and numbers, found " << attribute;
+    return place.error(TransformerDialect::dimsAttr)
+           << "expected a list of names and numbers, found " << attribute;
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return place.error(TransformerDialect::dimsAttr) << "expected a ranked tensor, found " << type;
@@ -141,12 +168,14 @@ static bool isIntegerTensor(Type type) {
 static LogicalResult verifyRange(const Place &place, Attribute attribute, Type type) {
   auto range = dyn_cast<ArrayAttr>(attribute);
   if (!range || range.size() != 2)
-    return place.error(TransformerDialect::rangeAttr) << "expected [low, high], found " << attribute;
+    return place.error(TransformerDialect::rangeAttr)
+           << "expected [low, high], found " << attribute;
   if (!isIntegerTensor(type))
     return place.error(TransformerDialect::rangeAttr) << "expected a tensor of i32, found " << type;
   for (Attribute end : range)
     if (!isa<IntegerAttr, StringAttr>(end))
-      return place.error(TransformerDialect::rangeAttr) << "expected numbers or names of dimensions, found " << end;
+      return place.error(TransformerDialect::rangeAttr)
+             << "expected numbers or names of dimensions, found " << end;
   auto low = dyn_cast<IntegerAttr>(range[0]), high = dyn_cast<IntegerAttr>(range[1]);
   if (low && high && low.getInt() >= high.getInt())
     return place.error(TransformerDialect::rangeAttr)
@@ -175,14 +204,17 @@ static LogicalResult verifyDefault(const Place &place, Attribute attribute, Type
                  (entry.getName() == "padding" && isa<IntegerAttr>(entry.getValue()));
     if (!known)
       return place.error(TransformerDialect::defaultAttr)
-             << "expected lengths_of, running_lengths_of or an integer padding, found " << entry.getName();
+             << "expected lengths_of, running_lengths_of or an integer padding, found "
+             << entry.getName();
   }
   StringAttr source = whole ? whole : running;
   auto function = dyn_cast<FunctionOpInterface>(place.function);
   if (function && !hasArgumentNamed(function, source.getValue()))
-    return place.error(TransformerDialect::defaultAttr) << "expected the name of an argument, found " << source;
+    return place.error(TransformerDialect::defaultAttr)
+           << "expected the name of an argument, found " << source;
   if (!isIntegerTensor(type) || cast<RankedTensorType>(type).getRank() != 1)
-    return place.error(TransformerDialect::defaultAttr) << "expected a tensor<?xi32>, found " << type;
+    return place.error(TransformerDialect::defaultAttr)
+           << "expected a tensor<?xi32>, found " << type;
   return success();
 }
 
@@ -192,11 +224,13 @@ static LogicalResult verifyUnique(const Place &place, StringAttr name, NameOf na
   for (unsigned i = 0; i < place.index; ++i)
     if (nameOf(i) == name)
       return place.error(TransformerDialect::nameAttr)
-             << "expected a name of its own, found " << name << " again (" << place.kind << " " << i << ")";
+             << "expected a name of its own, found " << name << " again (" << place.kind << " " << i
+             << ")";
   return success();
 }
 
-LogicalResult TransformerDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned argIndex,
+LogicalResult TransformerDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                           unsigned argIndex,
                                                            NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   Place place{op, "argument", argIndex};
@@ -217,7 +251,8 @@ LogicalResult TransformerDialect::verifyRegionArgAttribute(Operation *op, unsign
                       [&](unsigned i) { return function.getArgAttr(i, nameAttr); });
 }
 
-LogicalResult TransformerDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned resultIndex,
+LogicalResult TransformerDialect::verifyRegionResultAttribute(Operation *op, unsigned,
+                                                              unsigned resultIndex,
                                                               NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   Place place{op, "result", resultIndex};

@@ -27,7 +27,9 @@ static ParseResult parseSameTypes(OpAsmParser &parser, Type &first, Type &second
   return success();
 }
 
-static void printSameTypes(OpAsmPrinter &printer, Operation *, Type first, Type) { printer << first; }
+static void printSameTypes(OpAsmPrinter &printer, Operation *, Type first, Type) {
+  printer << first;
+}
 
 #define GET_OP_CLASSES
 #include "heddle/Dialect/Transformer/IR/TransformerOps.cpp.inc"
@@ -64,27 +66,32 @@ static std::string shapeText(ArrayRef<int64_t> shape) {
   return text + "]";
 }
 
-/// Checks a result against the shape that follows from the operands; `fixed` dimensions must be written, not `?`.
+/// Checks a result against the shape that follows from the operands; `fixed` dimensions must be
+/// written, not `?`.
 static LogicalResult verifyShape(Operation *op, StringRef constraint, StringRef what, Value value,
                                  ArrayRef<int64_t> expected, ArrayRef<int64_t> fixed = {}) {
   ArrayRef<int64_t> found = typeOf(value).getShape();
   if (found.size() != expected.size())
-    return op->emitOpError(constraint) << ": " << what << ": expected rank " << expected.size() << " "
-                                       << shapeText(expected) << ", found rank " << found.size() << " " << shapeText(found);
+    return op->emitOpError(constraint)
+           << ": " << what << ": expected rank " << expected.size() << " " << shapeText(expected)
+           << ", found rank " << found.size() << " " << shapeText(found);
   for (auto [i, size] : llvm::enumerate(expected)) {
     bool mustBeStatic = llvm::is_contained(fixed, static_cast<int64_t>(i));
     if (differ(found[i], size) || (mustBeStatic && found[i] != size))
-      return op->emitOpError(constraint) << ": dimension " << i << " of " << what << ": expected " << size << " in "
-                                         << shapeText(expected) << ", found " << shapeText(found);
+      return op->emitOpError(constraint)
+             << ": dimension " << i << " of " << what << ": expected " << size << " in "
+             << shapeText(expected) << ", found " << shapeText(found);
   }
   return success();
 }
 
 /// `left` must equal `right`; both are described.
-static LogicalResult verifyEqual(Operation *op, StringRef constraint, const Twine &left, int64_t a, const Twine &right, int64_t b) {
+static LogicalResult verifyEqual(Operation *op, StringRef constraint, const Twine &left, int64_t a,
+                                 const Twine &right, int64_t b) {
   if (!differ(a, b))
     return success();
-  return op->emitOpError(constraint) << ": " << left << " " << a << " must equal " << right << " " << b;
+  return op->emitOpError(constraint)
+         << ": " << left << " " << a << " must equal " << right << " " << b;
 }
 
 //===----------------------------------------------------------------------===//
@@ -92,7 +99,8 @@ static LogicalResult verifyEqual(Operation *op, StringRef constraint, const Twin
 //===----------------------------------------------------------------------===//
 
 LogicalResult heddle::transformer::detail::verifyKnownAttributes(Operation *op) {
-  static constexpr StringLiteral planned[] = {"softcap", "hidden_score", "sinks", "bias", "positions", "gated"};
+  static constexpr StringLiteral planned[] = {"softcap", "hidden_score", "sinks",
+                                              "bias",    "positions",    "gated"};
   for (NamedAttribute attribute : op->getDiscardableAttrs()) {
     StringRef name = attribute.getName();
     if (name.contains('.'))
@@ -128,8 +136,10 @@ static SmallVector<int64_t> embeddedShape(Value ids, Value table) {
   return shape;
 }
 
-LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  types.push_back(RankedTensorType::get(embeddedShape(adaptor.getIds(), adaptor.getTable()), typeOf(adaptor.getTable()).getElementType()));
+LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  types.push_back(RankedTensorType::get(embeddedShape(adaptor.getIds(), adaptor.getTable()),
+                                        typeOf(adaptor.getTable()).getElementType()));
   return success();
 }
 
@@ -138,8 +148,11 @@ LogicalResult EmbeddingOp::verify() {
   int64_t last = shape.size() - 1;
   if (failed(verifyShape(*this, "C1", "the result", getResult(), shape, {last})))
     return failure();
-  if (std::optional<uint64_t> id = getPaddingId(); id && *id >= static_cast<uint64_t>(dim(getTable(), 0)))
-    return emitOpError("C2: padding_id ") << static_cast<int64_t>(*id) << " must be a row of the table of " << dim(getTable(), 0) << " rows";
+  if (std::optional<uint64_t> id = getPaddingId();
+      id && *id >= static_cast<uint64_t>(dim(getTable(), 0)))
+    return emitOpError("C2: padding_id ")
+           << static_cast<int64_t>(*id) << " must be a row of the table of " << dim(getTable(), 0)
+           << " rows";
   return success();
 }
 
@@ -153,52 +166,64 @@ LogicalResult PositionSinusoidalOp::verify() {
 // linear, ffn, layer_norm
 //===----------------------------------------------------------------------===//
 
-LogicalResult LinearOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+LogicalResult LinearOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
   types.push_back(withFeatures(adaptor.getInput(), dim(adaptor.getWeight(), 0)));
   return success();
 }
 
 LogicalResult LinearOp::verify() {
   int64_t rows = dim(getWeight(), 0);
-  if (failed(verifyEqual(*this, "C1", "columns of weight", dim(getWeight(), 1), "features of input", features(getInput()))))
+  if (failed(verifyEqual(*this, "C1", "columns of weight", dim(getWeight(), 1), "features of input",
+                         features(getInput()))))
     return failure();
-  if (getBias() && failed(verifyEqual(*this, "C2", "size of bias", dim(getBias(), 0), "rows of weight", rows)))
+  if (getBias() &&
+      failed(verifyEqual(*this, "C2", "size of bias", dim(getBias(), 0), "rows of weight", rows)))
     return failure();
   RankedTensorType type = withFeatures(getInput(), rows);
   return verifyShape(*this, "C3", "the result", getResult(), type.getShape(), {type.getRank() - 1});
 }
 
-LogicalResult FfnOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+LogicalResult FfnOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                      SmallVectorImpl<Type> &types) {
   types.push_back(withFeatures(adaptor.getInput(), dim(adaptor.getOutWeight(), 0)));
   return success();
 }
 
 LogicalResult FfnOp::verify() {
   int64_t hidden = dim(getInWeight(), 0), rows = dim(getOutWeight(), 0);
-  if (failed(verifyEqual(*this, "C1", "columns of in_weight", dim(getInWeight(), 1), "features of input", features(getInput()))))
+  if (failed(verifyEqual(*this, "C1", "columns of in_weight", dim(getInWeight(), 1),
+                         "features of input", features(getInput()))))
     return failure();
-  if (getInBias() && failed(verifyEqual(*this, "C2", "size of in_bias", dim(getInBias(), 0), "rows of in_weight", hidden)))
+  if (getInBias() && failed(verifyEqual(*this, "C2", "size of in_bias", dim(getInBias(), 0),
+                                        "rows of in_weight", hidden)))
     return failure();
-  if (failed(verifyEqual(*this, "C3", "columns of out_weight", dim(getOutWeight(), 1), "rows of in_weight", hidden)))
+  if (failed(verifyEqual(*this, "C3", "columns of out_weight", dim(getOutWeight(), 1),
+                         "rows of in_weight", hidden)))
     return failure();
-  if (getOutBias() && failed(verifyEqual(*this, "C4", "size of out_bias", dim(getOutBias(), 0), "rows of out_weight", rows)))
+  if (getOutBias() && failed(verifyEqual(*this, "C4", "size of out_bias", dim(getOutBias(), 0),
+                                         "rows of out_weight", rows)))
     return failure();
   RankedTensorType type = withFeatures(getInput(), rows);
   return verifyShape(*this, "C5", "the result", getResult(), type.getShape(), {type.getRank() - 1});
 }
 
-LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
   types.push_back(adaptor.getInput().getType());
   return success();
 }
 
 LogicalResult LayerNormOp::verify() {
   int64_t size = features(getInput());
-  if (failed(verifyEqual(*this, "C1", "size of gamma", dim(getGamma(), 0), "features of input", size)) ||
-      failed(verifyEqual(*this, "C2", "size of beta", dim(getBeta(), 0), "features of input", size)))
+  if (failed(verifyEqual(*this, "C1", "size of gamma", dim(getGamma(), 0), "features of input",
+                         size)) ||
+      failed(
+          verifyEqual(*this, "C2", "size of beta", dim(getBeta(), 0), "features of input", size)))
     return failure();
   RankedTensorType type = typeOf(getInput());
-  if (failed(verifyShape(*this, "C3", "the result", getResult(), type.getShape(), {type.getRank() - 1})))
+  if (failed(verifyShape(*this, "C3", "the result", getResult(), type.getShape(),
+                         {type.getRank() - 1})))
     return failure();
   if (!getEpsilon().isFinite() || getEpsilon().isNegative())
     return emitOpError("C4: epsilon must be finite and not negative, found ") << getEpsilonAttr();
@@ -209,11 +234,14 @@ LogicalResult LayerNormOp::verify() {
 // split_heads, merge_heads
 //===----------------------------------------------------------------------===//
 
-LogicalResult SplitHeadsOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+LogicalResult SplitHeadsOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
   RankedTensorType input = typeOf(adaptor.getInput());
   int64_t heads = adaptor.getHeads();
   if (input.getRank() == 3 && heads > 0)
-    input = RankedTensorType::get({input.getDimSize(0), heads, input.getDimSize(1), input.getDimSize(2) / heads}, input.getElementType());
+    input = RankedTensorType::get(
+        {input.getDimSize(0), heads, input.getDimSize(1), input.getDimSize(2) / heads},
+        input.getElementType());
   types.push_back(input);
   return success();
 }
@@ -221,23 +249,30 @@ LogicalResult SplitHeadsOp::inferReturnTypes(MLIRContext *, std::optional<Locati
 LogicalResult SplitHeadsOp::verify() {
   RankedTensorType input = typeOf(getInput());
   if (input.getRank() != 3)
-    return emitOpError("C1: input must have rank 3 [batch, rows, features], found rank ") << input.getRank();
+    return emitOpError("C1: input must have rank 3 [batch, rows, features], found rank ")
+           << input.getRank();
   int64_t heads = getHeads(), size = input.getDimSize(2);
   if (heads <= 0 || size % heads != 0)
-    return emitOpError("C2: heads ") << heads << " must be positive and divide the features of input " << size;
-  return verifyShape(*this, "C3", "the result", getResult(), {input.getDimSize(0), heads, input.getDimSize(1), size / heads}, {1, 3});
+    return emitOpError("C2: heads ")
+           << heads << " must be positive and divide the features of input " << size;
+  return verifyShape(*this, "C3", "the result", getResult(),
+                     {input.getDimSize(0), heads, input.getDimSize(1), size / heads}, {1, 3});
 }
 
-LogicalResult MergeHeadsOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+LogicalResult MergeHeadsOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
   RankedTensorType input = typeOf(adaptor.getInput());
-  types.push_back(RankedTensorType::get({input.getDimSize(0), input.getDimSize(2), input.getDimSize(1) * input.getDimSize(3)}, input.getElementType()));
+  types.push_back(RankedTensorType::get(
+      {input.getDimSize(0), input.getDimSize(2), input.getDimSize(1) * input.getDimSize(3)},
+      input.getElementType()));
   return success();
 }
 
 LogicalResult MergeHeadsOp::verify() {
   RankedTensorType input = typeOf(getInput());
-  return verifyShape(*this, "C1", "the result", getResult(),
-                     {input.getDimSize(0), input.getDimSize(2), input.getDimSize(1) * input.getDimSize(3)}, {2});
+  return verifyShape(
+      *this, "C1", "the result", getResult(),
+      {input.getDimSize(0), input.getDimSize(2), input.getDimSize(1) * input.getDimSize(3)}, {2});
 }
 
 // Splitting what was just merged, or merging what was just split, gives the tensor back.
@@ -252,7 +287,7 @@ OpFoldResult MergeHeadsOp::fold(FoldAdaptor) {
 }
 
 // The verifier compares written types with inferred ones and says which dimension is wrong.
-#define HEDDLE_VERIFIER_COMPARES(OP)                                                                                   \
+#define HEDDLE_VERIFIER_COMPARES(OP)                                                               \
   bool OP::isCompatibleReturnTypes(TypeRange, TypeRange) { return true; }
 HEDDLE_VERIFIER_COMPARES(EmbeddingOp)
 HEDDLE_VERIFIER_COMPARES(LinearOp)

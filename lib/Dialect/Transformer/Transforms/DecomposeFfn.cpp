@@ -23,9 +23,11 @@ namespace heddle::transformer {
 /// Always legal: the verifier of `ffn` has checked what the two `linear` need.
 static void decompose(FfnOp op) {
   OpBuilder b(op);
-  Value hidden = LinearOp::create(b, op.getLoc(), op.getInput(), op.getInWeight(), op.getInBias(), op.getActivation());
+  Value hidden = LinearOp::create(b, op.getLoc(), op.getInput(), op.getInWeight(), op.getInBias(),
+                                  op.getActivation());
   // The written type of the result is kept: it may know more than what is inferred.
-  Value result = LinearOp::create(b, op.getLoc(), op.getType(), hidden, op.getOutWeight(), op.getOutBias(), Activation::None);
+  Value result = LinearOp::create(b, op.getLoc(), op.getType(), hidden, op.getOutWeight(),
+                                  op.getOutBias(), Activation::None);
   op.replaceAllUsesWith(result);
   op.erase();
 }

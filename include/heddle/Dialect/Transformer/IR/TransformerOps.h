@@ -42,14 +42,18 @@ llvm::LogicalResult verifyStaysInBlock(mlir::Operation *op);
 template <typename ConcreteOp>
 class KnownAttributes : public mlir::OpTrait::TraitBase<ConcreteOp, KnownAttributes> {
 public:
-  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return detail::verifyKnownAttributes(op); }
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
+    return detail::verifyKnownAttributes(op);
+  }
 };
 
 /// Masks are used by masks and attention of the same block only.
 template <typename ConcreteOp>
 class StaysInBlock : public mlir::OpTrait::TraitBase<ConcreteOp, StaysInBlock> {
 public:
-  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return detail::verifyStaysInBlock(op); }
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
+    return detail::verifyStaysInBlock(op);
+  }
 };
 
 } // namespace heddle::transformer

@@ -1,0 +1,363 @@
+//===- ReferenceTest.cpp - The reference against numbers done by hand -----===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every op on tensors so small that the expected numbers can be checked on
+// paper, and the edges that section "what results mean" of the language fixes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/ExecutionEngine/Reference.h"
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Parser/Parser.h"
+#include "gmock/gmock.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace heddle;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pointwise;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
+
+RefTensor f32(std::vector<int64_t> shape, std::vector<double> values) {
+  return {DType::F32, std::move(shape), std::move(values)};
+}
+RefTensor i32(std::vector<int64_t> shape, std::vector<double> values) {
+  return {DType::I32, std::move(shape), std::move(values)};
+}
+
+/// A module given as text, and its reference.
+class ReferenceTest : public ::testing::Test {
+protected:
+  ReferenceTest() {
+    context.loadDialect<transformer::TransformerDialect, kernel::KernelDialect,
+                        mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                        mlir::tensor::TensorDialect>();
+  }
+  void parse(const char *text) {
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    ASSERT_TRUE(module);
+    reference.emplace(*module, [this](const std::string &name) -> Expected<std::vector<float>> {
+      if (auto found = weights.find(name); found != weights.end())
+        return found->second;
+      return inputError(name + ": missing");
+    });
+  }
+  /// The results of a run that must succeed.
+  NamedRefTensors run(const char *function, const NamedRefTensors &inputs) {
+    Expected<NamedRefTensors> results = reference->run(function, inputs);
+    EXPECT_TRUE(results) << (results ? "" : results.error().message);
+    return results ? *results : NamedRefTensors();
+  }
+  std::string failure(const char *function, const NamedRefTensors &inputs) {
+    Expected<NamedRefTensors> results = reference->run(function, inputs);
+    return results ? "no error" : results.error().message;
+  }
+  static void expectNear(const RefTensor &tensor, std::vector<double> values,
+                         double tolerance = 1e-12) {
+    EXPECT_THAT(tensor.values, Pointwise(DoubleNear(tolerance), values));
+  }
+
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::map<std::string, std::vector<float>> weights;
+  std::optional<Reference> reference;
+};
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+constexpr const char *oneRow = R"(
+func.func @f(%q: tensor<1x1x1x1xf32>, %k: tensor<1x1x?x1xf32>, %v: tensor<1x1x?x1xf32>, %keep: tensor<1x1x1x?xi1>)
+    -> (tensor<1x1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1x?xf32>) {
+  %m = transformer.mask.dense %keep : tensor<1x1x1x?xi1>
+  %o, %l, %w = transformer.attention %q, %k, %v mask(%m) {scale = 1.0 : f32}
+     : (tensor<1x1x1x1xf32>, tensor<1x1x?x1xf32>, tensor<1x1x?x1xf32>) -> tensor<1x1x1x1xf32> lse tensor<1x1x1xf32> weights tensor<1x1x1x?xf32>
+  return %o, %l, %w : tensor<1x1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1x?xf32>
+})";
+
+NamedRefTensors rowInputs(std::vector<double> keys, std::vector<double> values,
+                          std::vector<double> keep) {
+  int64_t n = keys.size();
+  return {{"arg0", f32({1, 1, 1, 1}, {1})},
+          {"arg1", f32({1, 1, n, 1}, std::move(keys))},
+          {"arg2", f32({1, 1, n, 1}, std::move(values))},
+          {"arg3", {DType::Bool, {1, 1, 1, n}, std::move(keep)}}};
+}
+
+TEST_F(ReferenceTest, AttentionWeighsByExponentials) {
+  parse(oneRow);
+  auto r = run("f", rowInputs({0, std::log(3.0)}, {4, 8}, {1, 1}));
+  expectNear(r[0].second, {0.25 * 4 + 0.75 * 8});
+  expectNear(r[1].second, {std::log(4.0)});
+  expectNear(r[2].second, {0.25, 0.75});
+  EXPECT_EQ(r[2].first, "out2");
+}
+
+TEST_F(ReferenceTest, FullyMaskedRowIsZero) {
+  parse(oneRow);
+  auto r = run("f", rowInputs({0, 1}, {4, 8}, {0, 0}));
+  EXPECT_EQ(r[0].second.values[0], 0);
+  EXPECT_EQ(r[1].second.values[0], -infinity);
+  EXPECT_THAT(r[2].second.values, ElementsAre(0, 0));
+}
+
+TEST_F(ReferenceTest, NothingOfAMaskedKeyReachesTheRow) {
+  parse(oneRow);
+  auto r = run("f", rowInputs({notANumber, 0}, {notANumber, 8}, {0, 1}));
+  expectNear(r[0].second, {8});
+  r = run("f", rowInputs({0, 1}, {infinity, 8}, {0, 1}));
+  expectNear(r[0].second, {8});
+}
+
+TEST_F(ReferenceTest, MinusInfinityIsMasked) {
+  parse(oneRow);
+  auto r = run("f", rowInputs({-infinity, 0}, {notANumber, 8}, {1, 1}));
+  expectNear(r[0].second, {8});
+  r = run("f", rowInputs({-infinity, -infinity}, {1, 2}, {1, 1}));
+  EXPECT_EQ(r[0].second.values[0], 0);
+}
+
+TEST_F(ReferenceTest, NanOrInfinityAtAnAllowedKeyMakesTheRowNan) {
+  parse(oneRow);
+  for (double bad : {notANumber, infinity, 3.0e38 * 3}) {
+    auto r = run("f", rowInputs({bad, 0}, {4, 8}, {1, 1}));
+    EXPECT_TRUE(std::isnan(r[0].second.values[0]));
+    EXPECT_TRUE(std::isnan(r[1].second.values[0]));
+  }
+}
+
+TEST_F(ReferenceTest, CausalCountsFromTheLastKey) {
+  parse(R"(
+func.func @f(%x: tensor<1x2x2x1xf32>, %k: tensor<1x1x3x1xf32>, %v: tensor<1x1x3x1xf32>) -> tensor<1x2x2x1xf32> {
+  %m = transformer.mask.causal
+  %o = transformer.attention %x, %k, %v mask(%m) {scale = 0.0 : f32} : (tensor<1x2x2x1xf32>, tensor<1x1x3x1xf32>, tensor<1x1x3x1xf32>) -> tensor<1x2x2x1xf32>
+  return %o : tensor<1x2x2x1xf32>
+}
+func.func @offsets(%x: tensor<2x1x1x1xf32>, %n: tensor<2xi32>, %len: tensor<2xi32>) -> tensor<2x1x1x1xf32> {
+  %m = transformer.mask.causal offset(%n : tensor<2xi32>)
+  %l = transformer.mask.lengths %len : tensor<2xi32>
+  %h = transformer.mask.not %l
+  %b = transformer.mask.and %m, %h
+  %o = transformer.attention %x, %x, %x mask(%b) {scale = 1.0 : f32} : (tensor<2x1x1x1xf32>, tensor<2x1x1x1xf32>, tensor<2x1x1x1xf32>) -> tensor<2x1x1x1xf32>
+  return %o : tensor<2x1x1x1xf32>
+})");
+  // Both heads share one key head; query 0 sees keys 0 and 1, query 1 all three.
+  auto r = run("f", {{"arg0", f32({1, 2, 2, 1}, {1, 1, 1, 1})},
+                     {"arg1", f32({1, 1, 3, 1}, {0, 0, 0})},
+                     {"arg2", f32({1, 1, 3, 1}, {1, 3, 8})}});
+  expectNear(r[0].second, {2, 4, 2, 4});
+  // Sentence 0 is hidden by its offset, sentence 1 by nothing.
+  r = run("offsets", {{"arg0", f32({2, 1, 1, 1}, {5, 7})},
+                      {"arg1", i32({2}, {-1, 0})},
+                      {"arg2", i32({2}, {0, 0})}});
+  expectNear(r[0].second, {0, 7});
+}
+
+TEST_F(ReferenceTest, SeparatedWeightsAreTheWeights) {
+  parse(R"(
+!q = tensor<1x2x2x2xf32>
+func.func @f(%q: !q, %k: !q) -> (tensor<1x2x2xf32>, tensor<1x2x2xf32>) {
+  %c = transformer.mask.causal
+  %o, %a = transformer.attention %q, %k, %k mask(%c) {average_weights, scale = 0.7 : f32} : (!q, !q, !q) -> !q weights tensor<1x2x2xf32>
+  %m, %s = transformer.attention.statistics %q, %k mask(%c) {scale = 0.7 : f32} : (!q, !q) -> tensor<1x2x2xf32>
+  %w = transformer.attention.weights %q, %k, %m, %s mask(%c) {average, scale = 0.7 : f32} : (!q, !q, tensor<1x2x2xf32>, tensor<1x2x2xf32>) -> tensor<1x2x2xf32>
+  return %a, %w : tensor<1x2x2xf32>, tensor<1x2x2xf32>
+})");
+  auto r = run("f", {{"arg0", f32({1, 2, 2, 2}, {1, -2, 3, 0.5, 2, 2, -1, 4})},
+                     {"arg1", f32({1, 2, 2, 2}, {0.3, 1, -1, 2, 0, 1, 5, -2})}});
+  EXPECT_DOUBLE_EQ(r[0].second.values[0], 1); // the first query sees one key
+  expectNear(r[1].second, r[0].second.values);
+}
+
+//===----------------------------------------------------------------------===//
+// The other ops
+//===----------------------------------------------------------------------===//
+
+TEST_F(ReferenceTest, EmbeddingAndPositions) {
+  parse(R"(
+func.func @f(%ids: tensor<1x2xi32>, %t: tensor<3x3xf32>, %n: i32) -> tensor<1x2x3xf32> {
+  %e = transformer.embedding %ids, %t {scale = 2.0 : f32, padding_id = 0 : i64} : (tensor<1x2xi32>, tensor<3x3xf32>) -> tensor<1x2x3xf32>
+  %p = transformer.position.sinusoidal %e offset(%n : i32) {scale = 0.5 : f32} : tensor<1x2x3xf32>
+  return %p : tensor<1x2x3xf32>
+})");
+  auto r = run("f", {{"arg0", i32({1, 2}, {0, 2})},
+                     {"arg1", f32({3, 3}, {9, 9, 9, 1, 1, 1, 4, 5, 6})},
+                     {"arg2", i32({}, {3})}});
+  double f = std::pow(10000.0, -2.0 / 3);
+  expectNear(r[0].second,
+             {0.5 * std::sin(3), 0.5 * std::cos(3), 0.5 * std::sin(3 * f), 8 + 0.5 * std::sin(4),
+              10 + 0.5 * std::cos(4), 12 + 0.5 * std::sin(4 * f)});
+  EXPECT_THAT(failure("f", {{"arg0", i32({1, 2}, {0, 3})},
+                            {"arg1", f32({3, 3}, std::vector<double>(9))},
+                            {"arg2", i32({}, {0})}}),
+              HasSubstr("expected ids in [0, 3), found 3"));
+}
+
+TEST_F(ReferenceTest, ProductsNormsAndSums) {
+  weights = {{"w", {1, 2, 3, -4}}, {"b", {10, 1}}};
+  parse(R"(
+func.func @f(%x: tensor<?x2xf32>) -> (tensor<?x2xf32>, tensor<?x2xf32>, tensor<?x2xf32>) {
+  %w = transformer.weight "w" : tensor<2x2xf32>
+  %b = transformer.weight "b" : tensor<2xf32>
+  %y = transformer.linear %x, %w bias(%b) {activation = #transformer.activation<relu>} : (tensor<?x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
+  %s = arith.addf %x, %y : tensor<?x2xf32>
+  %n = transformer.layer_norm %x, %b, %b {epsilon = 0.0 : f32} : (tensor<?x2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
+  %f = transformer.ffn %x in(%w) out(%w, %b) {activation = #transformer.activation<relu>} : (tensor<?x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
+  return %s, %n, %f : tensor<?x2xf32>, tensor<?x2xf32>, tensor<?x2xf32>
+})");
+  auto r = run("f", {{"arg0", f32({1, 2}, {1, 3})}});
+  expectNear(r[0].second, {1 + 17, 3 + 0}); // 1*1 + 2*3 + 10; relu(3*1 - 4*3 + 1)
+  expectNear(r[1].second, {-1 * 10 + 10, 1 + 1});
+  expectNear(r[2].second, {7 + 10, 21 + 1}); // hidden (7, 0)
+}
+
+TEST_F(ReferenceTest, Activations) {
+  weights = {{"one", {1}}};
+  std::vector<std::pair<std::string, double>> expected = {{"none", 1},
+                                                          {"relu", 1},
+                                                          {"gelu", 0.8413447460685429},
+                                                          {"gelu_tanh", 0.8411919906082768},
+                                                          {"quick_gelu", 0.8457957659328212},
+                                                          {"silu", 0.7310585786300049}};
+  for (auto &[name, value] : expected) {
+    std::string text = "func.func @f(%x: tensor<1x1xf32>) -> tensor<1x1xf32> {\n %w = "
+                       "transformer.weight \"one\" : tensor<1x1xf32>\n"
+                       " %y = transformer.linear %x, %w {activation = #transformer.activation<" +
+                       name +
+                       ">} : (tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>\n return %y : "
+                       "tensor<1x1xf32> }";
+    parse(text.c_str());
+    expectNear(run("f", {{"arg0", f32({1, 1}, {1})}})[0].second, {value}, 1e-9);
+  }
+}
+
+TEST_F(ReferenceTest, HeadsAreContiguousFeatures) {
+  parse(R"(
+func.func @f(%x: tensor<1x2x4xf32>) -> (tensor<1x2x2x2xf32>, tensor<1x2x4xf32>) {
+  %h = transformer.split_heads %x {heads = 2 : i64} : tensor<1x2x4xf32> -> tensor<1x2x2x2xf32>
+  %m = transformer.merge_heads %h : tensor<1x2x2x2xf32> -> tensor<1x2x4xf32>
+  return %h, %m : tensor<1x2x2x2xf32>, tensor<1x2x4xf32>
+})");
+  auto r = run("f", {{"arg0", f32({1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})}});
+  EXPECT_THAT(r[0].second.values, ElementsAre(1, 2, 5, 6, 3, 4, 7, 8));
+  EXPECT_THAT(r[1].second.values, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+}
+
+//===----------------------------------------------------------------------===//
+// Sessions, groups, errors
+//===----------------------------------------------------------------------===//
+
+constexpr const char *caches = R"(
+transformer.state @k {dims = ["B", 1, "P", 1], capacity = 3 : i64} : tensor<?x1x?x1xf32>
+transformer.state @m {dims = ["B"]} : tensor<?xi32>
+func.func @start(%m: tensor<?xi32> {transformer.name = "m"}) {
+  transformer.state.set @m, %m : tensor<?xi32>
+  transformer.cache.clear "P"
+  return
+}
+func.func @step(%ids: tensor<?x?xi32> {transformer.name = "ids", transformer.dims = ["B", "T"]},
+                %len: tensor<?xi32> {transformer.name = "len", transformer.default = {running_lengths_of = "ids", padding = 0 : i64}},
+                %x: tensor<?x1x?x1xf32> {transformer.name = "x", transformer.dims = ["B", 1, "T", 1]})
+    -> (tensor<?x1x?x1xf32> {transformer.name = "k"}, i32, tensor<?xi32>, tensor<?xi32>) {
+  %k = transformer.cache.append @k, %x : tensor<?x1x?x1xf32> -> tensor<?x1x?x1xf32>
+  %n = transformer.cache.length "P" : i32
+  %m = transformer.state.get @m : tensor<?xi32>
+  return %k, %n, %len, %m : tensor<?x1x?x1xf32>, i32, tensor<?xi32>, tensor<?xi32>
+}
+func.func @reorder(%p: tensor<?xi32>) {
+  transformer.cache.reorder %p : tensor<?xi32>
+  return
+})";
+
+TEST_F(ReferenceTest, CachesGrowReorderAndEmpty) {
+  parse(caches);
+  auto step = [&](std::vector<double> ids, std::vector<double> x) {
+    int64_t b = ids.size();
+    return run("step",
+               {{"ids", i32({b, 1}, std::move(ids))}, {"x", f32({b, 1, 1, 1}, std::move(x))}});
+  };
+  run("start", {{"m", i32({2}, {70, 71})}});
+  auto r = step({5, 5}, {1, 2});
+  EXPECT_EQ(r[0].first, "k");
+  EXPECT_THAT(r[1].second.values, ElementsAre(0));
+  EXPECT_THAT(r[2].second.values, ElementsAre(1, 1));
+  r = step({0, 5}, {3, 4});
+  EXPECT_THAT(r[0].second.values, ElementsAre(1, 3, 2, 4));
+  EXPECT_THAT(r[1].second.values, ElementsAre(1));
+  EXPECT_THAT(r[2].second.values, ElementsAre(1, 2)); // the padding does not count
+  run("reorder", {{"arg0", i32({3}, {1, 1, 0})}});
+  r = step({5, 5, 0}, {5, 6, 7});
+  EXPECT_THAT(r[0].second.values, ElementsAre(2, 4, 5, 2, 4, 6, 1, 3, 7));
+  EXPECT_THAT(r[2].second.values, ElementsAre(3, 3, 1));
+  EXPECT_THAT(r[3].second.values, ElementsAre(71, 71, 70));
+  EXPECT_THAT(
+      failure("step", {{"ids", i32({3, 1}, {1, 1, 1})}, {"x", f32({3, 1, 1, 1}, {0, 0, 0})}}),
+      HasSubstr("P: expected at most 3 rows, found 4"));
+  run("start", {{"m", i32({1}, {70})}});
+  EXPECT_THAT(step({5}, {9})[0].second.values, ElementsAre(9));
+}
+
+TEST_F(ReferenceTest, GroupsRunInPlaceAndAreObserved) {
+  parse(R"(
+func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %y = kernel.group(%x) "twice" {root = "elementwise"} : (tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%a: tensor<2xf32>):
+    %s = arith.addf %a, %a : tensor<2xf32>
+    %t = arith.addf %s, %a : tensor<2xf32>
+    kernel.yield %t : tensor<2xf32>
+  }
+  %z = arith.mulf %y, %y : tensor<2xf32>
+  return %z : tensor<2xf32>
+})");
+  std::vector<std::string> seen;
+  auto observer = [&](mlir::Operation *op, std::span<const RefTensor *const> results) -> Status {
+    seen.push_back(op->getName().getStringRef().str() + " " +
+                   std::to_string(static_cast<int>(results[0]->values[1])));
+    return {};
+  };
+  Expected<NamedRefTensors> results = reference->run("f", {{"arg0", f32({2}, {1, 2})}}, observer);
+  ASSERT_TRUE(results) << results.error().message;
+  EXPECT_THAT(seen, ElementsAre("kernel.group 6", "arith.mulf 36"));
+  auto stop = [](mlir::Operation *, std::span<const RefTensor *const>) -> Status {
+    return deviceError("differs");
+  };
+  EXPECT_EQ(reference->run("f", {{"arg0", f32({2}, {1, 2})}}, stop).error().message, "differs");
+}
+
+TEST_F(ReferenceTest, InputsAreChecked) {
+  parse(R"(
+func.func @f(%a: tensor<?x2xi32> {transformer.name = "a", transformer.dims = ["B", 2], transformer.range = [0, 5]},
+             %b: tensor<?xf32> {transformer.name = "b", transformer.dims = ["B"]}) -> tensor<?xf32> {
+  return %b : tensor<?xf32>
+})");
+  RefTensor a = i32({1, 2}, {0, 4}), b = f32({1}, {1});
+  EXPECT_EQ(run("f", {{"a", a}, {"b", b}}).size(), 1u);
+  EXPECT_EQ(failure("g", {}), "g: the module has no function of this name");
+  EXPECT_EQ(failure("f", {{"a", a}}), "b: expected an input, found none");
+  EXPECT_EQ(failure("f", {{"a", a}, {"c", b}}), "c: expected an input of f, found another name");
+  EXPECT_EQ(failure("f", {{"a", i32({1, 2}, {0, 5})}, {"b", b}}),
+            "a: expected values in [0, 5), found 5");
+  EXPECT_EQ(failure("f", {{"a", i32({1, 3}, {0, 1, 2})}, {"b", b}}),
+            "a: expected tensor<?x2xi32>, found i32 [1, 3]");
+  EXPECT_EQ(failure("f", {{"a", a}, {"b", f32({2}, {1, 2})}}),
+            "b: expected B = 1 in dimension 0, found 2");
+}
+
+} // namespace
