@@ -73,6 +73,7 @@ private:
   std::vector<Extent> extents; ///< one a tensor
 };
 
+/// A number that can be a size or an offset.
 std::optional<uint64_t> asSize(const Json &json) {
   // Values past int64 do not fit any file.
   if (!json.is_number_unsigned() || json.get<uint64_t>() > uint64_t(INT64_MAX))
@@ -84,6 +85,7 @@ Status Safetensors::readHeader() {
   std::span<const std::byte> bytes = file.bytes();
   if (bytes.size() < prefixSize)
     return fail("expected a safetensors file, found " + std::to_string(bytes.size()) + " bytes");
+  // Little-endian, whatever the machine is.
   uint64_t length = 0;
   for (size_t i = 0; i < prefixSize; ++i)
     length |= static_cast<uint64_t>(bytes[i]) << (8 * i);
@@ -91,6 +93,7 @@ Status Safetensors::readHeader() {
   if (length > largestHeader || length > rest)
     return fail("expected a header of at most " + std::to_string(std::min(rest, largestHeader)) +
                 " bytes, found a length of " + std::to_string(length));
+  // A pickle, a ZIP or text passes the length check by chance at most.
   std::string_view text(reinterpret_cast<const char *>(bytes.data()) + prefixSize, length);
   if (!text.starts_with('{'))
     return fail("expected a header that begins with '{', found another file");
@@ -105,6 +108,7 @@ Status Safetensors::readHeader() {
   return checkExtents();
 }
 
+/// One entry: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, and nothing else.
 Status Safetensors::readTensor(const std::string &tensor, const Json &json) {
   if (!json.is_object() || json.size() != 3 || !json.contains("dtype") || !json.contains("shape") ||
       !json.contains("data_offsets"))
@@ -134,6 +138,7 @@ Status Safetensors::readTensor(const std::string &tensor, const Json &json) {
   return {};
 }
 
+/// Multiplies as it reads: an overflow is found before anybody else multiplies.
 Status Safetensors::readShape(TensorInfo &info, const Json &json, int64_t bytes,
                               uint64_t &size) const {
   Error wrong = fail(info.name + ": expected a shape that fits in the file, found " +
@@ -150,6 +155,8 @@ Status Safetensors::readShape(TensorInfo &info, const Json &json, int64_t bytes,
   return {};
 }
 
+/// In the order of their data, which need not be that of the header, each begins where the last one
+/// ended.
 Status Safetensors::checkExtents() const {
   std::vector<size_t> order(extents.size());
   std::iota(order.begin(), order.end(), 0);

@@ -55,7 +55,8 @@ std::optional<std::vector<std::string>> strings(const Json &json) {
   return list;
 }
 
-/// The fields of the manifest besides the program.
+/// The fields of the manifest besides the program. Each function trusts only what the ones before
+/// it have checked; `checkVersion` comes first, `checkFields` second.
 class ManifestReader {
 public:
   ManifestReader(const Json &json, std::string place) : json(json), place(std::move(place)) {}
@@ -112,7 +113,7 @@ private:
   std::string place;
 };
 
-/// Names of all members that a program's kernels need.
+/// Names of all members that a program's kernels need. Several kernels may share one.
 std::set<std::string> vulkanMembers(const Program &program) {
   std::set<std::string> names;
   for (const Kernel &kernel : program.kernels)
@@ -138,6 +139,7 @@ Expected<Artifact> Artifact::fromBytes(MappedBytes bytes, std::string name) {
   auto container = ContainerReader::read(bytes.bytes(), name);
   if (!container)
     return container.takeError();
+  // Moving the mapping moves no byte: the container's views stay good.
   Artifact artifact(std::move(bytes), std::move(*container), std::move(name));
   for (auto step : {&Artifact::readManifest, &Artifact::findMembers})
     if (Status status = (artifact.*step)(); !status)
@@ -189,10 +191,13 @@ Status Artifact::findMembers() {
   for (const std::string &name : needed)
     if (!container.find(name))
       return inputError(artifactName + ": expected a member " + name + ", found none");
+  // Nothing rides along unseen, not even behind good checksums.
   for (const ContainerMember &member : container.members())
     if (!needed.count(member.name) && member.name != fusedName)
       return inputError(artifactName + ": expected only members that the manifest names, found " +
                         member.name);
+  if (Status status = checkAlignment(); !status)
+    return status;
   if (static_cast<int64_t>(weights().size()) != contents.weightBytes)
     return inputError(artifactName + ": expected " + std::to_string(contents.weightBytes) +
                       " bytes of weights, found " + std::to_string(weights().size()));
@@ -204,6 +209,18 @@ Status Artifact::findMembers() {
     cpu.code = data(cpuName(cpu.isa));
   for (TextMember &text : textMembers)
     text.text = asText(data(textName(text.name)));
+  return {};
+}
+
+/// Code and weights are used where they are mapped.
+Status Artifact::checkAlignment() const {
+  for (const ContainerMember &member : container.members()) {
+    uint32_t least = member.name == weightsName ? pageSize : 64;
+    if (member.alignment < least)
+      return inputError(artifactName + ": expected " + member.name + " at a multiple of " +
+                        std::to_string(least) + ", found one of " +
+                        std::to_string(member.alignment));
+  }
   return {};
 }
 
@@ -260,6 +277,7 @@ std::string ArtifactWriter::manifest() const {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+/// The order of members is part of the format's stability: equal input, equal bytes.
 ContainerWriter ArtifactWriter::collect(const std::string &manifest,
                                         const FillWeights &fillWeights) const {
   ContainerWriter container;
@@ -286,6 +304,7 @@ Status ArtifactWriter::writeFile(const std::string &path, const FillWeights &fil
 Expected<Artifact> ArtifactWriter::build(const std::string &name, const FillWeights &fillWeights) {
   if (Status valid = validate(program); !valid)
     return deviceError("the compiler made a bad program: " + valid.error().message);
+  // Read back as a file would be: there is one way to load a program, not two.
   std::string text = manifest();
   auto bytes = collect(text, fillWeights).writeMemory();
   if (!bytes)

@@ -53,7 +53,8 @@ struct Directory {
   uint64_t offset = 0, size = 0, count = 0;
 };
 
-/// What a file that is no container looks like, for the error.
+/// What a file that is no container looks like, for the error: people pass the wrong file more
+/// often than a broken one.
 std::string describe(std::span<const std::byte> bytes) {
   auto begins = [&](std::string_view magic) {
     return bytes.size() >= magic.size() && !std::memcmp(bytes.data(), magic.data(), magic.size());
@@ -79,6 +80,8 @@ std::string describe(std::span<const std::byte> bytes) {
   return text ? "text" : "other data of " + std::to_string(bytes.size()) + " bytes";
 }
 
+/// From bytes to members: find the directory, read it, then rebuild all headers from it and
+/// compare. A field that is skipped while reading is thereby checked as well.
 class Parser {
 public:
   Parser(std::span<const std::byte> bytes, const std::string &place) : bytes(bytes), place(place) {}
@@ -124,6 +127,7 @@ private:
     return where;
   }
 
+  /// The 64-bit record stands right before its locator; where the locator points is compared later.
   Expected<Directory> findWideDirectory(uint64_t end) const {
     if (end < zip::locatorSize + zip::end64Size)
       return damaged("no 64-bit end record");
@@ -143,6 +147,7 @@ private:
 
   Expected<std::vector<ContainerMember>> readDirectory(const Directory &where) const {
     Cursor cursor(bytes.subspan(where.offset, where.size));
+    // Before any memory is reserved for members that a damaged count promises.
     if (where.count > where.size / zip::directorySize)
       return damaged("a directory that is too short for " + std::to_string(where.count) +
                      " members");
@@ -162,6 +167,8 @@ private:
     return members;
   }
 
+  /// One entry of the directory, without its offset: members follow each other, so offsets are
+  /// computed.
   Expected<ContainerMember> readEntry(Cursor &cursor) const {
     ContainerMember member;
     bool signature = cursor.field(4) == zip::directorySignature;
@@ -189,6 +196,7 @@ private:
     return member;
   }
 
+  /// Extra fields of others are passed over here and found by the comparison.
   static void readExtra(ContainerMember &member, std::span<const std::byte> extra) {
     Cursor cursor(extra);
     while (!cursor.atEnd() && !cursor.tooShort) {
@@ -231,6 +239,7 @@ private:
 
 } // namespace
 
+/// Sums of pieces can be combined, in the pieces' order, into the sum of the whole.
 uint32_t crc32(std::span<const std::byte> bytes) {
   constexpr size_t piece = size_t(8) << 20;
   size_t pieces = (bytes.size() + piece - 1) / piece;

@@ -45,6 +45,7 @@ public:
     static std::atomic<int> serial = 0;
     std::string temporary =
         target + "." + std::to_string(::getpid()) + "." + std::to_string(serial++) + ".part";
+    // Exclusive: nobody else's file is ever written to. The umask decides who may read it.
     int descriptor = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor < 0)
       return systemError(path, "a path that can be written");
@@ -60,6 +61,7 @@ public:
     ::unlink(temporary.c_str());
   }
 
+  /// Open for reading and writing.
   int file() const { return descriptor; }
 
   /// Data first, then the name: a crash leaves the old file or the new one.
@@ -115,6 +117,7 @@ Expected<uint64_t> ContainerWriter::layOut(const std::string &place) {
   return start;
 }
 
+/// Data first: a header holds the checksum of what `fill` wrote behind it.
 Status ContainerWriter::writeInto(std::span<std::byte> out, uint64_t directoryOffset) {
   uint64_t start = 0;
   for (size_t i = 0; i < members.size(); ++i) {
@@ -137,7 +140,7 @@ Status ContainerWriter::writeFile(const std::string &path) {
   auto file = Replacement::create(path);
   if (!file)
     return file.takeError();
-  {
+  { // unmapped before the file is renamed
     uint64_t total = *directoryOffset + zip::directory(members, *directoryOffset).size();
     auto mapped = MappedBytes::mapForWriting(file->file(), static_cast<int64_t>(total), path);
     if (!mapped)
@@ -148,6 +151,7 @@ Status ContainerWriter::writeFile(const std::string &path) {
   return file->commit();
 }
 
+/// Zero pages that no member touches, such as padding, cost no memory.
 Expected<MappedBytes> ContainerWriter::writeMemory() {
   auto directoryOffset = layOut("memory");
   if (!directoryOffset)

@@ -105,6 +105,7 @@ public:
   void decode(const Json &json, T &value) {
     if (!json.is_object())
       return mismatch("an object", json);
+    // The fields' visitor calls operator() of this reader: remember the enclosing object meanwhile.
     const Json *outer = std::exchange(object, &json);
     std::vector<std::string_view> outerUsed = std::exchange(used, {});
     visitFields(*this, value);
@@ -203,10 +204,12 @@ private:
       if (std::find(used.begin(), used.end(), name) == used.end())
         return fail("expected known fields, found '" + name + "'");
   }
+  /// Only the first error counts: later ones may follow from it.
   void fail(const std::string &message) {
     if (!failure)
       failure = inputError(path + ": " + message);
   }
+  /// Shows the value found, cut short; bytes that are no ASCII are escaped.
   void mismatch(const std::string &expected, const Json &found) {
     std::string text = found.dump(-1, ' ', true, Json::error_handler_t::replace);
     fail("expected " + expected + ", found " +

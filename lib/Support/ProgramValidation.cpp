@@ -33,6 +33,7 @@ std::string at(const std::string &what, size_t index) {
   return what + " " + std::to_string(index) + ": ";
 }
 
+/// Every error of this file: "kernel 'attend': expected a tile of at least 1, found 0".
 Error expected(const std::string &place, const std::string &what, const std::string &found) {
   return inputError(place + "expected " + what + ", found " + found);
 }
@@ -48,6 +49,7 @@ Status checkIndex(const std::string &place, const std::string &what, int64_t ind
   return expected(place, what + " below " + std::to_string(list.size()), index);
 }
 
+/// Look-ups by name must have one answer.
 template <typename List, typename Name>
 Status checkNames(const std::string &what, const List &list, Name name) {
   std::set<std::string_view> seen;
@@ -69,6 +71,7 @@ Status checkNames(const std::string &what, const List &list) {
 // Weights
 //===----------------------------------------------------------------------===//
 
+/// The order of these comparisons keeps `elements * 4` and the sum from wrapping.
 Status checkWeight(const Weight &weight, int64_t bytes) {
   std::string place = at("weight", weight.name);
   if (weight.offset < 0 || weight.offset % 256 != 0)
@@ -81,6 +84,7 @@ Status checkWeight(const Weight &weight, int64_t bytes) {
   return {};
 }
 
+/// Packing writes packedElements(entry) values: they must be what the weight has room for.
 Status checkPackEntry(const PackEntry &entry, const std::vector<Weight> &weights) {
   std::string place = at("packing of", entry.tensor);
   int64_t elements = 1;
@@ -100,6 +104,7 @@ Status checkPackEntry(const PackEntry &entry, const std::vector<Weight> &weights
   return {};
 }
 
+/// No weight is written twice. One that no entry writes is zero.
 Status checkWeights(const Program &program) {
   if (program.weightBytes < 0 || program.weightBytes > largest)
     return expected("", "a possible size of all weights", program.weightBytes);
@@ -121,6 +126,7 @@ Status checkWeights(const Program &program) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
+/// Extents are divided by tiles; -1 stands for a fixed count.
 Status checkGrid(const std::string &place, const KernelCode &code, size_t scalars) {
   for (const GridAxis &axis : code.grid) {
     if (axis.scalar < -1 || axis.scalar >= static_cast<int64_t>(scalars))
@@ -133,6 +139,7 @@ Status checkGrid(const std::string &place, const KernelCode &code, size_t scalar
   return {};
 }
 
+/// Within what every Vulkan device promises, so that a device is never asked for more.
 Status checkVulkan(const std::string &place, const Kernel &kernel) {
   size_t words = kernel.scalars.size() + kernel.arguments.size() + 3;
   if (words > pushWords)
@@ -150,6 +157,7 @@ Status checkVulkan(const std::string &place, const Kernel &kernel) {
   return {};
 }
 
+/// Weights are mapped for reading: a kernel that writes to one would be a signal.
 Status checkKernel(const Kernel &kernel) {
   std::string place = at("kernel", kernel.name);
   for (const KernelArgument &argument : kernel.arguments)
@@ -166,6 +174,7 @@ Status checkKernel(const Kernel &kernel) {
 // Functions
 //===----------------------------------------------------------------------===//
 
+/// Checks one function; `known` are the names that its sizes may use.
 class FunctionCheck {
 public:
   FunctionCheck(const Program &program, const Function &function)
@@ -225,6 +234,7 @@ private:
     return {};
   }
 
+  /// Lives decide which buffers share memory.
   Status checkBuffer(const std::string &here, const Buffer &buffer) {
     int64_t launches = static_cast<int64_t>(function.launches.size());
     bool temporary = buffer.kind == Buffer::Kind::Temporary;
@@ -247,6 +257,7 @@ private:
     return {};
   }
 
+  /// Defaults are computed from another input, which must be there.
   Status checkInput(const std::string &here, const Port &port) {
     if (Status status = checkPort(here, port); !status)
       return status;
@@ -264,6 +275,7 @@ private:
     return {};
   }
 
+  /// Arguments and scalars are handed to machine code by position.
   Status checkLaunch(const std::string &here, const Launch &launch) {
     auto kernel = std::find_if(program.kernels.begin(), program.kernels.end(),
                                [&](const Kernel &k) { return k.name == launch.kernel; });
@@ -286,6 +298,7 @@ private:
     return {};
   }
 
+  /// Weights and buffers are separate memories, on Vulkan separate bindings.
   Status checkArgument(const std::string &here, const LaunchArgument &argument,
                        const KernelArgument &parameter) {
     bool weight = argument.kind == LaunchArgument::Kind::Weight;
@@ -304,6 +317,7 @@ private:
     return checkAllNamed(here, {check.left, check.right});
   }
 
+  /// The session finds a state by its name and places it where the buffer says.
   Status checkState(const std::string &here, const StateUse &state) {
     if (state.name.empty())
       return expected(here, "a name", "none");
@@ -314,6 +328,7 @@ private:
     return {};
   }
 
+  /// Dimensions that the session keeps from call to call.
   Status checkUpdates() {
     for (const auto &[name, value] : function.updates) {
       if (name.empty())

@@ -24,8 +24,10 @@ namespace {
 using size_expr::limit;
 using Op = size_expr::Op;
 
+/// Beyond it, memory cannot be meant.
 bool inRange(int64_t value) { return value >= -limit && value <= limit; }
 
+/// Division of the language rounds towards zero, that of sizes towards minus infinity.
 int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 /// The value of `a op b`, or nothing where it is not defined or past the limit.
@@ -80,6 +82,7 @@ SizeExpr SizeExpr::dim(std::string name) {
 
 /// Sums and products: constants to the right end, everything else leaning to the left.
 std::optional<SizeExpr> SizeExpr::makeChain(char op, const SizeExpr &a, const SizeExpr &b) {
+  // x + 0 and x*1 are x.
   int64_t neutral = op == Op::Multiply ? 1 : 0;
   if (a.isConstant() && !b.isConstant())
     return make(op, b, a);
@@ -87,10 +90,12 @@ std::optional<SizeExpr> SizeExpr::makeChain(char op, const SizeExpr &a, const Si
     return a;
   if (op == Op::Multiply && b.isConstant() && b.constantValue() == 0)
     return SizeExpr(0);
+  // a + (b + c) is (a + b) + c
   if (b.node->op == op)
     return make(op, make(op, a, SizeExpr(b.node->left)), SizeExpr(b.node->right));
   if (a.node->op != op || !SizeExpr(a.node->right).isConstant())
     return std::nullopt;
+  // (rest + 4) + b is (rest + b) + 4, and (rest + 4) + 2 is rest + 6.
   SizeExpr rest(a.node->left), constant(a.node->right);
   if (!b.isConstant())
     return make(op, make(op, rest, b), constant);
@@ -99,6 +104,7 @@ std::optional<SizeExpr> SizeExpr::makeChain(char op, const SizeExpr &a, const Si
   return std::nullopt;
 }
 
+/// Whether it is one for all values of its dimensions, as far as can be seen.
 bool SizeExpr::isMultipleOf(int64_t factor) const {
   switch (node->op) {
   case Op::Constant:
@@ -140,6 +146,8 @@ std::optional<SizeExpr> SizeExpr::simplify(char op, const SizeExpr &a, const Siz
   }
 }
 
+/// What cannot be folded, such as a division by zero, stays as it is and is an error when
+/// evaluated.
 SizeExpr SizeExpr::make(char op, const SizeExpr &a, const SizeExpr &b) {
   if (a.isConstant() && b.isConstant())
     if (auto value = apply(op, a.constantValue(), b.constantValue()))

@@ -26,6 +26,7 @@ bool isNamePart(char c) { return isNameStart(c) || isDigit(c) || c == '.'; }
 
 } // namespace
 
+/// One function a rule of the grammar; `nesting` counts what is open around it.
 class SizeExprParser {
 public:
   explicit SizeExprParser(std::string_view text) : text(text) {}
@@ -55,6 +56,7 @@ private:
     return inputError("size '" + std::string(text.substr(0, 80)) + "': expected " + expected +
                       " at character " + std::to_string(at + 1) + ", found " + found);
   }
+  /// Long sums are deep to the left even where nothing is nested.
   Expected<SizeExpr> combine(char op, const SizeExpr &a, const SizeExpr &b) {
     if (std::max(a.depth(), b.depth()) >= size_expr::maxDepth)
       return fail("at most " + std::to_string(size_expr::maxDepth) +
@@ -101,6 +103,7 @@ private:
     return value;
   }
 
+  /// A minus belongs to a number only: -B is written 0 - B.
   Expected<SizeExpr> parseNumber() {
     int64_t value = 0;
     auto [end, code] = std::from_chars(text.data() + at, text.data() + text.size(), value);
@@ -110,6 +113,7 @@ private:
     return SizeExpr(value);
   }
 
+  /// A name before '(' is a function, any other a dimension, be it called "min".
   Expected<SizeExpr> parseName(int nesting) {
     size_t start = at;
     while (at < text.size() && isNamePart(text[at]))

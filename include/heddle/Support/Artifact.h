@@ -63,6 +63,7 @@ private:
       : bytes(std::move(bytes)), container(std::move(container)), artifactName(std::move(name)) {}
   Status readManifest();
   Status findMembers();
+  Status checkAlignment() const;
   std::span<const std::byte> data(std::string_view member) const;
 
   MappedBytes bytes;

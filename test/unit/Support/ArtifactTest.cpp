@@ -73,17 +73,19 @@ TEST(Artifact, FileAndMemoryHoldTheSame) {
 }
 
 /// Reads a container that is made by hand.
-std::string errorOf(std::initializer_list<std::pair<const char *, std::string>> members) {
+std::string errorOf(std::initializer_list<std::pair<const char *, std::string>> members,
+                    uint32_t alignment = 4096) {
   ContainerWriter writer;
   for (const auto &[name, data] : members)
-    writer.add(name, std::as_bytes(std::span(data.data(), data.size())));
+    writer.add(name, std::as_bytes(std::span(data.data(), data.size())), alignment);
   auto artifact = Artifact::fromBytes(std::move(*writer.writeMemory()), "m.heddle");
   return artifact ? "no error" : artifact.error().message;
 }
 
 std::string manifest(const std::string &cpu, const std::string &texts) {
-  return R"({"heddle":1,"cpu":)" + cpu + R"(,"texts":)" + texts +
-         R"(,"program":{"functions":[],"kernels":[],"weights":[],"pack":[],"weight_bytes":0,"model":""}})";
+  const char *program = R"({"functions":[],"kernels":[],"weights":[],"pack":[],)"
+                        R"("weight_bytes":0,"model":""})";
+  return R"({"heddle":1,"cpu":)" + cpu + R"(,"texts":)" + texts + R"(,"program":)" + program + "}";
 }
 
 TEST(Artifact, ManifestIsReadStrictly) {
@@ -112,6 +114,13 @@ TEST(Artifact, MembersAndManifestAgree) {
             "m.heddle: expected only members that the manifest names, found x");
   EXPECT_EQ(errorOf({{"heddle.json", manifest("[]", "[]")}, {"weights.bin", "1234"}}),
             "m.heddle: expected 0 bytes of weights, found 4");
+}
+
+TEST(Artifact, MembersMustBeAligned) {
+  EXPECT_EQ(errorOf({{"heddle.json", manifest("[]", "[]")}, {"weights.bin", ""}}, 64),
+            "m.heddle: expected weights.bin at a multiple of 4096, found one of 64");
+  EXPECT_EQ(errorOf({{"heddle.json", manifest("[]", "[]")}, {"weights.bin", ""}}, 16),
+            "m.heddle: expected heddle.json at a multiple of 64, found one of 16");
 }
 
 TEST(Artifact, DamagedCodeIsFoundWhenLoadedAndDamagedWeightsWhenChecked) {
