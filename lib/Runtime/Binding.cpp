@@ -21,7 +21,8 @@ namespace heddle {
 // Lengths
 //===----------------------------------------------------------------------===//
 
-/// Calls body(row, last + 1) for each row of ids, `last` its last element that is not padding, -1 if there is none.
+/// Calls body(row, last + 1) for each row of ids, `last` its last element that is not padding, -1
+/// if there is none.
 template <typename Body>
 static void forEachLength(const Tensor &ids, int64_t padding, Body &&body) {
   int64_t columns = ids.rank() ? ids.shape().back() : 1;
@@ -37,7 +38,8 @@ static void forEachLength(const Tensor &ids, int64_t padding, Body &&body) {
 static Tensor lengthsOf(const Tensor &ids, int64_t padding) {
   Tensor lengths(DType::I32, {ids.rank() > 1 ? ids.dim(0) : 1});
   auto values = lengths.values<int32_t>();
-  forEachLength(ids, padding, [&](size_t row, int64_t length) { values[row] = static_cast<int32_t>(length); });
+  forEachLength(ids, padding,
+                [&](size_t row, int64_t length) { values[row] = static_cast<int32_t>(length); });
   return lengths;
 }
 
@@ -82,7 +84,8 @@ void RunningLengths::permute(std::span<const int64_t> parents) {
     std::vector<int32_t> old = std::move(entry.lengths);
     entry.lengths.clear();
     for (int64_t parent : parents)
-      entry.lengths.push_back(static_cast<size_t>(parent) < old.size() ? old[static_cast<size_t>(parent)] : 0);
+      entry.lengths.push_back(
+          static_cast<size_t>(parent) < old.size() ? old[static_cast<size_t>(parent)] : 0);
   }
 }
 
@@ -109,8 +112,8 @@ static std::string inputList(const Function &function) {
   return text.empty() ? "none" : text;
 }
 
-Expected<BoundInputs> BoundInputs::bind(const Function &function, const NamedInputs &inputs, const Dimensions &session,
-                                        RunningLengths &running) {
+Expected<BoundInputs> BoundInputs::bind(const Function &function, const NamedInputs &inputs,
+                                        const Dimensions &session, RunningLengths &running) {
   running.begin(function.startsStates);
   BoundInputs bound(function);
   Status status = bound.match(inputs);
@@ -130,8 +133,8 @@ Status BoundInputs::match(const NamedInputs &inputs) {
     auto port = std::find_if(function->inputs.begin(), function->inputs.end(),
                              [&](const Port &p) { return p.name == input.name(); });
     if (port == function->inputs.end())
-      return inputError(std::string(input.name()) + ": expected an input of " + function->name + " (" + inputList(*function) +
-                        "), found another name");
+      return inputError(std::string(input.name()) + ": expected an input of " + function->name +
+                        " (" + inputList(*function) + "), found another name");
     const Tensor *&tensor = tensors[static_cast<size_t>(port - function->inputs.begin())];
     if (tensor)
       return inputError(port->name + ": expected one value, found two");
@@ -139,7 +142,8 @@ Status BoundInputs::match(const NamedInputs &inputs) {
   }
   for (size_t i = 0; i < tensors.size(); ++i)
     if (!tensors[i] && function->inputs[i].fallback.kind == DefaultInput::Kind::None)
-      return inputError(function->inputs[i].name + ": expected a value for this input of " + function->name + ", found none");
+      return inputError(function->inputs[i].name + ": expected a value for this input of " +
+                        function->name + ", found none");
   return {};
 }
 
@@ -149,10 +153,11 @@ Status BoundInputs::checkTypes() const {
     if (!tensors[i])
       continue;
     if (!accepts(port.type, tensors[i]->dtype()))
-      return inputError(port.name + ": expected " + toString(port.type) + ", found " + toString(tensors[i]->dtype()));
+      return inputError(port.name + ": expected " + toString(port.type) + ", found " +
+                        toString(tensors[i]->dtype()));
     if (tensors[i]->rank() != port.shape.size())
-      return inputError(port.name + ": expected rank " + std::to_string(port.shape.size()) + " " + shapeText(port.shape) +
-                        ", found shape " + shapeText(tensors[i]->shape()));
+      return inputError(port.name + ": expected rank " + std::to_string(port.shape.size()) + " " +
+                        shapeText(port.shape) + ", found shape " + shapeText(tensors[i]->shape()));
   }
   return {};
 }
@@ -167,9 +172,11 @@ Status BoundInputs::addDefaults(RunningLengths &running) {
                                [&](const Port &p) { return p.name == fallback.source; });
     auto at = static_cast<size_t>(source - function->inputs.begin());
     const Tensor *ids = source == function->inputs.end() ? nullptr : tensors[at];
-    bool readable = ids && ids->dtype() != DType::F32 && ids->dtype() != DType::F16 && ids->dtype() != DType::BF16;
+    bool readable = ids && ids->dtype() != DType::F32 && ids->dtype() != DType::F16 &&
+                    ids->dtype() != DType::BF16;
     if (!readable && !tensors[i])
-      return inputError(port.name + ": expected a value, found none, and no ids " + fallback.source + " to count");
+      return inputError(port.name + ": expected a value, found none, and no ids " +
+                        fallback.source + " to count");
     if (fallback.kind == DefaultInput::Kind::RunningLengths && tensors[i] && ids)
       running.replace(port.name, *tensors[i], ids->shape().back());
     if (tensors[i])
@@ -192,7 +199,8 @@ Status BoundInputs::bindDims(const Dimensions &session) {
         return status;
   for (const std::string &name : function->dims)
     if (!values.contains(name))
-      return inputError(function->name + ": expected an input that gives dimension " + name + ", found none");
+      return inputError(function->name + ": expected an input that gives dimension " + name +
+                        ", found none");
   return {};
 }
 
@@ -205,22 +213,25 @@ Status BoundInputs::bindDim(size_t port, size_t axis) {
   if (name.empty() && formula.constantValue() == found)
     return {};
   if (name.empty())
-    return inputError(dimensionText(function->inputs[port], axis) + ": expected " + std::to_string(formula.constantValue()) +
-                      ", found " + std::to_string(found));
+    return inputError(dimensionText(function->inputs[port], axis) + ": expected " +
+                      std::to_string(formula.constantValue()) + ", found " + std::to_string(found));
   auto [it, isNew] = values.try_emplace(name, found);
   if (isNew)
     binders[name] = {port, axis};
   if (it->second == found)
     return {};
   auto first = binders.find(name);
-  std::string from = first == binders.end() ? "the session" : function->inputs[first->second.first].name;
-  return inputError(dimensionText(function->inputs[port], axis) + ": expected " + std::to_string(it->second) + " as in " + from +
-                    ", found " + std::to_string(found));
+  std::string from =
+      first == binders.end() ? "the session" : function->inputs[first->second.first].name;
+  return inputError(dimensionText(function->inputs[port], axis) + ": expected " +
+                    std::to_string(it->second) + " as in " + from + ", found " +
+                    std::to_string(found));
 }
 
 std::string BoundInputs::binder(std::string_view dim) const {
   auto it = binders.find(dim);
-  return it == binders.end() ? "" : dimensionText(function->inputs[it->second.first], it->second.second);
+  return it == binders.end() ? ""
+                             : dimensionText(function->inputs[it->second.first], it->second.second);
 }
 
 Status BoundInputs::check(const FunctionLayout &layout, const Plan &plan) const {
@@ -228,7 +239,8 @@ Status BoundInputs::check(const FunctionLayout &layout, const Plan &plan) const 
     const FunctionLayout::PortLayout &port = layout.inputs[i];
     for (size_t axis = 0; axis < port.shape.size(); ++axis)
       if (int64_t expected = plan.value(port.shape[axis]); expected != tensors[i]->dim(axis))
-        return inputError(dimensionText(function->inputs[i], axis) + ": expected " + std::to_string(expected) + ", found " +
+        return inputError(dimensionText(function->inputs[i], axis) + ": expected " +
+                          std::to_string(expected) + ", found " +
                           std::to_string(tensors[i]->dim(axis)));
     bool ranged = port.low >= 0;
     int64_t low = ranged ? plan.value(port.low) : std::numeric_limits<int32_t>::min();
@@ -256,8 +268,9 @@ Status BoundInputs::checkRange(size_t port, int64_t low, int64_t high) const {
   for (int64_t i = 0; i < tensor.size(); ++i) {
     int64_t value = integerAt(tensor, i);
     if (value < low || value >= high)
-      return inputError(function->inputs[port].name + ": expected values in [" + std::to_string(low) + ", " +
-                        std::to_string(high) + "), found " + std::to_string(value) + " at " + placeText(tensor, i));
+      return inputError(function->inputs[port].name + ": expected values in [" +
+                        std::to_string(low) + ", " + std::to_string(high) + "), found " +
+                        std::to_string(value) + " at " + placeText(tensor, i));
   }
   return {};
 }

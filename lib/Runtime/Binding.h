@@ -25,7 +25,8 @@ public:
   Tensor next(const std::string &name, const Tensor &source, int64_t padding);
   /// Takes the lengths that the caller gave instead.
   void replace(const std::string &name, const Tensor &lengths, int64_t columns);
-  /// A call begins. What an earlier one did not commit is forgotten: it failed. `emptyCaches`: this call empties the caches.
+  /// A call begins. What an earlier one did not commit is forgotten: it failed. `emptyCaches`: this
+  /// call empties the caches.
   void begin(bool emptyCaches);
   void commit();
   /// Row r continues row parents[r].
@@ -45,9 +46,10 @@ private:
 /// The inputs of one call, in the order of the function's ports.
 class BoundInputs {
 public:
-  /// Matches names, checks types and ranks, makes defaults and binds dimensions; `session` are the dimensions that it keeps.
-  static Expected<BoundInputs> bind(const Function &function, const NamedInputs &inputs, const Dimensions &session,
-                                    RunningLengths &running);
+  /// Matches names, checks types and ranks, makes defaults and binds dimensions; `session` are the
+  /// dimensions that it keeps.
+  static Expected<BoundInputs> bind(const Function &function, const NamedInputs &inputs,
+                                    const Dimensions &session, RunningLengths &running);
   /// Checks computed dimensions and ranges of integers, once the plan has evaluated them.
   Status check(const FunctionLayout &layout, const Plan &plan) const;
 
@@ -57,7 +59,8 @@ public:
   std::string binder(std::string_view dim) const;
 
 private:
-  explicit BoundInputs(const Function &function) : function(&function), tensors(function.inputs.size()) {}
+  explicit BoundInputs(const Function &function)
+      : function(&function), tensors(function.inputs.size()) {}
   Status match(const NamedInputs &inputs);
   Status checkTypes() const;
   Status addDefaults(RunningLengths &running);

@@ -27,9 +27,10 @@ Expected<RowForm> rowForm(const Port &port, std::span<const int64_t> shape) {
     form.rows *= shape[i];
   form.group = port.group ? port.group : form.columns;
   if (form.group != 0 && form.columns % form.group != 0)
-    return deviceError(port.name + ": expected a multiple of " + std::to_string(form.group) + " columns, found " +
-                       std::to_string(form.columns));
-  bool dense = port.dense || shape.size() < 2 || (port.type != DType::F32 && port.type != DType::F16);
+    return deviceError(port.name + ": expected a multiple of " + std::to_string(form.group) +
+                       " columns, found " + std::to_string(form.columns));
+  bool dense =
+      port.dense || shape.size() < 2 || (port.type != DType::F32 && port.type != DType::F16);
   form.stored = dense ? form.group : padded(form.group);
   return form;
 }
@@ -54,7 +55,8 @@ int64_t integerAt(const Tensor &tensor, int64_t index) {
   }
 }
 
-/// Calls body(dense index, memory index, count) for each run of columns, pad(memory index, count) for its padding.
+/// Calls body(dense index, memory index, count) for each run of columns, pad(memory index, count)
+/// for its padding.
 template <typename Body, typename Pad>
 static void forEachGroup(const RowForm &form, Body &&body, Pad &&pad) {
   if (form.group == 0)
@@ -80,7 +82,9 @@ static void packAs(const Tensor &tensor, const RowForm &form, uint32_t *memory, 
         for (int64_t i = 0; i < count; ++i)
           memory[stored + i] = convert(from[dense + i]);
       },
-      [&](int64_t stored, int64_t count) { std::memset(memory + stored, 0, static_cast<size_t>(count) * 4); });
+      [&](int64_t stored, int64_t count) {
+        std::memset(memory + stored, 0, static_cast<size_t>(count) * 4);
+      });
 }
 
 void packTensor(const Tensor &tensor, const RowForm &form, uint32_t *memory) {
@@ -89,11 +93,14 @@ void packTensor(const Tensor &tensor, const RowForm &form, uint32_t *memory) {
   case DType::I32:
     return packAs<uint32_t>(tensor, form, memory, [](uint32_t bits) { return bits; });
   case DType::F16:
-    return packAs<uint16_t>(tensor, form, memory, [](uint16_t v) { return std::bit_cast<uint32_t>(floatFromHalf(v)); });
+    return packAs<uint16_t>(tensor, form, memory,
+                            [](uint16_t v) { return std::bit_cast<uint32_t>(floatFromHalf(v)); });
   case DType::BF16:
-    return packAs<uint16_t>(tensor, form, memory, [](uint16_t v) { return std::bit_cast<uint32_t>(floatFromBFloat(v)); });
+    return packAs<uint16_t>(tensor, form, memory,
+                            [](uint16_t v) { return std::bit_cast<uint32_t>(floatFromBFloat(v)); });
   case DType::I64: // checked to fit before
-    return packAs<int64_t>(tensor, form, memory, [](int64_t v) { return static_cast<uint32_t>(v); });
+    return packAs<int64_t>(tensor, form, memory,
+                           [](int64_t v) { return static_cast<uint32_t>(v); });
   case DType::Bool:
     return packAs<uint8_t>(tensor, form, memory, [](uint8_t v) { return uint32_t{v != 0}; });
   }
@@ -117,13 +124,17 @@ void unpackTensor(const uint32_t *memory, const RowForm &form, Tensor &tensor) {
   case DType::I32:
     return unpackAs<uint32_t>(memory, form, tensor, [](uint32_t bits) { return bits; });
   case DType::F16:
-    return unpackAs<uint16_t>(memory, form, tensor, [](uint32_t v) { return halfFromFloat(std::bit_cast<float>(v)); });
+    return unpackAs<uint16_t>(memory, form, tensor,
+                              [](uint32_t v) { return halfFromFloat(std::bit_cast<float>(v)); });
   case DType::BF16:
-    return unpackAs<uint16_t>(memory, form, tensor, [](uint32_t v) { return bfloatFromFloat(std::bit_cast<float>(v)); });
+    return unpackAs<uint16_t>(memory, form, tensor,
+                              [](uint32_t v) { return bfloatFromFloat(std::bit_cast<float>(v)); });
   case DType::I64:
-    return unpackAs<int64_t>(memory, form, tensor, [](uint32_t v) { return static_cast<int32_t>(v); });
+    return unpackAs<int64_t>(memory, form, tensor,
+                             [](uint32_t v) { return static_cast<int32_t>(v); });
   case DType::Bool:
-    return unpackAs<uint8_t>(memory, form, tensor, [](uint32_t v) { return static_cast<uint8_t>(v != 0); });
+    return unpackAs<uint8_t>(memory, form, tensor,
+                             [](uint32_t v) { return static_cast<uint8_t>(v != 0); });
   }
 }
 
@@ -147,7 +158,8 @@ void fillSinusoidal(int64_t columns, std::span<float> memory) {
   for (int64_t row = 0; row < rows; ++row) {
     float *to = memory.data() + row * pitch;
     for (int64_t i = 0; i < pitch; ++i) {
-      double angle = i < columns ? static_cast<double>(row) / periods[static_cast<size_t>(i / 2)] : 0;
+      double angle =
+          i < columns ? static_cast<double>(row) / periods[static_cast<size_t>(i / 2)] : 0;
       to[i] = i < columns ? static_cast<float>(i % 2 ? std::cos(angle) : std::sin(angle)) : 0;
     }
   }

@@ -30,9 +30,11 @@ Expected<std::string> chooseFunction(const Program &program, const std::string &
   if (!name.empty()) {
     const Function *function = program.findFunction(name);
     if (!function)
-      return usageError("--function: expected one of " + runnableFunctions(program) + ", found " + name);
+      return usageError("--function: expected one of " + runnableFunctions(program) + ", found " +
+                        name);
     if (function->needsSession)
-      return usageError("--function: " + name + " works on the caches of a session, which one run does not have");
+      return usageError("--function: " + name +
+                        " works on the caches of a session, which one run does not have");
     return name;
   }
   const Function *only = nullptr;
@@ -40,11 +42,13 @@ Expected<std::string> chooseFunction(const Program &program, const std::string &
     if (function.needsSession)
       continue;
     if (only)
-      return usageError("--function: expected one of " + runnableFunctions(program) + ", found none");
+      return usageError("--function: expected one of " + runnableFunctions(program) +
+                        ", found none");
     only = &function;
   }
   if (!only)
-    return usageError("--function: expected a function that needs no session, found none in this model");
+    return usageError(
+        "--function: expected a function that needs no session, found none in this model");
   return only->name;
 }
 

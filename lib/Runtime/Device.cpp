@@ -30,26 +30,32 @@ Expected<std::unique_ptr<DeviceCode>> loadCode(const Artifact &artifact, std::st
   if (device == vulkan)
     return loadVulkanCode(artifact, 0);
   int number = 0;
-  if (device.starts_with(vulkan) && device.size() > vulkan.size() + 1 && device[vulkan.size()] == ':') {
+  if (device.starts_with(vulkan) && device.size() > vulkan.size() + 1 &&
+      device[vulkan.size()] == ':') {
     const char *end = device.data() + device.size();
     auto [stop, failure] = std::from_chars(device.data() + vulkan.size() + 1, end, number);
     if (failure == std::errc() && stop == end && number >= 0)
       return loadVulkanCode(artifact, number);
   }
-  return usageError("device: expected cpu, vulkan or vulkan:N, found '" + std::string(device) + "'");
+  return usageError("device: expected cpu, vulkan or vulkan:N, found '" + std::string(device) +
+                    "'");
 }
 
 static std::string describe(const VulkanDeviceInfo &info) {
   const VulkanLimits &limits = info.limits;
   auto text = [](int64_t value) { return std::to_string(value); };
-  return info.name + ", driver " + info.driver + ", Vulkan " + info.apiVersion + ", shared memory " +
-         text(limits.sharedBytes >> 10) + " KiB, invocations " + text(limits.invocations) + ", storage range " +
-         text(limits.storageRange >> 20) + " MiB, groups " + text(limits.groupCount) + (info.usable ? "" : " (not usable)");
+  return info.name + ", driver " + info.driver + ", Vulkan " + info.apiVersion +
+         ", shared memory " + text(limits.sharedBytes >> 10) + " KiB, invocations " +
+         text(limits.invocations) + ", storage range " + text(limits.storageRange >> 20) +
+         " MiB, groups " + text(limits.groupCount) + (info.usable ? "" : " (not usable)");
 }
 
 Expected<std::vector<std::string>> listDevices() {
-  std::vector<std::string> lines = {"cpu: " + cpuLevel() + ", " + std::to_string(processorCount()) + " processors"};
+  std::vector<std::string> lines = {"cpu: " + cpuLevel() + ", " + std::to_string(processorCount()) +
+                                    " processors"};
   auto found = listVulkanDevices();
+  if (!found && found.error().kind != ErrorKind::Input)
+    return found.takeError();
   if (!found) { // no Vulkan is no error here: the list says so
     lines.push_back(found.error().message);
     return lines;

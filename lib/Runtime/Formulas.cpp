@@ -41,13 +41,13 @@ std::vector<int64_t> Formulas::dimValues(const Dimensions &dims) const {
   return values;
 }
 
-Status Formulas::evaluate(const Dimensions &dims, std::span<const int64_t> before, std::span<const int64_t> now,
-                          std::vector<int64_t> &values) const {
+Status Formulas::evaluate(const Dimensions &dims, std::span<const int64_t> before,
+                          std::span<const int64_t> now, std::vector<int64_t> &values) const {
   values.resize(formulas.size());
   for (size_t i = 0; i < formulas.size(); ++i) {
     const Entry &entry = formulas[i];
-    bool fresh = before.empty() ||
-                 std::any_of(entry.uses.begin(), entry.uses.end(), [&](int use) { return before[use] != now[use]; });
+    bool fresh = before.empty() || std::any_of(entry.uses.begin(), entry.uses.end(),
+                                               [&](int use) { return before[use] != now[use]; });
     if (!fresh)
       continue;
     Expected<int64_t> value = entry.formula.evaluate(dims);

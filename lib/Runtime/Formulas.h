@@ -32,8 +32,8 @@ public:
   /// Values of the dimensions in the order of dimNames(); one that is not set is -1.
   std::vector<int64_t> dimValues(const Dimensions &dims) const;
   /// Brings `values` from the dimensions `before` (empty: nothing is known) to `now`.
-  Status evaluate(const Dimensions &dims, std::span<const int64_t> before, std::span<const int64_t> now,
-                  std::vector<int64_t> &values) const;
+  Status evaluate(const Dimensions &dims, std::span<const int64_t> before,
+                  std::span<const int64_t> now, std::vector<int64_t> &values) const;
 
 private:
   struct Entry {

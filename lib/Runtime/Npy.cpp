@@ -134,11 +134,14 @@ Expected<DType> typeOf(const std::string &descr, const std::string &name) {
   for (DType type : {DType::F32, DType::F16, DType::I32, DType::I64, DType::Bool})
     if (descr == descrOf(type))
       return type;
-  return inputError(name + ": expected elements of type f32, f16, i32, i64 or bool (little endian), found '" + descr + "'");
+  return inputError(
+      name + ": expected elements of type f32, f16, i32, i64 or bool (little endian), found '" +
+      descr + "'");
 }
 
 /// Length of magic, version and length field, and of the dictionary after them.
-Expected<std::pair<size_t, size_t>> headerExtent(std::span<const std::byte> bytes, const std::string &name) {
+Expected<std::pair<size_t, size_t>> headerExtent(std::span<const std::byte> bytes,
+                                                 const std::string &name) {
   if (bytes.size() < 10 || std::memcmp(bytes.data(), magic, sizeof magic) != 0)
     return inputError(name + ": expected a .npy file, found other contents");
   auto byte = [&](size_t i) { return std::to_integer<size_t>(bytes[i]); };
@@ -152,16 +155,19 @@ Expected<std::pair<size_t, size_t>> headerExtent(std::span<const std::byte> byte
   if (version > 1)
     length |= byte(10) << 16 | byte(11) << 24;
   if (length > bytes.size() - start)
-    return inputError(name + ": expected a header of " + std::to_string(length) + " bytes, found the end of the file");
+    return inputError(name + ": expected a header of " + std::to_string(length) +
+                      " bytes, found the end of the file");
   return std::pair{start, length};
 }
 
 Expected<Header> readHeader(std::string_view text, const std::string &name) {
   Header header;
   if (!DictionaryReader(text).read(header))
-    return inputError(name + ": expected a header with descr, fortran_order and shape, found a damaged one");
+    return inputError(
+        name + ": expected a header with descr, fortran_order and shape, found a damaged one");
   if (*header.fortranOrder && header.shape->size() > 1)
-    return inputError(name + ": expected C order, found Fortran order (save numpy.ascontiguousarray of it)");
+    return inputError(
+        name + ": expected C order, found Fortran order (save numpy.ascontiguousarray of it)");
   return header;
 }
 
@@ -184,8 +190,9 @@ Expected<Tensor> parseNpy(std::span<const std::byte> bytes, const std::string &n
   // Judged before anything is allocated: a header may promise more than the file holds.
   auto data = bytes.subspan(start + length);
   if (data.size() != static_cast<size_t>(*count * byteSize(*type)))
-    return inputError(name + ": expected " + std::to_string(*count * byteSize(*type)) + " bytes of data for shape " +
-                      shapeText(*header->shape) + ", found " + std::to_string(data.size()));
+    return inputError(name + ": expected " + std::to_string(*count * byteSize(*type)) +
+                      " bytes of data for shape " + shapeText(*header->shape) + ", found " +
+                      std::to_string(data.size()));
   Tensor tensor(*type, std::move(*header->shape));
   std::copy(data.begin(), data.end(), tensor.bytes().begin());
   if (*type == DType::Bool) // any other byte than 0 is true; ours are 0 and 1
@@ -215,8 +222,8 @@ std::string npyHeader(const Tensor &tensor) {
     shape += std::to_string(dim) + (tensor.rank() == 1 ? "," : ", ");
   if (tensor.rank() > 1)
     shape.resize(shape.size() - 2);
-  std::string text =
-      std::string("{'descr': '") + descrOf(tensor.dtype()) + "', 'fortran_order': False, 'shape': " + shape + "), }";
+  std::string text = std::string("{'descr': '") + descrOf(tensor.dtype()) +
+                     "', 'fortran_order': False, 'shape': " + shape + "), }";
   size_t length = (10 + text.size() + 1 + 63) / 64 * 64 - 10;
   text.resize(length - 1, ' ');
   text += '\n';
@@ -233,7 +240,8 @@ Status writeNpy(const std::string &path, const Tensor &tensor) {
   if (!file)
     return inputError(path + ": cannot be written: " + std::strerror(errno));
   file << npyHeader(tensor);
-  file.write(reinterpret_cast<const char *>(tensor.bytes().data()), static_cast<std::streamsize>(tensor.bytes().size()));
+  file.write(reinterpret_cast<const char *>(tensor.bytes().data()),
+             static_cast<std::streamsize>(tensor.bytes().size()));
   file.close();
   if (file && std::rename(beside.c_str(), path.c_str()) == 0)
     return {};

@@ -19,7 +19,9 @@
 
 namespace heddle {
 
-static int64_t aligned(int64_t bytes) { return (bytes + memoryAlignment - 1) / memoryAlignment * memoryAlignment; }
+static int64_t aligned(int64_t bytes) {
+  return (bytes + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
+}
 
 namespace {
 struct Interval {
@@ -42,7 +44,8 @@ static int64_t tightestGap(std::span<const Interval> taken, int64_t bytes) {
 Placement placeBuffers(std::span<const Lifetime> buffers, bool share) {
   std::vector<size_t> order(buffers.size()), placed;
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return buffers[a].bytes > buffers[b].bytes; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return buffers[a].bytes > buffers[b].bytes; });
 
   Placement result;
   result.offsets.resize(buffers.size());
@@ -52,8 +55,10 @@ Placement placeBuffers(std::span<const Lifetime> buffers, bool share) {
     taken.clear();
     for (size_t other : placed)
       if (!share || (buffers[other].first <= buffer.last && buffer.first <= buffers[other].last))
-        taken.push_back({result.offsets[other], result.offsets[other] + aligned(buffers[other].bytes)});
-    std::sort(taken.begin(), taken.end(), [](const Interval &a, const Interval &b) { return a.begin < b.begin; });
+        taken.push_back(
+            {result.offsets[other], result.offsets[other] + aligned(buffers[other].bytes)});
+    std::sort(taken.begin(), taken.end(),
+              [](const Interval &a, const Interval &b) { return a.begin < b.begin; });
     result.offsets[index] = tightestGap(taken, aligned(buffer.bytes));
     result.bytes = std::max(result.bytes, result.offsets[index] + aligned(buffer.bytes));
     placed.push_back(index);

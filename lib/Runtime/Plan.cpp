@@ -22,7 +22,8 @@ static std::vector<std::string> namesOf(const Function &function) {
   return names;
 }
 
-static std::vector<FunctionLayout::PortLayout> layoutPorts(const std::vector<Port> &ports, Formulas &formulas) {
+static std::vector<FunctionLayout::PortLayout> layoutPorts(const std::vector<Port> &ports,
+                                                           Formulas &formulas) {
   std::vector<FunctionLayout::PortLayout> layouts;
   for (const Port &port : ports) {
     FunctionLayout::PortLayout &layout = layouts.emplace_back();
@@ -34,7 +35,8 @@ static std::vector<FunctionLayout::PortLayout> layoutPorts(const std::vector<Por
   return layouts;
 }
 
-FunctionLayout::FunctionLayout(const Function &function) : function(&function), formulas(namesOf(function)) {
+FunctionLayout::FunctionLayout(const Function &function)
+    : function(&function), formulas(namesOf(function)) {
   for (const Buffer &buffer : function.buffers)
     elements.push_back(formulas.add(buffer.elements));
   inputs = layoutPorts(function.inputs, formulas);
@@ -45,7 +47,8 @@ FunctionLayout::FunctionLayout(const Function &function) : function(&function), 
     updates.push_back(formulas.add(value));
 }
 
-Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Function &function, const DeviceCode &code) {
+Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Function &function,
+                                                const DeviceCode &code) {
   FunctionLayout layout(function);
   for (const Launch &launch : function.launches) {
     auto kernel = std::find_if(program.kernels.begin(), program.kernels.end(),
@@ -54,7 +57,8 @@ Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Fu
       return inputError(function.name + ": expected a kernel " + launch.kernel + ", found none");
     const std::optional<KernelCode> &form = code.codeOf(*kernel);
     if (!form)
-      return inputError("expected code for " + code.describe() + ", found none for kernel " + launch.kernel);
+      return inputError("expected code for " + code.describe() + ", found none for kernel " +
+                        launch.kernel);
     LaunchLayout &entry = layout.launches.emplace_back();
     entry.kernel = static_cast<int>(kernel - program.kernels.begin());
     entry.code = &*form;
@@ -85,8 +89,8 @@ Status Plan::measure(const FunctionLayout &layout) {
   for (size_t i = 0; i < buffers.size(); ++i) {
     int64_t elements = value(layout.elements[i]);
     if (elements < 0 || elements > int64_t{1} << 50)
-      return inputError(layout.function->name + ": buffer " + buffers[i].name + ": expected 0 to 2^50 elements, found " +
-                        std::to_string(elements));
+      return inputError(layout.function->name + ": buffer " + buffers[i].name +
+                        ": expected 0 to 2^50 elements, found " + std::to_string(elements));
     bytes[i] = elements * 4;
     if (buffers[i].kind == Buffer::Kind::Temporary)
       lifetimes[i] = {bytes[i], buffers[i].first, buffers[i].last};
@@ -97,7 +101,8 @@ Status Plan::measure(const FunctionLayout &layout) {
   return {};
 }
 
-Status Plan::resolve(const FunctionLayout &layout, const Program &program, std::span<const int64_t> places) {
+Status Plan::resolve(const FunctionLayout &layout, const Program &program,
+                     std::span<const int64_t> places) {
   size_t count = layout.launches.size();
   calls.resize(count), addresses.resize(count), scalars.resize(count);
   touched.clear();
@@ -115,8 +120,8 @@ static int64_t extentOf(const GridAxis &axis, std::span<const int64_t> scalars) 
   return extent <= 0 ? 0 : (extent + axis.tile - 1) / axis.tile;
 }
 
-Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program, std::span<const int64_t> places,
-                           size_t launch) {
+Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
+                           std::span<const int64_t> places, size_t launch) {
   const FunctionLayout::LaunchLayout &form = layout.launches[launch];
   const Launch &source = layout.function->launches[launch];
   addresses[launch].clear(), scalars[launch].clear();
@@ -124,11 +129,13 @@ Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
     const LaunchArgument &argument = source.arguments[i];
     bool weight = argument.kind == LaunchArgument::Kind::Weight;
     auto index = static_cast<size_t>(argument.index);
-    int64_t size = weight ? program.weights[index].elements * 4 : bytes[index], offset = value(form.offsets[i]) * 4;
+    int64_t size = weight ? program.weights[index].elements * 4 : bytes[index],
+            offset = value(form.offsets[i]) * 4;
     if (offset < 0 || offset > size || offset % 16 != 0)
-      return inputError(layout.function->name + ": launch " + std::to_string(launch) + " of " + source.kernel + ": argument " +
-                        std::to_string(i) + ": expected an offset inside its " + std::to_string(size) + " bytes, found " +
-                        std::to_string(offset));
+      return inputError(layout.function->name + ": launch " + std::to_string(launch) + " of " +
+                        source.kernel + ": argument " + std::to_string(i) +
+                        ": expected an offset inside its " + std::to_string(size) +
+                        " bytes, found " + std::to_string(offset));
     int64_t base = weight ? program.weights[index].offset : places[index];
     addresses[launch].push_back({weight, base + offset, size - offset});
   }
@@ -140,7 +147,8 @@ Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
     call.grid[axis] = extentOf(form.code->grid[axis], scalars[launch]);
   // An empty launch does not run: nothing may take it for the one that waited.
   bool empty = std::find(call.grid.begin(), call.grid.end(), 0) != call.grid.end();
-  call.dependent = !empty && dependsOnEarlier(call, program.kernels[static_cast<size_t>(form.kernel)]);
+  call.dependent =
+      !empty && dependsOnEarlier(call, program.kernels[static_cast<size_t>(form.kernel)]);
   return {};
 }
 
@@ -148,7 +156,8 @@ bool Plan::dependsOnEarlier(const LaunchCall &call, const Kernel &kernel) {
   mine.clear();
   for (size_t i = 0; i < call.arguments.size(); ++i)
     if (!call.arguments[i].weight)
-      mine.push_back({call.arguments[i].offset, call.arguments[i].offset + call.arguments[i].bytes, kernel.arguments[i].written});
+      mine.push_back({call.arguments[i].offset, call.arguments[i].offset + call.arguments[i].bytes,
+                      kernel.arguments[i].written});
   bool conflict = std::any_of(mine.begin(), mine.end(), [&](const Touched &a) {
     return std::any_of(touched.begin(), touched.end(), [&](const Touched &b) {
       return (a.written || b.written) && a.begin < b.end && b.begin < a.end;

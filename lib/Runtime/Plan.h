@@ -36,7 +36,8 @@ struct FunctionLayout {
 
   explicit FunctionLayout(const Function &function);
   /// Fails where a kernel has no code for the device.
-  static Expected<FunctionLayout> create(const Program &program, const Function &function, const DeviceCode &code);
+  static Expected<FunctionLayout> create(const Program &program, const Function &function,
+                                         const DeviceCode &code);
 
   const Function *function;
   Formulas formulas;
@@ -49,12 +50,14 @@ struct FunctionLayout {
 
 class Plan {
 public:
-  /// Evaluates the layout under `dims`, starting from whatever this plan held. Without `share`, no buffers share memory.
+  /// Evaluates the layout under `dims`, starting from whatever this plan held. Without `share`, no
+  /// buffers share memory.
   Status update(const FunctionLayout &layout, const Dimensions &dims, bool share);
 
   /// Whether the plan is for these dimensions already.
   bool matches(std::span<const int64_t> dimValues, bool share) const {
-    return shared == share && !values.empty() && std::equal(key.begin(), key.end(), dimValues.begin(), dimValues.end());
+    return shared == share && !values.empty() &&
+           std::equal(key.begin(), key.end(), dimValues.begin(), dimValues.end());
   }
 
   int64_t value(int formula) const { return values[static_cast<size_t>(formula)]; }
@@ -64,12 +67,14 @@ public:
   int64_t scratchOffset(int buffer) const { return scratch.offsets[static_cast<size_t>(buffer)]; }
 
   /// Turns arguments into addresses; `places` holds each buffer's offset in planned memory.
-  Status resolve(const FunctionLayout &layout, const Program &program, std::span<const int64_t> places);
+  Status resolve(const FunctionLayout &layout, const Program &program,
+                 std::span<const int64_t> places);
   std::span<const LaunchCall> launches() const { return calls; }
 
 private:
   Status measure(const FunctionLayout &layout);
-  Status resolveLaunch(const FunctionLayout &layout, const Program &program, std::span<const int64_t> places, size_t launch);
+  Status resolveLaunch(const FunctionLayout &layout, const Program &program,
+                       std::span<const int64_t> places, size_t launch);
   bool dependsOnEarlier(const LaunchCall &call, const Kernel &kernel);
 
   /// Memory touched since the last launch that had to wait.

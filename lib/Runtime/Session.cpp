@@ -37,7 +37,8 @@ Expected<const FunctionLayout *> Model::find(std::string_view function) const {
       return &layout;
     names += (names.empty() ? "" : ", ") + layout.function->name;
   }
-  return inputError("expected a function of the model (" + names + "), found " + std::string(function));
+  return inputError("expected a function of the model (" + names + "), found " +
+                    std::string(function));
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}

@@ -34,9 +34,11 @@ struct Model {
 class Session::Impl {
 public:
   Impl(std::shared_ptr<const Model> model, SessionOptions options, std::unique_ptr<Device> device);
-  static Expected<std::unique_ptr<Impl>> create(std::shared_ptr<const Model> model, const SessionOptions &options);
+  static Expected<std::unique_ptr<Impl>> create(std::shared_ptr<const Model> model,
+                                                const SessionOptions &options);
 
-  Status run(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs, const LaunchObserver *observer);
+  Status run(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs,
+             const LaunchObserver *observer);
 
   const std::shared_ptr<const Model> model;
   const SessionOptions options;
@@ -54,8 +56,8 @@ private:
     const Function &function;
     BoundInputs inputs;
     Plan &plan;
-    int64_t scratch = 0;         ///< where scratch memory begins
-    int64_t spareBytes = 0;      ///< scratch memory that moving rows needs
+    int64_t scratch = 0;              ///< where scratch memory begins
+    int64_t spareBytes = 0;           ///< scratch memory that moving rows needs
     std::vector<int64_t> places = {}; ///< of each buffer in planned memory
     std::vector<OutputForm> outputs = {};
     std::vector<SessionMemory::Block> fresh = {}; ///< blocks whose contents are to be made

@@ -14,10 +14,13 @@
 
 namespace heddle {
 
-static int64_t aligned(int64_t bytes) { return (bytes + memoryAlignment - 1) / memoryAlignment * memoryAlignment; }
+static int64_t aligned(int64_t bytes) {
+  return (bytes + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
+}
 
 const SessionMemory::Block *SessionMemory::find(const std::string &name) const {
-  auto it = std::find_if(blocks.begin(), blocks.end(), [&](const Block &b) { return b.name == name; });
+  auto it =
+      std::find_if(blocks.begin(), blocks.end(), [&](const Block &b) { return b.name == name; });
   return it == blocks.end() ? nullptr : &*it;
 }
 
@@ -27,7 +30,8 @@ SessionMemory::Block &SessionMemory::require(const std::string &name, int64_t by
     block = &blocks.emplace_back(Block{name});
   if (bytes > block->capacity) {
     // Half as much again: a block that grows by a little each time does not leave a trail of holes.
-    int64_t capacity = aligned(block->capacity ? std::max(bytes, block->capacity + block->capacity / 2) : bytes);
+    int64_t capacity =
+        aligned(block->capacity ? std::max(bytes, block->capacity + block->capacity / 2) : bytes);
     if (block->live && block->bytes > 0)
       moves.push_back({block->offset, used, block->bytes});
     holes |= block->capacity > 0;

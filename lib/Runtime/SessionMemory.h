@@ -36,7 +36,8 @@ public:
   };
 
   const Block *find(const std::string &name) const;
-  /// The block of that name with at least `bytes`; its contents stay if it is live. The reference holds until the next call.
+  /// The block of that name with at least `bytes`; its contents stay if it is live. The reference
+  /// holds until the next call.
   Block &require(const std::string &name, int64_t bytes);
   /// From now on the contents matter, or no longer do.
   void setLive(const std::string &name, bool live);
@@ -59,7 +60,8 @@ struct RowMove {
   int64_t from, to;
 };
 
-/// Copies that make row r what row parents[r] was, for all r at once, in an order that loses nothing.
+/// Copies that make row r what row parents[r] was, for all r at once, in an order that loses
+/// nothing.
 std::vector<RowMove> planRowMoves(std::span<const int64_t> parents);
 
 } // namespace heddle

@@ -22,7 +22,8 @@ namespace heddle {
 static constexpr uint32_t poisonBits = 0x7fc00000;
 static constexpr size_t plansKept = 4;
 
-Session::Impl::Impl(std::shared_ptr<const Model> model, SessionOptions options, std::unique_ptr<Device> device)
+Session::Impl::Impl(std::shared_ptr<const Model> model, SessionOptions options,
+                    std::unique_ptr<Device> device)
     : model(std::move(model)), options(std::move(options)), device(std::move(device)) {
   plans.resize(this->model->layouts.size());
 }
@@ -30,7 +31,8 @@ Session::Impl::Impl(std::shared_ptr<const Model> model, SessionOptions options, 
 Expected<std::unique_ptr<Session::Impl>> Session::Impl::create(std::shared_ptr<const Model> model,
                                                                const SessionOptions &options) {
   if (options.threads < 0 || options.threads > 4096)
-    return usageError("threads: expected 0 (all processors) to 4096, found " + std::to_string(options.threads));
+    return usageError("threads: expected 0 (all processors) to 4096, found " +
+                      std::to_string(options.threads));
   auto device = model->code->createDevice(options.threads);
   if (!device)
     return device.takeError();
@@ -71,16 +73,19 @@ Status Session::Impl::requireDims(const Function &function) const {
     for (const Function &other : model->program().functions)
       if (other.startsStates)
         starters += (starters.empty() ? "" : " or ") + other.name;
-    return inputError(function.name + ": expected a call of " + (starters.empty() ? "a function that sets " + dim : starters) +
+    return inputError(function.name + ": expected a call of " +
+                      (starters.empty() ? "a function that sets " + dim : starters) +
                       " before it, found none");
   }
   return {};
 }
 
-Expected<Plan *> Session::Impl::planFor(const FunctionLayout &layout, const Dimensions &dims, bool share) {
+Expected<Plan *> Session::Impl::planFor(const FunctionLayout &layout, const Dimensions &dims,
+                                        bool share) {
   auto &kept = plans[static_cast<size_t>(&layout - model->layouts.data())];
   std::vector<int64_t> values = layout.formulas.dimValues(dims);
-  auto found = std::find_if(kept.begin(), kept.end(), [&](const auto &plan) { return plan->matches(values, share); });
+  auto found = std::find_if(kept.begin(), kept.end(),
+                            [&](const auto &plan) { return plan->matches(values, share); });
   if (found == kept.end() && kept.size() < plansKept)
     found = kept.insert(kept.end(), std::make_unique<Plan>());
   else if (found == kept.end())
@@ -102,7 +107,8 @@ static std::string replaced(std::string text, std::string_view what, int64_t val
 Status Session::Impl::checkCall(Call &call) {
   for (size_t i = 0; i < call.function.checks.size(); ++i) {
     const Check &check = call.function.checks[i];
-    int64_t left = call.plan.value(call.layout.checks[i].first), right = call.plan.value(call.layout.checks[i].second);
+    int64_t left = call.plan.value(call.layout.checks[i].first),
+            right = call.plan.value(call.layout.checks[i].second);
     if (check.kind == Check::Kind::Equal ? left != right : left > right)
       return inputError(replaced(replaced(check.message, "{left}", left), "{right}", right));
   }
@@ -110,11 +116,12 @@ Status Session::Impl::checkCall(Call &call) {
 }
 
 /// The form of a port in its buffer, which must hold it.
-static Expected<RowForm> formIn(const Port &port, std::span<const int64_t> shape, const Plan &plan) {
+static Expected<RowForm> formIn(const Port &port, std::span<const int64_t> shape,
+                                const Plan &plan) {
   auto form = rowForm(port, shape);
   if (form && form->elements() * 4 > plan.bufferBytes(port.buffer))
-    return inputError(port.name + ": expected a buffer of " + std::to_string(form->elements() * 4) + " bytes, found " +
-                      std::to_string(plan.bufferBytes(port.buffer)));
+    return inputError(port.name + ": expected a buffer of " + std::to_string(form->elements() * 4) +
+                      " bytes, found " + std::to_string(plan.bufferBytes(port.buffer)));
   return form;
 }
 
@@ -133,7 +140,8 @@ Status Session::Impl::placeBuffers(Call &call) {
   }
   const std::vector<Buffer> &buffers = call.function.buffers;
   for (size_t i = 0; i < buffers.size(); ++i) {
-    bool scratch = buffers[i].kind == Buffer::Kind::Temporary || buffers[i].kind == Buffer::Kind::Argument;
+    bool scratch =
+        buffers[i].kind == Buffer::Kind::Temporary || buffers[i].kind == Buffer::Kind::Argument;
     if (scratch)
       call.places[i] = call.scratch + call.plan.scratchOffset(static_cast<int>(i));
   }
@@ -146,7 +154,9 @@ Status Session::Impl::upload(Call &call) {
   if (Status status = prepareStates(call); !status)
     return status;
   if (options.poison)
-    if (Status status = device->fill({call.scratch, call.plan.scratchBytes() + memorySlack}, poisonBits); !status)
+    if (Status status =
+            device->fill({call.scratch, call.plan.scratchBytes() + memorySlack}, poisonBits);
+        !status)
       return status;
   for (size_t i = 0; i < call.function.inputs.size(); ++i) {
     const Port &port = call.function.inputs[i];
@@ -207,7 +217,8 @@ Status Session::Impl::observe(Call &call, int launch, const LaunchObserver &obse
 Status Session::Impl::collect(Call &call, NamedTensors &outputs) {
   auto rangeOf = [&](size_t i) {
     int buffer = call.function.outputs[i].buffer;
-    return MemoryRange{call.places[static_cast<size_t>(buffer)], call.outputs[i].rows.elements() * 4};
+    return MemoryRange{call.places[static_cast<size_t>(buffer)],
+                       call.outputs[i].rows.elements() * 4};
   };
   for (size_t i = 0; i < call.outputs.size(); ++i)
     if (rangeOf(i).bytes > 0)
@@ -221,7 +232,8 @@ Status Session::Impl::collect(Call &call, NamedTensors &outputs) {
     Tensor &tensor = outputs.slot(i, port.name);
     tensor.reset(port.type, call.outputs[i].shape);
     if (rangeOf(i).bytes > 0)
-      unpackTensor(reinterpret_cast<const uint32_t *>(device->downloaded(rangeOf(i)).data()), call.outputs[i].rows, tensor);
+      unpackTensor(reinterpret_cast<const uint32_t *>(device->downloaded(rangeOf(i)).data()),
+                   call.outputs[i].rows, tensor);
   }
   return {};
 }

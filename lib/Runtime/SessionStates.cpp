@@ -70,7 +70,8 @@ Status Session::Impl::placeStates(Call &call) {
 Status Session::Impl::placeState(Call &call, const StateUse &use) {
   std::string name = statePrefix + use.name;
   int64_t bytes = call.plan.bufferBytes(use.buffer);
-  if (const SessionMemory::Block *held = memory.find(name); held && held->live && held->bytes != bytes)
+  if (const SessionMemory::Block *held = memory.find(name);
+      held && held->live && held->bytes != bytes)
     if (Status status = explainMismatch(call, use, held->bytes); !status)
       return status;
   const SessionMemory::Block &block = memory.require(name, bytes);
@@ -80,7 +81,8 @@ Status Session::Impl::placeState(Call &call, const StateUse &use) {
   return {};
 }
 
-/// A live cache has another size than this call needs: an error if an input's dimension is to blame.
+/// A live cache has another size than this call needs: an error if an input's dimension is to
+/// blame.
 Status Session::Impl::explainMismatch(const Call &call, const StateUse &use, int64_t held) const {
   const Buffer &buffer = call.function.buffers[static_cast<size_t>(use.buffer)];
   std::vector<std::string> names;
@@ -94,8 +96,8 @@ Status Session::Impl::explainMismatch(const Call &call, const StateUse &use, int
       return one.takeError();
     int64_t found = call.inputs.dims().find(name)->second;
     if (*one > 0 && held % *one == 0 && held / *one != found)
-      return inputError(place + ": expected " + std::to_string(held / *one) + " as in the caches, found " +
-                        std::to_string(found));
+      return inputError(place + ": expected " + std::to_string(held / *one) +
+                        " as in the caches, found " + std::to_string(found));
   }
   return {};
 }
@@ -121,14 +123,16 @@ Status Session::Impl::reorderState(Call &call, const StateUse &use, const std::s
   const SessionMemory::Block *held = memory.find(name);
   if (!held || !held->live)
     return placeState(call, use);
-  auto one = bytesOfOne(call.function.buffers[static_cast<size_t>(use.buffer)], rowDim, call.inputs.dims());
+  auto one = bytesOfOne(call.function.buffers[static_cast<size_t>(use.buffer)], rowDim,
+                        call.inputs.dims());
   if (!one)
     return one.takeError();
   int64_t rows = *one > 0 ? held->bytes / *one : 0;
   for (size_t row = 0; row < call.parents.size(); ++row)
     if (call.parents[row] < 0 || (*one > 0 && call.parents[row] >= rows))
-      return inputError(call.function.reorderBy + ": expected values in [0, " + std::to_string(rows) + "), found " +
-                        std::to_string(call.parents[row]) + " at [" + std::to_string(row) + "]");
+      return inputError(call.function.reorderBy + ": expected values in [0, " +
+                        std::to_string(rows) + "), found " + std::to_string(call.parents[row]) +
+                        " at [" + std::to_string(row) + "]");
   const SessionMemory::Block &block = memory.require(name, call.plan.bufferBytes(use.buffer));
   call.places[static_cast<size_t>(use.buffer)] = block.offset;
   call.spareBytes = std::max(call.spareBytes, *one);

@@ -26,7 +26,8 @@ Expected<int64_t> elementCount(std::span<const int64_t> shape, DType type) {
     if (dim < 0)
       return inputError("expected dimensions of at least 0, found " + shapeText(shape));
     if (!empty && count > limit / byteSize(type) / dim)
-      return inputError("expected a tensor of less than 2^62 bytes, found shape " + shapeText(shape));
+      return inputError("expected a tensor of less than 2^62 bytes, found shape " +
+                        shapeText(shape));
     count *= empty ? 0 : dim;
   }
   return count;
@@ -49,7 +50,8 @@ void Tensor::reset(DType newType, std::span<const int64_t> newShape) {
 }
 
 const Tensor *NamedTensors::find(std::string_view name) const {
-  auto it = std::find_if(entries.begin(), entries.end(), [&](const Entry &e) { return e.first == name; });
+  auto it =
+      std::find_if(entries.begin(), entries.end(), [&](const Entry &e) { return e.first == name; });
   return it == entries.end() ? nullptr : &it->second;
 }
 

@@ -37,7 +37,8 @@ struct MemoryRange {
 constexpr int64_t memorySlack = int64_t{2} << 20;
 constexpr int64_t memoryAlignment = 256;
 
-/// Where an argument starts, in planned memory or in the weights, and the bytes of its buffer from there on.
+/// Where an argument starts, in planned memory or in the weights, and the bytes of its buffer from
+/// there on.
 struct LaunchAddress {
   bool weight = false;
   int64_t offset = 0;
@@ -50,18 +51,21 @@ struct LaunchCall {
   std::span<const LaunchAddress> arguments;
   std::span<const int64_t> scalars;
   std::array<int64_t, 3> grid = {1, 1, 1}; ///< none is 0
-  bool dependent = true; ///< touches memory that a launch since the last dependent one wrote, or writes what one read
+  bool dependent = true; ///< touches memory that a launch since the last dependent one wrote, or
+                         ///< writes what one read
 };
 
 class Device {
 public:
   virtual ~Device();
 
-  /// Gives planned memory at least `bytes` (and the slack); bytes [0, keep) stay as they are. Not inside a call.
+  /// Gives planned memory at least `bytes` (and the slack); bytes [0, keep) stay as they are. Not
+  /// inside a call.
   virtual Status resize(int64_t bytes, int64_t keep) = 0;
 
   virtual Status begin() = 0;
-  /// Where to write the bytes of `range` before the next launch, copy or finish; the whole range must be written.
+  /// Where to write the bytes of `range` before the next launch, copy or finish; the whole range
+  /// must be written.
   virtual Expected<std::byte *> upload(MemoryRange range) = 0;
   virtual Status copy(int64_t from, int64_t to, int64_t bytes) = 0;
   /// Fills with a 4-byte pattern.
@@ -85,7 +89,8 @@ public:
   virtual std::string describe() const = 0;
 };
 
-/// Loads code and weights of `artifact` for "cpu", "vulkan" or "vulkan:N". The artifact must outlive the code.
+/// Loads code and weights of `artifact` for "cpu", "vulkan" or "vulkan:N". The artifact must
+/// outlive the code.
 Expected<std::unique_ptr<DeviceCode>> loadCode(const Artifact &artifact, std::string_view device);
 
 /// One line a device that programs could run on, the CPU first.

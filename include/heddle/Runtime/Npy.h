@@ -22,7 +22,8 @@ Expected<Tensor> parseNpy(std::span<const std::byte> bytes, const std::string &n
 
 /// Writes beside `path` and renames, so that no reader sees half a file.
 Status writeNpy(const std::string &path, const Tensor &tensor);
-/// The header (magic included) that stands before the bytes of `tensor`, a multiple of 64 bytes long.
+/// The header (magic included) that stands before the bytes of `tensor`, a multiple of 64 bytes
+/// long.
 std::string npyHeader(const Tensor &tensor);
 
 } // namespace heddle

@@ -49,10 +49,12 @@ struct PortInfo {
   bool required = true;           ///< inputs: false where there is a default
 };
 
-/// Reads a buffer (index into Function::buffers) as it is after a launch: 4-byte elements, padding included.
+/// Reads a buffer (index into Function::buffers) as it is after a launch: 4-byte elements, padding
+/// included.
 using BufferReader = std::function<Expected<std::vector<uint32_t>>(int buffer)>;
 /// Called after each launch with its index; an error ends the run.
-using LaunchObserver = std::function<Status(int launch, const Dimensions &dims, const BufferReader &read)>;
+using LaunchObserver =
+    std::function<Status(int launch, const Dimensions &dims, const BufferReader &read)>;
 
 class Session {
 public:
@@ -79,7 +81,8 @@ public:
   /// The same into tensors that an earlier call filled: nothing is allocated once shapes repeat.
   Status run(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs);
   /// Runs with every buffer in memory of its own, launch by launch.
-  Expected<NamedTensors> runObserved(std::string_view function, const NamedInputs &inputs, const LaunchObserver &observer);
+  Expected<NamedTensors> runObserved(std::string_view function, const NamedInputs &inputs,
+                                     const LaunchObserver &observer);
 
   /// A dimension that the session keeps ("P"), if some call has set it.
   std::optional<int64_t> stateDim(std::string_view name) const;

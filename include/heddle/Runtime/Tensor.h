@@ -35,8 +35,12 @@ public:
   /// A tensor of `values`, whose number must be that of the shape.
   template <typename T>
   static Tensor of(std::vector<int64_t> shape, std::span<const T> values);
-  static Tensor f32(std::vector<int64_t> shape, std::span<const float> values) { return of(std::move(shape), values); }
-  static Tensor i32(std::vector<int64_t> shape, std::span<const int32_t> values) { return of(std::move(shape), values); }
+  static Tensor f32(std::vector<int64_t> shape, std::span<const float> values) {
+    return of(std::move(shape), values);
+  }
+  static Tensor i32(std::vector<int64_t> shape, std::span<const int32_t> values) {
+    return of(std::move(shape), values);
+  }
 
   DType dtype() const { return type; }
   const std::vector<int64_t> &shape() const { return dims; }
@@ -59,7 +63,8 @@ public:
     return {reinterpret_cast<const T *>(data.data()), static_cast<size_t>(count)};
   }
 
-  /// Gives the tensor another type and shape; memory is kept where it is large enough, contents are not.
+  /// Gives the tensor another type and shape; memory is kept where it is large enough, contents are
+  /// not.
   void reset(DType newType, std::span<const int64_t> newShape);
 
 private:

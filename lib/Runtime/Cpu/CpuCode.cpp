@@ -24,7 +24,8 @@ namespace heddle {
 
 namespace {
 
-using KernelFunction = void (*)(void *const *arguments, const int64_t *scalars, int64_t g0, int64_t g1, int64_t g2);
+using KernelFunction = void (*)(void *const *arguments, const int64_t *scalars, int64_t g0,
+                                int64_t g1, int64_t g2);
 
 /// What sessions share: the loaded object and where its kernels are.
 class CpuCode final : public DeviceCode {
@@ -36,14 +37,17 @@ public:
     for (const Kernel &kernel : program.kernels) {
       auto function = reinterpret_cast<KernelFunction>(object.find(kernel.name));
       if (!function && kernel.cpu)
-        return inputError(place + ": expected a kernel " + kernel.name + " in cpu/" + isa + ".so, found none");
+        return inputError(place + ": expected a kernel " + kernel.name + " in cpu/" + isa +
+                          ".so, found none");
       functions.push_back(function);
     }
     return {};
   }
 
   Expected<std::unique_ptr<Device>> createDevice(int threads) const override;
-  const std::optional<KernelCode> &codeOf(const Kernel &kernel) const override { return kernel.cpu; }
+  const std::optional<KernelCode> &codeOf(const Kernel &kernel) const override {
+    return kernel.cpu;
+  }
   std::string describe() const override { return "cpu " + isa; }
 
   KernelFunction function(int kernel) const { return functions[static_cast<size_t>(kernel)]; }
@@ -66,7 +70,8 @@ public:
       return {};
     auto larger = MappedBytes::allocate(bytes + memorySlack);
     if (!larger)
-      return deviceError("cpu: expected " + std::to_string(bytes + memorySlack) + " bytes of memory, found less");
+      return deviceError("cpu: expected " + std::to_string(bytes + memorySlack) +
+                         " bytes of memory, found less");
     if (int64_t kept = std::min(keep, size); kept > 0)
       std::memcpy(larger->writable().data(), memory.bytes().data(), static_cast<size_t>(kept));
     memory = std::move(*larger);
@@ -89,7 +94,8 @@ public:
   Status download(MemoryRange) override { return {}; }
   Status finish() override { return {}; }
   std::span<const std::byte> downloaded(MemoryRange range) const override {
-    return memory.bytes().subspan(static_cast<size_t>(range.offset), static_cast<size_t>(range.bytes));
+    return memory.bytes().subspan(static_cast<size_t>(range.offset),
+                                  static_cast<size_t>(range.bytes));
   }
 
 private:
@@ -105,7 +111,8 @@ private:
 Status CpuDevice::launch(const LaunchCall &call) {
   pointers.clear();
   for (const LaunchAddress &argument : call.arguments)
-    pointers.push_back(argument.weight ? const_cast<std::byte *>(code.weight(argument.offset)) : at(argument.offset));
+    pointers.push_back(argument.weight ? const_cast<std::byte *>(code.weight(argument.offset))
+                                       : at(argument.offset));
   KernelFunction function = code.function(call.kernel);
   const auto [n0, n1, n2] = call.grid;
   parallelFor(n0 * n1 * n2, threads, [&, n1 = n1, n2 = n2](int64_t point, int) {
@@ -123,7 +130,8 @@ Expected<std::unique_ptr<Device>> CpuCode::createDevice(int threads) const {
 const CpuMember *bestMember(const std::vector<CpuMember> &members) {
   const CpuMember *best = nullptr;
   for (const CpuMember &member : members)
-    if (missingCpuFeatures(member.features).empty() && (!best || member.features.size() > best->features.size()))
+    if (missingCpuFeatures(member.features).empty() &&
+        (!best || member.features.size() > best->features.size()))
       best = &member;
   return best;
 }
@@ -132,8 +140,8 @@ Error noMember(const Artifact &artifact) {
   std::string offered;
   for (const CpuMember &member : artifact.cpu())
     offered += (offered.empty() ? "" : ", ") + member.isa;
-  return inputError(artifact.name() + ": cpu: expected code for " + cpuLevel() + " or less, found " +
-                    (offered.empty() ? "none" : offered));
+  return inputError(artifact.name() + ": cpu: expected code for " + cpuLevel() +
+                    " or less, found " + (offered.empty() ? "none" : offered));
 }
 
 } // namespace

@@ -40,36 +40,66 @@ struct Feature {
 
 constexpr uint32_t ext = 0x80000001;
 constexpr Feature features[] = {
-    {"cx8", 1, 0, EDX, 8, State::None},         {"cmov", 1, 0, EDX, 15, State::None},
-    {"mmx", 1, 0, EDX, 23, State::None},        {"fxsr", 1, 0, EDX, 24, State::None},
-    {"sse", 1, 0, EDX, 25, State::None},        {"sse2", 1, 0, EDX, 26, State::None},
-    {"sse3", 1, 0, ECX, 0, State::None},        {"pclmul", 1, 0, ECX, 1, State::None},
-    {"ssse3", 1, 0, ECX, 9, State::None},       {"fma", 1, 0, ECX, 12, State::Avx},
-    {"cx16", 1, 0, ECX, 13, State::None},       {"sse4.1", 1, 0, ECX, 19, State::None},
-    {"sse4.2", 1, 0, ECX, 20, State::None},     {"crc32", 1, 0, ECX, 20, State::None},
-    {"movbe", 1, 0, ECX, 22, State::None},      {"popcnt", 1, 0, ECX, 23, State::None},
-    {"aes", 1, 0, ECX, 25, State::None},        {"xsave", 1, 0, ECX, 26, State::Avx},
-    {"avx", 1, 0, ECX, 28, State::Avx},         {"f16c", 1, 0, ECX, 29, State::Avx},
-    {"rdrnd", 1, 0, ECX, 30, State::None},      {"fsgsbase", 7, 0, EBX, 0, State::None},
-    {"bmi", 7, 0, EBX, 3, State::None},         {"avx2", 7, 0, EBX, 5, State::Avx},
-    {"bmi2", 7, 0, EBX, 8, State::None},        {"avx512f", 7, 0, EBX, 16, State::Avx512},
-    {"evex512", 7, 0, EBX, 16, State::Avx512},  {"avx512dq", 7, 0, EBX, 17, State::Avx512},
-    {"rdseed", 7, 0, EBX, 18, State::None},     {"adx", 7, 0, EBX, 19, State::None},
-    {"avx512ifma", 7, 0, EBX, 21, State::Avx512}, {"clflushopt", 7, 0, EBX, 23, State::None},
-    {"clwb", 7, 0, EBX, 24, State::None},       {"avx512cd", 7, 0, EBX, 28, State::Avx512},
-    {"sha", 7, 0, EBX, 29, State::None},        {"avx512bw", 7, 0, EBX, 30, State::Avx512},
-    {"avx512vl", 7, 0, EBX, 31, State::Avx512}, {"avx512vbmi", 7, 0, ECX, 1, State::Avx512},
-    {"avx512vbmi2", 7, 0, ECX, 6, State::Avx512}, {"gfni", 7, 0, ECX, 8, State::None},
-    {"vaes", 7, 0, ECX, 9, State::Avx},         {"vpclmulqdq", 7, 0, ECX, 10, State::Avx},
-    {"avx512vnni", 7, 0, ECX, 11, State::Avx512}, {"avx512bitalg", 7, 0, ECX, 12, State::Avx512},
-    {"avx512vpopcntdq", 7, 0, ECX, 14, State::Avx512}, {"movdiri", 7, 0, ECX, 27, State::None},
-    {"movdir64b", 7, 0, ECX, 28, State::None},  {"avx512vp2intersect", 7, 0, EDX, 8, State::Avx512},
-    {"amx-bf16", 7, 0, EDX, 22, State::Amx},    {"avx512fp16", 7, 0, EDX, 23, State::Avx512},
-    {"amx-tile", 7, 0, EDX, 24, State::Amx},    {"amx-int8", 7, 0, EDX, 25, State::Amx},
-    {"avxvnni", 7, 1, EAX, 4, State::Avx},      {"avx512bf16", 7, 1, EAX, 5, State::Avx512},
-    {"avxifma", 7, 1, EAX, 23, State::Avx},     {"sahf", ext, 0, ECX, 0, State::None},
-    {"lzcnt", ext, 0, ECX, 5, State::None},     {"sse4a", ext, 0, ECX, 6, State::None},
-    {"prfchw", ext, 0, ECX, 8, State::None},    {"64bit", ext, 0, EDX, 29, State::None},
+    {"cx8", 1, 0, EDX, 8, State::None},
+    {"cmov", 1, 0, EDX, 15, State::None},
+    {"mmx", 1, 0, EDX, 23, State::None},
+    {"fxsr", 1, 0, EDX, 24, State::None},
+    {"sse", 1, 0, EDX, 25, State::None},
+    {"sse2", 1, 0, EDX, 26, State::None},
+    {"sse3", 1, 0, ECX, 0, State::None},
+    {"pclmul", 1, 0, ECX, 1, State::None},
+    {"ssse3", 1, 0, ECX, 9, State::None},
+    {"fma", 1, 0, ECX, 12, State::Avx},
+    {"cx16", 1, 0, ECX, 13, State::None},
+    {"sse4.1", 1, 0, ECX, 19, State::None},
+    {"sse4.2", 1, 0, ECX, 20, State::None},
+    {"crc32", 1, 0, ECX, 20, State::None},
+    {"movbe", 1, 0, ECX, 22, State::None},
+    {"popcnt", 1, 0, ECX, 23, State::None},
+    {"aes", 1, 0, ECX, 25, State::None},
+    {"xsave", 1, 0, ECX, 26, State::Avx},
+    {"avx", 1, 0, ECX, 28, State::Avx},
+    {"f16c", 1, 0, ECX, 29, State::Avx},
+    {"rdrnd", 1, 0, ECX, 30, State::None},
+    {"fsgsbase", 7, 0, EBX, 0, State::None},
+    {"bmi", 7, 0, EBX, 3, State::None},
+    {"avx2", 7, 0, EBX, 5, State::Avx},
+    {"bmi2", 7, 0, EBX, 8, State::None},
+    {"avx512f", 7, 0, EBX, 16, State::Avx512},
+    {"evex512", 7, 0, EBX, 16, State::Avx512},
+    {"avx512dq", 7, 0, EBX, 17, State::Avx512},
+    {"rdseed", 7, 0, EBX, 18, State::None},
+    {"adx", 7, 0, EBX, 19, State::None},
+    {"avx512ifma", 7, 0, EBX, 21, State::Avx512},
+    {"clflushopt", 7, 0, EBX, 23, State::None},
+    {"clwb", 7, 0, EBX, 24, State::None},
+    {"avx512cd", 7, 0, EBX, 28, State::Avx512},
+    {"sha", 7, 0, EBX, 29, State::None},
+    {"avx512bw", 7, 0, EBX, 30, State::Avx512},
+    {"avx512vl", 7, 0, EBX, 31, State::Avx512},
+    {"avx512vbmi", 7, 0, ECX, 1, State::Avx512},
+    {"avx512vbmi2", 7, 0, ECX, 6, State::Avx512},
+    {"gfni", 7, 0, ECX, 8, State::None},
+    {"vaes", 7, 0, ECX, 9, State::Avx},
+    {"vpclmulqdq", 7, 0, ECX, 10, State::Avx},
+    {"avx512vnni", 7, 0, ECX, 11, State::Avx512},
+    {"avx512bitalg", 7, 0, ECX, 12, State::Avx512},
+    {"avx512vpopcntdq", 7, 0, ECX, 14, State::Avx512},
+    {"movdiri", 7, 0, ECX, 27, State::None},
+    {"movdir64b", 7, 0, ECX, 28, State::None},
+    {"avx512vp2intersect", 7, 0, EDX, 8, State::Avx512},
+    {"amx-bf16", 7, 0, EDX, 22, State::Amx},
+    {"avx512fp16", 7, 0, EDX, 23, State::Avx512},
+    {"amx-tile", 7, 0, EDX, 24, State::Amx},
+    {"amx-int8", 7, 0, EDX, 25, State::Amx},
+    {"avxvnni", 7, 1, EAX, 4, State::Avx},
+    {"avx512bf16", 7, 1, EAX, 5, State::Avx512},
+    {"avxifma", 7, 1, EAX, 23, State::Avx},
+    {"sahf", ext, 0, ECX, 0, State::None},
+    {"lzcnt", ext, 0, ECX, 5, State::None},
+    {"sse4a", ext, 0, ECX, 6, State::None},
+    {"prfchw", ext, 0, ECX, 8, State::None},
+    {"64bit", ext, 0, EDX, 29, State::None},
 };
 
 uint64_t enabledStates() {
@@ -81,7 +111,10 @@ uint64_t enabledStates() {
 }
 
 bool isEnabled(State state, uint64_t xcr0) {
-  uint64_t needed = state == State::None ? 0 : state == State::Avx ? 0x6 : state == State::Avx512 ? 0xe6 : 0x60000;
+  uint64_t needed = state == State::None     ? 0
+                    : state == State::Avx    ? 0x6
+                    : state == State::Avx512 ? 0xe6
+                                             : 0x60000;
   return (xcr0 & needed) == needed;
 }
 
@@ -90,7 +123,8 @@ std::vector<std::string> findFeatures() {
   uint64_t xcr0 = enabledStates();
   for (const Feature &feature : features) {
     uint32_t registers[4] = {};
-    if (__get_cpuid_count(feature.leaf, feature.subleaf, &registers[0], &registers[1], &registers[2], &registers[3]) &&
+    if (__get_cpuid_count(feature.leaf, feature.subleaf, &registers[0], &registers[1],
+                          &registers[2], &registers[3]) &&
         (registers[feature.where] >> feature.bit & 1) && isEnabled(feature.state, xcr0))
       found.push_back(feature.name);
   }
@@ -104,8 +138,9 @@ std::vector<std::string> findFeatures() {
     const char *name;
     int bit; ///< of AT_HWCAP
   };
-  constexpr Feature features[] = {{"fp-armv8", 0}, {"neon", 1},   {"aes", 3},       {"sha2", 6}, {"crc", 7},
-                                  {"lse", 8},      {"fullfp16", 9}, {"dotprod", 20}, {"sve", 22}};
+  constexpr Feature features[] = {{"fp-armv8", 0}, {"neon", 1},     {"aes", 3},
+                                  {"sha2", 6},     {"crc", 7},      {"lse", 8},
+                                  {"fullfp16", 9}, {"dotprod", 20}, {"sve", 22}};
   std::vector<std::string> found;
   unsigned long capabilities = getauxval(AT_HWCAP);
   for (const Feature &feature : features)
@@ -129,9 +164,9 @@ std::vector<std::string> cpuFeatures() {
 /// LLVM's name of a feature that Linux spells otherwise; artifacts may use either.
 static std::string_view llvmName(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> others[] = {
-      {"sse4_1", "sse4.1"},   {"sse4_2", "sse4.2"},         {"bmi1", "bmi"},
-      {"abm", "lzcnt"},       {"lahf_lm", "sahf"},          {"pclmulqdq", "pclmul"},
-      {"pni", "sse3"},        {"avx512_bf16", "avx512bf16"}, {"avx512_vnni", "avx512vnni"},
+      {"sse4_1", "sse4.1"},    {"sse4_2", "sse4.2"},          {"bmi1", "bmi"},
+      {"abm", "lzcnt"},        {"lahf_lm", "sahf"},           {"pclmulqdq", "pclmul"},
+      {"pni", "sse3"},         {"avx512_bf16", "avx512bf16"}, {"avx512_vnni", "avx512vnni"},
       {"avx_vnni", "avxvnni"}, {"avx512_fp16", "avx512fp16"}, {"asimd", "neon"}};
   for (const auto &[linux, llvm] : others)
     if (name == linux)
@@ -153,9 +188,10 @@ std::string cpuLevel() {
     const char *name;
     std::vector<std::string> needed; ///< beyond the level before
   };
-  const Level levels[] = {{"x86-64-v2", {"cx16", "popcnt", "sahf", "sse3", "ssse3", "sse4.1", "sse4.2"}},
-                          {"x86-64-v3", {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}},
-                          {"x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}}};
+  const Level levels[] = {
+      {"x86-64-v2", {"cx16", "popcnt", "sahf", "sse3", "ssse3", "sse4.1", "sse4.2"}},
+      {"x86-64-v3", {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}},
+      {"x86-64-v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}}};
   std::string reached = "x86-64";
   for (const Level &level : levels) {
     if (!missingCpuFeatures(level.needed).empty())

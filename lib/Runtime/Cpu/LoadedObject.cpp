@@ -20,7 +20,8 @@
 namespace heddle {
 
 LoadedObject::LoadedObject(LoadedObject &&other) noexcept
-    : descriptor(std::exchange(other.descriptor, -1)), handle(std::exchange(other.handle, nullptr)) {}
+    : descriptor(std::exchange(other.descriptor, -1)),
+      handle(std::exchange(other.handle, nullptr)) {}
 
 LoadedObject::~LoadedObject() {
   if (handle)
@@ -41,14 +42,16 @@ static bool writeAll(int descriptor, std::span<const std::byte> bytes) {
   return true;
 }
 
-Expected<LoadedObject> LoadedObject::load(std::span<const std::byte> object, const std::string &name) {
+Expected<LoadedObject> LoadedObject::load(std::span<const std::byte> object,
+                                          const std::string &name) {
   int descriptor = memfd_create("heddle", MFD_CLOEXEC);
   if (descriptor < 0)
     return deviceError(name + ": cannot make memory for code: " + std::strerror(errno));
   LoadedObject loaded(descriptor, nullptr);
   if (!writeAll(descriptor, object))
     return deviceError(name + ": cannot make memory for code: " + std::strerror(errno));
-  loaded.handle = dlopen(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  loaded.handle =
+      dlopen(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!loaded.handle) {
     const char *reason = dlerror();
     return inputError(name + ": cannot be loaded: " + (reason ? reason : "unknown reason"));
@@ -56,6 +59,8 @@ Expected<LoadedObject> LoadedObject::load(std::span<const std::byte> object, con
   return loaded;
 }
 
-void *LoadedObject::find(const std::string &function) const { return dlsym(handle, function.c_str()); }
+void *LoadedObject::find(const std::string &function) const {
+  return dlsym(handle, function.c_str());
+}
 
 } // namespace heddle

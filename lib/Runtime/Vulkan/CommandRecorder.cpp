@@ -15,7 +15,8 @@ namespace heddle::vulkan {
 
 static constexpr VkPipelineStageFlags transferStage = VK_PIPELINE_STAGE_TRANSFER_BIT,
                                       computeStage = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
-static constexpr VkAccessFlags transferUses = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+static constexpr VkAccessFlags transferUses =
+                                   VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
                                computeUses = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
 
 Expected<std::unique_ptr<CommandRecorder>> CommandRecorder::create(const LogicalDevice &device) {
@@ -61,17 +62,19 @@ Status CommandRecorder::begin() {
   if (result != VK_SUCCESS)
     return resultError("recording commands", result);
   // Caches were written by earlier submissions: make that visible to all that follows.
-  barrier(transferStage | computeStage, VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT, transferStage | computeStage,
-          transferUses | computeUses);
+  barrier(transferStage | computeStage, VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT,
+          transferStage | computeStage, transferUses | computeUses);
   last = Stage::Nothing;
   return {};
 }
 
-void CommandRecorder::barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to, VkAccessFlags uses) {
+void CommandRecorder::barrier(VkPipelineStageFlags from, VkAccessFlags wrote,
+                              VkPipelineStageFlags to, VkAccessFlags uses) {
   VkMemoryBarrier memory{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
   memory.srcAccessMask = wrote;
   memory.dstAccessMask = uses;
-  device.functions().vkCmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, nullptr, 0, nullptr);
+  device.functions().vkCmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, nullptr, 0,
+                                          nullptr);
 }
 
 void CommandRecorder::order(Stage next, bool dependent) {
@@ -83,7 +86,8 @@ void CommandRecorder::order(Stage next, bool dependent) {
   last = next;
 }
 
-void CommandRecorder::copy(VkBuffer from, int64_t fromOffset, VkBuffer to, int64_t toOffset, int64_t bytes) {
+void CommandRecorder::copy(VkBuffer from, int64_t fromOffset, VkBuffer to, int64_t toOffset,
+                           int64_t bytes) {
   order(Stage::Transfer, true);
   VkBufferCopy region{static_cast<VkDeviceSize>(fromOffset), static_cast<VkDeviceSize>(toOffset),
                       static_cast<VkDeviceSize>(bytes)};
@@ -92,27 +96,31 @@ void CommandRecorder::copy(VkBuffer from, int64_t fromOffset, VkBuffer to, int64
 
 void CommandRecorder::fill(VkBuffer buffer, int64_t offset, int64_t bytes, uint32_t pattern) {
   order(Stage::Transfer, true);
-  device.functions().vkCmdFillBuffer(commands, buffer, static_cast<VkDeviceSize>(offset), static_cast<VkDeviceSize>(bytes),
-                                     pattern);
+  device.functions().vkCmdFillBuffer(commands, buffer, static_cast<VkDeviceSize>(offset),
+                                     static_cast<VkDeviceSize>(bytes), pattern);
 }
 
-void CommandRecorder::bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set, bool dependent) {
+void CommandRecorder::bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set,
+                           bool dependent) {
   order(Stage::Compute, dependent);
   const VolkDeviceTable &vk = device.functions();
   vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-  vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+  vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0,
+                             nullptr);
 }
 
-void CommandRecorder::dispatch(VkPipelineLayout layout, std::span<const uint32_t> push, std::array<uint32_t, 3> groups) {
+void CommandRecorder::dispatch(VkPipelineLayout layout, std::span<const uint32_t> push,
+                               std::array<uint32_t, 3> groups) {
   const VolkDeviceTable &vk = device.functions();
-  vk.vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, static_cast<uint32_t>(push.size() * 4), push.data());
+  vk.vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                        static_cast<uint32_t>(push.size() * 4), push.data());
   vk.vkCmdDispatch(commands, groups[0], groups[1], groups[2]);
 }
 
 Status CommandRecorder::run() {
   const VolkDeviceTable &vk = device.functions();
-  barrier(transferStage | computeStage, VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
-          VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT);
+  barrier(transferStage | computeStage, VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT,
+          VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT);
   VkResult result = vk.vkEndCommandBuffer(commands);
   if (result == VK_SUCCESS)
     result = device.submit(commands, fence);
@@ -120,7 +128,8 @@ Status CommandRecorder::run() {
     result = vk.vkWaitForFences(device.handle(), 1, &fence, VK_TRUE, UINT64_MAX);
   if (result == VK_SUCCESS)
     result = vk.vkResetFences(device.handle(), 1, &fence);
-  return result == VK_SUCCESS ? device.instance().takeMessages() : Status(resultError("running kernels", result));
+  return result == VK_SUCCESS ? device.instance().takeMessages()
+                              : Status(resultError("running kernels", result));
 }
 
 } // namespace heddle::vulkan

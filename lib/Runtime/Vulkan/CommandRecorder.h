@@ -31,7 +31,8 @@ public:
   void fill(VkBuffer buffer, int64_t offset, int64_t bytes, uint32_t pattern);
   /// Kernel, bindings and whether the kernel depends on dispatches before it.
   void bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set, bool dependent);
-  void dispatch(VkPipelineLayout layout, std::span<const uint32_t> push, std::array<uint32_t, 3> groups);
+  void dispatch(VkPipelineLayout layout, std::span<const uint32_t> push,
+                std::array<uint32_t, 3> groups);
   /// Submits and waits; what was written can then be read by the host.
   Status run();
 
@@ -40,7 +41,8 @@ private:
   explicit CommandRecorder(const LogicalDevice &device) : device(device) {}
   Status createObjects();
   void order(Stage next, bool dependent);
-  void barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to, VkAccessFlags uses);
+  void barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
+               VkAccessFlags uses);
 
   const LogicalDevice &device;
   VkCommandPool pool = VK_NULL_HANDLE;

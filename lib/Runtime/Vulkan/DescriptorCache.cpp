@@ -31,7 +31,9 @@ Status DescriptorCache::addPool() {
   info.poolSizeCount = 1;
   info.pPoolSizes = &size;
   VkDescriptorPool pool = VK_NULL_HANDLE;
-  if (VkResult result = device.functions().vkCreateDescriptorPool(device.handle(), &info, nullptr, &pool); result != VK_SUCCESS)
+  if (VkResult result =
+          device.functions().vkCreateDescriptorPool(device.handle(), &info, nullptr, &pool);
+      result != VK_SUCCESS)
     return resultError("making a descriptor pool", result);
   pools.push_back(pool);
   used = 0;
@@ -49,7 +51,8 @@ Expected<VkDescriptorSet> DescriptorCache::find(const Window &memory, const Wind
   info.descriptorPool = pools.back();
   info.descriptorSetCount = 1;
   info.pSetLayouts = &layout;
-  VkResult result = device.functions().vkAllocateDescriptorSets(device.handle(), &info, &it->second);
+  VkResult result =
+      device.functions().vkAllocateDescriptorSets(device.handle(), &info, &it->second);
   if (result != VK_SUCCESS)
     return resultError("making a descriptor set", result);
   ++used;

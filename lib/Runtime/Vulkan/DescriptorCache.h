@@ -25,7 +25,8 @@ struct Window {
 
 class DescriptorCache {
 public:
-  DescriptorCache(const LogicalDevice &device, VkDescriptorSetLayout layout) : device(device), layout(layout) {}
+  DescriptorCache(const LogicalDevice &device, VkDescriptorSetLayout layout)
+      : device(device), layout(layout) {}
   ~DescriptorCache();
   DescriptorCache(const DescriptorCache &) = delete;
   DescriptorCache &operator=(const DescriptorCache &) = delete;
@@ -42,7 +43,7 @@ private:
   const LogicalDevice &device;
   VkDescriptorSetLayout layout;
   std::vector<VkDescriptorPool> pools;
-  uint32_t used = setsPerPool; ///< sets taken from the last pool
+  uint32_t used = setsPerPool;                                 ///< sets taken from the last pool
   std::map<std::pair<int64_t, int64_t>, VkDescriptorSet> sets; ///< by the windows' offsets
 };
 

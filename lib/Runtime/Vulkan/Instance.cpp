@@ -65,7 +65,8 @@ Expected<std::unique_ptr<Instance>> Instance::create() {
     return inputError("vulkan: no Vulkan driver found (there is no libvulkan.so.1)");
   bool validate = wantsValidation();
   if (validate && !hasLayer())
-    return inputError(std::string("vulkan: HEDDLE_VULKAN_VALIDATION: expected the layer ") + validationLayer + ", found none");
+    return inputError(std::string("vulkan: HEDDLE_VULKAN_VALIDATION: expected the layer ") +
+                      validationLayer + ", found none");
   std::unique_ptr<Instance> created(new Instance);
   Status status = created->createInstance(validate);
   if (status && validate)
@@ -80,11 +81,13 @@ Status Instance::createInstance(bool validate) {
   application.pApplicationName = "heddle";
   application.apiVersion = VK_API_VERSION_1_1;
 
-  VkValidationFeatureEnableEXT enabled = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
+  VkValidationFeatureEnableEXT enabled =
+      VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
   VkValidationFeaturesEXT features{VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT};
   features.enabledValidationFeatureCount = 1;
   features.pEnabledValidationFeatures = &enabled;
-  const char *extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME, VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
+  const char *extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME,
+                              VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME};
 
   VkInstanceCreateInfo info{VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
   info.pApplicationInfo = &application;
@@ -106,7 +109,8 @@ Status Instance::createInstance(bool validate) {
 
 Status Instance::listen() {
   VkDebugUtilsMessengerCreateInfoEXT info{VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT};
-  info.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+  info.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+                         VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
   info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
   info.pfnUserCallback = receive;
   info.pUserData = this;
@@ -148,7 +152,8 @@ Status Instance::takeMessages() const {
   messages.clear();
   for (char &c : first)
     c = c == '\n' ? ' ' : c;
-  return deviceError("vulkan: validation: " + first + (count > 1 ? " (and " + std::to_string(count - 1) + " more)" : ""));
+  return deviceError("vulkan: validation: " + first +
+                     (count > 1 ? " (and " + std::to_string(count - 1) + " more)" : ""));
 }
 
 } // namespace heddle::vulkan

@@ -41,7 +41,8 @@ private:
   Status listen();
   static VKAPI_ATTR VkBool32 VKAPI_CALL receive(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                 VkDebugUtilsMessageTypeFlagsEXT type,
-                                                const VkDebugUtilsMessengerCallbackDataEXT *data, void *self);
+                                                const VkDebugUtilsMessengerCallbackDataEXT *data,
+                                                void *self);
 
   VkInstance instance = VK_NULL_HANDLE;
   VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;

@@ -19,10 +19,11 @@
 
 namespace heddle::vulkan {
 
-Expected<std::unique_ptr<KernelPipelines>> KernelPipelines::create(const LogicalDevice &device, const Artifact &artifact) {
+Expected<std::unique_ptr<KernelPipelines>> KernelPipelines::create(const LogicalDevice &device,
+                                                                   const Artifact &artifact) {
   if (int64_t buffers = device.physical().limits().storageBuffers; buffers < bindingCount)
-    return inputError("vulkan: expected a device with " + std::to_string(bindingCount) + " storage buffers a kernel, found " +
-                      std::to_string(buffers));
+    return inputError("vulkan: expected a device with " + std::to_string(bindingCount) +
+                      " storage buffers a kernel, found " + std::to_string(buffers));
   std::unique_ptr<KernelPipelines> created(new KernelPipelines(device));
   Status status = created->createLayouts();
   if (status)
@@ -44,7 +45,8 @@ Status KernelPipelines::createLayouts() {
   VkDescriptorSetLayoutCreateInfo setInfo{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
   setInfo.bindingCount = bindingCount;
   setInfo.pBindings = bindings;
-  VkResult result = vk.vkCreateDescriptorSetLayout(device.handle(), &setInfo, nullptr, &descriptors);
+  VkResult result =
+      vk.vkCreateDescriptorSetLayout(device.handle(), &setInfo, nullptr, &descriptors);
   if (result != VK_SUCCESS)
     return resultError("making a descriptor set layout", result);
   VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, pushWords * 4};
@@ -58,11 +60,12 @@ Status KernelPipelines::createLayouts() {
 }
 
 static Error over(const Kernel &kernel, const std::string &what, int64_t limit, int64_t found) {
-  return inputError("vulkan: kernel " + kernel.name + ": expected at most " + std::to_string(limit) + " " + what + ", found " +
-                    std::to_string(found));
+  return inputError("vulkan: kernel " + kernel.name + ": expected at most " +
+                    std::to_string(limit) + " " + what + ", found " + std::to_string(found));
 }
 
-static Status checkLimits(const Kernel &kernel, std::span<const uint32_t> words, const PhysicalDevice &physical) {
+static Status checkLimits(const Kernel &kernel, std::span<const uint32_t> words,
+                          const PhysicalDevice &physical) {
   Expected<SpirvFacts> facts = readSpirvFacts(words);
   if (!facts)
     return inputError("vulkan: kernel " + kernel.name + ": " + facts.error().message);
@@ -72,11 +75,13 @@ static Status checkLimits(const Kernel &kernel, std::span<const uint32_t> words,
   if (facts->invocations > limits.invocations)
     return over(kernel, "invocations a workgroup", limits.invocations, facts->invocations);
   for (size_t i = 0; i < 3; ++i)
-    if (int64_t limit = physical.allLimits().maxComputeWorkGroupSize[i]; kernel.vulkan->workgroup[i] > limit)
+    if (int64_t limit = physical.allLimits().maxComputeWorkGroupSize[i];
+        kernel.vulkan->workgroup[i] > limit)
       return over(kernel, "invocations along an axis", limit, kernel.vulkan->workgroup[i]);
   auto push = static_cast<int64_t>(kernel.scalars.size() + kernel.arguments.size() + 3);
   int64_t pushLimit = std::min<int64_t>(pushWords, limits.pushConstantBytes / 4);
-  return push > pushLimit ? Status(over(kernel, "words of push constants", pushLimit, push)) : Status();
+  return push > pushLimit ? Status(over(kernel, "words of push constants", pushLimit, push))
+                          : Status();
 }
 
 Status KernelPipelines::compileAll(const Artifact &artifact) {
@@ -88,7 +93,8 @@ Status KernelPipelines::compileAll(const Artifact &artifact) {
       continue;
     std::span<const std::byte> bytes = artifact.vulkan(kernels[i].vulkan->member);
     if (bytes.empty() || bytes.size() % 4 != 0)
-      return inputError(artifact.name() + ": expected SPIR-V in " + kernels[i].vulkan->member + ", found none");
+      return inputError(artifact.name() + ": expected SPIR-V in " + kernels[i].vulkan->member +
+                        ", found none");
     modules[i].resize(bytes.size() / 4);
     std::memcpy(modules[i].data(), bytes.data(), bytes.size());
     hash = fnv1a(bytes.data(), bytes.size(), hash);
@@ -105,8 +111,8 @@ Status KernelPipelines::compileAll(const Artifact &artifact) {
   return {};
 }
 
-Status KernelPipelines::compile(const Kernel &kernel, std::span<const uint32_t> words, VkPipelineCache cache,
-                                VkPipeline &pipeline) {
+Status KernelPipelines::compile(const Kernel &kernel, std::span<const uint32_t> words,
+                                VkPipelineCache cache, VkPipeline &pipeline) {
   if (Status status = checkLimits(kernel, words, device.physical()); !status)
     return status;
   const VolkDeviceTable &vk = device.functions();
@@ -114,7 +120,8 @@ Status KernelPipelines::compile(const Kernel &kernel, std::span<const uint32_t> 
   moduleInfo.codeSize = words.size() * 4;
   moduleInfo.pCode = words.data();
   VkShaderModule module = VK_NULL_HANDLE;
-  if (VkResult result = vk.vkCreateShaderModule(device.handle(), &moduleInfo, nullptr, &module); result != VK_SUCCESS)
+  if (VkResult result = vk.vkCreateShaderModule(device.handle(), &moduleInfo, nullptr, &module);
+      result != VK_SUCCESS)
     return resultError("kernel " + kernel.name, result);
   VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
   info.stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
@@ -122,7 +129,8 @@ Status KernelPipelines::compile(const Kernel &kernel, std::span<const uint32_t> 
   info.stage.module = module;
   info.stage.pName = "main";
   info.layout = pipelineLayout;
-  VkResult result = vk.vkCreateComputePipelines(device.handle(), cache, 1, &info, nullptr, &pipeline);
+  VkResult result =
+      vk.vkCreateComputePipelines(device.handle(), cache, 1, &info, nullptr, &pipeline);
   vk.vkDestroyShaderModule(device.handle(), module, nullptr);
   return result == VK_SUCCESS ? Status() : resultError("kernel " + kernel.name, result);
 }

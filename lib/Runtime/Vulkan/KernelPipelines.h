@@ -22,7 +22,8 @@ constexpr uint32_t bindingCount = 3, pushWords = 32;
 class KernelPipelines {
 public:
   /// Compiles every kernel of the artifact that has SPIR-V; limits are compared first.
-  static Expected<std::unique_ptr<KernelPipelines>> create(const LogicalDevice &device, const Artifact &artifact);
+  static Expected<std::unique_ptr<KernelPipelines>> create(const LogicalDevice &device,
+                                                           const Artifact &artifact);
   ~KernelPipelines();
   KernelPipelines(const KernelPipelines &) = delete;
   KernelPipelines &operator=(const KernelPipelines &) = delete;
@@ -35,7 +36,8 @@ private:
   explicit KernelPipelines(const LogicalDevice &device) : device(device) {}
   Status createLayouts();
   Status compileAll(const Artifact &artifact);
-  Status compile(const Kernel &kernel, std::span<const uint32_t> words, VkPipelineCache cache, VkPipeline &pipeline);
+  Status compile(const Kernel &kernel, std::span<const uint32_t> words, VkPipelineCache cache,
+                 VkPipeline &pipeline);
 
   const LogicalDevice &device;
   VkDescriptorSetLayout descriptors = VK_NULL_HANDLE;

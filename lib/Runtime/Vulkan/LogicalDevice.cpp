@@ -20,14 +20,16 @@ Expected<std::unique_ptr<LogicalDevice>> LogicalDevice::open(int number) {
   if (all.empty())
     return inputError("vulkan: no Vulkan driver found (there is no device)");
   if (static_cast<size_t>(number) >= all.size())
-    return inputError("vulkan: expected a device number below " + std::to_string(all.size()) + ", found " +
-                      std::to_string(number));
+    return inputError("vulkan: expected a device number below " + std::to_string(all.size()) +
+                      ", found " + std::to_string(number));
   auto hardware = PhysicalDevice::query(all[static_cast<size_t>(number)]);
   if (!hardware)
     return hardware.takeError();
   if (VulkanDeviceInfo info = hardware->info(); !info.usable)
-    return inputError("vulkan: " + info.name + ": expected Vulkan 1.1 and a compute queue, found Vulkan " + info.apiVersion);
-  std::unique_ptr<LogicalDevice> opened(new LogicalDevice(std::move(*instance), std::move(*hardware)));
+    return inputError("vulkan: " + info.name +
+                      ": expected Vulkan 1.1 and a compute queue, found Vulkan " + info.apiVersion);
+  std::unique_ptr<LogicalDevice> opened(
+      new LogicalDevice(std::move(*instance), std::move(*hardware)));
   if (Status status = opened->create(); !status)
     return status.takeError();
   return opened;
@@ -42,7 +44,8 @@ Status LogicalDevice::create() {
   VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queueInfo;
-  if (VkResult result = vkCreateDevice(hardware.handle(), &info, nullptr, &device); result != VK_SUCCESS)
+  if (VkResult result = vkCreateDevice(hardware.handle(), &info, nullptr, &device);
+      result != VK_SUCCESS)
     return resultError("opening " + hardware.info().name, result);
   volkLoadDeviceTable(&table, device);
   table.vkGetDeviceQueue(device, *hardware.queueFamily(), 0, &queue);

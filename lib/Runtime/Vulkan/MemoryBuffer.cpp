@@ -16,8 +16,8 @@ namespace heddle::vulkan {
 
 Expected<MemoryBuffer> MemoryBuffer::create(const LogicalDevice &device, int64_t bytes, Kind kind) {
   if (int64_t limit = device.physical().maxAllocation(); bytes > limit)
-    return inputError("vulkan: expected at most " + std::to_string(limit) + " bytes of memory in one piece, found " +
-                      std::to_string(bytes));
+    return inputError("vulkan: expected at most " + std::to_string(limit) +
+                      " bytes of memory in one piece, found " + std::to_string(bytes));
   MemoryBuffer created(device, bytes);
   Status status = created.createBuffer();
   if (status)
@@ -30,18 +30,23 @@ Expected<MemoryBuffer> MemoryBuffer::create(const LogicalDevice &device, int64_t
 Status MemoryBuffer::createBuffer() {
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = static_cast<VkDeviceSize>(bytes);
-  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+               VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   VkResult result = device->functions().vkCreateBuffer(device->handle(), &info, nullptr, &buffer);
-  return result == VK_SUCCESS ? Status() : resultError("making a buffer of " + std::to_string(bytes) + " bytes", result);
+  return result == VK_SUCCESS
+             ? Status()
+             : resultError("making a buffer of " + std::to_string(bytes) + " bytes", result);
 }
 
 std::optional<uint32_t> MemoryBuffer::chooseType(Kind kind, uint32_t allowed) const {
-  constexpr VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  constexpr VkMemoryPropertyFlags host =
+      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   constexpr VkMemoryPropertyFlags cached = host | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
   const PhysicalDevice &physical = device->physical();
   std::optional<uint32_t> type;
   if (kind == Kind::Staging)
-    return (type = physical.memoryType(allowed, cached)) ? type : physical.memoryType(allowed, host);
+    return (type = physical.memoryType(allowed, cached)) ? type
+                                                         : physical.memoryType(allowed, host);
   if (physical.unifiedMemory())
     return physical.memoryType(allowed, cached | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
   return physical.memoryType(allowed, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
@@ -57,14 +62,17 @@ Status MemoryBuffer::allocate(Kind kind) {
   VkMemoryAllocateInfo info{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
   info.allocationSize = requirements.size;
   info.memoryTypeIndex = *type;
-  if (VkResult result = vk.vkAllocateMemory(device->handle(), &info, nullptr, &memory); result != VK_SUCCESS)
+  if (VkResult result = vk.vkAllocateMemory(device->handle(), &info, nullptr, &memory);
+      result != VK_SUCCESS)
     return resultError("allocating " + std::to_string(bytes) + " bytes", result);
-  if (VkResult result = vk.vkBindBufferMemory(device->handle(), buffer, memory, 0); result != VK_SUCCESS)
+  if (VkResult result = vk.vkBindBufferMemory(device->handle(), buffer, memory, 0);
+      result != VK_SUCCESS)
     return resultError("binding memory", result);
   if (kind == Kind::Device && !device->physical().unifiedMemory())
     return {};
   void *mapped = nullptr;
-  if (VkResult result = vk.vkMapMemory(device->handle(), memory, 0, VK_WHOLE_SIZE, 0, &mapped); result != VK_SUCCESS)
+  if (VkResult result = vk.vkMapMemory(device->handle(), memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+      result != VK_SUCCESS)
     return resultError("mapping memory", result);
   address = static_cast<std::byte *>(mapped);
   return {};
@@ -72,7 +80,8 @@ Status MemoryBuffer::allocate(Kind kind) {
 
 MemoryBuffer::MemoryBuffer(MemoryBuffer &&other) noexcept
     : device(other.device), bytes(other.bytes), buffer(std::exchange(other.buffer, VK_NULL_HANDLE)),
-      memory(std::exchange(other.memory, VK_NULL_HANDLE)), address(std::exchange(other.address, nullptr)) {}
+      memory(std::exchange(other.memory, VK_NULL_HANDLE)),
+      address(std::exchange(other.address, nullptr)) {}
 
 MemoryBuffer &MemoryBuffer::operator=(MemoryBuffer &&other) noexcept {
   std::swap(device, other.device);

@@ -18,7 +18,8 @@
 namespace heddle::vulkan {
 
 static std::string versionText(uint32_t version) {
-  return std::to_string(VK_API_VERSION_MAJOR(version)) + "." + std::to_string(VK_API_VERSION_MINOR(version)) + "." +
+  return std::to_string(VK_API_VERSION_MAJOR(version)) + "." +
+         std::to_string(VK_API_VERSION_MINOR(version)) + "." +
          std::to_string(VK_API_VERSION_PATCH(version));
 }
 
@@ -38,8 +39,10 @@ static VulkanLimits limitsOf(const VkPhysicalDeviceLimits &from) {
   limits.sharedBytes = from.maxComputeSharedMemorySize;
   limits.invocations = from.maxComputeWorkGroupInvocations;
   limits.storageRange = from.maxStorageBufferRange;
-  limits.storageBuffers = std::min(from.maxPerStageDescriptorStorageBuffers, from.maxDescriptorSetStorageBuffers);
-  limits.groupCount = *std::min_element(std::begin(from.maxComputeWorkGroupCount), std::end(from.maxComputeWorkGroupCount));
+  limits.storageBuffers =
+      std::min(from.maxPerStageDescriptorStorageBuffers, from.maxDescriptorSetStorageBuffers);
+  limits.groupCount = *std::min_element(std::begin(from.maxComputeWorkGroupCount),
+                                        std::end(from.maxComputeWorkGroupCount));
   limits.pushConstantBytes = from.maxPushConstantsSize;
   return limits;
 }
@@ -68,19 +71,23 @@ Status PhysicalDevice::applyMask(std::string_view mask) {
   if (mask == "minimum")
     mask = "shared=16384,invocations=128,range=134217728,buffers=4,groups=65535,push=128";
   const std::pair<std::string_view, int64_t *> names[] = {
-      {"shared", &masked.sharedBytes}, {"invocations", &masked.invocations}, {"range", &masked.storageRange},
-      {"buffers", &masked.storageBuffers}, {"groups", &masked.groupCount},   {"push", &masked.pushConstantBytes}};
+      {"shared", &masked.sharedBytes}, {"invocations", &masked.invocations},
+      {"range", &masked.storageRange}, {"buffers", &masked.storageBuffers},
+      {"groups", &masked.groupCount},  {"push", &masked.pushConstantBytes}};
   while (!mask.empty()) {
     std::string_view item = mask.substr(0, mask.find(','));
     mask.remove_prefix(std::min(mask.size(), item.size() + 1));
     size_t equals = std::min(item.find('='), item.size());
-    std::string_view name = item.substr(0, equals), text = item.substr(std::min(item.size(), equals + 1));
+    std::string_view name = item.substr(0, equals),
+                     text = item.substr(std::min(item.size(), equals + 1));
     int64_t value = 0;
     auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    auto known = std::find_if(std::begin(names), std::end(names), [&](const auto &n) { return n.first == name; });
+    auto known = std::find_if(std::begin(names), std::end(names),
+                              [&](const auto &n) { return n.first == name; });
     if (failure != std::errc() || end != text.data() + text.size() || value < 1 ||
         (known == std::end(names) && name != "staging"))
-      return usageError("HEDDLE_VULKAN_LIMITS: expected minimum or name=value, found " + std::string(item));
+      return usageError("HEDDLE_VULKAN_LIMITS: expected minimum or name=value, found " +
+                        std::string(item));
     if (name == "staging")
       staging = true;
     else
@@ -101,10 +108,12 @@ VulkanDeviceInfo PhysicalDevice::info() const {
 
 int64_t PhysicalDevice::windowAlignment() const {
   // 16 because kernels address a window in vec4.
-  return std::max<int64_t>(16, static_cast<int64_t>(properties.limits.minStorageBufferOffsetAlignment));
+  return std::max<int64_t>(16,
+                           static_cast<int64_t>(properties.limits.minStorageBufferOffsetAlignment));
 }
 
-std::optional<uint32_t> PhysicalDevice::memoryType(uint32_t allowed, VkMemoryPropertyFlags flags) const {
+std::optional<uint32_t> PhysicalDevice::memoryType(uint32_t allowed,
+                                                   VkMemoryPropertyFlags flags) const {
   for (uint32_t i = 0; i < memory.memoryTypeCount; ++i)
     if ((allowed >> i & 1) && (memory.memoryTypes[i].propertyFlags & flags) == flags)
       return i;
@@ -112,9 +121,11 @@ std::optional<uint32_t> PhysicalDevice::memoryType(uint32_t allowed, VkMemoryPro
 }
 
 bool PhysicalDevice::unifiedMemory() const {
-  // Uncached memory of a discrete card can be mapped too, but reading it is slow: that goes through staging.
-  constexpr VkMemoryPropertyFlags all = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
-                                        VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+  // Uncached memory of a discrete card can be mapped too, but reading it is slow: that goes through
+  // staging.
+  constexpr VkMemoryPropertyFlags all =
+      VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+      VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
   return !staging && memoryType(~0u, all).has_value();
 }
 

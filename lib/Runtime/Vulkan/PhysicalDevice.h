@@ -26,7 +26,9 @@ public:
   VulkanDeviceInfo info() const;
   const VulkanLimits &limits() const { return masked; }
   const VkPhysicalDeviceLimits &allLimits() const { return properties.limits; }
-  int64_t maxAllocation() const { return static_cast<int64_t>(maintenance.maxMemoryAllocationSize); }
+  int64_t maxAllocation() const {
+    return static_cast<int64_t>(maintenance.maxMemoryAllocationSize);
+  }
   /// Offsets of descriptors and windows are multiples of it.
   int64_t windowAlignment() const;
   /// Family of a queue that computes.
@@ -45,7 +47,8 @@ private:
   VkPhysicalDevice device;
   VkPhysicalDeviceProperties properties{};
   VkPhysicalDeviceIDProperties identity{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
-  VkPhysicalDeviceMaintenance3Properties maintenance{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+  VkPhysicalDeviceMaintenance3Properties maintenance{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
   VkPhysicalDeviceMemoryProperties memory{};
   std::optional<uint32_t> family;
   VulkanLimits masked;

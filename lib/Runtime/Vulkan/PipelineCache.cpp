@@ -58,7 +58,8 @@ Expected<PipelineCache> PipelineCache::open(const LogicalDevice &device, uint64_
   VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
   info.initialDataSize = data.size();
   info.pInitialData = data.data();
-  VkResult result = device.functions().vkCreatePipelineCache(device.handle(), &info, nullptr, &opened.cache);
+  VkResult result =
+      device.functions().vkCreatePipelineCache(device.handle(), &info, nullptr, &opened.cache);
   if (result != VK_SUCCESS)
     return resultError("making a pipeline cache", result);
   opened.loadedBytes = data.size();
@@ -66,8 +67,8 @@ Expected<PipelineCache> PipelineCache::open(const LogicalDevice &device, uint64_
 }
 
 PipelineCache::PipelineCache(PipelineCache &&other) noexcept
-    : device(other.device), path(std::move(other.path)), cache(std::exchange(other.cache, VK_NULL_HANDLE)),
-      loadedBytes(other.loadedBytes) {}
+    : device(other.device), path(std::move(other.path)),
+      cache(std::exchange(other.cache, VK_NULL_HANDLE)), loadedBytes(other.loadedBytes) {}
 
 PipelineCache::~PipelineCache() {
   if (cache)
@@ -77,7 +78,9 @@ PipelineCache::~PipelineCache() {
 void PipelineCache::save() const {
   const VolkDeviceTable &vk = device->functions();
   size_t size = 0;
-  if (path.empty() || vk.vkGetPipelineCacheData(device->handle(), cache, &size, nullptr) != VK_SUCCESS || size <= loadedBytes)
+  if (path.empty() ||
+      vk.vkGetPipelineCacheData(device->handle(), cache, &size, nullptr) != VK_SUCCESS ||
+      size <= loadedBytes)
     return;
   std::vector<char> data(size);
   if (vk.vkGetPipelineCacheData(device->handle(), cache, &size, data.data()) != VK_SUCCESS)

@@ -31,7 +31,8 @@ public:
   void save() const;
 
 private:
-  PipelineCache(const LogicalDevice &device, std::string path) : device(&device), path(std::move(path)) {}
+  PipelineCache(const LogicalDevice &device, std::string path)
+      : device(&device), path(std::move(path)) {}
 
   const LogicalDevice *device;
   std::string path; ///< empty: there is no cache directory

@@ -91,8 +91,8 @@ Expected<SpirvFacts> readSpirvFacts(std::span<const uint32_t> words) {
   for (size_t at = header; at < words.size();) {
     size_t length = words[at] >> 16;
     if (length == 0 || length > words.size() - at)
-      return inputError("expected a SPIR-V module, found an instruction of " + std::to_string(length) + " words at word " +
-                        std::to_string(at));
+      return inputError("expected a SPIR-V module, found an instruction of " +
+                        std::to_string(length) + " words at word " + std::to_string(at));
     reader.visit(words[at] & 0xffff, words.subspan(at + 1, length - 1));
     at += length;
   }

@@ -39,7 +39,9 @@ public:
   Expected<std::unique_ptr<Device>> createDevice(int) const override {
     return VulkanDevice::create(*device, *kernels, weights ? &*weights : nullptr, program);
   }
-  const std::optional<KernelCode> &codeOf(const Kernel &kernel) const override { return kernel.vulkan; }
+  const std::optional<KernelCode> &codeOf(const Kernel &kernel) const override {
+    return kernel.vulkan;
+  }
   std::string describe() const override { return "vulkan " + device->physical().info().name; }
 
 private:
@@ -55,7 +57,8 @@ Status VulkanCode::uploadWeights(std::span<const std::byte> bytes) {
   if (bytes.empty())
     return {};
   // Whole tiles may be read past the last weight, as on the CPU.
-  auto buffer = MemoryBuffer::create(*device, static_cast<int64_t>(bytes.size()) + MappedBytes::slack, MemoryBuffer::Kind::Device);
+  auto buffer = MemoryBuffer::create(
+      *device, static_cast<int64_t>(bytes.size()) + MappedBytes::slack, MemoryBuffer::Kind::Device);
   if (!buffer)
     return buffer.takeError();
   weights = std::move(*buffer);
@@ -64,7 +67,8 @@ Status VulkanCode::uploadWeights(std::span<const std::byte> bytes) {
     return {};
   }
   constexpr size_t piece = size_t{64} << 20;
-  auto staging = MemoryBuffer::create(*device, static_cast<int64_t>(std::min(piece, bytes.size())), MemoryBuffer::Kind::Staging);
+  auto staging = MemoryBuffer::create(*device, static_cast<int64_t>(std::min(piece, bytes.size())),
+                                      MemoryBuffer::Kind::Staging);
   if (!staging)
     return staging.takeError();
   auto recorder = CommandRecorder::create(*device);
@@ -75,7 +79,8 @@ Status VulkanCode::uploadWeights(std::span<const std::byte> bytes) {
     std::memcpy(staging->mapped(), bytes.data() + at, count);
     if (Status status = (*recorder)->begin(); !status)
       return status;
-    (*recorder)->copy(staging->handle(), 0, weights->handle(), static_cast<int64_t>(at), static_cast<int64_t>(count));
+    (*recorder)->copy(staging->handle(), 0, weights->handle(), static_cast<int64_t>(at),
+                      static_cast<int64_t>(count));
     if (Status status = (*recorder)->run(); !status)
       return status;
   }

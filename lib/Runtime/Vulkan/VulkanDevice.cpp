@@ -17,14 +17,16 @@
 
 namespace heddle::vulkan {
 
-VulkanDevice::VulkanDevice(const LogicalDevice &device, const KernelPipelines &kernels, const MemoryBuffer *weights,
-                           const Program &program)
+VulkanDevice::VulkanDevice(const LogicalDevice &device, const KernelPipelines &kernels,
+                           const MemoryBuffer *weights, const Program &program)
     : device(device), kernels(kernels), weights(weights), program(program) {
   descriptors = std::make_unique<DescriptorCache>(device, kernels.setLayout());
 }
 
-Expected<std::unique_ptr<Device>> VulkanDevice::create(const LogicalDevice &device, const KernelPipelines &kernels,
-                                                       const MemoryBuffer *weights, const Program &program) {
+Expected<std::unique_ptr<Device>> VulkanDevice::create(const LogicalDevice &device,
+                                                       const KernelPipelines &kernels,
+                                                       const MemoryBuffer *weights,
+                                                       const Program &program) {
   std::unique_ptr<VulkanDevice> created(new VulkanDevice(device, kernels, weights, program));
   auto recorder = CommandRecorder::create(device);
   if (!recorder)
@@ -81,7 +83,8 @@ Status VulkanDevice::begin() {
 Expected<VulkanDevice::Staged> VulkanDevice::stage(MemoryRange range) {
   constexpr int64_t smallest = int64_t{1} << 20;
   if (staging.empty() || stagingUsed + range.bytes > staging.back().size()) {
-    auto buffer = MemoryBuffer::create(device, std::max(smallest, range.bytes), MemoryBuffer::Kind::Staging);
+    auto buffer =
+        MemoryBuffer::create(device, std::max(smallest, range.bytes), MemoryBuffer::Kind::Staging);
     if (!buffer)
       return buffer.takeError();
     staging.push_back(std::move(*buffer));
@@ -127,7 +130,8 @@ Status VulkanDevice::download(MemoryRange range) {
   auto staged = stage(range);
   if (!staged)
     return staged.takeError();
-  recorder->copy(memory->handle(), range.offset, staging[staged->buffer].handle(), staged->offset, range.bytes);
+  recorder->copy(memory->handle(), range.offset, staging[staged->buffer].handle(), staged->offset,
+                 range.bytes);
   downloads.push_back(*staged);
   return {};
 }
@@ -162,15 +166,17 @@ Expected<Window> VulkanDevice::windowOf(const LaunchCall &call, bool weight) con
     begin = std::min(begin, argument.offset);
     end = std::max(end, argument.offset + argument.bytes);
   }
-  begin = std::min(begin, end) / device.physical().windowAlignment() * device.physical().windowAlignment();
+  begin = std::min(begin, end) / device.physical().windowAlignment() *
+          device.physical().windowAlignment();
   if (end - begin > limit)
-    return inputError("vulkan: kernel " + program.kernels[static_cast<size_t>(call.kernel)].name + ": expected its " +
-                      (weight ? "weights" : "memory") + " within " + std::to_string(limit) + " bytes, found " +
-                      std::to_string(end - begin));
+    return inputError("vulkan: kernel " + program.kernels[static_cast<size_t>(call.kernel)].name +
+                      ": expected its " + (weight ? "weights" : "memory") + " within " +
+                      std::to_string(limit) + " bytes, found " + std::to_string(end - begin));
   return Window{buffer.handle(), begin, std::min(limit, buffer.size() - begin)};
 }
 
-Status VulkanDevice::pushArguments(const LaunchCall &call, const Window &memoryWindow, const Window &weightWindow) {
+Status VulkanDevice::pushArguments(const LaunchCall &call, const Window &memoryWindow,
+                                   const Window &weightWindow) {
   push.clear();
   for (int64_t scalar : call.scalars) {
     if (scalar < 0 || scalar > std::numeric_limits<int32_t>::max())
@@ -178,7 +184,8 @@ Status VulkanDevice::pushArguments(const LaunchCall &call, const Window &memoryW
     push.push_back(static_cast<uint32_t>(scalar));
   }
   for (const LaunchAddress &argument : call.arguments)
-    push.push_back(static_cast<uint32_t>((argument.offset - (argument.weight ? weightWindow : memoryWindow).offset) / 16));
+    push.push_back(static_cast<uint32_t>(
+        (argument.offset - (argument.weight ? weightWindow : memoryWindow).offset) / 16));
   push.resize(push.size() + 3); // the grid base
   return {};
 }
@@ -194,7 +201,8 @@ void VulkanDevice::dispatchAll(const std::array<int64_t, 3> &grid) {
         std::array<uint32_t, 3> groups;
         for (size_t axis = 0; axis < 3; ++axis) {
           base[axis] = static_cast<uint32_t>(at[axis]);
-          groups[2 - axis] = static_cast<uint32_t>(std::min(limit, grid[axis] - at[axis])); // (z, y, x) to (x, y, z)
+          groups[2 - axis] = static_cast<uint32_t>(
+              std::min(limit, grid[axis] - at[axis])); // (z, y, x) to (x, y, z)
         }
         recorder->dispatch(kernels.layout(), push, groups);
       }

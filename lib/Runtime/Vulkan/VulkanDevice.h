@@ -21,9 +21,12 @@ namespace heddle::vulkan {
 
 class VulkanDevice final : public Device {
 public:
-  /// `kernels` and `weights` (null: the program has none) belong to the code and outlive the device.
-  static Expected<std::unique_ptr<Device>> create(const LogicalDevice &device, const KernelPipelines &kernels,
-                                                  const MemoryBuffer *weights, const Program &program);
+  /// `kernels` and `weights` (null: the program has none) belong to the code and outlive the
+  /// device.
+  static Expected<std::unique_ptr<Device>> create(const LogicalDevice &device,
+                                                  const KernelPipelines &kernels,
+                                                  const MemoryBuffer *weights,
+                                                  const Program &program);
 
   Status resize(int64_t bytes, int64_t keep) override;
   Status begin() override;
@@ -36,7 +39,8 @@ public:
   std::span<const std::byte> downloaded(MemoryRange range) const override;
 
 private:
-  VulkanDevice(const LogicalDevice &device, const KernelPipelines &kernels, const MemoryBuffer *weights, const Program &program);
+  VulkanDevice(const LogicalDevice &device, const KernelPipelines &kernels,
+               const MemoryBuffer *weights, const Program &program);
 
   /// A range of planned memory and where its copy lies in a staging buffer.
   struct Staged {

@@ -1,0 +1,113 @@
+//===- NpyTest.cpp - Files of NumPy -----------------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is written is read again; what is damaged is refused with a reason.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Runtime/Npy.h"
+
+#include <cstring>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace heddle;
+using testing::HasSubstr;
+
+static std::string fileOf(std::string dictionary, const std::string &data, char version = 1) {
+  std::string text = "\x93NUMPY";
+  text += {version, '\0', static_cast<char>(dictionary.size()), '\0'};
+  if (version > 1)
+    text += std::string(2, '\0');
+  return text + dictionary + data;
+}
+
+static Expected<Tensor> parse(const std::string &text) {
+  return parseNpy(std::as_bytes(std::span(text.data(), text.size())), "x.npy");
+}
+
+static std::string errorOf(const std::string &text) {
+  auto tensor = parse(text);
+  return tensor ? "no error" : tensor.error().message;
+}
+
+TEST(Npy, RoundTripOfEveryType) {
+  for (DType type : {DType::F32, DType::F16, DType::I32, DType::I64, DType::Bool}) {
+    Tensor tensor(type, {2, 3});
+    for (std::byte &byte : tensor.bytes())
+      byte = std::byte{1};
+    std::string path = testing::TempDir() + "round-trip.npy";
+    ASSERT_TRUE(writeNpy(path, tensor));
+    auto read = readNpy(path);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->dtype(), type);
+    EXPECT_EQ(read->shape(), tensor.shape());
+    EXPECT_EQ(std::memcmp(read->bytes().data(), tensor.bytes().data(), tensor.bytes().size()), 0);
+  }
+}
+
+TEST(Npy, HeaderIsThatOfNumpy) {
+  std::string header = npyHeader(Tensor(DType::F32, {3}));
+  EXPECT_EQ(header.size() % 64, 0u);
+  EXPECT_THAT(header, HasSubstr("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }"));
+  EXPECT_THAT(npyHeader(Tensor(DType::I64, {})), HasSubstr("'shape': (), }"));
+}
+
+TEST(Npy, AllVersionsAndKeyOrders) {
+  std::string data(8, '\0');
+  for (char version : {1, 2, 3}) {
+    auto tensor = parse(
+        fileOf("{\"shape\": (2, 1), 'fortran_order': False, 'descr': '<i4'}\n", data, version));
+    ASSERT_TRUE(tensor) << tensor.error().message;
+    EXPECT_EQ(tensor->shape(), (std::vector<int64_t>{2, 1}));
+  }
+}
+
+TEST(Npy, EmptyDimensions) {
+  auto tensor = parse(fileOf(
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4611686018427387904), }\n", ""));
+  ASSERT_TRUE(tensor) << tensor.error().message;
+  EXPECT_EQ(tensor->size(), 0);
+}
+
+TEST(Npy, WhatIsNotReadSaysWhy) {
+  auto header = [](const char *descr, const char *order, const char *shape) {
+    return std::string("{'descr': '") + descr + "', 'fortran_order': " + order +
+           ", 'shape': " + shape + ", }\n";
+  };
+  EXPECT_EQ(errorOf("text"), "x.npy: expected a .npy file, found other contents");
+  EXPECT_EQ(errorOf(fileOf(header("<f4", "False", "(2,)"), "1234567")),
+            "x.npy: expected 8 bytes of data for shape [2], found 7");
+  EXPECT_THAT(errorOf(fileOf(header("<f4", "True", "(2, 2)"), std::string(16, 0))),
+              HasSubstr("found Fortran order"));
+  EXPECT_THAT(errorOf(fileOf(header(">f4", "False", "(2,)"), std::string(8, 0))),
+              HasSubstr("found '>f4'"));
+  EXPECT_THAT(errorOf(fileOf(header("<f8", "False", "(1,)"), std::string(8, 0))),
+              HasSubstr("found '<f8'"));
+  EXPECT_THAT(errorOf(fileOf(header("<f4", "False", "(4611686018427387904, 4)"), "")),
+              HasSubstr("less than 2^62 bytes"));
+  EXPECT_THAT(errorOf(fileOf(header("<f4", "False", "(-1,)"), "")), HasSubstr("damaged"));
+  EXPECT_THAT(errorOf(fileOf("{'descr': '<f4'}\n", "")), HasSubstr("damaged"));
+  EXPECT_THAT(errorOf(fileOf("", "", 9)), HasSubstr("version 1, 2 or 3, found 9"));
+  EXPECT_THAT(errorOf(fileOf(header("<f4", "False", "(2,)"), "").substr(0, 30)),
+              HasSubstr("found the end of the file"));
+}
+
+TEST(Npy, EveryTruncationIsAnError) {
+  std::string whole = npyHeader(Tensor(DType::F32, {2})) + std::string(8, 'x');
+  ASSERT_TRUE(parse(whole));
+  for (size_t length = 0; length < whole.size(); ++length)
+    EXPECT_FALSE(parse(whole.substr(0, length))) << length;
+  EXPECT_FALSE(parse(whole + "x"));
+}
+
+TEST(Npy, PathsThatCannotBe) {
+  EXPECT_EQ(readNpy("/nonexistent/x.npy").error().message,
+            "/nonexistent/x.npy: No such file or directory");
+  EXPECT_FALSE(readNpy("/tmp"));
+  EXPECT_THAT(writeNpy("/nonexistent/x.npy", Tensor(DType::F32, {1})).error().message,
+              HasSubstr("cannot be written"));
+}

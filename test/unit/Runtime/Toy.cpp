@@ -1,0 +1,229 @@
+//===- Toy.cpp - A model made by hand ---------------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The hand-built program, and the tools that turn it into an artifact.
+//
+//===----------------------------------------------------------------------===//
+#include "Toy.h"
+
+#include "heddle/Runtime/Vulkan/VulkanCode.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <unistd.h>
+
+namespace heddle::test {
+
+static SizeExpr size(const char *text) { return *SizeExpr::parse(text); }
+
+static Buffer buffer(const char *name, Buffer::Kind kind, const char *elements, int first = 0,
+                     int last = 0) {
+  Buffer made;
+  made.name = name;
+  made.kind = kind;
+  made.elements = size(elements);
+  made.first = first;
+  made.last = last;
+  return made;
+}
+
+static Port port(const char *name, DType type, std::vector<const char *> shape, int buffer) {
+  Port made;
+  made.name = name;
+  made.type = type;
+  for (const char *dim : shape)
+    made.shape.push_back(size(dim));
+  made.buffer = buffer;
+  return made;
+}
+
+static Launch launch(const char *kernel, std::vector<int> buffers, const char *scalar) {
+  Launch made;
+  made.kernel = kernel;
+  for (int index : buffers)
+    made.arguments.push_back({LaunchArgument::Kind::Buffer, index, SizeExpr(0)});
+  made.scalars = {size(scalar)};
+  return made;
+}
+
+static Function triple() {
+  Function function;
+  function.name = "triple";
+  function.dims = {"B", "T"};
+  function.buffers = {buffer("x", Buffer::Kind::Argument, "B*T*32"),
+                      buffer("t", Buffer::Kind::Temporary, "B*T*32", 0, 1),
+                      buffer("y", Buffer::Kind::Argument, "B*T*32")};
+  function.inputs = {port("x", DType::F32, {"B", "T", "20"}, 0)};
+  function.outputs = {port("y", DType::F32, {"B", "T", "20"}, 2)};
+  function.launches = {launch("add", {0, 0, 1}, "B*T*32"), launch("add", {0, 1, 2}, "B*T*32")};
+  return function;
+}
+
+static Function count() {
+  Function function;
+  function.name = "count";
+  function.dims = {"B", "S"};
+  function.buffers = {buffer("ids", Buffer::Kind::Argument, "B*S"),
+                      buffer("lengths", Buffer::Kind::Argument, "B")};
+  function.inputs = {port("ids", DType::I32, {"B", "S"}, 0), port("lengths", DType::I32, {"B"}, 1)};
+  function.inputs[0].range = {SizeExpr(0), SizeExpr(100)};
+  function.inputs[1].range = {SizeExpr(0), size("S + 1")};
+  function.inputs[1].fallback = {DefaultInput::Kind::LengthsOf, "ids", 0};
+  function.outputs = {port("lengths", DType::I32, {"B"}, 1)};
+  return function;
+}
+
+static Function start() {
+  Function function;
+  function.name = "start";
+  function.dims = {"B"};
+  function.buffers = {buffer("x", Buffer::Kind::Argument, "B*16")};
+  function.inputs = {port("x", DType::F32, {"B", "16"}, 0)};
+  function.updates = {{"P", SizeExpr(0)}};
+  function.startsStates = function.needsSession = true;
+  return function;
+}
+
+static Function step() {
+  Function function;
+  function.name = "step";
+  function.dims = {"B"};
+  function.stateDims = {"P"};
+  function.buffers = {
+      buffer("x", Buffer::Kind::Argument, "B*16"), buffer("sum", Buffer::Kind::State, "B*16"),
+      buffer("y", Buffer::Kind::Argument, "B*16"), buffer("ids", Buffer::Kind::Argument, "B"),
+      buffer("lengths", Buffer::Kind::Argument, "B")};
+  function.inputs = {port("x", DType::F32, {"B", "1", "16"}, 0),
+                     port("ids", DType::I32, {"B", "1"}, 3), port("lengths", DType::I32, {"B"}, 4)};
+  function.inputs[2].fallback = {DefaultInput::Kind::RunningLengths, "ids", 0};
+  function.outputs = {port("y", DType::F32, {"B", "1", "16"}, 2),
+                      port("lengths", DType::I32, {"B"}, 4)};
+  function.launches = {launch("accumulate", {0, 1, 2}, "B*16")};
+  function.checks = {{Check::Kind::AtMost, size("P"), SizeExpr(4),
+                      "step: expected at most 5 steps, found {left} before this one"}};
+  function.states = {{"sum", 1}};
+  function.updates = {{"P", size("P + 1")}};
+  function.needsSession = true;
+  return function;
+}
+
+static Function reorder() {
+  Function function;
+  function.name = "reorder";
+  function.dims = {"N"};
+  function.buffers = {buffer("parents", Buffer::Kind::Argument, "N"),
+                      buffer("sum", Buffer::Kind::State, "N*16")};
+  function.inputs = {port("parents", DType::I32, {"N"}, 0)};
+  function.states = {{"sum", 1}};
+  function.reorderBy = "parents";
+  function.needsSession = true;
+  return function;
+}
+
+static Kernel kernel(const char *name, std::vector<bool> written) {
+  Kernel made;
+  made.name = name;
+  for (bool w : written)
+    made.arguments.push_back({KernelArgument::Storage::Memory, w});
+  made.scalars = {"n"};
+  KernelCode code;
+  code.grid[0] = {0, 64, 1};
+  made.cpu = code;
+  code.member = ArtifactWriter::vulkanMember(name);
+  code.workgroup = {16, 1, 1};
+  made.vulkan = code;
+  return made;
+}
+
+Program toyProgram() {
+  Program program;
+  program.functions = {triple(), count(), start(), step(), reorder()};
+  program.kernels = {kernel("add", {false, false, true}),
+                     kernel("accumulate", {false, true, true})};
+  program.model = "{}";
+  return program;
+}
+
+std::vector<char> compileC(const std::string &path) {
+  std::string object = testing::TempDir() + "heddle-test-" + std::to_string(getpid()) + ".so";
+  std::string command = std::string(HEDDLE_TEST_C_COMPILER) +
+                        " -std=c99 -O2 -fPIC -shared -nostdlib -o " + object + " " + path;
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  std::ifstream file(object, std::ios::binary);
+  std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  std::remove(object.c_str());
+  return bytes;
+}
+
+std::vector<uint32_t> readSpirv(const std::string &kernel) {
+  std::ifstream file(std::string(HEDDLE_TEST_KERNELS) + "/" + kernel + ".spv", std::ios::binary);
+  std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  std::vector<uint32_t> words(bytes.size() / 4);
+  std::memcpy(words.data(), bytes.data(), words.size() * 4);
+  return words;
+}
+
+Artifact toyArtifact(Program program) {
+  static const std::vector<char> object =
+      compileC(std::string(HEDDLE_SOURCE_DIR) + "/test/unit/Runtime/kernels/toy.c");
+  ArtifactWriter writer(std::move(program));
+  writer.addCpu("baseline", {}, object);
+  for (const char *name : {"add", "accumulate"})
+    writer.addVulkan(ArtifactWriter::vulkanMember(name), readSpirv(name));
+  auto artifact = writer.build("toy", [](std::span<std::byte>) { return Status(); });
+  EXPECT_TRUE(artifact) << artifact.error().message;
+  return std::move(*artifact);
+}
+
+bool hasVulkan() {
+  static const bool found = [] {
+    setenv("HEDDLE_VULKAN_VALIDATION", "1", 1);
+    if (listVulkanDevices())
+      return true;
+    unsetenv("HEDDLE_VULKAN_VALIDATION");
+    return static_cast<bool>(listVulkanDevices());
+  }();
+  return found && !readSpirv("add").empty();
+}
+
+ScopedVariable::ScopedVariable(const char *name, const std::string &value) : name(name) {
+  if (const char *old = std::getenv(name))
+    before = old;
+  setenv(name, value.c_str(), 1);
+}
+
+ScopedVariable::~ScopedVariable() {
+  if (before)
+    setenv(name, before->c_str(), 1);
+  else
+    unsetenv(name);
+}
+
+Tensor counting(std::vector<int64_t> shape, float first, float step) {
+  Tensor tensor(DType::F32, std::move(shape));
+  float value = first;
+  for (float &element : tensor.values<float>()) {
+    element = value;
+    value += step;
+  }
+  return tensor;
+}
+
+void DeviceTest::SetUp() {
+  if (std::string_view(GetParam()) == "vulkan" && !hasVulkan())
+    GTEST_SKIP() << "no Vulkan device or no glslangValidator";
+}
+
+Session DeviceTest::open(SessionOptions options, Program program) {
+  options.device = GetParam();
+  auto session = Session::fromArtifact(toyArtifact(std::move(program)), options);
+  EXPECT_TRUE(session) << session.error().message;
+  return std::move(*session);
+}
+
+} // namespace heddle::test

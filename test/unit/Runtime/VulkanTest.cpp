@@ -1,0 +1,150 @@
+//===- VulkanTest.cpp - Limits, staging and the cache on disk ----*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Capabilities are masked by HEDDLE_VULKAN_LIMITS; results must not change, or
+// there must be one line that says why not.
+//
+//===----------------------------------------------------------------------===//
+#include "Toy.h"
+
+#include "Vulkan/PipelineCache.h"
+#include "Vulkan/SpirvFacts.h"
+#include "heddle/Runtime/Vulkan/VulkanCode.h"
+
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+class VulkanTest : public testing::Test {
+protected:
+  void SetUp() override {
+    if (!hasVulkan())
+      GTEST_SKIP() << "no Vulkan device or no glslangValidator";
+  }
+};
+
+/// "" where tripling works under these limits, else the error.
+std::string tripleUnder(const std::string &limits, int64_t rows) {
+  ScopedVariable mask("HEDDLE_VULKAN_LIMITS", limits);
+  auto session = Session::fromArtifact(toyArtifact(), {.device = "vulkan", .poison = true});
+  if (!session)
+    return session.error().message;
+  Tensor x = counting({1, rows, 20});
+  auto outputs = session->run("triple", {{"x", x}});
+  if (!outputs)
+    return outputs.error().message;
+  for (int64_t i = 0; i < x.size(); ++i)
+    if ((*outputs)["y"].values<float>()[static_cast<size_t>(i)] != 3 * static_cast<float>(i))
+      return "wrong value at " + std::to_string(i);
+  return "";
+}
+} // namespace
+
+TEST_F(VulkanTest, MinimumLimits) { EXPECT_EQ(tripleUnder("minimum", 100), ""); }
+
+TEST_F(VulkanTest, GridsAreSplit) { EXPECT_EQ(tripleUnder("groups=3", 100), ""); }
+
+TEST_F(VulkanTest, MemoryThatTheHostCannotReach) {
+  EXPECT_EQ(tripleUnder("staging=1", 100), "");
+  EXPECT_EQ(tripleUnder("staging=1", 20000), ""); // more than one staging buffer
+}
+
+TEST_F(VulkanTest, CachesInMemoryThatTheHostCannotReach) {
+  ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "staging=1");
+  auto session = Session::fromArtifact(toyArtifact(), {.device = "vulkan"});
+  ASSERT_TRUE(session) << session.error().message;
+  ASSERT_TRUE(session->run("start", {{"x", counting({2, 16})}}));
+  Tensor x = counting({2, 1, 16}), ids = ints({2, 1}, {1, 1});
+  ASSERT_TRUE(session->run("step", {{"x", x}, {"ids", ids}}));
+  ASSERT_TRUE(session->run("reorder", {{"parents", ints({2}, {1, 0})}}));
+  ASSERT_TRUE(session->run("triple", {{"x", counting({9, 100, 20})}})); // memory grows
+  auto outputs = session->run("step", {{"x", Tensor(DType::F32, {2, 1, 16})}, {"ids", ids}});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_EQ((*outputs)["y"].values<float>()[0], 16);
+  EXPECT_EQ((*outputs)["y"].values<float>()[16], 0);
+}
+
+TEST_F(VulkanTest, WindowsFollowTheArguments) {
+  // 3 buffers of 12.8 KiB each and 2 MiB of slack: not all of it fits a window of 64 KiB.
+  EXPECT_EQ(tripleUnder("range=65536", 100), "");
+  EXPECT_THAT(
+      tripleUnder("range=65536", 1000),
+      testing::StartsWith("vulkan: kernel add: expected its memory within 65536 bytes, found "));
+}
+
+TEST_F(VulkanTest, NeedsBeyondTheLimitsAreOneLine) {
+  EXPECT_EQ(tripleUnder("invocations=8", 1),
+            "vulkan: kernel add: expected at most 8 invocations a workgroup, found 16");
+  EXPECT_EQ(tripleUnder("push=16", 1),
+            "vulkan: kernel add: expected at most 4 words of push constants, found 7");
+  EXPECT_EQ(tripleUnder("buffers=2", 1),
+            "vulkan: expected a device with 3 storage buffers a kernel, found 2");
+  EXPECT_EQ(tripleUnder("speed=2", 1),
+            "HEDDLE_VULKAN_LIMITS: expected minimum or name=value, found speed=2");
+}
+
+TEST_F(VulkanTest, ADamagedPipelineCacheIsIgnored) {
+  std::filesystem::path home = std::filesystem::path(testing::TempDir()) / "heddle-cache-test";
+  std::filesystem::remove_all(home);
+  ScopedVariable cache("XDG_CACHE_HOME", home.string());
+  EXPECT_EQ(tripleUnder("minimum", 10), "");
+  size_t files = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(home / "heddle")) {
+    std::ofstream(entry.path(), std::ios::binary | std::ios::trunc)
+        << "damaged, and longer than a hash";
+    ++files;
+  }
+  EXPECT_EQ(files, 1u);
+  EXPECT_EQ(tripleUnder("minimum", 10), "");
+  ScopedVariable nowhere("XDG_CACHE_HOME", "/proc/nowhere");
+  EXPECT_EQ(tripleUnder("minimum", 10), "");
+  std::filesystem::remove_all(home);
+}
+
+TEST_F(VulkanTest, FactsOfAModule) {
+  std::vector<uint32_t> words = readSpirv("attention");
+  auto facts = vulkan::readSpirvFacts(words);
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->sharedBytes, 64 * 16 * 16 + 64 * 8 * 4);
+  EXPECT_EQ(facts->invocations, 64);
+  words.push_back(3 << 16); // an instruction of three words, two of them missing
+  EXPECT_FALSE(vulkan::readSpirvFacts(words));
+  words.pop_back();
+  words[0] = 0;
+  EXPECT_FALSE(vulkan::readSpirvFacts(words));
+}
+
+TEST_F(VulkanTest, SharedMemoryBeyondTheLimit) {
+  ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "minimum");
+  Program program;
+  Kernel kernel;
+  kernel.name = "attention";
+  kernel.vulkan = KernelCode{{}, ArtifactWriter::vulkanMember("attention"), {64, 1, 1}};
+  program.kernels = {kernel};
+  program.model = "{}";
+  ArtifactWriter writer(program);
+  writer.addVulkan(ArtifactWriter::vulkanMember("attention"), readSpirv("attention"));
+  auto artifact = writer.build("witness", [](std::span<std::byte>) { return Status(); });
+  ASSERT_TRUE(artifact) << artifact.error().message;
+  auto code = loadVulkanCode(*artifact, 0);
+  ASSERT_FALSE(code);
+  EXPECT_EQ(code.error().message,
+            "vulkan: kernel attention: expected at most 16384 bytes of shared memory, found 18432");
+}
+
+TEST(Vulkan, WithoutADriver) {
+  ScopedVariable icd("VK_ICD_FILENAMES", "/nonexistent.json"),
+      drivers("VK_DRIVER_FILES", "/nonexistent.json");
+  auto devices = listVulkanDevices();
+  ASSERT_FALSE(devices);
+  EXPECT_THAT(devices.error().message, testing::StartsWith("vulkan: no Vulkan driver found"));
+  EXPECT_EQ(devices.error().kind, ErrorKind::Input);
+}
