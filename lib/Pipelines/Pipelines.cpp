@@ -28,6 +28,7 @@
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -65,14 +66,17 @@ void buildTiledPipeline(OpPassManager &pm, TargetKind target) {
 // Alive: func, llvm, scf, arith, math, vector.
 void buildCpuPipeline(OpPassManager &pm, const std::string &isa) { pm.addPass(createConvertKernelToCpu({isa})); }
 
-// Alive: llvm. What does not change in a loop leaves it while loops are still structured.
+// Alive: llvm. What does not change in a loop leaves it while loops are still structured; kernels are lowered in parallel up to
+// the conversions that need the module.
 void buildLlvmPipeline(OpPassManager &pm) {
-  pm.addPass(createCSEPass());
-  pm.addPass(createLoopInvariantCodeMotionPass());
-  pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(createConvertVectorToLLVMPass());
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createArithToLLVMConversionPass());
+  OpPassManager &function = pm.nest<func::FuncOp>();
+  function.addPass(createCSEPass());
+  function.addPass(createLoopInvariantCodeMotionPass());
+  function.addPass(arith::createArithExpandOpsPass());
+  function.addPass(createSCFToControlFlowPass());
+  function.addPass(createConvertVectorToLLVMPass());
+  function.addPass(createConvertMathToLLVMPass());
+  function.addPass(createArithToLLVMConversionPass());
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());

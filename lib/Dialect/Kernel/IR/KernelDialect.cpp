@@ -12,13 +12,23 @@
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
 
 using namespace mlir;
 using namespace heddle::kernel;
 
 #include "heddle/Dialect/Kernel/IR/KernelDialect.cpp.inc"
 
+namespace {
+/// Constants that folding makes stay inside their part: nothing may stand beside parts.
+struct KernelFolds : DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+  bool shouldMaterializeInto(Region *region) const override { return isa<PartOp>(region->getParentOp()); }
+};
+} // namespace
+
 void KernelDialect::initialize() {
+  addInterfaces<KernelFolds>();
   registerTypes();
   registerAttributes();
   addOperations<

@@ -1,0 +1,119 @@
+//===- CompilerTest.cpp - Model in, artifact out --------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The façade: equal bytes, members, and one line for everything that is wrong.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Compiler/Compiler.h"
+#include "heddle/Compiler/Inspect.h"
+#include "heddle/Support/Artifact.h"
+
+#include "gtest/gtest.h"
+
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+using namespace heddle;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string embedModel = HEDDLE_SOURCE_DIR "/examples/embed/model.json";
+
+struct Compiler : testing::Test {
+  fs::path folder = fs::path(testing::TempDir()) / ("heddle-compiler-" + std::to_string(getpid()));
+  void SetUp() override { fs::create_directories(folder); }
+  void TearDown() override { fs::remove_all(folder); }
+  std::string write(const char *name, const std::string &text) {
+    std::ofstream(folder / name) << text;
+    return folder / name;
+  }
+};
+
+std::string bytesOf(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+} // namespace
+
+TEST_F(Compiler, TwoCompilesGiveEqualBytes) {
+  std::string first = folder / "a.heddle", second = folder / "b.heddle";
+  CompileOptions options;
+  options.targets = {"cpu", "vulkan"};
+  for (const std::string &path : {first, second}) {
+    auto report = compileModel(embedModel, path, options);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_GT(report->kernels, 0);
+    EXPECT_GT(report->weightBytes, 0);
+  }
+  EXPECT_EQ(bytesOf(first), bytesOf(second));
+  Expected<Artifact> artifact = readArtifact(first);
+  ASSERT_TRUE(artifact) << artifact.error().message;
+  EXPECT_EQ(artifact->cpu().size(), 3u);
+  EXPECT_TRUE(artifact->hasVulkan());
+  EXPECT_FALSE(artifact->fused().empty());
+  EXPECT_TRUE(artifact->check());
+}
+
+TEST_F(Compiler, LayersShareKernels) {
+  auto text = inspectModel(embedModel, {});
+  ASSERT_TRUE(text) << text.error().message;
+  EXPECT_NE(text->find("kind encoder\n"), std::string::npos) << *text;
+  std::string one = write("one.json", R"({ "heddle": 1, "kind": "encoder", "size": 64, "weights": {"seed": 7},
+    "source": {"vocabulary": 100, "padding": 0}, "attention": {"heads": 4}, "ffn": {"size": 128},
+    "encoder": {"layers": 3, "mask": "lengths(source)"} })");
+  auto more = inspectModel(one, {});
+  ASSERT_TRUE(more) << more.error().message;
+  auto kernelsOf = [](const std::string &s) { return s.substr(s.find("kernels "), s.find('\n', s.find("kernels ")) - s.find("kernels ")); };
+  EXPECT_EQ(kernelsOf(*text), kernelsOf(*more));
+}
+
+TEST_F(Compiler, ReducedPrecisionIsNotBuiltYet) {
+  CompileOptions options;
+  options.dtype = "int8";
+  auto report = compileModel(embedModel, folder / "x.heddle", options);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().message, "--dtype=int8: not built yet, expected f32");
+  EXPECT_FALSE(fs::exists(folder / "x.heddle"));
+}
+
+TEST_F(Compiler, UnknownTargetsAndInstructionSetsAreWrongUsage) {
+  CompileOptions options;
+  options.targets = {"cuda"};
+  auto report = compileModel(embedModel, folder / "x.heddle", options);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, ErrorKind::Usage);
+  options.targets = {"cpu"};
+  options.cpus = {"x86-64-v9"};
+  EXPECT_FALSE(compileModel(embedModel, folder / "x.heddle", options));
+}
+
+TEST_F(Compiler, AVerifierErrorIsOneLineWithItsPlace) {
+  std::string path = write("heads.mlir", R"mlir(func.func @f(%q: tensor<?x8x?x64xf32>, %k: tensor<?x3x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  %o = transformer.attention %q, %k, %k {scale = 0.125 : f32}
+     : (tensor<?x8x?x64xf32>, tensor<?x3x?x64xf32>, tensor<?x3x?x64xf32>) -> tensor<?x8x?x64xf32>
+  return %o : tensor<?x8x?x64xf32>
+}
+)mlir");
+  auto text = emitStage(path, Stage::Transformer);
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().kind, ErrorKind::Input);
+  EXPECT_NE(text.error().message.find("heads.mlir:2:8: 'transformer.attention' op C"), std::string::npos) << text.error().message;
+  EXPECT_EQ(text.error().message.find('\n'), std::string::npos);
+}
+
+TEST_F(Compiler, EveryStageHasText) {
+  for (Stage stage : {Stage::Transformer, Stage::Fused, Stage::Program, Stage::Tiled, Stage::Cpu, Stage::Llvm, Stage::Asm, Stage::Gpu,
+                      Stage::Spirv}) {
+    auto text = emitStage(embedModel, stage);
+    ASSERT_TRUE(text) << toString(stage) << ": " << text.error().message;
+    EXPECT_GT(text->size(), 100u) << toString(stage);
+  }
+}
