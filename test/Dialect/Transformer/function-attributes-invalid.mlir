@@ -46,7 +46,7 @@ func.func private @name_empty(i32 {transformer.name = ""})
 
 // -----
 
-// expected-error @+1 {{'func.func' op argument 0: transformer.nam: expected transformer.name, dims, range or default}}
+// expected-error @+1 {{'func.func' op argument 0: transformer.nam: expected transformer.name, dims, range, default or port}}
 func.func private @unknown(i32 {transformer.nam = "a"})
 
 // -----
@@ -81,5 +81,15 @@ func.func private @result_name(i32) -> (i32 {transformer.name = "a"}, i32 {trans
 
 // -----
 
-// expected-error @+1 {{'func.func' op result 0: transformer.range: expected transformer.name or transformer.dims}}
+// expected-error @+1 {{'func.func' op result 0: transformer.range: expected transformer.name, dims or port}}
 func.func private @result_unknown(i32) -> (tensor<?xi32> {transformer.range = [0, 1]})
+
+// -----
+
+// expected-error @+1 {{'func.func' op argument 0: transformer.port: expected transformer.dims beside it, found none}}
+func.func private @port_alone(tensor<?x?xi1> {transformer.port = ["B", "S"]})
+
+// -----
+
+// expected-error @+1 {{'func.func' op argument 0: transformer.port: expected ["B", 1, 1, "S"] without dimensions of 1, or with the first two exchanged, found ["S", "B"]}}
+func.func private @port_order(tensor<?x1x1x?xi1> {transformer.dims = ["B", 1, 1, "S"], transformer.port = ["S", "B"]})

@@ -81,3 +81,14 @@ func.func @function_attributes(
     -> (tensor<?xi32> {transformer.name = "lengths", transformer.dims = ["B"]}) {
   return %len : tensor<?xi32>
 }
+
+// What callers see where it is another shape: dimensions of 1 left out, or the first two exchanged.
+// CHECK-LABEL: func @function_ports(
+// CHECK-SAME: transformer.port = ["B", "S"]
+// CHECK-SAME: transformer.port = ["T", "B", 4]
+func.func @function_ports(
+    %keep: tensor<?x1x1x?xi1> {transformer.name = "keep", transformer.dims = ["B", 1, 1, "S"], transformer.port = ["B", "S"]},
+    %x: tensor<?x?x4xf32> {transformer.name = "x", transformer.dims = ["B", "T", 4], transformer.port = ["T", "B", 4]})
+    -> (tensor<?x?x4xf32> {transformer.name = "y", transformer.dims = ["B", "T", 4], transformer.port = ["T", "B", 4]}) {
+  return %x : tensor<?x?x4xf32>
+}

@@ -153,6 +153,32 @@ static LogicalResult verifyDims(const Place &place, Attribute attribute, Type ty
   return success();
 }
 
+bool TransformerDialect::isExchanged(ArrayAttr dims, ArrayAttr port) {
+  if (dims == port || dims.size() != port.size() || dims.size() < 2)
+    return false;
+  return dims[0] == port[1] && dims[1] == port[0] && dims.getValue().drop_front(2) == port.getValue().drop_front(2);
+}
+
+/// The dimensions that are not 1.
+static SmallVector<Attribute> withoutOnes(ArrayAttr dims) {
+  return llvm::filter_to_vector(dims, [](Attribute dim) {
+    auto number = dyn_cast<IntegerAttr>(dim);
+    return !number || number.getInt() != 1;
+  });
+}
+
+static LogicalResult verifyPort(const Place &place, Attribute attribute, ArrayAttr dims) {
+  auto port = dyn_cast<ArrayAttr>(attribute);
+  if (!port || !llvm::all_of(port, llvm::IsaPred<StringAttr, IntegerAttr>))
+    return place.error(TransformerDialect::portAttr) << "expected a list of names and numbers, found " << attribute;
+  if (!dims)
+    return place.error(TransformerDialect::portAttr) << "expected transformer.dims beside it, found none";
+  if (withoutOnes(port) != withoutOnes(dims) && !TransformerDialect::isExchanged(dims, port))
+    return place.error(TransformerDialect::portAttr)
+           << "expected " << dims << " without dimensions of 1, or with the first two exchanged, found " << port;
+  return success();
+}
+
 static LogicalResult verifyName(const Place &place, Attribute attribute) {
   auto name = dyn_cast<StringAttr>(attribute);
   if (!name || name.getValue().empty())
@@ -243,8 +269,10 @@ LogicalResult TransformerDialect::verifyRegionArgAttribute(Operation *op, unsign
     return verifyRange(place, attribute.getValue(), type);
   if (attribute.getName() == defaultAttr)
     return verifyDefault(place, attribute.getValue(), type);
+  if (attribute.getName() == portAttr)
+    return verifyPort(place, attribute.getValue(), function.getArgAttrOfType<ArrayAttr>(argIndex, dimsAttr));
   if (attribute.getName() != nameAttr)
-    return place.error(attribute.getName()) << "expected transformer.name, dims, range or default";
+    return place.error(attribute.getName()) << "expected transformer.name, dims, range, default or port";
   if (failed(verifyName(place, attribute.getValue())))
     return failure();
   return verifyUnique(place, cast<StringAttr>(attribute.getValue()),
@@ -260,8 +288,10 @@ LogicalResult TransformerDialect::verifyRegionResultAttribute(Operation *op, uns
     return op->emitOpError() << attribute.getName() << ": expected a function";
   if (attribute.getName() == dimsAttr)
     return verifyDims(place, attribute.getValue(), function.getResultTypes()[resultIndex]);
+  if (attribute.getName() == portAttr)
+    return verifyPort(place, attribute.getValue(), function.getResultAttrOfType<ArrayAttr>(resultIndex, dimsAttr));
   if (attribute.getName() != nameAttr)
-    return place.error(attribute.getName()) << "expected transformer.name or transformer.dims";
+    return place.error(attribute.getName()) << "expected transformer.name, dims or port";
   if (failed(verifyName(place, attribute.getValue())))
     return failure();
   return verifyUnique(place, cast<StringAttr>(attribute.getValue()),

@@ -33,7 +33,8 @@ def Transformer_Dialect : Dialect {
     receives the tensor) and `transformer.dims` (one name or number a dimension); integer arguments may carry
     `transformer.range = [low, high]`, where low <= value < high, and an argument that the caller may leave out
     `transformer.default = {lengths_of = "source", padding = 0 : i64}`, or `{running_lengths_of = ...}` where all tokens
-    since the caches were emptied count.
+    since the caches were emptied count. `transformer.port` (a list like `transformer.dims`) is the shape that a caller sees where
+    it is another one: dimensions of 1 left out (`["B", "S"]` of `["B", 1, 1, "S"]`), or the first two exchanged (`["S", "B", 512]`).
 
     Each op lists its constraints as C1, C2, ...; error messages name them.
   }];
@@ -48,6 +49,10 @@ def Transformer_Dialect : Dialect {
     static constexpr llvm::StringLiteral dimsAttr = "transformer.dims";
     static constexpr llvm::StringLiteral rangeAttr = "transformer.range";
     static constexpr llvm::StringLiteral defaultAttr = "transformer.default";
+    static constexpr llvm::StringLiteral portAttr = "transformer.port";
+
+    /// True if `port` is `dims` with its first two entries exchanged.
+    static bool isExchanged(::mlir::ArrayAttr dims, ::mlir::ArrayAttr port);
 
     /// Ops of the language that are not built yet get an error that says so.
     std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef opName) const override;
