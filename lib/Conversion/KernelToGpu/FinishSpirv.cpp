@@ -18,6 +18,7 @@
 #include "mlir/Conversion/VectorToSPIRV/VectorToSPIRV.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 #include "mlir/Dialect/SPIRV/IR/TargetAndABI.h"
@@ -46,8 +47,8 @@ struct ConvertExp2 : OpConversionPattern<math::Exp2Op> {
   }
 };
 
-/// arith.maxnumf %a, %b  ->  spirv.GL.FMax %a, %b, without upstream's two tests for NaN: bodies tell NaN apart
-/// before they compare, and which operand a NaN leaves is not promised.
+/// arith.maxnumf %a, %b  ->  spirv.GL.FMax %a, %b, without upstream's two tests for NaN: bodies
+/// tell NaN apart before they compare, and which operand a NaN leaves is not promised.
 template <typename From, typename To>
 struct ConvertExtremum : OpConversionPattern<From> {
   using OpConversionPattern<From>::OpConversionPattern;
@@ -70,6 +71,34 @@ spirv::TargetEnvAttr targetEnvironment(MLIRContext *context) {
       spirv::Vendor::Unknown, spirv::DeviceType::Unknown, spirv::TargetEnvAttr::kUnknownDeviceID);
 }
 
+bool mayBeEmpty(scf::ForOp loop) {
+  std::optional<int64_t> from = getConstantIntValue(loop.getLowerBound());
+  std::optional<int64_t> to = getConstantIntValue(loop.getUpperBound());
+  return !from || !to || *from >= *to;
+}
+
+/// %r = scf.for … iter_args(%i)  ->  %r = scf.if %from < %to { scf.for … } else { %i }
+/// Upstream's conversion stores the results of a loop at the end of each step only, so that a loop
+/// without a step would leave them undefined.
+void guardEmptyLoops(ModuleOp kernel) {
+  kernel.walk([](scf::ForOp loop) {
+    if (!loop.getNumResults() || !mayBeEmpty(loop))
+      return;
+    OpBuilder builder(loop);
+    Location loc = loop.getLoc();
+    Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                       loop.getLowerBound(), loop.getUpperBound());
+    auto guard =
+        scf::IfOp::create(builder, loc, loop.getResultTypes(), some, /*withElseRegion=*/true);
+    loop.replaceAllUsesWith(guard);
+    loop->moveBefore(guard.thenBlock(), guard.thenBlock()->end());
+    builder.setInsertionPointToEnd(guard.thenBlock());
+    scf::YieldOp::create(builder, loc, loop.getResults());
+    builder.setInsertionPointToEnd(guard.elseBlock());
+    scf::YieldOp::create(builder, loc, loop.getInitArgs());
+  });
+}
+
 bool mayBeContracted(Operation *op) {
   return isa<spirv::FAddOp, spirv::FSubOp, spirv::FMulOp, spirv::FDivOp, spirv::FNegateOp>(op);
 }
@@ -78,6 +107,7 @@ struct FinishSpirv : heddle::impl::FinishSpirvBase<FinishSpirv> {
   void runOnOperation() override {
     SmallVector<ModuleOp> kernels(getOperation().getOps<ModuleOp>());
     for (ModuleOp kernel : kernels) {
+      guardEmptyLoops(kernel);
       if (failed(convert(kernel)))
         return signalPassFailure(); // the conversion has named the op
       decorate(kernel);

@@ -65,7 +65,8 @@ void GpuEmitter::placeRight(ContractOp op, Product &product) {
       product.rightPlaces.push_back({start, vectorColumn(j, columns)});
     return;
   }
-  // Column c is row c of the view: panel c / 16, place c % 16. Fragments of whole panels begin at one.
+  // Column c is row c of the view: panel c / 16, place c % 16. Fragments of whole panels begin at
+  // one.
   int64_t panel = right.type.getPanel();
   product.rightStep = panel;
   bool isWhole = product.shape.vectors * width % panel == 0;
@@ -74,8 +75,8 @@ void GpuEmitter::placeRight(ContractOp op, Product &product) {
   for (int64_t j = 0; j < product.shape.vectors; ++j) {
     int64_t c = vectorColumn(j, columns);
     if (isWhole)
-      product.rightPlaces.push_back({add(right.offset, mul(column, stored)),
-                                     c / panel * panel * stored + c % panel});
+      product.rightPlaces.push_back(
+          {add(right.offset, mul(column, stored)), c / panel * panel * stored + c % panel});
     else if (isPart)
       product.rightPlaces.push_back({panelStart(right, column, stored), c});
     else

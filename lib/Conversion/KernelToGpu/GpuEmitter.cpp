@@ -73,7 +73,8 @@ GpuEmitter::GpuEmitter(OpBuilder &builder, kernel::FuncOp func, GpuPlacement pla
   loc = func.getLoc();
 }
 
-/// Columns that follow each other in one invocation: the fewest quads with which all columns are covered once.
+/// Columns that follow each other in one invocation: the fewest quads with which all columns are
+/// covered once.
 static int64_t blockOfColumns(int64_t tileColumns, int64_t tx) {
   int64_t columns = 4;
   while (columns < tileColumns && (tileColumns % columns != 0 || tileColumns / columns > tx))

@@ -114,7 +114,8 @@ void GpuEmitter::storePanelRow(const Target &target, int64_t row) {
   for (int64_t j = 0; j < target.tile.vectors; ++j)
     for (int64_t lane = 0; lane < width; ++lane) {
       Value element = vector::ExtractOp::create(builder, loc, target.tile.at(row, j), lane);
-      storeScalar(element, target.view, {start, (vectorColumn(j, target.columns) + lane) * target.view.type.getPanel()});
+      storeScalar(element, target.view,
+                  {start, (vectorColumn(j, target.columns) + lane) * target.view.type.getPanel()});
     }
 }
 
@@ -129,7 +130,9 @@ void GpuEmitter::storePanelQuads(const Target &target) {
           elements.push_back(
               vector::ExtractOp::create(builder, loc, target.tile.at(row + i, j), lane));
         Value quad = vector::FromElementsOp::create(builder, loc, quadType(), elements);
-        storeVector(quad, target.view, {start, (vectorColumn(j, target.columns) + lane) * target.view.type.getPanel()});
+        storeVector(
+            quad, target.view,
+            {start, (vectorColumn(j, target.columns) + lane) * target.view.type.getPanel()});
       }
   }
 }

@@ -12,123 +12,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "VulkanHarness.h"
-
-#include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
-#include "heddle/Dialect/Kernel/IR/KernelOps.h"
-#include "heddle/Support/Program.h"
-#include "heddle/Target/Spirv.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstring>
-#include <fstream>
-#include <map>
-#include <random>
-#include <sstream>
+#include "GpuBodies.h"
 
 using namespace heddle;
 using namespace heddle::test;
 
 namespace {
-
-using Words = std::vector<uint32_t>;
-using Values = std::map<std::string, std::string>;
-
-/// A body with its `$NAME`s replaced.
-std::string bodyText(const std::string &name, const Values &values) {
-  std::ifstream file(std::string(HEDDLE_SOURCE_DIR "/test/Conversion/bodies/") + name + ".mlir.in");
-  std::stringstream stream;
-  stream << file.rdbuf();
-  std::string text = stream.str(), result;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '$') {
-      result += text[i];
-      continue;
-    }
-    size_t end = i + 1;
-    while (end < text.size() && std::isupper(static_cast<unsigned char>(text[end])))
-      ++end;
-    auto value = values.find(text.substr(i + 1, end - i - 1));
-    result += value == values.end() ? text.substr(i, end - i) : value->second;
-    i = end - 1;
-  }
-  return result;
-}
-
-Words compile(const std::string &text) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<kernel::KernelDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
-                      mlir::scf::SCFDialect>();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  EXPECT_TRUE(module);
-  if (!module)
-    return {};
-  mlir::PassManager passes(&context);
-  passes.addPass(createConvertKernelToGpu());
-  passes.addPass(mlir::createCanonicalizerPass());
-  passes.addPass(mlir::createCSEPass());
-  passes.addPass(createFinishSpirv());
-  if (failed(passes.run(*module))) {
-    ADD_FAILURE() << "the body does not compile";
-    return {};
-  }
-  if (std::getenv("HEDDLE_TEST_DUMP"))
-    module->dump();
-  auto words = emitSpirv(*module->getOps<mlir::spirv::ModuleOp>().begin());
-  EXPECT_TRUE(words);
-  if (const char *folder = std::getenv("HEDDLE_TEST_SPIRV")) { // for spirv-val and spirv-dis
-    auto info = ::testing::UnitTest::GetInstance()->current_test_info();
-    static int count = 0;
-    std::ofstream out(std::string(folder) + "/" + info->name() + std::to_string(count++) + ".spv", std::ios::binary);
-    out.write(reinterpret_cast<const char *>(words->data()), words->size() * 4);
-  }
-  return std::move(*words);
-}
-
-/// Memory and weights of one launch; places are handed out in order, all of it NaN at first.
-class Arena {
-public:
-  explicit Arena(size_t elements) : elements(elements), buffer(VulkanHarness::get().allocate(elements)) {
-    for (size_t i = 0; i < elements; ++i)
-      buffer.words()[i] = 0x7fc00000;
-  }
-  ~Arena() { VulkanHarness::get().release(buffer); }
-
-  /// Offset of `count` new elements.
-  size_t take(size_t count) {
-    size_t start = used;
-    used += (count + 63) / 64 * 64;
-    EXPECT_LE(used, elements);
-    return start;
-  }
-  float *at(size_t offset) { return buffer.floats + offset; }
-  int32_t *wordsAt(size_t offset) { return buffer.words() + offset; }
-  const DeviceBuffer &get() const { return buffer; }
-
-private:
-  size_t elements, used = 0;
-  DeviceBuffer buffer;
-};
-
-struct Random {
-  std::mt19937 engine{7};
-  float operator()() { return std::uniform_real_distribution<float>(-1, 1)(engine); }
-  int below(int end) { return std::uniform_int_distribution<int>(0, end - 1)(engine); }
-};
-
-int tiles(int64_t n, int64_t tile) { return static_cast<int>((n + tile - 1) / tile); }
-size_t stored(int64_t n) { return static_cast<size_t>(padded(n)); }
-std::string text(int64_t n) { return std::to_string(n); }
 
 //===----------------------------------------------------------------------===//
 // Linear
@@ -217,6 +106,163 @@ TEST(KernelToGpu, LinearRowsDoNotDependOnTheTile) {
   many.run();
   few.run();
   EXPECT_EQ(std::memcmp(few.memory.at(few.y), many.memory.at(many.y) + 64 * 128, 3 * 128 * 4), 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Parts, panels at any row
+//===----------------------------------------------------------------------===//
+
+struct Keys {
+  int64_t batch, t, k, heads, d, from;
+};
+
+class KeysTest : public ::testing::TestWithParam<Keys> {};
+
+TEST_P(KeysTest, StoresHeadsAndPanels) {
+  const Keys s = GetParam();
+  const int64_t rows = padded(s.from + s.t), n = s.heads * s.d;
+  Arena memory(1'000'000), weights(1'000'000);
+  size_t x = memory.take(s.batch * s.t * stored(s.k)), k = memory.take(s.batch * s.heads * rows * s.d),
+         v = memory.take(s.batch * s.heads * rows * s.d);
+  size_t wk = weights.take(n * stored(s.k)), wv = weights.take(n * stored(s.k));
+  Random random;
+  for (int64_t i = 0; i < s.batch * s.t; ++i)
+    for (int64_t j = 0; j < s.k; ++j)
+      memory.at(x)[i * stored(s.k) + j] = random();
+  for (size_t w : {wk, wv})
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < s.k; ++j)
+        weights.at(w)[i / 16 * 16 * stored(s.k) + j * 16 + i % 16] = random();
+  Words words = compile(bodyText("keys", {{"ROWS", "64"}, {"COLUMNS", "16"}, {"K", text(s.k)}, {"N", text(n)}, {"H", text(s.heads)},
+                                          {"D", text(s.d)}, {"SCHEDULE", "threads = [8, 4]"}}));
+  ASSERT_FALSE(words.empty());
+  std::vector<int32_t> constants = {int32_t(s.batch), int32_t(s.t), int32_t(rows), int32_t(s.from), int32_t(x / 4), int32_t(wk / 4),
+                                    int32_t(wv / 4), int32_t(k / 4), int32_t(v / 4), 0, 0, 0};
+  VulkanHarness::get().run(words, memory.get(), weights.get(), constants,
+                           {int(s.batch), tiles(s.t, 64), 2 * tiles(n, 16)});
+  for (int64_t b = 0; b < s.batch; ++b)
+    for (int64_t h = 0; h < s.heads; ++h)
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t c = 0; c < s.d; ++c) {
+          const int64_t matrix = (b * s.heads + h) * rows * s.d, t = row - s.from;
+          float key = memory.at(k)[matrix + row / 16 * 16 * s.d + c * 16 + row % 16];
+          float value = memory.at(v)[matrix + row * s.d + c];
+          if (t < 0 || t >= s.t) { // rows that are not this launch's
+            ASSERT_TRUE(std::isnan(key) && std::isnan(value)) << row << ", " << c;
+            continue;
+          }
+          double expected[2] = {0, 0};
+          for (int64_t j = 0; j < s.k; ++j)
+            for (int part = 0; part < 2; ++part) {
+              const int64_t column = h * s.d + c;
+              expected[part] += double(memory.at(x)[(b * s.t + t) * stored(s.k) + j]) *
+                                weights.at(part ? wv : wk)[column / 16 * 16 * stored(s.k) + j * 16 + column % 16];
+            }
+          ASSERT_NEAR(key, expected[0], 1e-4) << row << ", " << c;
+          ASSERT_NEAR(value, expected[1], 1e-4) << row << ", " << c;
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, KeysTest,
+                         ::testing::Values(Keys{2, 19, 33, 2, 32, 0}, Keys{1, 7, 16, 3, 48, 5}, Keys{2, 70, 20, 1, 16, 3},
+                                           Keys{3, 1, 64, 2, 16, 21}));
+
+//===----------------------------------------------------------------------===//
+// Rows without a contraction
+//===----------------------------------------------------------------------===//
+
+struct Norm {
+  int64_t m, e, rows;
+};
+
+class NormTest : public ::testing::TestWithParam<Norm> {};
+
+TEST_P(NormTest, AgreesWithLoops) {
+  const Norm s = GetParam();
+  Arena memory(2'000'000), weights(100'000);
+  size_t x = memory.take(s.m * stored(s.e)), y = memory.take(s.m * stored(s.e)), g = weights.take(stored(s.e)), b = weights.take(stored(s.e));
+  Random random;
+  for (int64_t j = 0; j < static_cast<int64_t>(stored(s.e)); ++j) { // vectors and rows are padded with zeros
+    weights.at(g)[j] = j < s.e ? random() : 0;
+    weights.at(b)[j] = j < s.e ? random() : 0;
+    for (int64_t i = 0; i < s.m; ++i)
+      memory.at(x)[i * stored(s.e) + j] = j < s.e ? 3 + random() : 0;
+  }
+  char inverse[32];
+  std::snprintf(inverse, sizeof inverse, "%.9e", 1.0 / s.e);
+  Words words = compile(bodyText("norm", {{"ROWS", text(s.rows)}, {"E", text(s.e)}, {"P", text(padded(s.e))}, {"INVERSE", inverse},
+                                          {"SCHEDULE", "threads = [" + text(s.rows) + ", 4]"}}));
+  ASSERT_FALSE(words.empty());
+  std::vector<int32_t> constants = {int32_t(s.m), int32_t(x / 4), int32_t(g / 4), int32_t(b / 4), int32_t(y / 4), 0, 0, 0};
+  VulkanHarness::get().run(words, memory.get(), weights.get(), constants, {tiles(s.m, s.rows), 1, 1});
+  for (int64_t i = 0; i < s.m; ++i) {
+    const float *row = memory.at(x) + i * stored(s.e);
+    double mean = 0, variance = 0;
+    for (int64_t j = 0; j < s.e; ++j)
+      mean += row[j] / double(s.e);
+    for (int64_t j = 0; j < s.e; ++j)
+      variance += (row[j] - mean) * (row[j] - mean) / double(s.e);
+    for (int64_t j = 0; j < s.e; ++j) {
+      double expected = (row[j] - mean) / std::sqrt(variance + 1e-5) * weights.at(g)[j] + weights.at(b)[j];
+      ASSERT_NEAR(memory.at(y)[i * stored(s.e) + j], expected, 2e-5) << i << ", " << j;
+    }
+  }
+  EXPECT_TRUE(std::isnan(memory.at(y)[s.m * stored(s.e)]));
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, NormTest,
+                         ::testing::Values(Norm{5, 768, 16}, Norm{33, 100, 32}, Norm{3, 4096, 16}, Norm{1, 16, 16}, Norm{40, 7, 32}));
+
+/// The order of a row's sum is the language's: sixteen lanes, ascending, then l and l + 8, l and l + 4, ...
+TEST(KernelToGpu, SumsOfRowsGoThroughSixteenLanes) {
+  const int64_t e = 80;
+  Arena memory(10'000), weights(10'000);
+  size_t x = memory.take(e), y = memory.take(e);
+  Random random;
+  for (int64_t j = 0; j < e; ++j)
+    memory.at(x)[j] = std::ldexp(random(), int(j % 23));
+  Words words = compile(R"(
+    kernel.func @sum(%x: !kernel.view<[d0, 80], f32>, %y: !kernel.view<[d0], f32>) scalars(d0) grid(%i = d0 by 16) {
+      %z = arith.constant 0 : index
+      %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 80], f32> -> tensor<16x80xf32>
+      %s = kernel.reduce add %t : tensor<16x80xf32> -> tensor<16x1xf32>
+      %m = kernel.scalar "d0" : index
+      kernel.store %s, %y[%i] as rows rows(%m) : tensor<16x1xf32>, !kernel.view<[d0], f32>
+    })");
+  ASSERT_FALSE(words.empty());
+  VulkanHarness::get().run(words, memory.get(), weights.get(), std::vector<int32_t>{1, int32_t(x / 4), int32_t(y / 4), 0, 0, 0}, {1, 1, 1});
+  float lanes[16] = {};
+  for (int64_t j = 0; j < e; ++j)
+    lanes[j % 16] += memory.at(x)[j];
+  for (int half = 8; half >= 1; half /= 2)
+    for (int l = 0; l < half; ++l)
+      lanes[l] += lanes[l + half];
+  EXPECT_EQ(memory.at(y)[0], lanes[0]);
+  EXPECT_TRUE(std::isnan(memory.at(y)[1]));
+}
+
+TEST(KernelToGpu, EmbeddingGathersAndAddsPositions) {
+  const int64_t batch = 3, t = 21, vocabulary = 50, e = 72;
+  Arena memory(100'000), weights(100'000);
+  size_t ids = memory.take(batch * t), pos = memory.take(t * stored(e)), y = memory.take(batch * t * stored(e)), table = weights.take(vocabulary * stored(e));
+  Random random;
+  for (int64_t i = 0; i < batch * t; ++i)
+    memory.wordsAt(ids)[i] = i % 5 ? random.below(vocabulary) : 0;
+  for (size_t i = 0; i < t * stored(e); ++i)
+    memory.at(pos)[i] = random();
+  for (size_t i = 0; i < vocabulary * stored(e); ++i)
+    weights.at(table)[i] = random();
+  Words words = compile(bodyText("embed", {{"ROWS", "32"}, {"COLUMNS", "80"}, {"V", text(vocabulary)}, {"E", text(e)}, {"SCHEDULE", "threads = [8, 8]"}}));
+  ASSERT_FALSE(words.empty());
+  std::vector<int32_t> constants = {int32_t(batch), int32_t(t), int32_t(ids / 4), int32_t(table / 4), int32_t(pos / 4), int32_t(y / 4), 0, 0, 0};
+  VulkanHarness::get().run(words, memory.get(), weights.get(), constants, {int(batch), tiles(t, 32), 1});
+  for (int64_t i = 0; i < batch * t; ++i)
+    for (int64_t j = 0; j < e; ++j) {
+      int32_t id = memory.wordsAt(ids)[i];
+      float expected = (id ? weights.at(table)[id * stored(e) + j] : 0.0f) + memory.at(pos)[i % t * stored(e) + j];
+      ASSERT_EQ(memory.at(y)[i * stored(e) + j], expected) << i << ", " << j;
+    }
+  EXPECT_TRUE(std::isnan(memory.at(y)[batch * t * stored(e)]));
 }
 
 } // namespace
