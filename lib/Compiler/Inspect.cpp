@@ -18,6 +18,7 @@
 #include "heddle/Support/Json.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace heddle {
 
