@@ -12,7 +12,9 @@
 
 #include "heddle/Support/Json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 namespace heddle {
@@ -28,6 +30,7 @@ class Builder : public nlohmann::json_sax<Json> {
 public:
   Json root;
   std::string failure;
+  std::optional<size_t> failedAt; ///< of the text, where it is no JSON
 
   bool null() override { return place(nullptr); }
   bool boolean(bool value) override { return place(value); }
@@ -43,19 +46,29 @@ public:
 
   bool key(string_t &name) override {
     if (!keys.back().insert(name).second) {
-      failure = "expected each key once, found '" + name + "' twice";
+      failure = where() + "expected each key once, found '" + name + "' twice";
       return false;
     }
     lastKey = std::move(name);
     return true;
   }
 
-  bool parse_error(size_t position, const std::string &, const Json::exception &) override {
-    failure = "expected valid JSON, found an error at byte " + std::to_string(position);
+  bool parse_error(size_t position, const std::string &, const Json::exception &error) override {
+    constexpr int numberOutOfRange = 406;
+    failedAt = std::max<size_t>(position, 1) - 1;
+    if (error.id == numberOutOfRange)
+      failure = "expected valid JSON, found a number that no double holds";
     return false;
   }
 
 private:
+  /// "a.b: " of the innermost open value; nothing for the outermost.
+  std::string where() const {
+    std::string path;
+    for (size_t i = 1; i < names.size(); ++i)
+      path += (i > 1 ? "." : "") + names[i];
+    return path.empty() ? "" : path + ": ";
+  }
   Json *add(Json value) {
     if (stack.empty()) {
       root = std::move(value);
@@ -80,28 +93,54 @@ private:
       failure = "expected at most " + std::to_string(maxNesting) + " levels of nesting, found more";
       return false;
     }
+    bool inArray = !stack.empty() && stack.back()->is_array();
+    names.push_back(inArray ? std::to_string(stack.back()->size()) : lastKey);
     stack.push_back(add(std::move(value)));
     keys.emplace_back();
     return true;
   }
   bool close() {
     stack.pop_back();
+    names.pop_back();
     keys.pop_back();
     return true;
   }
 
   std::vector<Json *> stack; ///< open values; a parent does not grow while its child is open
   std::vector<std::set<std::string>> keys;
+  std::vector<std::string> names; ///< keys or indices of the open values
   std::string lastKey;
 };
+
+/// "3:14", counted from 1 in bytes.
+std::string lineAndColumn(std::string_view text, size_t at) {
+  std::string_view before = text.substr(0, at);
+  size_t line = std::count(before.begin(), before.end(), '\n') + 1;
+  size_t start = before.rfind('\n') == before.npos ? 0 : before.rfind('\n') + 1;
+  return std::to_string(line) + ":" + std::to_string(at - start + 1);
+}
+
+std::string foundAt(std::string_view text, size_t at) {
+  if (at >= text.size())
+    return "the end";
+  auto byte = static_cast<unsigned char>(text[at]);
+  if (byte > 32 && byte < 127)
+    return std::string("'") + text[at] + "'";
+  return "byte " + std::to_string(byte);
+}
 
 } // namespace
 
 Expected<Json> parseJson(std::string_view text, const std::string &place) {
   Builder builder;
-  if (!Json::sax_parse(text.begin(), text.end(), &builder))
+  if (Json::sax_parse(text.begin(), text.end(), &builder))
+    return std::move(builder.root);
+  if (!builder.failedAt)
     return inputError(place + ": " + builder.failure);
-  return std::move(builder.root);
+  size_t at = *builder.failedAt;
+  std::string failure =
+      builder.failure.empty() ? "expected valid JSON, found " + foundAt(text, at) : builder.failure;
+  return inputError(place + ":" + lineAndColumn(text, at) + ": " + failure);
 }
 
 } // namespace heddle
