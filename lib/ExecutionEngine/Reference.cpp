@@ -243,7 +243,7 @@ Expected<NamedRefTensors> Reference::run(std::string_view name, const NamedRefTe
     return done.takeError();
   NamedRefTensors results;
   for (auto [i, value] : llvm::enumerate(function.front().getTerminator()->getOperands()))
-    results.emplace_back(resultName(function, i), *call.at(value));
+    results.emplace_back(resultName(function, i), asCallersSee(function, i, *call.at(value)));
   call.states.countTokens(function, *arguments);
   call.states.commit(*session);
   return results;

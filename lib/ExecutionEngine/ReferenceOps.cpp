@@ -180,6 +180,18 @@ RefTensor appendRows(const RefTensor &before, const RefTensor &rows) {
   return result;
 }
 
+RefTensor exchangeFirstTwo(const RefTensor &value) {
+  std::vector<int64_t> shape = value.shape;
+  std::swap(shape[0], shape[1]);
+  RefTensor result = make(shape, value.type);
+  int64_t inner = elementCount({shape.begin() + 2, shape.end()});
+  for (int64_t a = 0; a < shape[0]; ++a)
+    for (int64_t b = 0; b < shape[1]; ++b)
+      std::copy_n(value.values.begin() + (b * shape[0] + a) * inner, inner,
+                  result.values.begin() + (a * shape[1] + b) * inner);
+  return result;
+}
+
 RefTensor takeRows(const RefTensor &value, const std::vector<int64_t> &parents) {
   std::vector<int64_t> shape = value.shape;
   shape[0] = static_cast<int64_t>(parents.size());

@@ -40,6 +40,8 @@ RefTensor splitHeads(const RefTensor &input, int64_t heads);
 RefTensor mergeHeads(const RefTensor &input);
 /// `before` and `rows` along dimension 2.
 RefTensor appendRows(const RefTensor &before, const RefTensor &rows);
+/// The first two dimensions exchanged.
+RefTensor exchangeFirstTwo(const RefTensor &value);
 /// Rows `parents` of dimension 0.
 RefTensor takeRows(const RefTensor &value, const std::vector<int64_t> &parents);
 

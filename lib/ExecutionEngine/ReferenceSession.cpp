@@ -220,6 +220,58 @@ static Status checkDims(const std::string &name, const RefTensor &tensor, ArrayA
   return {};
 }
 
+//===----------------------------------------------------------------------===//
+// Shapes that callers see
+//===----------------------------------------------------------------------===//
+
+static bool isOne(Attribute dim) {
+  auto number = dyn_cast<IntegerAttr>(dim);
+  return number && number.getInt() == 1;
+}
+
+/// A caller's tensor in the function's own shape: dimensions of 1 added, or the first two
+/// exchanged.
+static Expected<RefTensor> fromCaller(const std::string &name, const RefTensor &tensor,
+                                      ArrayAttr dims, ArrayAttr port) {
+  if (!dims || !port)
+    return tensor;
+  if (tensor.shape.size() != port.size())
+    return inputError(name + ": expected rank " + std::to_string(port.size()) + ", found " +
+                      shapeText(tensor.shape));
+  if (TransformerDialect::isExchanged(dims, port))
+    return exchangeFirstTwo(tensor);
+  std::vector<int64_t> given;
+  for (auto [dim, size] : llvm::zip_equal(port, tensor.shape)) {
+    if (!isOne(dim))
+      given.push_back(size);
+    else if (size != 1)
+      return inputError(name + ": expected a dimension of 1, found " + shapeText(tensor.shape));
+  }
+  RefTensor result{tensor.type, {}, tensor.values};
+  auto next = given.begin();
+  for (Attribute dim : dims)
+    result.shape.push_back(isOne(dim) ? 1 : *next++);
+  return result;
+}
+
+RefTensor asCallersSee(func::FuncOp function, unsigned result, const RefTensor &value) {
+  auto dims = function.getResultAttrOfType<ArrayAttr>(result, TransformerDialect::dimsAttr);
+  auto port = function.getResultAttrOfType<ArrayAttr>(result, TransformerDialect::portAttr);
+  if (!dims || !port)
+    return value;
+  if (TransformerDialect::isExchanged(dims, port))
+    return exchangeFirstTwo(value);
+  std::vector<int64_t> sizes;
+  for (auto [dim, size] : llvm::zip_equal(dims, value.shape))
+    if (!isOne(dim))
+      sizes.push_back(size);
+  RefTensor seen{value.type, {}, value.values};
+  auto next = sizes.begin();
+  for (Attribute dim : port)
+    seen.shape.push_back(isOne(dim) ? 1 : *next++);
+  return seen;
+}
+
 Expected<std::vector<Ref>> bindInputs(func::FuncOp function, const NamedRefTensors &inputs,
                                       const SessionState &session) {
   std::vector<Ref> arguments(function.getNumArguments());
@@ -231,7 +283,12 @@ Expected<std::vector<Ref>> bindInputs(func::FuncOp function, const NamedRefTenso
     if (tensor.size() != elementCount(tensor.shape))
       return inputError(name + ": expected the elements of " + shapeText(tensor.shape) +
                         ", found " + std::to_string(tensor.size()));
-    arguments[*i] = std::make_shared<const RefTensor>(tensor);
+    Expected<RefTensor> own = fromCaller(
+        name, tensor, function.getArgAttrOfType<ArrayAttr>(*i, TransformerDialect::dimsAttr),
+        function.getArgAttrOfType<ArrayAttr>(*i, TransformerDialect::portAttr));
+    if (!own)
+      return own.takeError();
+    arguments[*i] = std::make_shared<const RefTensor>(std::move(*own));
   }
   std::map<std::string, int64_t> sizes;
   for (unsigned i = 0; i < arguments.size(); ++i) {

@@ -59,4 +59,7 @@ private:
 Expected<std::vector<Ref>> bindInputs(mlir::func::FuncOp function, const NamedRefTensors &inputs,
                                       const SessionState &session);
 
+/// A result as callers see it (`transformer.port`).
+RefTensor asCallersSee(mlir::func::FuncOp function, unsigned result, const RefTensor &value);
+
 } // namespace heddle::reference

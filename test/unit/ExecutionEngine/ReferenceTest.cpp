@@ -360,4 +360,24 @@ func.func @f(%a: tensor<?x2xi32> {transformer.name = "a", transformer.dims = ["B
             "b: expected B = 1 in dimension 0, found 2");
 }
 
+TEST_F(ReferenceTest, CallersSeePorts) {
+  parse(R"(
+func.func @f(%x: tensor<?x?x2xf32> {transformer.name = "x", transformer.dims = ["B", "S", 2], transformer.port = ["S", "B", 2]},
+             %k: tensor<?x1x1x?xi1> {transformer.name = "k", transformer.dims = ["B", 1, 1, "S"], transformer.port = ["B", "S"]})
+    -> (tensor<?x?x2xf32> {transformer.dims = ["B", "S", 2], transformer.port = ["S", "B", 2]}, tensor<?x?x2xf32>,
+        tensor<?x1x1x?xi1> {transformer.dims = ["B", 1, 1, "S"], transformer.port = ["B", "S"]}) {
+  return %x, %x, %k : tensor<?x?x2xf32>, tensor<?x?x2xf32>, tensor<?x1x1x?xi1>
+})");
+  RefTensor x = f32({3, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  RefTensor k{DType::Bool, {2, 3}, {1, 0, 1, 0, 0, 1}};
+  auto r = run("f", {{"x", x}, {"k", k}});
+  EXPECT_EQ(r[0].second.shape, x.shape);
+  EXPECT_EQ(r[0].second.values, x.values);
+  EXPECT_THAT(r[1].second.shape, ElementsAre(2, 3, 2));
+  EXPECT_THAT(r[1].second.values, ElementsAre(1, 2, 5, 6, 9, 10, 3, 4, 7, 8, 11, 12));
+  EXPECT_EQ(r[2].second.shape, k.shape);
+  EXPECT_EQ(failure("f", {{"x", x}, {"k", {DType::Bool, {2, 1, 3}, k.values}}}),
+            "k: expected rank 2, found [2, 1, 3]");
+}
+
 } // namespace

@@ -156,7 +156,8 @@ static LogicalResult verifyDims(const Place &place, Attribute attribute, Type ty
 bool TransformerDialect::isExchanged(ArrayAttr dims, ArrayAttr port) {
   if (dims == port || dims.size() != port.size() || dims.size() < 2)
     return false;
-  return dims[0] == port[1] && dims[1] == port[0] && dims.getValue().drop_front(2) == port.getValue().drop_front(2);
+  return dims[0] == port[1] && dims[1] == port[0] &&
+         dims.getValue().drop_front(2) == port.getValue().drop_front(2);
 }
 
 /// The dimensions that are not 1.
@@ -170,12 +171,15 @@ static SmallVector<Attribute> withoutOnes(ArrayAttr dims) {
 static LogicalResult verifyPort(const Place &place, Attribute attribute, ArrayAttr dims) {
   auto port = dyn_cast<ArrayAttr>(attribute);
   if (!port || !llvm::all_of(port, llvm::IsaPred<StringAttr, IntegerAttr>))
-    return place.error(TransformerDialect::portAttr) << "expected a list of names and numbers, found " << attribute;
+    return place.error(TransformerDialect::portAttr)
+           << "expected a list of names and numbers, found " << attribute;
   if (!dims)
-    return place.error(TransformerDialect::portAttr) << "expected transformer.dims beside it, found none";
+    return place.error(TransformerDialect::portAttr)
+           << "expected transformer.dims beside it, found none";
   if (withoutOnes(port) != withoutOnes(dims) && !TransformerDialect::isExchanged(dims, port))
     return place.error(TransformerDialect::portAttr)
-           << "expected " << dims << " without dimensions of 1, or with the first two exchanged, found " << port;
+           << "expected " << dims
+           << " without dimensions of 1, or with the first two exchanged, found " << port;
   return success();
 }
 
@@ -270,9 +274,11 @@ LogicalResult TransformerDialect::verifyRegionArgAttribute(Operation *op, unsign
   if (attribute.getName() == defaultAttr)
     return verifyDefault(place, attribute.getValue(), type);
   if (attribute.getName() == portAttr)
-    return verifyPort(place, attribute.getValue(), function.getArgAttrOfType<ArrayAttr>(argIndex, dimsAttr));
+    return verifyPort(place, attribute.getValue(),
+                      function.getArgAttrOfType<ArrayAttr>(argIndex, dimsAttr));
   if (attribute.getName() != nameAttr)
-    return place.error(attribute.getName()) << "expected transformer.name, dims, range, default or port";
+    return place.error(attribute.getName())
+           << "expected transformer.name, dims, range, default or port";
   if (failed(verifyName(place, attribute.getValue())))
     return failure();
   return verifyUnique(place, cast<StringAttr>(attribute.getValue()),
@@ -289,7 +295,8 @@ LogicalResult TransformerDialect::verifyRegionResultAttribute(Operation *op, uns
   if (attribute.getName() == dimsAttr)
     return verifyDims(place, attribute.getValue(), function.getResultTypes()[resultIndex]);
   if (attribute.getName() == portAttr)
-    return verifyPort(place, attribute.getValue(), function.getResultAttrOfType<ArrayAttr>(resultIndex, dimsAttr));
+    return verifyPort(place, attribute.getValue(),
+                      function.getResultAttrOfType<ArrayAttr>(resultIndex, dimsAttr));
   if (attribute.getName() != nameAttr)
     return place.error(attribute.getName()) << "expected transformer.name, dims or port";
   if (failed(verifyName(place, attribute.getValue())))
