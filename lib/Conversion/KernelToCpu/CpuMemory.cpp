@@ -172,7 +172,8 @@ LogicalResult CpuEmitter::emitStore(StoreOp op) {
   if (failed(tile))
     return failure();
   int64_t rank = to.type.getRank(), columns = columnsOf(op.getTile().getType());
-  Value first = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), tile->rows > 1 ? row : Value());
+  bool hasRows = op.getTile().getType().getDimSize(0) > 1;
+  Value first = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), hasRows ? row : Value());
   Value column = rank > 1 ? add(scalar(op.getIndices().back()), tile->vectors ? columnBase(columns) : Value()) : Value();
   Value offset = pointOffset(to, op.getIndices(), std::min<int64_t>(rank, 2));
   if (to.type.getPanel())

@@ -279,7 +279,8 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
 LogicalResult CpuEmitter::emitBlockedContract(ContractOp op) {
   int64_t size = kernel.getScheduleOrDefault().getKblock(), features = view(op.getRhs()).type.getDims().back().extent.value;
   TileMemory memory = allocate(op.getType(), /*allRows=*/true);
-  memory.bound = columnsLeft(*op, columnsOf(op.getType()));
+  if (Value left = columnsLeft(*op, memory.columns))
+    memory.bound = minimum(left, constant(memory.columns));
   rowMemory[op.getResult()] = memory;
   if (failed(emitFeatures(op, constant(0), constant(size), /*first=*/true)))
     return failure();

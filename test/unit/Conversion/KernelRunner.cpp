@@ -102,7 +102,10 @@ void CompiledKernel::run(const std::vector<void *> &arguments, const std::vector
         function(arguments.data(), scalars.data(), i, j, k);
 }
 
-Floats::Floats(int64_t count, float value, int64_t slack) : count(count), storage(count + slack + 16, value) {}
+Floats::Floats(int64_t count, float value, int64_t slack) : count(count), lines((count + slack) / 16 + 1) {
+  for (Line &line : lines)
+    std::fill(std::begin(line.values), std::end(line.values), value);
+}
 
 void test::fill(Floats &values, uint32_t seed) {
   for (int64_t i = 0; i < values.size(); ++i) {

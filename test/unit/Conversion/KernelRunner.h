@@ -49,12 +49,15 @@ class Floats {
 public:
   explicit Floats(int64_t count, float value = 0, int64_t slack = 1 << 16);
   float &operator[](int64_t i) { return data()[i]; }
-  float *data() { return reinterpret_cast<float *>((reinterpret_cast<uintptr_t>(storage.data()) + 63) / 64 * 64); }
+  float *data() { return lines.data()->values; }
   int64_t size() const { return count; }
 
 private:
+  struct alignas(64) Line {
+    float values[16];
+  };
   int64_t count;
-  std::vector<float> storage;
+  std::vector<Line> lines;
 };
 
 /// Small numbers from a fixed sequence.

@@ -253,7 +253,7 @@ ParseResult PartOp::parse(OpAsmParser &parser, OperationState &result) {
   Attribute size;
   int64_t tile = 0;
   if (parser.parseLParen() || parseAxis(parser, arguments, size, tile) || parser.parseRParen() ||
-      parser.parseOptionalAttrDict(result.attributes))
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
   result.addAttribute(getSizeAttrName(result.name), size);
   result.addAttribute(getTileAttrName(result.name), parser.getBuilder().getI64IntegerAttr(tile));
@@ -269,7 +269,7 @@ void PartOp::print(OpAsmPrinter &printer) {
   printer << '(';
   printAxis(printer, getIndex(), getExtent(), getTile());
   printer << ')';
-  printer.printOptionalAttrDict((*this)->getAttrs(), {getSizeAttrName(), getTileAttrName()});
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getSizeAttrName(), getTileAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
 }

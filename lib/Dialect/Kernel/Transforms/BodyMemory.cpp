@@ -145,7 +145,8 @@ LogicalResult BodyEmitter::emitStore(StoreOp op) {
   if (failed(tile))
     return failure();
   int64_t rank = to.type.getRank(), columns = columnsOf(op.getTile().getType());
-  Value row = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), tile->rows > 1 ? rowBase() : Value());
+  bool hasRows = op.getTile().getType().getDimSize(0) > 1;
+  Value row = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), hasRows ? rowBase() : Value());
   Value column = rank > 1 ? add(scalar(op.getIndices().back()), columns > 1 ? columnBase(columns) : Value()) : Value();
   Value offset = pointOffset(to, op.getIndices(), std::min<int64_t>(rank, 2));
   for (auto [value, place] : llvm::zip(tile->registers, places(to, offset, row, column, *tile, columns)))
