@@ -100,7 +100,7 @@ func.func @linear_c3_rows(%x: tensor<4x8xf32>, %w: tensor<6x8xf32>) {
 // -----
 
 func.func @linear_dynamic_features(%x: tensor<?x?xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @+1 {{'transformer.linear' op operand #0 must be tensor of f32, rank 2 or more, whose last dimension (features) is static}}
+  // expected-error @+1 {{'transformer.linear' op operand #0 must be tensor of f32, rank 2 or more, whose last dimension (features) is static and positive}}
   %y = transformer.linear %x, %w : (tensor<?x?xf32>, tensor<6x8xf32>) -> tensor<?x6xf32>
   return
 }
@@ -228,7 +228,15 @@ func.func @merge_heads_c1_result(%x: tensor<?x2x?x4xf32>) {
 // -----
 
 func.func @merge_heads_rank(%x: tensor<?x2x4xf32>) {
-  // expected-error @+1 {{'transformer.merge_heads' op operand #0 must be tensor of f32, rank 4 [batch, heads, rows, features], heads and features static}}
+  // expected-error @+1 {{'transformer.merge_heads' op operand #0 must be tensor of f32, rank 4 [batch, heads, rows, features], heads and features static and positive}}
   %h = transformer.merge_heads %x : tensor<?x2x4xf32> -> tensor<?x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @linear_no_features(%x: tensor<?x0xf32>, %w: tensor<6x0xf32>) {
+  // expected-error @+1 {{'transformer.linear' op operand #0 must be tensor of f32, rank 2 or more, whose last dimension (features) is static and positive}}
+  %y = transformer.linear %x, %w : (tensor<?x0xf32>, tensor<6x0xf32>) -> tensor<?x6xf32>
   return
 }

@@ -80,24 +80,22 @@ def Transformer_Mask : DialectType<Transformer_Dialect, Transformer_MaskType.pre
 
 def Transformer_Index : RankedTensorOf<[I32]>;
 def Transformer_PerSentence : 1DTensorOf<[I32]>;
-/// Activations: at least rows and features, features static.
-def Transformer_Activations : ConfinedType<RankedTensorOf<[F32]>, [
-    CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getRank() >= 2">,
-    CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self).isDynamicDim("
-          "::llvm::cast<::mlir::RankedTensorType>($_self).getRank() - 1)">],
-    "tensor of f32, rank 2 or more, whose last dimension (features) is static", "::mlir::RankedTensorType">;
-/// Heads: [B, H, T, D], H and D static.
-def Transformer_Heads : ConfinedType<RankedTensorOf<[F32]>, [
-    CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 4">,
-    CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self).isDynamicDim(1)">,
-    CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self).isDynamicDim(3)">],
-    "tensor of f32, rank 4 [batch, heads, rows, features], heads and features static", "::mlir::RankedTensorType">;
-def Transformer_Matrix : ConfinedType<2DTensorOf<[F32]>,
-    [CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">],
-    "static matrix of f32", "::mlir::RankedTensorType">;
-def Transformer_Vector : ConfinedType<1DTensorOf<[F32]>,
-    [CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">],
-    "static vector of f32", "::mlir::RankedTensorType">;
+/// Sizes that must be written and not zero: a dynamic size is negative.
+class Transformer_Positive<string dim> : CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getShape()" # dim # " > 0">;
+class Transformer_Rank<string condition>
+    : CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getRank() " # condition>;
+
+/// Activations: at least rows and features.
+def Transformer_Activations : ConfinedType<RankedTensorOf<[F32]>, [Transformer_Rank<">= 2">, Transformer_Positive<".back()">],
+    "tensor of f32, rank 2 or more, whose last dimension (features) is static and positive", "::mlir::RankedTensorType">;
+/// Heads: [B, H, T, D].
+def Transformer_Heads : ConfinedType<RankedTensorOf<[F32]>,
+    [Transformer_Rank<"== 4">, Transformer_Positive<"[1]">, Transformer_Positive<"[3]">],
+    "tensor of f32, rank 4 [batch, heads, rows, features], heads and features static and positive", "::mlir::RankedTensorType">;
+def Transformer_Matrix : ConfinedType<2DTensorOf<[F32]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
+    "static matrix of f32, not empty", "::mlir::RankedTensorType">;
+def Transformer_Vector : ConfinedType<1DTensorOf<[F32]>, [Transformer_Positive<"[0]">],
+    "static vector of f32, not empty", "::mlir::RankedTensorType">;
 
 //===----------------------------------------------------------------------===//
 // Attributes
