@@ -65,9 +65,16 @@ Status Session::Impl::run(std::string_view name, const NamedInputs &inputs, Name
   return {};
 }
 
+static bool isBoundByInput(const Function &function, const std::string &dim) {
+  return std::any_of(function.inputs.begin(), function.inputs.end(), [&](const Port &port) {
+    return std::any_of(port.shape.begin(), port.shape.end(),
+                       [&](const SizeExpr &formula) { return formula.dimName() == dim; });
+  });
+}
+
 Status Session::Impl::requireDims(const Function &function) const {
   for (const std::string &dim : function.stateDims) {
-    if (sessionDims.contains(dim))
+    if (sessionDims.contains(dim) || isBoundByInput(function, dim))
       continue;
     std::string starters;
     for (const Function &other : model->program().functions)

@@ -1,4 +1,4 @@
-//===- CpuTest.cpp - Native code --------------------------------*- C++ -*-===//
+//===- CpuCodeTest.cpp - Native code --------------------------------*- C++ -*-===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -53,7 +53,7 @@ public:
     ArtifactWriter writer(program);
     writer.addVulkan(ArtifactWriter::vulkanMember(name), readSpirv(name));
     auto built = writer.build("witness", [&](std::span<std::byte> to) {
-      std::memcpy(to.data(), weights.data(), to.size());
+      std::ranges::copy(std::as_bytes(std::span(weights)), to.begin());
       return Status();
     });
     EXPECT_TRUE(built) << built.error().message;

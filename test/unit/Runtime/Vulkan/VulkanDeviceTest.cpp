@@ -1,4 +1,4 @@
-//===- VulkanTest.cpp - Limits, staging and the cache on disk ----*- C++ -*-===//
+//===- VulkanDeviceTest.cpp - Limits, staging and the cache on disk ----*- C++ -*-===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
