@@ -20,7 +20,7 @@
 using namespace mlir;
 using namespace heddle;
 
-static SizeExpr size(StringRef text) {
+static SizeExpr expression(StringRef text) {
   auto expr = SizeExpr::parse(std::string_view(text.data(), text.size()));
   return expr ? *expr : SizeExpr(0);
 }
@@ -28,7 +28,7 @@ static SizeExpr size(StringRef text) {
 static std::vector<SizeExpr> sizes(ArrayAttr texts) {
   std::vector<SizeExpr> result;
   for (auto text : texts.getAsRange<StringAttr>())
-    result.push_back(size(text.getValue()));
+    result.push_back(expression(text.getValue()));
   return result;
 }
 
@@ -98,7 +98,7 @@ void ProgramBuilder::addBuffer(Function &f, kernel::BufferOp op) {
                     .Case("state", Buffer::Kind::State)
                     .Case("table", Buffer::Kind::Table)
                     .Default(Buffer::Kind::Temporary);
-  buffer.elements = size(op.getElements());
+  buffer.elements = expression(op.getElements());
   buffer.first = op.getFirst();
   buffer.last = op.getLast();
   buffer.generator = op.getGenerator().value_or("").str();
@@ -170,12 +170,12 @@ void ProgramBuilder::addLaunch(Function &f, kernel::LaunchOp op) {
   launch.kernel = op.getKernel().str();
   for (auto [value, offset] : llvm::zip(op.getArguments(), op.getOffsets().getAsRange<StringAttr>())) {
     LaunchArgument argument = handles.lookup(value);
-    argument.offset = size(offset.getValue());
+    argument.offset = expression(offset.getValue());
     launch.arguments.push_back(argument);
   }
   launch.scalars = sizes(op.getScalars());
-  launch.flops = size(op.getFlops());
-  launch.bytes = size(op.getBytes());
+  launch.flops = expression(op.getFlops());
+  launch.bytes = expression(op.getBytes());
   f.launches.push_back(std::move(launch));
 }
 
@@ -186,7 +186,7 @@ void ProgramBuilder::addFunction(kernel::ProgramOp op) {
   f.stateDims = strings(op.getStateDims());
   std::vector<std::string> updates = strings(op.getUpdates());
   for (size_t i = 0; i + 1 < updates.size(); i += 2)
-    f.updates.push_back({updates[i], size(updates[i + 1])});
+    f.updates.push_back({updates[i], expression(updates[i + 1])});
   f.startsStates = op.getStartsStates();
   f.needsSession = op.getNeedsSession();
   f.reorderBy = op.getReorderBy().value_or("").str();
@@ -202,8 +202,8 @@ void ProgramBuilder::addFunction(kernel::ProgramOp op) {
     else if (auto launch = dyn_cast<kernel::LaunchOp>(inner))
       addLaunch(f, launch);
     else if (auto check = dyn_cast<kernel::CheckOp>(inner))
-      f.checks.push_back({check.getRelation() == "equal" ? Check::Kind::Equal : Check::Kind::AtMost, size(check.getLeft()),
-                          size(check.getRight()), check.getMessage().str()});
+      f.checks.push_back({check.getRelation() == "equal" ? Check::Kind::Equal : Check::Kind::AtMost, expression(check.getLeft()),
+                          expression(check.getRight()), check.getMessage().str()});
   }
   program.functions.push_back(std::move(f));
 }
