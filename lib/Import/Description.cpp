@@ -23,7 +23,9 @@ static Json orNull(const std::optional<T> &value) {
 
 static Json sideFacts(const SideDescription &side, const std::string &name) {
   Json facts;
-  facts["vocabulary"] = side.vectors ? Json(nullptr) : side.file.empty() ? Json(side.size) : Json(name + ".txt");
+  facts["vocabulary"] = side.vectors        ? Json(nullptr)
+                        : side.file.empty() ? Json(side.size)
+                                            : Json(name + ".txt");
   facts["split"] = side.split;
   facts["padding"] = side.padding;
   facts["unknown"] = orNull(side.unknown);
@@ -40,7 +42,7 @@ std::string heddle::factsOf(const Description &d) {
   Json facts;
   facts["kind"] = d.kind;
   facts["size"] = d.size;
-  facts["layout"] = "batch-first";
+  facts["layout"] = d.sequenceFirst ? "sequence-first" : "batch-first";
   if (d.source)
     facts["source"] = sideFacts(*d.source, "source");
   if (d.target)

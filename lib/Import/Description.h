@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "MaskExpression.h"
+
 #include "heddle/Support/Error.h"
 
 #include <cstdint>
@@ -23,9 +25,9 @@ namespace heddle {
 
 /// Source or target.
 struct SideDescription {
-  bool vectors = false;        ///< `"vocabulary": null`: vectors come in
-  std::string file;            ///< vocabulary file as the description names it; empty: a size without text
-  int64_t size = 0;            ///< tokens
+  bool vectors = false; ///< `"vocabulary": null`: vectors come in
+  std::string file;     ///< vocabulary as the description names it; empty: a size without text
+  int64_t size = 0;     ///< tokens
   int64_t padding = 0;
   std::optional<int64_t> unknown = 1, start = 2, end = 3;
   bool add = false;
@@ -54,15 +56,14 @@ struct FfnDescription {
 struct NormDescription {
   double epsilon = 1e-5;
   bool pre = false;
-  bool afterStack = false;
+  bool afterStack = false; ///< of the stack as a whole, not of a layer
 };
 
 struct LayerDescription {
   AttentionDescription self, cross;
   FfnDescription ffn;
   NormDescription norm;
-  std::string mask, crossMask; ///< expressions; empty: none
-  std::string maskPath, crossMaskPath;
+  std::optional<MaskExpression> mask, crossMask;
 };
 
 struct StackDescription {
@@ -71,11 +72,11 @@ struct StackDescription {
   bool zeroPaddingRow = false;
   bool sinusoidal = true;
   double positionScale = 1;
-  NormDescription norm; ///< of the stack as a whole: after-stack
+  NormDescription norm;
 };
 
 struct ClassifierDescription {
-  bool bias = false, tied = false, probabilities = false;
+  bool bias = false, tied = false;
   int64_t size = 0;
   std::string labels; ///< file, or empty
 };
@@ -83,7 +84,8 @@ struct ClassifierDescription {
 struct Description {
   std::string file, kind;
   int64_t size = 0;
-  std::string weightsFile;          ///< empty: seeded
+  bool sequenceFirst = false;
+  std::string weightsFile; ///< empty: seeded
   std::optional<uint64_t> seed;
   std::optional<SideDescription> source, target;
   std::optional<StackDescription> encoder, decoder;
@@ -95,7 +97,8 @@ struct Description {
 };
 
 /// Reads the file at `path`; `masks` are NAME=EXPR replacements.
-Expected<Description> readDescription(const std::string &path, const std::vector<std::string> &masks);
+Expected<Description> readDescription(const std::string &path,
+                                      const std::vector<std::string> &masks);
 
 /// Facts of a description as JSON text (Program::model).
 std::string factsOf(const Description &description);

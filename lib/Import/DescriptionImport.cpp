@@ -13,13 +13,15 @@
 
 #include "Description.h"
 #include "ModelBuilder.h"
+#include "WeightCheck.h"
 
-#include "heddle/Pack/Safetensors.h"
 #include "heddle/Pack/SeededWeights.h"
 
 using namespace heddle;
 
-Expected<ImportedModel> heddle::importDescription(const std::string &path, const ImportOptions &options, mlir::MLIRContext &context) {
+Expected<ImportedModel> heddle::importDescription(const std::string &path,
+                                                  const ImportOptions &options,
+                                                  mlir::MLIRContext &context) {
   auto description = readDescription(path, options.masks);
   if (!description)
     return description.takeError();
@@ -32,11 +34,17 @@ Expected<ImportedModel> heddle::importDescription(const std::string &path, const
   if (!module)
     return module.takeError();
   model.module = std::move(*module);
-  auto source = description->seed ? makeSeededWeights(*description->seed, model.tensors) : openSafetensors(description->weightsFile);
-  if (!source)
-    return source.takeError();
-  model.weights = std::move(*source);
   model.facts = factsOf(*description);
   model.texts = std::move(description->texts);
+  if (options.needsWeights && !description->seed) {
+    if (Status status = openWeights(description->weightsFile, model); !status)
+      return status.takeError();
+    return model;
+  }
+  auto seeded = makeSeededWeights(description->seed.value_or(0),
+                                  options.needsWeights ? model.tensors : std::vector<TensorInfo>());
+  if (!seeded)
+    return seeded.takeError();
+  model.weights = std::move(*seeded);
   return model;
 }

@@ -11,6 +11,7 @@
 namespace heddle {
 
 /// Reads a description, writes its functions, opens its weights.
-Expected<ImportedModel> importDescription(const std::string &path, const ImportOptions &options, mlir::MLIRContext &context);
+Expected<ImportedModel> importDescription(const std::string &path, const ImportOptions &options,
+                                          mlir::MLIRContext &context);
 
 } // namespace heddle

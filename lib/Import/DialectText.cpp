@@ -10,26 +10,30 @@
 //===----------------------------------------------------------------------===//
 
 #include "DialectText.h"
+#include "WeightCheck.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
-#include "heddle/Pack/Safetensors.h"
 #include "heddle/Pack/SeededWeights.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 
 using namespace mlir;
 using namespace heddle;
 
-/// "file:line:col: message" of a diagnostic.
+/// "file:line:col: ", or the file alone.
+static std::string placeOf(Location location, const std::string &path) {
+  if (auto place = dyn_cast<FileLineColLoc>(location))
+    return place.getFilename().str() + ":" + std::to_string(place.getLine()) + ":" +
+           std::to_string(place.getColumn()) + ": ";
+  return path + ": ";
+}
+
+/// The first line of a diagnostic, behind its place.
 static std::string lineOf(const Diagnostic &diagnostic, const std::string &path) {
-  std::string text;
-  if (auto place = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
-    text = place.getFilename().str() + ":" + std::to_string(place.getLine()) + ":" + std::to_string(place.getColumn()) + ": ";
-  else
-    text = path + ": ";
   std::string message = diagnostic.str();
-  return text + message.substr(0, message.find('\n'));
+  return placeOf(diagnostic.getLocation(), path) + message.substr(0, message.find('\n'));
 }
 
 /// Each weight once; two ops of one name have to agree.
@@ -44,38 +48,80 @@ static Expected<std::vector<TensorInfo>> expectedTensors(ModuleOp module, const 
     if (isNew)
       tensors.push_back(info);
     else if (tensors[it->second].shape != info.shape && wrong.empty())
-      wrong = path + ": " + info.name + ": expected " + shapeText(tensors[it->second].shape) + " as before, found " + shapeText(info.shape);
+      wrong = path + ": " + info.name + ": expected " + shapeText(tensors[it->second].shape) +
+              " as before, found " + shapeText(info.shape);
   });
   if (!wrong.empty())
     return inputError(wrong);
   return tensors;
 }
 
-Expected<ImportedModel> heddle::importDialectText(const std::string &path, const ImportOptions &options, MLIRContext &context) {
+/// What the pipelines take for granted: functions of one block at the top, nothing else with a
+/// body.
+static Status checkFunctions(ModuleOp module, const std::string &path) {
+  auto wrong = [&](Operation &op, const std::string &message) {
+    return inputError(placeOf(op.getLoc(), path) + message);
+  };
+  bool any = false;
+  for (Operation &op : *module.getBody()) {
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (!function && op.getNumRegions() > 0)
+      return wrong(op, "expected functions and states, found '" +
+                           op.getName().getStringRef().str() + "'");
+    if (!function)
+      continue;
+    std::string name = "function " + function.getSymName().str();
+    if (function.isExternal())
+      return wrong(op, name + ": expected a body, found none");
+    if (!function.getBody().hasOneBlock())
+      return wrong(op, name + ": expected one block, found control flow");
+    any = true;
+  }
+  return any ? Status() : inputError(path + ": expected a function, found none");
+}
+
+/// The module at `path`; its first diagnostic is the error.
+static Expected<OwningOpRef<ModuleOp>> parsed(const std::string &path, MLIRContext &context) {
+  std::string first;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && first.empty())
+      first = lineOf(diagnostic, path);
+    return success();
+  });
+  auto module = parseSourceFile<ModuleOp>(path, ParserConfig(&context));
+  if (!module)
+    return inputError(first.empty() ? path + ": expected dialect text" : first);
+  return module;
+}
+
+Expected<ImportedModel> heddle::importDialectText(const std::string &path,
+                                                  const ImportOptions &options,
+                                                  MLIRContext &context) {
   if (!options.masks.empty())
     return usageError("--mask of a .mlir file: not built yet");
+  auto module = parsed(path, context);
+  if (!module)
+    return module.takeError();
+  if (Status status = checkFunctions(**module, path); !status)
+    return status.takeError();
   ImportedModel model;
-  std::string first;
-  {
-    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-      if (diagnostic.getSeverity() == DiagnosticSeverity::Error && first.empty())
-        first = lineOf(diagnostic, path);
-      return success();
-    });
-    model.module = parseSourceFile<ModuleOp>(path, ParserConfig(&context));
-  }
-  if (!model.module)
-    return inputError(first.empty() ? path + ": expected dialect text" : first);
+  model.module = std::move(*module);
   auto tensors = expectedTensors(*model.module, path);
   if (!tensors)
     return tensors.takeError();
   model.tensors = std::move(*tensors);
-  if (options.needsWeights && options.weights.empty() && !model.tensors.empty())
-    return usageError(path + ": expected --weights FILE.safetensors for " + std::to_string(model.tensors.size()) + " tensors, the first is " +
+  if (options.needsWeights && !options.weights.empty()) {
+    if (Status status = openWeights(options.weights, model); !status)
+      return status.takeError();
+    return model;
+  }
+  if (options.needsWeights && !model.tensors.empty())
+    return usageError(path + ": expected --weights FILE.safetensors for " +
+                      std::to_string(model.tensors.size()) + " tensors, the first is " +
                       model.tensors.front().name);
-  auto source = !options.needsWeights || options.weights.empty() ? makeSeededWeights(0, {}) : openSafetensors(options.weights);
-  if (!source)
-    return source.takeError();
-  model.weights = std::move(*source);
+  auto none = makeSeededWeights(0, {});
+  if (!none)
+    return none.takeError();
+  model.weights = std::move(*none);
   return model;
 }

@@ -11,6 +11,7 @@
 namespace heddle {
 
 /// Parses and verifies a .mlir file; its `transformer.weight` ops name the tensors that it expects.
-Expected<ImportedModel> importDialectText(const std::string &path, const ImportOptions &options, mlir::MLIRContext &context);
+Expected<ImportedModel> importDialectText(const std::string &path, const ImportOptions &options,
+                                          mlir::MLIRContext &context);
 
 } // namespace heddle

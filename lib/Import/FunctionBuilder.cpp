@@ -17,8 +17,10 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
-FunctionBuilder::FunctionBuilder(ModuleOp module, TensorNames &names, llvm::StringRef name)
-    : b(module.getContext()), loc(b.getUnknownLoc()), names(names) {
+FunctionBuilder::FunctionBuilder(ModuleOp module, TensorNames &names, llvm::StringRef name,
+                                 bool sequenceFirst)
+    : b(module.getContext()), loc(NameLoc::get(b.getStringAttr(name))), names(names),
+      sequenceFirst(sequenceFirst) {
   b.setInsertionPointToEnd(module.getBody());
   func = func::FuncOp::create(b, loc, name, b.getFunctionType({}, {}));
   b.setInsertionPointToStart(func.addEntryBlock());
@@ -44,37 +46,54 @@ ArrayAttr FunctionBuilder::attrs(llvm::ArrayRef<std::string> dims) {
   return b.getArrayAttr(list);
 }
 
-Value FunctionBuilder::input(const std::string &name, RankedTensorType type, llvm::ArrayRef<std::string> dims) {
+ArrayAttr FunctionBuilder::port(llvm::StringRef name, llvm::ArrayRef<std::string> dims) {
+  static constexpr llvm::StringLiteral exchanged[] = {"source", "target", "memory", "output",
+                                                      "logits"};
+  if (!sequenceFirst || !llvm::is_contained(exchanged, name))
+    return {};
+  SmallVector<std::string> order(dims);
+  std::swap(order[0], order[1]);
+  return attrs(order);
+}
+
+Value FunctionBuilder::input(const std::string &name, RankedTensorType type,
+                             llvm::ArrayRef<std::string> dims) {
   auto [it, isNew] = arguments.try_emplace(name, func.getNumArguments());
   if (!isNew) {
     Value value = func.getArgument(it->second);
-    if (value.getType() != type || func.getArgAttrOfType<ArrayAttr>(it->second, "transformer.dims") != attrs(dims))
+    if (value.getType() != type ||
+        func.getArgAttrOfType<ArrayAttr>(it->second, TransformerDialect::dimsAttr) != attrs(dims))
       conflict = name;
     return value;
   }
   NamedAttrList attributes;
-  attributes.append("transformer.name", b.getStringAttr(name));
-  attributes.append("transformer.dims", attrs(dims));
+  attributes.append(TransformerDialect::nameAttr, b.getStringAttr(name));
+  attributes.append(TransformerDialect::dimsAttr, attrs(dims));
+  if (ArrayAttr seen = port(name, dims))
+    attributes.append(TransformerDialect::portAttr, seen);
   (void)func.insertArgument(it->second, type, attributes.getDictionary(b.getContext()), loc);
   return func.getArgument(it->second);
 }
 
-Value FunctionBuilder::flags(const std::string &name, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<std::string> dims,
-                             llvm::ArrayRef<std::string> port) {
+Value FunctionBuilder::flags(const std::string &name, llvm::ArrayRef<int64_t> shape,
+                             llvm::ArrayRef<std::string> dims, llvm::ArrayRef<std::string> port) {
   Value value = input(name, tensor(shape, b.getI1Type()), dims);
-  func.setArgAttr(indexOf(name), "transformer.port", attrs(port));
+  func.setArgAttr(indexOf(name), TransformerDialect::portAttr, attrs(port));
   return value;
 }
 
-void FunctionBuilder::range(const std::string &name, const std::string &low, const std::string &high) {
-  func.setArgAttr(indexOf(name), "transformer.range", attrs({low, high}));
+void FunctionBuilder::range(const std::string &name, const std::string &low,
+                            const std::string &high) {
+  func.setArgAttr(indexOf(name), TransformerDialect::rangeAttr, attrs({low, high}));
 }
 
-void FunctionBuilder::defaultLengths(const std::string &name, llvm::StringRef rule, const std::string &source, int64_t padding) {
+void FunctionBuilder::defaultLengths(const std::string &name, llvm::StringRef rule,
+                                     const std::string &source, int64_t padding) {
   NamedAttrList attributes;
   attributes.append(rule, b.getStringAttr(source));
   attributes.append("padding", b.getI64IntegerAttr(padding));
-  func.setArgAttr(indexOf(name), "transformer.default", attributes.getDictionary(b.getContext()));
+  func.setArgAttr(indexOf(name), TransformerDialect::defaultAttr,
+                  attributes.getDictionary(b.getContext()));
 }
 
 Value FunctionBuilder::weight(const std::string &name, llvm::ArrayRef<int64_t> shape) {
@@ -82,7 +101,8 @@ Value FunctionBuilder::weight(const std::string &name, llvm::ArrayRef<int64_t> s
   return WeightOp::create(b, loc, tensor(shape), name);
 }
 
-Value FunctionBuilder::linear(Value x, const std::string &prefix, int64_t out, int64_t in, bool bias, Activation activation) {
+Value FunctionBuilder::linear(Value x, const std::string &prefix, int64_t out, int64_t in,
+                              bool bias, Activation activation) {
   Value w = weight(prefix + ".weight", {out, in});
   Value offset = bias ? weight(prefix + ".bias", {out}) : Value();
   return LinearOp::create(b, loc, x, w, offset, ActivationAttr::get(b.getContext(), activation));
@@ -90,15 +110,24 @@ Value FunctionBuilder::linear(Value x, const std::string &prefix, int64_t out, i
 
 Value FunctionBuilder::layerNorm(Value x, const std::string &prefix, int64_t size, double epsilon) {
   Value gamma = weight(prefix + ".weight", {size}), beta = weight(prefix + ".bias", {size});
-  return LayerNormOp::create(b, loc, x, gamma, beta, b.getF32FloatAttr(static_cast<float>(epsilon)));
+  return LayerNormOp::create(b, loc, x, gamma, beta,
+                             b.getF32FloatAttr(static_cast<float>(epsilon)));
 }
 
 Value FunctionBuilder::add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }
-Value FunctionBuilder::integer(int64_t value) { return arith::ConstantIntOp::create(b, loc, value, 32); }
-Value FunctionBuilder::cacheLength(llvm::StringRef dim) { return CacheLengthOp::create(b, loc, b.getStringAttr(dim)); }
+Value FunctionBuilder::integer(int64_t value) {
+  return arith::ConstantIntOp::create(b, loc, value, 32);
+}
+Value FunctionBuilder::cacheLength(llvm::StringRef dim) {
+  return CacheLengthOp::create(b, loc, b.getStringAttr(dim));
+}
 
-Value FunctionBuilder::state(const std::string &name, RankedTensorType type) { return StateGetOp::create(b, loc, type, name); }
-void FunctionBuilder::setState(const std::string &name, Value value) { StateSetOp::create(b, loc, name, value); }
+Value FunctionBuilder::state(const std::string &name, RankedTensorType type) {
+  return StateGetOp::create(b, loc, type, name);
+}
+void FunctionBuilder::setState(const std::string &name, Value value) {
+  StateSetOp::create(b, loc, name, value);
+}
 
 Value FunctionBuilder::append(const std::string &name, Value rows) {
   SmallVector<int64_t> shape(cast<RankedTensorType>(rows.getType()).getShape());
@@ -109,15 +138,20 @@ Value FunctionBuilder::append(const std::string &name, Value rows) {
 Status FunctionBuilder::finish(const std::string &file) {
   SmallVector<Value> values;
   SmallVector<Type> types;
-  for (auto &[name, value] : results) {
-    values.push_back(value);
-    types.push_back(value.getType());
+  for (const Result &result : results) {
+    values.push_back(result.value);
+    types.push_back(result.value.getType());
   }
   func::ReturnOp::create(b, loc, values);
   func.setFunctionType(b.getFunctionType(func.getArgumentTypes(), types));
-  for (auto [index, entry] : llvm::enumerate(results))
-    func.setResultAttr(index, "transformer.name", b.getStringAttr(entry.first));
+  for (auto [index, result] : llvm::enumerate(results)) {
+    func.setResultAttr(index, TransformerDialect::nameAttr, b.getStringAttr(result.name));
+    func.setResultAttr(index, TransformerDialect::dimsAttr, attrs(result.dims));
+    if (ArrayAttr seen = port(result.name, result.dims))
+      func.setResultAttr(index, TransformerDialect::portAttr, seen);
+  }
   if (!conflict.empty())
-    return inputError(file + ": input '" + conflict + "': expected one shape in function " + func.getSymName().str() + ", found two uses that differ");
+    return inputError(file + ": input '" + conflict + "': expected one shape in function " +
+                      func.getSymName().str() + ", found two uses that differ");
   return {};
 }

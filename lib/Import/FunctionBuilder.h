@@ -35,7 +35,9 @@ private:
 
 class FunctionBuilder {
 public:
-  FunctionBuilder(mlir::ModuleOp module, TensorNames &names, llvm::StringRef name);
+  /// `sequenceFirst`: callers give and get activations with their first two dimensions exchanged.
+  FunctionBuilder(mlir::ModuleOp module, TensorNames &names, llvm::StringRef name,
+                  bool sequenceFirst);
 
   mlir::OpBuilder b;
   mlir::Location loc;
@@ -43,14 +45,18 @@ public:
   /// -1 stands for a dynamic size.
   mlir::RankedTensorType tensor(llvm::ArrayRef<int64_t> shape, mlir::Type element = {});
   /// The argument `name`, added if it is new. Dimensions are names or numbers.
-  mlir::Value input(const std::string &name, mlir::RankedTensorType type, llvm::ArrayRef<std::string> dims);
+  mlir::Value input(const std::string &name, mlir::RankedTensorType type,
+                    llvm::ArrayRef<std::string> dims);
   /// A table of flags of rank 4; callers give the dimensions of `port`.
-  mlir::Value flags(const std::string &name, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<std::string> dims, llvm::ArrayRef<std::string> port);
+  mlir::Value flags(const std::string &name, llvm::ArrayRef<int64_t> shape,
+                    llvm::ArrayRef<std::string> dims, llvm::ArrayRef<std::string> port);
   void range(const std::string &name, const std::string &low, const std::string &high);
-  void defaultLengths(const std::string &name, llvm::StringRef rule, const std::string &source, int64_t padding);
+  void defaultLengths(const std::string &name, llvm::StringRef rule, const std::string &source,
+                      int64_t padding);
 
   mlir::Value weight(const std::string &name, llvm::ArrayRef<int64_t> shape);
-  mlir::Value linear(mlir::Value x, const std::string &prefix, int64_t out, int64_t in, bool bias, transformer::Activation activation);
+  mlir::Value linear(mlir::Value x, const std::string &prefix, int64_t out, int64_t in, bool bias,
+                     transformer::Activation activation);
   mlir::Value layerNorm(mlir::Value x, const std::string &prefix, int64_t size, double epsilon);
   mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value integer(int64_t value);
@@ -60,20 +66,45 @@ public:
   /// Appends rows; the result is the whole cache.
   mlir::Value append(const std::string &name, mlir::Value rows);
 
-  void firstResult(const std::string &name, mlir::Value value) { results.insert(results.begin(), {name, value}); }
-  void secondResult(const std::string &name, mlir::Value value) { results.insert(results.begin() + 1, {name, value}); }
-  void result(const std::string &name, mlir::Value value) { results.push_back({name, value}); }
+  /// Ops built while it lives are located at this part of the model.
+  class Part {
+  public:
+    Part(FunctionBuilder &f, const std::string &name) : f(f), outer(f.loc) {
+      f.loc = mlir::NameLoc::get(f.b.getStringAttr(name));
+    }
+    ~Part() { f.loc = outer; }
+
+  private:
+    FunctionBuilder &f;
+    mlir::Location outer;
+  };
+
+  void result(const std::string &name, mlir::Value value, llvm::ArrayRef<std::string> dims) {
+    results.push_back({name, value, {dims.begin(), dims.end()}});
+  }
+  /// The same, before all others.
+  void firstResult(const std::string &name, mlir::Value value, llvm::ArrayRef<std::string> dims) {
+    results.insert(results.begin(), {name, value, {dims.begin(), dims.end()}});
+  }
   /// Writes the return; inputs used with two types are an error of `file`.
   Status finish(const std::string &file);
 
 private:
   unsigned indexOf(const std::string &name) const { return arguments.lookup(name); }
   mlir::ArrayAttr attrs(llvm::ArrayRef<std::string> dims);
+  /// What callers see of a tensor of these dimensions; null: the same.
+  mlir::ArrayAttr port(llvm::StringRef name, llvm::ArrayRef<std::string> dims);
 
   TensorNames &names;
   mlir::func::FuncOp func;
   llvm::StringMap<unsigned> arguments;
-  std::vector<std::pair<std::string, mlir::Value>> results;
+  struct Result {
+    std::string name;
+    mlir::Value value;
+    std::vector<std::string> dims;
+  };
+  std::vector<Result> results;
+  bool sequenceFirst;
   std::string conflict;
 };
 

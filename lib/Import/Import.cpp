@@ -19,7 +19,8 @@
 using namespace heddle;
 namespace fs = std::filesystem;
 
-Expected<ImportedModel> heddle::importModel(const std::string &path, const ImportOptions &options, mlir::MLIRContext &context) {
+Expected<ImportedModel> heddle::importModel(const std::string &path, const ImportOptions &options,
+                                            mlir::MLIRContext &context) {
   std::error_code error;
   fs::file_status status = fs::status(path, error);
   if (!fs::exists(status))
@@ -29,7 +30,8 @@ Expected<ImportedModel> heddle::importModel(const std::string &path, const Impor
     if (fs::exists(description, error))
       return importDescription(description.string(), options, context);
     if (fs::exists(fs::path(path) / "config.json", error))
-      return inputError(path + ": Hugging Face folders are not built yet, expected a folder with model.json");
+      return inputError(
+          path + ": Hugging Face folders are not built yet, expected a folder with model.json");
     return inputError(path + ": expected a folder with model.json, found none in it");
   }
   if (!fs::is_regular_file(status))
@@ -39,5 +41,7 @@ Expected<ImportedModel> heddle::importModel(const std::string &path, const Impor
     return importDialectText(path, options, context);
   if (extension == ".json")
     return importDescription(path, options, context);
-  return inputError(path + ": expected a model (.json, .mlir, or a folder with model.json), found '" + extension + "'");
+  return inputError(path +
+                    ": expected a model (.json, .mlir, or a folder with model.json), found '" +
+                    extension + "'");
 }

@@ -17,11 +17,21 @@
 
 using namespace heddle;
 
+/// At most 60 bytes, cut between code points.
+static std::string shortened(std::string text) {
+  if (text.size() <= 60)
+    return text;
+  size_t end = 57;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    --end;
+  return text.substr(0, end) + "...";
+}
+
 std::string heddle::shown(const Json &value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (value.is_string())
     text = "'" + text.substr(1, text.size() - 2) + "'";
-  return text.size() > 60 ? text.substr(0, 57) + "..." : text;
+  return shortened(std::move(text));
 }
 
 void ErrorSink::add(const std::string &path, const std::string &message) {
@@ -29,13 +39,27 @@ void ErrorSink::add(const std::string &path, const std::string &message) {
     first = inputError(file + ": " + (path.empty() ? "" : path + ": ") + message);
 }
 
-void ErrorSink::expected(const std::string &path, const std::string &what, const std::string &found) {
+void ErrorSink::fail(Error error) {
+  if (!first)
+    first = std::move(error);
+}
+
+void ErrorSink::expected(const std::string &path, const std::string &what,
+                         const std::string &found) {
   add(path, "expected " + what + ", found " + found);
 }
 
-void ErrorSink::notBuilt(const std::string &path, const std::string &what) { add(path, what + " is not built yet"); }
+void ErrorSink::notBuilt(const std::string &path, const std::string &what) {
+  add(path, what + " is not built yet");
+}
 
-ObjectReader::ObjectReader(std::vector<Layer> list, ErrorSink &errors) : errors(errors) {
+/// "a.b", or the key alone in the whole file.
+static std::string joined(const std::string &path, const std::string &key) {
+  return path.empty() ? key : path + "." + key;
+}
+
+ObjectReader::ObjectReader(std::vector<Layer> list, ErrorSink &errors, std::string place)
+    : errors(errors), place(std::move(place)) {
   for (Layer &layer : list) {
     if (layer.object->is_object())
       layers.push_back(std::move(layer));
@@ -63,8 +87,9 @@ bool ObjectReader::isNull(const std::string &key) const {
 
 std::string ObjectReader::path(const std::string &key) const {
   const Layer *layer = layerOf(key);
-  const std::string prefix = layer ? layer->path : layers.empty() ? "" : layers.front().path;
-  return prefix.empty() ? key : prefix + "." + key;
+  if (!layer && !layers.empty())
+    layer = &layers.front();
+  return joined(layer ? layer->path : place, key);
 }
 
 /// Levenshtein's distance, for the nearest known key.
@@ -89,8 +114,11 @@ void ObjectReader::known(const std::vector<std::string> &keys) {
       if (std::find(keys.begin(), keys.end(), key) != keys.end())
         continue;
       const std::string &name = key;
-      auto nearest = std::min_element(keys.begin(), keys.end(), [&](auto &a, auto &b) { return distance(name, a) < distance(name, b); });
-      errors.add(layer.path, "unknown key '" + key + "', the nearest known one is '" + *nearest + "'");
+      auto nearest = std::min_element(keys.begin(), keys.end(), [&](auto &a, auto &b) {
+        return distance(name, a) < distance(name, b);
+      });
+      errors.expected(joined(layer.path, shortened(key)), "a known key",
+                      shown(key) + ", the nearest known one is '" + *nearest + "'");
     }
 }
 
@@ -98,15 +126,21 @@ int64_t ObjectReader::integer(const std::string &key, int64_t standard, int64_t 
   const Json *value = find(key);
   if (!value)
     return standard;
-  bool fits = value->is_number_integer() && !(value->is_number_unsigned() && value->get<uint64_t>() > uint64_t(INT64_MAX));
+  bool fits = value->is_number_integer() &&
+              !(value->is_number_unsigned() && value->get<uint64_t>() > uint64_t(INT64_MAX));
   int64_t number = fits ? value->get<int64_t>() : low - 1;
   if (number >= low && number <= high)
     return number;
-  errors.expected(path(key), "an integer of at least " + std::to_string(low) + " and at most " + std::to_string(high), shown(*value));
+  errors.expected(path(key),
+                  "an integer of at least " + std::to_string(low) + " and at most " +
+                      std::to_string(high),
+                  shown(*value));
   return standard;
 }
 
-std::optional<int64_t> ObjectReader::optionalInteger(const std::string &key, std::optional<int64_t> standard, int64_t low, int64_t high) {
+std::optional<int64_t> ObjectReader::optionalInteger(const std::string &key,
+                                                     std::optional<int64_t> standard, int64_t low,
+                                                     int64_t high) {
   if (isNull(key))
     return std::nullopt;
   return has(key) ? std::optional(integer(key, low, low, high)) : standard;
@@ -116,7 +150,8 @@ double ObjectReader::number(const std::string &key, double standard) {
   const Json *value = find(key);
   if (!value)
     return standard;
-  if (value->is_number() && std::isfinite(value->get<double>()) && std::isfinite(static_cast<float>(value->get<double>())))
+  if (value->is_number() && std::isfinite(value->get<double>()) &&
+      std::isfinite(static_cast<float>(value->get<double>())))
     return value->get<double>();
   errors.expected(path(key), "a finite number", shown(*value));
   return standard;
@@ -142,7 +177,8 @@ std::string ObjectReader::text(const std::string &key, const std::string &standa
   return standard;
 }
 
-std::string ObjectReader::word(const std::string &key, const std::string &standard, const std::vector<std::string> &words, size_t built) {
+std::string ObjectReader::word(const std::string &key, const std::string &standard,
+                               const std::vector<std::string> &words, size_t built) {
   std::string value = text(key, standard);
   auto it = std::find(words.begin(), words.end(), value);
   if (it == words.end()) {
@@ -171,9 +207,17 @@ void ObjectReader::onlyBuilt(const std::string &key, const std::vector<Json> &al
 }
 
 ObjectReader ObjectReader::object(const std::string &key) {
+  if (isNull(key))
+    errors.expected(path(key), "an object", "null");
   std::vector<Layer> inner;
   for (const Layer &layer : layers)
     if (layer.object->contains(key))
-      inner.push_back({&(*layer.object)[key], layer.path.empty() ? key : layer.path + "." + key});
-  return ObjectReader(std::move(inner), errors);
+      inner.push_back({&(*layer.object)[key], joined(layer.path, key)});
+  return ObjectReader(std::move(inner), errors, path(key));
+}
+
+ObjectReader ObjectReader::overriddenBy(const ObjectReader &inner) const {
+  std::vector<Layer> all = layers;
+  all.insert(all.end(), inner.layers.begin(), inner.layers.end());
+  return ObjectReader(std::move(all), errors, place);
 }

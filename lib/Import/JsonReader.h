@@ -33,6 +33,8 @@ public:
   void expected(const std::string &path, const std::string &what, const std::string &found);
   void notBuilt(const std::string &path, const std::string &what);
   void add(const std::string &path, const std::string &message);
+  /// An error that is not of the file: of an option.
+  void fail(Error error);
   bool failed() const { return first.has_value(); }
   Error take() { return *first; }
   const std::string file;
@@ -47,7 +49,8 @@ public:
     const Json *object;
     std::string path; ///< of the object, "" for the whole file
   };
-  ObjectReader(std::vector<Layer> layers, ErrorSink &errors);
+  /// `place` is the path in errors where no layer has the object.
+  ObjectReader(std::vector<Layer> layers, ErrorSink &errors, std::string place = "");
 
   /// Unknown keys are errors that name the nearest known one.
   void known(const std::vector<std::string> &keys);
@@ -57,26 +60,32 @@ public:
   std::string path(const std::string &key) const;
   const Json *find(const std::string &key) const;
 
-  int64_t integer(const std::string &key, int64_t standard, int64_t low, int64_t high = int64_t(1) << 30);
-  std::optional<int64_t> optionalInteger(const std::string &key, std::optional<int64_t> standard, int64_t low, int64_t high = int64_t(1) << 30);
+  int64_t integer(const std::string &key, int64_t standard, int64_t low,
+                  int64_t high = int64_t(1) << 30);
+  std::optional<int64_t> optionalInteger(const std::string &key, std::optional<int64_t> standard,
+                                         int64_t low, int64_t high = int64_t(1) << 30);
   double number(const std::string &key, double standard);
   bool boolean(const std::string &key, bool standard);
   std::string text(const std::string &key, const std::string &standard);
   /// One of `words`; those behind `built` are part of the language, but not built yet.
-  std::string word(const std::string &key, const std::string &standard, const std::vector<std::string> &words, size_t built);
+  std::string word(const std::string &key, const std::string &standard,
+                   const std::vector<std::string> &words, size_t built);
   /// A key that has to be there.
   bool require(const std::string &key, const std::string &what);
   /// Says that only the values `allowed` of this key are built (others are part of the language).
   void onlyBuilt(const std::string &key, const std::vector<Json> &allowed);
 
-  /// The objects under a key, in all layers; empty layers if there are none.
+  /// The objects under a key, in all layers; no layer if there are none. An inner null is an
+  /// error; where null has a meaning, callers ask for it first.
   ObjectReader object(const std::string &key);
-  bool empty() const { return layers.empty(); }
+  /// The layers of both, those of `inner` looked up first.
+  ObjectReader overriddenBy(const ObjectReader &inner) const;
   ErrorSink &errors;
 
 private:
   const Layer *layerOf(const std::string &key) const;
   std::vector<Layer> layers; ///< outermost first
+  std::string place;
 };
 
 /// How an error shows a value: short, on one line.

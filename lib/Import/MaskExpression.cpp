@@ -23,13 +23,14 @@ using Kind = MaskExpression::Kind;
 bool MaskExpression::uses(Kind wanted, std::string_view name) const {
   if (kind == wanted && input == name)
     return true;
-  return std::any_of(operands.begin(), operands.end(), [&](const MaskExpression &o) { return o.uses(wanted, name); });
+  return std::any_of(operands.begin(), operands.end(),
+                     [&](const MaskExpression &o) { return o.uses(wanted, name); });
 }
 
 namespace {
 class Parser {
 public:
-  Parser(std::string_view text, const std::string &place) : text(text), place(place) {}
+  explicit Parser(std::string_view text) : text(text) {}
 
   Expected<MaskExpression> run() {
     MaskExpression result = disjunction();
@@ -68,21 +69,38 @@ private:
   void report(const std::string &message, size_t column);
 
   std::string_view text;
-  const std::string &place;
   size_t at = 0;
-  int depth = 0;
+  int depth = 0, calls = 0;
   std::optional<Error> error;
 };
 } // namespace
 
+/// The text on one line, and a caret below the code point at `column`.
+static std::string pointed(std::string_view text, size_t column) {
+  std::string line(text), spaces;
+  for (size_t i = 0; i < line.size(); ++i) {
+    auto byte = static_cast<unsigned char>(line[i]);
+    if (byte < 32 || byte == 127)
+      line[i] = ' ';
+    bool continues = (byte & 0xC0) == 0x80; // the second byte of a code point or a later one
+    if (i < column && !continues)
+      spaces += ' ';
+  }
+  return "\n  " + line + "\n  " + spaces + "^";
+}
+
 void Parser::report(const std::string &message, size_t column) {
   if (!error)
-    error = inputError(place + ": " + message + "\n  " + std::string(text) + "\n  " + std::string(column, ' ') + "^");
+    error = inputError(message + pointed(text, column));
 }
 
 void Parser::fail(const std::string &expected) {
   skip();
-  std::string found = at < text.size() ? "'" + std::string(text.substr(at, 1)) + "'" : "the end";
+  size_t end = at + 1; // of the code point that stands here
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    ++end;
+  std::string found =
+      at < text.size() ? "'" + std::string(text.substr(at, end - at)) + "'" : "the end";
   report("expected " + expected + ", found " + found, at);
 }
 
@@ -120,8 +138,11 @@ MaskExpression Parser::unary() {
 std::string Parser::name() {
   skip();
   size_t start = at;
-  auto part = [&](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-'; };
-  while (at < text.size() && part(text[at]) && !(at == start && std::isdigit(static_cast<unsigned char>(text[at]))))
+  auto part = [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
+  };
+  while (at < text.size() && part(text[at]) &&
+         !(at == start && std::isdigit(static_cast<unsigned char>(text[at]))))
     ++at;
   if (at == start)
     fail("a name");
@@ -130,10 +151,14 @@ std::string Parser::name() {
 
 std::optional<int64_t> Parser::number() {
   skip();
+  if (at < text.size() && std::isalpha(static_cast<unsigned char>(text[at]))) {
+    report("an input as offset is not built yet", at);
+    return std::nullopt;
+  }
   int32_t value = 0;
   auto [end, code] = std::from_chars(text.data() + at, text.data() + text.size(), value);
   if (code != std::errc()) {
-    report("expected an integer of 32 bits (an offset by name is not built yet)", at);
+    report("expected an integer of 32 bits", at);
     return std::nullopt;
   }
   at = end - text.data();
@@ -145,6 +170,8 @@ MaskExpression Parser::call() {
   size_t start = at;
   std::string word = name();
   MaskExpression node;
+  if (++calls > 1000) // chains become nested ops
+    report("expected at most 1000 masks in one expression", start);
   if (error)
     return node;
   if (word == "causal") {
@@ -155,8 +182,10 @@ MaskExpression Parser::call() {
     }
     return node;
   }
-  constexpr std::array<std::pair<std::string_view, Kind>, 4> named = {
-      {{"lengths", Kind::Lengths}, {"keep", Kind::Keep}, {"hide", Kind::Hide}, {"dense", Kind::Dense}}};
+  constexpr std::array<std::pair<std::string_view, Kind>, 4> named = {{{"lengths", Kind::Lengths},
+                                                                       {"keep", Kind::Keep},
+                                                                       {"hide", Kind::Hide},
+                                                                       {"dense", Kind::Dense}}};
   for (const auto &[known, kind] : named)
     if (word == known) {
       node.kind = kind;
@@ -167,7 +196,8 @@ MaskExpression Parser::call() {
         expect(')');
       return node;
     }
-  constexpr std::array<std::string_view, 6> later = {"window", "prefix", "documents", "documents_packed", "blocks", "where"};
+  constexpr std::array<std::string_view, 6> later = {"window",           "prefix", "documents",
+                                                     "documents_packed", "blocks", "where"};
   if (std::find(later.begin(), later.end(), word) != later.end())
     report("'" + word + "' is not built yet", start);
   else
@@ -175,4 +205,4 @@ MaskExpression Parser::call() {
   return node;
 }
 
-Expected<MaskExpression> heddle::parseMask(std::string_view text, const std::string &place) { return Parser(text, place).run(); }
+Expected<MaskExpression> heddle::parseMask(std::string_view text) { return Parser(text).run(); }

@@ -7,7 +7,9 @@
 //
 // The expressions of masks in model descriptions and on the command line:
 //
-//   or  := and ('|' and)*        and := not ('&' not)*        not := '!' not | '(' or ')' | NAME ['(' arguments ')']
+//   or  := and ('|' and)*
+//   and := not ('&' not)*
+//   not := '!' not | '(' or ')' | NAME ['(' arguments ')']
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,7 +17,6 @@
 #include "heddle/Support/Error.h"
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,14 +26,14 @@ namespace heddle {
 
 struct MaskExpression {
   enum class Kind { Causal, Lengths, Keep, Hide, Dense, And, Or, Not } kind = Kind::Causal;
-  std::string input;              ///< of lengths, keep, hide, dense
-  std::optional<int64_t> offset;  ///< of causal
+  std::string input;             ///< of lengths, keep, hide, dense
+  std::optional<int64_t> offset; ///< of causal
   std::vector<MaskExpression> operands;
 
   bool uses(Kind kind, std::string_view input) const;
 };
 
-/// Parses `text`; the error shows the place with a caret. `place` begins the error's text.
-Expected<MaskExpression> parseMask(std::string_view text, const std::string &place);
+/// Parses `text`; the error's message shows the place with a caret.
+Expected<MaskExpression> parseMask(std::string_view text);
 
 } // namespace heddle

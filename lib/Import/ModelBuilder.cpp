@@ -8,15 +8,19 @@
 // One function of the model at a time, one sub-layer a function of ours:
 //
 //   encode: embed, layers of (self-attention, feed-forward), final norm
-//   decode: embed, layers of (self-attention, cross-attention, feed-forward), final norm, classifier
-//   decode_step: the same on one token, keys and values in the session's states
+//   decode: embed, layers of (self-attention, cross-attention, feed-forward), final norm,
+//           classifier
+//   decode_start: keys and values of the memory into the session
+//   decode_step: decode on one token, keys and values from the session
 //
 //===----------------------------------------------------------------------===//
 
 #include "ModelBuilder.h"
 
 #include "FunctionBuilder.h"
-#include "MaskExpression.h"
+#include "MaskBuilder.h"
+
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -24,43 +28,53 @@ using namespace heddle::transformer;
 
 namespace {
 
-/// What differs between encode, decode and decode_step.
-struct Call {
-  bool decoder = false, step = false;
-  const char *side() const { return decoder ? "target" : "source"; }
+/// One attention of one layer in one function.
+struct Site {
+  const AttentionDescription &attention;
+  const std::optional<MaskExpression> &mask;
+  std::string prefix; ///< of its tensors
+  std::string result; ///< of its weights
+  bool cross;
+  Call call;
 };
 
 class ModelBuilder {
 public:
-  ModelBuilder(const Description &d, MLIRContext &context, std::vector<TensorInfo> &tensors) : d(d), context(context), names(tensors) {}
+  ModelBuilder(const Description &d, MLIRContext &context, std::vector<TensorInfo> &tensors)
+      : d(d), context(context), masks(d), names(tensors) {}
   Expected<OwningOpRef<ModuleOp>> run();
 
 private:
-  Status parseMasks();
   Status encode();
   Status decode(bool step);
   Status decodeStart();
-  void decodeReorder();
+  Status decodeReorder();
   void declareStates();
 
-  Value embed(FunctionBuilder &f, const StackDescription &stack, const SideDescription &side, Call call);
-  Value selfAttention(FunctionBuilder &f, Value x, const LayerDescription &layer, size_t index, Call call);
-  Value crossAttention(FunctionBuilder &f, Value x, const LayerDescription &layer, size_t index, Call call);
-  Value feedForward(FunctionBuilder &f, Value x, const LayerDescription &layer, const std::string &prefix);
-  Value projected(FunctionBuilder &f, Value x, const AttentionDescription &a, const std::string &prefix, const char *which);
-  Value attend(FunctionBuilder &f, Value q, Value k, Value v, const AttentionDescription &a, const MaskExpression *mask, const std::string &prefix,
-               const std::string &result, bool cross, Call call);
-  Value sublayer(FunctionBuilder &f, Value x, const NormDescription &norm, const std::string &prefix, llvm::function_ref<Value(Value)> body);
-  Value mask(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call);
-  Value lengths(FunctionBuilder &f, const std::string &name, bool cross, Call call);
-  Value classify(FunctionBuilder &f, Value x);
-  bool usesSourceLengths() const;
+  FunctionBuilder function(StringRef name) {
+    return FunctionBuilder(*module, names, name, d.sequenceFirst);
+  }
+  Value embed(FunctionBuilder &f, Call call);
+  Value memory(FunctionBuilder &f);
+  Value heads(FunctionBuilder &f, Value x, const AttentionDescription &a, const std::string &prefix,
+              StringRef which);
+  Value attend(FunctionBuilder &f, const Site &site, Value q, Value k, Value v);
+  Value selfAttention(FunctionBuilder &f, Value x, size_t index, Call call);
+  Value crossAttention(FunctionBuilder &f, Value x, size_t index, Call call);
+  Value feedForward(FunctionBuilder &f, Value x, size_t index, Call call);
+  Value sublayer(FunctionBuilder &f, Value x, const NormDescription &norm,
+                 const std::string &prefix, llvm::function_ref<Value(Value)> body);
+  Value finalNorm(FunctionBuilder &f, Value x, Call call);
+  void outcome(FunctionBuilder &f, Value x, Call call);
+
+  const StackDescription &stack(Call call) const { return call.decoder ? *d.decoder : *d.encoder; }
+  std::string features() const { return std::to_string(d.size); }
 
   const Description &d;
   MLIRContext &context;
+  MaskBuilder masks;
   TensorNames names;
   OwningOpRef<ModuleOp> module;
-  std::vector<std::optional<MaskExpression>> encoderMasks, decoderMasks, crossMasks;
 };
 
 } // namespace
@@ -75,195 +89,159 @@ static Activation activationOf(const std::string &name) {
       .Default(Activation::None);
 }
 
+static std::string layerName(bool decoder, size_t index) {
+  return (decoder ? "decoder." : "encoder.") + std::to_string(index);
+}
+
 //===----------------------------------------------------------------------===//
-// Masks
+// Before and after the layers
 //===----------------------------------------------------------------------===//
 
-Status ModelBuilder::parseMasks() {
-  auto parse = [&](const std::string &text, const std::string &path, std::vector<std::optional<MaskExpression>> &list) -> Status {
-    list.emplace_back();
-    if (text.empty())
-      return {};
-    auto mask = parseMask(text, d.file + ": " + path);
-    if (!mask)
-      return mask.takeError();
-    list.back() = std::move(*mask);
-    return {};
-  };
-  for (const auto *stack : {&d.encoder, &d.decoder})
-    if (*stack)
-      for (const LayerDescription &layer : (*stack)->layers) {
-        bool encoder = stack == &d.encoder;
-        if (Status status = parse(layer.mask, layer.maskPath, encoder ? encoderMasks : decoderMasks); !status)
-          return status;
-        if (!encoder)
-          if (Status status = parse(layer.crossMask, layer.crossMaskPath, crossMasks); !status)
-            return status;
-      }
-  return {};
+/// Ids or vectors in, positions added.
+Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
+  const SideDescription &side = call.decoder ? *d.target : *d.source;
+  std::string name = call.side();
+  FunctionBuilder::Part part(f, name + ".embedding");
+  Value x;
+  if (side.vectors) {
+    x = f.input(name, f.tensor({-1, call.rowCount(), d.size}), {"B", call.rows(), features()});
+  } else {
+    auto ids = f.tensor({-1, call.rowCount()}, f.b.getI32Type());
+    x = f.input(name, ids, {"B", call.rows()});
+    f.range(name, "0", std::to_string(side.size));
+    Value table = f.weight(name + ".embedding.weight", {side.size, d.size});
+    bool zeroRow = stack(call).zeroPaddingRow;
+    IntegerAttr padding = zeroRow ? f.b.getI64IntegerAttr(side.padding) : IntegerAttr();
+    auto scale = f.b.getF32FloatAttr(static_cast<float>(stack(call).embeddingScale));
+    x = EmbeddingOp::create(f.b, f.loc, x, table, scale, padding);
+  }
+  if (!stack(call).sinusoidal)
+    return x;
+  Value offset = call.step ? f.cacheLength("P") : Value();
+  auto scale = f.b.getF32FloatAttr(static_cast<float>(stack(call).positionScale));
+  return PositionSinusoidalOp::create(f.b, f.loc, x, offset, scale);
 }
 
-bool ModelBuilder::usesSourceLengths() const {
-  auto any = [](const auto &list) {
-    return llvm::any_of(list, [](const auto &m) { return m && m->uses(MaskExpression::Kind::Lengths, "source"); });
-  };
-  return any(encoderMasks) || any(crossMasks);
+Value ModelBuilder::memory(FunctionBuilder &f) {
+  return f.input("memory", f.tensor({-1, -1, d.size}), {"B", "S", features()});
 }
 
-/// The lengths that a mask names: an input, by default computed from the ids where they are at hand.
-Value ModelBuilder::lengths(FunctionBuilder &f, const std::string &name, bool cross, Call call) {
-  if (name != "source" && name != "target")
-    return f.input(name, f.tensor({-1}, f.b.getI32Type()), {"B"});
-  std::string input = name + ".lengths";
-  if (call.step && cross && name == "source")
-    return f.state("source.lengths", f.tensor({-1}, f.b.getI32Type()));
-  const auto &side = name == "source" ? d.source : d.target;
-  bool idsHere = side && !side->vectors && name == call.side();
-  Value value = f.input(input, f.tensor({-1}, f.b.getI32Type()), {"B"});
-  if (idsHere)
-    f.defaultLengths(input, call.step ? "running_lengths_of" : "lengths_of", name, side->padding);
-  return value;
+Value ModelBuilder::finalNorm(FunctionBuilder &f, Value x, Call call) {
+  const NormDescription &norm = stack(call).norm;
+  std::string prefix = call.decoder ? "decoder.norm" : "encoder.norm";
+  FunctionBuilder::Part part(f, prefix);
+  return norm.afterStack ? f.layerNorm(x, prefix, d.size, norm.epsilon) : x;
 }
 
-Value ModelBuilder::mask(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) {
-  OpBuilder &b = f.b;
-  auto operand = [&](size_t i) { return mask(f, e.operands[i], cross, call); };
-  std::string keys = cross ? "S" : call.step ? "target.keys" : call.decoder ? "T" : "S";
-  std::string queries = call.step ? "1" : call.decoder ? "T" : "S";
-  switch (e.kind) {
-  case MaskExpression::Kind::Causal: {
-    Value offset = e.offset ? f.integer(*e.offset) : call.step ? f.cacheLength("P") : f.integer(0);
-    return MaskCausalOp::create(b, f.loc, offset);
-  }
-  case MaskExpression::Kind::Lengths:
-    return MaskLengthsOp::create(b, f.loc, lengths(f, e.input, cross, call));
-  case MaskExpression::Kind::Keep:
-    return MaskDenseOp::create(b, f.loc, f.flags(e.input, {-1, 1, 1, -1}, {"B", "1", "1", keys}, {"B", keys}));
-  case MaskExpression::Kind::Hide: {
-    Value hidden = MaskDenseOp::create(b, f.loc, f.flags(e.input, {-1, 1, 1, -1}, {"B", "1", "1", keys}, {"B", keys}));
-    return MaskNotOp::create(b, f.loc, hidden);
-  }
-  case MaskExpression::Kind::Dense:
-    return MaskDenseOp::create(b, f.loc, f.flags(e.input, {1, 1, call.step ? 1 : -1, -1}, {"1", "1", queries, keys}, {queries, keys}));
-  case MaskExpression::Kind::And: {
-    Value left = operand(0), right = operand(1);
-    return MaskAndOp::create(b, f.loc, left, right);
-  }
-  case MaskExpression::Kind::Or: { // by De Morgan's law, until masks have an `or` of their own
-    Value left = MaskNotOp::create(b, f.loc, operand(0)), right = MaskNotOp::create(b, f.loc, operand(1));
-    return MaskNotOp::create(b, f.loc, Value(MaskAndOp::create(b, f.loc, left, right)));
-  }
-  case MaskExpression::Kind::Not:
-    return MaskNotOp::create(b, f.loc, operand(0));
-  }
-  llvm_unreachable("unknown mask");
+/// What a model gives its caller: classes if it has a classifier.
+void ModelBuilder::outcome(FunctionBuilder &f, Value x, Call call) {
+  if (!d.classifier)
+    return f.firstResult("output", x, {"B", call.rows(), features()});
+  FunctionBuilder::Part part(f, "classifier");
+  const ClassifierDescription &c = *d.classifier;
+  std::string table = c.tied ? std::string(call.side()) + ".embedding" : "classifier";
+  Value weight = f.weight(table + ".weight", {c.size, d.size});
+  Value bias = c.bias ? f.weight("classifier.bias", {c.size}) : Value();
+  Value logits = LinearOp::create(f.b, f.loc, x, weight, bias, Activation::None);
+  f.firstResult("logits", logits, {"B", call.rows(), std::to_string(c.size)});
 }
 
 //===----------------------------------------------------------------------===//
 // Sub-layers
 //===----------------------------------------------------------------------===//
 
-/// Ids or vectors in, positions added.
-Value ModelBuilder::embed(FunctionBuilder &f, const StackDescription &stack, const SideDescription &side, Call call) {
-  std::string name = call.side(), length = call.step ? "1" : call.decoder ? "T" : "S";
-  int64_t columns = call.step ? 1 : -1;
-  Value x;
-  if (side.vectors) {
-    x = f.input(name, f.tensor({-1, columns, d.size}), {"B", length, std::to_string(d.size)});
-  } else {
-    Value ids = f.input(name, f.tensor({-1, columns}, f.b.getI32Type()), {"B", length});
-    f.range(name, "0", std::to_string(side.size));
-    Value table = f.weight(name + ".embedding.weight", {side.size, d.size});
-    IntegerAttr padding = stack.zeroPaddingRow ? f.b.getI64IntegerAttr(side.padding) : IntegerAttr();
-    x = EmbeddingOp::create(f.b, f.loc, ids, table, f.b.getF32FloatAttr(static_cast<float>(stack.embeddingScale)), padding);
-  }
-  if (!stack.sinusoidal)
-    return x;
-  Value offset = call.step ? f.cacheLength("P") : Value();
-  return PositionSinusoidalOp::create(f.b, f.loc, x, offset, f.b.getF32FloatAttr(static_cast<float>(stack.positionScale)));
-}
-
 /// norm(x + body(x)), or x + body(norm(x)).
-Value ModelBuilder::sublayer(FunctionBuilder &f, Value x, const NormDescription &norm, const std::string &prefix, llvm::function_ref<Value(Value)> body) {
-  auto normalise = [&](Value value) { return f.layerNorm(value, prefix + ".norm", d.size, norm.epsilon); };
+Value ModelBuilder::sublayer(FunctionBuilder &f, Value x, const NormDescription &norm,
+                             const std::string &prefix, llvm::function_ref<Value(Value)> body) {
+  FunctionBuilder::Part part(f, prefix);
+  auto normal = [&](Value value) {
+    return f.layerNorm(value, prefix + ".norm", d.size, norm.epsilon);
+  };
   if (norm.pre)
-    return f.add(x, body(normalise(x)));
-  return normalise(f.add(x, body(x)));
+    return f.add(x, body(normal(x)));
+  return normal(f.add(x, body(x)));
 }
 
 /// Query, key or value heads of x.
-Value ModelBuilder::projected(FunctionBuilder &f, Value x, const AttentionDescription &a, const std::string &prefix, const char *which) {
-  bool query = which == std::string("query"), value = which == std::string("value");
-  int64_t heads = query ? a.heads : a.keyValueHeads, size = value ? a.valueSize : a.headSize;
+Value ModelBuilder::heads(FunctionBuilder &f, Value x, const AttentionDescription &a,
+                          const std::string &prefix, StringRef which) {
+  bool query = which == "query", value = which == "value";
+  int64_t count = query ? a.heads : a.keyValueHeads, size = value ? a.valueSize : a.headSize;
   bool bias = query ? a.queryBias : value ? a.valueBias : a.keyBias;
-  Value y = f.linear(x, prefix + "." + which, heads * size, d.size, bias, activationOf(a.activation));
-  return SplitHeadsOp::create(f.b, f.loc, y, f.b.getI64IntegerAttr(heads));
+  Value y = f.linear(x, prefix + "." + which.str(), count * size, d.size, bias,
+                     activationOf(a.activation));
+  return SplitHeadsOp::create(f.b, f.loc, y, f.b.getI64IntegerAttr(count));
 }
 
-Value ModelBuilder::attend(FunctionBuilder &f, Value q, Value k, Value v, const AttentionDescription &a, const MaskExpression *formula,
-                           const std::string &prefix, const std::string &result, bool cross, Call call) {
-  Value m = formula ? mask(f, *formula, cross, call) : Value();
-  WeightsResult weights = WeightsResult::None;
-  if (!call.step && a.returnWeights != ReturnWeights::None)
-    weights = a.returnWeights == ReturnWeights::Heads ? WeightsResult::PerHead : WeightsResult::Averaged;
-  auto attention = AttentionOp::create(f.b, f.loc, q, k, v, m, static_cast<float>(a.scale), weights);
-  if (attention.getWeights())
-    f.result(result, attention.getWeights());
+/// Attention and output projection; weights become a result where they are asked for.
+Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value k, Value v) {
+  const AttentionDescription &a = site.attention;
+  Value mask = site.mask ? masks.build(f, *site.mask, site.cross, site.call) : Value();
+  bool returns = a.returnWeights != ReturnWeights::None && !site.call.step;
+  bool average = a.returnWeights == ReturnWeights::Average;
+  WeightsResult weights = !returns  ? WeightsResult::None
+                          : average ? WeightsResult::Averaged
+                                    : WeightsResult::PerHead;
+  auto attention =
+      AttentionOp::create(f.b, f.loc, q, k, v, mask, static_cast<float>(a.scale), weights);
+  std::string queries = site.call.rows(), keys = site.cross ? "S" : queries;
+  if (returns && average)
+    f.result(site.result, attention.getWeights(), {"B", queries, keys});
+  else if (returns)
+    f.result(site.result, attention.getWeights(), {"B", std::to_string(a.heads), queries, keys});
   Value merged = MergeHeadsOp::create(f.b, f.loc, attention.getOutput());
   if (!a.outputProjection)
     return merged;
-  return f.linear(merged, prefix + ".output", d.size, a.heads * a.valueSize, a.outputBias, Activation::None);
+  return f.linear(merged, site.prefix + ".output", d.size, a.heads * a.valueSize, a.outputBias,
+                  Activation::None);
 }
 
-static std::string layerName(bool decoder, size_t index) { return (decoder ? "decoder." : "encoder.") + std::to_string(index); }
-
-Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, const LayerDescription &layer, size_t index, Call call) {
+Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, size_t index, Call call) {
+  const LayerDescription &layer = stack(call).layers[index];
   std::string name = layerName(call.decoder, index), prefix = name + ".attention";
-  const auto &formula = call.decoder ? decoderMasks[index] : encoderMasks[index];
+  const AttentionDescription &a = layer.self;
   return sublayer(f, x, layer.norm, prefix, [&](Value in) {
-    Value q = projected(f, in, layer.self, prefix, "query"), k = projected(f, in, layer.self, prefix, "key"), v = projected(f, in, layer.self, prefix, "value");
+    Value q = heads(f, in, a, prefix, "query");
+    Value k = heads(f, in, a, prefix, "key");
+    Value v = heads(f, in, a, prefix, "value");
     if (call.step) {
       k = f.append(name + ".self.key", k);
       v = f.append(name + ".self.value", v);
     }
-    return attend(f, q, k, v, layer.self, formula ? &*formula : nullptr, prefix, name + ".weights", false, call);
+    Site site{a, layer.mask, prefix, name + ".weights", /*cross=*/false, call};
+    return attend(f, site, q, k, v);
   });
 }
 
-Value ModelBuilder::crossAttention(FunctionBuilder &f, Value x, const LayerDescription &layer, size_t index, Call call) {
+Value ModelBuilder::crossAttention(FunctionBuilder &f, Value x, size_t index, Call call) {
+  const LayerDescription &layer = stack(call).layers[index];
   std::string name = layerName(true, index), prefix = name + ".cross";
   const AttentionDescription &a = layer.cross;
-  const auto &formula = crossMasks[index];
   return sublayer(f, x, layer.norm, prefix, [&](Value in) {
-    Value q = projected(f, in, a, prefix, "query"), k, v;
+    Value q = heads(f, in, a, prefix, "query"), k, v;
     if (call.step) {
-      k = f.state(name + ".cross.key", f.tensor({-1, a.keyValueHeads, -1, a.headSize}));
-      v = f.state(name + ".cross.value", f.tensor({-1, a.keyValueHeads, -1, a.valueSize}));
+      k = f.state(prefix + ".key", f.tensor({-1, a.keyValueHeads, -1, a.headSize}));
+      v = f.state(prefix + ".value", f.tensor({-1, a.keyValueHeads, -1, a.valueSize}));
     } else {
-      Value memory = f.input("memory", f.tensor({-1, -1, d.size}), {"B", "S", std::to_string(d.size)});
-      k = projected(f, memory, a, prefix, "key");
-      v = projected(f, memory, a, prefix, "value");
+      k = heads(f, memory(f), a, prefix, "key");
+      v = heads(f, memory(f), a, prefix, "value");
     }
-    return attend(f, q, k, v, a, formula ? &*formula : nullptr, prefix, name + ".cross-weights", true, call);
+    Site site{a, layer.crossMask, prefix, name + ".cross-weights", /*cross=*/true, call};
+    return attend(f, site, q, k, v);
   });
 }
 
-Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, const LayerDescription &layer, const std::string &name) {
-  std::string prefix = name + ".ffn";
+Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, size_t index, Call call) {
+  const LayerDescription &layer = stack(call).layers[index];
   const FfnDescription &ffn = layer.ffn;
+  std::string prefix = layerName(call.decoder, index) + ".ffn";
   return sublayer(f, x, layer.norm, prefix, [&](Value in) -> Value {
-    Value w1 = f.weight(prefix + ".in.weight", {ffn.size, d.size}), b1 = ffn.bias ? f.weight(prefix + ".in.bias", {ffn.size}) : Value();
-    Value w2 = f.weight(prefix + ".out.weight", {d.size, ffn.size}), b2 = ffn.bias ? f.weight(prefix + ".out.bias", {d.size}) : Value();
-    return FfnOp::create(f.b, f.loc, in, w1, b1, w2, b2, ActivationAttr::get(&context, activationOf(ffn.activation)));
+    Value w1 = f.weight(prefix + ".in.weight", {ffn.size, d.size});
+    Value b1 = ffn.bias ? f.weight(prefix + ".in.bias", {ffn.size}) : Value();
+    Value w2 = f.weight(prefix + ".out.weight", {d.size, ffn.size});
+    Value b2 = ffn.bias ? f.weight(prefix + ".out.bias", {d.size}) : Value();
+    return FfnOp::create(f.b, f.loc, in, w1, b1, w2, b2, activationOf(ffn.activation));
   });
-}
-
-Value ModelBuilder::classify(FunctionBuilder &f, Value x) {
-  const ClassifierDescription &c = *d.classifier;
-  std::string table = std::string(d.kind == "encoder" ? "source" : "target") + ".embedding.weight";
-  Value weight = f.weight(c.tied ? table : "classifier.weight", {c.size, d.size});
-  Value bias = c.bias ? f.weight("classifier.bias", {c.size}) : Value();
-  return LinearOp::create(f.b, f.loc, x, weight, bias, ActivationAttr::get(&context, Activation::None));
 }
 
 //===----------------------------------------------------------------------===//
@@ -271,108 +249,114 @@ Value ModelBuilder::classify(FunctionBuilder &f, Value x) {
 //===----------------------------------------------------------------------===//
 
 Status ModelBuilder::encode() {
-  FunctionBuilder f(*module, names, "encode");
+  FunctionBuilder f = function("encode");
   Call call;
-  Value x = embed(f, *d.encoder, *d.source, call);
-  for (auto [index, layer] : llvm::enumerate(d.encoder->layers)) {
-    x = selfAttention(f, x, layer, index, call);
-    x = feedForward(f, x, layer, layerName(false, index));
+  Value x = embed(f, call);
+  for (size_t index = 0; index < d.encoder->layers.size(); ++index) {
+    x = selfAttention(f, x, index, call);
+    x = feedForward(f, x, index, call);
   }
-  if (d.encoder->norm.afterStack)
-    x = f.layerNorm(x, "encoder.norm", d.size, d.encoder->norm.epsilon);
-  if (d.isEncoderDecoder()) {
-    f.firstResult("memory", x);
-    if (usesSourceLengths())
-      f.secondResult("source.lengths", lengths(f, "source", false, call));
-  } else {
-    f.firstResult(d.classifier ? "logits" : "output", d.classifier ? classify(f, x) : x);
+  x = finalNorm(f, x, call);
+  if (!d.isEncoderDecoder()) {
+    outcome(f, x, call);
+    return f.finish(d.file);
   }
+  // Lengths that decoding asks for are handed on; with vectors in only if they are asked for here.
+  if (masks.encoderUsesLengths() || (masks.crossUsesLengths() && !d.source->vectors))
+    f.firstResult("source.lengths", masks.sideLengths(f, "source", call), {"B"});
+  f.firstResult("memory", x, {"B", "S", features()});
   return f.finish(d.file);
 }
 
 Status ModelBuilder::decode(bool step) {
-  FunctionBuilder f(*module, names, step ? "decode_step" : "decode");
+  FunctionBuilder f = function(step ? "decode_step" : "decode");
   Call call{true, step};
-  Value x = embed(f, *d.decoder, *d.target, call);
+  Value x = embed(f, call);
   if (d.isEncoderDecoder() && !step)
-    f.input("memory", f.tensor({-1, -1, d.size}), {"B", "S", std::to_string(d.size)});
-  for (auto [index, layer] : llvm::enumerate(d.decoder->layers)) {
-    x = selfAttention(f, x, layer, index, call);
+    memory(f); // the second input, before those of masks
+  for (size_t index = 0; index < d.decoder->layers.size(); ++index) {
+    x = selfAttention(f, x, index, call);
     if (d.isEncoderDecoder())
-      x = crossAttention(f, x, layer, index, call);
-    x = feedForward(f, x, layer, layerName(true, index));
+      x = crossAttention(f, x, index, call);
+    x = feedForward(f, x, index, call);
   }
-  if (d.decoder->norm.afterStack)
-    x = f.layerNorm(x, "decoder.norm", d.size, d.decoder->norm.epsilon);
-  f.firstResult(d.classifier ? "logits" : "output", d.classifier ? classify(f, x) : x);
+  outcome(f, finalNorm(f, x, call), call);
   return f.finish(d.file);
 }
 
 /// Keys and values of the memory are projected once; all lengths become 0.
 Status ModelBuilder::decodeStart() {
-  FunctionBuilder f(*module, names, "decode_start");
-  if (d.isEncoderDecoder()) {
-    Value memory = f.input("memory", f.tensor({-1, -1, d.size}), {"B", "S", std::to_string(d.size)});
-    for (auto [index, layer] : llvm::enumerate(d.decoder->layers)) {
-      std::string name = layerName(true, index);
-      f.setState(name + ".cross.key", projected(f, memory, layer.cross, name + ".cross", "key"));
-      f.setState(name + ".cross.value", projected(f, memory, layer.cross, name + ".cross", "value"));
+  FunctionBuilder f = function("decode_start");
+  if (d.isEncoderDecoder())
+    for (const auto &[index, layer] : llvm::enumerate(d.decoder->layers)) {
+      std::string prefix = layerName(true, index) + ".cross";
+      FunctionBuilder::Part part(f, prefix);
+      f.setState(prefix + ".key", heads(f, memory(f), layer.cross, prefix, "key"));
+      f.setState(prefix + ".value", heads(f, memory(f), layer.cross, prefix, "value"));
     }
-    if (llvm::any_of(crossMasks, [](const auto &m) { return m && m->uses(MaskExpression::Kind::Lengths, "source"); }))
-      f.setState("source.lengths", lengths(f, "source", true, Call{true, false}));
-  }
+  if (masks.crossUsesLengths())
+    f.setState("source.lengths", masks.sideLengths(f, "source", Call{true, false}));
   CacheClearOp::create(f.b, f.loc, "P");
   return f.finish(d.file);
 }
 
-void ModelBuilder::decodeReorder() {
-  FunctionBuilder f(*module, names, "decode_reorder");
+Status ModelBuilder::decodeReorder() {
+  FunctionBuilder f = function("decode_reorder");
   Value parents = f.input("parents", f.tensor({-1}, f.b.getI32Type()), {"rows"});
   f.range("parents", "0", "B");
   CacheReorderOp::create(f.b, f.loc, parents);
-  (void)f.finish(d.file);
+  return f.finish(d.file);
 }
 
+/// What a session keeps: keys and values of the tokens so far (length P), and of the memory.
 void ModelBuilder::declareStates() {
   OpBuilder b(&context);
   b.setInsertionPointToStart(module->getBody());
-  auto declare = [&](const std::string &name, int64_t heads, int64_t size, const char *length, std::optional<int64_t> capacity) {
-    auto type = RankedTensorType::get({ShapedType::kDynamic, heads, ShapedType::kDynamic, size}, b.getF32Type());
-    ArrayAttr dims = b.getArrayAttr({b.getStringAttr("B"), b.getI64IntegerAttr(heads), b.getStringAttr(length), b.getI64IntegerAttr(size)});
-    StateOp::create(b, b.getUnknownLoc(), name, dims, capacity ? b.getI64IntegerAttr(*capacity) : IntegerAttr(), type);
+  IntegerAttr limit = b.getI64IntegerAttr(d.target->limit);
+  auto declare = [&](const std::string &name, int64_t heads, int64_t size, bool cross) {
+    constexpr int64_t dynamic = ShapedType::kDynamic;
+    auto type = RankedTensorType::get({dynamic, heads, dynamic, size}, b.getF32Type());
+    ArrayAttr dims =
+        b.getArrayAttr({b.getStringAttr("B"), b.getI64IntegerAttr(heads),
+                        b.getStringAttr(cross ? "S" : "P"), b.getI64IntegerAttr(size)});
+    StateOp::create(b, b.getUnknownLoc(), name, dims, cross ? IntegerAttr() : limit, type);
   };
-  for (auto [index, layer] : llvm::enumerate(d.decoder->layers)) {
+  for (const auto &[index, layer] : llvm::enumerate(d.decoder->layers)) {
     std::string name = layerName(true, index);
-    declare(name + ".self.key", layer.self.keyValueHeads, layer.self.headSize, "P", d.target->limit);
-    declare(name + ".self.value", layer.self.keyValueHeads, layer.self.valueSize, "P", d.target->limit);
-    if (d.isEncoderDecoder()) {
-      declare(name + ".cross.key", layer.cross.keyValueHeads, layer.cross.headSize, "S", std::nullopt);
-      declare(name + ".cross.value", layer.cross.keyValueHeads, layer.cross.valueSize, "S", std::nullopt);
-    }
+    declare(name + ".self.key", layer.self.keyValueHeads, layer.self.headSize, false);
+    declare(name + ".self.value", layer.self.keyValueHeads, layer.self.valueSize, false);
+    if (!d.isEncoderDecoder())
+      continue;
+    declare(name + ".cross.key", layer.cross.keyValueHeads, layer.cross.headSize, true);
+    declare(name + ".cross.value", layer.cross.keyValueHeads, layer.cross.valueSize, true);
   }
-  if (llvm::any_of(crossMasks, [](const auto &m) { return m && m->uses(MaskExpression::Kind::Lengths, "source"); }))
-    StateOp::create(b, b.getUnknownLoc(), "source.lengths", b.getArrayAttr({b.getStringAttr("B")}), IntegerAttr(),
-                    RankedTensorType::get({ShapedType::kDynamic}, b.getI32Type()));
+  if (masks.crossUsesLengths())
+    StateOp::create(b, b.getUnknownLoc(), "source.lengths", b.getArrayAttr({b.getStringAttr("B")}),
+                    IntegerAttr(), RankedTensorType::get({ShapedType::kDynamic}, b.getI32Type()));
 }
 
 Expected<OwningOpRef<ModuleOp>> ModelBuilder::run() {
-  if (Status status = parseMasks(); !status)
-    return status.takeError();
   module = ModuleOp::create(UnknownLoc::get(&context));
   if (d.encoder)
     if (Status status = encode(); !status)
       return status.takeError();
-  if (d.decoder) {
-    declareStates();
-    for (auto build : {+[](ModelBuilder &m) { return m.decode(false); }, +[](ModelBuilder &m) { return m.decodeStart(); },
-                       +[](ModelBuilder &m) { return m.decode(true); }})
-      if (Status status = build(*this); !status)
-        return status.takeError();
-    decodeReorder();
-  }
+  if (!d.decoder)
+    return std::move(module);
+  declareStates();
+  Status status = decode(/*step=*/false);
+  if (status)
+    status = decodeStart();
+  if (status)
+    status = decode(/*step=*/true);
+  if (status)
+    status = decodeReorder();
+  if (!status)
+    return status.takeError();
   return std::move(module);
 }
 
-Expected<OwningOpRef<ModuleOp>> heddle::buildModel(const Description &description, MLIRContext &context, std::vector<TensorInfo> &tensors) {
+Expected<OwningOpRef<ModuleOp>> heddle::buildModel(const Description &description,
+                                                   MLIRContext &context,
+                                                   std::vector<TensorInfo> &tensors) {
   return ModelBuilder(description, context, tensors).run();
 }

@@ -15,8 +15,10 @@
 
 namespace heddle {
 
-/// Writes the functions of section 5a of the language; `tensors` receives the tensors that they read, in order.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> buildModel(const Description &description, mlir::MLIRContext &context,
+/// Writes the functions of section 5a of the language; `tensors` receives the tensors that they
+/// read, in order.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> buildModel(const Description &description,
+                                                       mlir::MLIRContext &context,
                                                        std::vector<TensorInfo> &tensors);
 
 } // namespace heddle

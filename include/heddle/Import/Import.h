@@ -23,11 +23,13 @@
 namespace heddle {
 
 struct ImportOptions {
-  /// NAME=EXPR replacements of masks; NAME is a key path of the description ("decoder.mask", "encoder.3.mask").
+  /// NAME=EXPR replacements of masks; NAME is a key path of the description ("decoder.mask",
+  /// "encoder.3.mask").
   std::vector<std::string> masks;
   /// Safetensors file for dialect text; empty: none.
   std::string weights;
-  /// False: questions about the model do not open its checkpoint; ImportedModel::weights then has no tensors.
+  /// False: questions about the model do not open its checkpoint; ImportedModel::weights then has
+  /// no tensors.
   bool needsWeights = true;
 };
 
@@ -45,7 +47,8 @@ struct ImportedModel {
 };
 
 /// Reads the model at `path`. Errors are one line: `FILE: KEY: expected …, found …`.
-Expected<ImportedModel> importModel(const std::string &path, const ImportOptions &options, mlir::MLIRContext &context);
+Expected<ImportedModel> importModel(const std::string &path, const ImportOptions &options,
+                                    mlir::MLIRContext &context);
 
 /// The JSON Schema of the model description.
 std::string modelDescriptionSchema();

@@ -1,0 +1,48 @@
+//===- MaskBuilder.h - Mask expressions as mask ops ------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The same expression is written into encode, decode and decode_step; what it
+// counts and where its inputs come from depends on the function.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "Description.h"
+#include "FunctionBuilder.h"
+
+namespace heddle {
+
+/// What differs between encode, decode and decode_step.
+struct Call {
+  bool decoder = false, step = false;
+  /// The stack's own tokens: the name of the input, of the dimension and its size (-1: dynamic).
+  const char *side() const { return decoder ? "target" : "source"; }
+  const char *rows() const { return step ? "1" : decoder ? "T" : "S"; }
+  int64_t rowCount() const { return step ? 1 : -1; }
+};
+
+class MaskBuilder {
+public:
+  explicit MaskBuilder(const Description &d) : d(d) {}
+
+  /// The mask of an attention over the stack's own tokens, or over the memory (`cross`).
+  mlir::Value build(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const;
+  /// `source.lengths` or `target.lengths`: an input, by default computed from ids at hand; in a
+  /// step those of the source are kept by the session.
+  mlir::Value sideLengths(FunctionBuilder &f, const std::string &side, Call call) const;
+
+  /// Whether a mask over the source's tokens, or over the memory, counts lengths(source).
+  bool encoderUsesLengths() const;
+  bool crossUsesLengths() const;
+
+private:
+  mlir::Value flags(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const;
+
+  const Description &d;
+};
+
+} // namespace heddle

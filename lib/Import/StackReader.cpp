@@ -1,0 +1,305 @@
+//===- StackReader.cpp - A stack of layers from JSON ----------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One function an object. Keys that the language has and this version does not
+// build are errors that say so.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StackReader.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace heddle;
+
+static const std::vector<std::string> activations = {"relu", "gelu", "gelu-tanh", "quick-gelu",
+                                                     "silu"};
+
+StackReader::StackReader(const Json &json, std::string name, const Description &model,
+                         MaskOptions &masks, ErrorSink &errors)
+    : json(json), name(std::move(name)), model(model), masks(masks), errors(errors) {}
+
+/// The whole file, the stack's object and the layer's, outermost first.
+ObjectReader StackReader::reader(const Json *override, size_t index) const {
+  std::vector<ObjectReader::Layer> layers = {{&json, ""}, {&json[name], name}};
+  if (override)
+    layers.push_back({override, name + ".layers." + std::to_string(index)});
+  return ObjectReader(std::move(layers), errors);
+}
+
+//===----------------------------------------------------------------------===//
+// What stands before the layers
+//===----------------------------------------------------------------------===//
+
+void StackReader::embedding(ObjectReader &in, StackDescription &stack) {
+  ObjectReader e = in.object("embedding");
+  e.known({"scale", "norm", "padding-row"});
+  stack.embeddingScale = e.number("scale", 1.0);
+  e.onlyBuilt("norm", {nullptr});
+  stack.zeroPaddingRow = e.word("padding-row", "stored", {"stored", "zero"}, 2) == "zero";
+  // One key of the whole model may be meant for the other side.
+  bool ids = (model.source && !model.source->vectors) || (model.target && !model.target->vectors);
+  if (!ids && (stack.embeddingScale != 1.0 || stack.zeroPaddingRow))
+    errors.expected(e.path(stack.zeroPaddingRow ? "padding-row" : "scale"),
+                    "no such key where vectors come in", "it");
+}
+
+void StackReader::position(ObjectReader &in, StackDescription &stack) {
+  stack.sinusoidal = !in.isNull("position");
+  if (!stack.sinusoidal)
+    return;
+  ObjectReader p = in.object("position");
+  p.known({"kind", "scale", "length", "base", "fraction"});
+  p.word("kind", "sinusoidal", {"sinusoidal", "learned", "rotary"}, 1);
+  for (const char *key : {"base", "fraction"})
+    if (p.has(key))
+      errors.expected(p.path(key), "no such key with sinusoidal positions", "it");
+  stack.positionScale = p.number("scale", 1.0);
+  p.optionalInteger("length", std::nullopt, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of a layer
+//===----------------------------------------------------------------------===//
+
+void StackReader::headSizes(ObjectReader &in, AttentionDescription &a) {
+  a.heads = in.integer("heads", 1, 1, 1 << 16);
+  if (!in.has("head-size") && model.size % a.heads != 0)
+    errors.expected(in.path("heads"), "a divisor of size " + std::to_string(model.size),
+                    std::to_string(a.heads));
+  a.keyValueHeads = in.integer("key-value-heads", a.heads, 1, 1 << 16);
+  if (a.heads % a.keyValueHeads != 0)
+    errors.expected(in.path("key-value-heads"), "a divisor of heads " + std::to_string(a.heads),
+                    std::to_string(a.keyValueHeads));
+  a.headSize = in.integer("head-size", std::max<int64_t>(model.size / a.heads, 1), 1, 1 << 16);
+  a.valueSize = in.integer("value-size", a.headSize, 1, 1 << 16);
+  a.outputProjection = in.boolean("output-projection", true);
+  if (!a.outputProjection && a.heads * a.valueSize != model.size)
+    errors.expected(in.path("output-projection"),
+                    "true, or heads times value-size to be size " + std::to_string(model.size),
+                    "false and " + std::to_string(a.heads * a.valueSize));
+}
+
+AttentionDescription StackReader::attention(ObjectReader in) {
+  in.known({"heads", "key-value-heads", "head-size", "value-size", "score-scale", "bias",
+            "activation", "output-projection", "per-head-projection", "hidden-score", "softcap",
+            "sinks", "score-bias", "return-weights", "return-log-sum-exp"});
+  AttentionDescription a;
+  if (!in.require("heads", "a number of heads"))
+    return a;
+  headSizes(in, a);
+  a.scale = in.number("score-scale", 1.0 / std::sqrt(static_cast<double>(a.headSize)));
+  ObjectReader bias = in.object("bias");
+  bias.known({"query", "key", "value", "output"});
+  a.queryBias = bias.boolean("query", false);
+  a.keyBias = bias.boolean("key", false);
+  a.valueBias = bias.boolean("value", false);
+  a.outputBias = bias.boolean("output", true);
+  if (in.has("activation") && !in.isNull("activation"))
+    a.activation = in.word("activation", "relu", activations, activations.size());
+  if (in.has("return-weights") && !in.isNull("return-weights")) {
+    std::string kind = in.word("return-weights", "average", {"heads", "average"}, 2);
+    a.returnWeights = kind == "heads" ? ReturnWeights::Heads : ReturnWeights::Average;
+  }
+  for (const char *key : {"per-head-projection", "sinks", "return-log-sum-exp"})
+    in.onlyBuilt(key, {false});
+  for (const char *key : {"hidden-score", "softcap", "score-bias"})
+    in.onlyBuilt(key, {nullptr});
+  return a;
+}
+
+FfnDescription StackReader::ffn(ObjectReader in) {
+  in.known({"size", "gated", "activation", "bias", "as"});
+  FfnDescription f;
+  if (!in.require("size", "a hidden size"))
+    return f;
+  f.size = in.integer("size", 1, 1, 1 << 24);
+  f.activation = in.word("activation", "relu", activations, activations.size());
+  f.bias = in.boolean("bias", true);
+  in.onlyBuilt("gated", {false});
+  in.word("as", "linear", {"linear", "conv1x1"}, 1);
+  return f;
+}
+
+NormDescription StackReader::norm(ObjectReader in) {
+  in.known({"kind", "epsilon", "place", "after-stack", "root"});
+  NormDescription n;
+  in.word("kind", "layer", {"layer", "rms"}, 1);
+  n.epsilon = in.number("epsilon", 1e-5);
+  if (n.epsilon < 0)
+    errors.expected(in.path("epsilon"), "a number of at least 0", shown(*in.find("epsilon")));
+  n.pre = in.word("place", "post", {"post", "pre"}, 2) == "pre";
+  n.afterStack = in.boolean("after-stack", false);
+  in.onlyBuilt("root", {true});
+  return n;
+}
+
+//===----------------------------------------------------------------------===//
+// Layers
+//===----------------------------------------------------------------------===//
+
+/// Attention over the memory: `attention` of all places, then `cross` of all places.
+ObjectReader StackReader::cross(size_t index, const Json *override) {
+  std::vector<ObjectReader::Layer> layers = {{&json[name], name}};
+  if (override)
+    layers.push_back({override, name + ".layers." + std::to_string(index)});
+  ObjectReader own(std::move(layers), errors);
+  ObjectReader in = reader(override, index);
+  return in.object("attention").overriddenBy(own.object("cross"));
+}
+
+/// Command line first, then the layer, then the stack.
+std::optional<MaskExpression> StackReader::mask(const std::string &key, size_t index,
+                                                const Json *override) {
+  bool ofLayer = override && override->contains(key);
+  std::string shared = name + "." + key, layer = name + "." + std::to_string(index) + "." + key;
+  const MaskExpression *replaced = masks.find(shared), *own = masks.find(layer);
+  if (own || (replaced && !ofLayer)) {
+    checkMask(own ? *own : *replaced, key == "cross-mask", "--mask");
+    return own ? *own : *replaced;
+  }
+  ObjectReader in(ofLayer ? std::vector<ObjectReader::Layer>{{override, name + ".layers." +
+                                                                            std::to_string(index)}}
+                          : std::vector<ObjectReader::Layer>{{&json[name], name}},
+                  errors);
+  if (!in.has(key) || in.isNull(key))
+    return std::nullopt;
+  Expected<MaskExpression> parsed = parseMask(in.text(key, "causal"));
+  if (!parsed) {
+    errors.add(in.path(key), parsed.error().message);
+    return std::nullopt;
+  }
+  checkMask(*parsed, key == "cross-mask", in.path(key));
+  return *parsed;
+}
+
+/// Names of inputs that functions have anyway, and whose keys a mask counts.
+void StackReader::checkMask(const MaskExpression &mask, bool cross, const std::string &path) {
+  using Kind = MaskExpression::Kind;
+  for (const MaskExpression &operand : mask.operands)
+    checkMask(operand, cross, path);
+  const std::string side = isDecoder() && !cross ? "target" : "source";
+  bool ofSide = mask.input == "source" || mask.input == "target";
+  if (mask.kind == Kind::Lengths && ofSide && mask.input != side)
+    errors.expected(path, "lengths(" + side + ") over these keys", "lengths(" + mask.input + ")");
+  bool taken =
+      mask.input == "memory" || mask.input == "parents" || (ofSide && mask.kind != Kind::Lengths);
+  if (taken)
+    errors.expected(path, "a name for the mask's own input", "'" + mask.input + "'");
+}
+
+LayerDescription StackReader::layer(size_t index, const Json *override) {
+  ObjectReader in = reader(override, index);
+  LayerDescription layer;
+  layer.self = attention(in.object("attention"));
+  layer.ffn = ffn(in.object("ffn"));
+  layer.norm = norm(in.object("norm"));
+  layer.mask = mask("mask", index, override);
+  if (hasCross()) {
+    layer.cross = attention(cross(index, override));
+    layer.crossMask = mask("cross-mask", index, override);
+  }
+  return layer;
+}
+
+std::vector<std::string> StackReader::layerKeys() const {
+  std::vector<std::string> keys = {"attention", "ffn", "norm", "mask"};
+  if (isDecoder())
+    keys.insert(keys.end(), {"cross", "cross-mask"});
+  return keys;
+}
+
+void StackReader::layers(ObjectReader &own, StackDescription &stack) {
+  if (!own.require("layers", "a number of layers or an array of objects"))
+    return;
+  const Json &layers = *own.find("layers");
+  if (!layers.is_array()) {
+    int64_t count = own.integer("layers", 1, 1, 4096);
+    for (int64_t i = 0; i < count && !errors.failed(); ++i)
+      stack.layers.push_back(layer(i, nullptr));
+    return;
+  }
+  if (layers.empty() || layers.size() > 4096)
+    errors.expected(own.path("layers"), "1 to 4096 layers", std::to_string(layers.size()));
+  for (size_t i = 0; i < layers.size() && !errors.failed(); ++i) {
+    std::string path = name + ".layers." + std::to_string(i);
+    if (!layers[i].is_object())
+      return errors.expected(path, "an object", shown(layers[i]));
+    ObjectReader in({{&layers[i], path}}, errors);
+    in.known(layerKeys());
+    if (ObjectReader norm = in.object("norm"); norm.has("after-stack"))
+      errors.expected(norm.path("after-stack"), "no such key in a layer", "it");
+    stack.layers.push_back(layer(i, &layers[i]));
+  }
+}
+
+void StackReader::checkStackKeys(ObjectReader &own) {
+  std::vector<std::string> keys = layerKeys();
+  keys.insert(keys.end(), {"layers", "embedding", "position"});
+  if (!isDecoder())
+    keys.push_back("pool");
+  own.known(keys);
+  own.onlyBuilt("pool", {nullptr});
+  for (const char *key : {"cross", "cross-mask"})
+    if (own.has(key) && !hasCross())
+      errors.expected(own.path(key), "no cross attention in a decoder without encoder", "it");
+}
+
+StackDescription StackReader::read() {
+  StackDescription stack;
+  ObjectReader root({{&json, ""}}, errors);
+  if (!root.require(name, "an object with layers"))
+    return stack;
+  ObjectReader own = root.object(name);
+  checkStackKeys(own);
+  if (errors.failed())
+    return stack;
+  ObjectReader in = reader();
+  embedding(in, stack);
+  position(in, stack);
+  stack.norm = norm(in.object("norm"));
+  layers(own, stack);
+  return stack;
+}
+
+//===----------------------------------------------------------------------===//
+// Masks of the command line
+//===----------------------------------------------------------------------===//
+
+Expected<MaskOptions> MaskOptions::parse(const std::vector<std::string> &list) {
+  MaskOptions masks;
+  for (const std::string &option : list) {
+    size_t equal = option.find('=');
+    if (equal == std::string::npos || equal == 0)
+      return usageError("--mask: expected NAME=EXPR, found '" + option + "'");
+    std::string name = option.substr(0, equal);
+    Expected<MaskExpression> mask = parseMask(std::string_view(option).substr(equal + 1));
+    if (!mask)
+      return inputError("--mask " + name + ": " + mask.error().message);
+    if (!masks.options.try_emplace(name, Option{std::move(*mask)}).second)
+      return usageError("--mask: expected each name once, found '" + name + "' twice");
+  }
+  return masks;
+}
+
+const MaskExpression *MaskOptions::find(const std::string &path) {
+  auto it = options.find(path);
+  if (it == options.end())
+    return nullptr;
+  it->second.used = true;
+  return &it->second.mask;
+}
+
+Status MaskOptions::allUsed() const {
+  for (const auto &[name, option] : options)
+    if (!option.used)
+      return inputError("--mask: expected the key path of a mask of this model, such as "
+                        "decoder.mask or encoder.0.mask, found '" +
+                        name + "'");
+  return {};
+}

@@ -1,0 +1,50 @@
+//===- WeightCheck.cpp - A model's tensors against a checkpoint -----------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Only the file's header is looked at. Done on import, so that a wrong file is
+// told before anything is compiled.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WeightCheck.h"
+
+#include "heddle/Pack/Safetensors.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace heddle;
+
+/// "FILE: a, b, c and 4 more: expected by nothing"; nothing if all are read.
+static std::string extraTensors(const WeightSource &source, const llvm::StringSet<> &read) {
+  constexpr size_t shown = 3;
+  size_t extra = 0;
+  std::string names;
+  for (const TensorInfo &tensor : source.tensors())
+    if (!read.contains(tensor.name) && extra++ < shown)
+      names += (names.empty() ? "" : ", ") + tensor.name;
+  if (extra > shown)
+    names += " and " + std::to_string(extra - shown) + " more";
+  if (extra == 0)
+    return "";
+  return source.name() + ": expected only tensors that the model reads, found " + names;
+}
+
+Status heddle::openWeights(const std::string &file, ImportedModel &model) {
+  auto source = openSafetensors(file);
+  if (!source)
+    return source.takeError();
+  llvm::StringSet<> read;
+  for (const TensorInfo &tensor : model.tensors) {
+    read.insert(tensor.name);
+    if (auto index = (*source)->require(tensor.name, tensor.shape); !index)
+      return index.takeError();
+  }
+  if (std::string warning = extraTensors(**source, read); !warning.empty())
+    model.warnings.push_back(warning);
+  model.weights = std::move(*source);
+  return {};
+}
