@@ -107,24 +107,29 @@ static LogicalResult verifyResult(AttentionOp op, StringRef constraint, Value re
   return success();
 }
 
-/// C6 to C9.
-static LogicalResult verifyResults(AttentionOp op, const Sizes &s) {
-  if (failed(verifyResult(op, "C6: output", op.getOutput(),
-                          {s.batch, s.heads, s.queries, s.valueFeatures},
-                          {"sentences", "heads", "queries", "features"})))
-    return failure();
-  if (op.getLse() && failed(verifyResult(op, "C7: lse", op.getLse(), {s.batch, s.heads, s.queries},
-                                         {"sentences", "heads", "queries"})))
-    return failure();
+/// C8 and C9.
+static LogicalResult verifyWeights(AttentionOp op, const Sizes &s) {
+  if (!op.getWeights() && op.getAverageWeights())
+    return op.emitOpError("C9: average_weights needs the result weights");
   if (!op.getWeights())
-    return op.getAverageWeights()
-               ? LogicalResult(op.emitOpError("C9: average_weights needs the result weights"))
-               : success();
+    return success();
   if (op.getAverageWeights())
     return verifyResult(op, "C8: averaged weights", op.getWeights(), {s.batch, s.queries, s.keys},
                         {"sentences", "queries", "keys"});
   return verifyResult(op, "C8: weights", op.getWeights(), {s.batch, s.heads, s.queries, s.keys},
                       {"sentences", "heads", "queries", "keys"});
+}
+
+/// C6 to C9.
+static LogicalResult verifyResults(AttentionOp op, const Sizes &s) {
+  LogicalResult output =
+      verifyResult(op, "C6: output", op.getOutput(), {s.batch, s.heads, s.queries, s.valueFeatures},
+                   {"sentences", "heads", "queries", "features"});
+  if (failed(output) || !op.getLse())
+    return failed(output) ? output : verifyWeights(op, s);
+  LogicalResult lse = verifyResult(op, "C7: lse", op.getLse(), {s.batch, s.heads, s.queries},
+                                   {"sentences", "heads", "queries"});
+  return failed(lse) ? lse : verifyWeights(op, s);
 }
 
 /// A table of `mask.dense`: each dimension is 1 or the attention's.
@@ -168,7 +173,7 @@ static LogicalResult verifyMask(AttentionOp op, const Sizes &s) {
     else if (auto dense = dyn_cast<MaskDenseOp>(def))
       fits = verifyTable(op, dense, s);
     if (failed(fits))
-      return failure();
+      return fits;
     for (Value operand : def->getOperands())
       if (isa<MaskType>(operand.getType()))
         open.push_back(operand);
@@ -178,13 +183,10 @@ static LogicalResult verifyMask(AttentionOp op, const Sizes &s) {
 
 LogicalResult AttentionOp::verify() {
   Sizes s(getQuery(), getKey(), getValue());
-  if (failed(verifyOperands(*this, s)) || failed(verifyResults(*this, s)))
-    return failure();
-  if (getMask() && failed(verifyMask(*this, s)))
-    return failure();
   if (!getScale().isFinite())
     return emitOpError("C11: scale must be finite, found ") << getScaleAttr();
-  return success();
+  return success(succeeded(verifyOperands(*this, s)) && succeeded(verifyResults(*this, s)) &&
+                 (!getMask() || succeeded(verifyMask(*this, s))));
 }
 
 //===----------------------------------------------------------------------===//

@@ -39,8 +39,9 @@ LogicalResult AttentionStatisticsOp::verify() {
 }
 
 LogicalResult AttentionWeightsOp::verify() {
-  if (failed(verifyStatistics(*this, getQuery(), getMaximum(), getSum())))
-    return failure();
+  if (LogicalResult rows = verifyStatistics(*this, getQuery(), getMaximum(), getSum());
+      failed(rows))
+    return rows;
   auto q = cast<RankedTensorType>(getQuery().getType()),
        k = cast<RankedTensorType>(getKey().getType());
   SmallVector<int64_t> expected{q.getDimSize(0), q.getDimSize(1), q.getDimSize(2), k.getDimSize(2)};

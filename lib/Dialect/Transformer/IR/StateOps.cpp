@@ -45,8 +45,8 @@ LogicalResult StateOp::verify() {
     return emitOpError("C1: dims has ")
            << getDims().size() << " entries, expected " << type.getRank() << ", one a dimension";
   for (int64_t i = 0; i < type.getRank(); ++i)
-    if (failed(verifyDimEntry(*this, i)))
-      return failure();
+    if (LogicalResult checked = verifyDimEntry(*this, i); failed(checked))
+      return checked;
   if (std::optional<uint64_t> capacity = getCapacity()) {
     if (type.getRank() != 4 || !type.isDynamicDim(2))
       return emitOpError(
@@ -84,7 +84,7 @@ static FailureOr<StateOp> findState(Operation *op, FlatSymbolRefAttr name,
 LogicalResult StateSetOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FailureOr<StateOp> state = findState(*this, getStateAttr(), symbols);
   if (failed(state))
-    return failure();
+    return state;
   if (state->getCapacity())
     return emitOpError("C2: ") << getStateAttr()
                                << " has a capacity and takes transformer.cache.append only";
@@ -97,7 +97,7 @@ LogicalResult StateSetOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult StateGetOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FailureOr<StateOp> state = findState(*this, getStateAttr(), symbols);
   if (failed(state))
-    return failure();
+    return state;
   if (getResult().getType() != state->getTensorType())
     return emitOpError("C2: the result must have the state's type ")
            << state->getTensorType() << ", found " << getResult().getType();
@@ -124,12 +124,12 @@ static LogicalResult verifyRows(CacheAppendOp op, StateOp state) {
 LogicalResult CacheAppendOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FailureOr<StateOp> state = findState(*this, getStateAttr(), symbols);
   if (failed(state))
-    return failure();
+    return state;
   if (!state->getCapacity())
     return emitOpError("C1: ") << getStateAttr()
                                << " has no capacity and takes transformer.state.set only";
-  if (failed(verifyRows(*this, *state)))
-    return failure();
+  if (LogicalResult checked = verifyRows(*this, *state); failed(checked))
+    return checked;
   if (getResult().getType() != state->getTensorType())
     return emitOpError("C3: the result must have the state's type ")
            << state->getTensorType() << ", found " << getResult().getType();

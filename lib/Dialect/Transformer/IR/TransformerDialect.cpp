@@ -148,8 +148,8 @@ static LogicalResult verifyDims(const Place &place, Attribute attribute, Type ty
     return place.error(TransformerDialect::dimsAttr)
            << "expected " << tensor.getRank() << " entries, one a dimension, found " << dims.size();
   for (auto [i, entry] : llvm::enumerate(dims))
-    if (failed(verifyDim(place, entry, i, tensor.getDimSize(i))))
-      return failure();
+    if (LogicalResult checked = verifyDim(place, entry, i, tensor.getDimSize(i)); failed(checked))
+      return checked;
   return success();
 }
 
@@ -279,8 +279,8 @@ LogicalResult TransformerDialect::verifyRegionArgAttribute(Operation *op, unsign
   if (attribute.getName() != nameAttr)
     return place.error(attribute.getName())
            << "expected transformer.name, dims, range, default or port";
-  if (failed(verifyName(place, attribute.getValue())))
-    return failure();
+  if (LogicalResult checked = verifyName(place, attribute.getValue()); failed(checked))
+    return checked;
   return verifyUnique(place, cast<StringAttr>(attribute.getValue()),
                       [&](unsigned i) { return function.getArgAttr(i, nameAttr); });
 }
@@ -299,8 +299,8 @@ LogicalResult TransformerDialect::verifyRegionResultAttribute(Operation *op, uns
                       function.getResultAttrOfType<ArrayAttr>(resultIndex, dimsAttr));
   if (attribute.getName() != nameAttr)
     return place.error(attribute.getName()) << "expected transformer.name, dims or port";
-  if (failed(verifyName(place, attribute.getValue())))
-    return failure();
+  if (LogicalResult checked = verifyName(place, attribute.getValue()); failed(checked))
+    return checked;
   return verifyUnique(place, cast<StringAttr>(attribute.getValue()),
                       [&](unsigned i) { return function.getResultAttr(i, nameAttr); });
 }

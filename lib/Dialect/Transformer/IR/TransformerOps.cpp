@@ -21,10 +21,9 @@ using namespace heddle::transformer;
 
 /// `custom<SameTypes>`: one type, written once, of two results.
 static ParseResult parseSameTypes(OpAsmParser &parser, Type &first, Type &second) {
-  if (parser.parseType(first))
-    return failure();
+  ParseResult parsed = parser.parseType(first);
   second = first;
-  return success();
+  return parsed;
 }
 
 static void printSameTypes(OpAsmPrinter &printer, Operation *, Type first, Type) {
@@ -87,11 +86,29 @@ static LogicalResult verifyShape(Operation *op, StringRef constraint, StringRef 
 
 /// `left` must equal `right`; both are described.
 static LogicalResult verifyEqual(Operation *op, StringRef constraint, const Twine &left, int64_t a,
-                                 const Twine &right, int64_t b) {
+                                 StringRef right, int64_t b) {
   if (!differ(a, b))
     return success();
   return op->emitOpError(constraint)
          << ": " << left << " " << a << " must equal " << right << " " << b;
+}
+
+static LogicalResult verifyColumns(Operation *op, StringRef constraint, StringRef name,
+                                   Value matrix, StringRef other, int64_t size) {
+  return verifyEqual(op, constraint, "columns of " + name, dim(matrix, 1), other, size);
+}
+
+/// A vector, which may be absent.
+static LogicalResult verifySize(Operation *op, StringRef constraint, StringRef name, Value vector,
+                                StringRef other, int64_t size) {
+  return vector ? verifyEqual(op, constraint, "size of " + name, dim(vector, 0), other, size)
+                : success();
+}
+
+/// Runs checks until one fails; each has reported its own reason.
+template <typename... Checks>
+static LogicalResult inOrder(Checks... checks) {
+  return success((succeeded(checks()) && ...));
 }
 
 //===----------------------------------------------------------------------===//
@@ -146,8 +163,9 @@ LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 LogicalResult EmbeddingOp::verify() {
   SmallVector<int64_t> shape = embeddedShape(getIds(), getTable());
   int64_t last = shape.size() - 1;
-  if (failed(verifyShape(*this, "C1", "the result", getResult(), shape, {last})))
-    return failure();
+  if (LogicalResult checked = verifyShape(*this, "C1", "the result", getResult(), shape, {last});
+      failed(checked))
+    return checked;
   if (std::optional<uint64_t> id = getPaddingId();
       id && *id >= static_cast<uint64_t>(dim(getTable(), 0)))
     return emitOpError("C2: padding_id ")
@@ -173,15 +191,19 @@ LogicalResult LinearOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
 }
 
 LogicalResult LinearOp::verify() {
+  Operation *op = *this;
   int64_t rows = dim(getWeight(), 0);
-  if (failed(verifyEqual(*this, "C1", "columns of weight", dim(getWeight(), 1), "features of input",
-                         features(getInput()))))
-    return failure();
-  if (getBias() &&
-      failed(verifyEqual(*this, "C2", "size of bias", dim(getBias(), 0), "rows of weight", rows)))
-    return failure();
   RankedTensorType type = withFeatures(getInput(), rows);
-  return verifyShape(*this, "C3", "the result", getResult(), type.getShape(), {type.getRank() - 1});
+  return inOrder(
+      [&] {
+        return verifyColumns(op, "C1", "weight", getWeight(), "features of input",
+                             features(getInput()));
+      },
+      [&] { return verifySize(op, "C2", "bias", getBias(), "rows of weight", rows); },
+      [&] {
+        return verifyShape(op, "C3", "the result", getResult(), type.getShape(),
+                           {type.getRank() - 1});
+      });
 }
 
 LogicalResult FfnOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
@@ -191,21 +213,23 @@ LogicalResult FfnOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Ad
 }
 
 LogicalResult FfnOp::verify() {
+  Operation *op = *this;
   int64_t hidden = dim(getInWeight(), 0), rows = dim(getOutWeight(), 0);
-  if (failed(verifyEqual(*this, "C1", "columns of in_weight", dim(getInWeight(), 1),
-                         "features of input", features(getInput()))))
-    return failure();
-  if (getInBias() && failed(verifyEqual(*this, "C2", "size of in_bias", dim(getInBias(), 0),
-                                        "rows of in_weight", hidden)))
-    return failure();
-  if (failed(verifyEqual(*this, "C3", "columns of out_weight", dim(getOutWeight(), 1),
-                         "rows of in_weight", hidden)))
-    return failure();
-  if (getOutBias() && failed(verifyEqual(*this, "C4", "size of out_bias", dim(getOutBias(), 0),
-                                         "rows of out_weight", rows)))
-    return failure();
   RankedTensorType type = withFeatures(getInput(), rows);
-  return verifyShape(*this, "C5", "the result", getResult(), type.getShape(), {type.getRank() - 1});
+  return inOrder(
+      [&] {
+        return verifyColumns(op, "C1", "in_weight", getInWeight(), "features of input",
+                             features(getInput()));
+      },
+      [&] { return verifySize(op, "C2", "in_bias", getInBias(), "rows of in_weight", hidden); },
+      [&] {
+        return verifyColumns(op, "C3", "out_weight", getOutWeight(), "rows of in_weight", hidden);
+      },
+      [&] { return verifySize(op, "C4", "out_bias", getOutBias(), "rows of out_weight", rows); },
+      [&] {
+        return verifyShape(op, "C5", "the result", getResult(), type.getShape(),
+                           {type.getRank() - 1});
+      });
 }
 
 LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
@@ -215,16 +239,18 @@ LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 }
 
 LogicalResult LayerNormOp::verify() {
-  int64_t size = features(getInput());
-  if (failed(verifyEqual(*this, "C1", "size of gamma", dim(getGamma(), 0), "features of input",
-                         size)) ||
-      failed(
-          verifyEqual(*this, "C2", "size of beta", dim(getBeta(), 0), "features of input", size)))
-    return failure();
+  Operation *op = *this;
   RankedTensorType type = typeOf(getInput());
-  if (failed(verifyShape(*this, "C3", "the result", getResult(), type.getShape(),
-                         {type.getRank() - 1})))
-    return failure();
+  int64_t size = features(getInput());
+  LogicalResult shapes =
+      inOrder([&] { return verifySize(op, "C1", "gamma", getGamma(), "features of input", size); },
+              [&] { return verifySize(op, "C2", "beta", getBeta(), "features of input", size); },
+              [&] {
+                return verifyShape(op, "C3", "the result", getResult(), type.getShape(),
+                                   {type.getRank() - 1});
+              });
+  if (failed(shapes))
+    return shapes;
   if (!getEpsilon().isFinite() || getEpsilon().isNegative())
     return emitOpError("C4: epsilon must be finite and not negative, found ") << getEpsilonAttr();
   return success();
