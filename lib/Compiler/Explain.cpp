@@ -19,6 +19,9 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <algorithm>
 
 using namespace mlir;
 
@@ -31,7 +34,7 @@ std::string entryText(DictionaryAttr entry, StringRef key) {
   return value ? value.getValue().str() : "";
 }
 
-/// The refusals of a group that concern `op` (by name), each once.
+/// The refusals of a group that concern ops named `op`, in the order in which the ops stand.
 std::vector<OpDecision::Refusal> refusalsOf(kernel::GroupOp group, StringRef op) {
   std::vector<OpDecision::Refusal> refusals;
   auto entries = group->getAttrOfType<ArrayAttr>("refusals");
@@ -39,9 +42,8 @@ std::vector<OpDecision::Refusal> refusalsOf(kernel::GroupOp group, StringRef op)
     return refusals;
   for (auto entry : entries.getAsRange<DictionaryAttr>()) {
     std::optional<FusionRefusal> reason = parseFusionRefusal(entryText(entry, "reason"));
-    if (!reason || entryText(entry, "op") != op)
-      continue;
-    refusals.push_back({toString(*reason).str(), entryText(entry, "with"), explain(*reason).str(), remedy(*reason).str()});
+    if (reason && entryText(entry, "op") == op)
+      refusals.push_back({toString(*reason).str(), entryText(entry, "with"), explain(*reason).str(), remedy(*reason).str()});
   }
   return refusals;
 }
@@ -57,7 +59,10 @@ std::vector<Operation *> opsOf(kernel::GroupOp group) {
 
 void addGroup(const std::string &function, kernel::GroupOp group, const std::string &kernel, Explanation &explanation) {
   std::vector<Operation *> ops = opsOf(group);
-  llvm::StringMap<bool> refused; // a reason stands once, at the first op it concerns
+  llvm::StringMap<size_t> seen; // ops of one name take the refusals of that name in turn, the last one what is left
+  llvm::StringMap<size_t> count;
+  for (Operation *op : ops)
+    ++count[op->getName().getStringRef()];
   for (Operation *op : ops) {
     OpDecision decision;
     decision.function = function;
@@ -69,8 +74,11 @@ void addGroup(const std::string &function, kernel::GroupOp group, const std::str
     for (Operation *other : ops)
       if (other != op)
         decision.partners.push_back(other->getName().getStringRef().str());
-    if (refused.try_emplace(decision.op, true).second)
-      decision.refusals = refusalsOf(group, decision.op);
+    std::vector<OpDecision::Refusal> refusals = refusalsOf(group, decision.op);
+    size_t index = seen[decision.op]++, end = index + 1 == count[decision.op] ? refusals.size() : std::min(index + 1, refusals.size());
+    for (; index < end; ++index)
+      if (!llvm::is_contained(decision.refusals, refusals[index]))
+        decision.refusals.push_back(refusals[index]);
     explanation.push_back(std::move(decision));
   }
 }
@@ -90,10 +98,15 @@ std::string escaped(const std::string &text) {
   return result;
 }
 
+/// Names by comma, each once, with its count where there are several.
 std::string joined(const std::vector<std::string> &words, const char *nothing) {
   std::string text;
-  for (const std::string &word : words)
-    text += (text.empty() ? "" : ", ") + word;
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    if (std::find(words.begin(), word, *word) != word)
+      continue;
+    auto times = std::count(words.begin(), words.end(), *word);
+    text += (text.empty() ? "" : ", ") + (times > 1 ? std::to_string(times) + " " : "") + *word;
+  }
   return text.empty() ? nothing : text;
 }
 

@@ -23,7 +23,7 @@ namespace heddle {
 namespace {
 
 Error cannotWrite(const std::string &path, int code) {
-  return inputError(path + ": cannot be written: " + std::strerror(code));
+  return inputError(path + ": expected a path that can be written, found: " + std::strerror(code));
 }
 
 bool writeAll(std::FILE *file, std::string_view bytes) {

@@ -2,5 +2,5 @@
 // RUN: heddle-opt %S/transformer.mlir --heddle-to-cpu --check-dialects=allowed=func,llvm,scf,arith,math,vector | FileCheck %s
 
 // CHECK: func.func
-// CHECK: vector.fma
+// CHECK: math.fma
 // CHECK-NOT: kernel.

@@ -53,6 +53,7 @@ struct OpDecision {
   /// Fusions that were looked at and refused: the word of the enum, the other op, what it says, what would have to change.
   struct Refusal {
     std::string reason, with, text, remedy;
+    bool operator==(const Refusal &) const = default;
   };
   std::vector<Refusal> refusals;
 };
