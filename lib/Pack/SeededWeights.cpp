@@ -95,6 +95,10 @@ private:
     if (info.name.ends_with(bias)) {
       std::string weight = info.name.substr(0, info.name.size() - bias.size()) + ".weight";
       int index = find(weight);
+      // A tied classifier's weight is the embedding of the last side.
+      for (std::string_view tied : {"target.embedding.weight", "source.embedding.weight"})
+        if (index < 0 && info.name == "classifier.bias")
+          index = find(tied);
       if (index < 0)
         return inputError(sourceName + ": " + info.name + ": expected a tensor " + weight +
                           " beside it, found none");
