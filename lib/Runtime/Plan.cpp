@@ -105,7 +105,6 @@ Status Plan::resolve(const FunctionLayout &layout, const Program &program,
                      std::span<const int64_t> places) {
   size_t count = layout.launches.size();
   calls.resize(count), addresses.resize(count), scalars.resize(count);
-  touched.clear();
   for (size_t i = 0; i < count; ++i)
     if (Status status = resolveLaunch(layout, program, places, i); !status)
       return status;
@@ -142,31 +141,10 @@ Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
   for (int scalar : form.scalars)
     scalars[launch].push_back(value(scalar));
   LaunchCall &call = calls[launch];
-  call = {form.kernel, addresses[launch], scalars[launch], {1, 1, 1}, true};
+  call = {form.kernel, addresses[launch], scalars[launch], {1, 1, 1}};
   for (size_t axis = 0; axis < 3; ++axis)
     call.grid[axis] = extentOf(form.code->grid[axis], scalars[launch]);
-  // An empty launch does not run: nothing may take it for the one that waited.
-  bool empty = std::find(call.grid.begin(), call.grid.end(), 0) != call.grid.end();
-  call.dependent =
-      !empty && dependsOnEarlier(call, program.kernels[static_cast<size_t>(form.kernel)]);
   return {};
-}
-
-bool Plan::dependsOnEarlier(const LaunchCall &call, const Kernel &kernel) {
-  mine.clear();
-  for (size_t i = 0; i < call.arguments.size(); ++i)
-    if (!call.arguments[i].weight)
-      mine.push_back({call.arguments[i].offset, call.arguments[i].offset + call.arguments[i].bytes,
-                      kernel.arguments[i].written});
-  bool conflict = std::any_of(mine.begin(), mine.end(), [&](const Touched &a) {
-    return std::any_of(touched.begin(), touched.end(), [&](const Touched &b) {
-      return (a.written || b.written) && a.begin < b.end && b.begin < a.end;
-    });
-  });
-  if (conflict)
-    touched.clear();
-  touched.insert(touched.end(), mine.begin(), mine.end());
-  return conflict;
 }
 
 } // namespace heddle

@@ -75,13 +75,6 @@ private:
   Status measure(const FunctionLayout &layout);
   Status resolveLaunch(const FunctionLayout &layout, const Program &program,
                        std::span<const int64_t> places, size_t launch);
-  bool dependsOnEarlier(const LaunchCall &call, const Kernel &kernel);
-
-  /// Memory touched since the last launch that had to wait.
-  struct Touched {
-    int64_t begin, end;
-    bool written;
-  };
 
   std::vector<int64_t> key, values, bytes;
   bool shared = true;
@@ -89,7 +82,6 @@ private:
   std::vector<LaunchCall> calls;
   std::vector<std::vector<LaunchAddress>> addresses;
   std::vector<std::vector<int64_t>> scalars;
-  std::vector<Touched> touched, mine;
 };
 
 } // namespace heddle

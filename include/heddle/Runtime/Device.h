@@ -51,8 +51,6 @@ struct LaunchCall {
   std::span<const LaunchAddress> arguments;
   std::span<const int64_t> scalars;
   std::array<int64_t, 3> grid = {1, 1, 1}; ///< none is 0
-  bool dependent = true; ///< touches memory that a launch since the last dependent one wrote, or
-                         ///< writes what one read
 };
 
 class Device {

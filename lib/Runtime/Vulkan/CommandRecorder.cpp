@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Barriers cover all memory: launches share one buffer, and dependent ones are
-// told apart by the session.
+// Everything waits for what came before it. Launches share one buffer and one
+// window of it, so that a driver or the validation layer could not tell those
+// that are independent; few are.
 //
 //===----------------------------------------------------------------------===//
 #include "CommandRecorder.h"
@@ -77,9 +78,9 @@ void CommandRecorder::barrier(VkPipelineStageFlags from, VkAccessFlags wrote,
                                           nullptr);
 }
 
-void CommandRecorder::order(Stage next, bool dependent) {
+void CommandRecorder::order(Stage next) {
   bool compute = next == Stage::Compute;
-  if (last != Stage::Nothing && (dependent || last != next))
+  if (last != Stage::Nothing)
     barrier(last == Stage::Compute ? computeStage : transferStage,
             last == Stage::Compute ? VK_ACCESS_SHADER_WRITE_BIT : VK_ACCESS_TRANSFER_WRITE_BIT,
             compute ? computeStage : transferStage, compute ? computeUses : transferUses);
@@ -88,21 +89,19 @@ void CommandRecorder::order(Stage next, bool dependent) {
 
 void CommandRecorder::copy(VkBuffer from, int64_t fromOffset, VkBuffer to, int64_t toOffset,
                            int64_t bytes) {
-  order(Stage::Transfer, true);
+  order(Stage::Transfer);
   VkBufferCopy region{static_cast<VkDeviceSize>(fromOffset), static_cast<VkDeviceSize>(toOffset),
                       static_cast<VkDeviceSize>(bytes)};
   device.functions().vkCmdCopyBuffer(commands, from, to, 1, &region);
 }
 
 void CommandRecorder::fill(VkBuffer buffer, int64_t offset, int64_t bytes, uint32_t pattern) {
-  order(Stage::Transfer, true);
+  order(Stage::Transfer);
   device.functions().vkCmdFillBuffer(commands, buffer, static_cast<VkDeviceSize>(offset),
                                      static_cast<VkDeviceSize>(bytes), pattern);
 }
 
-void CommandRecorder::bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set,
-                           bool dependent) {
-  order(Stage::Compute, dependent);
+void CommandRecorder::bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set) {
   const VolkDeviceTable &vk = device.functions();
   vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
   vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0,
@@ -111,6 +110,7 @@ void CommandRecorder::bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescr
 
 void CommandRecorder::dispatch(VkPipelineLayout layout, std::span<const uint32_t> push,
                                std::array<uint32_t, 3> groups) {
+  order(Stage::Compute);
   const VolkDeviceTable &vk = device.functions();
   vk.vkCmdPushConstants(commands, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                         static_cast<uint32_t>(push.size() * 4), push.data());

@@ -29,8 +29,8 @@ public:
   Status begin();
   void copy(VkBuffer from, int64_t fromOffset, VkBuffer to, int64_t toOffset, int64_t bytes);
   void fill(VkBuffer buffer, int64_t offset, int64_t bytes, uint32_t pattern);
-  /// Kernel, bindings and whether the kernel depends on dispatches before it.
-  void bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set, bool dependent);
+  /// Kernel and bindings of the dispatches that follow.
+  void bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set);
   void dispatch(VkPipelineLayout layout, std::span<const uint32_t> push,
                 std::array<uint32_t, 3> groups);
   /// Submits and waits; what was written can then be read by the host.
@@ -40,7 +40,7 @@ private:
   enum class Stage : uint8_t { Nothing, Transfer, Compute };
   explicit CommandRecorder(const LogicalDevice &device) : device(device) {}
   Status createObjects();
-  void order(Stage next, bool dependent);
+  void order(Stage next);
   void barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
                VkAccessFlags uses);
 

@@ -220,7 +220,7 @@ Status VulkanDevice::launch(const LaunchCall &call) {
     return set.takeError();
   if (Status status = pushArguments(call, *memoryWindow, *weightWindow); !status)
     return status;
-  recorder->bind(kernels.pipeline(call.kernel), kernels.layout(), *set, call.dependent);
+  recorder->bind(kernels.pipeline(call.kernel), kernels.layout(), *set);
   dispatchAll(call.grid);
   return {};
 }

@@ -129,7 +129,7 @@ TEST_F(WitnessTest, MatrixProduct) {
                                {true, n * k * 4, n * 4},
                                {false, offsets[1], m * n * 4}};
   int64_t scalars[] = {m};
-  LaunchCall call{0, arguments, scalars, {(m + 63) / 64, n / 128, 1}, true};
+  LaunchCall call{0, arguments, scalars, {(m + 63) / 64, n / 128, 1}};
   std::vector<float> y = witness.run(call, {offsets[1], m * n * 4});
   for (int64_t row = 0; row < m; ++row)
     for (int64_t column = 0; column < n; ++column) {
@@ -164,7 +164,7 @@ TEST_F(WitnessTest, Attention) {
                                {false, offsets[3], outputBytes}};
   int64_t scalars[] = {queries, queryRows, keys, keyRows};
   std::vector<float> o =
-      witness.run({0, arguments, scalars, {heads, 2, 1}, true}, {offsets[3], outputBytes});
+      witness.run({0, arguments, scalars, {heads, 2, 1}}, {offsets[3], outputBytes});
   for (int64_t h = 0; h < heads; ++h)
     for (int64_t i = 0; i < queries; ++i) {
       std::vector<double> weights;
