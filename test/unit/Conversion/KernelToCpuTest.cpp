@@ -254,13 +254,13 @@ struct Attention {
 static std::string attentionBody(const std::string &order, int64_t d = 64, int64_t heads = 12) {
   std::string width = std::to_string(d), count = std::to_string(heads);
   return readBody("attention.mlir", {{"rows_inside", order},
-                                     {"[d0, d1, 768]", "[d0, d1, " + std::to_string(d * heads) + "]"},
                                      {", 64]", ", " + width + "]"},
                                      {"x64xf32", "x" + width + "xf32"},
                                      {"x64xi1", "x" + width + "xi1"},
                                      {"constant 64", "constant " + width},
                                      {"[d0, 12,", "[d0, " + count + ","},
-                                     {"%h = 12 by", "%h = " + count + " by"}});
+                                     {"%h = 12 by", "%h = " + count + " by"},
+                                     {"[d0, d1, 768]", "[d0, d1, " + std::to_string(d * heads) + "]"}});
 }
 
 TEST_P(KernelToCpu, Attention) {

@@ -1,0 +1,168 @@
+// Each verifier names its constraint.
+// RUN: heddle-opt %s --split-input-file --verify-diagnostics
+
+func.func @group_c1(%x: tensor<?x16xf32>) {
+  // expected-error @+1 {{C1: expected body arguments of 'tensor<?x16xf32>'}}
+  %y = kernel.group(%x) "g" {root = "norm"} : (tensor<?x16xf32>) -> tensor<?x16xf32> {
+  ^bb0(%a: tensor<?x8xf32>):
+    kernel.yield %a : tensor<?x8xf32>
+  }
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected kernel.yield of 'tensor<4xf32>', found 'tensor<2xf32>'}}
+kernel.def @def_c1(%a: tensor<2xf32>) -> tensor<4xf32> {
+  kernel.yield %a : tensor<2xf32>
+}
+
+// -----
+
+// expected-error @+1 {{C1: expected an extent over the kernel's scalars, found d1}}
+kernel.func @func_c1(%x: !kernel.view<[d1, 64], f32>) scalars(d0) grid(%i = d0 by 1) {
+}
+
+// -----
+
+// expected-error @+1 {{C2: expected a positive tile, found 0}}
+kernel.func @func_c2() scalars(d0) grid(%i = d0 by 0) {
+}
+
+// -----
+
+// expected-error @+1 {{C3: expected a view as argument 0, found 'i32'}}
+kernel.func @func_c3(%x: i32) scalars(d0) grid(%i = d0 by 1) {
+}
+
+// -----
+
+// expected-error @+1 {{C4: expected nothing beside kernel.part, found arith.constant}}
+kernel.func @func_c4() scalars(d0) grid(%i = d0 by 1) {
+  %c = arith.constant 0 : index
+  kernel.part(%j = 4 by 1) {
+  }
+}
+
+// -----
+
+kernel.func @part_c1() scalars(d0) grid(%i = d0 by 1) {
+  // expected-error @+1 {{C1: expected a positive tile, found 0}}
+  kernel.part(%j = 4 by 0) {
+  }
+}
+
+// -----
+
+kernel.func @scalar_c1() scalars(d0) grid(%i = d0 by 1) {
+  // expected-error @+1 {{C1: expected a scalar of the kernel, found n}}
+  %n = kernel.scalar "n" : index
+}
+
+// -----
+
+kernel.func @slice_c1(%x: !kernel.view<[4, 64], f32>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C1: expected fewer indices than dimensions: 2, found 2}}
+  %s = kernel.slice %x[%i, %i] : !kernel.view<[4, 64], f32> -> !kernel.view<[64], f32>
+}
+
+// -----
+
+kernel.func @slice_c2(%x: !kernel.view<[4, 64], f32>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C2: expected '!kernel.view<[64], f32>'}}
+  %s = kernel.slice %x[%i] : !kernel.view<[4, 64], f32> -> !kernel.view<[32], f32>
+}
+
+// -----
+
+kernel.func @extent_c1(%x: !kernel.view<[4, 64], f32>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C1: expected a dimension below 2, found 2}}
+  %n = kernel.extent %x, 2 : !kernel.view<[4, 64], f32>
+}
+
+// -----
+
+kernel.func @read_c1(%x: !kernel.view<[4, 64], f32>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C1: expected one index a dimension: 2, found 1}}
+  %v = kernel.read %x[%i] : !kernel.view<[4, 64], f32> -> f32
+}
+
+// -----
+
+kernel.func @read_c2(%x: !kernel.view<[4], f32>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C2: expected 'f32', found 'i32'}}
+  %v = kernel.read %x[%i] : !kernel.view<[4], f32> -> i32
+}
+
+// -----
+
+kernel.func @load_c3(%x: !kernel.view<[4], f32>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C3: expected a tile of Mx1, found 'tensor<4x16xf32>'}}
+  %t = kernel.load %x[%i] as rows : !kernel.view<[4], f32> -> tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @load_c4(%x: !kernel.view<[16, 4], f32, panel = 16>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C4: expected a row-major view, found one in panels}}
+  %t = kernel.load %x[%i, %i] : !kernel.view<[16, 4], f32, panel = 16> -> tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @gather_c2(%x: !kernel.view<[4, 16], f32>, %r: !kernel.view<[4], f32>) scalars() grid(%i = 4 by 1) {
+  %rows = kernel.load %r[%i] as rows : !kernel.view<[4], f32> -> tensor<4x1xf32>
+  // expected-error @+1 {{C2: expected rows of Mx1xi32, found 'tensor<4x1xf32>'}}
+  %t = kernel.gather %x[%rows], %i : !kernel.view<[4, 16], f32>, tensor<4x1xf32> -> tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @store_c3(%x: !kernel.view<[4], f32>) scalars() grid(%i = 4 by 1) {
+  %t = arith.constant dense<0.0> : tensor<4x1xf32>
+  // expected-error @+1 {{C3: expected `as rows` with vectors, and only with them}}
+  kernel.store %t, %x[%i] : tensor<4x1xf32>, !kernel.view<[4], f32>
+}
+
+// -----
+
+kernel.func @contract_c2(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 9], f32, panel = 16>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C2: expected equal last dimensions}}
+  %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f32>, !kernel.view<[16, 9], f32, panel = 16> -> tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @contract_c4(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 8], f32, panel = 16>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C4: expected `guarded` only with `over rows`}}
+  %t = kernel.contract %x[%i], %w[%i] {guarded} : !kernel.view<[4, 8], f32>, !kernel.view<[16, 8], f32, panel = 16> -> tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @broadcast_c1() scalars() grid(%i = 4 by 1) {
+  %t = arith.constant dense<0.0> : tensor<2x1xf32>
+  // expected-error @+1 {{C1: expected dimension 0 to be 1 or 4, found 2}}
+  %b = kernel.broadcast %t : tensor<2x1xf32> -> tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @reduce_c1() scalars() grid(%i = 4 by 1) {
+  %t = arith.constant dense<0.0> : tensor<4x16xf32>
+  // expected-error @+1 {{C1: expected 'tensor<4x1xf32>'}}
+  %b = kernel.reduce add %t : tensor<4x16xf32> -> tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @iota_c1() scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C1: expected elements of 'i32', found 'f32'}}
+  %t = kernel.iota rows from %i : tensor<4x16xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected panels of 16, found 8}}
+kernel.func @view_panel(%x: !kernel.view<[16, 4], f32, panel = 8>) scalars() grid(%i = 4 by 1) {
+}
