@@ -29,8 +29,8 @@ Expected<RowForm> rowForm(const Port &port, std::span<const int64_t> shape) {
   if (form.group != 0 && form.columns % form.group != 0)
     return deviceError(port.name + ": expected a multiple of " + std::to_string(form.group) +
                        " columns, found " + std::to_string(form.columns));
-  bool dense =
-      port.dense || shape.size() < 2 || (port.type != DType::F32 && port.type != DType::F16);
+  bool index = port.type == DType::I32 || port.type == DType::I64;
+  bool dense = port.dense || shape.size() < 2 || index;
   form.stored = dense ? form.group : padded(form.group);
   return form;
 }

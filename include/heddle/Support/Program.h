@@ -84,8 +84,8 @@ struct Port {
   int buffer = -1;
   /// Elements of a group of the last dimension; 0: the whole dimension is one group.
   int64_t group = 0;
-  /// The last dimension is dense, not padded: index tensors and vectors (rank 1, i32, bool keep
-  /// rows dense too).
+  /// The last dimension is dense, not padded (vectors and i32 are even without it; flags are padded
+  /// like f32).
   bool dense = false;
   /// Integer inputs: values allowed, [low, high); high may name dimensions.
   std::optional<std::pair<SizeExpr, SizeExpr>> range;

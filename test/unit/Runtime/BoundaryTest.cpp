@@ -49,7 +49,7 @@ TEST(Boundary, VectorsAndIntegersAreDense) {
   EXPECT_EQ(rowForm(portOf(DType::F32, 0), matrix)->elements(), 32);
   EXPECT_EQ(rowForm(portOf(DType::F32, 0, true), matrix)->elements(), 10);
   EXPECT_EQ(rowForm(portOf(DType::I32, 0), matrix)->elements(), 10);
-  EXPECT_EQ(rowForm(portOf(DType::Bool, 0), matrix)->elements(), 10);
+  EXPECT_EQ(rowForm(portOf(DType::Bool, 0), matrix)->elements(), 32); // flags are padded
   EXPECT_EQ(rowForm(portOf(DType::F32, 0), std::vector<int64_t>{3, 0})->elements(), 0);
   EXPECT_FALSE(rowForm(portOf(DType::F32, 3), matrix));
 }
