@@ -15,6 +15,11 @@
 using namespace mlir;
 using namespace heddle::kernel;
 
+/// Views are printed whole: a bare `<[d0, 64], f32>` reads badly beside tiles.
+static ParseResult parseView(OpAsmParser &parser, Type &type) { return parser.parseType(type); }
+
+static void printView(OpAsmPrinter &printer, Operation *, Type type) { printer << type; }
+
 static ViewType viewOf(Value value) { return cast<ViewType>(value.getType()); }
 
 static LogicalResult verifyElement(Operation *op, StringRef rule, RankedTensorType tile, Type element) {

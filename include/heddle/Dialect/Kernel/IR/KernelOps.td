@@ -210,7 +210,7 @@ def Kernel_SliceOp : Kernel_Op<"slice", [Pure]> {
   let arguments = (ins Kernel_View:$view, Variadic<Index>:$indices);
   let results = (outs Kernel_View:$result);
   let builders = [OpBuilder<(ins "::mlir::Value":$view, "::mlir::ValueRange":$indices)>];
-  let assemblyFormat = "$view `[` $indices `]` attr-dict `:` type($view) `->` type($result)";
+  let assemblyFormat = "$view `[` $indices `]` attr-dict `:` custom<View>(type($view)) `->` custom<View>(type($result))";
   let hasVerifier = 1;
 }
 
@@ -226,7 +226,7 @@ def Kernel_ExtentOp : Kernel_Op<"extent", [Pure]> {
   }];
   let arguments = (ins Kernel_View:$view, I64Attr:$dim);
   let results = (outs Index:$result);
-  let assemblyFormat = "$view `,` $dim attr-dict `:` type($view)";
+  let assemblyFormat = "$view `,` $dim attr-dict `:` custom<View>(type($view))";
   let hasVerifier = 1;
 }
 
@@ -243,7 +243,7 @@ def Kernel_ReadOp : Kernel_Op<"read", [Pure]> {
   let arguments = (ins Kernel_View:$view, Variadic<Index>:$indices);
   let results = (outs AnyTypeOf<[F32, I32]>:$result);
   let builders = [OpBuilder<(ins "::mlir::Value":$view, "::mlir::ValueRange":$indices)>];
-  let assemblyFormat = "$view `[` $indices `]` attr-dict `:` type($view) `->` type($result)";
+  let assemblyFormat = "$view `[` $indices `]` attr-dict `:` custom<View>(type($view)) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -265,7 +265,7 @@ def Kernel_LoadOp : Kernel_Op<"load", [Pure]> {
   }];
   let arguments = (ins Kernel_View:$view, Variadic<Index>:$indices, UnitAttr:$as_rows);
   let results = (outs Kernel_Tile:$result);
-  let assemblyFormat = "$view `[` $indices `]` (`as` `rows` $as_rows^)? attr-dict `:` type($view) `->` type($result)";
+  let assemblyFormat = "$view `[` $indices `]` (`as` `rows` $as_rows^)? attr-dict `:` custom<View>(type($view)) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -283,7 +283,7 @@ def Kernel_GatherOp : Kernel_Op<"gather", [Pure]> {
   }];
   let arguments = (ins Kernel_View:$view, Kernel_Tile:$rows, Index:$column);
   let results = (outs Kernel_Tile:$result);
-  let assemblyFormat = "$view `[` $rows `]` `,` $column attr-dict `:` type($view) `,` type($rows) `->` type($result)";
+  let assemblyFormat = "$view `[` $rows `]` `,` $column attr-dict `:` custom<View>(type($view)) `,` type($rows) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -304,7 +304,7 @@ def Kernel_StoreOp : Kernel_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOpe
   let builders = [OpBuilder<(ins "::mlir::Value":$tile, "::mlir::Value":$view, "::mlir::ValueRange":$indices, CArg<"::mlir::Value", "{}">:$rows), [{
     build($_builder, $_state, tile, view, indices, rows, /*as_rows=*/::mlir::UnitAttr());
   }]>];
-  let assemblyFormat = "$tile `,` $view `[` $indices `]` (`as` `rows` $as_rows^)? (`rows` `(` $rows^ `)`)? attr-dict `:` type($tile) `,` type($view)";
+  let assemblyFormat = "$tile `,` $view `[` $indices `]` (`as` `rows` $as_rows^)? (`rows` `(` $rows^ `)`)? attr-dict `:` type($tile) `,` custom<View>(type($view))";
   let hasVerifier = 1;
 }
 
@@ -338,7 +338,7 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments]> 
     }]>];
   let assemblyFormat = [{
     $lhs (`[` $lhs_index^ `]`)? `,` $rhs `[` $rhs_index `]` (`over` `rows` `(` $rows^ `)`)? (`columns` `(` $columns^ `)`)?
-    attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+    attr-dict `:` type($lhs) `,` custom<View>(type($rhs)) `->` type($result)
   }];
   let hasVerifier = 1;
 }
