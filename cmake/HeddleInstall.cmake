@@ -31,7 +31,9 @@ install(TARGETS heddle-run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT
 if(NOT HEDDLE_RUNTIME_ONLY)
   heddle_install_component(Compiler Analysis Compiler Conversion Dialect ExecutionEngine Import Pipelines Target Transforms)
   list(APPEND HEDDLE_INSTALLED_COMPONENTS Compiler)
-  install(TARGETS heddle heddle-opt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Compiler)
+  # LLVM's libraries lie outside the loader's folders.
+  set_target_properties(heddle heddle-opt heddle-lsp-server PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS heddle heddle-opt heddle-lsp-server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Compiler)
 endif()
 
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/HeddleConfig.cmake.in ${CMAKE_BINARY_DIR}/HeddleConfig.cmake
@@ -39,3 +41,16 @@ configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/HeddleConfig.cmake.in ${
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/HeddleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/HeddleConfig.cmake ${CMAKE_BINARY_DIR}/HeddleConfigVersion.cmake
   DESTINATION ${HEDDLE_PACKAGE_DIR} COMPONENT Runtime)
+
+# The smallest program that uses Heddle is built against an installed tree, as a user would, and checks itself.
+if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
+  set(heddle_install_tree ${CMAKE_BINARY_DIR}/install-tree)
+  add_test(NAME install/tree COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --prefix ${heddle_install_tree})
+  set_tests_properties(install/tree PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
+  add_test(NAME install/embed
+    COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${CMAKE_SOURCE_DIR}/examples/embed ${CMAKE_BINARY_DIR}/examples/embed
+      --build-generator ${CMAKE_GENERATOR} --test-command ${CMAKE_BINARY_DIR}/examples/embed/embed
+      --build-options -DCMAKE_PREFIX_PATH=${heddle_install_tree} -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
+      -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} -DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS})
+  set_tests_properties(install/embed PROPERTIES FIXTURES_REQUIRED install-tree LABELS Install TIMEOUT 600)
+endif()
