@@ -84,7 +84,9 @@ inline Words compile(const std::string &text) {
   if (const char *folder = std::getenv("HEDDLE_TEST_SPIRV")) {
     auto info = ::testing::UnitTest::GetInstance()->current_test_info();
     static int count = 0;
-    std::ofstream out(std::string(folder) + "/" + info->name() + std::to_string(count++) + ".spv", std::ios::binary);
+    std::string name = std::string(info->name()) + "." + std::to_string(count++) + ".spv";
+    std::replace(name.begin(), name.end(), '/', '.');
+    std::ofstream out(std::string(folder) + "/" + name, std::ios::binary);
     out.write(reinterpret_cast<const char *>(words->data()), words->size() * 4);
   }
   return std::move(*words);
@@ -93,7 +95,8 @@ inline Words compile(const std::string &text) {
 /// Memory and weights of one launch; places are handed out in order, all of it NaN at first.
 class Arena {
 public:
-  explicit Arena(size_t elements) : elements(elements), buffer(VulkanHarness::get().allocate(elements)) {
+  explicit Arena(size_t elements)
+      : elements(elements), buffer(VulkanHarness::get().allocate(elements)) {
     for (size_t i = 0; i < elements; ++i)
       buffer.words()[i] = 0x7fc00000;
   }

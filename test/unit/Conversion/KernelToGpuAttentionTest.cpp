@@ -26,9 +26,11 @@ struct Attention {
 class AttentionRun {
 public:
   explicit AttentionRun(const Attention &shape)
-      : s(shape), rowsQ(padded(s.tq)), rowsK(padded(s.tk)), memory(6'000'000), weights(64), q(memory.take(s.batch * s.heads * rowsQ * stored(s.d))),
-        k(memory.take(s.batch * s.keyHeads * rowsK * stored(s.d))), v(memory.take(s.batch * s.keyHeads * rowsK * s.dv)),
-        lengths(memory.take(s.batch)), o(memory.take(s.batch * s.tq * s.heads * s.dv)) {
+      : s(shape), rowsQ(padded(s.tq)), rowsK(padded(s.tk)), memory(6'000'000), weights(64),
+        q(memory.take(s.batch * s.heads * rowsQ * stored(s.d))),
+        k(memory.take(s.batch * s.keyHeads * rowsK * stored(s.d))),
+        v(memory.take(s.batch * s.keyHeads * rowsK * s.dv)), lengths(memory.take(s.batch)),
+        o(memory.take(s.batch * s.tq * s.heads * s.dv)) {
     Random random;
     for (int64_t i = 0; i < s.batch * s.heads * s.tq; ++i)
       for (int64_t c = 0; c < s.d; ++c)
@@ -41,23 +43,49 @@ public:
           *value(i, t, c) = random();
       }
     for (int64_t b = 0; b < s.batch; ++b)
-      memory.wordsAt(lengths)[b] = int32_t(b == 0 ? s.tk : b == 1 ? 0 : 1 + random.below(int(s.tk)));
+      memory.wordsAt(lengths)[b] = int32_t(b == 0   ? s.tk
+                                           : b == 1 ? 0
+                                                    : 1 + random.below(int(s.tk)));
     char scale[32];
     std::snprintf(scale, sizeof scale, "%.9e", 1.4426950408889634 / std::sqrt(double(s.d)));
-    words = compile(bodyText("attention", {{"ROWS", "32"}, {"KEYS", "64"}, {"D", text(s.d)}, {"DV", text(s.dv)}, {"H", text(s.heads)}, {"HK", text(s.keyHeads)},
-                                           {"G", text(s.heads / s.keyHeads)}, {"O", text(s.heads * s.dv)}, {"SCALE", scale}, {"SCHEDULE", s.schedule}}));
+    words = compile(bodyText("attention", {{"ROWS", "32"},
+                                           {"KEYS", "64"},
+                                           {"D", text(s.d)},
+                                           {"DV", text(s.dv)},
+                                           {"H", text(s.heads)},
+                                           {"HK", text(s.keyHeads)},
+                                           {"G", text(s.heads / s.keyHeads)},
+                                           {"O", text(s.heads * s.dv)},
+                                           {"SCALE", scale},
+                                           {"SCHEDULE", s.schedule}}));
   }
 
   float *key(int64_t head, int64_t t, int64_t c) {
     return memory.at(k) + (head * rowsK + t / 16 * 16) * stored(s.d) + c * 16 + t % 16;
   }
-  float *value(int64_t head, int64_t t, int64_t c) { return memory.at(v) + (head * rowsK + t) * s.dv + c; }
-  float *result(int64_t b, int64_t h, int64_t i) { return memory.at(o) + ((b * s.tq + i) * s.heads + h) * s.dv; }
+  float *value(int64_t head, int64_t t, int64_t c) {
+    return memory.at(v) + (head * rowsK + t) * s.dv + c;
+  }
+  float *result(int64_t b, int64_t h, int64_t i) {
+    return memory.at(o) + ((b * s.tq + i) * s.heads + h) * s.dv;
+  }
 
   double run(int repeats = 1) {
-    std::vector<int32_t> constants = {int32_t(s.batch), int32_t(s.tq), int32_t(rowsQ), int32_t(s.tk), int32_t(rowsK), int32_t(q / 4), int32_t(k / 4),
-                                      int32_t(v / 4), int32_t(lengths / 4), int32_t(o / 4), 0, 0, 0};
-    return VulkanHarness::get().run(words, memory.get(), weights.get(), constants, {int(s.batch), int(s.heads), tiles(s.tq, 32)}, repeats);
+    std::vector<int32_t> constants = {int32_t(s.batch),
+                                      int32_t(s.tq),
+                                      int32_t(rowsQ),
+                                      int32_t(s.tk),
+                                      int32_t(rowsK),
+                                      int32_t(q / 4),
+                                      int32_t(k / 4),
+                                      int32_t(v / 4),
+                                      int32_t(lengths / 4),
+                                      int32_t(o / 4),
+                                      0,
+                                      0,
+                                      0};
+    return VulkanHarness::get().run(words, memory.get(), weights.get(), constants,
+                                    {int(s.batch), int(s.heads), tiles(s.tq, 32)}, repeats);
   }
 
   std::vector<double> expected(int64_t b, int64_t h, int64_t i) {
@@ -68,7 +96,8 @@ public:
     for (int64_t t = 0; t < end; ++t) {
       double dot = 0;
       for (int64_t c = 0; c < s.d; ++c)
-        dot += double(memory.at(q)[((b * s.heads + h) * rowsQ + i) * stored(s.d) + c]) * *key(head, t, c);
+        dot += double(memory.at(q)[((b * s.heads + h) * rowsQ + i) * stored(s.d) + c]) *
+               *key(head, t, c);
       scores.push_back(dot / std::sqrt(double(s.d)));
       top = std::max(top, scores.back());
     }
@@ -89,7 +118,8 @@ public:
         for (int64_t i = 0; i < s.tq; ++i) {
           std::vector<double> sums = expected(b, h, i);
           for (int64_t c = 0; c < s.dv; ++c)
-            ASSERT_NEAR(result(b, h, i)[c], sums[c], 2e-5) << b << ", " << h << ", " << i << ", " << c;
+            ASSERT_NEAR(result(b, h, i)[c], sums[c], 2e-5)
+                << b << ", " << h << ", " << i << ", " << c;
         }
     EXPECT_TRUE(std::isnan(*(memory.at(o) + s.batch * s.tq * s.heads * s.dv)));
   }
@@ -110,11 +140,12 @@ TEST_P(AttentionTest, AgreesWithLoops) {
   run.compare();
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, AttentionTest,
-                         ::testing::Values(Attention{3, 2, 2, 130, 130, 64, 64}, Attention{2, 4, 2, 5, 37, 32, 32},
-                                           Attention{3, 2, 1, 1, 200, 64, 64}, Attention{1, 1, 1, 64, 64, 20, 16},
-                                           Attention{3, 2, 2, 33, 70, 80, 80, "threads = [4, 4]"}, Attention{1, 2, 2, 40, 129, 48, 96},
-                                           Attention{2, 2, 2, 17, 17, 7, 48}));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, AttentionTest,
+    ::testing::Values(Attention{3, 2, 2, 130, 130, 64, 64}, Attention{2, 4, 2, 5, 37, 32, 32},
+                      Attention{3, 2, 1, 1, 200, 64, 64}, Attention{1, 1, 1, 64, 64, 20, 16},
+                      Attention{3, 2, 2, 33, 70, 80, 80, "threads = [4, 4]"},
+                      Attention{1, 2, 2, 40, 129, 48, 96}, Attention{2, 2, 2, 17, 17, 7, 48}));
 
 /// A value past a sentence's end, or after the diagonal, never reaches a row that does not see it.
 TEST(KernelToGpuAttention, HiddenValuesStayHidden) {
@@ -138,7 +169,8 @@ TEST(KernelToGpuAttention, HiddenValuesStayHidden) {
   }
 }
 
-/// Row i of a causal sentence has the same bits when the sentence ends after it, and in any place of the batch.
+/// Row i of a causal sentence has the same bits when the sentence ends after it, and in any place
+/// of the batch.
 TEST(KernelToGpuAttention, RowsDoNotDependOnWhatFollows) {
   AttentionRun many({3, 2, 2, 131, 131, 64, 64}), few({1, 2, 2, 75, 75, 64, 64});
   many.memory.wordsAt(many.lengths)[2] = 131;
@@ -146,7 +178,8 @@ TEST(KernelToGpuAttention, RowsDoNotDependOnWhatFollows) {
   for (int64_t h = 0; h < 2; ++h)
     for (int64_t t = 0; t < 75; ++t)
       for (int64_t c = 0; c < 64; ++c) {
-        few.memory.at(few.q)[(h * few.rowsQ + t) * 64 + c] = many.memory.at(many.q)[((4 + h) * many.rowsQ + t) * 64 + c];
+        few.memory.at(few.q)[(h * few.rowsQ + t) * 64 + c] =
+            many.memory.at(many.q)[((4 + h) * many.rowsQ + t) * 64 + c];
         *few.key(h, t, c) = *many.key(4 + h, t, c);
         *few.value(h, t, c) = *many.value(4 + h, t, c);
       }
@@ -154,7 +187,8 @@ TEST(KernelToGpuAttention, RowsDoNotDependOnWhatFollows) {
   few.run();
   for (int64_t h = 0; h < 2; ++h)
     for (int64_t i = 0; i < 75; ++i)
-      ASSERT_EQ(std::memcmp(few.result(0, h, i), many.result(2, h, i), 64 * 4), 0) << h << ", " << i;
+      ASSERT_EQ(std::memcmp(few.result(0, h, i), many.result(2, h, i), 64 * 4), 0)
+          << h << ", " << i;
 }
 
 } // namespace

@@ -49,13 +49,23 @@ public:
       for (int64_t j = 0; j < s.k; ++j)
         weights.at(w)[i / 16 * 16 * stored(s.k) + j * 16 + i % 16] = dense[i * s.k + j];
     }
-    words = compile(bodyText("linear", {{"ROWS", text(s.rows)}, {"COLUMNS", text(s.columns)}, {"K", text(s.k)},
-                                        {"N", text(s.n)}, {"SCHEDULE", s.schedule}}));
+    words = compile(bodyText("linear", {{"ROWS", text(s.rows)},
+                                        {"COLUMNS", text(s.columns)},
+                                        {"K", text(s.k)},
+                                        {"N", text(s.n)},
+                                        {"SCHEDULE", s.schedule}}));
   }
 
   double run(int repeats = 1) {
-    std::vector<int32_t> constants = {static_cast<int32_t>(s.m), int32_t(x / 4), int32_t(w / 4), int32_t(b / 4),
-                                      int32_t(r / 4), int32_t(y / 4), 0, 0, 0};
+    std::vector<int32_t> constants = {static_cast<int32_t>(s.m),
+                                      int32_t(x / 4),
+                                      int32_t(w / 4),
+                                      int32_t(b / 4),
+                                      int32_t(r / 4),
+                                      int32_t(y / 4),
+                                      0,
+                                      0,
+                                      0};
     return VulkanHarness::get().run(words, memory.get(), weights.get(), constants,
                                     {tiles(s.m, s.rows), tiles(s.n, s.columns), 1}, repeats);
   }
@@ -82,15 +92,17 @@ TEST_P(LinearTest, AgreesWithLoops) {
   run.run();
   for (int64_t i = 0; i < run.s.m; ++i)
     for (int64_t j = 0; j < run.s.n; ++j)
-      ASSERT_NEAR(run.memory.at(run.y)[i * stored(run.s.n) + j], run.expected(i, j), 1e-4) << i << ", " << j;
+      ASSERT_NEAR(run.memory.at(run.y)[i * stored(run.s.n) + j], run.expected(i, j), 1e-4)
+          << i << ", " << j;
   // Nothing is written past the last row.
   float after = run.memory.at(run.y)[run.s.m * stored(run.s.n)];
   EXPECT_TRUE(std::isnan(after)) << after;
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, LinearTest,
-                         ::testing::Values(Linear{64, 64, 128, 64, 128}, Linear{37, 70, 128, 64, 128},
-                                           Linear{1, 48, 64, 64, 64}, Linear{100, 33, 48, 64, 16, "threads = [8, 4]"},
+                         ::testing::Values(Linear{64, 64, 128, 64, 128},
+                                           Linear{37, 70, 128, 64, 128}, Linear{1, 48, 64, 64, 64},
+                                           Linear{100, 33, 48, 64, 16, "threads = [8, 4]"},
                                            Linear{65, 128, 96, 64, 32}, Linear{9, 17, 80, 64, 80},
                                            Linear{9, 17, 96, 64, 96}, Linear{9, 3, 96, 64, 48}));
 
@@ -122,7 +134,8 @@ TEST_P(KeysTest, StoresHeadsAndPanels) {
   const Keys s = GetParam();
   const int64_t rows = padded(s.from + s.t), n = s.heads * s.d;
   Arena memory(1'000'000), weights(1'000'000);
-  size_t x = memory.take(s.batch * s.t * stored(s.k)), k = memory.take(s.batch * s.heads * rows * s.d),
+  size_t x = memory.take(s.batch * s.t * stored(s.k)),
+         k = memory.take(s.batch * s.heads * rows * s.d),
          v = memory.take(s.batch * s.heads * rows * s.d);
   size_t wk = weights.take(n * stored(s.k)), wv = weights.take(n * stored(s.k));
   Random random;
@@ -133,11 +146,26 @@ TEST_P(KeysTest, StoresHeadsAndPanels) {
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < s.k; ++j)
         weights.at(w)[i / 16 * 16 * stored(s.k) + j * 16 + i % 16] = random();
-  Words words = compile(bodyText("keys", {{"ROWS", "64"}, {"COLUMNS", "16"}, {"K", text(s.k)}, {"N", text(n)}, {"H", text(s.heads)},
-                                          {"D", text(s.d)}, {"SCHEDULE", "threads = [8, 4]"}}));
+  Words words = compile(bodyText("keys", {{"ROWS", "64"},
+                                          {"COLUMNS", "16"},
+                                          {"K", text(s.k)},
+                                          {"N", text(n)},
+                                          {"H", text(s.heads)},
+                                          {"D", text(s.d)},
+                                          {"SCHEDULE", "threads = [8, 4]"}}));
   ASSERT_FALSE(words.empty());
-  std::vector<int32_t> constants = {int32_t(s.batch), int32_t(s.t), int32_t(rows), int32_t(s.from), int32_t(x / 4), int32_t(wk / 4),
-                                    int32_t(wv / 4), int32_t(k / 4), int32_t(v / 4), 0, 0, 0};
+  std::vector<int32_t> constants = {int32_t(s.batch),
+                                    int32_t(s.t),
+                                    int32_t(rows),
+                                    int32_t(s.from),
+                                    int32_t(x / 4),
+                                    int32_t(wk / 4),
+                                    int32_t(wv / 4),
+                                    int32_t(k / 4),
+                                    int32_t(v / 4),
+                                    0,
+                                    0,
+                                    0};
   VulkanHarness::get().run(words, memory.get(), weights.get(), constants,
                            {int(s.batch), tiles(s.t, 64), 2 * tiles(n, 16)});
   for (int64_t b = 0; b < s.batch; ++b)
@@ -155,8 +183,9 @@ TEST_P(KeysTest, StoresHeadsAndPanels) {
           for (int64_t j = 0; j < s.k; ++j)
             for (int part = 0; part < 2; ++part) {
               const int64_t column = h * s.d + c;
-              expected[part] += double(memory.at(x)[(b * s.t + t) * stored(s.k) + j]) *
-                                weights.at(part ? wv : wk)[column / 16 * 16 * stored(s.k) + j * 16 + column % 16];
+              expected[part] +=
+                  double(memory.at(x)[(b * s.t + t) * stored(s.k) + j]) *
+                  weights.at(part ? wv : wk)[column / 16 * 16 * stored(s.k) + j * 16 + column % 16];
             }
           ASSERT_NEAR(key, expected[0], 1e-4) << row << ", " << c;
           ASSERT_NEAR(value, expected[1], 1e-4) << row << ", " << c;
@@ -164,8 +193,8 @@ TEST_P(KeysTest, StoresHeadsAndPanels) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, KeysTest,
-                         ::testing::Values(Keys{2, 19, 33, 2, 32, 0}, Keys{1, 7, 16, 3, 48, 5}, Keys{2, 70, 20, 1, 16, 3},
-                                           Keys{3, 1, 64, 2, 16, 21}));
+                         ::testing::Values(Keys{2, 19, 33, 2, 32, 0}, Keys{1, 7, 16, 3, 48, 5},
+                                           Keys{2, 70, 20, 1, 16, 3}, Keys{3, 1, 64, 2, 16, 21}));
 
 //===----------------------------------------------------------------------===//
 // Rows without a contraction
@@ -180,9 +209,11 @@ class NormTest : public ::testing::TestWithParam<Norm> {};
 TEST_P(NormTest, AgreesWithLoops) {
   const Norm s = GetParam();
   Arena memory(2'000'000), weights(100'000);
-  size_t x = memory.take(s.m * stored(s.e)), y = memory.take(s.m * stored(s.e)), g = weights.take(stored(s.e)), b = weights.take(stored(s.e));
+  size_t x = memory.take(s.m * stored(s.e)), y = memory.take(s.m * stored(s.e)),
+         g = weights.take(stored(s.e)), b = weights.take(stored(s.e));
   Random random;
-  for (int64_t j = 0; j < static_cast<int64_t>(stored(s.e)); ++j) { // vectors and rows are padded with zeros
+  for (int64_t j = 0; j < static_cast<int64_t>(stored(s.e));
+       ++j) { // vectors and rows are padded with zeros
     weights.at(g)[j] = j < s.e ? random() : 0;
     weights.at(b)[j] = j < s.e ? random() : 0;
     for (int64_t i = 0; i < s.m; ++i)
@@ -190,11 +221,16 @@ TEST_P(NormTest, AgreesWithLoops) {
   }
   char inverse[32];
   std::snprintf(inverse, sizeof inverse, "%.9e", 1.0 / s.e);
-  Words words = compile(bodyText("norm", {{"ROWS", text(s.rows)}, {"E", text(s.e)}, {"P", text(padded(s.e))}, {"INVERSE", inverse},
+  Words words = compile(bodyText("norm", {{"ROWS", text(s.rows)},
+                                          {"E", text(s.e)},
+                                          {"P", text(padded(s.e))},
+                                          {"INVERSE", inverse},
                                           {"SCHEDULE", "threads = [" + text(s.rows) + ", 4]"}}));
   ASSERT_FALSE(words.empty());
-  std::vector<int32_t> constants = {int32_t(s.m), int32_t(x / 4), int32_t(g / 4), int32_t(b / 4), int32_t(y / 4), 0, 0, 0};
-  VulkanHarness::get().run(words, memory.get(), weights.get(), constants, {tiles(s.m, s.rows), 1, 1});
+  std::vector<int32_t> constants = {
+      int32_t(s.m), int32_t(x / 4), int32_t(g / 4), int32_t(b / 4), int32_t(y / 4), 0, 0, 0};
+  VulkanHarness::get().run(words, memory.get(), weights.get(), constants,
+                           {tiles(s.m, s.rows), 1, 1});
   for (int64_t i = 0; i < s.m; ++i) {
     const float *row = memory.at(x) + i * stored(s.e);
     double mean = 0, variance = 0;
@@ -203,7 +239,8 @@ TEST_P(NormTest, AgreesWithLoops) {
     for (int64_t j = 0; j < s.e; ++j)
       variance += (row[j] - mean) * (row[j] - mean) / double(s.e);
     for (int64_t j = 0; j < s.e; ++j) {
-      double expected = (row[j] - mean) / std::sqrt(variance + 1e-5) * weights.at(g)[j] + weights.at(b)[j];
+      double expected =
+          (row[j] - mean) / std::sqrt(variance + 1e-5) * weights.at(g)[j] + weights.at(b)[j];
       ASSERT_NEAR(memory.at(y)[i * stored(s.e) + j], expected, 2e-5) << i << ", " << j;
     }
   }
@@ -211,9 +248,11 @@ TEST_P(NormTest, AgreesWithLoops) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, NormTest,
-                         ::testing::Values(Norm{5, 768, 16}, Norm{33, 100, 32}, Norm{3, 4096, 16}, Norm{1, 16, 16}, Norm{40, 7, 32}));
+                         ::testing::Values(Norm{5, 768, 16}, Norm{33, 100, 32}, Norm{3, 4096, 16},
+                                           Norm{1, 16, 16}, Norm{40, 7, 32}));
 
-/// The order of a row's sum is the language's: sixteen lanes, ascending, then l and l + 8, l and l + 4, ...
+/// The order of a row's sum is the language's: sixteen lanes, ascending, then l and l + 8, l and l
+/// + 4, ...
 TEST(KernelToGpu, SumsOfRowsGoThroughSixteenLanes) {
   const int64_t e = 80;
   Arena memory(10'000), weights(10'000);
@@ -230,7 +269,9 @@ TEST(KernelToGpu, SumsOfRowsGoThroughSixteenLanes) {
       kernel.store %s, %y[%i] as rows rows(%m) : tensor<16x1xf32>, !kernel.view<[d0], f32>
     })");
   ASSERT_FALSE(words.empty());
-  VulkanHarness::get().run(words, memory.get(), weights.get(), std::vector<int32_t>{1, int32_t(x / 4), int32_t(y / 4), 0, 0, 0}, {1, 1, 1});
+  VulkanHarness::get().run(words, memory.get(), weights.get(),
+                           std::vector<int32_t>{1, int32_t(x / 4), int32_t(y / 4), 0, 0, 0},
+                           {1, 1, 1});
   float lanes[16] = {};
   for (int64_t j = 0; j < e; ++j)
     lanes[j % 16] += memory.at(x)[j];
@@ -244,7 +285,8 @@ TEST(KernelToGpu, SumsOfRowsGoThroughSixteenLanes) {
 TEST(KernelToGpu, EmbeddingGathersAndAddsPositions) {
   const int64_t batch = 3, t = 21, vocabulary = 50, e = 72;
   Arena memory(100'000), weights(100'000);
-  size_t ids = memory.take(batch * t), pos = memory.take(t * stored(e)), y = memory.take(batch * t * stored(e)), table = weights.take(vocabulary * stored(e));
+  size_t ids = memory.take(batch * t), pos = memory.take(t * stored(e)),
+         y = memory.take(batch * t * stored(e)), table = weights.take(vocabulary * stored(e));
   Random random;
   for (int64_t i = 0; i < batch * t; ++i)
     memory.wordsAt(ids)[i] = i % 5 ? random.below(vocabulary) : 0;
@@ -252,14 +294,28 @@ TEST(KernelToGpu, EmbeddingGathersAndAddsPositions) {
     memory.at(pos)[i] = random();
   for (size_t i = 0; i < vocabulary * stored(e); ++i)
     weights.at(table)[i] = random();
-  Words words = compile(bodyText("embed", {{"ROWS", "32"}, {"COLUMNS", "80"}, {"V", text(vocabulary)}, {"E", text(e)}, {"SCHEDULE", "threads = [8, 8]"}}));
+  Words words = compile(bodyText("embed", {{"ROWS", "32"},
+                                           {"COLUMNS", "80"},
+                                           {"V", text(vocabulary)},
+                                           {"E", text(e)},
+                                           {"SCHEDULE", "threads = [8, 8]"}}));
   ASSERT_FALSE(words.empty());
-  std::vector<int32_t> constants = {int32_t(batch), int32_t(t), int32_t(ids / 4), int32_t(table / 4), int32_t(pos / 4), int32_t(y / 4), 0, 0, 0};
-  VulkanHarness::get().run(words, memory.get(), weights.get(), constants, {int(batch), tiles(t, 32), 1});
+  std::vector<int32_t> constants = {int32_t(batch),
+                                    int32_t(t),
+                                    int32_t(ids / 4),
+                                    int32_t(table / 4),
+                                    int32_t(pos / 4),
+                                    int32_t(y / 4),
+                                    0,
+                                    0,
+                                    0};
+  VulkanHarness::get().run(words, memory.get(), weights.get(), constants,
+                           {int(batch), tiles(t, 32), 1});
   for (int64_t i = 0; i < batch * t; ++i)
     for (int64_t j = 0; j < e; ++j) {
       int32_t id = memory.wordsAt(ids)[i];
-      float expected = (id ? weights.at(table)[id * stored(e) + j] : 0.0f) + memory.at(pos)[i % t * stored(e) + j];
+      float expected = (id ? weights.at(table)[id * stored(e) + j] : 0.0f) +
+                       memory.at(pos)[i % t * stored(e) + j];
       ASSERT_EQ(memory.at(y)[i * stored(e) + j], expected) << i << ", " << j;
     }
   EXPECT_TRUE(std::isnan(memory.at(y)[batch * t * stored(e)]));

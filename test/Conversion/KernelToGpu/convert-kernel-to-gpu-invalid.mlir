@@ -1,0 +1,77 @@
+//===- convert-kernel-to-gpu-invalid.mlir - What no device of L0 takes -*- mlir -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Limits of the smallest device and of the lowering are errors at the op.
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --verify-diagnostics
+
+// expected-error @+1 {{expected storage to be "memory" or "weight" for each of 1 views, found ["disk"]}}
+kernel.func @storage(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {storage = ["disk"]} {
+}
+
+// -----
+
+// expected-error @+1 {{expected weights to be read only, found a store to argument 0}}
+kernel.func @written_weight(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {storage = ["weight"]} {
+  %z = arith.constant 0 : index
+  %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 16], f32> -> tensor<16x16xf32>
+  kernel.store %t, %x[%i, %z] : tensor<16x16xf32>, !kernel.view<[d0, 16], f32>
+}
+
+// -----
+
+// expected-error @+1 {{expected at most 32 words of push constants, found 34}}
+kernel.func @words(%x: !kernel.view<[a0, 16], f32>)
+    scalars(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, c0, c1, c2, c3, c4, c5, c6, c7, c8, c9) grid(%i = a0 by 16) {
+}
+
+// -----
+
+// expected-error @+1 {{expected at most 128 invocations, found 256}}
+kernel.func @invocations(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 16], f32, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
+    scalars(d0) grid(%i = d0 by 16) attributes {schedule = #kernel.schedule<threads = [16, 16]>} {
+  %z = arith.constant 0 : index
+  %c = kernel.contract %x[%i], %w[%z] : !kernel.view<[d0, 16], f32>, !kernel.view<[64, 16], f32, panel = 16> -> tensor<16x64xf32>
+  kernel.store %c, %y[%i, %z] : tensor<16x64xf32>, !kernel.view<[d0, 64], f32>
+}
+
+// -----
+
+// expected-error @+1 {{expected rows of tiles to divide among 8 invocations, found 12}}
+kernel.func @rows(%x: !kernel.view<[d0, 16], f32>, %y: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 12) attributes {schedule = #kernel.schedule<threads = [8, 4]>} {
+  %z = arith.constant 0 : index
+  %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 16], f32> -> tensor<12x16xf32>
+  kernel.store %t, %y[%i, %z] : tensor<12x16xf32>, !kernel.view<[d0, 16], f32>
+}
+
+// -----
+
+// 64 rows of 64 keys are all of the workgroup's memory, their maxima are too much.
+// expected-error @+1 {{expected at most 16384 bytes of workgroup memory, found 18432}}
+kernel.func @memory(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d0, 32], f32, panel = 16>, %v: !kernel.view<[d0, 32], f32>, %y: !kernel.view<[d0, 32], f32>)
+    scalars(d0) grid(%i = d0 by 64) attributes {schedule = #kernel.schedule<threads = [8, 8]>} {
+  %z = arith.constant 0 : index
+  %m = kernel.scalar "d0" : index
+  %s = kernel.contract %q[%i], %k[%z] : !kernel.view<[d0, 32], f32>, !kernel.view<[d0, 32], f32, panel = 16> -> tensor<64x64xf32>
+  %x = kernel.reduce max %s : tensor<64x64xf32> -> tensor<64x1xf32>
+  %b = kernel.broadcast %x : tensor<64x1xf32> -> tensor<64x64xf32>
+  %d = arith.subf %s, %b : tensor<64x64xf32>
+  %o = kernel.contract %d, %v[%z] over rows(%m) : tensor<64x64xf32>, !kernel.view<[d0, 32], f32> -> tensor<64x32xf32>
+  kernel.store %o, %y[%i, %z] : tensor<64x32xf32>, !kernel.view<[d0, 32], f32>
+}
+
+// -----
+
+kernel.func @mixed_rows(%x: !kernel.view<[d0, 16], f32>, %y: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) {
+  %z = arith.constant 0 : index
+  %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 16], f32> -> tensor<16x16xf32>
+  // expected-error @+1 {{expected tiles of 16 rows, found 'tensor<8x16xf32>'}}
+  %s = kernel.load %x[%i, %z] : !kernel.view<[d0, 16], f32> -> tensor<8x16xf32>
+  kernel.store %t, %y[%i, %z] : tensor<16x16xf32>, !kernel.view<[d0, 16], f32>
+}

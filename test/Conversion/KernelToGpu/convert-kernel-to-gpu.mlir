@@ -1,0 +1,126 @@
+//===- convert-kernel-to-gpu.mlir - What one invocation does -*- mlir -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Bindings, push constants and grid; columns strided and blocked; what goes
+// through memory of the workgroup; branches between parts.
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
+
+// CHECK-LABEL: func.func @do_nothing
+func.func @do_nothing() {
+  return
+}
+
+// -----
+
+// Four invocations a row, each every fourth quad: a loop over columns, one branch where all rows exist.
+// CHECK-LABEL: module @double attributes {kernel.workgroup = array<i32: 64, 1, 1>}
+// CHECK-DAG: spirv.GlobalVariable @binding0 bind(0, 0) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<vector<4xf32>, stride=16> [0])>, StorageBuffer>
+// CHECK-DAG: spirv.GlobalVariable @{{.*}} : !spirv.ptr<!spirv.struct<(!spirv.array<6 x i32, stride=4> [0])>, PushConstant>
+// CHECK: spirv.func @main()
+// CHECK: scf.for
+// CHECK: spirv.Load "StorageBuffer" %{{.*}} : vector<4xf32>
+// CHECK: arith.addf %{{.*}} : vector<4xf32>
+// CHECK: scf.if
+// CHECK: spirv.Store "StorageBuffer"
+// CHECK: spirv.EntryPoint "GLCompute" @main
+// CHECK: spirv.ExecutionMode @main "LocalSize", 64, 1, 1
+kernel.func @double(%x: !kernel.view<[d0, 128], f32>, %y: !kernel.view<[d0, 128], f32>) scalars(d0) grid(%i = d0 by 32) {
+  %z = arith.constant 0 : index
+  %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 128], f32> -> tensor<32x128xf32>
+  %s = arith.addf %t, %t : tensor<32x128xf32>
+  %m = kernel.scalar "d0" : index
+  %left = arith.subi %m, %i : index
+  kernel.store %s, %y[%i, %z] rows(%left) : tensor<32x128xf32>, !kernel.view<[d0, 128], f32>
+}
+
+// -----
+
+// Weights are a binding of their own that nothing writes, whole numbers a third; a chain of fused multiply-adds.
+// CHECK-LABEL: module @project attributes {kernel.workgroup = array<i32: 64, 1, 1>}
+// CHECK-DAG: spirv.GlobalVariable @binding1 bind(0, 1) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<vector<4xf32>, stride=16> [0, NonWritable])>, StorageBuffer>
+// CHECK-DAG: spirv.GlobalVariable @binding2 bind(0, 2) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<i32, stride=4> [0, NonWritable])>, StorageBuffer>
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %{{.*}} step %c4{{.*}} iter_args
+// CHECK-COUNT-128: math.fma
+// CHECK-NOT: math.fma
+// CHECK: scf.yield
+// CHECK-NOT: spirv.ControlBarrier
+kernel.func @project(%n: !kernel.view<[1], i32>, %x: !kernel.view<[d0, 32], f32>, %w: !kernel.view<[128, 32], f32, panel = 16>, %y: !kernel.view<[d0, 128], f32>)
+    scalars(d0) grid(%i = d0 by 64, %j = 128 by 128)
+    attributes {schedule = #kernel.schedule<threads = [8, 8]>, storage = ["memory", "memory", "weight", "memory"]} {
+  %z = arith.constant 0 : index
+  %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 32], f32>, !kernel.view<[128, 32], f32, panel = 16> -> tensor<64x128xf32>
+  %n32 = kernel.read %n[%z] : !kernel.view<[1], i32> -> i32
+  %left = arith.index_cast %n32 : i32 to index
+  kernel.store %c, %y[%i, %j] rows(%left) : tensor<64x128xf32>, !kernel.view<[d0, 128], f32>
+}
+
+// -----
+
+// Sums of rows: lanes of the four invocations of a row meet in memory of the workgroup.
+// CHECK-LABEL: module @sum
+// CHECK: spirv.GlobalVariable @shared3 : !spirv.ptr<!spirv.array<64 x vector<4xf32>>, Workgroup>
+// CHECK: scf.for
+// CHECK: arith.addf %{{.*}} : vector<4xf32>
+// CHECK: spirv.Store "Workgroup"
+// CHECK: spirv.ControlBarrier <Workgroup>, <Workgroup>, <AcquireRelease|WorkgroupMemory>
+// CHECK-COUNT-4: spirv.Load "Workgroup"
+// CHECK-COUNT-3: arith.addf %{{.*}} : vector<4xf32>
+kernel.func @sum(%x: !kernel.view<[d0, 80], f32>, %y: !kernel.view<[d0], f32>) scalars(d0) grid(%i = d0 by 16) {
+  %z = arith.constant 0 : index
+  %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 80], f32> -> tensor<16x80xf32>
+  %s = kernel.reduce add %t : tensor<16x80xf32> -> tensor<16x1xf32>
+  %m = kernel.scalar "d0" : index
+  %left = arith.subi %m, %i : index
+  kernel.store %s, %y[%i] as rows rows(%left) : tensor<16x1xf32>, !kernel.view<[d0], f32>
+}
+
+// -----
+
+// A tile on the left is staged once; what a mask hides is taken out only where a sum is not finite.
+// CHECK-LABEL: module @weigh
+// CHECK: spirv.GlobalVariable @shared0 : !spirv.ptr<!spirv.array<512 x vector<4xf32>>, Workgroup>
+// CHECK: spirv.Store "Workgroup"
+// CHECK: spirv.ControlBarrier
+// CHECK-NOT: spirv.ControlBarrier
+// CHECK: scf.for
+// CHECK: math.fma
+// CHECK: arith.cmpi sge, %{{.*}} : vector<4xi32>
+// CHECK: scf.if
+// CHECK: arith.cmpf oeq
+kernel.func @weigh(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d0, 32], f32, panel = 16>, %v: !kernel.view<[d0, 32], f32>, %y: !kernel.view<[d0, 32], f32>)
+    scalars(d0) grid(%i = d0 by 32) attributes {schedule = #kernel.schedule<threads = [4, 8]>} {
+  %z = arith.constant 0 : index
+  %m = kernel.scalar "d0" : index
+  %s = kernel.contract %q[%i], %k[%z] : !kernel.view<[d0, 32], f32>, !kernel.view<[d0, 32], f32, panel = 16> -> tensor<32x64xf32>
+  %o = kernel.contract %s, %v[%z] over rows(%m) {guarded} : tensor<32x64xf32>, !kernel.view<[d0, 32], f32> -> tensor<32x32xf32>
+  %left = arith.subi %m, %i : index
+  kernel.store %o, %y[%i, %z] rows(%left) : tensor<32x32xf32>, !kernel.view<[d0, 32], f32>
+}
+
+// -----
+
+// Parts are branches that a whole workgroup takes together.
+// CHECK-LABEL: module @parts
+// CHECK: %[[HERE:.*]] = arith.cmpi slt, %{{.*}}, %c2_i32
+// CHECK: scf.if %[[HERE]] {
+// CHECK: math.fma
+// CHECK: } else {
+// CHECK: math.fma
+kernel.func @parts(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[32, 16], f32, panel = 16>, %y: !kernel.view<[d0, 32], f32>, %u: !kernel.view<[d0, 32], f32>)
+    scalars(d0) grid(%i = d0 by 32) attributes {schedule = #kernel.schedule<threads = [4, 4]>, storage = ["memory", "weight", "memory", "memory"]} {
+  kernel.part(%j = 32 by 16) {
+    %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 16], f32>, !kernel.view<[32, 16], f32, panel = 16> -> tensor<32x16xf32>
+    kernel.store %c, %y[%i, %j] : tensor<32x16xf32>, !kernel.view<[d0, 32], f32>
+  }
+  kernel.part(%j = 32 by 16) {
+    %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 16], f32>, !kernel.view<[32, 16], f32, panel = 16> -> tensor<32x16xf32>
+    kernel.store %c, %u[%i, %j] : tensor<32x16xf32>, !kernel.view<[d0, 32], f32>
+  }
+}

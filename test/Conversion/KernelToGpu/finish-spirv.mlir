@@ -1,0 +1,72 @@
+//===- finish-spirv.mlir - One conversion to SPIR-V -*- mlir -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Nothing but spirv.module is left; what rounds twice may not be fused; a loop
+// without a step keeps what it started with.
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: heddle-opt %s --split-input-file --finish-spirv | FileCheck %s
+// RUN: heddle-opt %s --split-input-file --finish-spirv --check-dialects=allowed=spirv,func
+
+// CHECK-LABEL: func.func @do_nothing
+func.func @do_nothing() {
+  return
+}
+
+// -----
+
+// CHECK-LABEL: spirv.module @arithmetic Logical GLSL450 requires #spirv.vce<v1.3, [Shader], []>
+// CHECK-SAME: workgroup = array<i32: 32, 1, 1>
+module {
+module @arithmetic attributes {kernel.workgroup = array<i32: 32, 1, 1>} {
+  spirv.func @main(%a: vector<4xf32>, %b: vector<4xf32>, %i: vector<4xi32>) -> vector<4xf32> "None" {
+    // CHECK: spirv.FMul %{{.*}} {no_contraction} : vector<4xf32>
+    %0 = arith.mulf %a, %b : vector<4xf32>
+    // CHECK: spirv.FAdd %{{.*}} {no_contraction} : vector<4xf32>
+    %1 = arith.addf %0, %b : vector<4xf32>
+    // CHECK: spirv.GL.Fma
+    %2 = math.fma %1, %a, %b : vector<4xf32>
+    // CHECK: spirv.GL.RoundEven
+    %3 = math.roundeven %2 : vector<4xf32>
+    // CHECK-NOT: spirv.IsNan
+    // CHECK: spirv.GL.FMax
+    %4 = arith.maxnumf %3, %a : vector<4xf32>
+    // CHECK: spirv.GL.Exp2
+    %5 = math.exp2 %4 : vector<4xf32>
+    // CHECK: spirv.ConvertFToS
+    %6 = arith.fptosi %5 : vector<4xf32> to vector<4xi32>
+    // CHECK: spirv.ShiftLeftLogical
+    %7 = arith.shli %6, %i : vector<4xi32>
+    // CHECK: spirv.Bitcast
+    %8 = arith.bitcast %7 : vector<4xi32> to vector<4xf32>
+    // CHECK: spirv.GL.Sqrt
+    %9 = math.sqrt %8 : vector<4xf32>
+    spirv.ReturnValue %9 : vector<4xf32>
+  }
+}
+}
+
+// -----
+
+// CHECK-LABEL: spirv.module @empty_loop
+module {
+module @empty_loop attributes {kernel.workgroup = array<i32: 1, 1, 1>} {
+  spirv.func @main(%n: i32, %a: f32) -> f32 "None" {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    // CHECK: spirv.mlir.selection
+    // CHECK: spirv.BranchConditional
+    // CHECK: spirv.mlir.loop
+    %s = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> (f32) : i32 {
+      %y = arith.addf %x, %x : f32
+      scf.yield %y : f32
+    }
+    spirv.ReturnValue %s : f32
+  }
+}
+}

@@ -1,0 +1,62 @@
+//===- SpirvTest.cpp - Words of a SPIR-V module ---------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The words are those of a SPIR-V 1.3 binary, hold no names, keep the
+// decorations that matter, and are the same each time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Target/Spirv.h"
+
+#include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace heddle;
+
+static const char *const kText = R"(
+  spirv.module @named Logical GLSL450 requires #spirv.vce<v1.3, [Shader], []> {
+    spirv.func @main(%a: f32) -> f32 "None" {
+      %0 = spirv.FMul %a, %a {no_contraction} : f32
+      spirv.ReturnValue %0 : f32
+    }
+  })";
+
+static std::vector<uint32_t> wordsOf(const char *text) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<mlir::spirv::SPIRVDialect>();
+  auto module = mlir::parseSourceString<mlir::spirv::ModuleOp>(text, &context);
+  EXPECT_TRUE(module);
+  Expected<std::vector<uint32_t>> words = emitSpirv(*module);
+  EXPECT_TRUE(words);
+  return *words;
+}
+
+/// Instructions with this opcode.
+static int count(const std::vector<uint32_t> &words, uint32_t opcode) {
+  int found = 0;
+  for (size_t i = 5; i < words.size(); i += words[i] >> 16)
+    found += (words[i] & 0xffff) == opcode;
+  return found;
+}
+
+TEST(Spirv, WordsAreABinaryWithoutNames) {
+  std::vector<uint32_t> words = wordsOf(kText);
+  ASSERT_GT(words.size(), 5u);
+  EXPECT_EQ(words[0], 0x07230203u); // magic number
+  EXPECT_EQ(words[1], 0x00010300u); // version 1.3
+  EXPECT_EQ(count(words, 5), 0);    // OpName
+  EXPECT_EQ(count(words, 133), 1);  // OpFMul
+  EXPECT_EQ(count(words, 71), 1);   // OpDecorate: NoContraction
+}
+
+TEST(Spirv, EqualModulesGiveEqualWords) { EXPECT_EQ(wordsOf(kText), wordsOf(kText)); }
