@@ -355,11 +355,21 @@ LogicalResult Planner::planGroups() {
   return success();
 }
 
+/// Heads side by side, padded one by one, can only be the input of a projection: its weight is packed alike.
+static LogicalResult verifyGrouped(GroupOp group, unsigned operand, const Place &place) {
+  for (OpOperand &use : group.getBody().getArgument(operand).getUses())
+    if (place.group && !(isa<LinearOp>(use.getOwner()) && use.getOperandNumber() == 0))
+      return group.emitOpError() << "operand " << operand << ": merged heads of " << place.group
+                                 << " features (no multiple of 16) that enter '" << use.getOwner()->getName()
+                                 << "' are not built yet, expected a projection";
+  return success();
+}
+
 LogicalResult Planner::planGroup(GroupOp group, int index) {
   SmallVector<Place> operands, results;
   for (unsigned i = 0; i < group->getNumOperands(); ++i) {
     FailureOr<Place> place = operandPlace(group, i);
-    if (failed(place))
+    if (failed(place) || failed(verifyGrouped(group, i, *place)))
       return failure();
     if (auto buffer = place->buffer ? place->buffer.getDefiningOp<kernel::BufferOp>() : nullptr)
       if (buffer.getKind() == "temporary")
