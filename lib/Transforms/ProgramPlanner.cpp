@@ -1,0 +1,371 @@
+//===- ProgramPlanner.cpp - A function of groups as a program -------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Places of tensors by what they are (weight, state, table, scalar, result), then
+// the program in order: arguments, groups, results.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramPlanner.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+using kernel::GroupOp;
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// Dense tensors keep their rows as callers give them: indices and vectors.
+static bool isDense(Type type) {
+  auto shaped = cast<ShapedType>(type);
+  return shaped.getRank() <= 1 || shaped.getElementType().isInteger(32);
+}
+
+static SizeExpr product(ArrayRef<SizeExpr> sizes) {
+  SizeExpr result = 1;
+  for (const SizeExpr &size : sizes)
+    result = result * size;
+  return result;
+}
+
+/// Elements of a tensor in memory, where its rows of heads lie `rows` apart.
+static SizeExpr elementsOf(const Shape &dims, const SizeExpr &rows, bool dense) {
+  if (dense)
+    return product(dims);
+  SizeExpr total = SizeExpr::roundUp(dims.back(), 16) * rows;
+  for (size_t i = 0; i + 2 < dims.size(); ++i)
+    total = dims[i] * total;
+  return total;
+}
+
+static SizeExpr rowsOf(const Shape &dims) { return dims.size() < 2 ? SizeExpr(1) : dims[dims.size() - 2]; }
+
+Value ProgramPlanner::bufferOf(StringRef name, StringRef kind, const SizeExpr &elements) {
+  return kernel::BufferOp::create(b, func.getLoc(), b.getType<kernel::BufferType>(), b.getStringAttr(name),
+                                  b.getStringAttr(kind), text(elements), b.getI64IntegerAttr(0),
+                                  b.getI64IntegerAttr(0), StringAttr());
+}
+
+ArrayAttr ProgramPlanner::texts(ArrayRef<SizeExpr> list) {
+  SmallVector<Attribute> attrs(llvm::map_range(list, [&](const SizeExpr &e) { return text(e); }));
+  return b.getArrayAttr(attrs);
+}
+
+/// Heads are cut out of the rows of a weight; a head that is no multiple of 16 is padded on its own.
+static int64_t headGroup(LinearOp linear) {
+  Value value = linear.getResult();
+  while (value.hasOneUse()) {
+    Operation *next = *value.getUsers().begin();
+    if (auto split = dyn_cast<SplitHeadsOp>(next)) {
+      int64_t size = cast<ShapedType>(split.getResult().getType()).getDimSize(3);
+      return size % 16 ? size : 0;
+    }
+    if (next->getNumResults() != 1)
+      break;
+    value = next->getResult(0);
+  }
+  return 0;
+}
+
+/// A weight's storage follows from the op that reads it.
+FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, WeightOp weight) {
+  BlockArgument argument = group.getBody().getArgument(index);
+  OpOperand &use = *argument.use_begin();
+  auto type = cast<RankedTensorType>(weight.getType());
+  StringRef layout = isa<EmbeddingOp>(use.getOwner()) ? "rows" : type.getRank() == 2 ? "panels" : "vector";
+  int64_t rowGroup = 0, columnGroup = 0;
+  if (auto linear = dyn_cast<LinearOp>(use.getOwner())) {
+    rowGroup = headGroup(linear);
+    if (auto input = dyn_cast<BlockArgument>(linear.getInput()); input && layout == "panels")
+      columnGroup = places.lookup(group->getOperand(input.getArgNumber())).group;
+  }
+  std::string key = (weight.getName() + "|" + layout + "|" + Twine(rowGroup) + "|" + Twine(columnGroup)).str();
+  Value &handle = weights[key];
+  if (!handle)
+    handle = kernel::WeightOp::create(b, weight.getLoc(), b.getType<kernel::BufferType>(), weight.getNameAttr(),
+                                      b.getStringAttr(layout), b.getDenseI64ArrayAttr(type.getShape()),
+                                      b.getI64IntegerAttr(rowGroup), b.getI64IntegerAttr(columnGroup));
+  Place place{handle, 0, {}, 1, false, true};
+  for (int64_t size : type.getShape())
+    place.dims.push_back(size);
+  auto padGroups = [](SizeExpr &size, int64_t group) {
+    if (group)
+      size = size.constantValue() / group * ((group + 15) / 16 * 16);
+  };
+  padGroups(place.dims.front(), rowGroup);
+  padGroups(place.dims.back(), layout == "panels" ? columnGroup : rowGroup);
+  place.rows = rowsOf(place.dims);
+  place.panel = layout == "panels";
+  return place;
+}
+
+SmallVector<SizeExpr> ProgramPlanner::stateDims(StringRef symbol) {
+  auto op = SymbolTable::lookupNearestSymbolFrom<StateOp>(func, b.getStringAttr(symbol));
+  return SmallVector<SizeExpr>(dimsFromAttr(op.getDims()));
+}
+
+Place ProgramPlanner::statePlace(Operation *user, StringRef symbol, const Shape &content) {
+  auto op = SymbolTable::lookupNearestSymbolFrom<StateOp>(user, b.getStringAttr(symbol));
+  Shape dims = dimsFromAttr(op.getDims());
+  Place place;
+  place.dims = content;
+  bool dense = place.dense = isDense(op.getType());
+  if (dims.size() == 4)
+    place.rows = SizeExpr::roundUp(op.getCapacity() ? SizeExpr(static_cast<int64_t>(*op.getCapacity())) : dims[2], 16);
+  place.panel = keyStates.contains(symbol);
+  Value &buffer = states[symbol];
+  if (!buffer)
+    buffer = bufferOf(symbol, "state", elementsOf(dims, place.rows, dense));
+  place.buffer = buffer;
+  return place;
+}
+
+/// The table of sinusoids that a position op reads, from the row of its first position on.
+Place ProgramPlanner::tablePlace(PositionSinusoidalOp op, GroupOp group) {
+  int64_t size = cast<ShapedType>(op.getResult().getType()).getShape().back();
+  const Shape &shape = shapes.of(op.getResult());
+  SizeExpr first = 0, count = shape[shape.size() - 2];
+  if (Value offset = op.getOffset()) {
+    Value outer = group->getOperand(cast<BlockArgument>(offset).getArgNumber());
+    auto length = cast<CacheLengthOp>(outer.getDefiningOp());
+    first = SizeExpr::dim(length.getDim().str());
+    count = first + count;
+    func->getParentOfType<ModuleOp>().walk([&](StateOp state) { // as long as the cache may become
+      for (const SizeExpr &dim : dimsFromAttr(state.getDims()))
+        if (dim.dimName() == length.getDim() && state.getCapacity())
+          count = static_cast<int64_t>(*state.getCapacity());
+    });
+  }
+  int64_t pitch = (size + 15) / 16 * 16;
+  std::string generator = "sinusoidal(" + std::to_string(size) + ")";
+  Value &table = tables[generator + count.str()];
+  if (!table) {
+    table = bufferOf("positions", "table", count * pitch);
+    table.getDefiningOp<kernel::BufferOp>().setGenerator(generator);
+  }
+  Place place{table, first * pitch, {shape[shape.size() - 2], size}, shape[shape.size() - 2]};
+  place.role = "table";
+  return place;
+}
+
+FailureOr<Place> ProgramPlanner::operandPlace(GroupOp group, unsigned index) {
+  Value operand = group->getOperand(index);
+  Operation *def = operand.getDefiningOp();
+  if (auto weight = dyn_cast_or_null<WeightOp>(def))
+    return weightPlace(group, index, weight);
+  if (auto get = dyn_cast_or_null<StateGetOp>(def))
+    return statePlace(get, get.getState(), shapes.of(operand));
+  if (auto length = dyn_cast_or_null<CacheLengthOp>(def)) {
+    Place place;
+    place.scalar = SizeExpr::dim(length.getDim().str());
+    return place;
+  }
+  if (auto constant = dyn_cast_or_null<arith::ConstantOp>(def))
+    if (auto value = dyn_cast<IntegerAttr>(constant.getValue())) {
+      Place place;
+      place.scalar = value.getInt();
+      return place;
+    }
+  if (auto it = places.find(operand); it != places.end())
+    return it->second;
+  return group.emitOpError() << "expected operand " << index << " in planned memory, a weight or a state, found "
+                             << operand.getType();
+}
+
+/// Where the store that ends a part goes, if it goes to a state.
+FailureOr<Place> ProgramPlanner::sinkPlace(Operation *sink) {
+  if (auto append = dyn_cast<CacheAppendOp>(sink)) {
+    Place place = statePlace(func, append.getState(), shapes.of(append.getResult()));
+    place.at = stateDims(append.getState())[2]; // behind the rows that stand there already
+    return place;
+  }
+  auto set = cast<StateSetOp>(sink);
+  return statePlace(func, set.getState(), shapes.of(set.getValue()));
+}
+
+/// Attention over heads that are no multiple of 16 wide leaves them padded one by one.
+static int64_t resultGroup(Value yielded, ArrayRef<Place> operands) {
+  auto merge = yielded.getDefiningOp<MergeHeadsOp>();
+  if (!merge)
+    return 0;
+  int64_t size = cast<ShapedType>(merge->getOperand(0).getType()).getDimSize(3);
+  return size % 16 ? size : 0;
+}
+
+FailureOr<Place> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int launch) {
+  Value result = group.getResult(index);
+  Value yielded = group.getBody().front().getTerminator()->getOperand(index);
+  if (auto append = yielded.getDefiningOp<CacheAppendOp>())
+    return sinkPlace(append);
+  Place place;
+  place.dims = shapes.of(result);
+  place.group = resultGroup(yielded, {});
+  if (place.group)
+    place.dims.back() = place.dims.back().constantValue() / place.group * ((place.group + 15) / 16 * 16);
+  place.panel = llvm::any_of(result.getUses(), [](OpOperand &use) {
+    auto reader = dyn_cast<GroupOp>(use.getOwner());
+    return reader && llvm::any_of(reader.getBody().getArgument(use.getOperandNumber()).getUses(), [](OpOperand &inner) {
+             return inner.getOperandNumber() == 1 && isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(inner.getOwner());
+           });
+  });
+  place.rows = place.panel ? SizeExpr::roundUp(rowsOf(place.dims), 16) : rowsOf(place.dims);
+  bool returned = llvm::any_of(result.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
+  place.dense = isDense(result.getType());
+  place.buffer = bufferOf(group.getName(), returned ? "argument" : "temporary", elementsOf(place.dims, place.rows, place.dense));
+  auto buffer = place.buffer.getDefiningOp<kernel::BufferOp>();
+  buffer.setFirst(launch);
+  buffer.setLast(launch);
+  places[result] = place;
+  return place;
+}
+
+//===----------------------------------------------------------------------===//
+// The parts of a program
+//===----------------------------------------------------------------------===//
+
+LogicalResult ProgramPlanner::run() {
+  b.setInsertionPoint(func);
+  program = kernel::ProgramOp::create(b, func.getLoc(), func.getSymNameAttr(), b.getStrArrayAttr({}), b.getStrArrayAttr({}),
+                                      b.getStrArrayAttr({}), UnitAttr(), UnitAttr(), StringAttr());
+  b.createBlock(&program.getBody());
+  if (failed(planArguments()) || failed(planGroups()) || failed(planResults()))
+    return failure();
+  planSession();
+  addChecks();
+  return success();
+}
+
+/// Lengths are at most the number of keys they limit.
+static std::optional<SizeExpr> lengthLimit(Value argument, const ShapeExpressions &shapes) {
+  for (OpOperand &use : argument.getUses())
+    if (auto group = dyn_cast<GroupOp>(use.getOwner()))
+      for (Operation *inner : group.getBody().getArgument(use.getOperandNumber()).getUsers())
+        if (isa<MaskLengthsOp>(inner))
+          for (Operation &op : group.getBody().front())
+            if (isa<AttentionOp, AttentionWeightsOp>(op))
+              return shapes.of(op.getOperand(1))[2] + 1;
+  return std::nullopt;
+}
+
+LogicalResult ProgramPlanner::planArguments() {
+  for (BlockArgument argument : func.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    auto name = func.getArgAttrOfType<StringAttr>(index, "transformer.name");
+    if (!name)
+      name = b.getStringAttr("arg" + Twine(index));
+    if (!type)
+      return func.emitError() << "argument " << name << ": expected a tensor, found " << argument.getType();
+    Type element = type.getElementType();
+    if (!element.isF32() && !element.isInteger(32) && !element.isInteger(1))
+      return func.emitError() << "argument " << name << ": expected elements of f32, i32 or i1, found " << element << ", which is not built yet";
+    Place place;
+    place.dims = shapes.of(argument);
+    place.rows = rowsOf(place.dims);
+    place.dense = isDense(type);
+    place.buffer = bufferOf(name, "argument", elementsOf(place.dims, place.rows, place.dense));
+    places[argument] = place;
+    auto input = kernel::InputOp::create(b, func.getLoc(), name, place.buffer,
+                                         b.getStringAttr(element.isF32() ? "f32" : element.isInteger(1) ? "bool" : "i32"),
+                                         texts(place.dims), b.getI64IntegerAttr(0), place.dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr());
+    if (auto port = func.getArgAttrOfType<ArrayAttr>(index, "transformer.port")) // callers leave dimensions of 1 out
+      input.setShapeAttr(texts(dimsFromAttr(port)));
+    if (auto range = func.getArgAttrOfType<ArrayAttr>(index, "transformer.range"))
+      input.setRangeAttr(texts(dimsFromAttr(range)));
+    else if (auto limit = lengthLimit(argument, shapes))
+      input.setRangeAttr(texts({SizeExpr(0), *limit}));
+    if (auto fallback = func.getArgAttrOfType<DictionaryAttr>(index, "transformer.default"))
+      input.setFallbackAttr(fallback);
+  }
+  return success();
+}
+
+LogicalResult ProgramPlanner::planGroups() {
+  int index = 0;
+  for (Operation &op : func.getBody().front()) {
+    if (auto group = dyn_cast<GroupOp>(op)) {
+      if (failed(planGroup(group, index++)))
+        return failure();
+    } else if (!isa<WeightOp, arith::ConstantOp, StateGetOp, CacheLengthOp, CacheClearOp, CacheReorderOp, func::ReturnOp>(op)) {
+      return op.emitOpError("expected a group, found an op outside of one; run group-kernels first");
+    }
+  }
+  return success();
+}
+
+/// Heads side by side, padded one by one, can only be the input of a projection: its weight is packed alike.
+static LogicalResult verifyGrouped(GroupOp group, unsigned operand, const Place &place) {
+  for (OpOperand &use : group.getBody().getArgument(operand).getUses())
+    if (place.group && !(isa<LinearOp>(use.getOwner()) && use.getOperandNumber() == 0))
+      return group.emitOpError() << "operand " << operand << ": merged heads of " << place.group
+                                 << " features (no multiple of 16) that enter '" << use.getOwner()->getName()
+                                 << "' are not built yet, expected a projection";
+  return success();
+}
+
+LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
+  SmallVector<Place> operands, results;
+  for (unsigned i = 0; i < group->getNumOperands(); ++i) {
+    FailureOr<Place> place = operandPlace(group, i);
+    if (failed(place) || failed(verifyGrouped(group, i, *place)))
+      return failure();
+    if (auto buffer = place->buffer ? place->buffer.getDefiningOp<kernel::BufferOp>() : nullptr)
+      if (buffer.getKind() == "temporary")
+        buffer.setLast(index);
+    operands.push_back(*place);
+  }
+  std::optional<Place> table;
+  for (Operation &op : group.getBody().front()) {
+    if (auto position = dyn_cast<PositionSinusoidalOp>(op))
+      table = tablePlace(position, group);
+    if (isa<StateSetOp>(op) || (isa<CacheAppendOp>(op) && op.use_empty()))
+      results.push_back(*sinkPlace(&op));
+  }
+  for (unsigned i = 0; i < group->getNumResults(); ++i) {
+    FailureOr<Place> place = resultPlace(group, i, index);
+    if (failed(place))
+      return failure();
+    results.push_back(*place);
+    places[group.getResult(i)] = *place;
+    places[group.getResult(i)].at.reset();
+  }
+  FailureOr<KernelUse> use = definitions.use(group, operands, table, results, shapes);
+  if (failed(use))
+    return failure();
+  SmallVector<Value> buffers;
+  SmallVector<SizeExpr> offsets;
+  for (const Place &place : use->arguments) {
+    buffers.push_back(place.buffer);
+    offsets.push_back(place.offset);
+  }
+  kernel::LaunchOp::create(b, group.getLoc(), FlatSymbolRefAttr::get(b.getContext(), use->kernel), buffers, texts(offsets),
+                           texts(use->scalars), text(use->flops), text(use->bytes));
+  return success();
+}
+
+LogicalResult ProgramPlanner::planResults() {
+  auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
+  for (auto [index, value] : llvm::enumerate(ret.getOperands())) {
+    auto name = func.getResultAttrOfType<StringAttr>(index, "transformer.name");
+    if (!name)
+      name = b.getStringAttr("out" + Twine(index));
+    auto it = places.find(value);
+    if (it == places.end())
+      return ret.emitOpError() << "result " << name << ": expected a value that a kernel writes or an argument";
+    const Place &place = it->second;
+    Shape shape = shapes.of(value);
+    Type element = cast<ShapedType>(value.getType()).getElementType();
+    bool dense = isDense(value.getType());
+    kernel::OutputOp::create(b, func.getLoc(), name, place.buffer, b.getStringAttr(element.isF32() ? "f32" : element.isInteger(1) ? "bool" : "i32"),
+                             texts(shape), b.getI64IntegerAttr(place.group), dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr());
+  }
+  return success();
+}

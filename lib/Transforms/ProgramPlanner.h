@@ -1,0 +1,59 @@
+//===- ProgramPlanner.h - A function of groups as a program ----*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Decides where every tensor of a function lies, and writes the program: buffers
+// with sizes and lifetimes, ports, launches, what the session keeps, and checks.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "KernelDefinitions.h"
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace heddle {
+
+/// Plans one function.
+class ProgramPlanner {
+public:
+  ProgramPlanner(mlir::func::FuncOp func, KernelDefinitions &definitions, const llvm::StringSet<> &keyStates)
+      : func(func), definitions(definitions), keyStates(keyStates), shapes(func), b(func.getContext()) {}
+  mlir::LogicalResult run();
+
+private:
+  mlir::LogicalResult planArguments();
+  mlir::LogicalResult planGroups();
+  mlir::LogicalResult planGroup(kernel::GroupOp group, int index);
+  mlir::LogicalResult planResults();
+  void planSession();
+  void addChecks();
+
+  mlir::Value bufferOf(llvm::StringRef name, llvm::StringRef kind, const SizeExpr &elements);
+  mlir::FailureOr<Place> operandPlace(kernel::GroupOp group, unsigned index);
+  mlir::FailureOr<Place> weightPlace(kernel::GroupOp group, unsigned index, transformer::WeightOp weight);
+  Place statePlace(mlir::Operation *user, llvm::StringRef symbol, const Shape &content);
+  mlir::FailureOr<Place> resultPlace(kernel::GroupOp group, unsigned index, int launch);
+  Place tablePlace(transformer::PositionSinusoidalOp op, kernel::GroupOp group);
+  mlir::FailureOr<Place> sinkPlace(mlir::Operation *sink);
+  mlir::StringAttr text(const SizeExpr &e) { return b.getStringAttr(e.str()); }
+  mlir::ArrayAttr texts(llvm::ArrayRef<SizeExpr> list);
+  llvm::SmallVector<SizeExpr> stateDims(llvm::StringRef symbol);
+
+  mlir::func::FuncOp func;
+  KernelDefinitions &definitions;
+  const llvm::StringSet<> &keyStates;
+  ShapeExpressions shapes;
+  mlir::OpBuilder b;
+  kernel::ProgramOp program;
+  llvm::DenseMap<mlir::Value, Place> places;
+  llvm::StringMap<mlir::Value> weights, states, tables;
+};
+
+} // namespace heddle

@@ -1,0 +1,93 @@
+//===- ProgramPlannerSession.cpp - What outlives a call -------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Dimensions that the session keeps, and the conditions that a call has to meet.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramPlanner.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+using kernel::GroupOp;
+
+/// Dimensions that outlive the call.
+void ProgramPlanner::planSession() {
+  llvm::SetVector<StringRef> kept;
+  SmallVector<std::pair<std::string, SizeExpr>> updates;
+  auto update = [&](const std::string &name, const SizeExpr &value) {
+    for (auto &entry : updates)
+      if (entry.first == name)
+        return;
+    updates.push_back({name, value});
+  };
+  auto keep = [&](StringRef symbol) {
+    for (const SizeExpr &dim : stateDims(symbol))
+      if (!dim.isConstant())
+        kept.insert(b.getStringAttr(dim.dimName()).getValue());
+  };
+  bool session = false;
+  func.walk([&](Operation *op) {
+    if (auto append = dyn_cast<CacheAppendOp>(op)) {
+      keep(append.getState());
+      SmallVector<SizeExpr> dims = stateDims(append.getState());
+      update(dims[2].dimName(), dims[2] + shapes.of(append.getRows())[2]);
+    } else if (auto get = dyn_cast<StateGetOp>(op)) {
+      keep(get.getState());
+    } else if (auto set = dyn_cast<StateSetOp>(op)) {
+      for (auto [dim, size] : llvm::zip(stateDims(set.getState()), shapes.of(set.getValue())))
+        if (!dim.isConstant())
+          update(dim.dimName(), size);
+    } else if (auto clear = dyn_cast<CacheClearOp>(op)) {
+      update(clear.getDim().str(), 0);
+      program.setStartsStates(true);
+    } else if (auto reorder = dyn_cast<CacheReorderOp>(op)) {
+      auto argument = cast<BlockArgument>(reorder.getParents());
+      program.setReorderBy(func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "transformer.name"));
+      func->getParentOfType<ModuleOp>().walk([&](StateOp state) {
+        keep(state.getSymName());
+        // The sizes that the states have afterwards: as many rows as there are parents.
+        std::string batch = dimsFromAttr(state.getDims())[0].dimName();
+        Place place = statePlace(func, state.getSymName(), dimsFromAttr(state.getDims()));
+        auto buffer = place.buffer.getDefiningOp<kernel::BufferOp>();
+        buffer.setElements(SizeExpr::parse(buffer.getElements().str())->substitute({{batch, shapes.of(argument)[0]}}).str());
+        update(batch, shapes.of(argument)[0]);
+      });
+    } else {
+      return;
+    }
+    session = true;
+  });
+  SmallVector<StringRef> dims(shapes.dims().begin(), shapes.dims().end());
+  llvm::SetVector<StringRef> unique(dims.begin(), dims.end());
+  program.setDimsAttr(b.getStrArrayAttr(unique.getArrayRef()));
+  program.setStateDimsAttr(b.getStrArrayAttr(kept.getArrayRef()));
+  SmallVector<Attribute> list;
+  for (auto &[name, value] : updates)
+    list.append({b.getStringAttr(name), text(value)});
+  program.setUpdatesAttr(b.getArrayAttr(list));
+  program.setNeedsSession(session);
+}
+
+void ProgramPlanner::addChecks() {
+  llvm::StringSet<> seen;
+  auto check = [&](StringRef relation, const SizeExpr &left, const SizeExpr &right, const Twine &message) {
+    if (seen.insert(left.str() + "|" + right.str()).second)
+      kernel::CheckOp::create(b, func.getLoc(), b.getStringAttr(relation), text(left), text(right), b.getStringAttr(message));
+  };
+  for (const ShapeEquality &e : shapes.equalities())
+    check(e.atMost ? "at_most" : "equal", e.left, e.right, func.getSymName() + ": " + e.what + ": expected " + e.left.str() + (e.atMost ? " <= " : " = ") + e.right.str() + ", found {left} and {right}");
+  func.walk([&](CacheAppendOp append) {
+    auto state = SymbolTable::lookupNearestSymbolFrom<StateOp>(func, append.getStateAttr().getAttr());
+    if (auto capacity = state.getCapacity()) {
+      SmallVector<SizeExpr> dims = stateDims(append.getState());
+      check("at_most", dims[2] + shapes.of(append.getRows())[2], static_cast<int64_t>(*capacity),
+            func.getSymName() + ": expected at most {right} steps, found step {left}");
+    }
+  });
+}
