@@ -19,6 +19,11 @@ function(heddle_library name)
   endif()
 endfunction()
 
+# heddle_compact(NAME): code that heddle-run ships with and that is not hot, small enough to stay under 1 MB in all.
+function(heddle_compact name)
+  target_compile_options(${name} PRIVATE -Os -ffunction-sections -fdata-sections)
+endfunction()
+
 # heddle_mlir_library(NAME sources... LINK targets... DEPENDS tablegen-targets...): the compiler's side.
 function(heddle_mlir_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
