@@ -49,8 +49,9 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
   set_tests_properties(install/tree PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
   add_test(NAME install/embed
     COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${CMAKE_SOURCE_DIR}/examples/embed ${CMAKE_BINARY_DIR}/examples/embed
-      --build-generator ${CMAKE_GENERATOR} --test-command ${CMAKE_BINARY_DIR}/examples/embed/embed
+      --build-generator ${CMAKE_GENERATOR}
       --build-options -DCMAKE_PREFIX_PATH=${heddle_install_tree} -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
-      -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} -DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS})
+      -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} -DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}
+      --test-command ${CMAKE_BINARY_DIR}/examples/embed/embed) # everything behind it belongs to the command
   set_tests_properties(install/embed PROPERTIES FIXTURES_REQUIRED install-tree LABELS Install TIMEOUT 600)
 endif()

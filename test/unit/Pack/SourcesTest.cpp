@@ -101,7 +101,7 @@ TEST(Safetensors, HostileHeadersAreErrors) {
               HasSubstr("a: expected a known type, found \"F31\""));
   EXPECT_THAT(problem(R"({"a":{"dtype":"F32","shape":[1]}})", four), HasSubstr("other fields"));
   EXPECT_THAT(problem(R"({"a":3})", four), HasSubstr("other fields"));
-  EXPECT_THAT(problem("{\"\xff\":1}", four), HasSubstr("header: expected valid JSON"));
+  EXPECT_THAT(problem("{\"\xff\":1}", four), HasSubstr("header:1:3: expected valid JSON"));
   EXPECT_THAT(problem("[1]", four), HasSubstr("begins with '{'"));
 }
 

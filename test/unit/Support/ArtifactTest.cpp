@@ -96,7 +96,7 @@ TEST(Artifact, ManifestIsReadStrictly) {
             "m.heddle: heddle.json: expected format version 1, found 2, made by a newer Heddle");
   EXPECT_THAT(errorOf({{"heddle.json", "{}"}}), HasSubstr("expected a format version"));
   EXPECT_THAT(errorOf({{"heddle.json", "[1"}}),
-              HasSubstr("m.heddle: heddle.json: expected valid JSON"));
+              HasSubstr("m.heddle: heddle.json:1:3: expected valid JSON"));
   EXPECT_THAT(errorOf({{"heddle.json", R"({"heddle":1})"}}), HasSubstr("expected a field 'cpu'"));
   EXPECT_THAT(errorOf({{"heddle.json", manifest("[1]", "[]")}}), HasSubstr("{isa, features}"));
   EXPECT_THAT(errorOf({{"heddle.json", manifest("[]", "{}")}}), HasSubstr("an array of names"));
