@@ -31,7 +31,16 @@ static const std::vector<CpuTarget> &table() {
     return std::vector<CpuTarget>{
         {"x86-64-v2", triple, "x86-64-v2", "", "", 4, false, {{2, 16}, {1, 16}}, 1, v2},
         {"x86-64-v3", triple, "x86-64-v3", "", "", 8, true, {{6, 16}, {4, 16}, {2, 32}}, 2, v3},
-        {"x86-64-v4", triple, "x86-64-v4", "-prefer-256-bit", "", 16, true, {{6, 64}, {8, 48}, {8, 32}, {8, 16}}, 2, v4},
+        {"x86-64-v4",
+         triple,
+         "x86-64-v4",
+         "-prefer-256-bit",
+         "",
+         16,
+         true,
+         {{6, 64}, {8, 48}, {8, 32}, {8, 16}},
+         2,
+         v4},
     };
   }();
   return targets;
@@ -48,7 +57,11 @@ std::vector<std::string> heddle::cpuTargetNames() {
 static bool runsHere(const CpuTarget &target) {
   const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   return std::all_of(target.required.begin(), target.required.end(), [&](const std::string &name) {
-    std::string llvmName = name == "sse4_1" ? "sse4.1" : name == "sse4_2" ? "sse4.2" : name == "bmi1" ? "bmi" : name == "abm" ? "lzcnt" : name;
+    std::string llvmName = name == "sse4_1"   ? "sse4.1"
+                           : name == "sse4_2" ? "sse4.2"
+                           : name == "bmi1"   ? "bmi"
+                           : name == "abm"    ? "lzcnt"
+                                              : name;
     return features.lookup(llvmName);
   });
 }
@@ -59,11 +72,13 @@ static Expected<CpuTarget> nativeTarget() {
       continue;
     CpuTarget target = *it;
     target.name = "native";
-    // Tuned for this machine; only the described features are relied on, so that the checks at load stay true.
+    // Tuned for this machine; only the described features are relied on, so that the checks at load
+    // stay true.
     target.tune = llvm::sys::getHostCPUName().str();
     return target;
   }
-  return inputError("native: expected a machine with at least x86-64-v2, found " + llvm::sys::getHostCPUName().str());
+  return inputError("native: expected a machine with at least x86-64-v2, found " +
+                    llvm::sys::getHostCPUName().str());
 }
 
 Expected<CpuTarget> heddle::findCpuTarget(std::string_view name) {

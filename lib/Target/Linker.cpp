@@ -69,7 +69,9 @@ Expected<std::vector<char>> heddle::linkSharedObject(const std::vector<std::stri
   if (directory.error)
     return deviceError("no temporary directory for the linker: " + directory.error.message());
   std::string output = directory.file("kernels.so");
-  std::vector<std::string> arguments = {"ld.lld", "-shared", "-nostdlib", "--no-undefined", "--strip-all", "--build-id=none", "--threads=1", "-o", output};
+  std::vector<std::string> arguments = {"ld.lld",         "-shared",     "-nostdlib",
+                                        "--no-undefined", "--strip-all", "--build-id=none",
+                                        "--threads=1",    "-o",          output};
   for (size_t i = 0; i < objects.size(); ++i) {
     arguments.push_back(directory.file("kernel" + llvm::Twine(i) + ".o"));
     if (Status written = writeFile(arguments.back(), objects[i]); !written)
@@ -83,7 +85,8 @@ Expected<std::vector<char>> heddle::linkSharedObject(const std::vector<std::stri
   lld::Result result = lld::lldMain(pointers, stream, stream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0)
     return deviceError("the kernels cannot be linked: " + firstLine(messages));
-  auto buffer = llvm::MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer =
+      llvm::MemoryBuffer::getFile(output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return deviceError("the linked kernels cannot be read: " + buffer.getError().message());
   return std::vector<char>((*buffer)->getBufferStart(), (*buffer)->getBufferEnd());

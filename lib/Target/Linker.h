@@ -17,7 +17,8 @@
 
 namespace heddle {
 
-/// Links ELF objects (bytes) into a shared object that imports nothing; an undefined symbol is an error that names it.
+/// Links ELF objects (bytes) into a shared object that imports nothing; an undefined symbol is an
+/// error that names it.
 Expected<std::vector<char>> linkSharedObject(const std::vector<std::string> &objects);
 
 } // namespace heddle

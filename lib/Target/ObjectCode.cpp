@@ -68,8 +68,9 @@ static Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const CpuTar
   llvm::TargetOptions options;
   // Multiplications and additions stay apart unless the code says fma.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
-                                                                         std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<llvm::TargetMachine>(
+      found->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                 std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
 //===----------------------------------------------------------------------===//
@@ -110,7 +111,8 @@ static void setAttributes(llvm::Module &module, const CpuTarget &target) {
 }
 
 /// A module of its own for each function.
-static Expected<std::vector<std::unique_ptr<Unit>>> translate(mlir::ModuleOp lowered, const CpuTarget &target) {
+static Expected<std::vector<std::unique_ptr<Unit>>> translate(mlir::ModuleOp lowered,
+                                                              const CpuTarget &target) {
   std::vector<std::unique_ptr<Unit>> units;
   for (auto function : lowered.getOps<mlir::LLVM::LLVMFuncOp>()) {
     mlir::OwningOpRef<mlir::ModuleOp> single = mlir::ModuleOp::create(function.getLoc());
@@ -164,7 +166,8 @@ static void generate(Unit &unit, Output kind) {
     unit.module->print(stream, nullptr);
   } else {
     llvm::legacy::PassManager passes;
-    auto file = kind == Output::Object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
+    auto file = kind == Output::Object ? llvm::CodeGenFileType::ObjectFile
+                                       : llvm::CodeGenFileType::AssemblyFile;
     unit.failed = unit.machine->addPassesToEmitFile(passes, stream, nullptr, file);
     if (!unit.failed)
       passes.run(*unit.module);
@@ -172,7 +175,8 @@ static void generate(Unit &unit, Output kind) {
   unit.output = bytes.str().str();
 }
 
-static Expected<std::vector<std::string>> compile(mlir::ModuleOp module, const CpuTarget &target, Output kind) {
+static Expected<std::vector<std::string>> compile(mlir::ModuleOp module, const CpuTarget &target,
+                                                  Output kind) {
   auto lowered = lowerCopy(module);
   if (!lowered)
     return lowered.takeError();
@@ -209,7 +213,8 @@ Expected<std::string> heddle::emitAssembly(mlir::ModuleOp module, const CpuTarge
   return joined(compile(module, target, Output::Assembly));
 }
 
-Expected<std::vector<char>> heddle::emitCpuSharedObject(mlir::ModuleOp module, const CpuTarget &target) {
+Expected<std::vector<char>> heddle::emitCpuSharedObject(mlir::ModuleOp module,
+                                                        const CpuTarget &target) {
   auto objects = compile(module, target, Output::Object);
   if (!objects)
     return objects.takeError();

@@ -42,7 +42,8 @@ struct CpuTarget {
   std::vector<std::string> required;
 };
 
-/// The described instruction set of this name. `native` is the best one that this machine has, tuned for it.
+/// The described instruction set of this name. `native` is the best one that this machine has,
+/// tuned for it.
 Expected<CpuTarget> findCpuTarget(std::string_view name);
 
 /// Names of all described instruction sets.

@@ -31,8 +31,8 @@ void addLowerToLlvmPasses(mlir::OpPassManager &manager);
 /// Registers what the translation to LLVM IR needs.
 void registerLlvmTranslation(mlir::DialectRegistry &registry);
 
-/// A shared object that imports nothing: kernels are compiled on all cores, linked by LLD in process. Equal modules give
-/// equal bytes.
+/// A shared object that imports nothing: kernels are compiled on all cores, linked by LLD in
+/// process. Equal modules give equal bytes.
 Expected<std::vector<char>> emitCpuSharedObject(mlir::ModuleOp module, const CpuTarget &target);
 
 /// LLVM IR as it goes to code generation, and assembly, function by function.

@@ -32,8 +32,10 @@ using namespace heddle::kernel;
 Value CpuEmitter::leaveOut(Value a, Value b, Value kept, Value sum) {
   auto type = cast<VectorType>(b.getType());
   auto bits = VectorType::get(type.getShape(), builder.getI32Type());
-  Value exponent = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(bits, 0x7f800000));
-  Value field = arith::AndIOp::create(builder, loc, arith::BitcastOp::create(builder, loc, bits, b), exponent);
+  Value exponent =
+      arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(bits, 0x7f800000));
+  Value field = arith::AndIOp::create(builder, loc, arith::BitcastOp::create(builder, loc, bits, b),
+                                      exponent);
   Value notFinite = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, field, exponent);
   Value isZero = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, zeroVector());
   Value both = arith::AndIOp::create(builder, loc, notFinite, isZero);
@@ -53,7 +55,8 @@ Value CpuEmitter::multiplyAdd(Value a, Value b, Value c) {
 Value CpuEmitter::anyNotFinite(ArrayRef<Value> registers) {
   Value sum = zeroVector(), zero = sum;
   for (Value value : registers)
-    sum = arith::AddFOp::create(builder, loc, arith::MulFOp::create(builder, loc, value, zero), sum);
+    sum =
+        arith::AddFOp::create(builder, loc, arith::MulFOp::create(builder, loc, value, zero), sum);
   Value lanes = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, sum, sum);
   return vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, lanes);
 }
@@ -62,8 +65,8 @@ Value CpuEmitter::anyNotFinite(ArrayRef<Value> registers) {
 // Prefetch
 //===----------------------------------------------------------------------===//
 
-/// Where the panels begin that the next column fragment (or, in a k-block, the next block) reads. Row fragments take turns: each
-/// fetches a quarter of the lines.
+/// Where the panels begin that the next column fragment (or, in a k-block, the next block) reads.
+/// Row fragments take turns: each fetches a quarter of the lines.
 Value CpuEmitter::nextPanels(ContractOp op, Value from, Value to) {
   const BoundView &right = view(op.getRhs());
   int64_t columns = columnsOf(op.getType()), features = right.type.getDims().back().extent.value;
@@ -73,24 +76,34 @@ Value CpuEmitter::nextPanels(ContractOp op, Value from, Value to) {
   Value element = mul(isBlock ? start : add(start, constant(fragment)), stored);
   if (isBlock)
     element = add(element, mul(to, 16));
-  int64_t length = (isBlock ? std::min(kernel.getScheduleOrDefault().getKblock(), features) : features) / 16 * 4;
-  Value turn = arith::AndIOp::create(builder, loc, arith::DivUIOp::create(builder, loc, row ? row : constant(0), constant(rows)), constant(3));
-  return address(pointers[right.argument], moved({right.offset, 0}, add(element, mul(turn, length * 16))), builder.getF32Type());
+  int64_t length =
+      (isBlock ? std::min(kernel.getScheduleOrDefault().getKblock(), features) : features) / 16 * 4;
+  Value turn = arith::AndIOp::create(
+      builder, loc, arith::DivUIOp::create(builder, loc, row ? row : constant(0), constant(rows)),
+      constant(3));
+  return address(pointers[right.argument],
+                 moved({right.offset, 0}, add(element, mul(turn, length * 16))),
+                 builder.getF32Type());
 }
 
 /// One line a panel in each step of four k.
 void CpuEmitter::prefetch(Value start, Value k, Value from, ContractOp op) {
-  int64_t columns = columnsOf(op.getType()), stored = padded(view(op.getRhs()).type.getDims().back().extent.value);
+  int64_t columns = columnsOf(op.getType()),
+          stored = padded(view(op.getRhs()).type.getDims().back().extent.value);
   Value step = mul(sub(k, from), 4);
   for (int64_t panel = 0; panel < fragmentVectors(columns) * width / 16; ++panel)
-    LLVM::Prefetch::create(builder, loc, address(start, moved({step, 0}, Value(), panel * stored * 16), builder.getF32Type()), 0, 2, 1);
+    LLVM::Prefetch::create(
+        builder, loc,
+        address(start, moved({step, 0}, Value(), panel * stored * 16), builder.getF32Type()), 0, 2,
+        1);
 }
 
 //===----------------------------------------------------------------------===//
 // The two products
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> CpuEmitter::contractViews(ContractOp op, const Fragment &shape, SmallVector<Value> sums, Value from, Value to) {
+SmallVector<Value> CpuEmitter::contractViews(ContractOp op, const Fragment &shape,
+                                             SmallVector<Value> sums, Value from, Value to) {
   const BoundView left = view(op.getLhs()), right = view(op.getRhs());
   Fragment leftRows;
   leftRows.rows = shape.rows;

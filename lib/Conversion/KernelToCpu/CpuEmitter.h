@@ -9,7 +9,8 @@
 //
 //   scalars and views of the body
 //   [k-blocks of large contractions, partial sums in row memory]
-//   for row fragments of the tile            (rows_inside: this loop stands inside the loop over keys)
+//   for row fragments of the tile            (rows_inside: this loop stands inside the loop over
+//   keys)
 //     ops on narrow tiles, in registers
 //     for column fragments of a wide tile    (a run; results that later runs need stay in scratch)
 //
@@ -60,12 +61,17 @@ protected:
   int64_t fragmentRows() const override { return rows; }
   int64_t fragmentVectors(int64_t tileColumns) const override;
   mlir::Value rowBase() override { return row; }
-  mlir::Value columnBase(int64_t tileColumns) override { return isWideColumns(tileColumns) ? runColumn : mlir::Value(); }
-  bool isWide(mlir::RankedTensorType type) const override { return isWideColumns(type.getDimSize(1)); }
+  mlir::Value columnBase(int64_t tileColumns) override {
+    return isWideColumns(tileColumns) ? runColumn : mlir::Value();
+  }
+  bool isWide(mlir::RankedTensorType type) const override {
+    return isWideColumns(type.getDimSize(1));
+  }
 
   // Memory (CpuMemory.cpp).
   mlir::Value loadVector(const BoundView &view, Place place) override;
-  llvm::SmallVector<mlir::Value> loadScalars(const BoundView &view, Place place, int64_t count) override;
+  llvm::SmallVector<mlir::Value> loadScalars(const BoundView &view, Place place,
+                                             int64_t count) override;
   void storeVector(mlir::Value value, const BoundView &view, Place place) override;
   void storeScalar(mlir::Value value, const BoundView &view, Place place) override;
   mlir::LogicalResult emitStore(StoreOp op) override;
@@ -92,8 +98,8 @@ private:
   // Tile level (CpuTiles.cpp).
   mlir::Value rowsToRun(mlir::Block &body);
   mlir::LogicalResult emitTileBlock(mlir::Block &block, llvm::ArrayRef<TileMemory> carried);
-  mlir::LogicalResult emitSegment(mlir::Block &block, llvm::ArrayRef<mlir::Operation *> ops, mlir::ValueRange yields,
-                                  llvm::ArrayRef<TileMemory> targets);
+  mlir::LogicalResult emitSegment(mlir::Block &block, llvm::ArrayRef<mlir::Operation *> ops,
+                                  mlir::ValueRange yields, llvm::ArrayRef<TileMemory> targets);
   mlir::LogicalResult emitTileFor(mlir::scf::ForOp op);
   mlir::LogicalResult rowLoop(bool fewRowsToo, Callback body);
   mlir::LogicalResult rowsOf(int64_t count, mlir::Value from, mlir::Value to, Callback body);
@@ -116,31 +122,44 @@ private:
   void collectRead(mlir::Operation &op, llvm::SmallVectorImpl<mlir::Value> &tiles);
   void keepResults(Run &run);
   bool outlives(mlir::Value value, llvm::ArrayRef<mlir::Operation *> run) const;
-  mlir::LogicalResult emitColumns(Run &run, mlir::Value from, mlir::Value to, int64_t step, llvm::SmallVector<mlir::Value> &sums);
+  mlir::LogicalResult emitColumns(Run &run, mlir::Value from, mlir::Value to, int64_t step,
+                                  llvm::SmallVector<mlir::Value> &sums);
   mlir::LogicalResult emitColumnStep(Run &run, llvm::MutableArrayRef<mlir::Value> sums);
-  mlir::LogicalResult overColumns(int64_t columns, mlir::Value bound, llvm::function_ref<mlir::LogicalResult(mlir::Value, mlir::Value, int64_t)> loop);
+  mlir::LogicalResult
+  overColumns(int64_t columns, mlir::Value bound,
+              llvm::function_ref<mlir::LogicalResult(mlir::Value, mlir::Value, int64_t)> loop);
   int64_t stepColumns(int64_t columns) const;
-  bool isWideColumns(int64_t columns) const { return columns > 1 && (columns > plan.fragment.columns || plan.clippedColumns.contains(columns)); }
+  bool isWideColumns(int64_t columns) const {
+    return columns > 1 &&
+           (columns > plan.fragment.columns || plan.clippedColumns.contains(columns));
+  }
 
   // Scratch and addresses (CpuMemory.cpp).
   TileMemory allocate(mlir::Type tile, bool allRows);
   mlir::Value address(mlir::Value base, Place place, mlir::Type element);
   mlir::Value loadAt(mlir::Value base, Place place, mlir::Type type);
   void storeAt(mlir::Value value, mlir::Value base, Place place);
-  Place placeIn(const TileMemory &memory, int64_t rowOffset, mlir::Value column, int64_t columnOffset);
+  Place placeIn(const TileMemory &memory, int64_t rowOffset, mlir::Value column,
+                int64_t columnOffset);
   Fragment readFragment(const TileMemory &memory, mlir::Type tile);
   void writeFragment(const TileMemory &memory, const Fragment &fragment, mlir::Type tile);
   const TileMemory *memoryOf(mlir::Value tile) const;
-  mlir::LogicalResult storeToPanels(StoreOp op, const Fragment &tile, const BoundView &to, mlir::Value offset, mlir::Value first, mlir::Value column);
+  mlir::LogicalResult storeToPanels(StoreOp op, const Fragment &tile, const BoundView &to,
+                                    mlir::Value offset, mlir::Value first, mlir::Value column);
   void storePanelColumns(const Fragment &tile, const BoundView &to, Place start);
-  void storePanelElements(const Fragment &tile, const BoundView &to, mlir::Value offset, mlir::Value first, mlir::Value column, mlir::Value left);
+  void storePanelElements(const Fragment &tile, const BoundView &to, mlir::Value offset,
+                          mlir::Value first, mlir::Value column, mlir::Value left);
   mlir::Value rowsLeft(StoreOp op);
-  void guardRows(mlir::Value left, int64_t count, llvm::function_ref<void(std::optional<int64_t>)> store);
+  void guardRows(mlir::Value left, int64_t count,
+                 llvm::function_ref<void(std::optional<int64_t>)> store);
 
   // Contractions (CpuContract.cpp).
   mlir::FailureOr<TileMemory> leftTile(ContractOp op);
-  llvm::SmallVector<mlir::Value> contractViews(ContractOp op, const Fragment &shape, llvm::SmallVector<mlir::Value> sums, mlir::Value from, mlir::Value to);
-  mlir::FailureOr<llvm::SmallVector<mlir::Value>> contractTile(ContractOp op, const Fragment &shape);
+  llvm::SmallVector<mlir::Value> contractViews(ContractOp op, const Fragment &shape,
+                                               llvm::SmallVector<mlir::Value> sums,
+                                               mlir::Value from, mlir::Value to);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> contractTile(ContractOp op,
+                                                               const Fragment &shape);
   mlir::Value anyNotFinite(llvm::ArrayRef<mlir::Value> registers);
   mlir::Value leaveOut(mlir::Value a, mlir::Value b, mlir::Value kept, mlir::Value sum);
   mlir::Value nextPanels(ContractOp op, mlir::Value from, mlir::Value to);

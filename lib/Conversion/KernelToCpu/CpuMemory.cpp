@@ -28,18 +28,22 @@ using namespace heddle::kernel;
 Value CpuEmitter::address(Value base, Place place, Type element) {
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   if (place.dynamic)
-    base = LLVM::GEPOp::create(builder, loc, pointer, element, base, ArrayRef<LLVM::GEPArg>{place.dynamic});
+    base = LLVM::GEPOp::create(builder, loc, pointer, element, base,
+                               ArrayRef<LLVM::GEPArg>{place.dynamic});
   if (place.constant)
-    base = LLVM::GEPOp::create(builder, loc, pointer, element, base, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(place.constant)});
+    base = LLVM::GEPOp::create(builder, loc, pointer, element, base,
+                               ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(place.constant)});
   return base;
 }
 
 Value CpuEmitter::loadAt(Value base, Place place, Type type) {
-  return LLVM::LoadOp::create(builder, loc, type, address(base, place, builder.getF32Type()), /*alignment=*/4);
+  return LLVM::LoadOp::create(builder, loc, type, address(base, place, builder.getF32Type()),
+                              /*alignment=*/4);
 }
 
 void CpuEmitter::storeAt(Value value, Value base, Place place) {
-  LLVM::StoreOp::create(builder, loc, value, address(base, place, builder.getF32Type()), /*alignment=*/4);
+  LLVM::StoreOp::create(builder, loc, value, address(base, place, builder.getF32Type()),
+                        /*alignment=*/4);
 }
 
 Value CpuEmitter::loadVector(const BoundView &view, Place place) {
@@ -49,13 +53,18 @@ Value CpuEmitter::loadVector(const BoundView &view, Place place) {
 SmallVector<Value> CpuEmitter::loadScalars(const BoundView &view, Place place, int64_t count) {
   SmallVector<Value> values;
   for (int64_t i = 0; i < count; ++i)
-    values.push_back(loadAt(pointers[view.argument], moved(place, Value(), i), view.type.getElementType()));
+    values.push_back(
+        loadAt(pointers[view.argument], moved(place, Value(), i), view.type.getElementType()));
   return values;
 }
 
-void CpuEmitter::storeVector(Value value, const BoundView &view, Place place) { storeAt(value, pointers[view.argument], place); }
+void CpuEmitter::storeVector(Value value, const BoundView &view, Place place) {
+  storeAt(value, pointers[view.argument], place);
+}
 
-void CpuEmitter::storeScalar(Value value, const BoundView &view, Place place) { storeAt(value, pointers[view.argument], place); }
+void CpuEmitter::storeScalar(Value value, const BoundView &view, Place place) {
+  storeAt(value, pointers[view.argument], place);
+}
 
 //===----------------------------------------------------------------------===//
 // Tiles in memory
@@ -70,7 +79,8 @@ TileMemory CpuEmitter::allocate(Type tile, bool allRows) {
   if (type.getDimSize(0) == 1)
     memory.rows = 1;
   else
-    memory.rows = allRows ? (plan.tileRows + fragmentRows - 1) / fragmentRows * fragmentRows : fragmentRows;
+    memory.rows =
+        allRows ? (plan.tileRows + fragmentRows - 1) / fragmentRows * fragmentRows : fragmentRows;
   int64_t elements = memory.rows * memory.columns;
   for (Slot &slot : slots)
     if (!slot.used && slot.elements == elements) {
@@ -80,8 +90,9 @@ TileMemory CpuEmitter::allocate(Type tile, bool allRows) {
     }
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&function.getBody().front());
-  memory.base = LLVM::AllocaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), builder.getF32Type(),
-                                       constant(elements), /*alignment=*/64);
+  memory.base =
+      LLVM::AllocaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
+                             builder.getF32Type(), constant(elements), /*alignment=*/64);
   slots.push_back({memory.base, elements, true});
   stackBytes += elements * 4;
   return memory;
@@ -95,7 +106,8 @@ const TileMemory *CpuEmitter::memoryOf(Value tile) const {
   return nullptr;
 }
 
-Place CpuEmitter::placeIn(const TileMemory &memory, int64_t rowOffset, Value column, int64_t columnOffset) {
+Place CpuEmitter::placeIn(const TileMemory &memory, int64_t rowOffset, Value column,
+                          int64_t columnOffset) {
   Place place{{}, rowOffset * memory.columns + columnOffset};
   if (memory.allRows && memory.rows > 1)
     place = moved(place, mul(row, memory.columns));
@@ -108,7 +120,8 @@ Fragment CpuEmitter::readFragment(const TileMemory &memory, Type tile) {
   Value column = fragment.vectors ? columnBase(memory.columns) : Value();
   for (int64_t r = 0; r < fragment.rows; ++r)
     for (int64_t j = 0; j < fragment.columns(); ++j)
-      fragment.registers.push_back(loadAt(memory.base, placeIn(memory, r, column, j * width), type));
+      fragment.registers.push_back(
+          loadAt(memory.base, placeIn(memory, r, column, j * width), type));
   return fragment;
 }
 
@@ -148,11 +161,13 @@ Value CpuEmitter::rowsLeft(StoreOp op) {
 }
 
 /// `store(none)` for a whole fragment, `store(r)` for single rows where fewer are left.
-void CpuEmitter::guardRows(Value left, int64_t count, function_ref<void(std::optional<int64_t>)> store) {
+void CpuEmitter::guardRows(Value left, int64_t count,
+                           function_ref<void(std::optional<int64_t>)> store) {
   if (!left)
     return store(std::nullopt);
   OpBuilder::InsertionGuard guard(builder);
-  Value whole = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, left, constant(count));
+  Value whole =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, left, constant(count));
   auto branch = scf::IfOp::create(builder, loc, whole, /*withElseRegion=*/true);
   builder.setInsertionPointToStart(branch.thenBlock());
   store(std::nullopt);
@@ -174,7 +189,9 @@ LogicalResult CpuEmitter::emitStore(StoreOp op) {
   int64_t rank = to.type.getRank(), columns = columnsOf(op.getTile().getType());
   bool hasRows = op.getTile().getType().getDimSize(0) > 1;
   Value first = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), hasRows ? row : Value());
-  Value column = rank > 1 ? add(scalar(op.getIndices().back()), tile->vectors ? columnBase(columns) : Value()) : Value();
+  Value column =
+      rank > 1 ? add(scalar(op.getIndices().back()), tile->vectors ? columnBase(columns) : Value())
+               : Value();
   Value offset = pointOffset(to, op.getIndices(), std::min<int64_t>(rank, 2));
   if (to.type.getPanel())
     return storeToPanels(op, *tile, to, offset, first, column);
@@ -182,7 +199,8 @@ LogicalResult CpuEmitter::emitStore(StoreOp op) {
   auto storeRow = [&](int64_t r) {
     for (int64_t j = 0; j < tile->columns(); ++j) {
       int64_t i = r * tile->columns() + j;
-      tile->vectors ? storeVector(tile->registers[i], to, where[i]) : storeScalar(tile->registers[i], to, where[i]);
+      tile->vectors ? storeVector(tile->registers[i], to, where[i])
+                    : storeScalar(tile->registers[i], to, where[i]);
     }
   };
   guardRows(rowsLeft(op), tile->rows, [&](std::optional<int64_t> single) {
@@ -196,9 +214,10 @@ LogicalResult CpuEmitter::emitStore(StoreOp op) {
 // Stores into panels
 //===----------------------------------------------------------------------===//
 
-/// Element (row, c) lies at row / 16 * 16 * columns + c * 16 + row % 16: whole fragments whose rows share a panel are transposed in
-/// registers, anything else goes element by element.
-LogicalResult CpuEmitter::storeToPanels(StoreOp op, const Fragment &tile, const BoundView &to, Value offset, Value first, Value column) {
+/// Element (row, c) lies at row / 16 * 16 * columns + c * 16 + row % 16: whole fragments whose rows
+/// share a panel are transposed in registers, anything else goes element by element.
+LogicalResult CpuEmitter::storeToPanels(StoreOp op, const Fragment &tile, const BoundView &to,
+                                        Value offset, Value first, Value column) {
   if (!tile.vectors)
     return op.emitOpError("expected a tile of at least 16 columns for panels");
   if (!first)
@@ -209,9 +228,11 @@ LogicalResult CpuEmitter::storeToPanels(StoreOp op, const Fragment &tile, const 
     return success();
   }
   Value misaligned = arith::AndIOp::create(builder, loc, first, constant(tile.rows - 1));
-  Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, misaligned, constant(0));
+  Value fits =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, misaligned, constant(0));
   if (left) {
-    Value whole = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, left, constant(tile.rows));
+    Value whole =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, left, constant(tile.rows));
     fits = arith::AndIOp::create(builder, loc, fits, whole);
   }
   auto branch = scf::IfOp::create(builder, loc, fits, /*withElseRegion=*/true);
@@ -219,7 +240,8 @@ LogicalResult CpuEmitter::storeToPanels(StoreOp op, const Fragment &tile, const 
   builder.setInsertionPointToStart(branch.thenBlock());
   int64_t panel = to.type.getPanel();
   Value inPanel = arith::AndIOp::create(builder, loc, first, constant(panel - 1));
-  Place start = moved({offset, 0}, mul(sub(first, inPanel), padded(to.type.getDims().back().pitch.value)));
+  Place start =
+      moved({offset, 0}, mul(sub(first, inPanel), padded(to.type.getDims().back().pitch.value)));
   start = moved(moved(start, inPanel), mul(column, panel));
   storePanelColumns(tile, to, start);
   builder.setInsertionPointToStart(branch.elseBlock());
@@ -242,29 +264,35 @@ void CpuEmitter::storePanelColumns(const Fragment &tile, const BoundView &to, Pl
     for (int64_t round = count; round > 1; round /= 2) {
       SmallVector<Value> next(count);
       for (int64_t i = 0; i < count / 2; ++i) {
-        next[2 * i] = vector::ShuffleOp::create(builder, loc, vectors[i], vectors[i + count / 2], low);
-        next[2 * i + 1] = vector::ShuffleOp::create(builder, loc, vectors[i], vectors[i + count / 2], high);
+        next[2 * i] =
+            vector::ShuffleOp::create(builder, loc, vectors[i], vectors[i + count / 2], low);
+        next[2 * i + 1] =
+            vector::ShuffleOp::create(builder, loc, vectors[i], vectors[i + count / 2], high);
       }
       vectors = std::move(next);
     }
     int64_t perVector = width / count;
     for (int64_t q = 0; q < count; ++q)
       for (int64_t cut = 0; cut < perVector; ++cut) {
-        SmallVector<int64_t> lanes = llvm::to_vector(llvm::seq<int64_t>(cut * count, (cut + 1) * count));
+        SmallVector<int64_t> lanes =
+            llvm::to_vector(llvm::seq<int64_t>(cut * count, (cut + 1) * count));
         Value part = vector::ShuffleOp::create(builder, loc, vectors[q], vectors[q], lanes);
         storeVector(part, to, moved(start, Value(), (j * width + q * perVector + cut) * panel));
       }
   }
 }
 
-void CpuEmitter::storePanelElements(const Fragment &tile, const BoundView &to, Value offset, Value first, Value column, Value left) {
+void CpuEmitter::storePanelElements(const Fragment &tile, const BoundView &to, Value offset,
+                                    Value first, Value column, Value left) {
   OpBuilder::InsertionGuard guard(builder);
   int64_t panel = to.type.getPanel(), stored = padded(to.type.getDims().back().pitch.value);
   for (int64_t r = 0; r < tile.rows; ++r) {
     OpBuilder::InsertionGuard rowGuard(builder);
     if (left) {
-      Value valid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, left, constant(r));
-      builder.setInsertionPointToStart(scf::IfOp::create(builder, loc, valid, /*withElseRegion=*/false).thenBlock());
+      Value valid =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, left, constant(r));
+      builder.setInsertionPointToStart(
+          scf::IfOp::create(builder, loc, valid, /*withElseRegion=*/false).thenBlock());
     }
     Value position = add(first, constant(r));
     Value inPanel = arith::AndIOp::create(builder, loc, position, constant(panel - 1));
@@ -272,6 +300,7 @@ void CpuEmitter::storePanelElements(const Fragment &tile, const BoundView &to, V
     start = moved(start, mul(column, panel));
     for (int64_t j = 0; j < tile.vectors; ++j)
       for (int64_t lane = 0; lane < width; ++lane)
-        storeScalar(vector::ExtractOp::create(builder, loc, tile.at(r, j), lane), to, moved(start, Value(), (j * width + lane) * panel));
+        storeScalar(vector::ExtractOp::create(builder, loc, tile.at(r, j), lane), to,
+                    moved(start, Value(), (j * width + lane) * panel));
   }
 }

@@ -63,7 +63,8 @@ static bool mayClip(Operation &op, int64_t &columns) {
   if (auto load = dyn_cast<LoadOp>(op)) {
     columns = load.getType().getDimSize(1);
     // Columns of index tables may be read past their end.
-    return !load.getAsRows() && load.getType().getElementType().isF32() && reachesPast(load.getIndices().back(), columns, lastDim(load.getView()));
+    return !load.getAsRows() && load.getType().getElementType().isF32() &&
+           reachesPast(load.getIndices().back(), columns, lastDim(load.getView()));
   }
   if (auto gather = dyn_cast<GatherOp>(op)) {
     columns = gather.getType().getDimSize(1);
@@ -71,7 +72,8 @@ static bool mayClip(Operation &op, int64_t &columns) {
   }
   if (auto store = dyn_cast<StoreOp>(op)) {
     columns = store.getTile().getType().getDimSize(1);
-    return !store.getAsRows() && reachesPast(store.getIndices().back(), columns, lastDim(store.getView()));
+    return !store.getAsRows() &&
+           reachesPast(store.getIndices().back(), columns, lastDim(store.getView()));
   }
   auto contract = dyn_cast<ContractOp>(op);
   if (!contract)
@@ -79,7 +81,9 @@ static bool mayClip(Operation &op, int64_t &columns) {
   columns = contract.getType().getDimSize(1);
   if (contract.getRows())
     return reachesPast(Value(), columns, lastDim(contract.getRhs()));
-  return contract.getColumns() || reachesPast(contract.getRhsIndex(), columns, cast<ViewType>(contract.getRhs().getType()).getDim(0).extent);
+  return contract.getColumns() ||
+         reachesPast(contract.getRhsIndex(), columns,
+                     cast<ViewType>(contract.getRhs().getType()).getDim(0).extent);
 }
 
 namespace {
@@ -99,7 +103,8 @@ static LogicalResult collectTile(Operation *op, Type type, BodyNeeds &needs) {
   if (columns != 1 && columns % 16 != 0)
     return op->emitOpError() << "expected tiles of 1 or a multiple of 16 columns, found " << tile;
   if (rows != 1 && needs.tileRows != 1 && rows != needs.tileRows)
-    return op->emitOpError() << "expected tiles of " << needs.tileRows << " rows like the rest of the body, found " << tile;
+    return op->emitOpError() << "expected tiles of " << needs.tileRows
+                             << " rows like the rest of the body, found " << tile;
   needs.tileRows = std::max(needs.tileRows, rows);
   if (columns > 1)
     needs.widths.insert(columns);
@@ -109,7 +114,8 @@ static LogicalResult collectTile(Operation *op, Type type, BodyNeeds &needs) {
 static FailureOr<BodyNeeds> collectNeeds(Block &body) {
   BodyNeeds needs;
   WalkResult result = body.walk([&](Operation *op) {
-    for (Type type : llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
+    for (Type type : llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()),
+                                        SmallVector<Type>(op->getResultTypes())))
       if (failed(collectTile(op, type, needs)))
         return WalkResult::interrupt();
     if (auto contract = dyn_cast<ContractOp>(op)) {
@@ -139,9 +145,12 @@ static CpuFragment chooseFragment(const BodyNeeds &needs, const CpuTarget &targe
     int64_t columns = target.lanes * 4;
     return {std::min(needs.tileRows, rowsWithoutProduct), columns};
   }
-  auto suits = [&](const CpuFragment &fragment) { return !needs.storesPanels || llvm::isPowerOf2_64(fragment.rows); };
+  auto suits = [&](const CpuFragment &fragment) {
+    return !needs.storesPanels || llvm::isPowerOf2_64(fragment.rows);
+  };
   auto divides = [&](const CpuFragment &fragment) {
-    return llvm::all_of(needs.products, [&](int64_t columns) { return columns % fragment.columns == 0; });
+    return llvm::all_of(needs.products,
+                        [&](int64_t columns) { return columns % fragment.columns == 0; });
   };
   CpuFragment chosen = target.fragments.back();
   for (const CpuFragment &fragment : llvm::reverse(target.fragments))

@@ -29,11 +29,13 @@ using namespace heddle::kernel;
 bool CpuEmitter::recomputes(Operation &op) const {
   if (BodyEmitter::recomputes(op))
     return true;
-  if (op.getNumResults() != 1 || op.getNumRegions() || !isTile(op.getResult(0).getType()) || columnsOf(op.getResult(0).getType()) == 1)
+  if (op.getNumResults() != 1 || op.getNumRegions() || !isTile(op.getResult(0).getType()) ||
+      columnsOf(op.getResult(0).getType()) == 1)
     return false;
   if (isa<math::RoundEvenOp>(op))
     return true;
-  return getElementTypeOrSelf(op.getResult(0).getType()).isInteger(1) && isa<arith::ArithDialect>(op.getDialect());
+  return getElementTypeOrSelf(op.getResult(0).getType()).isInteger(1) &&
+         isa<arith::ArithDialect>(op.getDialect());
 }
 
 /// Whether a value is read after the run, also through ops that are made again at their uses.
@@ -47,7 +49,8 @@ bool CpuEmitter::outlives(Value value, ArrayRef<Operation *> run) const {
 }
 
 /// Whether no op after the run (or in the next round of a loop around it) reads the value.
-static bool diesIn(Value value, ArrayRef<Operation *> run, function_ref<bool(Operation *)> isMadeAgain) {
+static bool diesIn(Value value, ArrayRef<Operation *> run,
+                   function_ref<bool(Operation *)> isMadeAgain) {
   Block *block = run.front()->getBlock();
   if (value.getParentBlock() != block)
     return false;
@@ -55,7 +58,8 @@ static bool diesIn(Value value, ArrayRef<Operation *> run, function_ref<bool(Ope
     Operation *ancestor = block->findAncestorOpInBlock(*user);
     if (isMadeAgain(user))
       return false;
-    return ancestor && (llvm::is_contained(run, ancestor) || ancestor->isBeforeInBlock(run.front()));
+    return ancestor &&
+           (llvm::is_contained(run, ancestor) || ancestor->isBeforeInBlock(run.front()));
   });
 }
 
@@ -73,24 +77,30 @@ void CpuEmitter::collectRead(Operation &op, SmallVectorImpl<Value> &tiles) {
 
 void CpuEmitter::keepResults(Run &run) {
   SmallVector<Value> dying, readWhole, read;
-  auto madeAgain = [&](Operation *op) { return recomputes(*op) && outlives(op->getResult(0), run.ops); };
+  auto madeAgain = [&](Operation *op) {
+    return recomputes(*op) && outlives(op->getResult(0), run.ops);
+  };
   for (Operation *op : run.ops) {
     collectRead(*op, read);
     if (auto contract = dyn_cast<ContractOp>(op))
       readWhole.push_back(contract.getLhs());
   }
   for (Value tile : read)
-    if (columnsOf(tile.getType()) == run.columns && !llvm::is_contained(dying, tile) && !llvm::is_contained(readWhole, tile) &&
-        diesIn(tile, run.ops, madeAgain))
+    if (columnsOf(tile.getType()) == run.columns && !llvm::is_contained(dying, tile) &&
+        !llvm::is_contained(readWhole, tile) && diesIn(tile, run.ops, madeAgain))
       dying.push_back(tile);
   for (Operation *op : run.ops)
     for (Value result : op->getResults()) {
       if (isa<ReduceOp>(op) || !isTile(result.getType()) || !outlives(result, run.ops))
         continue;
       run.kept.push_back(result);
-      auto sameRows = [&](Value value) { return cast<RankedTensorType>(value.getType()).getDimSize(0) == cast<RankedTensorType>(result.getType()).getDimSize(0); };
+      auto sameRows = [&](Value value) {
+        return cast<RankedTensorType>(value.getType()).getDimSize(0) ==
+               cast<RankedTensorType>(result.getType()).getDimSize(0);
+      };
       auto place = llvm::find_if(dying, sameRows);
-      TileMemory memory = place == dying.end() ? allocate(result.getType(), /*allRows=*/false) : *memoryOf(*place);
+      TileMemory memory =
+          place == dying.end() ? allocate(result.getType(), /*allRows=*/false) : *memoryOf(*place);
       if (place != dying.end())
         dying.erase(place);
       memory.bound = run.bound;
@@ -105,14 +115,19 @@ void CpuEmitter::keepResults(Run &run) {
 /// Columns that a view has from the op's first one on; null where that is enough for the tile.
 Value CpuEmitter::columnsLeft(Operation &op, int64_t columns) {
   auto left = [&](Value index, Value stored) -> Value {
-    std::optional<int64_t> last = index ? largestIndex(index) : std::optional<int64_t>(0), known = constantOf(stored);
+    std::optional<int64_t> last = index ? largestIndex(index) : std::optional<int64_t>(0),
+                           known = constantOf(stored);
     if (last && known && *last + columns <= *known)
       return {};
     return index ? sub(stored, scalar(index)) : stored;
   };
-  auto storedColumns = [&](Value v) { return constant(padded(view(v).type.getDims().back().extent.value)); };
-  auto isStatic = [&](Value v) { return view(v).type.getDims().back().extent.isStatic(); };
-  if (auto load = dyn_cast<LoadOp>(op); load && !load.getAsRows() && isStatic(load.getView()))
+  // Static rows are padded; a dynamic one ends at its extent, rounded up by the last step.
+  auto storedColumns = [&](Value v) {
+    const Size &extent = view(v).type.getDims().back().extent;
+    return extent.isStatic() ? constant(padded(extent.value)) : view(v).extents.back();
+  };
+  if (auto load = dyn_cast<LoadOp>(op);
+      load && !load.getAsRows() && load.getType().getElementType().isF32())
     return left(load.getIndices().back(), storedColumns(load.getView()));
   if (auto gather = dyn_cast<GatherOp>(op))
     return left(gather.getColumn(), storedColumns(gather.getView()));
@@ -127,12 +142,15 @@ Value CpuEmitter::columnsLeft(Operation &op, int64_t columns) {
   if (contract.getRows())
     return left({}, storedColumns(contract.getRhs()));
   const Size &extent = view(contract.getRhs()).type.getDim(0).extent;
-  return left(contract.getRhsIndex(), extent.isStatic() ? constant(padded(extent.value)) : view(contract.getRhs()).extents[0]);
+  return left(contract.getRhsIndex(), extent.isStatic() ? constant(padded(extent.value))
+                                                        : view(contract.getRhs()).extents[0]);
 }
 
 Value CpuEmitter::runBound(const Run &run) {
   Value bound;
-  auto tighten = [&](Value other) { bound = !bound ? other : other ? minimum(bound, other) : bound; };
+  auto tighten = [&](Value other) {
+    bound = !bound ? other : other ? minimum(bound, other) : bound;
+  };
   for (Operation *op : run.ops) {
     SmallVector<Value> read;
     collectRead(*op, read);
@@ -162,7 +180,8 @@ int64_t CpuEmitter::fragmentVectors(int64_t tileColumns) const {
 }
 
 /// Whole fragments, then fragments of 16.
-LogicalResult CpuEmitter::overColumns(int64_t columns, Value bound, function_ref<LogicalResult(Value, Value, int64_t)> loop) {
+LogicalResult CpuEmitter::overColumns(int64_t columns, Value bound,
+                                      function_ref<LogicalResult(Value, Value, int64_t)> loop) {
   int64_t step = stepColumns(columns);
   if (!bound)
     bound = constant(columns);
@@ -175,7 +194,8 @@ LogicalResult CpuEmitter::overColumns(int64_t columns, Value bound, function_ref
   }
   if (step == 16)
     return loop(zero, bound, 16);
-  Value whole = mul(arith::DivUIOp::create(builder, loc, maximum(bound, zero), constant(step)), step);
+  Value whole =
+      mul(arith::DivUIOp::create(builder, loc, maximum(bound, zero), constant(step)), step);
   if (failed(loop(zero, whole, step)))
     return failure();
   return loop(whole, bound, 16);
@@ -203,7 +223,8 @@ LogicalResult CpuEmitter::emitColumnStep(Run &run, MutableArrayRef<Value> sums) 
   return success();
 }
 
-LogicalResult CpuEmitter::emitColumns(Run &run, Value from, Value to, int64_t step, SmallVector<Value> &sums) {
+LogicalResult CpuEmitter::emitColumns(Run &run, Value from, Value to, int64_t step,
+                                      SmallVector<Value> &sums) {
   auto loop = scf::ForOp::create(builder, loc, from, to, constant(step), sums);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
@@ -223,7 +244,9 @@ LogicalResult CpuEmitter::emitColumns(Run &run, Value from, Value to, int64_t st
 }
 
 /// Neutral starts: -0 + x is x, also for x = -0.
-static float neutral(ReduceKind kind) { return kind == ReduceKind::Max ? -std::numeric_limits<float>::infinity() : -0.0f; }
+static float neutral(ReduceKind kind) {
+  return kind == ReduceKind::Max ? -std::numeric_limits<float>::infinity() : -0.0f;
+}
 
 LogicalResult CpuEmitter::emitRun(ArrayRef<Operation *> ops) {
   Run run;
@@ -238,17 +261,21 @@ LogicalResult CpuEmitter::emitRun(ArrayRef<Operation *> ops) {
       if (!reduce.getType().getElementType().isF32())
         return reduce.emitOpError("expected a reduction of f32");
       run.reductions.push_back(reduce);
-      Value start = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(vector, neutral(reduce.getKind())));
+      Value start = arith::ConstantOp::create(
+          builder, loc, DenseElementsAttr::get(vector, neutral(reduce.getKind())));
       sums.append(shapeOf(reduce.getType()).rows * laneGroups(), start);
     }
-  auto loop = [&](Value from, Value to, int64_t step) { return emitColumns(run, from, to, step, sums); };
+  auto loop = [&](Value from, Value to, int64_t step) {
+    return emitColumns(run, from, to, step, sums);
+  };
   if (failed(overColumns(run.columns, run.bound, loop)))
     return failure();
   ArrayRef<Value> rest = sums;
   for (ReduceOp reduce : run.reductions) {
     Fragment result = shapeOf(reduce.getType());
     for (int64_t r = 0; r < result.rows; ++r) {
-      result.registers.push_back(reduceLanes(reduce.getKind(), SmallVector<Value>(rest.take_front(laneGroups()))));
+      result.registers.push_back(
+          reduceLanes(reduce.getKind(), SmallVector<Value>(rest.take_front(laneGroups()))));
       rest = rest.drop_front(laneGroups());
     }
     fragments[reduce.getResult()] = std::move(result);

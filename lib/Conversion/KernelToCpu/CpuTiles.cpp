@@ -26,7 +26,8 @@ Value CpuEmitter::rowsToRun(Block &body) {
   for (StoreOp store : body.getOps<StoreOp>()) {
     const BoundView &to = view(store.getView());
     int64_t rank = to.type.getRank(), dim = std::max<int64_t>(rank - 2, 0);
-    Value count = store.getRows() ? scalar(store.getRows()) : sub(to.extents[dim], scalar(store.getIndices()[dim]));
+    Value count = store.getRows() ? scalar(store.getRows())
+                                  : sub(to.extents[dim], scalar(store.getIndices()[dim]));
     count = minimum(count, all);
     most = most ? maximum(most, count) : count;
   }
@@ -63,9 +64,11 @@ LogicalResult CpuEmitter::rowLoop(bool fewRowsToo, Callback body) {
   Value zero = constant(0);
   if (!fewRowsToo || !plan.fewRows)
     return rowsOf(count, zero, rowCount, body);
-  // The tile of few rows takes as long a step as the large one for a third of its rows: from five rows on the large one is faster.
+  // The tile of few rows takes as long a step as the large one for a third of its rows: from five
+  // rows on the large one is faster.
   int64_t worth = std::min<int64_t>(5, count);
-  Value whole = arith::DivUIOp::create(builder, loc, add(maximum(rowCount, zero), constant(count - worth)), constant(count));
+  Value whole = arith::DivUIOp::create(
+      builder, loc, add(maximum(rowCount, zero), constant(count - worth)), constant(count));
   whole = mul(whole, count);
   if (failed(rowsOf(count, zero, whole, body)))
     return failure();
@@ -87,20 +90,21 @@ LogicalResult CpuEmitter::keep(Value value, const TileMemory &memory) {
   };
   if (!isWide(type))
     return copy();
-  return overColumns(type.getDimSize(1), from ? from->bound : Value(), [&](Value begin, Value end, int64_t step) {
-    auto loop = scf::ForOp::create(builder, loc, begin, end, constant(step));
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    auto saved = fragments;
-    runColumn = loop.getInductionVar();
-    runStep = step;
-    inRun = true;
-    LogicalResult result = copy();
-    inRun = false;
-    runColumn = Value();
-    fragments = std::move(saved);
-    return result;
-  });
+  return overColumns(type.getDimSize(1), from ? from->bound : Value(),
+                     [&](Value begin, Value end, int64_t step) {
+                       auto loop = scf::ForOp::create(builder, loc, begin, end, constant(step));
+                       OpBuilder::InsertionGuard guard(builder);
+                       builder.setInsertionPointToStart(loop.getBody());
+                       auto saved = fragments;
+                       runColumn = loop.getInductionVar();
+                       runStep = step;
+                       inRun = true;
+                       LogicalResult result = copy();
+                       inRun = false;
+                       runColumn = Value();
+                       fragments = std::move(saved);
+                       return result;
+                     });
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,18 +119,22 @@ bool CpuEmitter::isBlocked(Operation &op) {
   return contract.getRhs().getType().getDims().back().extent.value > block;
 }
 
-/// Results of `ops` that are read outside of them in the block stay in row memory; `yields` go to `targets`.
-LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, ValueRange yields, ArrayRef<TileMemory> targets) {
+/// Results of `ops` that are read outside of them in the block stay in row memory; `yields` go to
+/// `targets`.
+LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, ValueRange yields,
+                                      ArrayRef<TileMemory> targets) {
   if (ops.empty() && yields.empty())
     return success();
   auto isInside = [&](Operation *user) {
     Operation *ancestor = block.findAncestorOpInBlock(*user);
-    return llvm::is_contained(ops, ancestor) || (ancestor && ancestor->hasTrait<OpTrait::IsTerminator>());
+    return llvm::is_contained(ops, ancestor) ||
+           (ancestor && ancestor->hasTrait<OpTrait::IsTerminator>());
   };
   SmallVector<Value> outside;
   for (Operation *op : ops)
     for (Value result : op->getResults())
-      if (isTile(result.getType()) && !recomputes(*op) && !llvm::all_of(result.getUsers(), isInside))
+      if (isTile(result.getType()) && !recomputes(*op) &&
+          !llvm::all_of(result.getUsers(), isInside))
         outside.push_back(result);
   SmallVector<TileMemory> memories;
   for (Value value : outside)
@@ -165,7 +173,8 @@ LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carri
       segment.clear();
     } else if (touchesTiles(op)) {
       segment.push_back(&op);
-    } else if (!scalars.contains(op.getNumResults() ? op.getResult(0) : Value()) && failed(emitOp(op))) {
+    } else if (!scalars.contains(op.getNumResults() ? op.getResult(0) : Value()) &&
+               failed(emitOp(op))) {
       return failure();
     }
   }
@@ -187,7 +196,8 @@ LogicalResult CpuEmitter::emitTileFor(scf::ForOp op) {
     return failure();
   for (auto [i, memory] : llvm::enumerate(carried))
     rowMemory[op.getRegionIterArg(i)] = rowMemory[op.getResult(i)] = memory;
-  auto loop = scf::ForOp::create(builder, loc, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()));
+  auto loop = scf::ForOp::create(builder, loc, scalar(op.getLowerBound()),
+                                 scalar(op.getUpperBound()), scalar(op.getStep()));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   scalars[op.getInductionVar()] = loop.getInductionVar();
@@ -217,7 +227,8 @@ LogicalResult CpuEmitter::emitFor(scf::ForOp op) {
       return failure();
     scratch[op.getRegionIterArg(i)] = scratch[op.getResult(i)] = memories[i];
   }
-  auto loop = scf::ForOp::create(builder, loc, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()), inits);
+  auto loop = scf::ForOp::create(builder, loc, scalar(op.getLowerBound()),
+                                 scalar(op.getUpperBound()), scalar(op.getStep()), inits);
   SmallVector<Value> narrowArgs, narrowResults;
   for (auto [arg, result] : llvm::zip(op.getRegionIterArgs(), op.getResults()))
     if (!isWideValue(arg)) {
@@ -233,7 +244,8 @@ LogicalResult CpuEmitter::emitFor(scf::ForOp op) {
     if (failed(emitBlock(*op.getBody())))
       return failure();
     for (auto [i, value] : llvm::enumerate(op.getBody()->getTerminator()->getOperands())) {
-      if (!isWideValue(value) ? failed(appendRegisters(value, yields)) : failed(keep(value, memories[i])))
+      if (!isWideValue(value) ? failed(appendRegisters(value, yields))
+                              : failed(keep(value, memories[i])))
         return failure();
     }
     if (!yields.empty())
@@ -248,8 +260,8 @@ LogicalResult CpuEmitter::emitFor(scf::ForOp op) {
 // k-blocks
 //===----------------------------------------------------------------------===//
 
-/// One block of features of all rows: partial sums come from row memory and go back. The chain of an element goes on where it
-/// stopped, so its bits are those of one pass.
+/// One block of features of all rows: partial sums come from row memory and go back. The chain of
+/// an element goes on where it stopped, so its bits are those of one pass.
 LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool first) {
   const TileMemory memory = rowMemory[op.getResult()];
   return rowLoop(/*fewRowsToo=*/true, [&]() -> LogicalResult {
@@ -277,7 +289,8 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
 }
 
 LogicalResult CpuEmitter::emitBlockedContract(ContractOp op) {
-  int64_t size = kernel.getScheduleOrDefault().getKblock(), features = view(op.getRhs()).type.getDims().back().extent.value;
+  int64_t size = kernel.getScheduleOrDefault().getKblock(),
+          features = view(op.getRhs()).type.getDims().back().extent.value;
   TileMemory memory = allocate(op.getType(), /*allRows=*/true);
   if (Value left = columnsLeft(*op, memory.columns))
     memory.bound = minimum(left, constant(memory.columns));

@@ -49,18 +49,25 @@ void CpuEmitter::bindArguments() {
   Block &entry = function.getBody().front();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   for (int64_t i = 0; i < kernel.getNumViews(); ++i) {
-    Value place = LLVM::GEPOp::create(builder, loc, pointer, pointer, entry.getArgument(0), ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    Value place = LLVM::GEPOp::create(builder, loc, pointer, pointer, entry.getArgument(0),
+                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
     pointers.push_back(LLVM::LoadOp::create(builder, loc, pointer, place, /*alignment=*/8));
   }
   for (size_t i = 0; i < kernel.getScalars().size(); ++i) {
-    Value place = LLVM::GEPOp::create(builder, loc, pointer, indexType, entry.getArgument(1), ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
-    scalarArguments.push_back(LLVM::LoadOp::create(builder, loc, indexType, place, /*alignment=*/8));
+    Value place = LLVM::GEPOp::create(builder, loc, pointer, indexType, entry.getArgument(1),
+                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    scalarArguments.push_back(
+        LLVM::LoadOp::create(builder, loc, indexType, place, /*alignment=*/8));
   }
   for (int64_t i = 0; i < kernel.getNumViews(); ++i)
-    bindView(kernel.getView(i), cast<ViewType>(kernel.getView(i).getType()), i, [&](const Size &size) { return sizeOf(size); });
+    bindView(kernel.getView(i), cast<ViewType>(kernel.getView(i).getType()), i,
+             [&](const Size &size) { return sizeOf(size); });
   for (int64_t axis = 0; axis < kernel.getNumAxes(); ++axis)
-    scalars[kernel.getGridIndex(axis)] = mul(entry.getArgument(2 + axis), kernel.getGridTiles()[axis]);
-  kernel.walk([&](ScalarOp op) { scalars[op.getResult()] = scalarArguments[kernel.getScalarIndex(op.getName())]; });
+    scalars[kernel.getGridIndex(axis)] =
+        mul(entry.getArgument(2 + axis), kernel.getGridTiles()[axis]);
+  kernel.walk([&](ScalarOp op) {
+    scalars[op.getResult()] = scalarArguments[kernel.getScalarIndex(op.getName())];
+  });
 }
 
 /// Each part in a branch of its own: grid points of the last axis are handed out in order.
@@ -100,12 +107,14 @@ LogicalResult CpuEmitter::emitBody(Block &body) {
   return emitTileBlock(body, {});
 }
 
-/// Where the instruction set has no fused multiply-add, the body's own are a multiplication and an addition.
+/// Where the instruction set has no fused multiply-add, the body's own are a multiplication and an
+/// addition.
 static void splitMultiplyAdds(FuncOp kernel) {
   kernel.walk([](math::FmaOp op) {
     OpBuilder builder(op);
     Value product = arith::MulFOp::create(builder, op.getLoc(), op.getA(), op.getB());
-    op.replaceAllUsesWith(arith::AddFOp::create(builder, op.getLoc(), product, op.getC()).getResult());
+    op.replaceAllUsesWith(
+        arith::AddFOp::create(builder, op.getLoc(), product, op.getC()).getResult());
     op.erase();
   });
 }
@@ -113,8 +122,9 @@ static void splitMultiplyAdds(FuncOp kernel) {
 /// Functions of a library must not be called: only what is an instruction everywhere.
 static LogicalResult checkMath(FuncOp kernel) {
   WalkResult result = kernel.walk([](Operation *op) {
-    if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) || isa<math::FmaOp, math::RoundEvenOp, math::SqrtOp, math::AbsFOp, math::FloorOp,
-                                                                      math::CeilOp, math::TruncOp, math::CopySignOp>(op))
+    if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
+        isa<math::FmaOp, math::RoundEvenOp, math::SqrtOp, math::AbsFOp, math::FloorOp, math::CeilOp,
+            math::TruncOp, math::CopySignOp>(op))
       return WalkResult::advance();
     op->emitOpError("expected an op that is an instruction of the CPU");
     return WalkResult::interrupt();
@@ -139,7 +149,8 @@ LogicalResult CpuEmitter::run() {
   if (failed(kernel.hasParts() ? emitParts() : emitBody(kernel.getBody().front())))
     return failure();
   if (stackBytes > maxStackBytes)
-    return kernel.emitOpError() << "expected at most " << maxStackBytes << " bytes of scratch, found " << stackBytes;
+    return kernel.emitOpError() << "expected at most " << maxStackBytes
+                                << " bytes of scratch, found " << stackBytes;
   return success();
 }
 

@@ -32,7 +32,8 @@
 using namespace heddle;
 using namespace heddle::test;
 
-std::string test::readBody(const std::string &name, const std::vector<std::pair<std::string, std::string>> &replacements) {
+std::string test::readBody(const std::string &name,
+                           const std::vector<std::pair<std::string, std::string>> &replacements) {
   std::ifstream file(std::string(HEDDLE_SOURCE_DIR) + "/test/Conversion/bodies/" + name);
   std::stringstream stream;
   stream << file.rdbuf();
@@ -56,8 +57,9 @@ static Expected<std::shared_ptr<void>> load(const std::vector<char> &bytes) {
 
 Expected<CompiledKernel> CompiledKernel::create(const std::string &text, const std::string &isa) {
   mlir::DialectRegistry registry;
-  registry.insert<kernel::KernelDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
-                  mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+  registry.insert<kernel::KernelDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                  mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
+                  mlir::vector::VectorDialect>();
   registerLlvmTranslation(registry);
   mlir::MLIRContext context(registry);
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
@@ -90,7 +92,8 @@ Expected<CompiledKernel> CompiledKernel::create(const std::string &text, const s
   return result;
 }
 
-void CompiledKernel::run(const std::vector<void *> &arguments, const std::vector<int64_t> &scalars) const {
+void CompiledKernel::run(const std::vector<void *> &arguments,
+                         const std::vector<int64_t> &scalars) const {
   int64_t extent[3];
   for (int axis = 0; axis < 3; ++axis) {
     const Axis &a = grid[axis];
@@ -102,7 +105,8 @@ void CompiledKernel::run(const std::vector<void *> &arguments, const std::vector
         function(arguments.data(), scalars.data(), i, j, k);
 }
 
-Floats::Floats(int64_t count, float value, int64_t slack) : count(count), lines((count + slack) / 16 + 1) {
+Floats::Floats(int64_t count, float value, int64_t slack)
+    : count(count), lines((count + slack) / 16 + 1) {
   for (Line &line : lines)
     std::fill(std::begin(line.values), std::end(line.values), value);
 }

@@ -22,7 +22,8 @@
 namespace heddle::test {
 
 /// Text of test/Conversion/bodies/`name`, with each `from` replaced by `to`.
-std::string readBody(const std::string &name, const std::vector<std::pair<std::string, std::string>> &replacements = {});
+std::string readBody(const std::string &name,
+                     const std::vector<std::pair<std::string, std::string>> &replacements = {});
 
 class CompiledKernel {
 public:

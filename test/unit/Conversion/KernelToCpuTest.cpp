@@ -46,7 +46,8 @@ static void expectEqualBits(Floats &a, Floats &b, const std::string &what) {
   for (int64_t i = 0; i < a.size(); ++i)
     if (std::memcmp(&a[i], &b[i], 4) != 0 && !different++)
       first = i;
-  EXPECT_EQ(different, 0) << what << ": first at " << first << ": " << (first < 0 ? 0 : a[first]) << " and " << (first < 0 ? 0 : b[first]);
+  EXPECT_EQ(different, 0) << what << ": first at " << first << ": " << (first < 0 ? 0 : a[first])
+                          << " and " << (first < 0 ? 0 : b[first]);
 }
 
 class KernelToCpu : public testing::TestWithParam<const char *> {
@@ -68,11 +69,19 @@ struct LinearSize {
 };
 
 TEST_P(KernelToCpu, Linear) {
-  for (LinearSize size : {LinearSize{1, 80, 5, 0}, {37, 80, 40, 0}, {37, 3 * 64, 33, 0}, {97, 16, 16, 0}, {128, 240, 70, 32}, {5, 64, 64, 32}}) {
+  for (LinearSize size : {LinearSize{1, 80, 5, 0},
+                          {37, 80, 40, 0},
+                          {37, 3 * 64, 33, 0},
+                          {97, 16, 16, 0},
+                          {128, 240, 70, 32},
+                          {5, 64, 64, 32}}) {
     auto [m, n, k, kblock] = size;
-    std::string schedule = kblock ? "prefetch = 1, kblock = " + std::to_string(kblock) : "prefetch = 1";
-    CompiledKernel kernel = compile(
-        readBody("linear.mlir", {{"3072", std::to_string(n)}, {"768", std::to_string(k)}, {"prefetch = 1", schedule}}), isa());
+    std::string schedule =
+        kblock ? "prefetch = 1, kblock = " + std::to_string(kblock) : "prefetch = 1";
+    CompiledKernel kernel = compile(readBody("linear.mlir", {{"3072", std::to_string(n)},
+                                                             {"768", std::to_string(k)},
+                                                             {"prefetch = 1", schedule}}),
+                                    isa());
     int64_t kp = padded(k);
     Floats x(m * kp, NAN), w(n * kp), b(n), r(m * n), y(m * n, -1), expected(m * n, -1);
     fill(w, 1), fill(b, 2), fill(r, 3);
@@ -90,7 +99,9 @@ TEST_P(KernelToCpu, Linear) {
         sum += b[j];
         expected[i * n + j] = (sum > 0 ? sum : 0.0f) + r[i * n + j];
       }
-    expectEqualBits(y, expected, "M " + std::to_string(m) + " N " + std::to_string(n) + " K " + std::to_string(k));
+    expectEqualBits(y, expected,
+                    "M " + std::to_string(m) + " N " + std::to_string(n) + " K " +
+                        std::to_string(k));
     for (int64_t i = m * n; i < m * n + 4 * n; ++i)
       ASSERT_EQ(std::memcmp(&y[i], &guard[i], 4), 0) << "written past the end";
   }
@@ -103,14 +114,17 @@ TEST_P(KernelToCpu, Linear) {
 TEST_P(KernelToCpu, ThreePartsIntoACache) {
   CompiledKernel kernel = compile(readBody("qkv.mlir"), isa());
   const int64_t k = 40, kp = 48, d = 32, heads = 2, capacity = 160;
-  for (auto [batch, tokens, past] : {std::array<int64_t, 3>{1, 1, 0}, {2, 1, 19}, {2, 37, 0}, {1, 100, 7}}) {
+  for (auto [batch, tokens, past] :
+       {std::array<int64_t, 3>{1, 1, 0}, {2, 1, 19}, {2, 37, 0}, {1, 100, 7}}) {
     int64_t queryRows = padded(tokens);
     Floats x(batch * tokens * kp), wq(64 * kp), wk(64 * kp), wv(64 * kp);
-    Floats q(batch * heads * queryRows * d, -1), keys(batch * heads * capacity * d, -1), values(batch * heads * capacity * d, -1);
+    Floats q(batch * heads * queryRows * d, -1), keys(batch * heads * capacity * d, -1),
+        values(batch * heads * capacity * d, -1);
     Floats eq = q, ek = keys, ev = values;
     fill(x, 1), fill(wq, 2), fill(wk, 3), fill(wv, 4);
     Floats pq = toPanels(wq, 64, k), pk = toPanels(wk, 64, k), pv = toPanels(wv, 64, k);
-    kernel.run({x.data(), pq.data(), pk.data(), pv.data(), q.data(), keys.data(), values.data()}, {batch, tokens, queryRows, past, capacity});
+    kernel.run({x.data(), pq.data(), pk.data(), pv.data(), q.data(), keys.data(), values.data()},
+               {batch, tokens, queryRows, past, capacity});
     for (int64_t b = 0; b < batch; ++b)
       for (int64_t t = 0; t < tokens; ++t)
         for (int64_t n = 0; n < 64; ++n) {
@@ -118,7 +132,8 @@ TEST_P(KernelToCpu, ThreePartsIntoACache) {
           Floats *weights[3] = {&wq, &wk, &wv};
           for (int part = 0; part < 3; ++part)
             for (int64_t f = 0; f < k; ++f)
-              sums[part] = multiplyAdd(x[(b * tokens + t) * kp + f], (*weights[part])[n * kp + f], sums[part]);
+              sums[part] = multiplyAdd(x[(b * tokens + t) * kp + f], (*weights[part])[n * kp + f],
+                                       sums[part]);
           int64_t head = b * heads + n / d, c = n % d, row = past + t;
           eq[(head * queryRows + t) * d + c] = sums[0];
           ek[head * capacity * d + row / 16 * 16 * d + c * 16 + row % 16] = sums[1];
@@ -195,11 +210,14 @@ namespace {
 /// Inputs of attention with `heads` heads of `d`, keys in panels.
 struct Attention {
   Attention(int64_t batch, int64_t queries, int64_t keys, int64_t d, int64_t heads)
-      : batch(batch), queries(queries), keys(keys), d(d), heads(heads), queryRows(padded(queries)), keyRows(padded(keys)),
-        q(batch * heads * queryRows * d, NAN), k(batch * heads * keyRows * d, NAN), v(batch * heads * keyRows * d, NAN), lengths(batch),
+      : batch(batch), queries(queries), keys(keys), d(d), heads(heads), queryRows(padded(queries)),
+        keyRows(padded(keys)), q(batch * heads * queryRows * d, NAN),
+        k(batch * heads * keyRows * d, NAN), v(batch * heads * keyRows * d, NAN), lengths(batch),
         out(batch * queries * heads * d, -1) {}
 
-  float &key(int64_t head, int64_t row, int64_t c) { return k[head * keyRows * d + row / 16 * 16 * d + c * 16 + row % 16]; }
+  float &key(int64_t head, int64_t row, int64_t c) {
+    return k[head * keyRows * d + row / 16 * 16 * d + c * 16 + row % 16];
+  }
   float &query(int64_t head, int64_t row, int64_t c) { return q[(head * queryRows + row) * d + c]; }
   float &value(int64_t head, int64_t row, int64_t c) { return v[(head * keyRows + row) * d + c]; }
 
@@ -225,7 +243,8 @@ struct Attention {
     return value;
   }
   void run(const CompiledKernel &kernel) {
-    kernel.run({q.data(), k.data(), v.data(), lengths.data(), out.data()}, {batch, queries, queryRows, keys, keyRows});
+    kernel.run({q.data(), k.data(), v.data(), lengths.data(), out.data()},
+               {batch, queries, queryRows, keys, keyRows});
   }
   /// Softmax in f64.
   double expected(int64_t b, int64_t head, int64_t row, int64_t c) {
@@ -253,21 +272,23 @@ struct Attention {
 
 static std::string attentionBody(const std::string &order, int64_t d = 64, int64_t heads = 12) {
   std::string width = std::to_string(d), count = std::to_string(heads);
-  return readBody("attention.mlir", {{"rows_inside", order},
-                                     {", 64]", ", " + width + "]"},
-                                     {"x64xf32", "x" + width + "xf32"},
-                                     {"x64xi1", "x" + width + "xi1"},
-                                     {"constant 64", "constant " + width},
-                                     {"[d0, 12,", "[d0, " + count + ","},
-                                     {"%h = 12 by", "%h = " + count + " by"},
-                                     {"[d0, d1, 768]", "[d0, d1, " + std::to_string(d * heads) + "]"}});
+  return readBody("attention.mlir",
+                  {{"rows_inside", order},
+                   {", 64]", ", " + width + "]"},
+                   {"x64xf32", "x" + width + "xf32"},
+                   {"x64xi1", "x" + width + "xi1"},
+                   {"constant 64", "constant " + width},
+                   {"[d0, 12,", "[d0, " + count + ","},
+                   {"%h = 12 by", "%h = " + count + " by"},
+                   {"[d0, d1, 768]", "[d0, d1, " + std::to_string(d * heads) + "]"}});
 }
 
 TEST_P(KernelToCpu, Attention) {
   for (int64_t d : {64, 32}) {
     CompiledKernel inside = compile(attentionBody("rows_inside", d, 2), isa());
     CompiledKernel outside = compile(attentionBody("rows_outside", d, 2), isa());
-    for (auto [queries, keys] : {std::array<int64_t, 2>{1, 1}, {1, 700}, {37, 37}, {101, 513}, {7, 1100}}) {
+    for (auto [queries, keys] :
+         {std::array<int64_t, 2>{1, 1}, {1, 700}, {37, 37}, {101, 513}, {7, 1100}}) {
       Attention data(2, queries, keys, d, 2);
       data.fillAll();
       data.setLength(0, keys);
@@ -278,8 +299,10 @@ TEST_P(KernelToCpu, Attention) {
         for (int64_t head = 0; head < 2; ++head)
           for (int64_t row = 0; row < queries; row += 1 + queries / 5)
             for (int64_t c = 0; c < d; c += 5)
-              ASSERT_NEAR(first[(b * queries + row) * 2 * d + head * d + c], data.expected(b, head, row, c), 2e-6)
-                  << queries << " queries " << keys << " keys, sentence " << b << " head " << head << " row " << row << " column " << c;
+              ASSERT_NEAR(first[(b * queries + row) * 2 * d + head * d + c],
+                          data.expected(b, head, row, c), 2e-6)
+                  << queries << " queries " << keys << " keys, sentence " << b << " head " << head
+                  << " row " << row << " column " << c;
       data.run(outside);
       expectEqualBits(first, data.out, "rows inside and outside the key loop");
     }
@@ -304,7 +327,8 @@ TEST_P(KernelToCpu, AttentionLeavesOutHiddenValues) {
   EXPECT_EQ(clean[4], data.out[4]);
 }
 
-INSTANTIATE_TEST_SUITE_P(InstructionSets, KernelToCpu, testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4", "native"),
+INSTANTIATE_TEST_SUITE_P(InstructionSets, KernelToCpu,
+                         testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4", "native"),
                          [](const auto &info) {
                            std::string name = info.param;
                            for (char &c : name)

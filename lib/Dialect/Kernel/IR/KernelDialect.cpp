@@ -23,7 +23,9 @@ namespace {
 /// Constants that folding makes stay inside their part: nothing may stand beside parts.
 struct KernelFolds : DialectFoldInterface {
   using DialectFoldInterface::DialectFoldInterface;
-  bool shouldMaterializeInto(Region *region) const override { return isa<PartOp>(region->getParentOp()); }
+  bool shouldMaterializeInto(Region *region) const override {
+    return isa<PartOp>(region->getParentOp());
+  }
 };
 } // namespace
 

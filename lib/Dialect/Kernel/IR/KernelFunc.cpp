@@ -27,18 +27,20 @@ static LogicalResult verifyYield(Operation *op, Region &body, TypeRange results)
   if (!yield)
     return op->emitOpError("expected the body to end in kernel.yield");
   if (yield.getOperandTypes() != results)
-    return op->emitOpError() << "expected kernel.yield of " << results << ", found " << yield.getOperandTypes();
+    return op->emitOpError() << "expected kernel.yield of " << results << ", found "
+                             << yield.getOperandTypes();
   return success();
 }
 
 LogicalResult GroupOp::verify() {
   if (TypeRange(getBody().getArgumentTypes()) != TypeRange(getInputs().getTypes()))
-    return emitOpError() << "C1: expected body arguments of " << getInputs().getTypes() << ", found "
-                         << getBody().getArgumentTypes();
+    return emitOpError() << "C1: expected body arguments of " << getInputs().getTypes()
+                         << ", found " << getBody().getArgumentTypes();
   return verifyYield(*this, getBody(), getResultTypes());
 }
 
-void DefOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type, StringRef root) {
+void DefOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type,
+                  StringRef root) {
   state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
   state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
   if (!root.empty())
@@ -50,14 +52,17 @@ void DefOp::build(OpBuilder &builder, OperationState &state, StringRef name, Fun
 }
 
 ParseResult DefOp::parse(OpAsmParser &parser, OperationState &result) {
-  auto type = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results, function_interface_impl::VariadicFlag,
+  auto type = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
+                 function_interface_impl::VariadicFlag,
                  std::string &) { return builder.getFunctionType(inputs, results); };
-  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), type,
-                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), type,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
 }
 
 void DefOp::print(OpAsmPrinter &printer) {
-  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(), getArgAttrsAttrName(),
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false,
+                                           getFunctionTypeAttrName(), getArgAttrsAttrName(),
                                            getResAttrsAttrName());
 }
 
@@ -68,7 +73,8 @@ LogicalResult DefOp::verify() { return verifyYield(*this, getBody(), getResultTy
 //===----------------------------------------------------------------------===//
 
 /// `%j = 512 by 64`: one axis, its index argument added to `arguments`.
-static ParseResult parseAxis(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::Argument> &arguments, Attribute &size, int64_t &tile) {
+static ParseResult parseAxis(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::Argument> &arguments,
+                             Attribute &size, int64_t &tile) {
   Builder &builder = parser.getBuilder();
   OpAsmParser::Argument &argument = arguments.emplace_back();
   argument.type = builder.getIndexType();
@@ -79,7 +85,8 @@ static ParseResult parseAxis(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::A
   StringRef name;
   if (isNumber.has_value() ? failed(*isNumber) : failed(parser.parseKeyword(&name)))
     return failure();
-  size = isNumber.has_value() ? Attribute(builder.getI64IntegerAttr(number)) : Attribute(builder.getStringAttr(name));
+  size = isNumber.has_value() ? Attribute(builder.getI64IntegerAttr(number))
+                              : Attribute(builder.getStringAttr(name));
   return failure(parser.parseKeyword("by") || parser.parseInteger(tile));
 }
 
@@ -88,18 +95,21 @@ static void printAxis(OpAsmPrinter &printer, Value index, Size size, int64_t til
   printer.getStream() << " = " << size << " by " << tile;
 }
 
-static LogicalResult verifySize(Operation *op, FuncOp func, Size size, StringRef rule, StringRef what) {
+static LogicalResult verifySize(Operation *op, FuncOp func, Size size, StringRef rule,
+                                StringRef what) {
   if (size.isStatic() || func.getScalarIndex(size.name) >= 0)
     return success();
-  return op->emitOpError() << rule << ": expected " << what << " over the kernel's scalars, found " << size.name.getValue();
+  return op->emitOpError() << rule << ": expected " << what << " over the kernel's scalars, found "
+                           << size.name.getValue();
 }
 
 //===----------------------------------------------------------------------===//
 // FuncOp
 //===----------------------------------------------------------------------===//
 
-void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name, ArrayRef<Type> views, ArrayRef<StringRef> scalars,
-                   ArrayRef<Size> gridSizes, ArrayRef<int64_t> gridTiles, ScheduleAttr schedule) {
+void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name, ArrayRef<Type> views,
+                   ArrayRef<StringRef> scalars, ArrayRef<Size> gridSizes,
+                   ArrayRef<int64_t> gridTiles, ScheduleAttr schedule) {
   MLIRContext *context = builder.getContext();
   state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
   SmallVector<Attribute> sizes;
@@ -131,10 +141,14 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
     scalars.push_back(builder.getStringAttr(word));
     return success();
   };
-  auto axis = [&] { return parseAxis(parser, arguments, sizes.emplace_back(), tiles.emplace_back()); };
+  auto axis = [&] {
+    return parseAxis(parser, arguments, sizes.emplace_back(), tiles.emplace_back());
+  };
   if (parser.parseSymbolName(name, SymbolTable::getSymbolAttrName(), result.attributes) ||
-      parser.parseArgumentList(arguments, AsmParser::Delimiter::Paren, /*allowType=*/true) || parser.parseKeyword("scalars") ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, scalar) || parser.parseKeyword("grid") ||
+      parser.parseArgumentList(arguments, AsmParser::Delimiter::Paren, /*allowType=*/true) ||
+      parser.parseKeyword("scalars") ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, scalar) ||
+      parser.parseKeyword("grid") ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, axis) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
@@ -156,13 +170,16 @@ void FuncOp::print(OpAsmPrinter &printer) {
   llvm::interleaveComma(getBody().getArguments().take_front(getNumViews()), printer,
                         [&](BlockArgument view) { printer.printRegionArgument(view); });
   printer << ") scalars(";
-  llvm::interleaveComma(getScalars().getAsRange<StringAttr>(), printer, [&](StringAttr name) { printer << name.getValue(); });
+  llvm::interleaveComma(getScalars().getAsRange<StringAttr>(), printer,
+                        [&](StringAttr name) { printer << name.getValue(); });
   printer << ") grid(";
-  llvm::interleaveComma(llvm::seq<int64_t>(getNumAxes()), printer,
-                        [&](int64_t i) { printAxis(printer, getGridIndex(i), getGridSize(i), getGridTiles()[i]); });
+  llvm::interleaveComma(llvm::seq<int64_t>(getNumAxes()), printer, [&](int64_t i) {
+    printAxis(printer, getGridIndex(i), getGridSize(i), getGridTiles()[i]);
+  });
   printer << ')';
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {SymbolTable::getSymbolAttrName(), getScalarsAttrName(),
-                                                                 getGridSizesAttrName(), getGridTilesAttrName()});
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {SymbolTable::getSymbolAttrName(), getScalarsAttrName(),
+                                            getGridSizesAttrName(), getGridTilesAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
 }
@@ -197,9 +214,11 @@ static LogicalResult verifyViews(FuncOp func) {
   for (BlockArgument argument : func.getBody().getArguments().take_front(func.getNumViews())) {
     auto view = dyn_cast<ViewType>(argument.getType());
     if (!view)
-      return func.emitOpError() << "C3: expected a view as argument " << argument.getArgNumber() << ", found " << argument.getType();
+      return func.emitOpError() << "C3: expected a view as argument " << argument.getArgNumber()
+                                << ", found " << argument.getType();
     for (const ViewDim &dim : view.getDims())
-      if (failed(verifySize(func, func, dim.extent, "C1", "an extent")) || failed(verifySize(func, func, dim.pitch, "C1", "a pitch")))
+      if (failed(verifySize(func, func, dim.extent, "C1", "an extent")) ||
+          failed(verifySize(func, func, dim.pitch, "C1", "a pitch")))
         return failure();
   }
   return success();
@@ -269,7 +288,8 @@ void PartOp::print(OpAsmPrinter &printer) {
   printer << '(';
   printAxis(printer, getIndex(), getExtent(), getTile());
   printer << ')';
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getSizeAttrName(), getTileAttrName()});
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {getSizeAttrName(), getTileAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
 }

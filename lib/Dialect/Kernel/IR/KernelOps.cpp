@@ -22,22 +22,27 @@ static void printView(OpAsmPrinter &printer, Operation *, Type type) { printer <
 
 static ViewType viewOf(Value value) { return cast<ViewType>(value.getType()); }
 
-static LogicalResult verifyElement(Operation *op, StringRef rule, RankedTensorType tile, Type element) {
+static LogicalResult verifyElement(Operation *op, StringRef rule, RankedTensorType tile,
+                                   Type element) {
   if (tile.getElementType() == element)
     return success();
-  return op->emitOpError() << rule << ": expected elements of " << element << ", found " << tile.getElementType();
+  return op->emitOpError() << rule << ": expected elements of " << element << ", found "
+                           << tile.getElementType();
 }
 
 static LogicalResult verifyIndices(Operation *op, StringRef rule, ViewType view, size_t indices) {
   if (static_cast<int64_t>(indices) == view.getRank())
     return success();
-  return op->emitOpError() << rule << ": expected one index a dimension: " << view.getRank() << ", found " << indices;
+  return op->emitOpError() << rule << ": expected one index a dimension: " << view.getRank()
+                           << ", found " << indices;
 }
 
-static LogicalResult verifyRows(Operation *op, StringRef rule, RankedTensorType tile, int64_t rows) {
+static LogicalResult verifyRows(Operation *op, StringRef rule, RankedTensorType tile,
+                                int64_t rows) {
   if (tile.getDimSize(0) == rows)
     return success();
-  return op->emitOpError() << rule << ": expected " << rows << " rows, found " << tile.getDimSize(0);
+  return op->emitOpError() << rule << ": expected " << rows << " rows, found "
+                           << tile.getDimSize(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -59,7 +64,8 @@ LogicalResult SliceOp::verify() {
   ViewType view = viewOf(getView());
   int64_t points = getIndices().size();
   if (points >= view.getRank())
-    return emitOpError() << "C1: expected fewer indices than dimensions: " << view.getRank() << ", found " << points;
+    return emitOpError() << "C1: expected fewer indices than dimensions: " << view.getRank()
+                         << ", found " << points;
   if (getType() != view.dropLeading(points))
     return emitOpError() << "C2: expected " << view.dropLeading(points) << ", found " << getType();
   return success();
@@ -97,7 +103,8 @@ LogicalResult LoadOp::verify() {
   if (view.getRank() != 1 && getAsRows())
     return emitOpError("C3: expected `as rows` on a vector only");
   if (view.getRank() == 1 && getType().getDimSize(getAsRows() ? 1 : 0) != 1)
-    return emitOpError() << "C3: expected a tile of " << (getAsRows() ? "Mx1" : "1xN") << ", found " << getType();
+    return emitOpError() << "C3: expected a tile of " << (getAsRows() ? "Mx1" : "1xN") << ", found "
+                         << getType();
   return success();
 }
 
@@ -116,7 +123,8 @@ LogicalResult GatherOp::verify() {
 LogicalResult StoreOp::verify() {
   ViewType view = viewOf(getView());
   RankedTensorType tile = getTile().getType();
-  if (failed(verifyIndices(*this, "C1", view, getIndices().size())) || failed(verifyElement(*this, "C2", tile, view.getElementType())))
+  if (failed(verifyIndices(*this, "C1", view, getIndices().size())) ||
+      failed(verifyElement(*this, "C2", tile, view.getElementType())))
     return failure();
   if (getAsRows() != (view.getRank() == 1))
     return emitOpError("C3: expected `as rows` with vectors, and only with them");
@@ -134,11 +142,14 @@ static LogicalResult verifyFeatures(ContractOp op) {
   auto lhs = dyn_cast<ViewType>(op.getLhs().getType());
   ViewType rhs = viewOf(op.getRhs());
   if (!lhs || lhs.getRank() != 2 || lhs.getPanel())
-    return op.emitOpError() << "C2: expected a row-major view of rank 2 on the left, found " << op.getLhs().getType();
+    return op.emitOpError() << "C2: expected a row-major view of rank 2 on the left, found "
+                            << op.getLhs().getType();
   if (rhs.getRank() != 2 || !rhs.getPanel())
-    return op.emitOpError() << "C2: expected a view of rank 2 in panels on the right, found " << rhs;
+    return op.emitOpError() << "C2: expected a view of rank 2 in panels on the right, found "
+                            << rhs;
   if (!(lhs.getDims().back() == rhs.getDims().back()))
-    return op.emitOpError() << "C2: expected equal last dimensions, found " << lhs << " and " << rhs;
+    return op.emitOpError() << "C2: expected equal last dimensions, found " << lhs << " and "
+                            << rhs;
   return success();
 }
 
@@ -147,7 +158,8 @@ static LogicalResult verifyOverRows(ContractOp op) {
   auto lhs = dyn_cast<RankedTensorType>(op.getLhs().getType());
   ViewType rhs = viewOf(op.getRhs());
   if (!lhs || rhs.getRank() != 2 || rhs.getPanel())
-    return op.emitOpError() << "C3: expected a tile and a row-major view of rank 2, found " << op.getLhs().getType() << " and " << rhs;
+    return op.emitOpError() << "C3: expected a tile and a row-major view of rank 2, found "
+                            << op.getLhs().getType() << " and " << rhs;
   return verifyRows(op, "C5", op.getType(), lhs.getDimSize(0));
 }
 
@@ -168,8 +180,8 @@ LogicalResult BroadcastOp::verify() {
   auto from = dyn_cast<RankedTensorType>(getOperand().getType());
   for (int dim : {0, 1})
     if (from && from.getDimSize(dim) != 1 && from.getDimSize(dim) != getType().getDimSize(dim))
-      return emitOpError() << "C1: expected dimension " << dim << " to be 1 or " << getType().getDimSize(dim) << ", found "
-                           << from.getDimSize(dim);
+      return emitOpError() << "C1: expected dimension " << dim << " to be 1 or "
+                           << getType().getDimSize(dim) << ", found " << from.getDimSize(dim);
   return success();
 }
 

@@ -107,7 +107,8 @@ Type ViewType::parse(AsmParser &parser) {
       return {};
   if (parser.parseGreater())
     return {};
-  return ViewType::getChecked([&] { return parser.emitError(loc); }, parser.getContext(), dims, element, panel);
+  return ViewType::getChecked([&] { return parser.emitError(loc); }, parser.getContext(), dims,
+                              element, panel);
 }
 
 void ViewType::print(AsmPrinter &printer) const {
@@ -123,18 +124,21 @@ void ViewType::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<ViewDim> dims, Type elementType, int64_t panel) {
+LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<ViewDim> dims,
+                               Type elementType, int64_t panel) {
   if (dims.empty())
     return emitError() << "expected at least one dimension, found none";
   for (const ViewDim &dim : dims)
-    if ((dim.extent.isStatic() && dim.extent.value < 0) || (dim.pitch.isStatic() && dim.pitch.value < 0))
+    if ((dim.extent.isStatic() && dim.extent.value < 0) ||
+        (dim.pitch.isStatic() && dim.pitch.value < 0))
       return emitError() << "expected a dimension of at least 0, found a negative one";
   if (!elementType.isF32() && !elementType.isSignlessInteger(32))
     return emitError() << "expected elements of f32 or i32, found " << elementType;
   if (panel != 0 && panel != 16)
     return emitError() << "expected panels of 16, found " << panel;
   if (panel && (dims.size() < 2 || !dims.back().isStatic() || !elementType.isF32()))
-    return emitError() << "expected panels only in f32 views of rank 2 or more with a static last dimension";
+    return emitError()
+           << "expected panels only in f32 views of rank 2 or more with a static last dimension";
   return success();
 }
 
@@ -162,7 +166,8 @@ struct ScheduleFields {
 } // namespace
 
 static ParseResult parseNumbers(AsmParser &parser, SmallVector<int64_t> &numbers) {
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] { return parser.parseInteger(numbers.emplace_back()); });
+  return parser.parseCommaSeparatedList(
+      AsmParser::Delimiter::Square, [&] { return parser.parseInteger(numbers.emplace_back()); });
 }
 
 static ParseResult parseOrder(AsmParser &parser, LoopOrder &order) {
@@ -192,14 +197,17 @@ static ParseResult parseField(AsmParser &parser, ScheduleFields &fields) {
     return parseNumbers(parser, fields.threads);
   if (key == "fragment")
     return parseNumbers(parser, fields.fragment);
-  return parser.emitError(loc, "expected order, prefetch, kblock, threads or fragment, found ") << key;
+  return parser.emitError(loc, "expected order, prefetch, kblock, threads or fragment, found ")
+         << key;
 }
 
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   ScheduleFields fields;
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, [&] { return parseField(parser, fields); }))
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                     [&] { return parseField(parser, fields); }))
     return {};
-  return ScheduleAttr::get(parser.getContext(), fields.order, fields.prefetch, fields.kblock, fields.threads, fields.fragment);
+  return ScheduleAttr::get(parser.getContext(), fields.order, fields.prefetch, fields.kblock,
+                           fields.threads, fields.fragment);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {

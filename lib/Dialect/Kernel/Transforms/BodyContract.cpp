@@ -24,7 +24,8 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-SmallVector<Place> BodyEmitter::rightPlaces(ContractOp op, const Fragment &shape, int64_t &stepElements) {
+SmallVector<Place> BodyEmitter::rightPlaces(ContractOp op, const Fragment &shape,
+                                            int64_t &stepElements) {
   const BoundView &right = view(op.getRhs());
   int64_t columns = columnsOf(op.getType());
   int64_t stored = padded(right.type.getDims().back().pitch.value);
@@ -37,7 +38,8 @@ SmallVector<Place> BodyEmitter::rightPlaces(ContractOp op, const Fragment &shape
       result.push_back(moved(start, Value(), vectorColumn(j, columns)));
     return result;
   }
-  // Column c of the result is row c of the view: panel c / 16, place c % 16. Fragments begin at multiples of 16.
+  // Column c of the result is row c of the view: panel c / 16, place c % 16. Fragments begin at
+  // multiples of 16.
   int64_t panel = right.type.getPanel();
   stepElements = panel;
   Place start = moved({right.offset, 0}, mul(add(index, base), stored));
@@ -48,8 +50,9 @@ SmallVector<Place> BodyEmitter::rightPlaces(ContractOp op, const Fragment &shape
   return result;
 }
 
-SmallVector<Value> BodyEmitter::emitChain(const Fragment &shape, SmallVector<Value> accumulators, Value from, Value to,
-                                          const Operands &operands, int64_t unroll) {
+SmallVector<Value> BodyEmitter::emitChain(const Fragment &shape, SmallVector<Value> accumulators,
+                                          Value from, Value to, const Operands &operands,
+                                          int64_t unroll) {
   Type type = registerType(builder.getF32Type(), 1);
   auto step = [&](Value k, int64_t unrolled, SmallVector<Value> &sums) {
     SmallVector<Value> right;
@@ -93,11 +96,13 @@ SmallVector<Value> BodyEmitter::emitChain(const Fragment &shape, SmallVector<Val
 }
 
 Value BodyEmitter::combine(ReduceKind kind, Value a, Value b) {
-  return kind == ReduceKind::Max ? larger(a, b) : arith::AddFOp::create(builder, loc, a, b).getResult();
+  return kind == ReduceKind::Max ? larger(a, b)
+                                 : arith::AddFOp::create(builder, loc, a, b).getResult();
 }
 
 Value BodyEmitter::reduceLanes(ReduceKind kind, SmallVector<Value> groups) {
-  // Lanes l and l + 8, then l and l + 4, ...: between registers first, then inside the one that is left.
+  // Lanes l and l + 8, then l and l + 4, ...: between registers first, then inside the one that is
+  // left.
   for (size_t half = groups.size() / 2; half >= 1; half /= 2) {
     for (size_t i = 0; i < half; ++i)
       groups[i] = combine(kind, groups[i], groups[i + half]);
@@ -114,7 +119,8 @@ Value BodyEmitter::reduceLanes(ReduceKind kind, SmallVector<Value> groups) {
   return vector::ExtractOp::create(builder, loc, lanes, 0);
 }
 
-void BodyEmitter::accumulateLanes(ReduceKind kind, const Fragment &from, int64_t row, MutableArrayRef<Value> groups) {
+void BodyEmitter::accumulateLanes(ReduceKind kind, const Fragment &from, int64_t row,
+                                  MutableArrayRef<Value> groups) {
   for (int64_t j = 0; j < from.vectors; ++j) {
     Value &group = groups[j % groups.size()];
     group = group ? combine(kind, group, from.at(row, j)) : from.at(row, j);

@@ -25,17 +25,17 @@ using namespace heddle::kernel;
 
 /// What a branch inside a run may hold: ops that work element by element.
 static bool isElementwiseBranch(scf::IfOp op) {
-  return !op
-              .walk([](Operation *inner) {
-                return isa<ContractOp, ReduceOp, StoreOp, scf::ForOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
-              })
-              .wasInterrupted();
+  return !op.walk([](Operation *inner) {
+              return isa<ContractOp, ReduceOp, StoreOp, scf::ForOp>(inner) ? WalkResult::interrupt()
+                                                                           : WalkResult::advance();
+            }).wasInterrupted();
 }
 
 int64_t BodyEmitter::runColumns(Operation &op) const {
   auto wide = [&](TypeRange types) -> int64_t {
     for (Type type : types)
-      if (auto tile = dyn_cast<RankedTensorType>(type); tile && tile.getDimSize(1) > 1 && isWide(tile))
+      if (auto tile = dyn_cast<RankedTensorType>(type);
+          tile && tile.getDimSize(1) > 1 && isWide(tile))
         return tile.getDimSize(1);
     return 0;
   };
@@ -64,9 +64,10 @@ bool BodyEmitter::dependsOn(Operation &op, const OpSet &ops) const {
       .wasInterrupted();
 }
 
-/// Fills `run` with the ops that share the column loop of the first of `ops`, `before` with independent ones among
-/// them; returns how many ops were taken.
-size_t BodyEmitter::collectRun(ArrayRef<Operation *> ops, SmallVectorImpl<Operation *> &run, SmallVectorImpl<Operation *> &before) const {
+/// Fills `run` with the ops that share the column loop of the first of `ops`, `before` with
+/// independent ones among them; returns how many ops were taken.
+size_t BodyEmitter::collectRun(ArrayRef<Operation *> ops, SmallVectorImpl<Operation *> &run,
+                               SmallVectorImpl<Operation *> &before) const {
   int64_t columns = runColumns(*ops.front());
   OpSet members, finished;
   size_t taken = 0;
@@ -88,8 +89,8 @@ size_t BodyEmitter::collectRun(ArrayRef<Operation *> ops, SmallVectorImpl<Operat
       members.insert(op);
       if (isa<ReduceOp>(op))
         finished.insert(op);
-    } else if (!runColumns(*op) && op->getNumResults() && isMemoryEffectFree(op) && !isa<scf::ForOp>(op) && !isa<ContractOp>(op) &&
-               !dependsOn(*op, members)) {
+    } else if (!runColumns(*op) && op->getNumResults() && isMemoryEffectFree(op) &&
+               !isa<scf::ForOp>(op) && !isa<ContractOp>(op) && !dependsOn(*op, members)) {
       before.push_back(op);
     } else {
       break;
@@ -145,7 +146,8 @@ LogicalResult BodyEmitter::emitFor(scf::ForOp op) {
   for (Value init : op.getInitArgs())
     if (failed(appendRegisters(init, inits)))
       return failure();
-  auto loop = scf::ForOp::create(builder, loc, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()), inits);
+  auto loop = scf::ForOp::create(builder, loc, scalar(op.getLowerBound()),
+                                 scalar(op.getUpperBound()), scalar(op.getStep()), inits);
   {
     OpBuilder::InsertionGuard guard(builder);
     auto saved = fragments;

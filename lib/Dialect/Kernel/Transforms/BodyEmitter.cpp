@@ -58,9 +58,13 @@ Value BodyEmitter::mul(Value a, Value b) {
 
 Value BodyEmitter::mul(Value a, int64_t b) { return b == 1 ? a : mul(a, constant(b)); }
 
-Value BodyEmitter::minimum(Value a, Value b) { return builder.createOrFold<arith::MinSIOp>(loc, a, b); }
+Value BodyEmitter::minimum(Value a, Value b) {
+  return builder.createOrFold<arith::MinSIOp>(loc, a, b);
+}
 
-Value BodyEmitter::maximum(Value a, Value b) { return builder.createOrFold<arith::MaxSIOp>(loc, a, b); }
+Value BodyEmitter::maximum(Value a, Value b) {
+  return builder.createOrFold<arith::MaxSIOp>(loc, a, b);
+}
 
 Place BodyEmitter::moved(Place place, Value dynamic, int64_t constant) {
   if (std::optional<int64_t> known = constantOf(dynamic))
@@ -75,7 +79,8 @@ Place BodyEmitter::moved(Place place, Value dynamic, int64_t constant) {
 bool BodyEmitter::touchesTiles(Operation &op) {
   return op
       .walk([](Operation *inner) {
-        bool tiles = llvm::any_of(inner->getOperandTypes(), isTile) || llvm::any_of(inner->getResultTypes(), isTile);
+        bool tiles = llvm::any_of(inner->getOperandTypes(), isTile) ||
+                     llvm::any_of(inner->getResultTypes(), isTile);
         return tiles ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -144,7 +149,9 @@ bool BodyEmitter::recomputes(Operation &op) const {
 FailureOr<Fragment> BodyEmitter::materialize(Value tile) {
   Operation *producer = tile.getDefiningOp();
   if (!producer || !recomputes(*producer)) {
-    emitError(tile.getLoc(), "expected a tile that is in registers or can be computed again, found ") << tile;
+    emitError(tile.getLoc(),
+              "expected a tile that is in registers or can be computed again, found ")
+        << tile;
     return failure();
   }
   if (failed(emitOp(*producer)))
@@ -205,7 +212,8 @@ LogicalResult BodyEmitter::emitOp(Operation &op) {
       .Case<scf::YieldOp>([](auto) { return success(); })
       .Case<arith::ConstantOp>([&](auto o) { return emitConstant(o); })
       .Case<arith::IndexCastOp>([&](auto o) { return emitIndexCast(o); })
-      .Default([&](Operation *o) { return touchesTiles(*o) ? emitElementwise(*o) : emitScalarOp(*o); });
+      .Default(
+          [&](Operation *o) { return touchesTiles(*o) ? emitElementwise(*o) : emitScalarOp(*o); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -229,7 +237,8 @@ LogicalResult BodyEmitter::emitConstant(arith::ConstantOp op) {
   auto element = elements.getSplatValue<Attribute>();
   TypedAttr value = cast<TypedAttr>(element);
   if (fragment.vectors)
-    value = DenseElementsAttr::get(cast<ShapedType>(registerType(tile.getElementType(), fragment.vectors)), element);
+    value = DenseElementsAttr::get(
+        cast<ShapedType>(registerType(tile.getElementType(), fragment.vectors)), element);
   fragment.registers.assign(fragment.size(), arith::ConstantOp::create(builder, loc, value));
   fragments[op.getResult()] = std::move(fragment);
   return success();
@@ -277,8 +286,9 @@ LogicalResult BodyEmitter::emitElementwise(Operation &op) {
   Type type = registerType(getElementTypeOrSelf(op.getResult(0).getType()), result.vectors);
   SmallVector<Fragment> operands;
   for (Value operand : op.getOperands()) {
-    FailureOr<Fragment> fragment =
-        isTile(operand.getType()) ? use(operand) : FailureOr<Fragment>(Fragment{{scalar(operand)}, 1, 0});
+    FailureOr<Fragment> fragment = isTile(operand.getType())
+                                       ? use(operand)
+                                       : FailureOr<Fragment>(Fragment{{scalar(operand)}, 1, 0});
     if (failed(fragment))
       return failure();
     operands.push_back(std::move(*fragment));
@@ -312,7 +322,8 @@ LogicalResult BodyEmitter::emitBroadcast(BroadcastOp op) {
       if (column && !from->vectors)
         result.registers.push_back(result.registers.back());
       else
-        result.registers.push_back(splat(from->at(from->rows == 1 ? 0 : row, from->vectors ? column : 0), type));
+        result.registers.push_back(
+            splat(from->at(from->rows == 1 ? 0 : row, from->vectors ? column : 0), type));
     }
   fragments[op.getResult()] = std::move(result);
   return success();
@@ -322,7 +333,9 @@ LogicalResult BodyEmitter::emitIota(IotaOp op) {
   Fragment result = shapeOf(op.getType());
   int64_t tileColumns = columnsOf(op.getType());
   Type i32 = builder.getI32Type(), type = registerType(i32, result.vectors);
-  Value start = add(scalar(op.getStart()), op.getOfRows() ? rowBase() : result.vectors ? columnBase(tileColumns) : Value());
+  Value start = add(scalar(op.getStart()), op.getOfRows()   ? rowBase()
+                                           : result.vectors ? columnBase(tileColumns)
+                                                            : Value());
   if (start.getType() != i32)
     start = arith::TruncIOp::create(builder, loc, i32, start);
   start = splat(start, type);
@@ -338,7 +351,8 @@ LogicalResult BodyEmitter::emitIota(IotaOp op) {
   for (int64_t row = 0; row < result.rows; ++row)
     for (int64_t column = 0; column < result.columns(); ++column) {
       if (op.getOfRows() ? column != 0 : row != 0) {
-        result.registers.push_back(op.getOfRows() ? result.registers.back() : result.registers[column]);
+        result.registers.push_back(op.getOfRows() ? result.registers.back()
+                                                  : result.registers[column]);
         continue;
       }
       Value lanes = arith::ConstantOp::create(builder, loc, offset(row, column));

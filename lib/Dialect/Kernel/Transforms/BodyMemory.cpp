@@ -18,7 +18,8 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-BoundView BodyEmitter::bindView(Value value, ViewType type, int64_t argument, function_ref<Value(const Size &)> size) {
+BoundView BodyEmitter::bindView(Value value, ViewType type, int64_t argument,
+                                function_ref<Value(const Size &)> size) {
   BoundView bound{type, argument, Value(), {}, {}};
   for (const ViewDim &dim : type.getDims()) {
     bound.extents.push_back(size(dim.extent));
@@ -69,25 +70,28 @@ LogicalResult BodyEmitter::emitSlice(SliceOp op) {
 // Fragments of row-major memory
 //===----------------------------------------------------------------------===//
 
-SmallVector<Place> BodyEmitter::places(const BoundView &view, Value offset, Value row, Value column, const Fragment &shape,
-                                       int64_t tileColumns) {
+SmallVector<Place> BodyEmitter::places(const BoundView &view, Value offset, Value row, Value column,
+                                       const Fragment &shape, int64_t tileColumns) {
   int64_t rank = view.type.getRank();
   Value pitch = rank > 1 ? stride(view, rank - 2) : constant(1);
   std::optional<int64_t> known = constantOf(pitch);
   Place base = moved(moved({offset, 0}, mul(row, pitch)), column);
   SmallVector<Place> result;
   for (int64_t r = 0; r < shape.rows; ++r) {
-    Place start = known ? moved(base, Value(), r * *known) : moved(base, r ? mul(pitch, r) : Value());
+    Place start =
+        known ? moved(base, Value(), r * *known) : moved(base, r ? mul(pitch, r) : Value());
     for (int64_t j = 0; j < shape.columns(); ++j)
       result.push_back(moved(start, Value(), shape.vectors ? vectorColumn(j, tileColumns) : 0));
   }
   return result;
 }
 
-Fragment BodyEmitter::loadFragment(const BoundView &view, Value offset, Value row, Value column, RankedTensorType type) {
+Fragment BodyEmitter::loadFragment(const BoundView &view, Value offset, Value row, Value column,
+                                   RankedTensorType type) {
   Fragment result = shapeOf(type);
   for (Place place : places(view, offset, row, column, result, type.getDimSize(1)))
-    result.registers.push_back(result.vectors ? loadVector(view, place) : loadScalars(view, place, 1).front());
+    result.registers.push_back(result.vectors ? loadVector(view, place)
+                                              : loadScalars(view, place, 1).front());
   return result;
 }
 
@@ -147,9 +151,12 @@ LogicalResult BodyEmitter::emitStore(StoreOp op) {
   int64_t rank = to.type.getRank(), columns = columnsOf(op.getTile().getType());
   bool hasRows = op.getTile().getType().getDimSize(0) > 1;
   Value row = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), hasRows ? rowBase() : Value());
-  Value column = rank > 1 ? add(scalar(op.getIndices().back()), columns > 1 ? columnBase(columns) : Value()) : Value();
+  Value column =
+      rank > 1 ? add(scalar(op.getIndices().back()), columns > 1 ? columnBase(columns) : Value())
+               : Value();
   Value offset = pointOffset(to, op.getIndices(), std::min<int64_t>(rank, 2));
-  for (auto [value, place] : llvm::zip(tile->registers, places(to, offset, row, column, *tile, columns)))
+  for (auto [value, place] :
+       llvm::zip(tile->registers, places(to, offset, row, column, *tile, columns)))
     tile->vectors ? storeVector(value, to, place) : storeScalar(value, to, place);
   return success();
 }

@@ -91,7 +91,8 @@ protected:
 
   virtual mlir::Value loadVector(const BoundView &view, Place place) = 0;
   /// `count` elements that follow each other.
-  virtual llvm::SmallVector<mlir::Value> loadScalars(const BoundView &view, Place place, int64_t count) = 0;
+  virtual llvm::SmallVector<mlir::Value> loadScalars(const BoundView &view, Place place,
+                                                     int64_t count) = 0;
   virtual void storeVector(mlir::Value value, const BoundView &view, Place place) = 0;
   virtual void storeScalar(mlir::Value value, const BoundView &view, Place place) = 0;
   /// a * b + c as a reduction over features or keys does it.
@@ -125,11 +126,14 @@ protected:
   mlir::LogicalResult emitBlock(mlir::Block &block);
   /// A tile that does not fit a fragment: its ops stand in runs.
   virtual bool isWide(mlir::RankedTensorType type) const { return false; }
-  /// Ops over wide tiles of one width, none of which needs the result of a reduction or contraction of the run.
+  /// Ops over wide tiles of one width, none of which needs the result of a reduction or contraction
+  /// of the run.
   virtual mlir::LogicalResult emitRun(llvm::ArrayRef<mlir::Operation *> run);
-  /// Whether an op is emitted where its result is used, and again wherever it is not at hand: it breaks no run.
+  /// Whether an op is emitted where its result is used, and again wherever it is not at hand: it
+  /// breaks no run.
   virtual bool recomputes(mlir::Operation &op) const;
-  /// A tile that is not in registers: computed again here, or (targets) read from where it was kept.
+  /// A tile that is not in registers: computed again here, or (targets) read from where it was
+  /// kept.
   virtual mlir::FailureOr<Fragment> materialize(mlir::Value tile);
 
   //===--------------------------------------------------------------------===//
@@ -145,7 +149,8 @@ protected:
   mlir::Type registerType(mlir::Type element, int64_t vectors) const;
   /// The types of a value's registers: one for a scalar.
   void appendRegisterTypes(mlir::Type type, llvm::SmallVectorImpl<mlir::Type> &types) const;
-  mlir::LogicalResult appendRegisters(mlir::Value value, llvm::SmallVectorImpl<mlir::Value> &registers);
+  mlir::LogicalResult appendRegisters(mlir::Value value,
+                                      llvm::SmallVectorImpl<mlir::Value> &registers);
   /// Takes the registers of `values` from the front of `registers`.
   void bindRegisters(mlir::ValueRange values, mlir::ValueRange registers);
   mlir::Value splat(mlir::Value value, mlir::Type type);
@@ -153,26 +158,35 @@ protected:
 
   /// Distance in elements between neighbours of dimension `dim`.
   mlir::Value stride(const BoundView &view, int64_t dim);
-  /// Offset of the points that leading `indices` name: all but the last `kept` dimensions of the view.
+  /// Offset of the points that leading `indices` name: all but the last `kept` dimensions of the
+  /// view.
   mlir::Value pointOffset(const BoundView &view, mlir::ValueRange indices, int64_t kept);
-  /// Places of the registers of a fragment whose first row and column in the view are given (`row` null in vectors).
-  llvm::SmallVector<Place> places(const BoundView &view, mlir::Value offset, mlir::Value row, mlir::Value column, const Fragment &shape,
-                                  int64_t tileColumns);
+  /// Places of the registers of a fragment whose first row and column in the view are given (`row`
+  /// null in vectors).
+  llvm::SmallVector<Place> places(const BoundView &view, mlir::Value offset, mlir::Value row,
+                                  mlir::Value column, const Fragment &shape, int64_t tileColumns);
   /// The registers of a load from row-major memory.
-  Fragment loadFragment(const BoundView &view, mlir::Value offset, mlir::Value row, mlir::Value column, mlir::RankedTensorType type);
-  BoundView bindView(mlir::Value value, ViewType type, int64_t argument, llvm::function_ref<mlir::Value(const Size &)> size);
+  Fragment loadFragment(const BoundView &view, mlir::Value offset, mlir::Value row,
+                        mlir::Value column, mlir::RankedTensorType type);
+  BoundView bindView(mlir::Value value, ViewType type, int64_t argument,
+                     llvm::function_ref<mlir::Value(const Size &)> size);
 
-  /// The chain of multiply-adds of one fragment over k in [from, to), unrolled; `accumulators` is rows x vectors registers.
-  llvm::SmallVector<mlir::Value> emitChain(const Fragment &shape, llvm::SmallVector<mlir::Value> accumulators, mlir::Value from,
-                                           mlir::Value to, const Operands &operands, int64_t unroll = 4);
-  /// Places of the right side of a contraction at k = 0, one a register; `stepElements` is the distance from k to k + 1.
+  /// The chain of multiply-adds of one fragment over k in [from, to), unrolled; `accumulators` is
+  /// rows x vectors registers.
+  llvm::SmallVector<mlir::Value> emitChain(const Fragment &shape,
+                                           llvm::SmallVector<mlir::Value> accumulators,
+                                           mlir::Value from, mlir::Value to,
+                                           const Operands &operands, int64_t unroll = 4);
+  /// Places of the right side of a contraction at k = 0, one a register; `stepElements` is the
+  /// distance from k to k + 1.
   llvm::SmallVector<Place> rightPlaces(ContractOp op, const Fragment &shape, int64_t &stepElements);
 
   mlir::Value combine(ReduceKind kind, mlir::Value a, mlir::Value b);
   /// Registers that make up the 16 virtual lanes of a row reduction.
   int64_t laneGroups() const { return std::max<int64_t>(16 / width, 1); }
   /// Adds a row's registers to the lanes, ascending; a null lane is empty.
-  void accumulateLanes(ReduceKind kind, const Fragment &from, int64_t row, llvm::MutableArrayRef<mlir::Value> groups);
+  void accumulateLanes(ReduceKind kind, const Fragment &from, int64_t row,
+                       llvm::MutableArrayRef<mlir::Value> groups);
   /// The fixed tree over the lanes: a scalar.
   mlir::Value reduceLanes(ReduceKind kind, llvm::SmallVector<mlir::Value> groups);
 
@@ -189,7 +203,9 @@ protected:
   static bool isTile(mlir::Type type) { return mlir::isa<mlir::RankedTensorType>(type); }
   /// Whether the op or one inside it has to do with tiles.
   static bool touchesTiles(mlir::Operation &op);
-  static int64_t columnsOf(mlir::Type tile) { return mlir::cast<mlir::RankedTensorType>(tile).getDimSize(1); }
+  static int64_t columnsOf(mlir::Type tile) {
+    return mlir::cast<mlir::RankedTensorType>(tile).getDimSize(1);
+  }
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
@@ -208,14 +224,17 @@ protected:
 private:
   using OpSet = llvm::SmallPtrSet<mlir::Operation *, 16>;
   bool dependsOn(mlir::Operation &op, const OpSet &ops) const;
-  size_t collectRun(llvm::ArrayRef<mlir::Operation *> ops, llvm::SmallVectorImpl<mlir::Operation *> &run,
+  size_t collectRun(llvm::ArrayRef<mlir::Operation *> ops,
+                    llvm::SmallVectorImpl<mlir::Operation *> &run,
                     llvm::SmallVectorImpl<mlir::Operation *> &before) const;
   mlir::LogicalResult emitArm(mlir::Region &from, mlir::Block *to);
 };
 
-/// The launch grid of a kernel in the form of Support/Program.h; fails where parts have dynamic sizes.
+/// The launch grid of a kernel in the form of Support/Program.h; fails where parts have dynamic
+/// sizes.
 struct GridDescription {
-  /// Index into the kernel's scalars or -1, tile size, and the count of tiles where the scalar is -1.
+  /// Index into the kernel's scalars or -1, tile size, and the count of tiles where the scalar is
+  /// -1.
   int scalar = -1;
   int64_t tile = 1, count = 1;
 };
