@@ -117,8 +117,9 @@ void ObjectReader::known(const std::vector<std::string> &keys) {
       auto nearest = std::min_element(keys.begin(), keys.end(), [&](auto &a, auto &b) {
         return distance(name, a) < distance(name, b);
       });
-      errors.expected(joined(layer.path, shortened(key)), "a known key",
-                      shown(key) + ", the nearest known one is '" + *nearest + "'");
+      std::string quoted = shown(key); // on one line, whatever the key holds
+      errors.expected(joined(layer.path, quoted.substr(1, quoted.size() - 2)), "a known key",
+                      quoted + ", the nearest known one is '" + *nearest + "'");
     }
 }
 

@@ -1,0 +1,233 @@
+//===- DescriptionTest.cpp - Keys, values and what they exclude -----------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each error by its whole text, which is what users see.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Description.h"
+#include "ImportFixture.h"
+
+#include <fstream>
+#include <sstream>
+
+using namespace heddle;
+using namespace heddle::test;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+namespace {
+
+class DescriptionTest : public ImportTest {
+protected:
+  std::string textProblem(const std::string &text) {
+    auto model = import(write("m.json", text));
+    return model ? "no error" : withoutFolder(model.error().message);
+  }
+};
+
+TEST_F(DescriptionTest, TextThatIsNoDescription) {
+  EXPECT_EQ(textProblem(""), "m.json:1:1: expected valid JSON, found the end");
+  EXPECT_EQ(textProblem("{\n \"heddle\": 1,\n \"kind\" 3\n}"),
+            "m.json:3:9: expected valid JSON, found '3'");
+  EXPECT_EQ(textProblem("{\"size\": NaN}"), "m.json:1:10: expected valid JSON, found 'N'");
+  EXPECT_EQ(textProblem("{\"a\": 1e999}"),
+            "m.json:1:11: expected valid JSON, found a number that no double holds");
+  EXPECT_EQ(textProblem("[1]"), "m.json: expected an object, found [1]");
+  EXPECT_EQ(textProblem("{\"attention\": {\"heads\": 1, \"heads\": 2}}"),
+            "m.json: attention: expected each key once, found 'heads' twice");
+  EXPECT_THAT(textProblem(std::string("\x7f"
+                                      "ELF\0\1\2",
+                                      7)),
+              StartsWith("m.json:1:1: "));
+}
+
+TEST_F(DescriptionTest, RequiredKeys) {
+  for (const char *key :
+       {"heddle", "kind", "size", "weights", "source", "target", "encoder", "decoder"}) {
+    Json json = small();
+    json.erase(key);
+    EXPECT_THAT(problem(json), StartsWith(std::string("m.json: ") + key + ": expected "));
+  }
+  Json json = small();
+  json.erase("attention");
+  EXPECT_EQ(problem(json),
+            "m.json: attention.heads: expected a number of heads, found no such key");
+  EXPECT_EQ(problemWith("/source", Json::object()),
+            "m.json: source.vocabulary: expected a file name, a size or null, found no such key");
+}
+
+TEST_F(DescriptionTest, UnknownKeysNameTheNearest) {
+  EXPECT_EQ(problemWith("/attention/haeds", 3),
+            "m.json: attention.haeds: expected a known key, found 'haeds', the nearest known one "
+            "is 'heads'");
+  EXPECT_EQ(problemWith("/encoder/layer", 3), "m.json: encoder.layer: expected a known key, found "
+                                              "'layer', the nearest known one is 'layers'");
+  EXPECT_THAT(problemWith("/encoder/layers", Json::array({{{"mas", "causal"}}})),
+              HasSubstr("encoder.layers.0.mas: expected a known key"));
+  EXPECT_EQ(problemWith("/a\nb", 3).find('\n'), std::string::npos);
+}
+
+TEST_F(DescriptionTest, TypesAndRanges) {
+  EXPECT_EQ(problemWith("/attention/heads", 2.5),
+            "m.json: attention.heads: expected an integer of at least 1 and at most 65536, found "
+            "2.5");
+  EXPECT_THAT(problemWith("/size", uint64_t(1) << 63), HasSubstr("size: expected an integer"));
+  EXPECT_EQ(problemWith("/attention", nullptr),
+            "m.json: attention: expected an object, found null");
+  EXPECT_EQ(problemWith("/attention/bias", true),
+            "m.json: attention.bias: expected an object, found true");
+  EXPECT_EQ(problemWith("/attention/score-scale", 1e300),
+            "m.json: attention.score-scale: expected a finite number, found 1e+300");
+  EXPECT_EQ(problemWith("/norm/epsilon", -1),
+            "m.json: norm.epsilon: expected a number of at least 0, found -1");
+  EXPECT_EQ(problemWith("/source/padding", 20),
+            "m.json: source.padding: expected an integer of at least 0 and at most 19, found 20");
+  EXPECT_EQ(problemWith("/ffn/activation", "tanh"),
+            "m.json: ffn.activation: expected one of relu, gelu, gelu-tanh, quick-gelu, silu, "
+            "found 'tanh'");
+  EXPECT_EQ(problemWith("/encoder/layers", Json::array()),
+            "m.json: encoder.layers: expected 1 to 4096 layers, found 0");
+}
+
+TEST_F(DescriptionTest, ImpossibleCombinations) {
+  EXPECT_EQ(problemWith("/attention/heads", 7),
+            "m.json: attention.heads: expected a divisor of size 12, found 7");
+  Json json = small();
+  json["attention"] = {{"heads", 7}, {"head-size", 5}};
+  EXPECT_EQ(problem(json), "no error");
+  EXPECT_EQ(problemWith("/attention/key-value-heads", 2),
+            "m.json: attention.key-value-heads: expected a divisor of heads 3, found 2");
+  json["attention"]["output-projection"] = false;
+  EXPECT_EQ(problem(json), "m.json: attention.output-projection: expected true, or heads times "
+                           "value-size to be size 12, found false and 35");
+  EXPECT_EQ(problemWith("/classifier", {{"tied", true}, {"size", 5}}),
+            "m.json: classifier.tied: expected false, or one class a token of the embedding, found "
+            "true and 5 classes");
+  json = small();
+  json["kind"] = "encoder";
+  EXPECT_EQ(problem(json),
+            "m.json: decoder: expected no such key in a description of kind encoder, found it");
+  EXPECT_THAT(problemWith("/position/base", 10000), HasSubstr("with sinusoidal positions"));
+  EXPECT_EQ(problemWith("/encoder/layers", Json::array({{{"norm", {{"after-stack", true}}}}})),
+            "m.json: encoder.layers.0.norm.after-stack: expected no such key in a layer, found it");
+  json = small();
+  json["source"]["vocabulary"] = json["target"]["vocabulary"] = nullptr;
+  json["embedding"] = {{"scale", 2.0}};
+  EXPECT_EQ(problem(json),
+            "m.json: embedding.scale: expected no such key where vectors come in, found it");
+}
+
+/// Keys of the language that this version does not build.
+TEST_F(DescriptionTest, NotBuiltYet) {
+  const std::pair<const char *, Json> keys[] = {{"/layout", "sequence-first"},
+                                                {"/position/kind", "rotary"},
+                                                {"/position/kind", "learned"},
+                                                {"/norm/kind", "rms"},
+                                                {"/norm/root", false},
+                                                {"/ffn/gated", true},
+                                                {"/ffn/as", "conv1x1"},
+                                                {"/attention/softcap", 30.0},
+                                                {"/attention/sinks", true},
+                                                {"/attention/score-bias", "alibi"},
+                                                {"/attention/hidden-score", -1e9},
+                                                {"/attention/per-head-projection", true},
+                                                {"/attention/return-log-sum-exp", true},
+                                                {"/embedding/norm", Json::object()},
+                                                {"/encoder/pool", "mean"},
+                                                {"/source/image", {3, 8, 8}},
+                                                {"/classifier/softmax", true},
+                                                {"/classifier/loss", true}};
+  for (const auto &[pointer, value] : keys)
+    EXPECT_THAT(problemWith(pointer, value), testing::EndsWith("is not built yet")) << pointer;
+  EXPECT_EQ(problemWith("/position/kind", "rotary"),
+            "m.json: position.kind: 'rotary' is not built yet");
+}
+
+/// Every key of the schema is a key of the reader: at its default it is accepted, or not built yet.
+TEST_F(DescriptionTest, SchemaAndReaderAgree) {
+  Json schema = Json::parse(modelDescriptionSchema());
+  auto check = [&](const std::string &pointer, const Json &object) {
+    for (const auto &[key, entry] : object["properties"].items())
+      if (!small().contains(Json::json_pointer(pointer + "/" + key))) {
+        EXPECT_THAT(problemWith(pointer + "/" + key, entry.value("default", Json())),
+                    testing::Not(HasSubstr("expected a known key")))
+            << pointer << "/" << key;
+      }
+  };
+  check("", schema);
+  const std::pair<const char *, const char *> objects[] = {{"/source", "side"},
+                                                           {"/embedding", "embedding"},
+                                                           {"/position", "position"},
+                                                           {"/attention", "attention"},
+                                                           {"/attention/bias", "bias"},
+                                                           {"/ffn", "ffn"},
+                                                           {"/norm", "norm"},
+                                                           {"/encoder", "encoder"},
+                                                           {"/decoder", "decoder"},
+                                                           {"/decoder/cross", "attention"},
+                                                           {"/classifier", "classifier"}};
+  for (const auto &[pointer, name] : objects)
+    check(pointer, schema["$defs"][name]);
+}
+
+TEST_F(DescriptionTest, Defaults) {
+  auto d = readDescription(write("m.json", small().dump()), {});
+  ASSERT_TRUE(d);
+  const AttentionDescription &a = d->encoder->layers[1].self;
+  EXPECT_EQ(a.keyValueHeads, 3);
+  EXPECT_EQ(a.headSize, 4);
+  EXPECT_EQ(a.valueSize, 4);
+  EXPECT_EQ(a.scale, 0.5);
+  EXPECT_TRUE(a.outputBias && !a.queryBias);
+  EXPECT_EQ(d->decoder->layers[0].norm.epsilon, 1e-5);
+  EXPECT_EQ(d->target->limit, 256);
+  EXPECT_EQ(Json::parse(factsOf(*d))["source"].dump(),
+            R"({"vocabulary":20,"split":"space","padding":0,"unknown":1,"start":2,"end":3,"add":)"
+            R"(false,"length":null,"too-long":"error","limit":256})");
+}
+
+/// Whole model, stack, layer: the innermost place wins; for cross attention `cross` of all places
+/// after `attention` of all places.
+TEST_F(DescriptionTest, Overrides) {
+  Json json = small();
+  json["decoder"]["attention"] = {{"head-size", 5}};
+  json["decoder"]["cross"] = {{"heads", 2}, {"bias", {{"query", true}}}};
+  json["decoder"]["layers"] = Json::parse(
+      R"([{}, {"attention": {"heads": 6, "bias": {"key": true}}, "mask": null, "ffn": {"size": 8}}])");
+  auto d = readDescription(write("m.json", json.dump()), {});
+  ASSERT_TRUE(d) << d.error().message;
+  const LayerDescription &first = d->decoder->layers[0], &second = d->decoder->layers[1];
+  EXPECT_EQ(d->encoder->layers[0].self.headSize, 4);
+  EXPECT_EQ(first.self.heads, 3);
+  EXPECT_EQ(first.self.headSize, 5);
+  EXPECT_EQ(second.self.heads, 6);
+  EXPECT_EQ(second.self.headSize, 5);
+  EXPECT_EQ(second.cross.heads, 2);
+  EXPECT_TRUE(second.cross.queryBias && second.cross.keyBias && !first.cross.keyBias);
+  EXPECT_TRUE(first.mask && !second.mask && second.crossMask);
+  EXPECT_EQ(second.ffn.size, 8);
+}
+
+TEST_F(DescriptionTest, Vocabularies) {
+  write("words.txt", "<pad>\n<unk>\nwho\nam");
+  Json json = small();
+  json["source"]["vocabulary"] = "words.txt";
+  auto model = importJson(json);
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->texts.at("source.txt"), "<pad>\n<unk>\nwho\nam");
+  EXPECT_EQ(model->tensors[0].shape, (std::vector<int64_t>{4, 12}));
+  EXPECT_EQ(Json::parse(model->facts)["source"]["vocabulary"], "source.txt");
+  EXPECT_EQ(problemWith("/source/vocabulary", "none.txt"),
+            "m.json: source.vocabulary: none.txt: expected a file, found none");
+  write("empty.txt", "");
+  EXPECT_EQ(problemWith("/source/vocabulary", "empty.txt"),
+            "m.json: source.vocabulary: expected a file of one name a line, found an empty one, "
+            "'empty.txt'");
+}
+
+} // namespace

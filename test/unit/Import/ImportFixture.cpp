@@ -1,0 +1,108 @@
+//===- ImportFixture.cpp - Descriptions written for a test ----------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Files live in a folder of the test program's own, removed at the end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ImportFixture.h"
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/Verifier.h"
+
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+using namespace heddle;
+using namespace heddle::test;
+namespace fs = std::filesystem;
+
+ImportTest::ImportTest() {
+  const testing::TestInfo *info = testing::UnitTest::GetInstance()->current_test_info();
+  fs::path path = fs::temp_directory_path() /
+                  ("heddle-import-" + std::to_string(getpid()) + "-" + info->name());
+  fs::create_directories(path);
+  folder = path.string();
+  context.loadDialect<transformer::TransformerDialect, mlir::arith::ArithDialect,
+                      mlir::func::FuncDialect>();
+}
+
+ImportTest::~ImportTest() {
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+}
+
+std::string ImportTest::write(const std::string &name, const std::string &text) {
+  std::string path = folder + "/" + name;
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
+
+/// What is imported has to verify.
+Expected<ImportedModel> ImportTest::import(const std::string &path, const ImportOptions &options) {
+  auto model = importModel(path, options, context);
+  EXPECT_TRUE(!model || mlir::succeeded(mlir::verify(*model->module)));
+  return model;
+}
+
+Expected<ImportedModel> ImportTest::importJson(const Json &json, const ImportOptions &options) {
+  return import(write("m.json", json.dump(1)), options);
+}
+
+std::string ImportTest::withoutFolder(std::string text) const {
+  for (size_t at; (at = text.find(folder + "/")) != std::string::npos;)
+    text.erase(at, folder.size() + 1);
+  return text;
+}
+
+std::string ImportTest::problem(const Json &json, const ImportOptions &options) {
+  auto model = importJson(json, options);
+  return model ? "no error" : withoutFolder(model.error().message);
+}
+
+std::string ImportTest::problemWith(const std::string &pointer, const Json &value) {
+  Json json = small();
+  json[Json::json_pointer(pointer)] = value;
+  return problem(json);
+}
+
+std::string ImportTest::textOf(ImportedModel &model) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  model.module->print(stream);
+  return text;
+}
+
+Json ImportTest::small() {
+  return Json::parse(R"json({
+    "heddle": 1, "kind": "encoder-decoder", "size": 12, "weights": {"seed": 1},
+    "source": {"vocabulary": 20}, "target": {"vocabulary": 30},
+    "attention": {"heads": 3}, "ffn": {"size": 16},
+    "encoder": {"layers": 2, "mask": "lengths(source)"},
+    "decoder": {"layers": 2, "mask": "causal & lengths(target)", "cross-mask": "lengths(source)"}
+})json");
+}
+
+std::string heddle::test::safetensors(const std::vector<TensorInfo> &tensors) {
+  Json header = Json::object();
+  int64_t offset = 0;
+  for (const TensorInfo &tensor : tensors) {
+    int64_t bytes = tensor.elements() * 4;
+    header[tensor.name] = {
+        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + bytes}}};
+    offset += bytes;
+  }
+  std::string text = header.dump(), size(8, '\0');
+  for (int i = 0; i < 8; ++i)
+    size[i] = static_cast<char>(text.size() >> (8 * i));
+  return size + text + std::string(offset, '\0');
+}
