@@ -66,6 +66,8 @@ Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Fu
       entry.offsets.push_back(layout.formulas.add(argument.offset));
     for (const SizeExpr &scalar : launch.scalars)
       entry.scalars.push_back(layout.formulas.add(scalar));
+    entry.flops = layout.formulas.add(launch.flops);
+    entry.bytes = layout.formulas.add(launch.bytes);
   }
   return layout;
 }
@@ -142,6 +144,7 @@ Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
     scalars[launch].push_back(value(scalar));
   LaunchCall &call = calls[launch];
   call = {form.kernel, addresses[launch], scalars[launch], {1, 1, 1}};
+  call.work = value(form.flops) + value(form.bytes);
   for (size_t axis = 0; axis < 3; ++axis)
     call.grid[axis] = extentOf(form.code->grid[axis], scalars[launch]);
   return {};

@@ -28,6 +28,7 @@ struct FunctionLayout {
     int kernel = 0;
     const KernelCode *code = nullptr;
     std::vector<int> offsets, scalars;
+    int flops = -1, bytes = -1;
   };
   struct PortLayout {
     std::vector<int> shape;

@@ -51,6 +51,7 @@ struct LaunchCall {
   std::span<const LaunchAddress> arguments;
   std::span<const int64_t> scalars;
   std::array<int64_t, 3> grid = {1, 1, 1}; ///< none is 0
+  int64_t work = 0; ///< operations and bytes, to judge whether threads are worth it; 0: unknown
 };
 
 class Device {

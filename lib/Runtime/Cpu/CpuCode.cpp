@@ -108,6 +108,16 @@ private:
   std::vector<void *> pointers; ///< kept between launches
 };
 
+/// Threads for a launch: waking and joining one costs some microseconds, so each must have work for
+/// longer than that.
+int threadsFor(const LaunchCall &call, int threads) {
+  constexpr int64_t grain = 1'000'000; // some 20 microseconds of one core
+  if (call.work <= 0)
+    return threads;
+  int64_t most = threads > 0 ? threads : processorCount();
+  return static_cast<int>(std::min(most, 1 + call.work / grain));
+}
+
 Status CpuDevice::launch(const LaunchCall &call) {
   pointers.clear();
   for (const LaunchAddress &argument : call.arguments)
@@ -115,7 +125,7 @@ Status CpuDevice::launch(const LaunchCall &call) {
                                        : at(argument.offset));
   KernelFunction function = code.function(call.kernel);
   const auto [n0, n1, n2] = call.grid;
-  parallelFor(n0 * n1 * n2, threads, [&, n1 = n1, n2 = n2](int64_t point, int) {
+  parallelFor(n0 * n1 * n2, threadsFor(call, threads), [&, n1 = n1, n2 = n2](int64_t point, int) {
     DenormalGuard guard; // every thread has a mode of its own
     function(pointers.data(), call.scalars.data(), point / (n1 * n2), point / n2 % n1, point % n2);
   });
