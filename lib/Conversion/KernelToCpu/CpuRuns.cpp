@@ -132,7 +132,8 @@ Value CpuEmitter::columnsLeft(Operation &op, int64_t columns) {
   if (auto gather = dyn_cast<GatherOp>(op))
     return left(gather.getColumn(), storedColumns(gather.getView()));
   // A tile of a view whose columns are dynamic lies inside its pitch: both are multiples of 16.
-  if (auto store = dyn_cast<StoreOp>(op); store && !store.getAsRows() && isStatic(store.getView()))
+  if (auto store = dyn_cast<StoreOp>(op);
+      store && !store.getAsRows() && view(store.getView()).type.getDims().back().extent.isStatic())
     return left(store.getIndices().back(), storedColumns(store.getView()));
   auto contract = dyn_cast<ContractOp>(op);
   if (!contract)
