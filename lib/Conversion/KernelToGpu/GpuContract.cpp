@@ -182,16 +182,15 @@ void GpuEmitter::emitLoop(const Product &product, Value from, Value to, int64_t 
 
 SmallVector<Value> GpuEmitter::emitProduct(const Product &product) {
   SmallVector<Value> sums(product.shape.size(), zeroVector());
-  if (product.skipHidden) {
-    emitLoop(product, constant(0), product.end, 1, sums);
-    return sums;
-  }
   std::optional<int64_t> count = constantOf(product.end);
   Value whole = count ? constant(*count / kUnroll * kUnroll)
                       : Value(arith::AndIOp::create(builder, loc, product.end, constant(-kUnroll)));
-  emitLoop(product, constant(0), unlessMissing(whole), kUnroll, sums);
-  if (!count || *count % kUnroll)
-    emitLoop(product, whole, unlessMissing(product.end), 1, sums);
+  Product inFours = product;
+  inFours.skipHidden = false;
+  emitLoop(inFours, constant(0), unlessMissing(whole), kUnroll, sums);
+  Value from = product.skipHidden ? restartIfNotFinite(whole, sums) : whole;
+  if (product.skipHidden || !count || *count % kUnroll)
+    emitLoop(product, from, unlessMissing(product.end), 1, sums);
   return sums;
 }
 
@@ -216,24 +215,19 @@ Value GpuEmitter::anyNotFinite(ArrayRef<Value> values) {
   return compare(arith::CmpIPredicate::sge, largest, all(kExponentBits));
 }
 
-/// A value that is not finite in the right side makes the sums it enters not finite, so finite sums
-/// are right as they are; the others are computed again without the products that the mask hides
-/// (left factor 0).
-SmallVector<Value> GpuEmitter::redoIfNotFinite(const Product &product, SmallVector<Value> sums) {
+/// A value that is not finite in the right side makes the sums it enters not finite, so finite sums are right as they
+/// are and the last few k follow. Others begin again: the loop for the last k, which leaves out the products that the
+/// mask hides (left factor 0), then does all of them. Returns where it starts.
+Value GpuEmitter::restartIfNotFinite(Value whole, SmallVectorImpl<Value> &sums) {
   Value lanes = anyNotFinite(sums), any;
   for (int64_t lane = 0; lane < width; ++lane) {
     Value one = vector::ExtractOp::create(builder, loc, lanes, lane);
     any = any ? arith::OrIOp::create(builder, loc, any, one).getResult() : one;
   }
-  auto branch = scf::IfOp::create(builder, loc, ValueRange(sums).getTypes(), any, /*else=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  Product careful = product;
-  careful.skipHidden = true;
-  scf::YieldOp::create(builder, loc, emitProduct(careful));
-  builder.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(builder, loc, sums);
-  return SmallVector<Value>(branch.getResults());
+  Value all = splat(any, VectorType::get({width}, builder.getI1Type())), zero = zeroVector();
+  for (Value &sum : sums)
+    sum = arith::SelectOp::create(builder, loc, all, zero, sum);
+  return arith::SelectOp::create(builder, loc, any, constant(0), whole);
 }
 
 LogicalResult GpuEmitter::emitContract(ContractOp op) {
@@ -244,10 +238,8 @@ LogicalResult GpuEmitter::emitContract(ContractOp op) {
   placeRight(op, product);
   if (failed(placeLeft(op, product)))
     return failure();
-  SmallVector<Value> sums = emitProduct(product);
-  if (op.getGuarded())
-    sums = redoIfNotFinite(product, std::move(sums));
-  product.shape.registers = std::move(sums);
+  product.skipHidden = op.getGuarded();
+  product.shape.registers = emitProduct(product);
   fragments[op.getResult()] = std::move(product.shape);
   return success();
 }

@@ -94,8 +94,7 @@ private:
   void emitLoop(const Product &product, mlir::Value from, mlir::Value to, int64_t unroll,
                 llvm::SmallVectorImpl<mlir::Value> &sums);
   llvm::SmallVector<mlir::Value> emitProduct(const Product &product);
-  llvm::SmallVector<mlir::Value> redoIfNotFinite(const Product &product,
-                                                 llvm::SmallVector<mlir::Value> sums);
+  mlir::Value restartIfNotFinite(mlir::Value whole, llvm::SmallVectorImpl<mlir::Value> &sums);
   mlir::Value anyNotFinite(llvm::ArrayRef<mlir::Value> values);
   void noteExistingRows(kernel::ContractOp op, kernel::BoundView const &left, mlir::Value row);
   /// The end of a loop over k, 0 where this invocation's rows do not exist.

@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Stores write only what exists: rows below rows(%n), and each column by the one
-// invocation that owns it. Where all rows of a fragment exist there is one branch
-// a fragment, else one a row. Panels [r / 16][c][16] take rows at any offset: four
+// invocation that owns it. Panels [r / 16][c][16] take rows at any offset: four
 // rows at a multiple of four are transposed and stored as quads, others one by one.
 //
 //===----------------------------------------------------------------------===//
@@ -79,20 +78,10 @@ void GpuEmitter::storeRow(const Target &target, int64_t row) {
 }
 
 void GpuEmitter::storeRows(const Target &target, Value rowsLeft) {
-  auto all = [&] {
-    for (int64_t row = 0; row < target.tile.rows; ++row)
-      storeRow(target, row);
-  };
-  if (!rowsLeft)
-    return all();
-  auto some = [&] {
-    for (int64_t row = 0; row < target.tile.rows; ++row)
-      onlyIf(compare(arith::CmpIPredicate::sgt, rowsLeft, constant(row)),
-             [&] { storeRow(target, row); });
-  };
-  if (target.tile.rows == 1)
-    return some();
-  onlyIf(compare(arith::CmpIPredicate::sge, rowsLeft, constant(target.tile.rows)), all, some);
+  for (int64_t row = 0; row < target.tile.rows; ++row) {
+    Value exists = rowsLeft ? compare(arith::CmpIPredicate::sgt, rowsLeft, constant(row)) : Value();
+    onlyIf(exists, [&] { storeRow(target, row); });
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,16 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads a body of test/Conversion/bodies, compiles it to SPIR-V, and keeps the
-// memory of one launch. All memory that no input fills is NaN.
+// Reads a body of test/Conversion/bodies, compiles it to SPIR-V, keeps the memory
+// of one launch, and runs it through the runtime's device. All memory that no input
+// fills is NaN.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "VulkanHarness.h"
-
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Runtime/Vulkan/VulkanCode.h"
+#include "heddle/Support/Artifact.h"
 #include "heddle/Support/Program.h"
 #include "heddle/Target/Spirv.h"
 
@@ -28,17 +29,27 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <random>
+#include <span>
 #include <sstream>
+#include <vector>
 
 namespace heddle::test {
 
-using Words = std::vector<uint32_t>;
 using Values = std::map<std::string, std::string>;
+
+/// A compiled kernel.
+struct Shader {
+  std::vector<uint32_t> words;
+  std::array<int32_t, 3> workgroup = {1, 1, 1};
+  bool empty() const { return words.empty(); }
+};
 
 /// A body with its `$NAME`s replaced.
 inline std::string bodyText(const std::string &name, const Values &values) {
@@ -61,7 +72,7 @@ inline std::string bodyText(const std::string &name, const Values &values) {
   return result;
 }
 
-inline Words compile(const std::string &text) {
+inline Shader compile(const std::string &text) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<kernel::KernelDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
                       mlir::scf::SCFDialect>();
@@ -78,45 +89,96 @@ inline Words compile(const std::string &text) {
     ADD_FAILURE() << "the body does not compile";
     return {};
   }
-  auto words = emitSpirv(*module->getOps<mlir::spirv::ModuleOp>().begin());
+  mlir::spirv::ModuleOp kernel = *module->getOps<mlir::spirv::ModuleOp>().begin();
+  auto words = emitSpirv(kernel);
   EXPECT_TRUE(words);
-  // For spirv-val and spirv-dis by hand.
-  if (const char *folder = std::getenv("HEDDLE_TEST_SPIRV")) {
-    auto info = ::testing::UnitTest::GetInstance()->current_test_info();
-    static int count = 0;
-    std::string name = std::string(info->name()) + "." + std::to_string(count++) + ".spv";
-    std::replace(name.begin(), name.end(), '/', '.');
-    std::ofstream out(std::string(folder) + "/" + name, std::ios::binary);
-    out.write(reinterpret_cast<const char *>(words->data()), words->size() * 4);
-  }
-  return std::move(*words);
+  auto size = kernel->getAttrOfType<mlir::DenseI32ArrayAttr>("workgroup").asArrayRef();
+  return {std::move(*words), {size[0], size[1], size[2]}};
 }
 
-/// Memory and weights of one launch; places are handed out in order, all of it NaN at first.
+/// Memory or weights of one launch; places are handed out in order, all of it NaN at first.
 class Arena {
 public:
-  explicit Arena(size_t elements)
-      : elements(elements), buffer(VulkanHarness::get().allocate(elements)) {
-    for (size_t i = 0; i < elements; ++i)
-      buffer.words()[i] = 0x7fc00000;
-  }
-  ~Arena() { VulkanHarness::get().release(buffer); }
+  Arena(size_t elements, bool weights = false) : values(elements, NAN), weights(weights) {}
 
   /// Offset of `count` new elements.
   size_t take(size_t count) {
     size_t start = used;
     used += (count + 63) / 64 * 64;
-    EXPECT_LE(used, elements);
+    EXPECT_LE(used, values.size());
     return start;
   }
-  float *at(size_t offset) { return buffer.floats + offset; }
-  int32_t *wordsAt(size_t offset) { return buffer.words() + offset; }
-  const DeviceBuffer &get() const { return buffer; }
+  float *at(size_t offset) { return values.data() + offset; }
+  int32_t *wordsAt(size_t offset) { return reinterpret_cast<int32_t *>(at(offset)); }
+  std::span<std::byte> bytes() { return std::as_writable_bytes(std::span(values)); }
+  /// An argument that starts at `offset`.
+  LaunchAddress argument(size_t offset) const {
+    return {weights, static_cast<int64_t>(offset) * 4,
+            static_cast<int64_t>((values.size() - offset) * 4)};
+  }
 
 private:
-  size_t elements, used = 0;
-  DeviceBuffer buffer;
+  std::vector<float> values;
+  bool weights;
+  size_t used = 0;
 };
+
+/// Tests that need a device.
+class GpuTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    auto devices = listVulkanDevices();
+    if (!devices || devices->empty())
+      GTEST_SKIP() << "no Vulkan device";
+  }
+};
+
+inline Artifact artifactOf(const Shader &shader, Arena &weights,
+                           std::span<const LaunchAddress> arguments, size_t scalars) {
+  Kernel kernel;
+  kernel.name = "kernel";
+  for (const LaunchAddress &address : arguments)
+    kernel.arguments.push_back(
+        {address.weight ? KernelArgument::Storage::Weight : KernelArgument::Storage::Memory,
+         !address.weight});
+  for (size_t i = 0; i < scalars; ++i)
+    kernel.scalars.push_back("d" + std::to_string(i));
+  kernel.vulkan = KernelCode{{}, ArtifactWriter::vulkanMember("kernel"), shader.workgroup};
+  Program program;
+  program.model = "{}";
+  program.kernels = {kernel};
+  program.weightBytes = static_cast<int64_t>(weights.bytes().size());
+  program.weights = {{"all", 0, program.weightBytes / 4}};
+  ArtifactWriter writer(program);
+  writer.addVulkan(ArtifactWriter::vulkanMember("kernel"), shader.words);
+  auto built = writer.build("test", [&](std::span<std::byte> to) {
+    std::ranges::copy(weights.bytes(), to.begin());
+    return Status();
+  });
+  EXPECT_TRUE(built) << built.error().message;
+  return std::move(*built);
+}
+
+/// Runs a kernel over the grid (z, y, x); `memory` is what the device leaves.
+inline void run(const Shader &shader, Arena &memory, Arena &weights,
+                const std::vector<int64_t> &scalars, const std::vector<LaunchAddress> &arguments,
+                std::array<int64_t, 3> grid) {
+  Artifact artifact = artifactOf(shader, weights, arguments, scalars.size());
+  auto code = loadVulkanCode(artifact, 0);
+  ASSERT_TRUE(code) << code.error().message;
+  auto device = (*code)->createDevice(0);
+  ASSERT_TRUE(device) << device.error().message;
+  MemoryRange all{0, static_cast<int64_t>(memory.bytes().size())};
+  ASSERT_TRUE((*device)->resize(all.bytes, 0));
+  ASSERT_TRUE((*device)->begin());
+  std::ranges::copy(memory.bytes(), *(*device)->upload(all));
+  Status launched = (*device)->launch({0, arguments, scalars, grid});
+  ASSERT_TRUE(launched) << launched.error().message;
+  ASSERT_TRUE((*device)->download(all));
+  Status finished = (*device)->finish();
+  ASSERT_TRUE(finished) << finished.error().message;
+  std::ranges::copy((*device)->downloaded(all), memory.bytes().begin());
+}
 
 struct Random {
   std::mt19937 engine{7};
@@ -124,7 +186,7 @@ struct Random {
   int below(int end) { return std::uniform_int_distribution<int>(0, end - 1)(engine); }
 };
 
-inline int tiles(int64_t n, int64_t tile) { return static_cast<int>((n + tile - 1) / tile); }
+inline int64_t tiles(int64_t n, int64_t tile) { return (n + tile - 1) / tile; }
 inline size_t stored(int64_t n) { return static_cast<size_t>(padded(n)); }
 inline std::string text(int64_t n) { return std::to_string(n); }
 

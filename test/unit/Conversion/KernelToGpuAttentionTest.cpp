@@ -18,6 +18,8 @@ using namespace heddle::test;
 
 namespace {
 
+class KernelToGpuAttention : public GpuTest {};
+
 struct Attention {
   int64_t batch, heads, keyHeads, tq, tk, d, dv;
   std::string schedule = "threads = [4, 8]";
@@ -26,7 +28,7 @@ struct Attention {
 class AttentionRun {
 public:
   explicit AttentionRun(const Attention &shape)
-      : s(shape), rowsQ(padded(s.tq)), rowsK(padded(s.tk)), memory(6'000'000), weights(64),
+      : s(shape), rowsQ(padded(s.tq)), rowsK(padded(s.tk)), memory(6'000'000), weights(64, true),
         q(memory.take(s.batch * s.heads * rowsQ * stored(s.d))),
         k(memory.take(s.batch * s.keyHeads * rowsK * stored(s.d))),
         v(memory.take(s.batch * s.keyHeads * rowsK * s.dv)), lengths(memory.take(s.batch)),
@@ -70,22 +72,11 @@ public:
     return memory.at(o) + ((b * s.tq + i) * s.heads + h) * s.dv;
   }
 
-  double run(int repeats = 1) {
-    std::vector<int32_t> constants = {int32_t(s.batch),
-                                      int32_t(s.tq),
-                                      int32_t(rowsQ),
-                                      int32_t(s.tk),
-                                      int32_t(rowsK),
-                                      int32_t(q / 4),
-                                      int32_t(k / 4),
-                                      int32_t(v / 4),
-                                      int32_t(lengths / 4),
-                                      int32_t(o / 4),
-                                      0,
-                                      0,
-                                      0};
-    return VulkanHarness::get().run(words, memory.get(), weights.get(), constants,
-                                    {int(s.batch), int(s.heads), tiles(s.tq, 32)}, repeats);
+  void launch() {
+    run(words, memory, weights, {s.batch, s.tq, rowsQ, s.tk, rowsK},
+        {memory.argument(q), memory.argument(k), memory.argument(v), memory.argument(lengths),
+         memory.argument(o)},
+        {s.batch, s.heads, tiles(s.tq, 32)});
   }
 
   std::vector<double> expected(int64_t b, int64_t h, int64_t i) {
@@ -128,15 +119,15 @@ public:
   int64_t rowsQ, rowsK;
   Arena memory, weights;
   size_t q, k, v, lengths, o;
-  Words words;
+  Shader words;
 };
 
-class AttentionTest : public ::testing::TestWithParam<Attention> {};
+class AttentionTest : public GpuTest, public ::testing::WithParamInterface<Attention> {};
 
 TEST_P(AttentionTest, AgreesWithLoops) {
   AttentionRun run(GetParam());
   ASSERT_FALSE(run.words.empty());
-  run.run();
+  run.launch();
   run.compare();
 }
 
@@ -148,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Attention{1, 2, 2, 40, 129, 48, 96}, Attention{2, 2, 2, 17, 17, 7, 48}));
 
 /// A value past a sentence's end, or after the diagonal, never reaches a row that does not see it.
-TEST(KernelToGpuAttention, HiddenValuesStayHidden) {
+TEST_F(KernelToGpuAttention, HiddenValuesStayHidden) {
   AttentionRun run({3, 2, 2, 90, 90, 32, 32});
   run.memory.wordsAt(run.lengths)[2] = 41;
   for (int64_t head = 0; head < 6; ++head)
@@ -156,7 +147,7 @@ TEST(KernelToGpuAttention, HiddenValuesStayHidden) {
       *run.value(head, t, 3) = INFINITY;
       *run.value(head, t, 20) = NAN;
     }
-  run.run();
+  run.launch();
   for (int64_t i = 0; i < 90; ++i) {
     for (int64_t c = 0; c < 32; ++c) {
       bool sees = i >= 50 && (c == 3 || c == 20);
@@ -171,7 +162,7 @@ TEST(KernelToGpuAttention, HiddenValuesStayHidden) {
 
 /// Row i of a causal sentence has the same bits when the sentence ends after it, and in any place
 /// of the batch.
-TEST(KernelToGpuAttention, RowsDoNotDependOnWhatFollows) {
+TEST_F(KernelToGpuAttention, RowsDoNotDependOnWhatFollows) {
   AttentionRun many({3, 2, 2, 131, 131, 64, 64}), few({1, 2, 2, 75, 75, 64, 64});
   many.memory.wordsAt(many.lengths)[2] = 131;
   few.memory.wordsAt(few.lengths)[0] = 75;
@@ -183,8 +174,8 @@ TEST(KernelToGpuAttention, RowsDoNotDependOnWhatFollows) {
         *few.key(h, t, c) = *many.key(4 + h, t, c);
         *few.value(h, t, c) = *many.value(4 + h, t, c);
       }
-  many.run();
-  few.run();
+  many.launch();
+  few.launch();
   for (int64_t h = 0; h < 2; ++h)
     for (int64_t i = 0; i < 75; ++i)
       ASSERT_EQ(std::memcmp(few.result(0, h, i), many.result(2, h, i), 64 * 4), 0)

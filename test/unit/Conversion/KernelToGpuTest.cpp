@@ -19,6 +19,8 @@ using namespace heddle::test;
 
 namespace {
 
+class KernelToGpu : public GpuTest {};
+
 //===----------------------------------------------------------------------===//
 // Linear
 //===----------------------------------------------------------------------===//
@@ -31,7 +33,7 @@ struct Linear {
 class LinearRun {
 public:
   explicit LinearRun(const Linear &shape)
-      : s(shape), memory(4'000'000), weights(2'000'000), x(memory.take(s.m * stored(s.k))),
+      : s(shape), memory(4'000'000), weights(2'000'000, true), x(memory.take(s.m * stored(s.k))),
         r(memory.take(s.m * stored(s.n))), y(memory.take(s.m * stored(s.n))),
         w(weights.take(stored(s.n) * stored(s.k))), b(weights.take(stored(s.n))) {
     Random random;
@@ -56,18 +58,11 @@ public:
                                         {"SCHEDULE", s.schedule}}));
   }
 
-  double run(int repeats = 1) {
-    std::vector<int32_t> constants = {static_cast<int32_t>(s.m),
-                                      int32_t(x / 4),
-                                      int32_t(w / 4),
-                                      int32_t(b / 4),
-                                      int32_t(r / 4),
-                                      int32_t(y / 4),
-                                      0,
-                                      0,
-                                      0};
-    return VulkanHarness::get().run(words, memory.get(), weights.get(), constants,
-                                    {tiles(s.m, s.rows), tiles(s.n, s.columns), 1}, repeats);
+  void launch() {
+    run(words, memory, weights, {s.m},
+        {memory.argument(x), weights.argument(w), weights.argument(b), memory.argument(r),
+         memory.argument(y)},
+        {tiles(s.m, s.rows), tiles(s.n, s.columns), 1});
   }
 
   double expected(int64_t i, int64_t j) {
@@ -81,15 +76,15 @@ public:
   Arena memory, weights;
   size_t x, r, y, w, b;
   std::vector<float> dense;
-  Words words;
+  Shader words;
 };
 
-class LinearTest : public ::testing::TestWithParam<Linear> {};
+class LinearTest : public GpuTest, public ::testing::WithParamInterface<Linear> {};
 
 TEST_P(LinearTest, AgreesWithLoops) {
   LinearRun run(GetParam());
   ASSERT_FALSE(run.words.empty());
-  run.run();
+  run.launch();
   for (int64_t i = 0; i < run.s.m; ++i)
     for (int64_t j = 0; j < run.s.n; ++j)
       ASSERT_NEAR(run.memory.at(run.y)[i * stored(run.s.n) + j], run.expected(i, j), 1e-4)
@@ -107,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, LinearTest,
                                            Linear{9, 17, 96, 64, 96}, Linear{9, 3, 96, 64, 48}));
 
 /// A row gives the same bits alone and among others, whatever the tile.
-TEST(KernelToGpu, LinearRowsDoNotDependOnTheTile) {
+TEST_F(KernelToGpu, LinearRowsDoNotDependOnTheTile) {
   LinearRun many({67, 100, 128, 64, 128}), few({3, 100, 128, 32, 64, "threads = [4, 8]"});
   // the last rows of the one are all of the other
   for (int64_t i = 0; i < 3; ++i) {
@@ -115,8 +110,8 @@ TEST(KernelToGpu, LinearRowsDoNotDependOnTheTile) {
     std::memcpy(few.memory.at(few.r) + i * 128, many.memory.at(many.r) + (64 + i) * 128, 512);
   }
   std::memcpy(few.weights.at(0), many.weights.at(0), (128 * 112 + 128) * 4);
-  many.run();
-  few.run();
+  many.launch();
+  few.launch();
   EXPECT_EQ(std::memcmp(few.memory.at(few.y), many.memory.at(many.y) + 64 * 128, 3 * 128 * 4), 0);
 }
 
@@ -128,12 +123,12 @@ struct Keys {
   int64_t batch, t, k, heads, d, from;
 };
 
-class KeysTest : public ::testing::TestWithParam<Keys> {};
+class KeysTest : public GpuTest, public ::testing::WithParamInterface<Keys> {};
 
 TEST_P(KeysTest, StoresHeadsAndPanels) {
   const Keys s = GetParam();
   const int64_t rows = padded(s.from + s.t), n = s.heads * s.d;
-  Arena memory(1'000'000), weights(1'000'000);
+  Arena memory(1'000'000), weights(1'000'000, true);
   size_t x = memory.take(s.batch * s.t * stored(s.k)),
          k = memory.take(s.batch * s.heads * rows * s.d),
          v = memory.take(s.batch * s.heads * rows * s.d);
@@ -146,28 +141,18 @@ TEST_P(KeysTest, StoresHeadsAndPanels) {
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < s.k; ++j)
         weights.at(w)[i / 16 * 16 * stored(s.k) + j * 16 + i % 16] = random();
-  Words words = compile(bodyText("keys", {{"ROWS", "64"},
-                                          {"COLUMNS", "16"},
-                                          {"K", text(s.k)},
-                                          {"N", text(n)},
-                                          {"H", text(s.heads)},
-                                          {"D", text(s.d)},
-                                          {"SCHEDULE", "threads = [8, 4]"}}));
+  Shader words = compile(bodyText("keys", {{"ROWS", "64"},
+                                           {"COLUMNS", "16"},
+                                           {"K", text(s.k)},
+                                           {"N", text(n)},
+                                           {"H", text(s.heads)},
+                                           {"D", text(s.d)},
+                                           {"SCHEDULE", "threads = [8, 4]"}}));
   ASSERT_FALSE(words.empty());
-  std::vector<int32_t> constants = {int32_t(s.batch),
-                                    int32_t(s.t),
-                                    int32_t(rows),
-                                    int32_t(s.from),
-                                    int32_t(x / 4),
-                                    int32_t(wk / 4),
-                                    int32_t(wv / 4),
-                                    int32_t(k / 4),
-                                    int32_t(v / 4),
-                                    0,
-                                    0,
-                                    0};
-  VulkanHarness::get().run(words, memory.get(), weights.get(), constants,
-                           {int(s.batch), tiles(s.t, 64), 2 * tiles(n, 16)});
+  run(words, memory, weights, {s.batch, s.t, rows, s.from},
+      {memory.argument(x), weights.argument(wk), weights.argument(wv), memory.argument(k),
+       memory.argument(v)},
+      {s.batch, tiles(s.t, 64), 2 * tiles(n, 16)});
   for (int64_t b = 0; b < s.batch; ++b)
     for (int64_t h = 0; h < s.heads; ++h)
       for (int64_t row = 0; row < rows; ++row)
@@ -204,11 +189,11 @@ struct Norm {
   int64_t m, e, rows;
 };
 
-class NormTest : public ::testing::TestWithParam<Norm> {};
+class NormTest : public GpuTest, public ::testing::WithParamInterface<Norm> {};
 
 TEST_P(NormTest, AgreesWithLoops) {
   const Norm s = GetParam();
-  Arena memory(2'000'000), weights(100'000);
+  Arena memory(2'000'000), weights(100'000, true);
   size_t x = memory.take(s.m * stored(s.e)), y = memory.take(s.m * stored(s.e)),
          g = weights.take(stored(s.e)), b = weights.take(stored(s.e));
   Random random;
@@ -221,16 +206,15 @@ TEST_P(NormTest, AgreesWithLoops) {
   }
   char inverse[32];
   std::snprintf(inverse, sizeof inverse, "%.9e", 1.0 / s.e);
-  Words words = compile(bodyText("norm", {{"ROWS", text(s.rows)},
-                                          {"E", text(s.e)},
-                                          {"P", text(padded(s.e))},
-                                          {"INVERSE", inverse},
-                                          {"SCHEDULE", "threads = [" + text(s.rows) + ", 4]"}}));
+  Shader words = compile(bodyText("norm", {{"ROWS", text(s.rows)},
+                                           {"E", text(s.e)},
+                                           {"P", text(padded(s.e))},
+                                           {"INVERSE", inverse},
+                                           {"SCHEDULE", "threads = [" + text(s.rows) + ", 4]"}}));
   ASSERT_FALSE(words.empty());
-  std::vector<int32_t> constants = {
-      int32_t(s.m), int32_t(x / 4), int32_t(g / 4), int32_t(b / 4), int32_t(y / 4), 0, 0, 0};
-  VulkanHarness::get().run(words, memory.get(), weights.get(), constants,
-                           {tiles(s.m, s.rows), 1, 1});
+  run(words, memory, weights, {s.m},
+      {memory.argument(x), weights.argument(g), weights.argument(b), memory.argument(y)},
+      {tiles(s.m, s.rows), 1, 1});
   for (int64_t i = 0; i < s.m; ++i) {
     const float *row = memory.at(x) + i * stored(s.e);
     double mean = 0, variance = 0;
@@ -253,14 +237,14 @@ INSTANTIATE_TEST_SUITE_P(Shapes, NormTest,
 
 /// The order of a row's sum is the language's: sixteen lanes, ascending, then l and l + 8, l and l
 /// + 4, ...
-TEST(KernelToGpu, SumsOfRowsGoThroughSixteenLanes) {
+TEST_F(KernelToGpu, SumsOfRowsGoThroughSixteenLanes) {
   const int64_t e = 80;
-  Arena memory(10'000), weights(10'000);
+  Arena memory(10'000), weights(10'000, true);
   size_t x = memory.take(e), y = memory.take(e);
   Random random;
   for (int64_t j = 0; j < e; ++j)
     memory.at(x)[j] = std::ldexp(random(), int(j % 23));
-  Words words = compile(R"(
+  Shader words = compile(R"(
     kernel.func @sum(%x: !kernel.view<[d0, 80], f32>, %y: !kernel.view<[d0], f32>) scalars(d0) grid(%i = d0 by 16) {
       %z = arith.constant 0 : index
       %t = kernel.load %x[%i, %z] : !kernel.view<[d0, 80], f32> -> tensor<16x80xf32>
@@ -269,9 +253,7 @@ TEST(KernelToGpu, SumsOfRowsGoThroughSixteenLanes) {
       kernel.store %s, %y[%i] as rows rows(%m) : tensor<16x1xf32>, !kernel.view<[d0], f32>
     })");
   ASSERT_FALSE(words.empty());
-  VulkanHarness::get().run(words, memory.get(), weights.get(),
-                           std::vector<int32_t>{1, int32_t(x / 4), int32_t(y / 4), 0, 0, 0},
-                           {1, 1, 1});
+  run(words, memory, weights, {1}, {memory.argument(x), memory.argument(y)}, {1, 1, 1});
   float lanes[16] = {};
   for (int64_t j = 0; j < e; ++j)
     lanes[j % 16] += memory.at(x)[j];
@@ -282,9 +264,9 @@ TEST(KernelToGpu, SumsOfRowsGoThroughSixteenLanes) {
   EXPECT_TRUE(std::isnan(memory.at(y)[1]));
 }
 
-TEST(KernelToGpu, EmbeddingGathersAndAddsPositions) {
+TEST_F(KernelToGpu, EmbeddingGathersAndAddsPositions) {
   const int64_t batch = 3, t = 21, vocabulary = 50, e = 72;
-  Arena memory(100'000), weights(100'000);
+  Arena memory(100'000), weights(100'000, true);
   size_t ids = memory.take(batch * t), pos = memory.take(t * stored(e)),
          y = memory.take(batch * t * stored(e)), table = weights.take(vocabulary * stored(e));
   Random random;
@@ -294,23 +276,15 @@ TEST(KernelToGpu, EmbeddingGathersAndAddsPositions) {
     memory.at(pos)[i] = random();
   for (size_t i = 0; i < vocabulary * stored(e); ++i)
     weights.at(table)[i] = random();
-  Words words = compile(bodyText("embed", {{"ROWS", "32"},
-                                           {"COLUMNS", "80"},
-                                           {"V", text(vocabulary)},
-                                           {"E", text(e)},
-                                           {"SCHEDULE", "threads = [8, 8]"}}));
+  Shader words = compile(bodyText("embed", {{"ROWS", "32"},
+                                            {"COLUMNS", "80"},
+                                            {"V", text(vocabulary)},
+                                            {"E", text(e)},
+                                            {"SCHEDULE", "threads = [8, 8]"}}));
   ASSERT_FALSE(words.empty());
-  std::vector<int32_t> constants = {int32_t(batch),
-                                    int32_t(t),
-                                    int32_t(ids / 4),
-                                    int32_t(table / 4),
-                                    int32_t(pos / 4),
-                                    int32_t(y / 4),
-                                    0,
-                                    0,
-                                    0};
-  VulkanHarness::get().run(words, memory.get(), weights.get(), constants,
-                           {int(batch), tiles(t, 32), 1});
+  run(words, memory, weights, {batch, t},
+      {memory.argument(ids), weights.argument(table), memory.argument(pos), memory.argument(y)},
+      {batch, tiles(t, 32), 1});
   for (int64_t i = 0; i < batch * t; ++i)
     for (int64_t j = 0; j < e; ++j) {
       int32_t id = memory.wordsAt(ids)[i];
