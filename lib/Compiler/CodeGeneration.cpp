@@ -52,7 +52,8 @@ Expected<std::vector<std::string>> checkedCpus(const std::vector<std::string> &n
   return cpus;
 }
 
-Status generateCpu(Compilation &compilation, const std::vector<std::string> &cpus, Program &program, GeneratedCode &code) {
+Status generateCpu(Compilation &compilation, const std::vector<std::string> &cpus, Program &program,
+                   GeneratedCode &code) {
   auto tiled = compilation.lowered(Stage::Tiled, {TargetKind::Cpu, cpus.front()});
   if (!tiled)
     return tiled.takeError();
@@ -62,7 +63,8 @@ Status generateCpu(Compilation &compilation, const std::vector<std::string> &cpu
     Expected<CpuTarget> target = findCpuTarget(isa);
     if (!target)
       return target.takeError();
-    auto llvmModule = compilation.lowered(**tiled, Stage::Tiled, Stage::Llvm, {TargetKind::Cpu, isa});
+    auto llvmModule =
+        compilation.lowered(**tiled, Stage::Tiled, Stage::Llvm, {TargetKind::Cpu, isa});
     if (!llvmModule)
       return llvmModule.takeError();
     Expected<std::vector<char>> object = emitCpuSharedObject(**llvmModule, *target);

@@ -22,13 +22,17 @@ using namespace mlir;
 
 namespace heddle {
 
-Compilation::Compilation(const DialectRegistry &registry) : context(registry), diagnostics(context) {
+Compilation::Compilation(const DialectRegistry &registry)
+    : context(registry), diagnostics(context) {
   context.loadAllAvailableDialects();
 }
 
-Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &model, const CompileOptions &options) {
+Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &model,
+                                                         const CompileOptions &options) {
   if (options.dtype != "f32")
     return usageError("--dtype=" + options.dtype + ": not built yet, expected f32");
+  if (isArtifactPath(model))
+    return inputError(model + ": expected a model to compile, found a compiled file");
   DialectRegistry registry;
   registerAllDialects(registry);
   std::unique_ptr<Compilation> compilation(new Compilation(registry));
@@ -54,7 +58,8 @@ Status Compilation::advance(Stage to) {
   return {};
 }
 
-Expected<OwningOpRef<ModuleOp>> Compilation::lowered(ModuleOp from, Stage stage, Stage to, const StageOptions &options) {
+Expected<OwningOpRef<ModuleOp>> Compilation::lowered(ModuleOp from, Stage stage, Stage to,
+                                                     const StageOptions &options) {
   OwningOpRef<ModuleOp> copy = from.clone();
   if (failed(runTo(*copy, stage, to, options)))
     return diagnostics.error(deviceError(std::string("the stage ") + toString(to) + " failed"));

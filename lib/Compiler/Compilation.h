@@ -28,14 +28,16 @@ namespace heddle {
 class Compilation {
 public:
   /// Imports `model`; the module is then at the transformer stage.
-  static Expected<std::unique_ptr<Compilation>> load(const std::string &model, const CompileOptions &options);
+  static Expected<std::unique_ptr<Compilation>> load(const std::string &model,
+                                                     const CompileOptions &options);
 
   /// Brings the module to a stage up to `program`.
   Status advance(Stage to);
   /// A copy of the module, brought to a later stage for a target.
   Expected<mlir::OwningOpRef<mlir::ModuleOp>> lowered(Stage to, const StageOptions &options);
   /// The same from a module at stage `from`.
-  Expected<mlir::OwningOpRef<mlir::ModuleOp>> lowered(mlir::ModuleOp module, Stage from, Stage to, const StageOptions &options);
+  Expected<mlir::OwningOpRef<mlir::ModuleOp>> lowered(mlir::ModuleOp module, Stage from, Stage to,
+                                                      const StageOptions &options);
 
   /// The program of a module that is at stage `program`, without code.
   Expected<Program> program();

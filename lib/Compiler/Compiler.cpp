@@ -14,8 +14,12 @@
 
 #include "CodeGeneration.h"
 #include "Explain.h"
+#include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Pack/Pack.h"
 #include "heddle/Support/Artifact.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Parser/Parser.h"
 
 #include <chrono>
 #include <filesystem>
@@ -28,7 +32,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 void tell(const CompileOptions &options, const std::string &phase) {
   if (options.progress)
@@ -51,7 +57,8 @@ Status checkWeights(const Program &program, const WeightSource &source, CompileR
   return {};
 }
 
-Status generate(Compilation &compilation, const CompileOptions &options, Program &program, GeneratedCode &code) {
+Status generate(Compilation &compilation, const CompileOptions &options, Program &program,
+                GeneratedCode &code) {
   auto targets = checkedTargets(options.targets);
   if (!targets)
     return targets.takeError();
@@ -97,7 +104,9 @@ Expected<Assembled> assemble(const std::string &model, const CompileOptions &opt
   if (!program)
     return program.takeError();
   result.program = std::move(*program);
-  if (Status status = checkWeights(result.program, *result.compilation->model().weights, result.report); !status)
+  if (Status status =
+          checkWeights(result.program, *result.compilation->model().weights, result.report);
+      !status)
     return status.takeError();
   GeneratedCode code;
   if (Status status = generate(*result.compilation, options, result.program, code); !status)
@@ -124,9 +133,12 @@ ArtifactWriter::FillWeights packer(Assembled &assembled, const CompileOptions &o
 
 } // namespace
 
-bool isArtifactPath(const std::string &path) { return std::filesystem::path(path).extension() == ".heddle"; }
+bool isArtifactPath(const std::string &path) {
+  return std::filesystem::path(path).extension() == ".heddle";
+}
 
-Expected<CompileReport> compileModel(const std::string &model, const std::string &output, const CompileOptions &options) {
+Expected<CompileReport> compileModel(const std::string &model, const std::string &output,
+                                     const CompileOptions &options) {
   auto assembled = assemble(model, options);
   if (!assembled)
     return assembled.takeError();
@@ -138,7 +150,8 @@ Expected<CompileReport> compileModel(const std::string &model, const std::string
   return std::move(assembled->report);
 }
 
-Expected<Artifact> compileToMemory(const std::string &model, const CompileOptions &options, CompileReport *report) {
+Expected<Artifact> compileToMemory(const std::string &model, const CompileOptions &options,
+                                   CompileReport *report) {
   auto assembled = assemble(model, options);
   if (!assembled)
     return assembled.takeError();
@@ -148,7 +161,38 @@ Expected<Artifact> compileToMemory(const std::string &model, const CompileOption
   return artifact;
 }
 
+static LaunchNames launchNames(const Program &program) {
+  LaunchNames launches;
+  for (const Function &function : program.functions)
+    for (const Launch &launch : function.launches)
+      launches[function.name].push_back(launch.kernel);
+  return launches;
+}
+
+/// Decisions of a compiled file: it carries its fused stage.
+static Expected<Explanation> explainArtifact(const std::string &path) {
+  Expected<Artifact> artifact = readArtifact(path);
+  if (!artifact)
+    return artifact.takeError();
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry);
+  DiagnosticCollector diagnostics(context);
+  auto bytes = artifact->fused();
+  auto fused = parseSourceString<ModuleOp>(
+      StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()),
+      ParserConfig(&context));
+  if (!fused)
+    return diagnostics.error(inputError(path + ": the fused stage cannot be read"));
+  return explainGroups(*fused, launchNames(artifact->program()));
+}
+
 Expected<Explanation> explainModel(const std::string &model, const CompileOptions &options) {
+  if (isArtifactPath(model)) {
+    if (!options.masks.empty())
+      return usageError("--mask: " + model + " is compiled, its masks are fixed");
+    return explainArtifact(model);
+  }
   CompileOptions withoutWeights = options;
   withoutWeights.needsWeights = false;
   auto compilation = Compilation::load(model, withoutWeights);
@@ -160,11 +204,7 @@ Expected<Explanation> explainModel(const std::string &model, const CompileOption
   auto program = (*compilation)->program();
   if (!program)
     return program.takeError();
-  LaunchNames launches;
-  for (const Function &function : program->functions)
-    for (const Launch &launch : function.launches)
-      launches[function.name].push_back(launch.kernel);
-  return explainGroups(*fused, launches);
+  return explainGroups(*fused, launchNames(*program));
 }
 
 } // namespace heddle

@@ -23,7 +23,8 @@ namespace heddle {
 
 std::string locationText(Location location) {
   if (auto file = dyn_cast<FileLineColLoc>(location))
-    return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
+    return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" +
+           std::to_string(file.getColumn());
   if (auto name = dyn_cast<NameLoc>(location)) {
     std::string child = locationText(name.getChildLoc());
     return child.empty() ? name.getName().str() : child;

@@ -27,7 +27,8 @@ class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(mlir::MLIRContext &context);
 
-  /// The first error since the start ("file:line:col: message") as the input's fault; without one, `fallback`.
+  /// The first error since the start ("file:line:col: message") as the input's fault; without one,
+  /// `fallback`.
   Error error(Error fallback) const;
   const std::vector<std::string> &warnings() const { return warningLines; }
 

@@ -42,7 +42,8 @@ Expected<StageOptions> optionsFor(Stage stage, const CompileOptions &options) {
 }
 
 /// LLVM IR or assembly of all kernels.
-Expected<std::string> machineText(Compilation &compilation, Stage stage, const StageOptions &options) {
+Expected<std::string> machineText(Compilation &compilation, Stage stage,
+                                  const StageOptions &options) {
   Expected<CpuTarget> target = findCpuTarget(options.isa);
   if (!target)
     return target.takeError();
@@ -58,14 +59,18 @@ Expected<std::string> shaderBytes(ModuleOp module) {
   auto words = emitSpirv(*shaders.begin());
   if (!words)
     return words.takeError();
-  return std::string(reinterpret_cast<const char *>(words->data()), words->size() * sizeof(uint32_t));
+  return std::string(reinterpret_cast<const char *>(words->data()),
+                     words->size() * sizeof(uint32_t));
 }
 
-bool hasOneShader(ModuleOp module) { return llvm::hasSingleElement(module.getOps<spirv::ModuleOp>()); }
+bool hasOneShader(ModuleOp module) {
+  return llvm::hasSingleElement(module.getOps<spirv::ModuleOp>());
+}
 
 } // namespace
 
-Expected<std::string> emitStage(const std::string &model, Stage stage, const CompileOptions &options, bool binary) {
+Expected<std::string> emitStage(const std::string &model, Stage stage,
+                                const CompileOptions &options, bool binary) {
   if (stage == Stage::Artifact)
     return usageError("--emit=artifact: expected -o FILE.heddle, the artifact is not text");
   auto stageOptions = optionsFor(stage, options);

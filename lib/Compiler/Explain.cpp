@@ -43,7 +43,8 @@ std::vector<OpDecision::Refusal> refusalsOf(kernel::GroupOp group, StringRef op)
   for (auto entry : entries.getAsRange<DictionaryAttr>()) {
     std::optional<FusionRefusal> reason = parseFusionRefusal(entryText(entry, "reason"));
     if (reason && entryText(entry, "op") == op)
-      refusals.push_back({toString(*reason).str(), entryText(entry, "with"), explain(*reason).str(), remedy(*reason).str()});
+      refusals.push_back({toString(*reason).str(), entryText(entry, "with"), explain(*reason).str(),
+                          remedy(*reason).str()});
   }
   return refusals;
 }
@@ -57,9 +58,11 @@ std::vector<Operation *> opsOf(kernel::GroupOp group) {
   return ops;
 }
 
-void addGroup(const std::string &function, kernel::GroupOp group, const std::string &kernel, Explanation &explanation) {
+void addGroup(const std::string &function, kernel::GroupOp group, const std::string &kernel,
+              Explanation &explanation) {
   std::vector<Operation *> ops = opsOf(group);
-  llvm::StringMap<size_t> seen; // ops of one name take the refusals of that name in turn, the last one what is left
+  llvm::StringMap<size_t>
+      seen; // ops of one name take the refusals of that name in turn, the last one what is left
   llvm::StringMap<size_t> count;
   for (Operation *op : ops)
     ++count[op->getName().getStringRef()];
@@ -75,7 +78,9 @@ void addGroup(const std::string &function, kernel::GroupOp group, const std::str
       if (other != op)
         decision.partners.push_back(other->getName().getStringRef().str());
     std::vector<OpDecision::Refusal> refusals = refusalsOf(group, decision.op);
-    size_t index = seen[decision.op]++, end = index + 1 == count[decision.op] ? refusals.size() : std::min(index + 1, refusals.size());
+    size_t index = seen[decision.op]++, end = index + 1 == count[decision.op]
+                                                  ? refusals.size()
+                                                  : std::min(index + 1, refusals.size());
     for (; index < end; ++index)
       if (!llvm::is_contained(decision.refusals, refusals[index]))
         decision.refusals.push_back(refusals[index]);
@@ -137,8 +142,10 @@ std::string explanationText(const Explanation &explanation) {
     if (decision.function != function)
       text += (text.empty() ? "" : "\n") + decision.function + "\n";
     function = decision.function;
-    text += "  " + decision.op + (decision.location.empty() ? "" : " (" + decision.location + ")") + "\n";
-    text += "    kernel " + decision.kernel + ", root " + decision.root + ", with " + joined(decision.partners, "nothing else") + "\n";
+    text += "  " + decision.op + (decision.location.empty() ? "" : " (" + decision.location + ")") +
+            "\n";
+    text += "    kernel " + decision.kernel + ", root " + decision.root + ", with " +
+            joined(decision.partners, "nothing else") + "\n";
     for (const OpDecision::Refusal &refusal : decision.refusals)
       text += "    not fused: " + refusalText(refusal) + "\n    remedy: " + refusal.remedy + "\n";
   }
@@ -146,18 +153,21 @@ std::string explanationText(const Explanation &explanation) {
 }
 
 std::string explanationHtml(const Explanation &explanation, const std::string &title) {
-  std::string page = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + escaped(title) +
-                     "</title>\n<style>body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}"
-                     "td,th{border:1px solid #bbb;padding:4px 8px;text-align:left;vertical-align:top}</style></head>\n<body><h1>" +
-                     escaped(title) + "</h1>\n<table>\n<tr><th>function</th><th>op</th><th>at</th><th>kernel</th><th>root</th>"
-                     "<th>partners</th><th>not fused, and what would have to change</th></tr>\n";
+  std::string page =
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + escaped(title) +
+      "</title>\n<style>body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}"
+      "td,th{border:1px solid #bbb;padding:4px "
+      "8px;text-align:left;vertical-align:top}</style></head>\n<body><h1>" +
+      escaped(title) +
+      "</h1>\n<table>\n<tr><th>function</th><th>op</th><th>at</th><th>kernel</th><th>root</th>"
+      "<th>partners</th><th>not fused, and what would have to change</th></tr>\n";
   for (const OpDecision &decision : explanation) {
     std::string refusals;
     for (const OpDecision::Refusal &refusal : decision.refusals)
       refusals += escaped(refusalText(refusal)) + "<br>" + escaped(refusal.remedy) + "<br>";
     page += "<tr>";
-    for (const std::string &cell : {decision.function, decision.op, decision.location, decision.kernel, decision.root,
-                                    joined(decision.partners, "")})
+    for (const std::string &cell : {decision.function, decision.op, decision.location,
+                                    decision.kernel, decision.root, joined(decision.partners, "")})
       page += "<td>" + escaped(cell) + "</td>";
     page += "<td>" + refusals + "</td></tr>\n";
   }

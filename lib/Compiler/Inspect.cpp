@@ -78,7 +78,8 @@ Expected<std::string> inspectArtifact(const std::string &path, const InspectOpti
 
 } // namespace
 
-Expected<std::string> inspectModel(const std::string &model, const InspectOptions &options, const CompileOptions &compile) {
+Expected<std::string> inspectModel(const std::string &model, const InspectOptions &options,
+                                   const CompileOptions &compile) {
   if (isArtifactPath(model)) {
     if (!compile.masks.empty())
       return usageError("--mask: " + model + " is compiled, its masks are fixed");

@@ -37,7 +37,8 @@ Status writeOutput(const std::string &path, std::string_view bytes) {
     return writeAll(stdout, bytes) ? Status() : Status(cannotWrite("standard output", errno));
   // Devices and pipes cannot be renamed over.
   std::error_code ignored;
-  bool inPlace = std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
+  bool inPlace =
+      std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
   std::string beside = inPlace ? path : path + ".part" + std::to_string(getpid());
   std::FILE *file = std::fopen(beside.c_str(), "wb");
   if (!file)

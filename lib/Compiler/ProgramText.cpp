@@ -26,7 +26,8 @@ std::string shapeOf(const Port &port) {
 
 void addPorts(const char *what, const std::vector<Port> &ports, std::string &text) {
   for (const Port &port : ports) {
-    text += std::string("    ") + what + " " + port.name + " " + toString(port.type) + " " + shapeOf(port);
+    text += std::string("    ") + what + " " + port.name + " " + toString(port.type) + " " +
+            shapeOf(port);
     if (port.range)
       text += ", " + port.range->first.str() + " <= value < " + port.range->second.str();
     if (port.fallback.kind != DefaultInput::Kind::None)
@@ -62,9 +63,11 @@ Expected<int64_t> total(const Range &items, const Dimensions &dims, Member membe
   return sum;
 }
 
-/// Memory and cost of a function at given dimensions. Memory counts every buffer; the plan shares temporaries.
+/// Memory and cost of a function at given dimensions. Memory counts every buffer; the plan shares
+/// temporaries.
 Expected<std::string> costText(const Function &function, const Dimensions &dims) {
-  auto elements = total(function.buffers, dims, [](const Buffer &buffer) { return buffer.elements; });
+  auto elements =
+      total(function.buffers, dims, [](const Buffer &buffer) { return buffer.elements; });
   auto flops = total(function.launches, dims, [](const Launch &launch) { return launch.flops; });
   auto bytes = total(function.launches, dims, [](const Launch &launch) { return launch.bytes; });
   for (auto *value : {&elements, &flops, &bytes})
@@ -74,15 +77,16 @@ Expected<std::string> costText(const Function &function, const Dimensions &dims)
   for (const auto &[name, value] : dims)
     text += " " + name + "=" + std::to_string(value);
   char numbers[96];
-  std::snprintf(numbers, sizeof numbers, ": %.3f GFLOP, %.2f MB read and written, ", static_cast<double>(*flops) / 1e9,
-                static_cast<double>(*bytes) / 1e6);
+  std::snprintf(numbers, sizeof numbers, ": %.3f GFLOP, %.2f MB read and written, ",
+                static_cast<double>(*flops) / 1e9, static_cast<double>(*bytes) / 1e6);
   return text + numbers + megabytes(*elements * 4) + " of buffers before sharing\n";
 }
 
 void addBuffers(const Function &function, const Dimensions &dims, std::string &text) {
   constexpr const char *kinds[] = {"temporary", "argument", "state", "table"};
   for (const Buffer &buffer : function.buffers) {
-    text += std::string("    buffer ") + buffer.name + " " + kinds[static_cast<size_t>(buffer.kind)] + " " + buffer.elements.str();
+    text += std::string("    buffer ") + buffer.name + " " +
+            kinds[static_cast<size_t>(buffer.kind)] + " " + buffer.elements.str();
     if (Expected<int64_t> value = buffer.elements.evaluate(dims))
       text += buffer.elements.isConstant() ? "" : " = " + std::to_string(*value);
     text += "\n";
@@ -96,8 +100,8 @@ void addKernels(const Program &program, std::string &text) {
     for (const Function &function : program.functions)
       for (const Launch &launch : function.launches)
         uses += launch.kernel == kernel.name;
-    text += "  " + kernel.name + ": " + std::to_string(kernel.arguments.size()) + " arguments, " + std::to_string(uses) +
-            (uses == 1 ? " launch\n" : " launches\n");
+    text += "  " + kernel.name + ": " + std::to_string(kernel.arguments.size()) + " arguments, " +
+            std::to_string(uses) + (uses == 1 ? " launch\n" : " launches\n");
   }
 }
 
@@ -106,8 +110,8 @@ void addKernels(const Program &program, std::string &text) {
 Expected<std::string> programText(const Program &program, const Dimensions &dims) {
   std::string text;
   for (const Function &function : program.functions) {
-    text += "function " + function.name + ": " + std::to_string(function.launches.size()) + " launches" +
-            (function.needsSession ? ", needs a session\n" : "\n");
+    text += "function " + function.name + ": " + std::to_string(function.launches.size()) +
+            " launches" + (function.needsSession ? ", needs a session\n" : "\n");
     addPorts("input", function.inputs, text);
     addPorts("output", function.outputs, text);
     if (dims.empty() || !allKnown(function, dims))
@@ -125,8 +129,9 @@ Expected<std::string> programText(const Program &program, const Dimensions &dims
       count *= size;
     parameters += count;
   }
-  text += "parameters " + std::to_string(parameters) + " in " + std::to_string(program.pack.size()) + " tensors, " +
-          megabytes(program.weightBytes) + " packed\n";
+  text += "parameters " + std::to_string(parameters) + " in " +
+          std::to_string(program.pack.size()) + " tensors, " + megabytes(program.weightBytes) +
+          " packed\n";
   addKernels(program, text);
   return text;
 }

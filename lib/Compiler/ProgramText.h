@@ -14,7 +14,8 @@
 
 namespace heddle {
 
-/// The text of a program; with values for its dimensions also sizes and costs of functions whose dimensions are all given.
+/// The text of a program; with values for its dimensions also sizes and costs of functions whose
+/// dimensions are all given.
 Expected<std::string> programText(const Program &program, const Dimensions &dims);
 
 } // namespace heddle

@@ -41,11 +41,11 @@ namespace heddle {
 void registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<transformer::TransformerDialect, kernel::KernelDialect>();
   // transformer and tiled
-  registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
-                  mlir::tensor::TensorDialect>();
+  registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect,
+                  mlir::scf::SCFDialect, mlir::tensor::TensorDialect>();
   // below tiled; ub is what canonicalisation leaves of undefined values
-  registry.insert<mlir::cf::ControlFlowDialect, mlir::LLVM::LLVMDialect, mlir::spirv::SPIRVDialect, mlir::ub::UBDialect,
-                  mlir::vector::VectorDialect>();
+  registry.insert<mlir::cf::ControlFlowDialect, mlir::LLVM::LLVMDialect, mlir::spirv::SPIRVDialect,
+                  mlir::ub::UBDialect, mlir::vector::VectorDialect>();
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
 }

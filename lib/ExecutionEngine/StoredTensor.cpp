@@ -19,10 +19,14 @@ namespace heddle {
 namespace {
 
 /// Where element n lies when every `group` elements are padded to a multiple of 16.
-int64_t inGroups(int64_t n, int64_t group) { return group ? n / group * padded(group) + n % group : n; }
+int64_t inGroups(int64_t n, int64_t group) {
+  return group ? n / group * padded(group) + n % group : n;
+}
 
 /// Size of a dimension of n elements in storage.
-int64_t storedSize(int64_t n, int64_t group) { return group ? n / group * padded(group) : padded(n); }
+int64_t storedSize(int64_t n, int64_t group) {
+  return group ? n / group * padded(group) : padded(n);
+}
 
 int64_t packedIndex(const PackEntry &entry, int64_t row, int64_t column) {
   int64_t pitch = storedSize(entry.shape.back(), entry.columnGroup);
@@ -47,18 +51,22 @@ int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column) {
   int64_t perMatrix = layout.dims[layout.dims.size() - 2];
   int64_t matrix = perMatrix ? row / perMatrix : 0, r = perMatrix ? row % perMatrix : 0;
   int64_t start = matrix * layout.rows * layout.pitch;
-  return layout.panel ? start + r / 16 * 16 * layout.pitch + c * 16 + r % 16 : start + r * layout.pitch + c;
+  return layout.panel ? start + r / 16 * 16 * layout.pitch + c * 16 + r % 16
+                      : start + r * layout.pitch + c;
 }
 
-std::vector<float> unpackTensor(const Program &program, const PackEntry &entry, std::span<const std::byte> weights) {
-  const std::byte *start = weights.data() + program.weights[static_cast<size_t>(entry.weight)].offset;
+std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,
+                                std::span<const std::byte> weights) {
+  const std::byte *start =
+      weights.data() + program.weights[static_cast<size_t>(entry.weight)].offset;
   int64_t columns = entry.shape.back(), rows = 1;
   for (size_t i = 0; i + 1 < entry.shape.size(); ++i)
     rows *= entry.shape[i];
   std::vector<float> values(static_cast<size_t>(rows * columns));
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column)
-      std::memcpy(&values[static_cast<size_t>(row * columns + column)], start + packedIndex(entry, row, column) * 4, 4);
+      std::memcpy(&values[static_cast<size_t>(row * columns + column)],
+                  start + packedIndex(entry, row, column) * 4, 4);
   return values;
 }
 

@@ -31,6 +31,7 @@ struct StoredLayout {
 int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column);
 
 /// The values of a tensor of `entry` from an artifact's packed weights.
-std::vector<float> unpackTensor(const Program &program, const PackEntry &entry, std::span<const std::byte> weights);
+std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,
+                                std::span<const std::byte> weights);
 
 } // namespace heddle

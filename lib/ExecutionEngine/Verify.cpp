@@ -40,7 +40,8 @@ namespace heddle {
 
 namespace {
 
-/// Largest |a - b| / max |b| of a kernel that counts as equal: f32 chains of a whole model stay a hundred times below.
+/// Largest |a - b| / max |b| of a kernel that counts as equal: f32 chains of a whole model stay a
+/// hundred times below.
 constexpr double tolerance = 1e-4;
 
 double valueAt(const Tensor &tensor, size_t i) {
@@ -64,7 +65,8 @@ double valueAt(const Tensor &tensor, size_t i) {
 /// An input as the reference takes it: 64-bit ids are i32 by meaning, 16-bit floats f32.
 RefTensor toReference(const Tensor &tensor) {
   RefTensor result;
-  bool floating = tensor.dtype() == DType::F32 || tensor.dtype() == DType::F16 || tensor.dtype() == DType::BF16;
+  bool floating =
+      tensor.dtype() == DType::F32 || tensor.dtype() == DType::F16 || tensor.dtype() == DType::BF16;
   result.type = floating ? DType::F32 : tensor.dtype() == DType::Bool ? DType::Bool : DType::I32;
   result.shape = tensor.shape();
   for (size_t i = 0; i < static_cast<size_t>(tensor.size()); ++i)
@@ -77,18 +79,22 @@ struct Modules {
   MLIRContext context;
   OwningOpRef<ModuleOp> fused, outlined;
 
-  explicit Modules(const DialectRegistry &registry) : context(registry) { context.loadAllAvailableDialects(); }
+  explicit Modules(const DialectRegistry &registry) : context(registry) {
+    context.loadAllAvailableDialects();
+  }
 
   static Expected<std::unique_ptr<Modules>> load(const Artifact &artifact) {
     std::span<const std::byte> bytes = artifact.fused();
     if (bytes.empty())
-      return inputError(artifact.name() + ": --verify: expected the fused stage in the file, found none");
+      return inputError(artifact.name() +
+                        ": --verify: expected the fused stage in the file, found none");
     DialectRegistry registry;
     registerAllDialects(registry);
     auto modules = std::make_unique<Modules>(registry);
     ScopedDiagnosticHandler quiet(&modules->context, [](Diagnostic &) { return success(); });
-    modules->fused = parseSourceString<ModuleOp>(StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()),
-                                                 ParserConfig(&modules->context));
+    modules->fused = parseSourceString<ModuleOp>(
+        StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()),
+        ParserConfig(&modules->context));
     if (!modules->fused)
       return inputError(artifact.name() + ": --verify: the fused stage cannot be read");
     modules->outlined = modules->fused->clone();
@@ -113,21 +119,23 @@ ReferenceWeights weightsOf(const Artifact &artifact) {
   };
 }
 
-Expected<std::vector<GroupResults>> runReference(const Artifact &artifact, ModuleOp fused, const std::string &function,
+Expected<std::vector<GroupResults>> runReference(const Artifact &artifact, ModuleOp fused,
+                                                 const std::string &function,
                                                  const NamedInputs &inputs) {
   NamedRefTensors arguments;
   for (const NamedInput &input : inputs)
     arguments.emplace_back(std::string(input.name()), toReference(input.tensor()));
   std::vector<GroupResults> groups;
   Reference reference(fused, weightsOf(artifact));
-  auto outputs = reference.run(function, arguments, [&](Operation *op, std::span<const RefTensor *const> results) {
-    if (auto group = dyn_cast<kernel::GroupOp>(op)) {
-      groups.push_back({group, {}});
-      for (const RefTensor *result : results)
-        groups.back().results.push_back(*result);
-    }
-    return Status();
-  });
+  auto outputs = reference.run(function, arguments,
+                               [&](Operation *op, std::span<const RefTensor *const> results) {
+                                 if (auto group = dyn_cast<kernel::GroupOp>(op)) {
+                                   groups.push_back({group, {}});
+                                   for (const RefTensor *result : results)
+                                     groups.back().results.push_back(*result);
+                                 }
+                                 return Status();
+                               });
   if (!outputs)
     return outputs.takeError();
   return groups;
@@ -136,18 +144,22 @@ Expected<std::vector<GroupResults>> runReference(const Artifact &artifact, Modul
 /// Compares one function's launches with the reference's groups.
 class Comparison {
 public:
-  Comparison(const Program &program, const Function &function, ModuleOp outlined, const std::vector<GroupResults> &groups,
-             VerifyReport &report)
+  Comparison(const Program &program, const Function &function, ModuleOp outlined,
+             const std::vector<GroupResults> &groups, VerifyReport &report)
       : program(program), function(function), outlined(outlined), groups(groups), report(report) {}
 
   Status compare(int launch, const Dimensions &dims, const BufferReader &read);
 
 private:
   Expected<int64_t> number(Attribute attribute, const Launch &launch, const Dimensions &dims) const;
-  Expected<StoredLayout> layout(DictionaryAttr stored, const Launch &launch, const Dimensions &dims) const;
-  Expected<std::vector<double>> deviceValues(kernel::DefOp def, unsigned result, const RefTensor &expected, int64_t group,
-                                             const Launch &launch, const Dimensions &dims, const BufferReader &read) const;
-  Status judge(int launch, unsigned result, const std::vector<double> &found, const std::vector<double> &expected);
+  Expected<StoredLayout> layout(DictionaryAttr stored, const Launch &launch,
+                                const Dimensions &dims) const;
+  Expected<std::vector<double>> deviceValues(kernel::DefOp def, unsigned result,
+                                             const RefTensor &expected, int64_t group,
+                                             const Launch &launch, const Dimensions &dims,
+                                             const BufferReader &read) const;
+  Status judge(int launch, unsigned result, const std::vector<double> &found,
+               const std::vector<double> &expected);
 
   const Program &program;
   const Function &function;
@@ -157,16 +169,20 @@ private:
 };
 
 /// A layout's number: an integer, or a scalar of the kernel as this launch gives it.
-Expected<int64_t> Comparison::number(Attribute attribute, const Launch &launch, const Dimensions &dims) const {
+Expected<int64_t> Comparison::number(Attribute attribute, const Launch &launch,
+                                     const Dimensions &dims) const {
   if (auto integer = dyn_cast<IntegerAttr>(attribute))
     return integer.getInt();
   unsigned index = 0;
-  if (cast<StringAttr>(attribute).getValue().drop_front().getAsInteger(10, index) || index >= launch.scalars.size())
-    return deviceError("kernel " + launch.kernel + ": expected a scalar of the launch in its layout");
+  if (cast<StringAttr>(attribute).getValue().drop_front().getAsInteger(10, index) ||
+      index >= launch.scalars.size())
+    return deviceError("kernel " + launch.kernel +
+                       ": expected a scalar of the launch in its layout");
   return launch.scalars[index].evaluate(dims);
 }
 
-Expected<StoredLayout> Comparison::layout(DictionaryAttr stored, const Launch &launch, const Dimensions &dims) const {
+Expected<StoredLayout> Comparison::layout(DictionaryAttr stored, const Launch &launch,
+                                          const Dimensions &dims) const {
   StoredLayout result;
   for (Attribute dim : stored.getAs<ArrayAttr>("dims")) {
     Expected<int64_t> value = number(dim, launch, dims);
@@ -187,15 +203,18 @@ Expected<StoredLayout> Comparison::layout(DictionaryAttr stored, const Launch &l
   return result;
 }
 
-Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsigned result, const RefTensor &expected, int64_t group,
+Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsigned result,
+                                                       const RefTensor &expected, int64_t group,
                                                        const Launch &launch, const Dimensions &dims,
                                                        const BufferReader &read) const {
   auto attributes = cast<DictionaryAttr>((*def.getResAttrs())[result]);
-  Expected<StoredLayout> stored = layout(attributes.getAs<DictionaryAttr>("kernel.layout"), launch, dims);
+  Expected<StoredLayout> stored =
+      layout(attributes.getAs<DictionaryAttr>("kernel.layout"), launch, dims);
   if (!stored)
     return stored.takeError();
   stored->group = group;
-  const LaunchArgument &argument = launch.arguments[launch.arguments.size() - def.getNumResults() + result];
+  const LaunchArgument &argument =
+      launch.arguments[launch.arguments.size() - def.getNumResults() + result];
   Expected<int64_t> offset = argument.offset.evaluate(dims);
   if (!offset)
     return offset.takeError();
@@ -208,7 +227,8 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
     auto n = static_cast<int64_t>(i);
     size_t at = static_cast<size_t>(*offset + storedIndex(*stored, n / columns, n % columns));
     if (at >= memory->size())
-      return deviceError("kernel " + launch.kernel + ": result " + std::to_string(result) + " ends past its buffer");
+      return deviceError("kernel " + launch.kernel + ": result " + std::to_string(result) +
+                         " ends past its buffer");
     float value;
     std::memcpy(&value, &(*memory)[at], sizeof value);
     values[i] = value;
@@ -216,7 +236,8 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
   return values;
 }
 
-Status Comparison::judge(int launch, unsigned result, const std::vector<double> &found, const std::vector<double> &expected) {
+Status Comparison::judge(int launch, unsigned result, const std::vector<double> &found,
+                         const std::vector<double> &expected) {
   double largest = 0, difference = 0;
   size_t worst = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -240,10 +261,11 @@ Status Comparison::judge(int launch, unsigned result, const std::vector<double> 
   if (relative <= tolerance)
     return {};
   char numbers[128];
-  std::snprintf(numbers, sizeof numbers, "expected %.9g, found %.9g at element %zu (%.3g of the largest value)", expected[worst],
-                found[worst], worst, relative);
-  return deviceError("--verify: kernel " + kernel + " (launch " + std::to_string(launch) + " of " + function.name + ", result " +
-                     std::to_string(result) + "): " + numbers);
+  std::snprintf(numbers, sizeof numbers,
+                "expected %.9g, found %.9g at element %zu (%.3g of the largest value)",
+                expected[worst], found[worst], worst, relative);
+  return deviceError("--verify: kernel " + kernel + " (launch " + std::to_string(launch) + " of " +
+                     function.name + ", result " + std::to_string(result) + "): " + numbers);
 }
 
 /// Heads that attention leaves padded one by one, as OutlineKernels stores them; 0 if they are not.
@@ -255,7 +277,8 @@ int64_t paddedHeads(Value yielded) {
   return size % 16 ? size : 0;
 }
 
-/// Statistics count as one number a row: a tie of rounding may move a power of two between maximum and sum.
+/// Statistics count as one number a row: a tie of rounding may move a power of two between maximum
+/// and sum.
 void joinStatistics(std::vector<double> &maximum, const std::vector<double> &sum) {
   for (size_t i = 0; i < maximum.size(); ++i)
     maximum[i] = sum[i] > 0 ? maximum[i] + std::log2(sum[i]) : -INFINITY;
@@ -265,19 +288,22 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
   const Launch &launch = function.launches[static_cast<size_t>(index)];
   auto def = outlined.lookupSymbol<kernel::DefOp>(launch.kernel);
   if (!def || static_cast<size_t>(index) >= groups.size())
-    return deviceError("kernel " + launch.kernel + ": the fused stage in the file has no such kernel");
+    return deviceError("kernel " + launch.kernel +
+                       ": the fused stage in the file has no such kernel");
   const GroupResults &reference = groups[static_cast<size_t>(index)];
   Operation *yield = const_cast<GroupResults &>(reference).group.getBody().front().getTerminator();
   std::vector<std::vector<double>> found, expected;
   for (unsigned i = 0; i < reference.results.size(); ++i) {
-    auto values = deviceValues(def, i, reference.results[i], paddedHeads(yield->getOperand(i)), launch, dims, read);
+    auto values = deviceValues(def, i, reference.results[i], paddedHeads(yield->getOperand(i)),
+                               launch, dims, read);
     if (!values)
       return values.takeError();
     found.push_back(std::move(*values));
     expected.push_back(reference.results[i].values);
   }
   ++report.launches;
-  if (yield->getNumOperands() == 2 && yield->getOperand(0).getDefiningOp<transformer::AttentionStatisticsOp>()) {
+  if (yield->getNumOperands() == 2 &&
+      yield->getOperand(0).getDefiningOp<transformer::AttentionStatisticsOp>()) {
     joinStatistics(found[0], found[1]);
     joinStatistics(expected[0], expected[1]);
     return judge(index, 0, found[0], expected[0]);
@@ -290,13 +316,16 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
 
 } // namespace
 
-Expected<NamedTensors> verify(Session &session, const std::string &function, const NamedInputs &inputs, VerifyReport &report) {
+Expected<NamedTensors> verify(Session &session, const std::string &function,
+                              const NamedInputs &inputs, VerifyReport &report) {
   const Artifact &artifact = session.artifact();
   const Function *entry = session.program().findFunction(function);
   if (!entry)
-    return usageError("--function: expected a function of " + artifact.name() + ", found '" + function + "'");
+    return usageError("--function: expected a function of " + artifact.name() + ", found '" +
+                      function + "'");
   if (entry->needsSession)
-    return usageError("--verify: " + function + " needs a session's caches, which is not built yet");
+    return usageError("--verify: " + function +
+                      " needs a session's caches, which is not built yet");
   auto modules = Modules::load(artifact);
   if (!modules)
     return modules.takeError();
@@ -304,9 +333,10 @@ Expected<NamedTensors> verify(Session &session, const std::string &function, con
   if (!groups)
     return groups.takeError();
   Comparison comparison(session.program(), *entry, *(*modules)->outlined, *groups, report);
-  return session.runObserved(function, inputs, [&](int launch, const Dimensions &dims, const BufferReader &read) {
-    return comparison.compare(launch, dims, read);
-  });
+  return session.runObserved(function, inputs,
+                             [&](int launch, const Dimensions &dims, const BufferReader &read) {
+                               return comparison.compare(launch, dims, read);
+                             });
 }
 
 Status verifyCommand(Session &session, const RunCommand &command, std::ostream &out) {
@@ -327,7 +357,8 @@ Status verifyCommand(Session &session, const RunCommand &command, std::ostream &
     return status;
   char line[64];
   std::snprintf(line, sizeof line, "%.2g", report.largestDifference);
-  out << "verified: " << report.launches << " launches agree with the reference, largest difference " << line << " ("
+  out << "verified: " << report.launches
+      << " launches agree with the reference, largest difference " << line << " ("
       << report.worstKernel << ")\n";
   return {};
 }

@@ -38,7 +38,8 @@ struct CheckDialects : impl::CheckDialectsBase<CheckDialects> {
       used.insert(dialect);
       if (print || llvm::is_contained(allowed, dialect))
         return WalkResult::advance();
-      op->emitOpError("expected an op of the dialects ") << llvm::join(allowed, ", ") << ", found one of " << dialect;
+      op->emitOpError("expected an op of the dialects ")
+          << llvm::join(allowed, ", ") << ", found one of " << dialect;
       return WalkResult::interrupt();
     });
     if (result.wasInterrupted())

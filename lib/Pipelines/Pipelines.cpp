@@ -14,10 +14,10 @@
 
 #include "heddle/Pipelines/Pipelines.h"
 
-#include "heddle/Dialect/Kernel/IR/KernelOps.h"
-#include "heddle/Dialect/Transformer/Transforms/Passes.h"
 #include "heddle/Conversion/KernelToCpu/KernelToCpu.h"
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Dialect/Transformer/Transforms/Passes.h"
 #include "heddle/Pipelines/Passes.h"
 #include "heddle/Transforms/Passes.h"
 
@@ -43,7 +43,8 @@ void buildTransformerPipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-// Alive: kernel (group, yield) around transformer, arith, tensor; func, and operands of groups outside them.
+// Alive: kernel (group, yield) around transformer, arith, tensor; func, and operands of groups
+// outside them.
 void buildFusedPipeline(OpPassManager &pm) {
   OpPassManager &function = pm.nest<func::FuncOp>();
   function.addPass(transformer::createDecomposeFfn());
@@ -64,10 +65,12 @@ void buildTiledPipeline(OpPassManager &pm, TargetKind target) {
 }
 
 // Alive: func, llvm, scf, arith, math, vector.
-void buildCpuPipeline(OpPassManager &pm, const std::string &isa) { pm.addPass(createConvertKernelToCpu({isa})); }
+void buildCpuPipeline(OpPassManager &pm, const std::string &isa) {
+  pm.addPass(createConvertKernelToCpu({isa}));
+}
 
-// Alive: llvm. What does not change in a loop leaves it while loops are still structured; kernels are lowered in parallel up to
-// the conversions that need the module.
+// Alive: llvm. What does not change in a loop leaves it while loops are still structured; kernels
+// are lowered in parallel up to the conversions that need the module.
 void buildLlvmPipeline(OpPassManager &pm) {
   OpPassManager &function = pm.nest<func::FuncOp>();
   function.addPass(createCSEPass());

@@ -72,22 +72,26 @@ void addStages(OpPassManager &pm, Stage from, Stage to, const StageOptions &opti
 }
 
 struct TargetOptions : PassPipelineOptions<TargetOptions> {
-  Option<std::string> target{*this, "target", llvm::cl::desc("`cpu` or `vulkan`"), llvm::cl::init("cpu")};
-  Option<std::string> isa{*this, "isa", llvm::cl::desc("instruction set of the CPU"), llvm::cl::init("x86-64-v3")};
+  Option<std::string> target{*this, "target", llvm::cl::desc("`cpu` or `vulkan`"),
+                             llvm::cl::init("cpu")};
+  Option<std::string> isa{*this, "isa", llvm::cl::desc("instruction set of the CPU"),
+                          llvm::cl::init("x86-64-v3")};
 };
 
 /// `heddle-to-<stage>`: the whole way from the transformer stage.
 void registerStage(Stage stage) {
   std::string name = std::string("heddle-to-") + toString(stage);
-  std::string text = std::string("bring a module of the transformer stage to the stage ") + toString(stage);
-  PassPipelineRegistration<TargetOptions>(name, text, [stage](OpPassManager &pm, const TargetOptions &given) {
-    StageOptions options;
-    options.isa = given.isa;
-    bool gpu = stage == Stage::Gpu || stage == Stage::Spirv || given.target == "vulkan";
-    options.target = gpu ? TargetKind::Vulkan : TargetKind::Cpu;
-    buildTransformerPipeline(pm);
-    addStages(pm, Stage::Transformer, stage, options);
-  });
+  std::string text =
+      std::string("bring a module of the transformer stage to the stage ") + toString(stage);
+  PassPipelineRegistration<TargetOptions>(
+      name, text, [stage](OpPassManager &pm, const TargetOptions &given) {
+        StageOptions options;
+        options.isa = given.isa;
+        bool gpu = stage == Stage::Gpu || stage == Stage::Spirv || given.target == "vulkan";
+        options.target = gpu ? TargetKind::Vulkan : TargetKind::Cpu;
+        buildTransformerPipeline(pm);
+        addStages(pm, Stage::Transformer, stage, options);
+      });
 }
 
 } // namespace
@@ -125,7 +129,8 @@ std::vector<std::string> liveDialects(Stage stage) {
 }
 
 void registerPipelines() {
-  for (Stage stage : {Stage::Transformer, Stage::Fused, Stage::Program, Stage::Tiled, Stage::Cpu, Stage::Llvm, Stage::Gpu, Stage::Spirv})
+  for (Stage stage : {Stage::Transformer, Stage::Fused, Stage::Program, Stage::Tiled, Stage::Cpu,
+                      Stage::Llvm, Stage::Gpu, Stage::Spirv})
     registerStage(stage);
 }
 

@@ -19,18 +19,21 @@ namespace heddle {
 namespace {
 
 // In the order of the enums.
-constexpr std::array stageNames = {"transformer", "fused", "program", "tiled", "cpu", "llvm", "asm", "gpu", "spirv", "artifact"};
+constexpr std::array stageNames = {"transformer", "fused", "program", "tiled", "cpu",
+                                   "llvm",        "asm",   "gpu",     "spirv", "artifact"};
 constexpr std::array targetNames = {"cpu", "vulkan"};
 
 template <typename Enum, size_t n>
-Expected<Enum> parse(const std::array<const char *, n> &names, std::string_view what, std::string_view name) {
+Expected<Enum> parse(const std::array<const char *, n> &names, std::string_view what,
+                     std::string_view name) {
   std::string known;
   for (size_t i = 0; i < n; ++i) {
     if (name == names[i])
       return static_cast<Enum>(i);
     known += (i ? ", " : "") + std::string(names[i]);
   }
-  return usageError("expected a " + std::string(what) + " of " + known + ", found '" + std::string(name) + "'");
+  return usageError("expected a " + std::string(what) + " of " + known + ", found '" +
+                    std::string(name) + "'");
 }
 
 } // namespace
@@ -38,7 +41,11 @@ Expected<Enum> parse(const std::array<const char *, n> &names, std::string_view 
 const char *toString(Stage stage) { return stageNames[static_cast<size_t>(stage)]; }
 const char *toString(TargetKind target) { return targetNames[static_cast<size_t>(target)]; }
 
-Expected<Stage> parseStage(std::string_view name) { return parse<Stage>(stageNames, "stage", name); }
-Expected<TargetKind> parseTarget(std::string_view name) { return parse<TargetKind>(targetNames, "target", name); }
+Expected<Stage> parseStage(std::string_view name) {
+  return parse<Stage>(stageNames, "stage", name);
+}
+Expected<TargetKind> parseTarget(std::string_view name) {
+  return parse<TargetKind>(targetNames, "target", name);
+}
 
 } // namespace heddle

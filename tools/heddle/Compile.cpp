@@ -27,11 +27,14 @@ struct CompileFlags {
 
 void printReport(const CompileFlags &flags, const CompileReport &report) {
   printWarnings(report.warnings);
-  double rate = report.packSeconds > 0 ? static_cast<double>(report.weightBytes) / report.packSeconds / 1e9 : 0;
+  double rate = report.packSeconds > 0
+                    ? static_cast<double>(report.weightBytes) / report.packSeconds / 1e9
+                    : 0;
   char line[256];
-  std::snprintf(line, sizeof line, "%d kernels, %.2f s; weights %.1f MB packed in %.2f s (%.1f GB/s); %.1f MB", report.kernels,
-                report.codeSeconds, static_cast<double>(report.weightBytes) / 1e6, report.packSeconds, rate,
-                static_cast<double>(report.artifactBytes) / 1e6);
+  std::snprintf(line, sizeof line,
+                "%d kernels, %.2f s; weights %.1f MB packed in %.2f s (%.1f GB/s); %.1f MB",
+                report.kernels, report.codeSeconds, static_cast<double>(report.weightBytes) / 1e6,
+                report.packSeconds, rate, static_cast<double>(report.artifactBytes) / 1e6);
   std::cerr << flags.output << ": " << line << "\n";
 }
 
@@ -63,7 +66,8 @@ Status compile(CompileFlags &flags) {
   if (!flags.emit.empty() && flags.emit != toString(Stage::Artifact))
     return emit(flags);
   if (flags.output.empty())
-    return flags.explain.empty() ? Status(usageError("compile: expected -o FILE.heddle")) : Status();
+    return flags.explain.empty() ? Status(usageError("compile: expected -o FILE.heddle"))
+                                 : Status();
   Expected<CompileReport> report = compileModel(flags.model, flags.output, flags.options);
   progress.clear();
   if (!report)
@@ -75,7 +79,9 @@ Status compile(CompileFlags &flags) {
 } // namespace
 
 void addModelFlags(CLI::App &command, CompileOptions &options) {
-  command.add_option("--mask", options.masks, "replace a mask of the model: NAME=EXPR, e.g. decoder.mask=causal")
+  command
+      .add_option("--mask", options.masks,
+                  "replace a mask of the model: NAME=EXPR, e.g. decoder.mask=causal")
       ->allow_extra_args(false);
   command.add_option("--weights", options.weights, "checkpoint (safetensors) of a .mlir model");
 }
@@ -85,20 +91,31 @@ void addCompile(CLI::App &app, Outcome &outcome) {
   CLI::App *command = app.add_subcommand("compile", "compile a model into one file");
   command->add_option("model", flags->model, "MODEL")->required();
   command->add_option("-o", flags->output, "the file to write");
-  command->add_option("--target", flags->options.targets, "cpu, vulkan (default: cpu)")->delimiter(',')->allow_extra_args(false);
-  command->add_option("--cpu", flags->options.cpus, "instruction sets (default: x86-64-v2,x86-64-v3,x86-64-v4), or native")
+  command->add_option("--target", flags->options.targets, "cpu, vulkan (default: cpu)")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("--dtype", flags->options.dtype, "f32 (default), bf16, f16, f16-sum, int8, int4");
-  command->add_option("--emit", flags->emit, "stop at a stage: transformer, fused, program, tiled, cpu, llvm, asm, gpu, spirv");
-  command->add_flag("--explain{-}", flags->explain, "say what became of each op; --explain=FILE.html writes a page");
+  command
+      ->add_option("--cpu", flags->options.cpus,
+                   "instruction sets (default: x86-64-v2,x86-64-v3,x86-64-v4), or native")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--dtype", flags->options.dtype,
+                      "f32 (default), bf16, f16, f16-sum, int8, int4");
+  command->add_option(
+      "--emit", flags->emit,
+      "stop at a stage: transformer, fused, program, tiled, cpu, llvm, asm, gpu, spirv");
+  command->add_flag("--explain{-}", flags->explain,
+                    "say what became of each op; --explain=FILE.html writes a page");
   addModelFlags(*command, flags->options);
-  command->footer("The stages tiled, cpu, llvm and asm take the first instruction set of --cpu; tiled takes the first --target.\n"
-                  "spirv prints the modules as text; with -o a model of one kernel gives the binary words, others text.\n"
-                  "Examples:\n"
-                  "  heddle compile examples/translate -o translate.heddle --target=cpu,vulkan --cpu=native\n"
-                  "  heddle compile examples/self-attention/model.mlir --emit=fused\n"
-                  "  heddle compile model.json --emit=tiled --target=vulkan");
+  command->footer(
+      "The stages tiled, cpu, llvm and asm take the first instruction set of --cpu; tiled takes "
+      "the first --target.\n"
+      "spirv prints the modules as text; with -o a model of one kernel gives the binary words, "
+      "others text.\n"
+      "Examples:\n"
+      "  heddle compile examples/translate -o translate.heddle --target=cpu,vulkan --cpu=native\n"
+      "  heddle compile examples/self-attention/model.mlir --emit=fused\n"
+      "  heddle compile model.json --emit=tiled --target=vulkan");
   command->callback([flags, &outcome] { outcome.status = compile(*flags); });
 }
 

@@ -36,7 +36,8 @@ void addModelFlags(CLI::App &command, CompileOptions &options);
 /// Flags of commands that run: --device, --threads.
 void addDeviceFlags(CLI::App &command, JitOptions &options);
 /// A session on any MODEL, compiled first if need be, with progress on a terminal.
-Expected<Session> openModel(const std::string &model, JitOptions &options, const CompileOptions &compile);
+Expected<Session> openModel(const std::string &model, JitOptions &options,
+                            const CompileOptions &compile);
 
 /// Shows phases of long work on one line of a terminal, and nothing elsewhere.
 class Progress {

@@ -42,7 +42,8 @@ Status explain(const ExplainFlags &flags) {
   Expected<Explanation> explanation = explainModel(flags.model, flags.options);
   if (!explanation)
     return explanation.takeError();
-  return writeOutput(flags.html, flags.html.empty() ? explanationText(*explanation) : explanationHtml(*explanation, flags.model));
+  return writeOutput(flags.html, flags.html.empty() ? explanationText(*explanation)
+                                                    : explanationHtml(*explanation, flags.model));
 }
 
 Status inspect(InspectFlags &flags) {
@@ -69,17 +70,23 @@ void addExplain(CLI::App &app, Outcome &outcome) {
   command->add_flag("--positions", flags->positions, "not built yet");
   command->add_option("--dim", flags->dims, "NAME=N")->allow_extra_args(false);
   addModelFlags(*command, flags->options);
-  command->footer("Examples:\n  heddle explain examples/translate\n  heddle explain model.json --html=fusion.html");
+  command->footer("Examples:\n  heddle explain examples/translate\n  heddle explain model.json "
+                  "--html=fusion.html");
   command->callback([flags, &outcome] { outcome.status = explain(*flags); });
 }
 
 void addInspect(CLI::App &app, Outcome &outcome) {
   auto flags = std::make_shared<InspectFlags>();
-  CLI::App *command = app.add_subcommand("inspect", "show functions, kernels, weights and members of a model");
+  CLI::App *command =
+      app.add_subcommand("inspect", "show functions, kernels, weights and members of a model");
   command->add_option("model", flags->model, "MODEL")->required();
-  command->add_flag("--weights-list", flags->inspect.weightsList, "name, type and shape of every tensor the model expects");
+  command->add_flag("--weights-list", flags->inspect.weightsList,
+                    "name, type and shape of every tensor the model expects");
   command->add_flag("--check", flags->inspect.check, "check every byte of a .heddle file");
-  command->add_option("--dim", flags->dims, "value of a dynamic dimension, NAME=N: prints sizes and costs")->allow_extra_args(false);
+  command
+      ->add_option("--dim", flags->dims,
+                   "value of a dynamic dimension, NAME=N: prints sizes and costs")
+      ->allow_extra_args(false);
   command->add_option("--graph", flags->graph, "not built yet");
   addModelFlags(*command, flags->options);
   command->footer("Examples:\n"

@@ -34,12 +34,14 @@ Status run(RunFlags &flags) {
   Expected<Session> session = openModel(flags.model, flags.jit, flags.compile);
   if (!session)
     return session.takeError();
-  return flags.verify ? verifyCommand(*session, flags.run, std::cout) : runCommand(*session, flags.run, std::cout);
+  return flags.verify ? verifyCommand(*session, flags.run, std::cout)
+                      : runCommand(*session, flags.run, std::cout);
 }
 
 } // namespace
 
-Expected<Session> openModel(const std::string &model, JitOptions &options, const CompileOptions &compile) {
+Expected<Session> openModel(const std::string &model, JitOptions &options,
+                            const CompileOptions &compile) {
   Progress progress;
   options.masks = compile.masks;
   options.weights = compile.weights;
@@ -50,7 +52,8 @@ Expected<Session> openModel(const std::string &model, JitOptions &options, const
 
 void addDeviceFlags(CLI::App &command, JitOptions &options) {
   command.add_option("--device", options.device, "cpu (default), vulkan, vulkan:N");
-  command.add_option("--threads", options.threads, "threads of the CPU (default: all processors)")->check(CLI::NonNegativeNumber);
+  command.add_option("--threads", options.threads, "threads of the CPU (default: all processors)")
+      ->check(CLI::NonNegativeNumber);
 }
 
 void addRun(CLI::App &app, Outcome &outcome) {
@@ -58,15 +61,19 @@ void addRun(CLI::App &app, Outcome &outcome) {
   CLI::App *command = app.add_subcommand("run", "run a function of a model on .npy files");
   command->add_option("model", flags->model, "MODEL")->required();
   addDeviceFlags(*command, flags->jit);
-  command->add_option("--function", flags->run.function, "the function; may be left out if there is one");
-  command->add_option("--input,inputs", flags->run.inputs, "NAME=FILE.npy")->allow_extra_args(false);
-  command->add_option("--output-dir", flags->run.outputDir, "write results as DIR/NAME.npy instead of printing them");
+  command->add_option("--function", flags->run.function,
+                      "the function; may be left out if there is one");
+  command->add_option("--input,inputs", flags->run.inputs, "NAME=FILE.npy")
+      ->allow_extra_args(false);
+  command->add_option("--output-dir", flags->run.outputDir,
+                      "write results as DIR/NAME.npy instead of printing them");
   command->add_flag("--verify", flags->verify, "run the slow reference beside the device");
   command->add_option("--dtype", flags->compile.dtype, "f32 (default)");
   addModelFlags(*command, flags->compile);
-  command->footer("Examples:\n"
-                  "  heddle run model.json --function=encode --input source=ids.npy --output-dir out\n"
-                  "  heddle run model.heddle --device=vulkan --input source=ids.npy --verify");
+  command->footer(
+      "Examples:\n"
+      "  heddle run model.json --function=encode --input source=ids.npy --output-dir out\n"
+      "  heddle run model.heddle --device=vulkan --input source=ids.npy --verify");
   command->callback([flags, &outcome] { outcome.status = run(*flags); });
 }
 

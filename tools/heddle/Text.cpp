@@ -42,7 +42,8 @@ void addFutureFlags(CLI::App &command, const std::shared_ptr<TextFlags> &flags) 
   for (const FutureOption &option : futureTextOptions) {
     auto note = [flags, name = option.flag] { flags->unbuilt.push_back(name); };
     if (option.takesValue)
-      command.add_option_function<std::string>(option.flag, [note](const std::string &) { note(); }, "not built yet");
+      command.add_option_function<std::string>(
+          option.flag, [note](const std::string &) { note(); }, "not built yet");
     else
       command.add_flag_function(option.flag, [note](int64_t) { note(); }, "not built yet");
   }
@@ -52,12 +53,16 @@ void addFutureFlags(CLI::App &command, const std::shared_ptr<TextFlags> &flags) 
 
 void addText(CLI::App &app, Outcome &outcome) {
   auto flags = std::make_shared<TextFlags>();
-  CLI::App *command = app.add_subcommand("translate", "translate texts, or the lines of standard input");
+  CLI::App *command =
+      app.add_subcommand("translate", "translate texts, or the lines of standard input");
   command->add_option("model", flags->model, "MODEL")->required();
   command->add_option("text", flags->translate.texts, "TEXT …");
   addDeviceFlags(*command, flags->jit);
-  command->add_option("--batch", flags->translate.batch, "texts translated together (default: 1)")->check(CLI::PositiveNumber);
-  command->add_option("--limit", flags->translate.limit, "tokens of a translation (default: the model's)")
+  command->add_option("--batch", flags->translate.batch, "texts translated together (default: 1)")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--limit", flags->translate.limit,
+                   "tokens of a translation (default: the model's)")
       ->check(CLI::PositiveNumber);
   command->add_flag("--truncate", flags->translate.truncate, "cut texts that are too long");
   addFutureFlags(*command, flags);

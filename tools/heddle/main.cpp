@@ -35,8 +35,10 @@ void Progress::clear() {
 }
 
 void printError(const Error &error) {
-  std::string line = error.message.substr(0, error.message.find('\n'));
-  std::cerr << "error: " << line << "\n";
+  // One line, and below the error of a formula the formula with a caret.
+  size_t end = error.message.find('\n');
+  bool pointed = end != std::string::npos && error.message.compare(end, 3, "\n  ") == 0;
+  std::cerr << "error: " << (pointed ? error.message : error.message.substr(0, end)) << "\n";
 }
 
 void printWarnings(const std::vector<std::string> &warnings) {
@@ -47,7 +49,8 @@ void printWarnings(const std::vector<std::string> &warnings) {
 Expected<std::pair<std::string, int64_t>> parseDimension(const std::string &text) {
   size_t equals = text.find('=');
   std::string digits = equals == std::string::npos ? "" : text.substr(equals + 1);
-  bool number = !digits.empty() && digits.size() <= 18 && digits.find_first_not_of("0123456789") == std::string::npos;
+  bool number = !digits.empty() && digits.size() <= 18 &&
+                digits.find_first_not_of("0123456789") == std::string::npos;
   if (equals == 0 || !number)
     return usageError("--dim: expected NAME=NUMBER, found '" + text + "'");
   return std::pair{text.substr(0, equals), static_cast<int64_t>(std::stoll(digits))};
@@ -58,7 +61,8 @@ static int run(int argc, char **argv) {
   app.name("heddle");
   app.set_version_flag("--version", "heddle " HEDDLE_VERSION);
   app.require_subcommand(1);
-  app.footer("MODEL is a .json description, a folder with model.json, a Hugging Face folder, a .mlir or a .heddle file.\n"
+  app.footer("MODEL is a .json description, a folder with model.json, a Hugging Face folder, a "
+             ".mlir or a .heddle file.\n"
              "Examples:\n"
              "  heddle compile examples/translate -o translate.heddle --target=cpu,vulkan\n"
              "  heddle translate examples/translate \"我 是 谁\"\n"

@@ -48,9 +48,10 @@ struct CompileReport {
 /// One op of a model, and what became of it.
 struct OpDecision {
   std::string function, op, location; ///< "encode", "transformer.linear", "encoder.0.ffn.in.weight"
-  std::string kernel, group, root;    ///< the kernel it runs in, the group's name and its kind of root
-  std::vector<std::string> partners;  ///< other ops of the same kernel
-  /// Fusions that were looked at and refused: the word of the enum, the other op, what it says, what would have to change.
+  std::string kernel, group, root; ///< the kernel it runs in, the group's name and its kind of root
+  std::vector<std::string> partners; ///< other ops of the same kernel
+  /// Fusions that were looked at and refused: the word of the enum, the other op, what it says,
+  /// what would have to change.
   struct Refusal {
     std::string reason, with, text, remedy;
     bool operator==(const Refusal &) const = default;
@@ -62,15 +63,20 @@ using Explanation = std::vector<OpDecision>;
 /// True if `path` is a `.heddle` file: something to load, not to compile.
 bool isArtifactPath(const std::string &path);
 
-/// Compiles into a file, written beside its place and renamed. Equal models and options give equal bytes.
-Expected<CompileReport> compileModel(const std::string &model, const std::string &output, const CompileOptions &options = {});
+/// Compiles into a file, written beside its place and renamed. Equal models and options give equal
+/// bytes.
+Expected<CompileReport> compileModel(const std::string &model, const std::string &output,
+                                     const CompileOptions &options = {});
 
 /// Compiles into memory, weights packed once: what the JIT loads.
-Expected<Artifact> compileToMemory(const std::string &model, const CompileOptions &options = {}, CompileReport *report = nullptr);
+Expected<Artifact> compileToMemory(const std::string &model, const CompileOptions &options = {},
+                                   CompileReport *report = nullptr);
 
-/// The text of a stage (`artifact` is not text). The stages after `program` take the first target and instruction set of
-/// the options that fits. With `binary`, `spirv` of a model that has one kernel is the words of its module instead.
-Expected<std::string> emitStage(const std::string &model, Stage stage, const CompileOptions &options = {}, bool binary = false);
+/// The text of a stage (`artifact` is not text). The stages after `program` take the first target
+/// and instruction set of the options that fits. With `binary`, `spirv` of a model that has one
+/// kernel is the words of its module instead.
+Expected<std::string> emitStage(const std::string &model, Stage stage,
+                                const CompileOptions &options = {}, bool binary = false);
 
 /// What was fused with what and why not, in the order of the model's ops.
 Expected<Explanation> explainModel(const std::string &model, const CompileOptions &options = {});

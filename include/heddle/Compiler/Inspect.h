@@ -18,13 +18,15 @@
 namespace heddle {
 
 struct InspectOptions {
-  bool weightsList = false; ///< name, type and shape of every expected tensor, by tabs, and nothing else
-  bool check = false;       ///< read and check every byte of a `.heddle` file
-  Dimensions dims;          ///< print sizes and costs for these values
+  bool weightsList =
+      false;          ///< name, type and shape of every expected tensor, by tabs, and nothing else
+  bool check = false; ///< read and check every byte of a `.heddle` file
+  Dimensions dims;    ///< print sizes and costs for these values
 };
 
 /// The text that `heddle inspect` prints.
-Expected<std::string> inspectModel(const std::string &model, const InspectOptions &options, const CompileOptions &compile = {});
+Expected<std::string> inspectModel(const std::string &model, const InspectOptions &options,
+                                   const CompileOptions &compile = {});
 
 /// The JSON Schema of model descriptions.
 std::string descriptionSchema();

@@ -30,7 +30,8 @@ struct JitOptions {
   std::function<void(const std::string &phase)> progress;
 };
 
-/// Compiles `model` (any form that `heddle compile` takes, or a `.heddle` file) and opens a session on it.
+/// Compiles `model` (any form that `heddle compile` takes, or a `.heddle` file) and opens a session
+/// on it.
 Expected<Session> jit(const std::string &model, const JitOptions &options = {});
 
 } // namespace heddle

@@ -26,9 +26,11 @@ struct VerifyReport {
 };
 
 /// Results of the device, or an error of kind Device that names the first kernel that differs.
-Expected<NamedTensors> verify(Session &session, const std::string &function, const NamedInputs &inputs, VerifyReport &report);
+Expected<NamedTensors> verify(Session &session, const std::string &function,
+                              const NamedInputs &inputs, VerifyReport &report);
 
-/// `heddle run --verify`: runs, writes or prints the results, and says how far device and reference are apart.
+/// `heddle run --verify`: runs, writes or prints the results, and says how far device and reference
+/// are apart.
 Status verifyCommand(Session &session, const RunCommand &command, std::ostream &out);
 
 } // namespace heddle

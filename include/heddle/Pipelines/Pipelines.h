@@ -58,9 +58,10 @@ struct StageOptions {
   std::string isa = "x86-64-v3";
 };
 
-/// Brings a module from stage `from` to stage `to`; `asm` and `artifact` are not MLIR and not reached here.
-/// Errors are diagnostics of the module's context.
-llvm::LogicalResult runTo(mlir::ModuleOp module, Stage from, Stage to, const StageOptions &options = {});
+/// Brings a module from stage `from` to stage `to`; `asm` and `artifact` are not MLIR and not
+/// reached here. Errors are diagnostics of the module's context.
+llvm::LogicalResult runTo(mlir::ModuleOp module, Stage from, Stage to,
+                          const StageOptions &options = {});
 
 /// Names of the dialects alive at a stage, as the functions above list them.
 std::vector<std::string> liveDialects(Stage stage);

@@ -66,12 +66,15 @@ TEST_F(Compiler, LayersShareKernels) {
   auto text = inspectModel(embedModel, {});
   ASSERT_TRUE(text) << text.error().message;
   EXPECT_NE(text->find("kind encoder\n"), std::string::npos) << *text;
-  std::string one = write("one.json", R"json({ "heddle": 1, "kind": "encoder", "size": 64, "weights": {"seed": 7},
+  std::string one =
+      write("one.json", R"json({ "heddle": 1, "kind": "encoder", "size": 64, "weights": {"seed": 7},
     "source": {"vocabulary": 100, "padding": 0}, "attention": {"heads": 4}, "ffn": {"size": 128},
     "encoder": {"layers": 3, "mask": "lengths(source)"} })json");
   auto more = inspectModel(one, {});
   ASSERT_TRUE(more) << more.error().message;
-  auto kernelsOf = [](const std::string &s) { return s.substr(s.find("kernels "), s.find('\n', s.find("kernels ")) - s.find("kernels ")); };
+  auto kernelsOf = [](const std::string &s) {
+    return s.substr(s.find("kernels "), s.find('\n', s.find("kernels ")) - s.find("kernels "));
+  };
   EXPECT_EQ(kernelsOf(*text), kernelsOf(*more));
 }
 
@@ -96,7 +99,9 @@ TEST_F(Compiler, UnknownTargetsAndInstructionSetsAreWrongUsage) {
 }
 
 TEST_F(Compiler, AVerifierErrorIsOneLineWithItsPlace) {
-  std::string path = write("heads.mlir", R"mlir(func.func @f(%q: tensor<?x8x?x64xf32>, %k: tensor<?x3x?x64xf32>) -> tensor<?x8x?x64xf32> {
+  std::string path = write(
+      "heads.mlir",
+      R"mlir(func.func @f(%q: tensor<?x8x?x64xf32>, %k: tensor<?x3x?x64xf32>) -> tensor<?x8x?x64xf32> {
   %o = transformer.attention %q, %k, %k {scale = 0.125 : f32}
      : (tensor<?x8x?x64xf32>, tensor<?x3x?x64xf32>, tensor<?x3x?x64xf32>) -> tensor<?x8x?x64xf32>
   return %o : tensor<?x8x?x64xf32>
@@ -105,13 +110,15 @@ TEST_F(Compiler, AVerifierErrorIsOneLineWithItsPlace) {
   auto text = emitStage(path, Stage::Transformer);
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().kind, ErrorKind::Input);
-  EXPECT_NE(text.error().message.find("heads.mlir:2:8: 'transformer.attention' op C"), std::string::npos) << text.error().message;
+  EXPECT_NE(text.error().message.find("heads.mlir:2:8: 'transformer.attention' op C"),
+            std::string::npos)
+      << text.error().message;
   EXPECT_EQ(text.error().message.find('\n'), std::string::npos);
 }
 
 TEST_F(Compiler, EveryStageHasText) {
-  for (Stage stage : {Stage::Transformer, Stage::Fused, Stage::Program, Stage::Tiled, Stage::Cpu, Stage::Llvm, Stage::Asm, Stage::Gpu,
-                      Stage::Spirv}) {
+  for (Stage stage : {Stage::Transformer, Stage::Fused, Stage::Program, Stage::Tiled, Stage::Cpu,
+                      Stage::Llvm, Stage::Asm, Stage::Gpu, Stage::Spirv}) {
     auto text = emitStage(embedModel, stage);
     ASSERT_TRUE(text) << toString(stage) << ": " << text.error().message;
     EXPECT_GT(text->size(), 100u) << toString(stage);

@@ -14,11 +14,11 @@
 
 #include "heddle/Compiler/RegisterAll.h"
 
-#include "gtest/gtest.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
 
 using namespace heddle;
 

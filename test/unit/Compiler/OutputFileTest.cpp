@@ -46,7 +46,8 @@ TEST_F(OutputFile, AFolderThatIsNotThereIsTheInputsFault) {
   Status status = writeOutput(folder / "nowhere" / "page.html", "one");
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().kind, ErrorKind::Input);
-  EXPECT_NE(status.error().message.find("page.html: expected a path that can be written"), std::string::npos);
+  EXPECT_NE(status.error().message.find("page.html: expected a path that can be written"),
+            std::string::npos);
 }
 
 TEST_F(OutputFile, AFolderIsNotOverwritten) {

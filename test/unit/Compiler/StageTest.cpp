@@ -16,7 +16,8 @@
 using namespace heddle;
 
 TEST(Stage, NamesGoBothWays) {
-  for (const char *name : {"transformer", "fused", "program", "tiled", "cpu", "llvm", "asm", "gpu", "spirv", "artifact"}) {
+  for (const char *name : {"transformer", "fused", "program", "tiled", "cpu", "llvm", "asm", "gpu",
+                           "spirv", "artifact"}) {
     Expected<Stage> stage = parseStage(name);
     ASSERT_TRUE(stage) << name;
     EXPECT_STREQ(toString(*stage), name);

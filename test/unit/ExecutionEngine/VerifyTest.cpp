@@ -42,7 +42,8 @@ Expected<Artifact> withProgram(const Artifact &artifact, const Program &program)
     auto *bytes = reinterpret_cast<const char *>(cpu.code.data());
     writer.addCpu(cpu.isa, cpu.features, std::vector<char>(bytes, bytes + cpu.code.size()));
   }
-  writer.setFused(std::string(reinterpret_cast<const char *>(artifact.fused().data()), artifact.fused().size()));
+  writer.setFused(std::string(reinterpret_cast<const char *>(artifact.fused().data()),
+                              artifact.fused().size()));
   return writer.build("broken", [&](std::span<std::byte> out) {
     std::memcpy(out.data(), artifact.weights().data(), out.size());
     return Status();
@@ -99,7 +100,9 @@ TEST(Verify, NamesTheFirstKernelThatDiffers) {
   auto outputs = verify(*session, "encode", {{"source", source}}, report);
   ASSERT_FALSE(outputs);
   EXPECT_EQ(outputs.error().kind, ErrorKind::Device);
-  EXPECT_NE(outputs.error().message.find("kernel norm (launch " + std::to_string(index) + " of encode"), std::string::npos)
+  EXPECT_NE(
+      outputs.error().message.find("kernel norm (launch " + std::to_string(index) + " of encode"),
+      std::string::npos)
       << outputs.error().message;
 }
 
@@ -120,11 +123,17 @@ TEST(StoredTensor, UnpacksWhatPackingStored) {
   for (PackEntry::Layout layout : {PackEntry::Layout::Rows, PackEntry::Layout::Panels})
     for (int64_t group : {0, 4, 12}) {
       Program program;
-      program.pack.push_back({"w", {24, 20}, layout, layout == PackEntry::Layout::Panels ? group : 0, group == 12 ? 10 : group, 0});
+      program.pack.push_back({"w",
+                              {24, 20},
+                              layout,
+                              layout == PackEntry::Layout::Panels ? group : 0,
+                              group == 12 ? 10 : group,
+                              0});
       program.weights.push_back({"w", 0, packedElements(program.pack[0])});
       program.weightBytes = program.weights[0].elements * 4;
       std::vector<std::byte> bytes(static_cast<size_t>(program.weightBytes));
       ASSERT_TRUE(packAll(program, **source, bytes));
-      EXPECT_EQ(unpackTensor(program, program.pack[0], bytes), expected) << static_cast<int>(layout) << " in groups of " << group;
+      EXPECT_EQ(unpackTensor(program, program.pack[0], bytes), expected)
+          << static_cast<int>(layout) << " in groups of " << group;
     }
 }
