@@ -66,7 +66,7 @@ private:
       fail(std::string("'") + c + "'");
   }
   void fail(const std::string &expected);
-  void report(const std::string &message, size_t column);
+  void report(const std::string &message, size_t at);
 
   std::string_view text;
   size_t at = 0;
@@ -75,23 +75,25 @@ private:
 };
 } // namespace
 
-/// The text on one line, and a caret below the code point at `column`.
-static std::string pointed(std::string_view text, size_t column) {
-  std::string line(text), spaces;
+/// "column 8: MESSAGE", then the text on one line and a caret below the byte `at`. Columns are code
+/// points, counted from 1.
+static std::string pointed(const std::string &message, std::string_view text, size_t at) {
+  std::string line(text);
+  size_t column = 0;
   for (size_t i = 0; i < line.size(); ++i) {
     auto byte = static_cast<unsigned char>(line[i]);
     if (byte < 32 || byte == 127)
       line[i] = ' ';
     bool continues = (byte & 0xC0) == 0x80; // the second byte of a code point or a later one
-    if (i < column && !continues)
-      spaces += ' ';
+    column += i < at && !continues;
   }
-  return "\n  " + line + "\n  " + spaces + "^";
+  return "column " + std::to_string(column + 1) + ": " + message + "\n  " + line + "\n  " +
+         std::string(column, ' ') + "^";
 }
 
-void Parser::report(const std::string &message, size_t column) {
+void Parser::report(const std::string &message, size_t at) {
   if (!error)
-    error = inputError(message + pointed(text, column));
+    error = inputError(pointed(message, text, at));
 }
 
 void Parser::fail(const std::string &expected) {

@@ -98,7 +98,7 @@ TEST_F(ModelTest, MasksOfTheCommandLine) {
                                 "decoder.mask or encoder.0.mask, found 'encoder.2.mask'"},
       {"causal", "--mask: expected NAME=EXPR, found 'causal'"},
       {"decoder.mask=causal &",
-       "--mask decoder.mask: expected a name, found the end\n  causal &\n          ^"}};
+       "--mask decoder.mask: column 9: expected a name, found the end\n  causal &\n          ^"}};
   for (const auto &[mask, message] : wrong) {
     options.masks = {mask};
     EXPECT_EQ(problem(small(), options), message);

@@ -63,13 +63,16 @@ TEST(MaskExpression, Precedence) {
 }
 
 TEST(MaskExpression, ErrorsPointAtTheirPlace) {
-  EXPECT_EQ(parse("causal & "), "expected a name, found the end\n  causal & \n           ^");
-  EXPECT_EQ(parse("causal lengths(x)"),
-            "expected an operator or the end, found 'l'\n  causal lengths(x)\n         ^");
-  EXPECT_EQ(parse("(causal"), "expected ')', found the end\n  (causal\n         ^");
-  EXPECT_EQ(parse("ö & causal"), "expected a name, found 'ö'\n  ö & causal\n  ^");
-  EXPECT_EQ(parse("keep(ö)"), "expected a name, found 'ö'\n  keep(ö)\n       ^");
-  EXPECT_EQ(parse("causal\n&"), "expected a name, found the end\n  causal &\n          ^");
+  EXPECT_EQ(parse("causal & "),
+            "column 10: expected a name, found the end\n  causal & \n           ^");
+  EXPECT_EQ(
+      parse("causal lengths(x)"),
+      "column 8: expected an operator or the end, found 'l'\n  causal lengths(x)\n         ^");
+  EXPECT_EQ(parse("(causal"), "column 8: expected ')', found the end\n  (causal\n         ^");
+  EXPECT_EQ(parse("ö & causal"), "column 1: expected a name, found 'ö'\n  ö & causal\n  ^");
+  EXPECT_EQ(parse("keep(ö)"), "column 6: expected a name, found 'ö'\n  keep(ö)\n       ^");
+  EXPECT_EQ(parse("causal\n&"),
+            "column 9: expected a name, found the end\n  causal &\n          ^");
   EXPECT_THAT(parse("causl"), HasSubstr("expected a mask (causal, lengths, keep, hide, dense)"));
   EXPECT_THAT(parse("causal(9999999999)"), HasSubstr("expected an integer of 32 bits"));
   EXPECT_THAT(parse(""), HasSubstr("expected a name, found the end"));
@@ -79,7 +82,8 @@ TEST(MaskExpression, NotBuiltYet) {
   for (const char *text : {"window(3, 0)", "prefix(p)", "documents(a, b)", "documents_packed(a, b)",
                            "blocks(t, 2, 2)", "where(i - j < 3)", "causal & where(t[i] == j)"})
     EXPECT_THAT(parse(text), HasSubstr("' is not built yet\n")) << text;
-  EXPECT_EQ(parse("causal(n)"), "an input as offset is not built yet\n  causal(n)\n         ^");
+  EXPECT_EQ(parse("causal(n)"),
+            "column 8: an input as offset is not built yet\n  causal(n)\n         ^");
 }
 
 TEST(MaskExpression, HostileText) {
