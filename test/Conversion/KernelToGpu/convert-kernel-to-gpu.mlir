@@ -83,7 +83,7 @@ kernel.func @sum(%x: !kernel.view<[d0, 80], f32>, %y: !kernel.view<[d0], f32>) s
 
 // -----
 
-// A tile on the left is staged once; what a mask hides is taken out only where a sum is not finite.
+// A tile on the left is staged once; a sum that is not finite starts again without the products that the mask hides.
 // CHECK-LABEL: module @weigh
 // CHECK: spirv.GlobalVariable @shared0 : !spirv.ptr<!spirv.array<512 x vector<4xf32>>, Workgroup>
 // CHECK: spirv.Store "Workgroup"
@@ -92,7 +92,8 @@ kernel.func @sum(%x: !kernel.view<[d0, 80], f32>, %y: !kernel.view<[d0], f32>) s
 // CHECK: scf.for
 // CHECK: math.fma
 // CHECK: arith.cmpi sge, %{{.*}} : vector<4xi32>
-// CHECK: scf.if
+// CHECK: %[[FROM:.*]] = arith.select %{{.*}}, %c0_i32, %{{.*}} : i32
+// CHECK: scf.for %{{.*}} = %[[FROM]]
 // CHECK: arith.cmpf oeq
 kernel.func @weigh(%q: !kernel.view<[d0, 32], f32>, %k: !kernel.view<[d0, 32], f32, panel = 16>, %v: !kernel.view<[d0, 32], f32>, %y: !kernel.view<[d0, 32], f32>)
     scalars(d0) grid(%i = d0 by 32) attributes {schedule = #kernel.schedule<threads = [4, 8]>} {
