@@ -28,12 +28,10 @@ using namespace heddle::transformer;
 static void split(AttentionOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
-  auto plain = AttentionOp::create(b, loc, op.getQuery(), op.getKey(), op.getValue(), op.getMask(), op.getScale().convertToFloat());
-  auto query = cast<RankedTensorType>(op.getQuery().getType());
-  auto row = RankedTensorType::get(query.getShape().drop_back(), query.getElementType());
-  auto statistics = AttentionStatisticsOp::create(b, loc, row, row, op.getQuery(), op.getKey(), op.getMask(), op.getScaleAttr());
-  auto weights = AttentionWeightsOp::create(b, loc, op.getWeights().getType(), op.getQuery(), op.getKey(), statistics.getMaximum(),
-                                            statistics.getSum(), op.getMask(), op.getScaleAttr(), op.getAverageWeightsAttr());
+  auto plain = AttentionOp::create(b, loc, op.getQuery(), op.getKey(), op.getValue(), op.getMask(), op.getScale().convertToFloat(),
+                                   WeightsResult::None, /*lse=*/false, op.getRules());
+  auto statistics = AttentionStatisticsOp::create(b, loc, op);
+  auto weights = AttentionWeightsOp::create(b, loc, op, statistics);
   op.getOutput().replaceAllUsesWith(plain.getOutput());
   op.getWeights().replaceAllUsesWith(weights.getWeights());
   op.erase();

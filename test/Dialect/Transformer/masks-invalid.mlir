@@ -82,14 +82,6 @@ func.func @mask_lengths_c1_other_block(%c: i1, %n: tensor<?xi32>, %x: tensor<?x2
 
 // -----
 
-func.func @not_built_window() {
-  // expected-error @+1 {{'transformer.mask.window' is not built yet}}
-  %m = transformer.mask.window before = 256 after = 0
-  return
-}
-
-// -----
-
 func.func @not_built_rotary(%x: tensor<?x2x?x4xf32>) {
   // expected-error @+1 {{'transformer.rotary' is not built yet}}
   %m = transformer.rotary %x : tensor<?x2x?x4xf32>

@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The verifier of attention, which also checks that the tables of its mask fit,
-// the verifiers, folds and names of the mask ops.
+// Builder and verifier of attention. What its mask and its score rules must
+// fulfil is in AttentionRules.cpp.
 //
 //===----------------------------------------------------------------------===//
+
+#include "AttentionRules.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -46,7 +48,8 @@ static bool differ(int64_t a, int64_t b) {
 //===----------------------------------------------------------------------===//
 
 void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, Value key,
-                        Value value, Value mask, float scale, WeightsResult weights, bool lse) {
+                        Value value, Value mask, float scale, WeightsResult weights, bool lse,
+                        ScoreRules rules) {
   Sizes s(query, key, value);
   Type f32 = builder.getF32Type();
   Type output = RankedTensorType::get({s.batch, s.heads, s.queries, s.valueFeatures}, f32);
@@ -57,8 +60,8 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, 
     weightsType = RankedTensorType::get({s.batch, s.heads, s.queries, s.keys}, f32);
   if (weights == WeightsResult::Averaged)
     weightsType = RankedTensorType::get({s.batch, s.queries, s.keys}, f32);
-  build(builder, state, output, lseType, weightsType, query, key, value, mask,
-        builder.getF32FloatAttr(scale),
+  build(builder, state, output, lseType, weightsType, query, key, value, mask, rules.bias,
+        rules.sinks, builder.getF32FloatAttr(scale), rules.softcap, rules.hiddenScore,
         weights == WeightsResult::Averaged ? builder.getUnitAttr() : UnitAttr());
 }
 
@@ -132,101 +135,11 @@ static LogicalResult verifyResults(AttentionOp op, const Sizes &s) {
   return failed(lse) ? lse : verifyWeights(op, s);
 }
 
-/// A table of `mask.dense`: each dimension is 1 or the attention's.
-static LogicalResult verifyTable(AttentionOp op, MaskDenseOp mask, const Sizes &s) {
-  auto type = cast<RankedTensorType>(mask.getTable().getType());
-  if (type.getRank() != 4) // the mask's own verifier says so
-    return success();
-  static constexpr StringLiteral names[] = {"batch", "heads", "queries", "keys"};
-  int64_t expected[] = {s.batch, s.heads, s.queries, s.keys};
-  for (int64_t i = 0; i < 4; ++i)
-    if (type.getDimSize(i) != 1 && differ(type.getDimSize(i), expected[i]))
-      return op.emitOpError("C10: dimension ")
-             << i << " of the dense mask (" << names[i] << ") must be 1 or " << expected[i]
-             << ", found " << type.getDimSize(i);
-  return success();
-}
-
-/// C10: every op that the mask is made of stands in this block and fits.
-static LogicalResult verifyMask(AttentionOp op, const Sizes &s) {
-  SmallVector<Value> open = {op.getMask()};
-  llvm::SmallPtrSet<Value, 8> seen;
-  auto sentences = [&](Value table) -> LogicalResult {
-    auto type = table ? dyn_cast<RankedTensorType>(table.getType()) : RankedTensorType();
-    if (!type || !differ(type.getDimSize(0), s.batch))
-      return success();
-    return op.emitOpError("C10: the mask has numbers for ")
-           << type.getDimSize(0) << " sentences, the batch is " << s.batch;
-  };
-  while (!open.empty()) {
-    Value mask = open.pop_back_val();
-    if (!seen.insert(mask).second)
-      continue;
-    Operation *def = mask.getDefiningOp();
-    if (!isa_and_nonnull<MaskOpInterface>(def) || def->getBlock() != op->getBlock())
-      return op.emitOpError("C10: the mask must be made by mask ops of the same block");
-    LogicalResult fits = success();
-    if (auto causal = dyn_cast<MaskCausalOp>(def))
-      fits = sentences(causal.getOffset());
-    else if (auto lengths = dyn_cast<MaskLengthsOp>(def))
-      fits = sentences(lengths.getLengths());
-    else if (auto dense = dyn_cast<MaskDenseOp>(def))
-      fits = verifyTable(op, dense, s);
-    if (failed(fits))
-      return fits;
-    for (Value operand : def->getOperands())
-      if (isa<MaskType>(operand.getType()))
-        open.push_back(operand);
-  }
-  return success();
-}
-
 LogicalResult AttentionOp::verify() {
   Sizes s(getQuery(), getKey(), getValue());
   if (!getScale().isFinite())
     return emitOpError("C11: scale must be finite, found ") << getScaleAttr();
   return success(succeeded(verifyOperands(*this, s)) && succeeded(verifyResults(*this, s)) &&
-                 (!getMask() || succeeded(verifyMask(*this, s))));
+                 succeeded(verifyRules(*this, {s.batch, s.heads, s.queries, s.keys}, getMask(), getRules())));
 }
 
-//===----------------------------------------------------------------------===//
-// Masks
-//===----------------------------------------------------------------------===//
-
-LogicalResult heddle::transformer::detail::verifyStaysInBlock(Operation *op) {
-  for (Value operand : op->getOperands())
-    if (isa<MaskType>(operand.getType()) &&
-        !isa_and_nonnull<MaskOpInterface>(operand.getDefiningOp()))
-      return op->emitOpError("C1: a mask must be made by a mask op of the same block");
-  for (Operation *user : op->getResult(0).getUsers()) {
-    if (!isa<MaskOpInterface, AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(user))
-      return op->emitOpError("C1: a mask is used by masks and attention only, found '")
-             << user->getName() << "'";
-    if (user->getBlock() != op->getBlock())
-      return op->emitOpError("C1: a mask is used in its own block only");
-  }
-  return success();
-}
-
-LogicalResult MaskDenseOp::verify() {
-  if (int64_t rank = cast<RankedTensorType>(getTable().getType()).getRank(); rank != 4)
-    return emitOpError(
-               "C2: table must have rank 4 [batch|1, heads|1, queries|1, keys|1], found rank ")
-           << rank;
-  return success();
-}
-
-OpFoldResult MaskAndOp::fold(FoldAdaptor) { return getLhs() == getRhs() ? getLhs() : Value(); }
-
-OpFoldResult MaskNotOp::fold(FoldAdaptor) {
-  auto inner = getMask().getDefiningOp<MaskNotOp>();
-  return inner ? inner.getMask() : Value();
-}
-
-void MaskCausalOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "causal");
-}
-void MaskLengthsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "real"); }
-void MaskDenseOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "dense"); }
-void MaskAndOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "both"); }
-void MaskNotOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "not"); }

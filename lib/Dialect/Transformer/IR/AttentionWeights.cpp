@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Verifiers of the two ops that returned attention weights become.
+// Builders and verifiers of the two ops that returned attention weights become.
 //
 //===----------------------------------------------------------------------===//
 
-#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "AttentionRules.h"
 
-#include "mlir/IR/TypeUtilities.h"
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -34,8 +34,40 @@ static LogicalResult verifyStatistics(Operation *op, Value query, Value maximum,
                  failed(verifyShape(op, "C1", "sum", sum, rows)));
 }
 
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+void AttentionStatisticsOp::build(OpBuilder &builder, OperationState &state, AttentionOp op) {
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  auto row = RankedTensorType::get(query.getShape().drop_back(), query.getElementType());
+  build(builder, state, row, row, op.getQuery(), op.getKey(), op.getMask(), op.getBias(), op.getSinks(), op.getScaleAttr(),
+        op.getSoftcapAttr(), op.getHiddenScoreAttr());
+}
+
+void AttentionWeightsOp::build(OpBuilder &builder, OperationState &state, AttentionOp op, AttentionStatisticsOp statistics) {
+  build(builder, state, op.getWeights().getType(), op.getQuery(), op.getKey(), statistics.getMaximum(), statistics.getSum(), op.getMask(),
+        op.getBias(), op.getSinks(), op.getScaleAttr(), op.getSoftcapAttr(), op.getHiddenScoreAttr(), op.getAverageWeightsAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// Verifying
+//===----------------------------------------------------------------------===//
+
+/// The rules of either op.
+template <typename Op>
+static LogicalResult verifyRulesOf(Op op) {
+  auto q = cast<RankedTensorType>(op.getQuery().getType()), k = cast<RankedTensorType>(op.getKey().getType());
+  int64_t batch = q.isDynamicDim(0) ? k.getDimSize(0) : q.getDimSize(0), heads = q.getDimSize(1), keyHeads = k.getDimSize(1);
+  if (heads % keyHeads != 0)
+    return op.emitOpError("C3: key heads ") << keyHeads << " must divide query heads " << heads;
+  return verifyRules(op, {batch, heads, q.getDimSize(2), k.getDimSize(2)}, op.getMask(),
+                     {op.getBias(), op.getSinks(), op.getSoftcapAttr(), op.getHiddenScoreAttr()});
+}
+
 LogicalResult AttentionStatisticsOp::verify() {
-  return verifyStatistics(*this, getQuery(), getMaximum(), getSum());
+  LogicalResult rows = verifyStatistics(*this, getQuery(), getMaximum(), getSum());
+  return failed(rows) ? rows : verifyRulesOf(*this);
 }
 
 LogicalResult AttentionWeightsOp::verify() {
@@ -47,5 +79,6 @@ LogicalResult AttentionWeightsOp::verify() {
   SmallVector<int64_t> expected{q.getDimSize(0), q.getDimSize(1), q.getDimSize(2), k.getDimSize(2)};
   if (getAverage())
     expected.erase(expected.begin() + 1);
-  return verifyShape(*this, "C2", "weights", getWeights(), expected);
+  LogicalResult shape = verifyShape(*this, "C2", "weights", getWeights(), expected);
+  return failed(shape) ? shape : verifyRulesOf(*this);
 }

@@ -1,28 +1,115 @@
-//===- MaskInterface.cpp - What every mask op knows -----------------------===//
+//===- MaskInterface.cpp - What masks and score rules know ----------------===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The generated interface and the helpers that do not depend on an op.
+// The generated interfaces, bands of keys, and conjunctions: the bands of all
+// conjuncts are intersected first, component by component, so that a tile is
+// tested once and exactly; the bounds of the other conjuncts are combined.
 //
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/MaskInterface.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "MaskArith.h"
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
 using namespace mlir;
 using namespace heddle::transformer;
 
 #include "heddle/Dialect/Transformer/IR/MaskInterface.cpp.inc"
 
-KeyRange heddle::transformer::wholeKeyRange(OpBuilder &b, MaskSite &site) {
-  Value zero = arith::ConstantIntOp::create(b, site.loc(), 0, 32);
-  return {zero, site.keyCount(b)};
-}
-
 MaskOpInterface heddle::transformer::maskOf(Value mask) {
   return cast<MaskOpInterface>(mask.getDefiningOp());
+}
+
+BiasOpInterface heddle::transformer::biasOf(Value bias) {
+  return cast<BiasOpInterface>(bias.getDefiningOp());
+}
+
+//===----------------------------------------------------------------------===//
+// Bands
+//===----------------------------------------------------------------------===//
+
+KeyBand heddle::transformer::intersect(OpBuilder &b, Location loc, const KeyBand &x, const KeyBand &y) {
+  MaskArith a{b, loc};
+  auto larger = [&](Value p, Value q) { return p && q ? a.max(p, q) : p ? p : q; };
+  auto smaller = [&](Value p, Value q) { return p && q ? a.min(p, q) : p ? p : q; };
+  return {larger(x.low, y.low), smaller(x.high, y.high), larger(x.relativeLow, y.relativeLow),
+          smaller(x.relativeHigh, y.relativeHigh)};
+}
+
+/// The keys of the tile that the absolute bounds leave, and the differences j - i from them to the tile's rows take every value from
+/// `nearest` to `farthest`: a pair fits where these meet the relative bounds.
+TileTruth heddle::transformer::boundOf(OpBuilder &b, Location loc, const KeyBand &band, const TileCorners &t) {
+  MaskArith a{b, loc};
+  Value may = a.i1(true), must = may;
+  auto require = [&](Value &truth, Value condition) { truth = a.both(truth, condition); };
+  Value first = band.low ? a.max(t.j0, band.low) : t.j0;
+  Value end = band.high ? a.min(t.j1, band.high) : t.j1;
+  if (band.low || band.high)
+    require(may, a.less(first, end));
+  // j - i of the corners: the last row and the first key, the first row and the last key.
+  Value nearest = a.sub(first, a.sub(t.i1, a.i32(1))), farthest = a.sub(a.sub(end, a.i32(1)), t.i0);
+  if (band.relativeLow)
+    require(may, a.atMost(band.relativeLow, farthest));
+  if (band.relativeHigh)
+    require(may, a.atMost(nearest, band.relativeHigh));
+  if (band.relativeLow && band.relativeHigh)
+    require(may, a.atMost(band.relativeLow, band.relativeHigh));
+  if (band.low)
+    require(must, a.atMost(band.low, t.j0));
+  if (band.high)
+    require(must, a.atMost(t.j1, band.high));
+  if (band.relativeLow)
+    require(must, a.atMost(band.relativeLow, a.sub(t.j0, a.sub(t.i1, a.i32(1)))));
+  if (band.relativeHigh)
+    require(must, a.atMost(a.sub(a.sub(t.j1, a.i32(1)), t.i0), band.relativeHigh));
+  return {may, must};
+}
+
+//===----------------------------------------------------------------------===//
+// Conjunctions
+//===----------------------------------------------------------------------===//
+
+SmallVector<MaskOpInterface> heddle::transformer::conjunctsOf(Value mask) {
+  SmallVector<MaskOpInterface> result;
+  SmallVector<Value> open{mask};
+  llvm::SmallDenseSet<Value> seen;
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (auto both = next.getDefiningOp<MaskAndOp>())
+      open.append({both.getRhs(), both.getLhs()});
+    else
+      result.push_back(maskOf(next));
+  }
+  return result;
+}
+
+KeyBand heddle::transformer::bandOf(Value mask, OpBuilder &b, MaskSite &site) {
+  KeyBand band;
+  for (MaskOpInterface conjunct : conjunctsOf(mask))
+    if (std::optional<KeyBand> part = conjunct.keyRange(b, site))
+      band = intersect(b, site.loc(), band, *part);
+  return band;
+}
+
+TileTruth heddle::transformer::boundOf(Value mask, OpBuilder &b, MaskSite &site, const TileCorners &tile) {
+  MaskArith a{b, site.loc()};
+  KeyBand band;
+  SmallVector<TileTruth> others;
+  for (MaskOpInterface conjunct : conjunctsOf(mask))
+    if (std::optional<KeyBand> part = conjunct.keyRange(b, site))
+      band = intersect(b, site.loc(), band, *part);
+    else
+      others.push_back(conjunct.bound(b, site, tile));
+  TileTruth truth = boundOf(b, site.loc(), band, tile);
+  for (const TileTruth &other : others)
+    truth = {a.both(truth.may, other.may), a.both(truth.must, other.must)};
+  return truth;
 }

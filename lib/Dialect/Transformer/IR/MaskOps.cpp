@@ -6,100 +6,132 @@
 //===----------------------------------------------------------------------===//
 //
 // For each mask op: its predicate on a tile of (i, j), the bounds of that
-// predicate over a tile, and the range of keys it leaves to a range of rows.
+// predicate over a tile, and the band of keys that it is, where it is one.
 // Everything is emitted as arith on i32 and i1, scalars or tiles.
 //
 //===----------------------------------------------------------------------===//
 
+#include "MaskArith.h"
+
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace heddle::transformer;
-using arith::CmpIPredicate;
-
-namespace {
-/// Small words for the arithmetic below.
-struct Arith {
-  OpBuilder &b;
-  Location loc;
-
-  Value constant(int64_t v) { return arith::ConstantIntOp::create(b, loc, v, 32); }
-  Value truth(bool v) { return arith::ConstantIntOp::create(b, loc, v, 1); }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
-  Value sub(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
-  Value min(Value x, Value y) { return arith::MinSIOp::create(b, loc, x, y); }
-  Value max(Value x, Value y) { return arith::MaxSIOp::create(b, loc, x, y); }
-  Value less(Value x, Value y) { return compare(CmpIPredicate::slt, x, y); }
-  Value atMost(Value x, Value y) { return compare(CmpIPredicate::sle, x, y); }
-  Value both(Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); }
-  Value negate(Value x) {
-    Value ones = arith::ConstantOp::create(
-        b, loc,
-        cast<TypedAttr>(isa<ShapedType>(x.getType())
-                            ? Attribute(DenseElementsAttr::get(cast<ShapedType>(x.getType()), true))
-                            : Attribute(b.getBoolAttr(true))));
-    return arith::XOrIOp::create(b, loc, x, ones);
-  }
-  Value compare(CmpIPredicate p, Value x, Value y) {
-    return arith::CmpIOp::create(b, loc, p, x, y);
-  }
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
-// causal: j - i <= offset
+// Bands: causal, window, lengths, prefix, packed documents
 //===----------------------------------------------------------------------===//
 
-/// The offset, clamped to +-2^30 so that sums with coordinates cannot wrap.
-static Value causalOffset(Arith &a, MaskSite &site, MaskCausalOp op) {
-  Value offset = op.getOffset();
-  if (!offset) // the queries are the last of the keys
-    return site.defaultOffset(a.b);
-  Value limit = a.constant(1 << 30);
-  Value value =
-      isa<ShapedType>(offset.getType()) ? site.perBatch(a.b, offset) : site.scalar(a.b, offset);
-  return a.max(a.min(value, limit), a.constant(-(1 << 30)));
+/// Whether the elements of the site's tile lie in a band.
+static Value emitBand(OpBuilder &b, MaskSite &site, const KeyBand &band) {
+  MaskArith a{b, site.loc()};
+  Value truth;
+  auto require = [&](Value condition) { truth = truth ? a.both(truth, condition) : condition; };
+  Value j = site.columnIndices(b);
+  if (band.low)
+    require(a.atMost(site.splat(b, band.low), j));
+  if (band.high)
+    require(a.less(j, site.splat(b, band.high)));
+  if (band.relativeLow || band.relativeHigh) {
+    Value ahead = a.sub(j, site.rowIndices(b));
+    if (band.relativeLow)
+      require(a.atMost(site.splat(b, band.relativeLow), ahead));
+    if (band.relativeHigh)
+      require(a.atMost(ahead, site.splat(b, band.relativeHigh)));
+  }
+  return truth ? truth : site.splat(b, a.i1(true));
 }
 
-Value MaskCausalOp::emitPredicate(OpBuilder &b, MaskSite &site) {
-  Arith a{b, site.loc()};
-  Value ahead = a.sub(site.columnIndices(b), site.rowIndices(b));
-  return a.atMost(ahead, site.splat(b, causalOffset(a, site, *this)));
+template <typename Op>
+static Value emitBandOf(Op op, OpBuilder &b, MaskSite &site) {
+  return emitBand(b, site, *op.keyRange(b, site));
 }
+
+template <typename Op>
+static TileTruth boundOfBand(Op op, OpBuilder &b, MaskSite &site, const TileCorners &t) {
+  return boundOf(b, site.loc(), *op.keyRange(b, site), t);
+}
+
+/// j - i <= offset.
+std::optional<KeyBand> MaskCausalOp::keyRange(OpBuilder &b, MaskSite &site) {
+  MaskArith a{b, site.loc()};
+  return KeyBand{{}, {}, {}, a.limit(offsetValue(b, site, getOffset()))};
+}
+
+Value MaskCausalOp::emitPredicate(OpBuilder &b, MaskSite &site) { return emitBandOf(*this, b, site); }
 
 TileTruth MaskCausalOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
-  Arith a{b, site.loc()};
-  Value offset = causalOffset(a, site, *this);
-  // The corner with the smallest j - i, and the one with the largest.
-  return {a.less(a.sub(t.j0, t.i1), offset),
-          a.less(a.sub(a.sub(t.j1, t.i0), offset), a.constant(2))};
+  return boundOfBand(*this, b, site, t);
 }
 
-KeyRange MaskCausalOp::keyRange(OpBuilder &b, MaskSite &site, Value i0, Value i1) {
-  Arith a{b, site.loc()};
-  return {a.constant(0), a.min(site.keyCount(b), a.add(i1, causalOffset(a, site, *this)))};
+/// offset - before <= j - i <= offset + after, sums that stop at the ends of i32 instead of wrapping.
+std::optional<KeyBand> MaskWindowOp::keyRange(OpBuilder &b, MaskSite &site) {
+  MaskArith a{b, site.loc()};
+  constexpr int64_t least = std::numeric_limits<int32_t>::min(), most = std::numeric_limits<int32_t>::max();
+  int64_t before = getBefore(), after = getAfter();
+  Value offset = offsetValue(b, site, getOffset());
+  Value low = a.sub(a.max(offset, a.i32(least + before)), a.i32(before));
+  Value high = a.add(a.min(offset, a.i32(most - after)), a.i32(after));
+  return KeyBand{{}, {}, a.limit(low), a.limit(high)};
 }
 
-//===----------------------------------------------------------------------===//
-// lengths: j < lengths[b]
-//===----------------------------------------------------------------------===//
+Value MaskWindowOp::emitPredicate(OpBuilder &b, MaskSite &site) { return emitBandOf(*this, b, site); }
 
-Value MaskLengthsOp::emitPredicate(OpBuilder &b, MaskSite &site) {
-  Arith a{b, site.loc()};
-  return a.less(site.columnIndices(b), site.splat(b, site.perBatch(b, getLengths())));
+TileTruth MaskWindowOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
+  return boundOfBand(*this, b, site, t);
 }
+
+/// j < lengths[b].
+std::optional<KeyBand> MaskLengthsOp::keyRange(OpBuilder &b, MaskSite &site) {
+  MaskArith a{b, site.loc()};
+  return KeyBand{{}, a.limit(site.perBatch(b, getLengths())), {}, {}};
+}
+
+Value MaskLengthsOp::emitPredicate(OpBuilder &b, MaskSite &site) { return emitBandOf(*this, b, site); }
 
 TileTruth MaskLengthsOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
-  Arith a{b, site.loc()};
-  Value length = site.perBatch(b, getLengths());
-  return {a.less(t.j0, length), a.atMost(t.j1, length)};
+  return boundOfBand(*this, b, site, t);
 }
 
-KeyRange MaskLengthsOp::keyRange(OpBuilder &b, MaskSite &site, Value i0, Value i1) {
-  Arith a{b, site.loc()};
-  return {a.constant(0), a.min(site.keyCount(b), site.perBatch(b, getLengths()))};
+/// j < prefix[b].
+std::optional<KeyBand> MaskPrefixOp::keyRange(OpBuilder &b, MaskSite &site) {
+  MaskArith a{b, site.loc()};
+  return KeyBand{{}, a.limit(site.perBatch(b, getPrefix())), {}, {}};
+}
+
+Value MaskPrefixOp::emitPredicate(OpBuilder &b, MaskSite &site) { return emitBandOf(*this, b, site); }
+
+TileTruth MaskPrefixOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
+  return boundOfBand(*this, b, site, t);
+}
+
+//===----------------------------------------------------------------------===//
+// documents
+//===----------------------------------------------------------------------===//
+
+/// Under packed documents the site already counts inside one document: there every key is its own.
+std::optional<KeyBand> MaskDocumentsOp::keyRange(OpBuilder &, MaskSite &) {
+  return getStarts() ? std::optional(KeyBand()) : std::nullopt;
+}
+
+Value MaskDocumentsOp::emitPredicate(OpBuilder &b, MaskSite &site) {
+  if (getStarts())
+    return emitBand(b, site, KeyBand());
+  MaskArith a{b, site.loc()};
+  return a.equal(site.lookupRow(b, getQueries()), site.lookupColumn(b, getKeys()));
+}
+
+/// The ids of the tile's queries and keys as intervals: equal ones are possible where these overlap, certain where both
+/// are the same single number.
+TileTruth MaskDocumentsOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
+  if (getStarts())
+    return boundOf(b, site.loc(), KeyBand(), t);
+  MaskArith a{b, site.loc()};
+  auto [ql, qh] = site.tableRange(b, getQueries(), t.i0, t.i1);
+  auto [kl, kh] = site.tableRange(b, getKeys(), t.j0, t.j1);
+  return {a.both(a.atMost(ql, kh), a.atMost(kl, qh)), a.both(a.equal(ql, kh), a.equal(kl, qh))};
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,38 +141,110 @@ KeyRange MaskLengthsOp::keyRange(OpBuilder &b, MaskSite &site, Value i0, Value i
 Value MaskDenseOp::emitPredicate(OpBuilder &b, MaskSite &site) { return site.dense(b, getTable()); }
 
 TileTruth MaskDenseOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &) {
-  Arith a{b, site.loc()};
-  return {a.truth(true), a.truth(false)};
+  MaskArith a{b, site.loc()};
+  return {a.i1(true), a.i1(false)};
 }
 
 //===----------------------------------------------------------------------===//
-// and, not
+// blocks
 //===----------------------------------------------------------------------===//
 
+Value MaskBlocksOp::emitPredicate(OpBuilder &b, MaskSite &site) {
+  MaskArith a{b, site.loc()};
+  Value i = site.rowIndices(b), j = site.columnIndices(b);
+  return site.block(b, getTable(), a.divide(i, a.integer(getRows(), i)), a.divide(j, a.integer(getColumns(), j)));
+}
+
+/// Looks at every block that the tile touches.
+TileTruth MaskBlocksOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
+  Location loc = site.loc();
+  MaskArith a{b, loc};
+  Value one = a.i32(1), rows = a.i32(getRows()), columns = a.i32(getColumns());
+  auto from = [&](Value first, Value size) { return a.divide(first, size); };
+  auto to = [&](Value end, Value size) { return a.add(a.divide(a.sub(end, one), size), one); };
+  SmallVector<Value> start{a.i1(false), a.i1(true)};
+  auto rowLoop = scf::ForOp::create(b, loc, from(t.i0, rows), to(t.i1, rows), one, start);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(rowLoop.getBody());
+  auto keyLoop = scf::ForOp::create(b, loc, from(t.j0, columns), to(t.j1, columns), one, rowLoop.getRegionIterArgs());
+  scf::YieldOp::create(b, loc, keyLoop.getResults());
+  b.setInsertionPointToStart(keyLoop.getBody());
+  Value allowed = site.block(b, getTable(), rowLoop.getInductionVar(), keyLoop.getInductionVar());
+  scf::YieldOp::create(b, loc, ValueRange{a.either(keyLoop.getRegionIterArg(0), allowed), a.both(keyLoop.getRegionIterArg(1), allowed)});
+  return {rowLoop.getResult(0), rowLoop.getResult(1)};
+}
+
+//===----------------------------------------------------------------------===//
+// and, or, not
+//===----------------------------------------------------------------------===//
+
+/// The intersection of all bands as one, then the other conjuncts.
 Value MaskAndOp::emitPredicate(OpBuilder &b, MaskSite &site) {
-  Arith a{b, site.loc()};
-  return a.both(maskOf(getLhs()).emitPredicate(b, site), maskOf(getRhs()).emitPredicate(b, site));
+  MaskArith a{b, site.loc()};
+  KeyBand band;
+  SmallVector<MaskOpInterface> others;
+  for (MaskOpInterface conjunct : conjunctsOf(getResult()))
+    if (std::optional<KeyBand> part = conjunct.keyRange(b, site))
+      band = intersect(b, site.loc(), band, *part);
+    else
+      others.push_back(conjunct);
+  Value truth = band.isEverything() && !others.empty() ? Value() : emitBand(b, site, band);
+  for (MaskOpInterface other : others) {
+    Value part = other.emitPredicate(b, site);
+    truth = truth ? a.both(truth, part) : part;
+  }
+  return truth;
 }
 
 TileTruth MaskAndOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
-  Arith a{b, site.loc()};
-  TileTruth l = maskOf(getLhs()).bound(b, site, t), r = maskOf(getRhs()).bound(b, site, t);
-  return {a.both(l.may, r.may), a.both(l.must, r.must)};
+  return boundOf(getResult(), b, site, t);
 }
 
-KeyRange MaskAndOp::keyRange(OpBuilder &b, MaskSite &site, Value i0, Value i1) {
-  Arith a{b, site.loc()};
-  KeyRange l = maskOf(getLhs()).keyRange(b, site, i0, i1),
-           r = maskOf(getRhs()).keyRange(b, site, i0, i1);
-  return {a.max(l.low, r.low), a.min(l.high, r.high)};
+/// A band where all conjuncts are.
+std::optional<KeyBand> MaskAndOp::keyRange(OpBuilder &b, MaskSite &site) {
+  KeyBand band;
+  for (MaskOpInterface conjunct : conjunctsOf(getResult())) {
+    std::optional<KeyBand> part = conjunct.keyRange(b, site);
+    if (!part)
+      return std::nullopt;
+    band = intersect(b, site.loc(), band, *part);
+  }
+  return band;
+}
+
+Value MaskOrOp::emitPredicate(OpBuilder &b, MaskSite &site) {
+  MaskArith a{b, site.loc()};
+  return a.either(maskOf(getLhs()).emitPredicate(b, site), maskOf(getRhs()).emitPredicate(b, site));
+}
+
+TileTruth MaskOrOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
+  MaskArith a{b, site.loc()};
+  TileTruth l = maskOf(getLhs()).bound(b, site, t), r = maskOf(getRhs()).bound(b, site, t);
+  return {a.either(l.may, r.may), a.either(l.must, r.must)};
 }
 
 Value MaskNotOp::emitPredicate(OpBuilder &b, MaskSite &site) {
-  return Arith{b, site.loc()}.negate(maskOf(getMask()).emitPredicate(b, site));
+  return MaskArith{b, site.loc()}.negate(maskOf(getMask()).emitPredicate(b, site));
 }
 
 TileTruth MaskNotOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
-  Arith a{b, site.loc()};
+  MaskArith a{b, site.loc()};
   TileTruth m = maskOf(getMask()).bound(b, site, t);
   return {a.negate(m.must), a.negate(m.may)};
+}
+
+/// What a band with one bound leaves is a band with one bound.
+std::optional<KeyBand> MaskNotOp::keyRange(OpBuilder &b, MaskSite &site) {
+  std::optional<KeyBand> band = maskOf(getMask()).keyRange(b, site);
+  if (!band || bool(band->low) + bool(band->high) + bool(band->relativeLow) + bool(band->relativeHigh) != 1)
+    return std::nullopt;
+  MaskArith a{b, site.loc()};
+  if (band->low)
+    return KeyBand{{}, band->low, {}, {}};
+  if (band->high)
+    return KeyBand{band->high, {}, {}, {}};
+  // Differences are above -2^30 and below 2^30 - 1: a bound of either end, moved by one, may stop there.
+  if (band->relativeLow)
+    return KeyBand{{}, {}, {}, a.limit(a.sub(band->relativeLow, a.i32(1)))};
+  return KeyBand{{}, {}, a.limit(a.add(band->relativeHigh, a.i32(1))), {}};
 }

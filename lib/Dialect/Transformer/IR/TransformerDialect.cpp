@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -27,7 +28,16 @@ using namespace heddle::transformer;
 #define GET_ATTRDEF_CLASSES
 #include "heddle/Dialect/Transformer/IR/TransformerAttrs.cpp.inc"
 
+namespace {
+/// Constants of a formula stay in its region.
+struct FoldInTransformer : DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+  bool shouldMaterializeInto(Region *region) const final { return isa<MaskWhereOp, BiasWhereOp>(region->getParentOp()); }
+};
+} // namespace
+
 void TransformerDialect::initialize() {
+  addInterfaces<FoldInTransformer>();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "heddle/Dialect/Transformer/IR/TransformerTypes.cpp.inc"
@@ -49,22 +59,10 @@ void TransformerDialect::initialize() {
 /// Names of the language page that have no op here.
 static bool isPlanned(StringRef name) {
   static constexpr StringLiteral planned[] = {"argmax",
-                                              "bias.add",
-                                              "bias.alibi",
-                                              "bias.dense",
-                                              "bias.relative",
-                                              "bias.where",
                                               "concat",
                                               "conv1x1",
                                               "cross_entropy",
                                               "dropout",
-                                              "mask.blocks",
-                                              "mask.documents",
-                                              "mask.load",
-                                              "mask.or",
-                                              "mask.prefix",
-                                              "mask.where",
-                                              "mask.window",
                                               "moe",
                                               "pool",
                                               "patch_embedding",
@@ -72,8 +70,7 @@ static bool isPlanned(StringRef name) {
                                               "rms_norm",
                                               "rotary",
                                               "softmax",
-                                              "top_k",
-                                              "yield"};
+                                              "top_k"};
   return llvm::is_contained(planned, name);
 }
 

@@ -30,6 +30,9 @@ static void printSameTypes(OpAsmPrinter &printer, Operation *, Type first, Type)
   printer << first;
 }
 
+using heddle::transformer::detail::parseDocumentTables;
+using heddle::transformer::detail::printDocumentTables;
+
 #define GET_OP_CLASSES
 #include "heddle/Dialect/Transformer/IR/TransformerOps.cpp.inc"
 
@@ -116,8 +119,7 @@ static LogicalResult inOrder(Checks... checks) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult heddle::transformer::detail::verifyKnownAttributes(Operation *op) {
-  static constexpr StringLiteral planned[] = {"softcap", "hidden_score", "sinks",
-                                              "bias",    "positions",    "gated"};
+  static constexpr StringLiteral planned[] = {"positions", "gated"};
   for (NamedAttribute attribute : op->getDiscardableAttrs()) {
     StringRef name = attribute.getName();
     if (name.contains('.'))

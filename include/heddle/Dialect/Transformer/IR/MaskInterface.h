@@ -1,12 +1,14 @@
-//===- MaskInterface.h - What every mask op knows --------------*- C++ -*-===//
+//===- MaskInterface.h - What masks and score rules know -------*- C++ -*-===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The interface through which kernels, reports and pictures ask a mask for its
-// truth over a tile. Coordinates are i32 and below 2^30.
+// The interfaces through which kernels, reports and pictures ask a mask for its
+// truth over a tile, and a score rule for its numbers. Coordinates are i32, at
+// least 0 and below 2^30. Everything that is emitted is arith (with scf.for on
+// scalars, and math in score rules) on i32, i1 and f32, and none of it can trap.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,9 +16,12 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
 
+#include <optional>
+#include <utility>
+
 namespace heddle::transformer {
 
-/// Where a mask's code is emitted: supplies coordinates, reads the operands of mask ops.
+/// Where a mask's code is emitted: supplies coordinates, reads the operands of masks and rules.
 class MaskSite {
 public:
   virtual ~MaskSite() = default;
@@ -25,10 +30,16 @@ public:
   /// Coordinates of the tile's elements, `tensor<RxCxi32>`.
   virtual mlir::Value rowIndices(mlir::OpBuilder &b) = 0;
   virtual mlir::Value columnIndices(mlir::OpBuilder &b) = 0;
-  /// An i32 as a tile, `tensor<RxCxi32>`.
+  /// A scalar (i1, i32 or f32) as a tile, `tensor<RxC...>`.
   virtual mlir::Value splat(mlir::OpBuilder &b, mlir::Value scalar) = 0;
-  /// Number of keys, i32.
+  /// Numbers of keys and queries, i32.
   virtual mlir::Value keyCount(mlir::OpBuilder &b) = 0;
+  virtual mlir::Value queryCount(mlir::OpBuilder &b) = 0;
+  /// The sentence (under packed documents, the document) and the query head, i32.
+  virtual mlir::Value batch(mlir::OpBuilder &b) = 0;
+  virtual mlir::Value head(mlir::OpBuilder &b) = 0;
+  /// Number of query heads.
+  virtual int64_t headCount() const = 0;
   /// Keys minus queries, i32: the offset of a mask that has none of its own.
   virtual mlir::Value defaultOffset(mlir::OpBuilder &b) = 0;
 
@@ -36,11 +47,30 @@ public:
   virtual mlir::Value scalar(mlir::OpBuilder &b, mlir::Value operand) = 0;
   /// `table[b]` of a `tensor<?xi32>` operand, i32, for the site's batch element.
   virtual mlir::Value perBatch(mlir::OpBuilder &b, mlir::Value table) = 0;
-  /// Elements of a rank 4 operand at the tile's (b, h, i, j), each dimension 1 or full, `tensor<RxCxi1>`.
+  /// Elements of a rank 4 operand at the tile's (b, h, i, j), each dimension 1 or full: `tensor<RxCxi1>`, or f32
+  /// of an f32 table.
   virtual mlir::Value dense(mlir::OpBuilder &b, mlir::Value table) = 0;
+
+  /// `table[x]` (rank 1) or `table[b, x]` (rank 2) for each x of an i32 tile, in the table's element type (i32 or f32);
+  /// 0 where x is outside.
+  virtual mlir::Value lookup(mlir::OpBuilder &b, mlir::Value table, mlir::Value indexTile) = 0;
+  /// The same with x the row index i, or the column index j, of each element.
+  virtual mlir::Value lookupRow(mlir::OpBuilder &b, mlir::Value table) = 0;
+  virtual mlir::Value lookupColumn(mlir::OpBuilder &b, mlir::Value table) = 0;
+  /// The same for a scalar x: a scalar.
+  virtual mlir::Value lookupScalar(mlir::OpBuilder &b, mlir::Value table, mlir::Value x) = 0;
+  /// Smallest and largest of `table[(b,) x]` for x in [from, to), from < to, 0 counted where some x is outside; i32
+  /// tables.
+  virtual std::pair<mlir::Value, mlir::Value> tableRange(mlir::OpBuilder &b, mlir::Value table, mlir::Value from,
+                                                         mlir::Value to) = 0;
+  /// `table[x, h]` of a rank 2 f32 table for a scalar i32 x inside it: a scalar.
+  virtual mlir::Value perHead(mlir::OpBuilder &b, mlir::Value table, mlir::Value x) = 0;
+  /// `table[b|0, h|0, y, x]` of a rank 4 i1 table: a scalar i1 at scalars y and x, a tile at tiles. Entries outside are
+  /// false.
+  virtual mlir::Value block(mlir::OpBuilder &b, mlir::Value table, mlir::Value y, mlir::Value x) = 0;
 };
 
-/// Rows [i0, i1) by keys [j0, j1), i32 values.
+/// Rows [i0, i1) by keys [j0, j1), i32 values; neither is empty.
 struct TileCorners {
   mlir::Value i0, i1, j0, j1;
 };
@@ -50,19 +80,35 @@ struct TileTruth {
   mlir::Value may, must;
 };
 
-/// Keys [low, high), i32 values.
-struct KeyRange {
-  mlir::Value low, high;
+/// The keys of row i: j in [low, high), and relativeLow <= j - i <= relativeHigh; i32 values in [-2^30, 2^30), null where
+/// nothing binds. Sums of a bound and a coordinate do not wrap.
+struct KeyBand {
+  mlir::Value low, high, relativeLow, relativeHigh;
+
+  bool isEverything() const { return !low && !high && !relativeLow && !relativeHigh; }
 };
 
-/// [0, number of keys).
-KeyRange wholeKeyRange(mlir::OpBuilder &b, MaskSite &site);
+/// The smaller of two bands, component by component.
+KeyBand intersect(mlir::OpBuilder &b, mlir::Location loc, const KeyBand &x, const KeyBand &y);
+
+/// Whether some pair of the tile, and whether every pair of it, lies in the band: exact.
+TileTruth boundOf(mlir::OpBuilder &b, mlir::Location loc, const KeyBand &band, const TileCorners &tile);
 
 } // namespace heddle::transformer
 
 #include "heddle/Dialect/Transformer/IR/MaskInterface.h.inc"
 
 namespace heddle::transformer {
-/// The op that defines a mask value; masks never cross block boundaries.
+/// The op that defines a mask value, or a score rule; they never cross block boundaries.
 MaskOpInterface maskOf(mlir::Value mask);
+BiasOpInterface biasOf(mlir::Value bias);
+
+/// The masks whose conjunction `mask` is, in order, each once.
+llvm::SmallVector<MaskOpInterface> conjunctsOf(mlir::Value mask);
+
+/// A band that holds every pair that `mask` allows: the intersection of the bands of its conjuncts.
+KeyBand bandOf(mlir::Value mask, mlir::OpBuilder &b, MaskSite &site);
+
+/// Bounds of `mask` over a tile: its band as one exact test, and the bounds of the other conjuncts.
+TileTruth boundOf(mlir::Value mask, mlir::OpBuilder &b, MaskSite &site, const TileCorners &tile);
 } // namespace heddle::transformer

@@ -1,4 +1,4 @@
-//===- MaskInterface.td - What every mask op knows ---------*- tablegen -*-===//
+//===- MaskInterface.td - What masks and score rules know --*- tablegen -*-===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A mask op knows two things: how to emit its truth for the elements of a tile,
-// and how to bound that truth over a tile without looking at its elements.
-// Kernels, reports and pictures all ask through this interface.
+// and how to bound that truth over a tile without looking at its elements. A
+// score rule knows how to emit its number. Kernels, reports and pictures all ask
+// through these interfaces.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,15 +35,24 @@ def MaskOpInterface : OpInterface<"MaskOpInterface"> {
       (ins "::mlir::OpBuilder &":$builder, "::heddle::transformer::MaskSite &":$site,
            "const ::heddle::transformer::TileCorners &":$tile)>,
     InterfaceMethod<[{
-        Keys that any of the rows [i0, i1) may attend to lie in the range that is returned (i32 values; it may reach
-        outside [0, Tk) and may be empty). Conjunctions intersect ranges.
+        The mask as a band of keys, where it is exactly that; nothing where it is not.
       }],
-      "::heddle::transformer::KeyRange", "keyRange",
-      (ins "::mlir::OpBuilder &":$builder, "::heddle::transformer::MaskSite &":$site,
-           "::mlir::Value":$i0, "::mlir::Value":$i1),
-      /*methodBody=*/"", /*defaultImplementation=*/[{
-        return ::heddle::transformer::wholeKeyRange(builder, site);
-      }]>,
+      "::std::optional<::heddle::transformer::KeyBand>", "keyRange",
+      (ins "::mlir::OpBuilder &":$builder, "::heddle::transformer::MaskSite &":$site),
+      /*methodBody=*/"", /*defaultImplementation=*/"return ::std::nullopt;">,
+  ];
+}
+
+def BiasOpInterface : OpInterface<"BiasOpInterface"> {
+  let cppNamespace = "::heddle::transformer";
+  let description = [{
+    A number for each (batch, head, query i, key j) that is added to the score, in natural units, after the soft-cap and
+    before the mask. Minus infinity excludes the pair.
+  }];
+  let methods = [
+    InterfaceMethod<[{The number of every element of the site's tile, `tensor<RxCxf32>`.}],
+      "::mlir::Value", "emitScore",
+      (ins "::mlir::OpBuilder &":$builder, "::heddle::transformer::MaskSite &":$site)>,
   ];
 }
 

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Masks as ops: each is a predicate over (batch b, head h, query i, key j).
-// Their truth and bounds over tiles are in MaskInterface.td.
+// Their truth and bounds over tiles are in MaskInterface.td; the mask that is a
+// formula is in WhereOps.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +19,12 @@ include "heddle/Dialect/Transformer/IR/TransformerDialect.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-/// The result is used by masks and attention of the same block only.
+/// The result is used by masks, score rules and attention of the same block only.
 def Transformer_StaysInBlock : NativeOpTrait<"StaysInBlock"> {
   let cppNamespace = "::heddle::transformer";
 }
+
+def Transformer_OffsetOperand : AnyTypeOf<[I32, Transformer_PerSentence], "i32 or tensor<?xi32>">;
 
 class Transformer_MaskOp<string mnemonic, list<string> overridden, list<Trait> traits = []>
     : Transformer_Op<"mask." # mnemonic, !listconcat(traits, [Pure, Transformer_StaysInBlock,
@@ -56,9 +59,36 @@ def Transformer_MaskCausalOp : Transformer_MaskOp<"causal", ["keyRange"]> {
     }
     ```
   }];
-  let arguments = (ins Optional<AnyTypeOf<[I32, Transformer_PerSentence], "i32 or tensor<?xi32>">>:$offset);
+  let arguments = (ins Optional<Transformer_OffsetOperand>:$offset);
   let assemblyFormat = "(`offset` `(` $offset^ `:` type($offset) `)`)? attr-dict";
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::Value());">];
+}
+
+def Transformer_MaskWindowOp : Transformer_MaskOp<"window", ["keyRange"]> {
+  let summary = "only the keys around the query";
+  let description = [{
+    Query i may attend to key j where `-before <= j - (i + offset) <= after`: at most `before + after + 1` keys. `offset` is
+    that of `mask.causal`, with the same default. A sliding window of W keys that ends with the query is `before = W - 1 after = 0`.
+
+    Constraints:
+    * C1: the result is used by masks and attention of the same block.
+    * C2: `before` and `after` are at least 0 and below 2^31.
+    * C3: a static size of `offset` equals the batch of the attention that uses the mask.
+
+    Example:
+    ```mlir
+    func.func @near(%x: tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32> {
+      %m = transformer.mask.window before = 255 after = 0
+      %y = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32}
+         : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32>
+      return %y : tensor<?x2x?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins I64Attr:$before, I64Attr:$after, Optional<Transformer_OffsetOperand>:$offset);
+  let assemblyFormat = "`before` `=` $before `after` `=` $after (`offset` `(` $offset^ `:` type($offset) `)`)? attr-dict";
+  let builders = [OpBuilder<(ins "int64_t":$before, "int64_t":$after, CArg<"::mlir::Value", "{}">:$offset)>];
+  let hasVerifier = 1;
 }
 
 def Transformer_MaskLengthsOp : Transformer_MaskOp<"lengths", ["keyRange"]> {
@@ -82,6 +112,75 @@ def Transformer_MaskLengthsOp : Transformer_MaskOp<"lengths", ["keyRange"]> {
   }];
   let arguments = (ins Transformer_PerSentence:$lengths);
   let assemblyFormat = "$lengths attr-dict `:` type($lengths)";
+}
+
+def Transformer_MaskPrefixOp : Transformer_MaskOp<"prefix", ["keyRange"]> {
+  let summary = "the first keys of each sentence, for every query";
+  let description = [{
+    Every query may attend to key j where `j < prefix[b]`. It is `lengths` by another name, for the keys that all queries see
+    beside what another mask gives them: `causal or prefix` is a prefix language model.
+
+    Constraints:
+    * C1: the result is used by masks and attention of the same block.
+    * C2: a static size of `prefix` equals the batch of the attention that uses the mask.
+
+    Example:
+    ```mlir
+    func.func @prefix_lm(%x: tensor<?x2x?x8xf32>, %prefix: tensor<?xi32>) -> tensor<?x2x?x8xf32> {
+      %causal = transformer.mask.causal
+      %p = transformer.mask.prefix %prefix : tensor<?xi32>
+      %m = transformer.mask.or %causal, %p
+      %y = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32}
+         : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32>
+      return %y : tensor<?x2x?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_PerSentence:$prefix);
+  let assemblyFormat = "$prefix attr-dict `:` type($prefix)";
+}
+
+def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", ["keyRange"]> {
+  let summary = "only keys of the query's own document";
+  let description = [{
+    Two forms. With ids, query i may attend to key j where `queries[b, i] = keys[b, j]`: `[B, Tq]` and `[B, Tk]`.
+
+    With `starts`, documents are packed one after another in a single row (B = 1): `queries` and `keys` are N + 1 ascending
+    numbers each, the first 0, the last the number of queries or keys; document n owns rows `[queries[n], queries[n + 1])`, which
+    may attend to keys `[keys[n], keys[n + 1])`. Equal neighbours are an empty document. Under this form b is the document, and
+    i, j, the numbers of queries and keys, and offsets of every mask and rule beside it count inside the document.
+
+    Constraints:
+    * C1: the result is used by masks and attention of the same block.
+    * C2: `queries` and `keys` have rank 2; with `starts` rank 1.
+    * C3: with `starts`, the static sizes of `queries` and `keys` are equal and at least 1.
+    * C4: the static sizes of ids equal the batch, queries and keys of the attention that uses the mask.
+    * C5: with `starts`, the batch of the attention that uses the mask is not known to be other than 1.
+    * C6: with `starts`, the op stands once, and as a conjunct: `or` and `not` do not use it.
+    * C7: with `starts`, no `mask.dense`, `mask.blocks` or `bias.dense` stands beside it.
+
+    Example:
+    ```mlir
+    func.func @same_document(%x: tensor<?x2x?x8xf32>, %ids: tensor<?x?xi32>) -> tensor<?x2x?x8xf32> {
+      %m = transformer.mask.documents %ids, %ids : tensor<?x?xi32>, tensor<?x?xi32>
+      %y = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32}
+         : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32>
+      return %y : tensor<?x2x?x8xf32>
+    }
+    func.func @packed(%x: tensor<?x2x?x8xf32>, %starts: tensor<?xi32>) -> tensor<?x2x?x8xf32> {
+      %d = transformer.mask.documents starts(%starts, %starts) : tensor<?xi32>, tensor<?xi32>
+      %causal = transformer.mask.causal
+      %m = transformer.mask.and %d, %causal
+      %y = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32}
+         : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32>
+      return %y : tensor<?x2x?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[1DTensorOf<[I32]>, 2DTensorOf<[I32]>]>:$queries,
+                       AnyTypeOf<[1DTensorOf<[I32]>, 2DTensorOf<[I32]>]>:$keys, UnitAttr:$starts);
+  let assemblyFormat = "custom<DocumentTables>($queries, $keys, $starts) attr-dict `:` type($queries) `,` type($keys)";
+  let hasVerifier = 1;
 }
 
 def Transformer_MaskDenseOp : Transformer_MaskOp<"dense", []> {
@@ -110,6 +209,35 @@ def Transformer_MaskDenseOp : Transformer_MaskOp<"dense", []> {
   let hasVerifier = 1;
 }
 
+def Transformer_MaskBlocksOp : Transformer_MaskOp<"blocks", []> {
+  let summary = "a table of booleans, one a block";
+  let description = [{
+    Query i may attend to key j where `table[b, h, i / rows, j / columns]` is true. The table is
+    `[B|1, H|1, ceil(Tq / rows), ceil(Tk / columns)]`.
+
+    Constraints:
+    * C1: the result is used by masks and attention of the same block.
+    * C2: `table` has rank 4.
+    * C3: `rows` and `columns` are at least 1 and below 2^30.
+    * C4: the first two static dimensions of `table` are 1 or equal the attention's, the last two are its queries over `rows`
+      and its keys over `columns`, rounded up.
+
+    Example:
+    ```mlir
+    func.func @blocks(%x: tensor<?x2x?x8xf32>, %table: tensor<1x1x?x?xi1>) -> tensor<?x2x?x8xf32> {
+      %m = transformer.mask.blocks %table rows = 64 columns = 64 : tensor<1x1x?x?xi1>
+      %y = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32}
+         : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32>
+      return %y : tensor<?x2x?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[I1]>:$table, I64Attr:$rows, I64Attr:$columns);
+  let assemblyFormat = "$table `rows` `=` $rows `columns` `=` $columns attr-dict `:` type($table)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$table, "int64_t":$rows, "int64_t":$columns)>];
+  let hasVerifier = 1;
+}
+
 def Transformer_MaskAndOp : Transformer_MaskOp<"and", ["keyRange"], [Commutative]> {
   let summary = "both masks";
   let description = [{
@@ -135,7 +263,37 @@ def Transformer_MaskAndOp : Transformer_MaskOp<"and", ["keyRange"], [Commutative
   let hasFolder = 1;
 }
 
-def Transformer_MaskNotOp : Transformer_MaskOp<"not", []> {
+def Transformer_MaskOrOp : Transformer_MaskOp<"or", [], [Commutative]> {
+  let summary = "either mask";
+  let description = [{
+    A query may attend to a key where at least one of the masks allows it. A mask or itself is that mask.
+
+    Constraints:
+    * C1: the result is used by masks and attention of the same block.
+
+    Example:
+    ```mlir
+    func.func @window_or_start(%x: tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32> {
+      %window = transformer.mask.window before = 255 after = 0
+      %start = transformer.mask.where {
+      ^bb0(%b: i32, %h: i32, %i: i32, %j: i32):
+        %sixteen = arith.constant 16 : i32
+        %c = arith.cmpi slt, %j, %sixteen : i32
+        transformer.yield %c : i1
+      }
+      %m = transformer.mask.or %window, %start
+      %y = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32}
+         : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32>
+      return %y : tensor<?x2x?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Mask:$lhs, Transformer_Mask:$rhs);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict";
+  let hasFolder = 1;
+}
+
+def Transformer_MaskNotOp : Transformer_MaskOp<"not", ["keyRange"]> {
   let summary = "what a mask hides, and nothing else";
   let description = [{
     A query may attend to a key where `mask` does not allow it. Twice not is the mask itself.

@@ -78,6 +78,17 @@ def Transformer_MaskType : Transformer_Type<"Mask", "mask"> {
 def Transformer_Mask : DialectType<Transformer_Dialect, Transformer_MaskType.predicate, "mask">,
                        BuildableType<"$_builder.getType<::heddle::transformer::MaskType>()">;
 
+def Transformer_BiasType : Transformer_Type<"Bias", "bias"> {
+  let summary = "a number added to each score";
+  let description = [{
+    A number for each (batch b, head h, query i, key j), added to the score after the soft-cap and before the mask. Score
+    rules do not cross function or control-flow boundaries.
+  }];
+}
+
+def Transformer_Bias : DialectType<Transformer_Dialect, Transformer_BiasType.predicate, "score rule">,
+                       BuildableType<"$_builder.getType<::heddle::transformer::BiasType>()">;
+
 def Transformer_Index : RankedTensorOf<[I32]>;
 def Transformer_PerSentence : 1DTensorOf<[I32]>;
 /// Sizes that must be written and not zero: a dynamic size is negative.

@@ -18,6 +18,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -31,11 +32,24 @@ struct StateResource : mlir::SideEffects::Resource::Base<StateResource> {
 /// Whether an attention returns its weights, and in which form.
 enum class WeightsResult { None, PerHead, Averaged };
 
+/// What changes the scores of an attention, and what joins them: each null where there is none.
+struct ScoreRules {
+  mlir::Value bias, sinks;
+  mlir::FloatAttr softcap, hiddenScore;
+};
+
+class AttentionOp;
+class AttentionStatisticsOp;
 class StateOp;
 
 namespace detail {
 llvm::LogicalResult verifyKnownAttributes(mlir::Operation *op);
 llvm::LogicalResult verifyStaysInBlock(mlir::Operation *op);
+llvm::LogicalResult verifyWhereRegion(mlir::Operation *op);
+/// `custom<DocumentTables>`, the operands of mask.documents.
+mlir::ParseResult parseDocumentTables(mlir::OpAsmParser &parser, mlir::OpAsmParser::UnresolvedOperand &queries,
+                                      mlir::OpAsmParser::UnresolvedOperand &keys, mlir::UnitAttr &starts);
+void printDocumentTables(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::Value queries, mlir::Value keys, mlir::UnitAttr starts);
 } // namespace detail
 
 /// Refuses attributes that the op does not define and that no other dialect claims.
@@ -47,12 +61,21 @@ public:
   }
 };
 
-/// Masks are used by masks and attention of the same block only.
+/// Masks and score rules are used by their like and by attention, of the same block only.
 template <typename ConcreteOp>
 class StaysInBlock : public mlir::OpTrait::TraitBase<ConcreteOp, StaysInBlock> {
 public:
   static llvm::LogicalResult verifyTrait(mlir::Operation *op) {
     return detail::verifyStaysInBlock(op);
+  }
+};
+
+/// The region of a formula: four i32 arguments, and ops that have a value everywhere.
+template <typename ConcreteOp>
+class WhereRegion : public mlir::OpTrait::TraitBase<ConcreteOp, WhereRegion> {
+public:
+  static llvm::LogicalResult verifyRegionTrait(mlir::Operation *op) {
+    return detail::verifyWhereRegion(op);
   }
 };
 

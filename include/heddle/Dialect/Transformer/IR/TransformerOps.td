@@ -5,15 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Weights, embeddings, projections, normalisation, heads and attention. Masks
-// are in MaskOps.td, states and caches in StateOps.td.
+// Weights, embeddings, projections, normalisation and heads. Attention is in
+// AttentionOps.td, masks and score rules in MaskOps.td, BiasOps.td and
+// WhereOps.td, states and caches in StateOps.td.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
 
-include "heddle/Dialect/Transformer/IR/MaskOps.td"
+include "heddle/Dialect/Transformer/IR/AttentionOps.td"
 include "heddle/Dialect/Transformer/IR/StateOps.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
@@ -188,7 +189,7 @@ def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, InferTypeOpAda
 }
 
 //===----------------------------------------------------------------------===//
-// Heads and attention
+// Heads
 //===----------------------------------------------------------------------===//
 
 def Transformer_SplitHeadsOp : Transformer_InferredOp<"split_heads"> {
@@ -235,122 +236,6 @@ def Transformer_MergeHeadsOp : Transformer_InferredOp<"merge_heads"> {
   let results = (outs Transformer_Activations:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
-}
-
-def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedResultSegments]> {
-  let summary = "softmax(scale * query * key) * value over the allowed keys";
-  let description = [{
-    For each sentence b, head h and query i, over the keys j that `mask` allows (all, without one), with g = h / (H / Hkv):
-
-    ```
-    score[j]  = scale * sum_d query[b, h, i, d] * key[b, g, j, d]
-    lse       = log sum_j exp(score[j])
-    weight[j] = exp(score[j] - lse)
-    output[b, h, i, :] = sum_j weight[j] * value[b, g, j, :]
-    ```
-
-    `query` is `[B, H, Tq, D]`, `key` `[B, Hkv, Tk, D]`, `value` `[B, Hkv, Tk, Dv]`, `output` `[B, H, Tq, Dv]`. The optional
-    result `lse` is `[B, H, Tq]`; `weights` is `[B, H, Tq, Tk]`, or with `average_weights` their mean over heads,
-    `[B, Tq, Tk]`.
-
-    A row without an allowed key gives zeros (weights zero, lse minus infinity). A score of minus infinity counts as
-    masked; a NaN or plus infinity at an allowed key makes the row NaN. Values at masked keys never reach a result.
-
-    Constraints:
-    * C1: the batch of `key` and `value` equals that of `query`.
-    * C2: the features of `key` equal those of `query`.
-    * C3: the heads of `key` divide the heads of `query`.
-    * C4: the heads of `value` equal those of `key`.
-    * C5: the rows of `value` equal those of `key`.
-    * C6: `output` is `[B, H, Tq, Dv]`.
-    * C7: `lse` is `[B, H, Tq]`.
-    * C8: `weights` is `[B, H, Tq, Tk]`, with `average_weights` `[B, Tq, Tk]`.
-    * C9: `average_weights` needs the result `weights`.
-    * C10: `mask` is made by a mask op of the same block, and its tables fit B, H, Tq and Tk.
-    * C11: `scale` is finite.
-
-    Example:
-    ```mlir
-    func.func @attend(%q: tensor<?x8x?x64xf32>, %k: tensor<?x2x?x64xf32>, %v: tensor<?x2x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x?x?xf32>) {
-      %m = transformer.mask.causal
-      %o, %a = transformer.attention %q, %k, %v mask(%m) {average_weights, scale = 0.125 : f32}
-         : (tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>) -> tensor<?x8x?x64xf32> weights tensor<?x?x?xf32>
-      return %o, %a : tensor<?x8x?x64xf32>, tensor<?x?x?xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key, Transformer_Heads:$value, Optional<Transformer_Mask>:$mask,
-                       F32Attr:$scale, UnitAttr:$average_weights);
-  let results = (outs Transformer_Heads:$output, Optional<RankedTensorOf<[F32]>>:$lse, Optional<RankedTensorOf<[F32]>>:$weights);
-  let assemblyFormat = [{
-    $query `,` $key `,` $value (`mask` `(` $mask^ `)`)? attr-dict
-    `:` `(` type($query) `,` type($key) `,` type($value) `)` `->` type($output) (`lse` type($lse)^)? (`weights` type($weights)^)?
-  }];
-  let builders = [
-    // Result types follow from the operands; weights: 0 none, 1 a head, 2 averaged.
-    OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::Value":$mask, "float":$scale,
-                   CArg<"::heddle::transformer::WeightsResult", "::heddle::transformer::WeightsResult::None">:$weights,
-                   CArg<"bool", "false">:$lse)>];
-  let hasVerifier = 1;
-}
-
-//===----------------------------------------------------------------------===//
-// Attention weights, as the compiler computes them
-//===----------------------------------------------------------------------===//
-
-def Transformer_AttentionStatisticsOp : Transformer_Op<"attention.statistics", [Pure]> {
-  let summary = "each row's maximum and sum, in base 2";
-  let description = [{
-    With `t[j] = scale * log2(e) * sum_d query[b, h, i, d] * key[b, g, j, d]` over the allowed keys and `n[j] = rint(t[j])`:
-    `maximum = max_j n[j]` and `sum = sum_j 2^(t[j] - maximum)`. A row without an allowed key has maximum -2^120 and sum 0.
-    `split-attention-weights` makes this op; models do not write it.
-
-    Constraints:
-    * C1: `maximum` and `sum` are `[B, H, Tq]`.
-
-    Example:
-    ```mlir
-    func.func @statistics(%q: tensor<?x8x?x64xf32>, %k: tensor<?x2x?x64xf32>) -> tensor<?x8x?xf32> {
-      %m, %s = transformer.attention.statistics %q, %k {scale = 0.125 : f32} : (tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>) -> tensor<?x8x?xf32>
-      return %s : tensor<?x8x?xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key, Optional<Transformer_Mask>:$mask, F32Attr:$scale);
-  let results = (outs 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum);
-  let assemblyFormat = [{
-    $query `,` $key (`mask` `(` $mask^ `)`)? attr-dict `:` `(` type($query) `,` type($key) `)` `->` custom<SameTypes>(type($maximum), type($sum))
-  }];
-  let hasVerifier = 1;
-}
-
-def Transformer_AttentionWeightsOp : Transformer_Op<"attention.weights", [Pure]> {
-  let summary = "softmax weights from a row's statistics";
-  let description = [{
-    `weights[b, h, i, j] = 2^(t[j] - maximum[b, h, i]) / sum[b, h, i]` at allowed keys, 0 elsewhere and where the sum is 0; with `average` the
-    mean over heads, `[B, Tq, Tk]`. See `attention.statistics` for t.
-
-    Constraints:
-    * C1: `maximum` and `sum` are `[B, H, Tq]`.
-    * C2: `weights` is `[B, H, Tq, Tk]`, with `average` `[B, Tq, Tk]`.
-
-    Example:
-    ```mlir
-    func.func @weights(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %m: tensor<?x8x?xf32>, %s: tensor<?x8x?xf32>) -> tensor<?x?x?xf32> {
-      %w = transformer.attention.weights %q, %k, %m, %s {average, scale = 0.125 : f32}
-         : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?xf32>, tensor<?x8x?xf32>) -> tensor<?x?x?xf32>
-      return %w : tensor<?x?x?xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key, 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum,
-                       Optional<Transformer_Mask>:$mask, F32Attr:$scale, UnitAttr:$average);
-  let results = (outs RankedTensorOf<[F32]>:$weights);
-  let assemblyFormat = [{
-    $query `,` $key `,` $maximum `,` $sum (`mask` `(` $mask^ `)`)? attr-dict
-    `:` `(` type($query) `,` type($key) `,` type($maximum) `,` type($sum) `)` `->` type($weights)
-  }];
-  let hasVerifier = 1;
 }
 
 #endif // HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD

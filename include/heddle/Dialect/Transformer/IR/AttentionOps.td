@@ -1,0 +1,169 @@
+//===- AttentionOps.td - Attention -------------------------*- tablegen -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Attention, with masks, score rules and optional results, and the two ops that
+// returned weights become.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_TRANSFORMER_IR_ATTENTIONOPS_TD
+#define HEDDLE_DIALECT_TRANSFORMER_IR_ATTENTIONOPS_TD
+
+include "heddle/Dialect/Transformer/IR/WhereOps.td"
+
+def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperandSegments, AttrSizedResultSegments]> {
+  let summary = "softmax(scale * query * key) * value over the allowed keys";
+  let description = [{
+    For each sentence b, head h and query i, over the keys j that `mask` allows (all, without one), with g = h / (H / Hkv):
+
+    ```
+    score[j]  = scale * sum_d query[b, h, i, d] * key[b, g, j, d]
+    score[j]  = softcap * tanh(score[j] / softcap)        with softcap
+    score[j]  = score[j] + bias(b, h, i, j)               with a score rule
+    lse       = log (sum_j exp(score[j]) + exp(sinks[h])) the sink only where there is one
+    weight[j] = exp(score[j] - lse)
+    output[b, h, i, :] = sum_j weight[j] * value[b, g, j, :]
+    ```
+
+    `query` is `[B, H, Tq, D]`, `key` `[B, Hkv, Tk, D]`, `value` `[B, Hkv, Tk, Dv]`, `output` `[B, H, Tq, Dv]`. The optional
+    result `lse` is `[B, H, Tq]`; `weights` is `[B, H, Tq, Tk]`, or with `average_weights` their mean over heads,
+    `[B, Tq, Tk]`.
+
+    A row without an allowed key gives zeros (weights zero, lse minus infinity; with a sink, the sink). A score of minus infinity counts as
+    masked; a NaN or plus infinity at an allowed key makes the row NaN. Values at masked keys never reach a result. With
+    `hidden_score` no key is masked: the score of a pair that `mask` hides is that number instead, unless its bias is minus infinity.
+
+    Constraints:
+    * C1: the batch of `key` and `value` equals that of `query`.
+    * C2: the features of `key` equal those of `query`.
+    * C3: the heads of `key` divide the heads of `query`.
+    * C4: the heads of `value` equal those of `key`.
+    * C5: the rows of `value` equal those of `key`.
+    * C6: `output` is `[B, H, Tq, Dv]`.
+    * C7: `lse` is `[B, H, Tq]`.
+    * C8: `weights` is `[B, H, Tq, Tk]`, with `average_weights` `[B, Tq, Tk]`.
+    * C9: `average_weights` needs the result `weights`.
+    * C10: `mask` is made by a mask op of the same block, and its tables fit B, H, Tq and Tk.
+    * C11: `scale` is finite.
+    * C12: `bias` is made by a score rule of the same block, and its tables fit B, H, Tq and Tk.
+    * C13: `sinks` has one number a head.
+    * C14: `softcap` is finite and positive.
+    * C15: `hidden_score` is finite, and stands beside a mask.
+    * C16: packed documents (`mask.documents starts`) stand as a conjunct of the mask, once, with a batch of 1, and without `mask.dense`,
+      `mask.blocks` and `bias.dense` beside them.
+    * C17: keys that come from a cache with a length a sentence need an explicit `offset` on `mask.causal`, `mask.window`, `bias.alibi` and `bias.relative`.
+
+    Example:
+    ```mlir
+    func.func @attend(%q: tensor<?x8x?x64xf32>, %k: tensor<?x2x?x64xf32>, %v: tensor<?x2x?x64xf32>) -> (tensor<?x8x?x64xf32>, tensor<?x?x?xf32>) {
+      %m = transformer.mask.causal
+      %o, %a = transformer.attention %q, %k, %v mask(%m) {average_weights, scale = 0.125 : f32}
+         : (tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>) -> tensor<?x8x?x64xf32> weights tensor<?x?x?xf32>
+      return %o, %a : tensor<?x8x?x64xf32>, tensor<?x?x?xf32>
+    }
+    func.func @rules(%q: tensor<?x8x?x64xf32>, %sinks: tensor<8xf32>) -> tensor<?x8x?x64xf32> {
+      %m = transformer.mask.causal
+      %b = transformer.bias.alibi
+      %o = transformer.attention %q, %q, %q mask(%m) bias(%b) sinks(%sinks : tensor<8xf32>) {hidden_score = -1.0e9 : f32, scale = 0.125 : f32, softcap = 50.0 : f32}
+         : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>) -> tensor<?x8x?x64xf32>
+      return %o : tensor<?x8x?x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key, Transformer_Heads:$value, Optional<Transformer_Mask>:$mask,
+                       Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks, F32Attr:$scale, OptionalAttr<F32Attr>:$softcap,
+                       OptionalAttr<F32Attr>:$hidden_score, UnitAttr:$average_weights);
+  let results = (outs Transformer_Heads:$output, Optional<RankedTensorOf<[F32]>>:$lse, Optional<RankedTensorOf<[F32]>>:$weights);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)? (`sinks` `(` $sinks^ `:` type($sinks) `)`)? attr-dict
+    `:` `(` type($query) `,` type($key) `,` type($value) `)` `->` type($output) (`lse` type($lse)^)? (`weights` type($weights)^)?
+  }];
+  let builders = [
+    // Result types follow from the operands; weights: 0 none, 1 a head, 2 averaged.
+    OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::Value":$mask, "float":$scale,
+                   CArg<"::heddle::transformer::WeightsResult", "::heddle::transformer::WeightsResult::None">:$weights,
+                   CArg<"bool", "false">:$lse, CArg<"::heddle::transformer::ScoreRules", "{}">:$rules)>];
+  let extraClassDeclaration = [{
+    /// What changes its scores, and what joins them.
+    ::heddle::transformer::ScoreRules getRules() { return {getBias(), getSinks(), getSoftcapAttr(), getHiddenScoreAttr()}; }
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention weights, as the compiler computes them
+//===----------------------------------------------------------------------===//
+
+def Transformer_AttentionStatisticsOp : Transformer_Op<"attention.statistics", [Pure, AttrSizedOperandSegments]> {
+  let summary = "each row's maximum and sum, in base 2";
+  let description = [{
+    With `t[j]` the scores of `attention`, after soft-cap, bias and mask, times log2(e), over the allowed keys, and `n[j] = rint(t[j])`:
+    `maximum = max_j n[j]` and `sum = sum_j 2^(t[j] - maximum)`, the sink counted as one more key. A row without an allowed key (or sink) has maximum
+    -2^120 and sum 0.
+    `split-attention-weights` makes this op; models do not write it.
+
+    Constraints:
+    * C1: `maximum` and `sum` are `[B, H, Tq]`.
+    * C2: the mask and the rules fit, as in `attention` (C3, C10 to C17).
+
+    Example:
+    ```mlir
+    func.func @statistics(%q: tensor<?x8x?x64xf32>, %k: tensor<?x2x?x64xf32>) -> tensor<?x8x?xf32> {
+      %m, %s = transformer.attention.statistics %q, %k {scale = 0.125 : f32} : (tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>) -> tensor<?x8x?xf32>
+      return %s : tensor<?x8x?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key,
+                       Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks,
+                       F32Attr:$scale, OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score);
+  let results = (outs 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum);
+  let assemblyFormat = [{
+    $query `,` $key (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)? (`sinks` `(` $sinks^ `:` type($sinks) `)`)? attr-dict
+    `:` `(` type($query) `,` type($key) `)` `->` custom<SameTypes>(type($maximum), type($sum))
+  }];
+  let builders = [
+    // The statistics of an attention, and nothing of its values.
+    OpBuilder<(ins "::heddle::transformer::AttentionOp":$attention)>];
+  let hasVerifier = 1;
+}
+
+def Transformer_AttentionWeightsOp : Transformer_Op<"attention.weights", [Pure, AttrSizedOperandSegments]> {
+  let summary = "softmax weights from a row's statistics";
+  let description = [{
+    `weights[b, h, i, j] = 2^(t[j] - maximum[b, h, i]) / sum[b, h, i]` at allowed keys, 0 elsewhere and where the sum is 0; with `average` the
+    mean over heads, `[B, Tq, Tk]`. See `attention.statistics` for t.
+
+    Constraints:
+    * C1: `maximum` and `sum` are `[B, H, Tq]`.
+    * C2: `weights` is `[B, H, Tq, Tk]`, with `average` `[B, Tq, Tk]`.
+    * C3: the mask and the rules fit, as in `attention` (C3, C10 to C17).
+
+    Example:
+    ```mlir
+    func.func @weights(%q: tensor<?x8x?x64xf32>, %k: tensor<?x8x?x64xf32>, %m: tensor<?x8x?xf32>, %s: tensor<?x8x?xf32>) -> tensor<?x?x?xf32> {
+      %w = transformer.attention.weights %q, %k, %m, %s {average, scale = 0.125 : f32}
+         : (tensor<?x8x?x64xf32>, tensor<?x8x?x64xf32>, tensor<?x8x?xf32>, tensor<?x8x?xf32>) -> tensor<?x?x?xf32>
+      return %w : tensor<?x?x?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key, 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum,
+                       Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks,
+                       F32Attr:$scale, OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score, UnitAttr:$average);
+  let results = (outs RankedTensorOf<[F32]>:$weights);
+  let assemblyFormat = [{
+    $query `,` $key `,` $maximum `,` $sum (`mask` `(` $mask^ `)`)? (`bias` `(` $bias^ `)`)? (`sinks` `(` $sinks^ `:` type($sinks) `)`)? attr-dict
+    `:` `(` type($query) `,` type($key) `,` type($maximum) `,` type($sum) `)` `->` type($weights)
+  }];
+  let builders = [
+    // The weights of an attention that returns them.
+    OpBuilder<(ins "::heddle::transformer::AttentionOp":$attention, "::heddle::transformer::AttentionStatisticsOp":$statistics)>];
+  let hasVerifier = 1;
+}
+
+#endif // HEDDLE_DIALECT_TRANSFORMER_IR_ATTENTIONOPS_TD

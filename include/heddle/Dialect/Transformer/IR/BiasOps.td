@@ -1,0 +1,130 @@
+//===- BiasOps.td - What is added to scores ----------------*- tablegen -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Score rules: each gives a number for (batch b, head h, query i, key j), which
+// attention adds to the score. The rule that is a formula is in WhereOps.td.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_TRANSFORMER_IR_BIASOPS_TD
+#define HEDDLE_DIALECT_TRANSFORMER_IR_BIASOPS_TD
+
+include "heddle/Dialect/Transformer/IR/MaskOps.td"
+
+class Transformer_BiasOp<string mnemonic, list<Trait> traits = []>
+    : Transformer_Op<"bias." # mnemonic, !listconcat(traits, [Pure, Transformer_StaysInBlock,
+          DeclareOpInterfaceMethods<BiasOpInterface>,
+          DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>])> {
+  let results = (outs Transformer_Bias:$result);
+}
+
+def Transformer_BiasAlibiOp : Transformer_BiasOp<"alibi"> {
+  let summary = "less for keys far away, by a slope a head";
+  let description = [{
+    `-slope[h] * |j - (i + offset)|`, `offset` being that of `mask.causal`. For H heads, a power of two, `slope[h] = 2^(-8 (h + 1) / H)`.
+    For another H, with P the power of two below, the first P slopes are those of P heads, the others are slopes 0, 2, 4, ... of 2 P heads.
+
+    Constraints:
+    * C1: the result is used by score rules and attention of the same block.
+    * C2: a static size of `offset` equals the batch of the attention that uses the rule.
+
+    Example:
+    ```mlir
+    func.func @alibi(%x: tensor<?x8x?x8xf32>) -> tensor<?x8x?x8xf32> {
+      %s = transformer.bias.alibi
+      %y = transformer.attention %x, %x, %x bias(%s) {scale = 1.0 : f32}
+         : (tensor<?x8x?x8xf32>, tensor<?x8x?x8xf32>, tensor<?x8x?x8xf32>) -> tensor<?x8x?x8xf32>
+      return %y : tensor<?x8x?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Optional<Transformer_OffsetOperand>:$offset);
+  let assemblyFormat = "(`offset` `(` $offset^ `:` type($offset) `)`)? attr-dict";
+  let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::Value());">];
+}
+
+def Transformer_BiasRelativeOp : Transformer_BiasOp<"relative"> {
+  let summary = "a learned number for each bucket of distances";
+  let description = [{
+    `table[bucket(j - (i + offset)), h]`, T5's buckets, `offset` being that of `mask.causal`. `table` is `[N, H]`. One-directional: with
+    d the distance backwards, `max(0, i + offset - j)`, and E = N / 2, `bucket = d` where `d < E`, else
+    `min(N - 1, E + floor(log(d / E) / log(max_distance / E) * (N - E)))`, computed in f32. `bidirectional` keeps N / 2 buckets for keys up to the query and
+    N / 2 for keys after it: with n = N / 2 in place of N and d = |j - (i + offset)|, plus n where the key is after the query.
+
+    Constraints:
+    * C1: the result is used by score rules and attention of the same block.
+    * C2: the columns of `table` equal the heads of the attention that uses the rule.
+    * C3: `table` has at least 2 rows; with `bidirectional` at least 4, and an even number.
+    * C4: `max_distance` is above E and below 2^30.
+    * C5: a static size of `offset` equals the batch of the attention that uses the rule.
+
+    Example:
+    ```mlir
+    func.func @relative(%x: tensor<?x8x?x8xf32>, %table: tensor<32x8xf32>) -> tensor<?x8x?x8xf32> {
+      %s = transformer.bias.relative %table max_distance = 128 {bidirectional} : tensor<32x8xf32>
+      %y = transformer.attention %x, %x, %x bias(%s) {scale = 1.0 : f32}
+         : (tensor<?x8x?x8xf32>, tensor<?x8x?x8xf32>, tensor<?x8x?x8xf32>) -> tensor<?x8x?x8xf32>
+      return %y : tensor<?x8x?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Matrix:$table, I64Attr:$max_distance, Optional<Transformer_OffsetOperand>:$offset, UnitAttr:$bidirectional);
+  let assemblyFormat = "$table `max_distance` `=` $max_distance (`offset` `(` $offset^ `:` type($offset) `)`)? attr-dict `:` type($table)";
+  let hasVerifier = 1;
+}
+
+def Transformer_BiasDenseOp : Transformer_BiasOp<"dense"> {
+  let summary = "a table of numbers";
+  let description = [{
+    `table[b, h, i, j]`, each dimension of the table being 1 (the entry holds for all) or as large as the attention's:
+    `[B|1, H|1, Tq|1, Tk|1]`. Minus infinity excludes a pair.
+
+    Constraints:
+    * C1: the result is used by score rules and attention of the same block.
+    * C2: `table` has rank 4.
+    * C3: each static dimension of `table` is 1 or equals that of the attention that uses the rule.
+
+    Example:
+    ```mlir
+    func.func @table(%x: tensor<?x8x?x8xf32>, %table: tensor<1x8x?x?xf32>) -> tensor<?x8x?x8xf32> {
+      %s = transformer.bias.dense %table : tensor<1x8x?x?xf32>
+      %y = transformer.attention %x, %x, %x bias(%s) {scale = 1.0 : f32}
+         : (tensor<?x8x?x8xf32>, tensor<?x8x?x8xf32>, tensor<?x8x?x8xf32>) -> tensor<?x8x?x8xf32>
+      return %y : tensor<?x8x?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$table);
+  let assemblyFormat = "$table attr-dict `:` type($table)";
+  let hasVerifier = 1;
+}
+
+def Transformer_BiasAddOp : Transformer_BiasOp<"add"> {
+  let summary = "the sum of two score rules";
+  let description = [{
+    The sum of `lhs` and `rhs`, in f32.
+
+    Constraints:
+    * C1: the result is used by score rules and attention of the same block.
+
+    Example:
+    ```mlir
+    func.func @sum(%x: tensor<?x8x?x8xf32>, %table: tensor<1x8x?x?xf32>) -> tensor<?x8x?x8xf32> {
+      %alibi = transformer.bias.alibi
+      %dense = transformer.bias.dense %table : tensor<1x8x?x?xf32>
+      %s = transformer.bias.add %alibi, %dense
+      %y = transformer.attention %x, %x, %x bias(%s) {scale = 1.0 : f32}
+         : (tensor<?x8x?x8xf32>, tensor<?x8x?x8xf32>, tensor<?x8x?x8xf32>) -> tensor<?x8x?x8xf32>
+      return %y : tensor<?x8x?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Bias:$lhs, Transformer_Bias:$rhs);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict";
+}
+
+#endif // HEDDLE_DIALECT_TRANSFORMER_IR_BIASOPS_TD

@@ -1,0 +1,204 @@
+//===- AttentionRules.cpp - What the mask and rules of an attention must fulfil ===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An attention walks the ops that its mask and its score rule are made of and
+// checks that each fits its sizes: constraints C10 and C12 to C17, for attention
+// itself and for the two ops that returned weights become.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionRules.h"
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle::transformer;
+
+static bool differ(int64_t a, int64_t b) {
+  return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
+}
+
+namespace {
+class RuleVerifier {
+public:
+  RuleVerifier(Operation *op, const RuleSizes &sizes) : op(op), sizes(sizes) {}
+
+  /// Every op that `value`, a mask or a score rule, is made of.
+  LogicalResult check(Value value, StringRef constraint, StringRef what) {
+    constraintName = constraint;
+    SmallVector<Value> open = {value};
+    llvm::SmallPtrSet<Value, 8> seen;
+    while (!open.empty()) {
+      Value next = open.pop_back_val();
+      if (!seen.insert(next).second)
+        continue;
+      Operation *def = next.getDefiningOp();
+      if (!isa_and_nonnull<MaskOpInterface, BiasOpInterface>(def) || def->getBlock() != op->getBlock())
+        return error() << "the " << what << " must be made by " << what << " ops of the same block";
+      if (LogicalResult fits = checkTables(def); failed(fits))
+        return fits;
+      for (Value operand : def->getOperands())
+        if (isa<MaskType, BiasType>(operand.getType()))
+          open.push_back(operand);
+    }
+    return success();
+  }
+
+private:
+  InFlightDiagnostic error() { return op->emitOpError(constraintName) << ": "; }
+
+  LogicalResult checkTables(Operation *def) {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(def)
+        .Case<MaskCausalOp, MaskWindowOp, BiasAlibiOp>([&](auto o) { return checkSentences(o.getOffset()); })
+        .Case([&](MaskLengthsOp o) { return checkSentences(o.getLengths()); })
+        .Case([&](MaskPrefixOp o) { return checkSentences(o.getPrefix()); })
+        .Case([&](MaskDenseOp o) { return checkDense(o.getTable(), "dense mask"); })
+        .Case([&](BiasDenseOp o) { return checkDense(o.getTable(), "dense rule"); })
+        .Case([&](MaskBlocksOp o) { return checkBlocks(o); })
+        .Case([&](MaskDocumentsOp o) { return o.getStarts() ? success() : checkIds(o); })
+        .Case([&](BiasRelativeOp o) { return checkRelative(o); })
+        .Case<MaskWhereOp, BiasWhereOp>([&](auto o) { return checkFormula(o.getBody()); })
+        .Default([](Operation *) { return success(); });
+  }
+
+  LogicalResult checkSentences(Value table) {
+    auto type = table ? dyn_cast<RankedTensorType>(table.getType()) : RankedTensorType();
+    if (!type || !differ(type.getDimSize(0), sizes.batch))
+      return success();
+    return error() << "the mask has numbers for " << type.getDimSize(0) << " sentences, the batch is " << sizes.batch;
+  }
+
+  LogicalResult checkDimension(Value table, StringRef what, int64_t dimension, StringRef name, int64_t expected, bool orOne) {
+    int64_t found = cast<RankedTensorType>(table.getType()).getDimSize(dimension);
+    if ((orOne && found == 1) || !differ(found, expected))
+      return success();
+    return error() << "dimension " << dimension << " of the " << what << " (" << name << ") must be " << (orOne ? "1 or " : "") << expected << ", found " << found;
+  }
+
+  /// A table of [batch|1, heads|1, queries|1, keys|1].
+  LogicalResult checkDense(Value table, StringRef what) {
+    if (cast<RankedTensorType>(table.getType()).getRank() != 4) // the op's own verifier says so
+      return success();
+    static constexpr StringLiteral names[] = {"batch", "heads", "queries", "keys"};
+    int64_t expected[] = {sizes.batch, sizes.heads, sizes.queries, sizes.keys};
+    for (int64_t i = 0; i < 4; ++i)
+      if (LogicalResult fits = checkDimension(table, what, i, names[i], expected[i], /*orOne=*/true); failed(fits))
+        return fits;
+    return success();
+  }
+
+  /// A table of [batch|1, heads|1, blocks of queries, blocks of keys].
+  LogicalResult checkBlocks(MaskBlocksOp mask) {
+    Value table = mask.getTable();
+    if (cast<RankedTensorType>(table.getType()).getRank() != 4)
+      return success();
+    auto blocks = [](int64_t count, int64_t size) { return ShapedType::isDynamic(count) ? count : llvm::divideCeil(count, size); };
+    LogicalResult fits[] = {
+        checkDimension(table, "table of blocks", 0, "batch", sizes.batch, /*orOne=*/true),
+        checkDimension(table, "table of blocks", 1, "heads", sizes.heads, /*orOne=*/true),
+        checkDimension(table, "table of blocks", 2, "blocks of queries", blocks(sizes.queries, mask.getRows()), /*orOne=*/false),
+        checkDimension(table, "table of blocks", 3, "blocks of keys", blocks(sizes.keys, mask.getColumns()), /*orOne=*/false)};
+    return failure(llvm::any_of(fits, [](LogicalResult r) { return failed(r); }));
+  }
+
+  /// Ids of [batch, queries] and [batch, keys].
+  LogicalResult checkIds(MaskDocumentsOp mask) {
+    LogicalResult fits[] = {checkDimension(mask.getQueries(), "ids of queries", 0, "batch", sizes.batch, /*orOne=*/false),
+                            checkDimension(mask.getQueries(), "ids of queries", 1, "queries", sizes.queries, /*orOne=*/false),
+                            checkDimension(mask.getKeys(), "ids of keys", 0, "batch", sizes.batch, /*orOne=*/false),
+                            checkDimension(mask.getKeys(), "ids of keys", 1, "keys", sizes.keys, /*orOne=*/false)};
+    return failure(llvm::any_of(fits, [](LogicalResult r) { return failed(r); }));
+  }
+
+  LogicalResult checkRelative(BiasRelativeOp rule) {
+    if (LogicalResult fits = checkDimension(rule.getTable(), "relative table", 1, "heads", sizes.heads, /*orOne=*/false); failed(fits))
+      return fits;
+    return checkSentences(rule.getOffset());
+  }
+
+  LogicalResult checkFormula(Region &body) {
+    for (auto load : body.getOps<MaskLoadOp>())
+      if (cast<RankedTensorType>(load.getTable().getType()).getRank() == 2)
+        if (LogicalResult fits = checkDimension(load.getTable(), "loaded table", 0, "batch", sizes.batch, /*orOne=*/false); failed(fits))
+          return fits;
+    return success();
+  }
+
+  Operation *op;
+  const RuleSizes &sizes;
+  StringRef constraintName;
+};
+} // namespace
+
+/// The ops that a mask or a score rule is made of.
+static llvm::SetVector<Operation *> partsOf(ArrayRef<Value> values) {
+  llvm::SetVector<Operation *> parts;
+  SmallVector<Value> open(values);
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    Operation *def = next ? next.getDefiningOp() : nullptr;
+    if (!def || !parts.insert(def))
+      continue;
+    for (Value operand : def->getOperands())
+      if (isa<MaskType, BiasType>(operand.getType()))
+        open.push_back(operand);
+  }
+  return parts;
+}
+
+/// C16: packed documents are a conjunct, the only one of their kind, alone in their batch, without tables of whole rows.
+static LogicalResult verifyPacked(Operation *op, const RuleSizes &sizes, Value mask, Value bias) {
+  llvm::SetVector<Operation *> parts = partsOf({mask, bias});
+  auto isPacked = [](Operation *part) {
+    auto documents = dyn_cast<MaskDocumentsOp>(part);
+    return documents && documents.getStarts();
+  };
+  int64_t all = llvm::count_if(parts, isPacked);
+  if (all == 0)
+    return success();
+  int64_t conjuncts = llvm::count_if(conjunctsOf(mask), [&](MaskOpInterface m) { return isPacked(m); });
+  if (conjuncts != all)
+    return op->emitOpError("C16: packed documents must be a conjunct of the mask, found them under transformer.mask.or or transformer.mask.not");
+  if (all > 1)
+    return op->emitOpError("C16: expected packed documents once in a mask, found them ") << all << " times";
+  if (differ(sizes.batch, 1))
+    return op->emitOpError("C16: packed documents need a batch of 1, found ") << sizes.batch;
+  for (Operation *part : parts)
+    if (isa<MaskDenseOp, MaskBlocksOp, BiasDenseOp>(part))
+      return op->emitOpError("C16: '") << part->getName() << "' cannot stand beside packed documents";
+  return success();
+}
+
+/// C13 to C15.
+static LogicalResult verifyNumbers(Operation *op, const RuleSizes &sizes, Value mask, const ScoreRules &rules) {
+  if (rules.sinks)
+    if (int64_t found = cast<RankedTensorType>(rules.sinks.getType()).getDimSize(0); found != sizes.heads)
+      return op->emitOpError("C13: expected ") << sizes.heads << " sinks, one a head, found " << found;
+  if (rules.softcap && (!rules.softcap.getValue().isFinite() || !(rules.softcap.getValueAsDouble() > 0)))
+    return op->emitOpError("C14: softcap must be finite and positive, found ") << rules.softcap;
+  if (rules.hiddenScore && !rules.hiddenScore.getValue().isFinite())
+    return op->emitOpError("C15: hidden_score must be finite, found ") << rules.hiddenScore;
+  if (rules.hiddenScore && !mask)
+    return op->emitOpError("C15: hidden_score needs a mask, found none");
+  return success();
+}
+
+LogicalResult heddle::transformer::verifyRules(Operation *op, const RuleSizes &sizes, Value mask, const ScoreRules &rules) {
+  if (LogicalResult fits = verifyNumbers(op, sizes, mask, rules); failed(fits))
+    return fits;
+  RuleVerifier verifier(op, sizes);
+  if (mask)
+    if (LogicalResult fits = verifier.check(mask, "C10", "mask"); failed(fits))
+      return fits;
+  if (rules.bias)
+    if (LogicalResult fits = verifier.check(rules.bias, "C12", "score rule"); failed(fits))
+      return fits;
+  return mask ? verifyPacked(op, sizes, mask, rules.bias) : success();
+}
