@@ -124,8 +124,8 @@ func.func @attention_no_scale(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, 
 // -----
 
 func.func @attention_softcap(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, %v: tensor<?x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op attribute 'softcap' is not built yet}}
-  %o = transformer.attention %q, %k, %v {scale = 1.0 : f32, softcap = 5.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x8x?x4xf32>
+  // expected-error @+1 {{'transformer.attention' op C14: softcap must be finite and positive, found 0.000000e+00 : f32}}
+  %o = transformer.attention %q, %k, %v {scale = 1.0 : f32, softcap = 0.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x8x?x4xf32>
   return
 }
 
