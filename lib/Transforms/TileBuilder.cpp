@@ -184,3 +184,65 @@ Value TileBuilder::activation(transformer::Activation kind, Value x) {
   }
   llvm_unreachable("unknown activation");
 }
+
+//===----------------------------------------------------------------------===//
+// Logarithm, hyperbolic tangent
+//===----------------------------------------------------------------------===//
+
+/// x = 2^e m with m in [sqrt(1/2), sqrt(2)); log2 m by the series of the inverse hyperbolic tangent of
+/// s = (m - 1) / (m + 1), |s| < 0.172.
+Value TileBuilder::log2(Value x) {
+  Type integer = b.getI32Type();
+  if (auto shaped = dyn_cast<RankedTensorType>(x.getType()))
+    integer = shaped.clone(integer);
+  Value pattern = arith::BitcastOp::create(b, loc, integer, x);
+  // Moves the cut between exponents from 1 to sqrt(2).
+  Value moved = arith::SubIOp::create(b, loc, pattern, constantI(0x3f3504f3, pattern));
+  Value e = arith::ShRSIOp::create(b, loc, moved, constantI(23, moved));
+  Value mantissa = arith::SubIOp::create(b, loc, pattern, arith::ShLIOp::create(b, loc, e, constantI(23, e)));
+  Value m = arith::BitcastOp::create(b, loc, x.getType(), mantissa), one = constant(1, x);
+  Value s = div(sub(m, one), add(m, one)), square = mul(s, s);
+  Value p = constant(0.32059889797, s);
+  for (double c : {0.41219858311, 0.57707801635, 0.96179669392, 2.88539008178})
+    p = fma(p, square, constant(c, s));
+  Value whole = arith::SIToFPOp::create(b, loc, x.getType(), e);
+  return fma(p, s, whole);
+}
+
+Value TileBuilder::exp(Value x) { return exp2(mul(x, log2e)); }
+
+Value TileBuilder::log(Value x) {
+  auto compare = [&](arith::CmpFPredicate predicate, Value y) -> Value { return arith::CmpFOp::create(b, loc, predicate, x, y); };
+  Value zero = constant(0, x), largest = constant(0x1.fffffep+127, x);
+  Value result = mul(log2(x), 0.6931471805599453);
+  // Infinity and NaN are their own logarithms; 0 / 0 is NaN, -1 / 0 minus infinity.
+  result = select(compare(arith::CmpFPredicate::ULE, largest), result, x);
+  result = select(compare(arith::CmpFPredicate::OEQ, zero), div(constant(-1, x), zero), result);
+  return select(compare(arith::CmpFPredicate::OLT, zero), div(zero, zero), result);
+}
+
+/// Near 0 an odd polynomial, elsewhere 1 - 2 / (e^2|x| + 1) with the sign of x. Coefficients: Cephes, tanhf.
+Value TileBuilder::tanh(Value x) {
+  Value zero = constant(0, x), one = constant(1, x), negative = sub(zero, x), magnitude = max(x, negative);
+  Value square = mul(x, x), p = constant(-5.70498872745e-3, x);
+  for (double c : {2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1})
+    p = fma(p, square, constant(c, x));
+  Value near = fma(mul(p, square), x, x);
+  Value far = sub(one, div(constant(2, x), add(exp2(mul(magnitude, 2 * log2e)), one)));
+  far = select(less(x, zero), sub(zero, far), far);
+  Value result = select(less(magnitude, constant(0.625, x)), near, far);
+  Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
+  return select(isNan, x, result);
+}
+
+void heddle::expandFunctions(kernel::FuncOp func) {
+  OpBuilder b(func);
+  func.walk([&](Operation *op) {
+    if (!isa<math::ExpOp, math::LogOp>(op))
+      return;
+    b.setInsertionPoint(op);
+    TileBuilder t(b, op->getLoc());
+    op->getResult(0).replaceAllUsesWith(isa<math::ExpOp>(op) ? t.exp(op->getOperand(0)) : t.log(op->getOperand(0)));
+    op->erase();
+  });
+}

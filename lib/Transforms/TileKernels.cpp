@@ -43,15 +43,17 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
   using TileKernelsBase::TileKernelsBase;
 
   void runOnOperation() override {
-    const TileSizes *sizes = TileSizes::find(target);
-    if (!sizes) {
+    const TileSizes *known = TileSizes::find(target);
+    if (!known) {
       getOperation().emitError() << "tile-kernels: expected target to be cpu or vulkan, found '" << target << "'";
       return signalPassFailure();
     }
+    TileSizes sizes = *known;
+    sizes.countTiles = countTiles;
     for (auto program : llvm::make_early_inc_range(getOperation().getOps<kernel::ProgramOp>()))
       program.erase();
     for (auto def : llvm::make_early_inc_range(getOperation().getOps<kernel::DefOp>()))
-      if (failed(tile(def, *sizes)))
+      if (failed(tile(def, sizes)))
         return signalPassFailure();
   }
 

@@ -32,6 +32,8 @@ struct TileSizes {
   int64_t normRows;
   int64_t copyRows;
   bool onGpu; ///< schedules name threads and fragments
+  /// A build for tests: attention stores how many column tiles each tile of rows visited, instead of its output.
+  bool countTiles = false;
 
   static const TileSizes *find(llvm::StringRef name);
 };
@@ -73,6 +75,12 @@ public:
   /// 2^x for any x; saturates at 2^126, 0 below -125.
   mlir::Value exp2(mlir::Value x);
   mlir::Value activation(transformer::Activation kind, mlir::Value x);
+  /// log2 x of a finite x > 0 that is no denormal, relative error below 3e-7.
+  mlir::Value log2(mlir::Value x);
+  mlir::Value tanh(mlir::Value x);
+  /// e^x, and the natural logarithm with its limits: minus infinity at 0, NaN below.
+  mlir::Value exp(mlir::Value x);
+  mlir::Value log(mlir::Value x);
 
 private:
   mlir::Value bits(mlir::Value d);
@@ -130,6 +138,8 @@ inline int64_t paddedTo16(int64_t n) { return (n + 15) / 16 * 16; }
 mlir::LogicalResult tileLinear(KernelFrame &frame);
 mlir::LogicalResult tileAttention(KernelFrame &frame);
 mlir::LogicalResult tileAttentionWeights(KernelFrame &frame);
+/// Writes out the functions of `math` that a score rule's formula calls.
+void expandFunctions(kernel::FuncOp func);
 mlir::LogicalResult tileNorm(KernelFrame &frame);
 mlir::LogicalResult tileEmbedding(KernelFrame &frame);
 mlir::LogicalResult tileElementwise(KernelFrame &frame);

@@ -78,7 +78,8 @@ def TileKernels : Pass<"tile-kernels", "mlir::ModuleOp"> {
     kernel.func @linear(%x: !kernel.view<…>, …) grid(…) { kernel.contract … ; kernel.store … }
     ```
   }];
-  let options = [Option<"target", "target", "std::string", "\"cpu\"", "`cpu` or `vulkan`">];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "`cpu` or `vulkan`">,
+                 Option<"countTiles", "count-tiles", "bool", "false", "store how many tiles attention visits instead of its output, for tests">];
   let dependentDialects = ["heddle::kernel::KernelDialect", "mlir::arith::ArithDialect", "mlir::math::MathDialect",
                            "mlir::scf::SCFDialect", "heddle::transformer::TransformerDialect"];
 }

@@ -140,6 +140,37 @@ FailureOr<TileMemory> CpuEmitter::leftTile(ContractOp op) {
   return memory;
 }
 
+/// The chain over the visited tiles of [from, to), ascending.
+SmallVector<Value> CpuEmitter::overVisited(ContractOp op, Value from, Value to, ValueRange start,
+                                           ChainPart part) {
+  Value tile = constant(*op.getVisitTile());
+  Value first = mul(arith::DivUIOp::create(builder, loc, from, tile), tile);
+  auto loop = scf::ForOp::create(builder, loc, first, to, tile, start);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value begin = loop.getInductionVar();
+  Value end = minimum(add(begin, tile), to);
+  Value bit = visitBit(op.getVisited(), *op.getVisitTile(), begin);
+  SmallVector<Value> next = ifVisited(bit, loop.getRegionIterArgs(), [&] {
+    return part(maximum(begin, from), end, SmallVector<Value>(loop.getRegionIterArgs()));
+  });
+  scf::YieldOp::create(builder, loc, next);
+  return SmallVector<Value>(loop.getResults());
+}
+
+/// What `product` computes under a condition, else `otherwise`.
+SmallVector<Value> CpuEmitter::ifVisited(Value condition, ValueRange otherwise,
+                                         llvm::function_ref<SmallVector<Value>()> product) {
+  auto branch =
+      scf::IfOp::create(builder, loc, otherwise.getTypes(), condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, otherwise);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, loc, product());
+  return SmallVector<Value>(branch.getResults());
+}
+
 FailureOr<SmallVector<Value>> CpuEmitter::contractTile(ContractOp op, const Fragment &shape) {
   FailureOr<TileMemory> left = leftTile(op);
   if (failed(left))
@@ -155,8 +186,15 @@ FailureOr<SmallVector<Value>> CpuEmitter::contractTile(ContractOp op, const Frag
   };
   Operands operands{loadLeft, loadRight, {}};
   SmallVector<Value> zeros(shape.size(), zeroVector());
-  Value count = scalar(op.getRows());
-  SmallVector<Value> sums = emitChain(shape, zeros, constant(0), count, operands);
+  Value from = op.getFrom() ? scalar(op.getFrom()) : constant(0), count = scalar(op.getRows());
+  auto chain = [&](int64_t unroll) {
+    if (!op.getVisited())
+      return emitChain(shape, zeros, from, count, operands, unroll);
+    return overVisited(op, from, count, zeros, [&](Value begin, Value end, SmallVector<Value> sums) {
+      return emitChain(shape, std::move(sums), begin, end, operands, unroll);
+    });
+  };
+  SmallVector<Value> sums = chain(4);
   if (!op.getGuarded())
     return sums;
 
@@ -167,7 +205,7 @@ FailureOr<SmallVector<Value>> CpuEmitter::contractTile(ContractOp op, const Frag
   scf::YieldOp::create(builder, loc, sums);
   builder.setInsertionPointToStart(branch.thenBlock());
   guarding = true;
-  SmallVector<Value> again = emitChain(shape, zeros, constant(0), count, operands, /*unroll=*/1);
+  SmallVector<Value> again = chain(1);
   guarding = false;
   scf::YieldOp::create(builder, loc, again);
   return SmallVector<Value>(branch.getResults());
@@ -187,7 +225,15 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
   } else {
     const Size &features = view(op.getLhs()).type.getDims().back().extent;
     SmallVector<Value> zeros(result.size(), zeroVector());
-    result.registers = contractViews(op, result, zeros, constant(0), constant(features.value));
+    auto product = [&] {
+      return contractViews(op, result, zeros, constant(0), constant(features.value));
+    };
+    if (op.getVisited() && columnBase(columnsOf(op.getType())))
+      result.registers = ifVisited(
+          visitBit(op.getVisited(), *op.getVisitTile(), columnBase(columnsOf(op.getType()))), zeros,
+          product);
+    else
+      result.registers = product();
   }
   fragments[op.getResult()] = std::move(result);
   return success();

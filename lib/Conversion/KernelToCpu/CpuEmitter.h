@@ -40,12 +40,17 @@ struct CpuPlan {
 std::optional<int64_t> largestIndex(mlir::Value index);
 mlir::FailureOr<CpuPlan> planBody(mlir::Block &body, const CpuTarget &target);
 
+/// Columns [from, to) of a tile; null is the first and the last.
+struct ColumnRange {
+  mlir::Value from, to;
+};
+
 /// A tile in memory.
 struct TileMemory {
   mlir::Value base;
   int64_t rows = 0, columns = 0; ///< stored; columns is the pitch
   bool allRows = false;          ///< of the tile; otherwise one fragment's
-  mlir::Value bound;             ///< valid columns; null: all
+  ColumnRange valid;
 };
 
 class CpuEmitter : public BodyEmitter {
@@ -80,6 +85,9 @@ protected:
   // Contractions (CpuContract.cpp).
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c) override;
   mlir::LogicalResult emitContract(ContractOp op) override;
+  mlir::Value loadElements(const BoundView &view, mlir::Value indices, mlir::Value valid) override;
+  std::pair<mlir::Value, mlir::Value> rangeOfElements(const BoundView &view, mlir::Value from,
+                                                      mlir::Value to) override;
 
   // Runs (CpuRuns.cpp) and loops (CpuTiles.cpp).
   bool recomputes(mlir::Operation &op) const override;
@@ -101,6 +109,7 @@ private:
   mlir::LogicalResult emitSegment(mlir::Block &block, llvm::ArrayRef<mlir::Operation *> ops,
                                   mlir::ValueRange yields, llvm::ArrayRef<TileMemory> targets);
   mlir::LogicalResult emitTileFor(mlir::scf::ForOp op);
+  mlir::LogicalResult emitTileIf(mlir::scf::IfOp op);
   mlir::LogicalResult rowLoop(bool fewRowsToo, Callback body);
   mlir::LogicalResult rowsOf(int64_t count, mlir::Value from, mlir::Value to, Callback body);
   mlir::LogicalResult emitBlockedContract(ContractOp op);
@@ -112,12 +121,12 @@ private:
   struct Run {
     llvm::ArrayRef<mlir::Operation *> ops;
     int64_t columns = 0;
-    mlir::Value bound; ///< columns to compute; null: all
+    ColumnRange range; ///< columns to compute
     llvm::SmallVector<ReduceOp> reductions;
     llvm::SmallVector<mlir::Value> kept; ///< results that outlive the run
   };
   mlir::LogicalResult planRun(Run &run);
-  mlir::Value runBound(const Run &run);
+  ColumnRange runRange(const Run &run);
   mlir::Value columnsLeft(mlir::Operation &op, int64_t columns);
   void collectRead(mlir::Operation &op, llvm::SmallVectorImpl<mlir::Value> &tiles);
   void keepResults(Run &run);
@@ -126,7 +135,7 @@ private:
                                   llvm::SmallVector<mlir::Value> &sums);
   mlir::LogicalResult emitColumnStep(Run &run, llvm::MutableArrayRef<mlir::Value> sums);
   mlir::LogicalResult
-  overColumns(int64_t columns, mlir::Value bound,
+  overColumns(int64_t columns, ColumnRange range,
               llvm::function_ref<mlir::LogicalResult(mlir::Value, mlir::Value, int64_t)> loop);
   int64_t stepColumns(int64_t columns) const;
   bool isWideColumns(int64_t columns) const {
@@ -160,6 +169,13 @@ private:
                                                mlir::Value from, mlir::Value to);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> contractTile(ContractOp op,
                                                                const Fragment &shape);
+  using ChainPart = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+      mlir::Value begin, mlir::Value end, llvm::SmallVector<mlir::Value> sums)>;
+  llvm::SmallVector<mlir::Value> overVisited(ContractOp op, mlir::Value from, mlir::Value to,
+                                             mlir::ValueRange start, ChainPart part);
+  llvm::SmallVector<mlir::Value>
+  ifVisited(mlir::Value condition, mlir::ValueRange otherwise,
+            llvm::function_ref<llvm::SmallVector<mlir::Value>()> product);
   mlir::Value anyNotFinite(llvm::ArrayRef<mlir::Value> registers);
   mlir::Value leaveOut(mlir::Value a, mlir::Value b, mlir::Value kept, mlir::Value sum);
   mlir::Value nextPanels(ContractOp op, mlir::Value from, mlir::Value to);

@@ -304,3 +304,43 @@ void CpuEmitter::storePanelElements(const Fragment &tile, const BoundView &to, V
                     moved(start, Value(), (j * width + lane) * panel));
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+Value CpuEmitter::loadElements(const BoundView &view, Value indices, Value valid) {
+  auto type = dyn_cast<VectorType>(indices.getType());
+  if (!type)
+    return BodyEmitter::loadElements(view, indices, valid);
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Value start = address(pointers[view.argument], {view.offset, 0}, builder.getF32Type());
+  Value places = LLVM::GEPOp::create(builder, loc, VectorType::get(type.getShape(), pointer),
+                                     builder.getF32Type(), start, ArrayRef<LLVM::GEPArg>{indices});
+  auto elements = VectorType::get(type.getShape(), view.type.getElementType());
+  Value zero = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(elements)));
+  return LLVM::masked_gather::create(builder, loc, elements, places, valid, ValueRange{zero},
+                                     /*alignment=*/4);
+}
+
+/// A vector at a time; lanes past the end repeat what is known.
+std::pair<Value, Value> CpuEmitter::rangeOfElements(const BoundView &view, Value from, Value to) {
+  Type i32 = builder.getI32Type();
+  auto type = VectorType::get({width}, i32);
+  SmallVector<int32_t> numbers = llvm::to_vector(llvm::seq<int32_t>(0, width));
+  Value lanes = arith::ConstantOp::create(builder, loc, DenseIntElementsAttr::get(type, numbers));
+  Value first = splat(loadScalars(view, {add(view.offset, from), 0}, 1).front(), type);
+  auto loop = scf::ForOp::create(builder, loc, from, to, constant(width), ValueRange{first, first});
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value low = loop.getRegionIterArg(0), high = loop.getRegionIterArg(1);
+  Value next = loadVector(view, {add(view.offset, loop.getInductionVar()), 0});
+  Value left = arith::TruncIOp::create(builder, loc, i32, sub(to, loop.getInductionVar()));
+  Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lanes, splat(left, type));
+  low = minimum(low, arith::SelectOp::create(builder, loc, inside, next, low));
+  high = maximum(high, arith::SelectOp::create(builder, loc, inside, next, high));
+  scf::YieldOp::create(builder, loc, ValueRange{low, high});
+  builder.setInsertionPointAfter(loop);
+  return {vector::ReductionOp::create(builder, loc, vector::CombiningKind::MINSI, loop.getResult(0)),
+          vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXSI, loop.getResult(1))};
+}

@@ -103,7 +103,7 @@ void CpuEmitter::keepResults(Run &run) {
           place == dying.end() ? allocate(result.getType(), /*allRows=*/false) : *memoryOf(*place);
       if (place != dying.end())
         dying.erase(place);
-      memory.bound = run.bound;
+      memory.valid = run.range;
       scratch[result] = memory;
     }
 }
@@ -147,21 +147,29 @@ Value CpuEmitter::columnsLeft(Operation &op, int64_t columns) {
                                                         : view(contract.getRhs()).extents[0]);
 }
 
-Value CpuEmitter::runBound(const Run &run) {
-  Value bound;
-  auto tighten = [&](Value other) {
-    bound = !bound ? other : other ? minimum(bound, other) : bound;
+/// The columns that every op of the run can give and some needs.
+ColumnRange CpuEmitter::runRange(const Run &run) {
+  ColumnRange range;
+  auto tighten = [&](ColumnRange other) {
+    range.to = !range.to ? other.to : other.to ? minimum(range.to, other.to) : range.to;
+    // Starts are handed on from the contraction that has one: they are the same value.
+    range.from = range.from ? range.from : other.from;
   };
   for (Operation *op : run.ops) {
     SmallVector<Value> read;
     collectRead(*op, read);
     for (Value tile : read)
       if (columnsOf(tile.getType()) == run.columns)
-        tighten(memoryOf(tile)->bound);
-    if (runColumns(*op) == run.columns)
-      tighten(columnsLeft(*op, run.columns));
+        tighten(memoryOf(tile)->valid);
+    if (runColumns(*op) != run.columns)
+      continue;
+    auto contract = dyn_cast<ContractOp>(op);
+    bool starts = contract && contract.getFrom() && !contract.getRows();
+    tighten({starts ? scalar(contract.getFrom()) : Value(), columnsLeft(*op, run.columns)});
   }
-  return bound ? minimum(bound, constant(run.columns)) : bound;
+  if (range.to)
+    range.to = minimum(range.to, constant(run.columns));
+  return range;
 }
 
 int64_t CpuEmitter::stepColumns(int64_t columns) const {
@@ -180,14 +188,13 @@ int64_t CpuEmitter::fragmentVectors(int64_t tileColumns) const {
   return (isWideColumns(tileColumns) ? runStep : tileColumns) / width;
 }
 
-/// Whole fragments, then fragments of 16.
-LogicalResult CpuEmitter::overColumns(int64_t columns, Value bound,
+/// Whole fragments, then fragments of 16. A start is a multiple of a fragment.
+LogicalResult CpuEmitter::overColumns(int64_t columns, ColumnRange range,
                                       function_ref<LogicalResult(Value, Value, int64_t)> loop) {
   int64_t step = stepColumns(columns);
-  if (!bound)
-    bound = constant(columns);
-  Value zero = constant(0);
-  if (std::optional<int64_t> known = constantOf(bound)) {
+  Value bound = range.to ? range.to : constant(columns);
+  Value zero = range.from ? range.from : constant(0);
+  if (std::optional<int64_t> known = constantOf(bound); known && !range.from) {
     int64_t whole = *known / step * step;
     if (whole && failed(loop(zero, constant(whole), step)))
       return failure();
@@ -196,7 +203,7 @@ LogicalResult CpuEmitter::overColumns(int64_t columns, Value bound,
   if (step == 16)
     return loop(zero, bound, 16);
   Value whole =
-      mul(arith::DivUIOp::create(builder, loc, maximum(bound, zero), constant(step)), step);
+      mul(arith::DivUIOp::create(builder, loc, maximum(bound, constant(0)), constant(step)), step);
   if (failed(loop(zero, whole, step)))
     return failure();
   return loop(whole, bound, 16);
@@ -253,7 +260,7 @@ LogicalResult CpuEmitter::emitRun(ArrayRef<Operation *> ops) {
   Run run;
   run.ops = ops;
   run.columns = runColumns(*ops.front());
-  run.bound = runBound(run);
+  run.range = runRange(run);
   keepResults(run);
   SmallVector<Value> sums;
   auto vector = VectorType::get({width}, builder.getF32Type());
@@ -269,7 +276,7 @@ LogicalResult CpuEmitter::emitRun(ArrayRef<Operation *> ops) {
   auto loop = [&](Value from, Value to, int64_t step) {
     return emitColumns(run, from, to, step, sums);
   };
-  if (failed(overColumns(run.columns, run.bound, loop)))
+  if (failed(overColumns(run.columns, run.range, loop)))
     return failure();
   ArrayRef<Value> rest = sums;
   for (ReduceOp reduce : run.reductions) {

@@ -90,7 +90,7 @@ LogicalResult CpuEmitter::keep(Value value, const TileMemory &memory) {
   };
   if (!isWide(type))
     return copy();
-  return overColumns(type.getDimSize(1), from ? from->bound : Value(),
+  return overColumns(type.getDimSize(1), from ? from->valid : ColumnRange(),
                      [&](Value begin, Value end, int64_t step) {
                        auto loop = scf::ForOp::create(builder, loc, begin, end, constant(step));
                        OpBuilder::InsertionGuard guard(builder);
@@ -119,6 +119,10 @@ bool CpuEmitter::isBlocked(Operation &op) {
   return contract.getRhs().getType().getDims().back().extent.value > block;
 }
 
+static bool holdsProduct(Operation &op) {
+  return op.walk([](ContractOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 /// Results of `ops` that are read outside of them in the block stay in row memory; `yields` go to
 /// `targets`.
 LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, ValueRange yields,
@@ -139,9 +143,7 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   SmallVector<TileMemory> memories;
   for (Value value : outside)
     memories.push_back(allocate(value.getType(), /*allRows=*/true));
-  bool hasProducts = llvm::any_of(ops, [](Operation *op) {
-    return op->walk([](ContractOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  });
+  bool hasProducts = llvm::any_of(ops, [](Operation *op) { return holdsProduct(*op); });
   LogicalResult result = rowLoop(hasProducts, [&]() -> LogicalResult {
     if (failed(emitOps(ops)))
       return failure();
@@ -169,6 +171,10 @@ LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carri
         return failure();
     } else if (auto loop = dyn_cast<scf::ForOp>(op); loop && rowsInside && touchesTiles(op)) {
       if (failed(emitSegment(block, segment, {}, {})) || failed(emitTileFor(loop)))
+        return failure();
+      segment.clear();
+    } else if (auto branch = dyn_cast<scf::IfOp>(op); branch && rowsInside && holdsProduct(op)) {
+      if (failed(emitSegment(block, segment, {}, {})) || failed(emitTileIf(branch)))
         return failure();
       segment.clear();
     } else if (touchesTiles(op)) {
@@ -202,6 +208,25 @@ LogicalResult CpuEmitter::emitTileFor(scf::ForOp op) {
   builder.setInsertionPointToStart(loop.getBody());
   scalars[op.getInductionVar()] = loop.getInductionVar();
   return emitTileBlock(*op.getBody(), carried);
+}
+
+/// A branch around all rows that otherwise leaves tiles as they are: its results take their place in
+/// memory.
+LogicalResult CpuEmitter::emitTileIf(scf::IfOp op) {
+  SmallVector<TileMemory> kept;
+  if (op.getElseRegion().empty() || op.elseBlock()->getOperations().size() != 1)
+    return op.emitOpError("expected a branch around rows to yield tiles of its surroundings otherwise");
+  for (auto [value, result] : llvm::zip(op.elseYield().getOperands(), op.getResults())) {
+    auto memory = rowMemory.find(value);
+    if (memory == rowMemory.end())
+      return op.emitOpError("expected a branch around rows to keep tiles that a loop carries");
+    kept.push_back(memory->second);
+    rowMemory[result] = kept.back();
+  }
+  auto branch = scf::IfOp::create(builder, loc, scalar(op.getCondition()), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  return emitTileBlock(*op.thenBlock(), kept);
 }
 
 //===----------------------------------------------------------------------===//
@@ -275,7 +300,7 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
     };
     if (!isWide(op.getType()))
       return block(), success();
-    return overColumns(memory.columns, memory.bound, [&](Value begin, Value end, int64_t step) {
+    return overColumns(memory.columns, memory.valid, [&](Value begin, Value end, int64_t step) {
       auto loop = scf::ForOp::create(builder, loc, begin, end, constant(step));
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
@@ -293,7 +318,7 @@ LogicalResult CpuEmitter::emitBlockedContract(ContractOp op) {
           features = view(op.getRhs()).type.getDims().back().extent.value;
   TileMemory memory = allocate(op.getType(), /*allRows=*/true);
   if (Value left = columnsLeft(*op, memory.columns))
-    memory.bound = minimum(left, constant(memory.columns));
+    memory.valid.to = minimum(left, constant(memory.columns));
   rowMemory[op.getResult()] = memory;
   if (failed(emitFeatures(op, constant(0), constant(size), /*first=*/true)))
     return failure();

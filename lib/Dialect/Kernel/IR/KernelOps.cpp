@@ -163,6 +163,15 @@ static LogicalResult verifyOverRows(ContractOp op) {
   return verifyRows(op, "C5", op.getType(), lhs.getDimSize(0));
 }
 
+/// Column tiles whose bits fit an i32.
+static LogicalResult verifyVisitTile(Operation *op, StringRef constraint, int64_t visit, Type tile) {
+  int64_t columns = cast<RankedTensorType>(tile).getDimSize(1);
+  if (visit <= 0 || columns % visit != 0 || columns / visit > 32)
+    return op->emitOpError() << constraint << ": expected column tiles that divide " << columns
+                             << " columns into at most 32, found " << visit;
+  return success();
+}
+
 LogicalResult ContractOp::verify() {
   if (isa<ViewType>(getLhs().getType()) != static_cast<bool>(getLhsIndex()))
     return emitOpError("C1: expected an index with a view on the left, and only with one");
@@ -170,7 +179,41 @@ LogicalResult ContractOp::verify() {
     return emitOpError("C4: expected `guarded` only with `over rows`");
   if (failed(getRows() ? verifyOverRows(*this) : verifyFeatures(*this)))
     return failure();
+  if (static_cast<bool>(getVisited()) != getVisitTile().has_value())
+    return emitOpError("C6: expected `tiles` to name both the bits and the columns of a tile");
+  Type cut = getRows() ? getLhs().getType() : Type(getType());
+  if (getVisitTile() && failed(verifyVisitTile(*this, "C6", *getVisitTile(), cut)))
+    return failure();
   return verifyElement(*this, "C2", getType(), viewOf(getRhs()).getElementType());
+}
+
+LogicalResult MaskOp::verify() {
+  auto yield = dyn_cast<MaskYieldOp>(getPredicate().front().getTerminator());
+  auto expected = RankedTensorType::get(getType().getShape(), IntegerType::get(getContext(), 1));
+  if (!yield || yield.getTruth().getType() != expected)
+    return emitOpError() << "C1: expected the region to yield " << expected;
+  return verifyVisitTile(*this, "C2", getVisitTile(), getType());
+}
+
+LogicalResult LookupOp::verify() {
+  ViewType view = viewOf(getView());
+  if (view.getRank() > 2 || getIndices().size() != static_cast<size_t>(view.getRank()))
+    return emitOpError() << "C1: expected an index for each of at most two dimensions, found "
+                         << getIndices().size() << " for " << view;
+  auto expected = RankedTensorType::get(getType().getShape(), IntegerType::get(getContext(), 32));
+  for (Value index : getIndices())
+    if (index.getType() != expected)
+      return emitOpError() << "C1: expected indices " << expected << ", found " << index.getType();
+  if (view.getPanel())
+    return emitOpError() << "C3: expected a row-major view, found " << view;
+  return verifyElement(*this, "C2", getType(), view.getElementType());
+}
+
+LogicalResult TableRangeOp::verify() {
+  ViewType view = viewOf(getView());
+  if (view.getRank() != 1 || !view.getElementType().isInteger(32))
+    return emitOpError() << "C1: expected a vector of i32, found " << view;
+  return success();
 }
 
 LogicalResult BroadcastOp::verify() {

@@ -197,6 +197,9 @@ LogicalResult BodyEmitter::emitOp(Operation &op) {
       .Case<BroadcastOp>([&](auto o) { return emitBroadcast(o); })
       .Case<IotaOp>([&](auto o) { return emitIota(o); })
       .Case<ReadOp>([&](auto o) { return emitRead(o); })
+      .Case<MaskOp>([&](auto o) { return emitMask(o); })
+      .Case<LookupOp>([&](auto o) { return emitLookup(o); })
+      .Case<TableRangeOp>([&](auto o) { return emitTableRange(o); })
       .Case<SliceOp>([&](auto o) { return emitSlice(o); })
       .Case<ExtentOp>([&](ExtentOp o) {
         scalars[o.getResult()] = view(o.getView()).extents[o.getDim()];
@@ -209,7 +212,7 @@ LogicalResult BodyEmitter::emitOp(Operation &op) {
       })
       .Case<scf::ForOp>([&](auto o) { return emitFor(o); })
       .Case<scf::IfOp>([&](auto o) { return emitIf(o); })
-      .Case<scf::YieldOp>([](auto) { return success(); })
+      .Case<scf::YieldOp, MaskYieldOp>([](auto) { return success(); })
       .Case<arith::ConstantOp>([&](auto o) { return emitConstant(o); })
       .Case<arith::IndexCastOp>([&](auto o) { return emitIndexCast(o); })
       .Default(

@@ -319,9 +319,12 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments]> 
     `%p, %v[%k] over rows(%n)`: `sum over s < n of lhs[r, s] * rhs[k + s, c]`, the left a tile, n at most its columns; 
     `{guarded}`: where a value of those rows is not finite, products with a left factor of 0 are left out.
     `columns(%n)`: only the first n columns of the result need to be right.
+    `from(%f)`: nor those before column f; with `over rows` the sum begins at row f of the range. `tiles(%visited by 64)`: nor those
+    of column tiles (64 wide, counted from column 0) whose bit is not set; with `over rows` such tiles of rows are left out of the sum.
 
     C1: a view on the left has an index, a tile has none. C2: without `over rows` both are views of rank 2 that agree in their last dimension and the right is in panels.
     C3: with `over rows` the left is a tile and the right a row-major view of rank 2. C4: `guarded` needs `over rows`. C5: the result's rows are the left tile's.
+    C6: a tile of `tiles` divides the columns of the result (with `over rows`, of the left), into at most 32.
 
     Example:
     ```mlir
@@ -330,15 +333,16 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments]> 
     ```
   }];
   let arguments = (ins Kernel_TileOrView:$lhs, Optional<Index>:$lhs_index, Kernel_View:$rhs, Index:$rhs_index, Optional<Index>:$rows,
-                       Optional<Index>:$columns, UnitAttr:$guarded);
+                       Optional<Index>:$columns, Optional<Index>:$from, Optional<I32>:$visited, OptionalAttr<I64Attr>:$visit_tile, UnitAttr:$guarded);
   let results = (outs Kernel_Tile:$result);
   let builders = [
     OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$lhs, "::mlir::Value":$lhsIndex, "::mlir::Value":$rhs, "::mlir::Value":$rhsIndex), [{
-      build($_builder, $_state, type, lhs, lhsIndex, rhs, rhsIndex, /*rows=*/::mlir::Value(), /*columns=*/::mlir::Value(), /*guarded=*/::mlir::UnitAttr());
+      build($_builder, $_state, type, lhs, lhsIndex, rhs, rhsIndex, /*rows=*/::mlir::Value(), /*columns=*/::mlir::Value(), /*from=*/::mlir::Value(),
+            /*visited=*/::mlir::Value(), /*visit_tile=*/::mlir::IntegerAttr(), /*guarded=*/::mlir::UnitAttr());
     }]>];
   let assemblyFormat = [{
     $lhs (`[` $lhs_index^ `]`)? `,` $rhs `[` $rhs_index `]` (`over` `rows` `(` $rows^ `)`)? (`columns` `(` $columns^ `)`)?
-    attr-dict `:` type($lhs) `,` custom<View>(type($rhs)) `->` type($result)
+    (`from` `(` $from^ `)`)? (`tiles` `(` $visited^ `by` $visit_tile `)`)? attr-dict `:` type($lhs) `,` custom<View>(type($rhs)) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -392,6 +396,85 @@ def Kernel_IotaOp : Kernel_Op<"iota", [Pure]> {
   let arguments = (ins UnitAttr:$of_rows, Index:$start);
   let results = (outs Kernel_Tile:$result);
   let assemblyFormat = "(`rows` $of_rows^) : (`columns`)? `from` $start attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Masks and tables
+//===----------------------------------------------------------------------===//
+
+def Kernel_MaskOp : Kernel_Op<"mask", [Pure, SingleBlock, AllTypesMatch<["tile", "result"]>]> {
+  let summary = "another value where a predicate is false, asked for only where it matters";
+  let description = [{
+    The region's truth says which elements keep their value; the others become `value`. Column tiles (`by` columns wide, counted from
+    column 0) have a bit each in `visited` and `full`: a tile that is full is kept as it is, one that is not visited becomes `value`,
+    and the region need not be computed for either.
+
+    C1: the region yields i1 of the tile's shape. C2: the column tile divides the tile's columns, into at most 32.
+
+    Example:
+    ```mlir
+    %t = kernel.mask %s tiles(%visited, %full by 64) else -1.0e+30 : tensor<96x512xf32> {
+      %j = kernel.iota columns from %c : tensor<96x512xi32>
+      %n = kernel.broadcast %length : i32 -> tensor<96x512xi32>
+      %a = arith.cmpi slt, %j, %n : tensor<96x512xi32>
+      kernel.mask.yield %a : tensor<96x512xi1>
+    }
+    ```
+  }];
+  let arguments = (ins Kernel_Tile:$tile, I32:$visited, I32:$full, I64Attr:$visit_tile, F32Attr:$value);
+  let results = (outs Kernel_Tile:$result);
+  let regions = (region SizedRegion<1>:$predicate);
+  let assemblyFormat = "$tile `tiles` `(` $visited `,` $full `by` $visit_tile `)` `else` $value attr-dict `:` type($tile) $predicate";
+  let hasVerifier = 1;
+}
+
+def Kernel_MaskYieldOp : Kernel_Op<"mask.yield", [Pure, Terminator, HasParent<"MaskOp">]> {
+  let summary = "the truth of a mask's elements";
+  let description = [{
+    Example:
+    ```mlir
+    kernel.mask.yield %a : tensor<96x512xi1>
+    ```
+  }];
+  let arguments = (ins Kernel_Tile:$truth);
+  let assemblyFormat = "$truth attr-dict `:` type($truth)";
+}
+
+def Kernel_LookupOp : Kernel_Op<"lookup", [Pure]> {
+  let summary = "an element of a vector or matrix for each element of the tile";
+  let description = [{
+    `result[r, c] = view[y[r, c], x[r, c]]`, without `y` in a vector; 0 where an index is outside the view's extent.
+
+    C1: one tile of indices a dimension of the view, at most two, i32 and of the result's shape. C2: the result has the view's
+    element type. C3: the view is row-major.
+
+    Example:
+    ```mlir
+    %d = kernel.lookup %ids[%x] : !kernel.view<[d0], i32>, tensor<96x512xi32> -> tensor<96x512xi32>
+    ```
+  }];
+  let arguments = (ins Kernel_View:$view, Variadic<Kernel_Tile>:$indices);
+  let results = (outs Kernel_Tile:$result);
+  let assemblyFormat = "$view `[` $indices `]` attr-dict `:` custom<View>(type($view)) `,` type($indices) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Kernel_TableRangeOp : Kernel_Op<"table_range", [Pure]> {
+  let summary = "smallest and largest element of a part of a vector";
+  let description = [{
+    Over `view[x]` for x in `[from, to)`, i32 values; a place outside the view's extent counts as 0. Without any x both are 0.
+
+    C1: the view is a vector of i32.
+
+    Example:
+    ```mlir
+    %min, %max = kernel.table_range %ids[%from to %end] : !kernel.view<[d0], i32>
+    ```
+  }];
+  let arguments = (ins Kernel_View:$view, Index:$from, Index:$to);
+  let results = (outs I32:$min, I32:$max);
+  let assemblyFormat = "$view `[` $from `to` $to `]` attr-dict `:` custom<View>(type($view))";
   let hasVerifier = 1;
 }
 

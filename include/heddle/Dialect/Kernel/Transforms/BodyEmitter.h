@@ -113,6 +113,13 @@ protected:
   virtual mlir::LogicalResult emitBroadcast(BroadcastOp op);
   virtual mlir::LogicalResult emitIota(IotaOp op);
   virtual mlir::LogicalResult emitRead(ReadOp op);
+  virtual mlir::LogicalResult emitMask(MaskOp op);
+  virtual mlir::LogicalResult emitLookup(LookupOp op);
+  virtual mlir::LogicalResult emitTableRange(TableRangeOp op);
+  /// `view[indices]` lane by lane where `valid`, else 0; registers of i32 and i1.
+  virtual mlir::Value loadElements(const BoundView &view, mlir::Value indices, mlir::Value valid);
+  /// Smallest and largest of the elements [from, to) of a vector of i32, at least one.
+  virtual std::pair<mlir::Value, mlir::Value> rangeOfElements(const BoundView &view, mlir::Value from, mlir::Value to);
   virtual mlir::LogicalResult emitFor(mlir::scf::ForOp op);
   virtual mlir::LogicalResult emitIf(mlir::scf::IfOp op);
   mlir::LogicalResult emitConstant(mlir::arith::ConstantOp op);
@@ -154,6 +161,8 @@ protected:
   /// Takes the registers of `values` from the front of `registers`.
   void bindRegisters(mlir::ValueRange values, mlir::ValueRange registers);
   mlir::Value splat(mlir::Value value, mlir::Type type);
+  /// Whether the bit of the column tile with this column is set; a null column is the first.
+  mlir::Value visitBit(mlir::Value bits, int64_t visitTile, mlir::Value column);
   mlir::Value zeroVector();
 
   /// Distance in elements between neighbours of dimension `dim`.

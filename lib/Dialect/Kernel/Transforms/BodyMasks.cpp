@@ -1,0 +1,178 @@
+//===- BodyMasks.cpp - Masks and table lookups of a body -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A mask is a branch a fragment: full tiles pass, others ask the predicate. Table
+// lookups never leave their table, whatever the index.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace heddle::kernel;
+using arith::CmpIPredicate;
+
+Value BodyEmitter::visitBit(Value bits, int64_t visitTile, Value column) {
+  Type i32 = builder.getI32Type();
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value));
+  };
+  Value set = scalar(bits);
+  if (column) {
+    Value tile = arith::DivUIOp::create(builder, loc, column, constant(visitTile));
+    if (tile.getType() != i32)
+      tile = arith::TruncIOp::create(builder, loc, i32, tile);
+    set = arith::ShRUIOp::create(builder, loc, set, tile);
+  }
+  set = arith::AndIOp::create(builder, loc, set, number(1));
+  return arith::CmpIOp::create(builder, loc, CmpIPredicate::ne, set, number(0));
+}
+
+LogicalResult BodyEmitter::emitMask(MaskOp op) {
+  FailureOr<Fragment> tile = use(op.getTile());
+  if (failed(tile))
+    return failure();
+  int64_t columns = columnsOf(op.getType()), visit = op.getVisitTile();
+  SmallVector<Type> types(ValueRange(tile->registers).getTypes());
+  TypedAttr value = op.getValueAttr();
+  if (auto vector = dyn_cast<VectorType>(types.front()))
+    value = DenseElementsAttr::get(vector, Attribute(value));
+  Value other = arith::ConstantOp::create(builder, loc, value);
+
+  auto choose = [&]() -> LogicalResult {
+    auto saved = fragments;
+    if (failed(emitBlock(op.getPredicate().front())))
+      return failure();
+    FailureOr<Fragment> truth = use(cast<MaskYieldOp>(op.getPredicate().front().getTerminator()).getTruth());
+    if (failed(truth))
+      return failure();
+    SmallVector<Value> chosen;
+    for (auto [condition, kept] : llvm::zip(truth->registers, tile->registers))
+      chosen.push_back(arith::SelectOp::create(builder, loc, condition, kept, other));
+    scf::YieldOp::create(builder, loc, chosen);
+    fragments = std::move(saved);
+    return success();
+  };
+  Value column = visit == columns ? Value() : columnBase(columns);
+  auto whole = scf::IfOp::create(builder, loc, types, visitBit(op.getFull(), visit, column), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(whole.thenBlock());
+  scf::YieldOp::create(builder, loc, tile->registers);
+  builder.setInsertionPointToStart(whole.elseBlock());
+  if (visit == columns) { // the only tile: who is here visits it
+    if (failed(choose()))
+      return failure();
+  } else {
+    auto some = scf::IfOp::create(builder, loc, types, visitBit(op.getVisited(), visit, column), /*withElseRegion=*/true);
+    scf::YieldOp::create(builder, loc, some.getResults());
+    builder.setInsertionPointToStart(some.elseBlock());
+    scf::YieldOp::create(builder, loc, SmallVector<Value>(types.size(), other));
+    builder.setInsertionPointToStart(some.thenBlock());
+    if (failed(choose()))
+      return failure();
+  }
+  Fragment result = *tile;
+  result.registers.assign(whole.result_begin(), whole.result_end());
+  fragments[op.getResult()] = std::move(result);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+Value BodyEmitter::loadElements(const BoundView &view, Value indices, Value valid) {
+  auto type = dyn_cast<VectorType>(indices.getType());
+  Type element = view.type.getElementType();
+  Value none = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(element)));
+  auto load = [&](Value index, Value inside) -> Value {
+    if (index.getType() != indexType)
+      index = arith::ExtSIOp::create(builder, loc, indexType, index);
+    index = arith::SelectOp::create(builder, loc, inside, index, constant(0));
+    Value found = loadScalars(view, {add(view.offset, index), 0}, 1).front();
+    return arith::SelectOp::create(builder, loc, inside, found, none);
+  };
+  if (!type)
+    return load(indices, valid);
+  SmallVector<Value> lanes;
+  for (int64_t lane = 0; lane < width; ++lane)
+    lanes.push_back(load(vector::ExtractOp::create(builder, loc, indices, lane),
+                         vector::ExtractOp::create(builder, loc, valid, lane)));
+  return vector::FromElementsOp::create(builder, loc, VectorType::get({width}, element), lanes);
+}
+
+LogicalResult BodyEmitter::emitLookup(LookupOp op) {
+  const BoundView from = view(op.getView());
+  auto asRegister = [&](Value number, Type type) {
+    Type i32 = builder.getI32Type();
+    if (number.getType() != i32)
+      number = arith::TruncIOp::create(builder, loc, i32, number);
+    return splat(number, type);
+  };
+  SmallVector<Fragment> indices;
+  for (Value index : op.getIndices()) {
+    FailureOr<Fragment> fragment = use(index);
+    if (failed(fragment))
+      return failure();
+    indices.push_back(std::move(*fragment));
+  }
+  Fragment result = indices.front();
+  for (auto [i, value] : llvm::enumerate(result.registers)) {
+    Type type = value.getType();
+    Value valid, place;
+    for (auto [dim, fragment] : llvm::enumerate(indices)) {
+      Value index = fragment.registers[i];
+      // A negative index is a large one.
+      Value inside = arith::CmpIOp::create(builder, loc, CmpIPredicate::ult, index,
+                                           asRegister(from.extents[dim], type));
+      valid = valid ? arith::AndIOp::create(builder, loc, valid, inside) : inside;
+      if (dim + 1 < indices.size())
+        index = arith::MulIOp::create(builder, loc, index, asRegister(stride(from, dim), type));
+      place = place ? arith::AddIOp::create(builder, loc, place, index) : index;
+    }
+    value = loadElements(from, place, valid);
+  }
+  fragments[op.getResult()] = std::move(result);
+  return success();
+}
+
+std::pair<Value, Value> BodyEmitter::rangeOfElements(const BoundView &view, Value from, Value to) {
+  Value first = loadScalars(view, {add(view.offset, from), 0}, 1).front();
+  auto loop = scf::ForOp::create(builder, loc, from, to, constant(1), ValueRange{first, first});
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value next = loadScalars(view, {add(view.offset, loop.getInductionVar()), 0}, 1).front();
+  Value low = minimum(loop.getRegionIterArg(0), next), high = maximum(loop.getRegionIterArg(1), next);
+  scf::YieldOp::create(builder, loc, ValueRange{low, high});
+  return {loop.getResult(0), loop.getResult(1)};
+}
+
+LogicalResult BodyEmitter::emitTableRange(TableRangeOp op) {
+  const BoundView table = view(op.getView());
+  Value from = scalar(op.getFrom()), to = scalar(op.getTo()), zero = constant(0);
+  Value begin = maximum(from, zero), end = minimum(to, table.extents.front());
+  Type i32 = builder.getI32Type();
+  Value none = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
+  auto compare = [&](CmpIPredicate p, Value a, Value b) -> Value { return arith::CmpIOp::create(builder, loc, p, a, b); };
+  auto branch = scf::IfOp::create(builder, loc, TypeRange{i32, i32}, compare(CmpIPredicate::slt, begin, end), /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(builder, loc, ValueRange{none, none});
+    builder.setInsertionPointToStart(branch.thenBlock());
+    auto [low, high] = rangeOfElements(table, begin, end);
+    Value outside = arith::OrIOp::create(builder, loc, compare(CmpIPredicate::slt, from, begin), compare(CmpIPredicate::sgt, to, end));
+    low = arith::SelectOp::create(builder, loc, outside, minimum(low, none), low);
+    high = arith::SelectOp::create(builder, loc, outside, maximum(high, none), high);
+    scf::YieldOp::create(builder, loc, ValueRange{low, high});
+  }
+  scalars[op.getMin()] = branch.getResult(0);
+  scalars[op.getMax()] = branch.getResult(1);
+  return success();
+}

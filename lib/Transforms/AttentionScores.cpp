@@ -1,0 +1,353 @@
+//===- AttentionScores.cpp - Scores of a tile of queries and keys ---------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Masks say which keys a tile of rows needs (a range), which column tiles of a
+// chunk they let through, whole or in part (bits), and which elements of a tile
+// (the predicate). Only tiles that are let through in part ask the predicate.
+//
+// Order of the rules (section 6 of the language): scale, soft-cap, bias, mask.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionScores.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+using kernel::Size;
+
+//===----------------------------------------------------------------------===//
+// The place for which a mask emits code
+//===----------------------------------------------------------------------===//
+
+namespace {
+class TileSite : public MaskSite {
+public:
+  TileSite(KernelFrame &f, const Sequence &s, Value h, Value i, Value j, RankedTensorType tile, int64_t heads)
+      : f(f), t(f.t), s(s), h(h), i(i), j(j), tile(tile), heads(heads) {}
+
+  Location loc() const override { return t.loc; }
+  Value rowIndices(OpBuilder &) override { return t.iota(true, i, of(t.b.getI32Type())); }
+  Value columnIndices(OpBuilder &) override { return t.iota(false, j, of(t.b.getI32Type())); }
+  Value splat(OpBuilder &, Value scalar) override { return t.broadcast(scalar, of(scalar.getType())); }
+  Value keyCount(OpBuilder &) override { return t.i32(s.keys); }
+  Value queryCount(OpBuilder &) override { return t.i32(s.queries); }
+  Value batch(OpBuilder &) override { return t.i32(s.number); }
+  Value head(OpBuilder &) override { return t.i32(h); }
+  int64_t headCount() const override { return heads; }
+  Value defaultOffset(OpBuilder &) override { return t.sub(t.i32(s.keys), t.i32(s.queries)); }
+  Value scalar(OpBuilder &, Value operand) override { return f.scalar(operand); }
+  Value perBatch(OpBuilder &, Value table) override { return read(f.view(f.viewOf(table)), {s.number}); }
+  Value perHead(OpBuilder &, Value table, Value x) override { return read(f.view(f.viewOf(table)), {t.toIndex(x), h}); }
+
+  /// Dimensions of size 1 are repeated.
+  Value dense(OpBuilder &, Value table) override {
+    Value view = f.view(f.viewOf(table));
+    auto type = cast<kernel::ViewType>(view.getType());
+    auto size = [&](int64_t dim, int64_t full) { return isOne(type, dim) ? 1 : full; };
+    Value matrix = kernel::SliceOp::create(t.b, t.loc, view, ValueRange{at(type, 0, s.batch), at(type, 1, h)});
+    RankedTensorType part = t.type(size(2, tile.getDimSize(0)), size(3, tile.getDimSize(1)), type.getElementType());
+    Value loaded = kernel::LoadOp::create(t.b, t.loc, part, matrix, ValueRange{at(type, 2, i), at(type, 3, j)}, UnitAttr());
+    if (type.getElementType().isF32())
+      return t.broadcast(loaded, tile);
+    return t.broadcast(isSet(loaded), of(t.b.getI1Type()));
+  }
+
+  Value lookup(OpBuilder &, Value table, Value indices) override { return lookupIn(rowOf(table), indices); }
+  Value lookupRow(OpBuilder &, Value table) override {
+    Value indices = t.iota(true, i, t.type(tile.getDimSize(0), 1, t.b.getI32Type()));
+    Value found = lookupIn(rowOf(table), indices);
+    return t.broadcast(found, of(getElementTypeOrSelf(found.getType())));
+  }
+  Value lookupColumn(OpBuilder &, Value table) override {
+    Value indices = t.iota(false, j, t.type(1, tile.getDimSize(1), t.b.getI32Type()));
+    Value found = lookupIn(rowOf(table), indices);
+    return t.broadcast(found, of(getElementTypeOrSelf(found.getType())));
+  }
+
+  Value lookupScalar(OpBuilder &, Value table, Value x) override {
+    Value row = rowOf(table), count = extent(row, 0);
+    Value place = t.toIndex(x), zero = t.index(0);
+    Value inside = arith::AndIOp::create(t.b, t.loc, notLess(place, zero), t.less(place, count));
+    Value found = read(row, {t.select(inside, place, zero)});
+    Value none = arith::ConstantOp::create(t.b, t.loc, cast<TypedAttr>(t.b.getZeroAttr(found.getType())));
+    return t.select(inside, found, none);
+  }
+
+  std::pair<Value, Value> tableRange(OpBuilder &, Value table, Value from, Value to) override {
+    auto range = kernel::TableRangeOp::create(t.b, t.loc, t.b.getI32Type(), t.b.getI32Type(), rowOf(table), t.toIndex(from), t.toIndex(to));
+    return {range.getMin(), range.getMax()};
+  }
+
+  Value block(OpBuilder &, Value table, Value y, Value x) override {
+    Value view = f.view(f.viewOf(table));
+    auto type = cast<kernel::ViewType>(view.getType());
+    Value matrix = kernel::SliceOp::create(t.b, t.loc, view, ValueRange{at(type, 0, s.batch), at(type, 1, h)});
+    if (isa<RankedTensorType>(y.getType()))
+      return isSet(kernel::LookupOp::create(t.b, t.loc, y.getType(), matrix, ValueRange{y, x}));
+    Value zero = t.index(0), row = t.toIndex(y), column = t.toIndex(x), inside;
+    for (auto [dim, place] : {std::pair(0, row), std::pair(1, column)}) {
+      Value count = extent(matrix, dim);
+      Value fits = arith::AndIOp::create(t.b, t.loc, notLess(place, zero), t.less(place, count));
+      inside = inside ? arith::AndIOp::create(t.b, t.loc, inside, fits) : fits;
+    }
+    Value found = read(matrix, {t.select(inside, row, zero), t.select(inside, column, zero)});
+    return arith::AndIOp::create(t.b, t.loc, inside, isSet(found));
+  }
+
+private:
+  RankedTensorType of(Type element) { return t.type(tile.getDimSize(0), tile.getDimSize(1), element); }
+  static bool isOne(kernel::ViewType type, int64_t dim) { return type.getDim(dim).extent == Size(1); }
+  Value at(kernel::ViewType type, int64_t dim, Value index) { return isOne(type, dim) ? t.index(0) : index; }
+  Value extent(Value view, int64_t dim) { return kernel::ExtentOp::create(t.b, t.loc, t.b.getIndexType(), view, t.b.getI64IntegerAttr(dim)); }
+  Value read(Value view, ValueRange indices) { return kernel::ReadOp::create(t.b, t.loc, view, indices); }
+  Value notLess(Value x, Value y) { return arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sge, x, y); }
+  Value isSet(Value flags) { return arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne, flags, t.constantI(0, flags)); }
+  /// A vector, or the row of a table that belongs to the sequence.
+  Value rowOf(Value table) {
+    Value view = f.view(f.viewOf(table));
+    if (cast<kernel::ViewType>(view.getType()).getRank() == 1)
+      return view;
+    return kernel::SliceOp::create(t.b, t.loc, view, ValueRange{s.number});
+  }
+  Value lookupIn(Value vector, Value indices) {
+    auto shape = cast<RankedTensorType>(indices.getType());
+    Type element = cast<kernel::ViewType>(vector.getType()).getElementType();
+    return kernel::LookupOp::create(t.b, t.loc, shape.clone(element), vector, ValueRange{indices});
+  }
+
+  KernelFrame &f;
+  TileBuilder &t;
+  const Sequence &s;
+  Value h, i, j;
+  RankedTensorType tile;
+  int64_t heads;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Heads and sequences
+//===----------------------------------------------------------------------===//
+
+/// Tiles as narrow as the mask can be: a table of blocks cuts them at its columns.
+static int64_t visitTileOf(Value mask, int64_t chunk) {
+  int64_t width = std::min<int64_t>(chunk, 64);
+  if (mask)
+    for (MaskOpInterface conjunct : conjunctsOf(mask))
+      if (auto blocks = dyn_cast<MaskBlocksOp>(conjunct.getOperation()))
+        while (chunk > 64 && width > 16 && blocks.getColumns() % width != 0)
+          width /= 2;
+  return width;
+}
+
+Scores::Scores(KernelFrame &f, Value query, Value key, Value mask, double scale, ScoreRules rules)
+    : queryView(f.viewOf(query)), keyView(f.viewOf(key)), visitTile(visitTileOf(mask, f.sizes.chunk)), f(f), t(f.t), mask(mask),
+      scale(scale), rules(rules) {
+  kernel::ViewType q = f.viewType(queryView), k = f.viewType(keyView);
+  queries = q.getDim(2).extent;
+  keys = k.getDim(2).extent;
+  group = q.getDim(1).extent.value / k.getDim(1).extent.value;
+  if (mask)
+    for (MaskOpInterface conjunct : conjunctsOf(mask))
+      if (auto found = dyn_cast<MaskDocumentsOp>(conjunct.getOperation()); found && found.getStarts())
+        documents = found;
+}
+
+Sequence Scores::sentence(Value batch) {
+  Sequence s;
+  s.batch = s.number = batch;
+  s.queries = f.sizeValue(queries);
+  s.keys = f.sizeValue(keys);
+  return s;
+}
+
+void Scores::enter(const Sequence &entered, Value enteredHead) {
+  sequence = entered;
+  batch = sequence.batch;
+  head = enteredHead;
+  keyHead = group == 1 ? head : t.div(head, t.index(group));
+  q = f.slice(f.view(queryView), {batch, head});
+  k = f.slice(f.view(keyView), {batch, keyHead});
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges and tiles that the mask lets through
+//===----------------------------------------------------------------------===//
+
+Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
+  Value zero = t.index(0);
+  if (!mask)
+    return {zero, zero, sequence.keys};
+  TileSite site(f, sequence, head, i, i, t.type(rows, chunk), f.viewType(queryView).getDim(1).extent.value);
+  Value end = t.min(t.add(i, t.index(rows)), sequence.queries);
+  KeyBand band = bandOf(mask, t.b, site);
+  Value low = zero, high = sequence.keys;
+  if (band.low)
+    low = t.max(t.toIndex(band.low), low);
+  if (band.relativeLow)
+    low = t.max(t.add(i, t.toIndex(band.relativeLow)), low);
+  if (band.high)
+    high = t.min(t.toIndex(band.high), high);
+  if (band.relativeHigh)
+    high = t.min(t.add(end, t.toIndex(band.relativeHigh)), high);
+  if (band.relativeLow && band.relativeHigh) { // no row has a key
+    Value empty = t.less(band.relativeHigh, band.relativeLow);
+    high = t.select(empty, zero, high);
+  }
+  high = t.max(high, zero);
+  Value size = t.index(chunk);
+  return {t.mul(t.div(low, size), size), low, high};
+}
+
+/// Whether the mask is more than a band: then tiles between visited ones may be empty.
+static bool hasHoles(Value mask) {
+  return llvm::any_of(conjunctsOf(mask), [](MaskOpInterface conjunct) {
+    return !isa<MaskCausalOp, MaskWindowOp, MaskLengthsOp, MaskPrefixOp>(conjunct.getOperation());
+  });
+}
+
+KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64_t columns) {
+  KeyChunk chunk;
+  chunk.first = c;
+  chunk.count = t.min(t.index(columns), t.sub(range.high, c));
+  Value width = t.index(std::min(visitTile, columns)), zero = t.index(0);
+  auto integer = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(t.b, t.loc, value, 32); };
+  Value one = integer(1), none = integer(0), everything = integer(-1);
+  chunk.visited = everything;
+  if (!mask || rules.hiddenScore) {
+    // Every key is one; tiles that the end cuts are not full. A mask of replaced scores is applied apart.
+    chunk.from = zero;
+    Value whole = arith::ShLIOp::create(t.b, t.loc, one, t.i32(t.div(chunk.count, width)));
+    chunk.full = t.sub(whole, one);
+    chunk.tiles = t.i32(t.div(t.add(chunk.count, t.sub(width, t.index(1))), width));
+    return chunk;
+  }
+  chunk.skips = hasHoles(mask);
+  Value before = t.max(t.sub(range.low, c), zero);
+  chunk.from = t.mul(t.div(before, width), width);
+  Value end = t.min(t.add(i, t.index(rows)), sequence.queries);
+  SmallVector<Value> init{none};
+  if (chunk.skips)
+    init.push_back(none);
+  auto loop = scf::ForOp::create(t.b, t.loc, chunk.from, chunk.count, width, init);
+  {
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(loop.getBody());
+    Value tile = loop.getInductionVar(), tileEnd = t.add(tile, width);
+    TileSite site(f, sequence, head, i, t.add(c, tile), t.type(rows, columns), f.viewType(queryView).getDim(1).extent.value);
+    TileCorners corners{t.i32(i), t.i32(end), t.i32(t.add(c, tile)), t.i32(t.add(c, t.min(tileEnd, chunk.count)))};
+    TileTruth truth = boundOf(mask, t.b, site, corners);
+    // Keys past the end lie in the last tile: it is never full.
+    Value whole = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sle, tileEnd, chunk.count);
+    Value must = arith::AndIOp::create(t.b, t.loc, truth.must, whole);
+    Value bit = arith::ShLIOp::create(t.b, t.loc, one, t.i32(t.div(tile, width)));
+    auto with = [&](Value bits, Value condition) -> Value {
+      return arith::OrIOp::create(t.b, t.loc, bits, t.select(condition, bit, none));
+    };
+    SmallVector<Value> next{with(loop.getRegionIterArg(0), must)};
+    if (chunk.skips)
+      next.push_back(with(loop.getRegionIterArg(1), truth.may));
+    scf::YieldOp::create(t.b, t.loc, next);
+  }
+  chunk.full = loop.getResult(0);
+  if (chunk.skips) {
+    chunk.visited = loop.getResult(1);
+    chunk.tiles = math::CtPopOp::create(t.b, t.loc, chunk.visited);
+  } else {
+    Value span = t.sub(chunk.count, chunk.from);
+    chunk.tiles = t.i32(t.div(t.max(t.add(span, t.sub(width, t.index(1))), zero), width));
+  }
+  return chunk;
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+constexpr double log2e = 1.4426950408889634;
+
+Value Scores::rawScores(Value i, const KeyChunk &chunk, RankedTensorType type) {
+  auto visit = chunk.skips ? t.b.getI64IntegerAttr(std::min(visitTile, type.getDimSize(1))) : IntegerAttr();
+  Value row = sequence.firstQuery ? t.add(i, sequence.firstQuery) : i;
+  Value column = sequence.firstPanelRow ? t.add(chunk.first, sequence.firstPanelRow) : chunk.first;
+  bool starts = mask && !rules.hiddenScore;
+  return kernel::ContractOp::create(t.b, t.loc, type, q, row, k, column, /*rows=*/Value(), chunk.count,
+                                    starts ? chunk.from : Value(), chunk.skips ? chunk.visited : Value(), visit, UnitAttr());
+}
+
+/// Finite scores are kept within +-2^100: a common mask value, the lowest float, times log2 e is not one.
+Value Scores::clampFinite(Value score) {
+  Value limited = t.max(t.min(score, t.constant(0x1p+100, score)), t.constant(-0x1p+100, score));
+  auto bits = cast<RankedTensorType>(score.getType()).clone(t.b.getI32Type());
+  Value pattern = arith::BitcastOp::create(t.b, t.loc, bits, score);
+  Value exponent = t.constantI(0x7f800000, pattern);
+  Value finite = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, t.loc, pattern, exponent), exponent);
+  return t.select(finite, limited, score);
+}
+
+/// Minus infinity counts as hidden, whatever it came from; a NaN stays one.
+Value Scores::hideNegativeInfinity(Value score) {
+  Value hidden = t.constant(hiddenScore, score);
+  return t.select(t.less(score, hidden), hidden, score);
+}
+
+/// Products of queries and keys as base-2 scores.
+Value Scores::withRules(Value raw, MaskSite &site) {
+  // A float product in f32, as the language's reference order has it.
+  if (!rules.softcap && !rules.bias)
+    return t.mul(raw, static_cast<float>(scale) * log2e);
+  Value score = t.mul(raw, scale);
+  if (rules.softcap) {
+    double cap = rules.softcap.getValueAsDouble();
+    score = t.mul(t.tanh(t.mul(score, 1 / cap)), cap);
+  }
+  if (rules.bias) {
+    biasTile = biasOf(rules.bias).emitScore(t.b, site);
+    score = clampFinite(t.add(score, biasTile));
+  }
+  return t.mul(score, log2e);
+}
+
+Value Scores::masked(Value tile, Value visited, Value full, int64_t visit, double value, function_ref<Value()> predicate) {
+  auto op = kernel::MaskOp::create(t.b, t.loc, tile.getType(), tile, visited, full, t.b.getI64IntegerAttr(visit),
+                                   t.b.getF32FloatAttr(static_cast<float>(value)));
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.createBlock(&op.getPredicate());
+  kernel::MaskYieldOp::create(t.b, t.loc, predicate());
+  return op.getResult();
+}
+
+Value Scores::tile(Value i, const KeyChunk &chunk, RankedTensorType type) {
+  int64_t visit = std::min(visitTile, type.getDimSize(1));
+  TileSite site(f, sequence, head, i, chunk.first, type, f.viewType(queryView).getDim(1).extent.value);
+  Value score = hideNegativeInfinity(withRules(rawScores(i, chunk, type), site));
+  bool replaces = mask && rules.hiddenScore;
+  if (replaces) {
+    double value = std::max(static_cast<double>(static_cast<float>(rules.hiddenScore.getValueAsDouble())) * log2e, -0x1p+100);
+    Value none = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
+    Value all = arith::ConstantIntOp::create(t.b, t.loc, -1, 32);
+    score = masked(score, all, none, visit, value, [&] { return maskOf(mask).emitPredicate(t.b, site); });
+  }
+  if (rules.bias) {
+    // A key whose bias is minus infinity is excluded, whatever its score is.
+    Value excluded = t.less(biasTile, t.constant(-0x1.fffffep+127, biasTile));
+    score = t.select(excluded, t.constant(hiddenScore, score), score);
+  }
+  Value end = t.add(chunk.first, chunk.count);
+  return masked(score, chunk.visited, chunk.full, visit, hiddenScore, [&] {
+    Value allowed = t.less(site.columnIndices(t.b), site.splat(t.b, t.i32(end)));
+    if (mask && !replaces)
+      allowed = arith::AndIOp::create(t.b, t.loc, allowed, maskOf(mask).emitPredicate(t.b, site));
+    return allowed;
+  });
+}
+
+Value Scores::power(Value score, Value rounded, Value maximum) {
+  return t.mul(t.exp2Fraction(t.sub(score, rounded)), t.exp2Integer(t.sub(rounded, maximum)));
+}

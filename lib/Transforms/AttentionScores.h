@@ -1,0 +1,90 @@
+//===- AttentionScores.h - Scores of a tile of queries and keys -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What attention and its returned weights have in common: where a head's queries
+// and keys lie, which tiles of them the mask lets through, and the scores of a
+// tile in base 2 with all rules applied.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "Tiling.h"
+
+namespace heddle {
+
+/// Scores of hidden pairs, and where a row's maximum starts: below every score that
+/// counts, finite because some devices do not keep infinities.
+constexpr double hiddenScore = -0x1p+127, lowestMaximum = -0x1p+120;
+
+/// The queries and keys that one workgroup works on, and where they are stored. All are index values.
+struct Sequence {
+  mlir::Value batch;              ///< of the tensors in memory
+  mlir::Value number;             ///< as masks count: the sentence, or the document
+  mlir::Value queries, keys;      ///< how many there are
+  mlir::Value firstQuery;         ///< row of query 0; null is 0
+  mlir::Value firstKey, firstPanelRow; ///< row of key 0 in values and in panels of keys; null is 0
+};
+
+/// Keys [first, first + count) of a chunk, of which those before `from` need not be computed; and the column
+/// tiles among them that the mask lets through.
+struct KeyChunk {
+  mlir::Value first, from, count;
+  mlir::Value visited, full; ///< a bit for each column tile, i32
+  mlir::Value tiles;         ///< how many are visited, i32; only where tiles are counted
+  bool skips = false;        ///< whether tiles inside [from, count) may be unvisited
+};
+
+class Scores {
+public:
+  Scores(KernelFrame &f, mlir::Value query, mlir::Value key, mlir::Value mask, double scale, transformer::ScoreRules rules);
+
+  /// Whether a mask needs keys that begin at each document.
+  transformer::MaskDocumentsOp packed() const { return documents; }
+  /// Enters a head of a sequence: views of its queries and keys.
+  void enter(const Sequence &sequence, mlir::Value head);
+  /// The sequence of a sentence, without packed documents.
+  Sequence sentence(mlir::Value batch);
+
+  /// First key of the first chunk, first key and end of the keys that rows [i, i + rows) need.
+  struct Range {
+    mlir::Value start, low, high;
+  };
+  Range range(mlir::Value i, int64_t rows, int64_t chunk);
+  /// The part of a chunk of `columns` keys from `c` on that lies in the range.
+  KeyChunk chunk(const Range &range, mlir::Value i, int64_t rows, mlir::Value c, int64_t columns);
+  /// Base-2 scores of rows from i and the keys of a chunk; hidden pairs get the hidden score.
+  mlir::Value tile(mlir::Value i, const KeyChunk &chunk, mlir::RankedTensorType type);
+  /// 2^(score - maximum), 0 where that is below 2^-125.
+  mlir::Value power(mlir::Value score, mlir::Value rounded, mlir::Value maximum);
+
+  unsigned queryView, keyView;
+  kernel::Size queries, keys;
+  mlir::Value batch, keyHead, head;
+  Sequence sequence;
+  /// Width of the column tiles; a function of the mask and the device's chunk.
+  int64_t visitTile;
+
+private:
+  mlir::Value rawScores(mlir::Value i, const KeyChunk &chunk, mlir::RankedTensorType type);
+  mlir::Value withRules(mlir::Value raw, transformer::MaskSite &site);
+  mlir::Value clampFinite(mlir::Value score);
+  mlir::Value hideNegativeInfinity(mlir::Value score);
+  mlir::Value masked(mlir::Value tile, mlir::Value visited, mlir::Value full, int64_t visit, double value,
+                     llvm::function_ref<mlir::Value()> predicate);
+
+  KernelFrame &f;
+  TileBuilder &t;
+  mlir::Value mask;
+  double scale;
+  transformer::ScoreRules rules;
+  transformer::MaskDocumentsOp documents;
+  int64_t group;
+  mlir::Value q, k;
+  mlir::Value biasTile; ///< of the last tile; null without a bias
+};
+
+} // namespace heddle

@@ -1,0 +1,69 @@
+//===- TileAttentionWeights.cpp - Returned weights of attention -----------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Returned weights are a second kernel that repeats the scores and uses each
+// row's maximum and sum, which attention stores for it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionScores.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+
+LogicalResult heddle::tileAttentionWeights(KernelFrame &f) {
+  TileBuilder &t = f.t;
+  AttentionWeightsOp op;
+  f.def.walk([&](AttentionWeightsOp found) { op = found; });
+  if (!op)
+    return f.def.emitOpError("expected an attention.weights");
+  Scores scores(f, op.getQuery(), op.getKey(), op.getMask(), op.getScale().convertToDouble(),
+                {op.getBias(), Value(), op.getSoftcapAttr(), op.getHiddenScoreAttr()});
+  if (scores.packed())
+    return f.def.emitOpError("returned weights of packed documents are not built yet");
+  // Tiles of 16 columns never reach past a row's padding.
+  int64_t rows = f.sizes.weightsRows, columns = 16;
+  RankedTensorType type = t.type(rows, columns);
+  kernel::ViewType q = f.viewType(scores.queryView);
+  bool average = op.getAverage();
+  int64_t heads = q.getDim(1).extent.value;
+  f.createFunc({q.getDim(0).extent, q.getDim(2).extent, scores.keys}, {1, rows, columns}, f.gpuSchedule(rows, columns));
+  Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
+  auto weightsOf = [&](Value h) -> Value {
+    scores.enter(scores.sentence(b), h);
+    Scores::Range all{t.index(0), t.index(0), scores.sequence.keys};
+    KeyChunk keys = scores.chunk(all, i, rows, j, columns);
+    Value score = scores.tile(i, keys, type);
+    auto statistic = [&](Value operand) -> Value {
+      Value vector = f.slice(f.view(f.viewOf(operand)), {b, h});
+      return kernel::LoadOp::create(t.b, t.loc, t.type(rows, 1), vector, ValueRange{i}, t.b.getUnitAttr());
+    };
+    Value total = statistic(op.getSum());
+    Value none = arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, total, t.constant(0, total));
+    Value divisor = t.select(none, t.constant(1, total), total);
+    return t.div(scores.power(score, t.round(score), statistic(op.getMaximum())), divisor);
+  };
+  Value zero = t.index(0), one = t.index(1), count = t.index(heads);
+  Value start = arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(type, 0.0f));
+  auto loop = scf::ForOp::create(t.b, t.loc, zero, count, one, average ? ValueRange(start) : ValueRange());
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToStart(loop.getBody());
+  Value h = loop.getInductionVar(), w = weightsOf(h);
+  Value left = t.sub(scores.sequence.queries, i);
+  if (average) {
+    scf::YieldOp::create(t.b, t.loc, t.add(loop.getRegionIterArg(0), w));
+    t.b.setInsertionPointAfter(loop);
+    Value end = t.sub(f.sizeValue(scores.queries), i);
+    Value mean = t.div(loop.getResult(0), t.constant(static_cast<double>(heads), loop.getResult(0)));
+    kernel::StoreOp::create(t.b, t.loc, mean, f.view(f.firstResult()), ValueRange{b, i, j}, end);
+  } else {
+    kernel::StoreOp::create(t.b, t.loc, w, f.view(f.firstResult()), ValueRange{b, h, i, j}, left);
+  }
+  expandFunctions(f.func);
+  return success();
+}
