@@ -124,44 +124,22 @@ void ShapeExpressions::visit(Operation *op) {
       });
 }
 
-/// Attention and its statistics and weights: batch and key counts of the operands have to agree.
+/// Attention and its statistics and weights: batch and key counts of the operands have to agree, and so do the tables of
+/// masks and rules.
 void ShapeExpressions::visitAttention(Operation *op) {
   Shape q = shapes.lookup(op->getOperand(0)), k = shapes.lookup(op->getOperand(1));
   require(q[0], k[0], "the batch of queries and keys");
-  auto dense = [&](Value mask) {
-    SmallVector<Value> open{mask};
-    while (!open.empty()) {
-      Operation *def = open.pop_back_val().getDefiningOp();
-      for (Value operand : def->getOperands())
-        if (isa<MaskType>(operand.getType()))
-          open.push_back(operand);
-      if (auto table = dyn_cast<MaskDenseOp>(def)) {
-        Shape t = shapes.lookup(table.getTable()), full{q[0], q[1], q[2], k[2]};
-        for (auto [axis, pair] : llvm::enumerate(llvm::zip(t, full))) {
-          auto [a, b] = pair;
-          if (a == SizeExpr(1) || a == b)
-            continue;
-          // Keys of a cache: the table may say more than has been seen.
-          if (axis == 3 && b.dimName().empty() && !b.isConstant())
-            required.push_back({b, a, "a dense mask", /*atMost=*/true});
-          else
-            require(a, b, "a dense mask");
-        }
-      } else if (auto lengths = dyn_cast<MaskLengthsOp>(def)) {
-        require(shapes.lookup(lengths.getLengths())[0], q[0], "the lengths of a mask");
-      }
-    }
-  };
   llvm::TypeSwitch<Operation *>(op)
       .Case<AttentionOp>([&](AttentionOp o) {
         Shape v = shapes.lookup(o.getValue());
         require(k[0], v[0], "the batch of keys and values");
         require(k[2], v[2], "the number of keys and values");
         shapes[op->getResult(0)] = {q[0], q[1], q[2], v[3]};
+        if (o.getLse())
+          shapes[o.getLse()] = {q[0], q[1], q[2]};
         if (o.getWeights())
           shapes[o.getWeights()] = o.getAverageWeights() ? Shape{q[0], q[2], k[2]} : Shape{q[0], q[1], q[2], k[2]};
-        if (o.getMask())
-          dense(o.getMask());
+        visitRules(o, {q[0], q[1], q[2], k[2]});
       })
       .Case<AttentionStatisticsOp>([&](AttentionStatisticsOp o) {
         for (Value result : op->getResults())

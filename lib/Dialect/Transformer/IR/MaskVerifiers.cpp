@@ -37,10 +37,6 @@ LogicalResult heddle::transformer::detail::verifyStaysInBlock(Operation *op) {
 // window, documents, dense, blocks
 //===----------------------------------------------------------------------===//
 
-void MaskWindowOp::build(OpBuilder &b, OperationState &state, int64_t before, int64_t after, Value offset) {
-  build(b, state, b.getType<MaskType>(), b.getI64IntegerAttr(before), b.getI64IntegerAttr(after), offset);
-}
-
 LogicalResult MaskWindowOp::verify() {
   for (auto [name, keys] : {std::pair("before", getBefore()), std::pair("after", getAfter())})
     if (static_cast<int64_t>(keys) < 0 || static_cast<int64_t>(keys) > std::numeric_limits<int32_t>::max())
@@ -87,10 +83,6 @@ LogicalResult MaskDenseOp::verify() {
                "C2: table must have rank 4 [batch|1, heads|1, queries|1, keys|1], found rank ")
            << rank;
   return success();
-}
-
-void MaskBlocksOp::build(OpBuilder &b, OperationState &state, Value table, int64_t rows, int64_t columns) {
-  build(b, state, b.getType<MaskType>(), table, b.getI64IntegerAttr(rows), b.getI64IntegerAttr(columns));
 }
 
 LogicalResult MaskBlocksOp::verify() {

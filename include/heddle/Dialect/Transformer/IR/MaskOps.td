@@ -87,7 +87,7 @@ def Transformer_MaskWindowOp : Transformer_MaskOp<"window", ["keyRange"]> {
   }];
   let arguments = (ins I64Attr:$before, I64Attr:$after, Optional<Transformer_OffsetOperand>:$offset);
   let assemblyFormat = "`before` `=` $before `after` `=` $after (`offset` `(` $offset^ `:` type($offset) `)`)? attr-dict";
-  let builders = [OpBuilder<(ins "int64_t":$before, "int64_t":$after, CArg<"::mlir::Value", "{}">:$offset)>];
+  let builders = [OpBuilder<(ins "uint64_t":$before, "uint64_t":$after), "build($_builder, $_state, before, after, ::mlir::Value());">];
   let hasVerifier = 1;
 }
 
@@ -234,7 +234,6 @@ def Transformer_MaskBlocksOp : Transformer_MaskOp<"blocks", []> {
   }];
   let arguments = (ins RankedTensorOf<[I1]>:$table, I64Attr:$rows, I64Attr:$columns);
   let assemblyFormat = "$table `rows` `=` $rows `columns` `=` $columns attr-dict `:` type($table)";
-  let builders = [OpBuilder<(ins "::mlir::Value":$table, "int64_t":$rows, "int64_t":$columns)>];
   let hasVerifier = 1;
 }
 

@@ -1,0 +1,38 @@
+//===- TileClasses.h - Which tiles of an attention are visited --*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Classes of all tiles of an attention under its mask, for reports and pictures.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Analysis/MaskEvaluator.h"
+
+namespace heddle::transformer {
+
+class AttentionOp;
+
+enum class TileClass : uint8_t { Empty, Partial, Full };
+
+/// One class a tile, row by row.
+struct TileMap {
+  int64_t tileRows, tileColumns; // of one tile
+  int64_t rows, columns;         // tiles
+  std::vector<TileClass> classes;
+
+  TileClass at(int64_t row, int64_t column) const { return classes[row * columns + column]; }
+  int64_t count(TileClass which) const;
+  /// Elements of the tiles that are visited, over all elements.
+  double visited(int64_t queries, int64_t keys) const;
+};
+
+/// Classes for one sentence and one head. Under packed documents the map counts in the packed row (`place.batch` means nothing): a tile
+/// that meets several documents is what its parts are together.
+llvm::Expected<TileMap> computeTileMap(AttentionOp op, const MaskPlace &place, const MaskInputs &inputs, int64_t tileRows,
+                                       int64_t tileColumns);
+
+} // namespace heddle::transformer
