@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Walks a function op by op. Masks are not values: an attention asks the mask
-// ops themselves. States and lengths outlive the call, in Session; what a call
+// Walks a function op by op. Masks and score rules are not values: an attention
+// asks their ops themselves. States and lengths outlive the call, in Session; what a call
 // does to them takes effect when it has succeeded.
 //
 //===----------------------------------------------------------------------===//
@@ -168,7 +168,7 @@ Status Call::runOp(Operation *op) {
   using namespace transformer;
   Lookup lookup = [this](Value value) -> const RefTensor & { return get(value); };
   auto optional = [&](Value value) { return value ? at(value).get() : nullptr; };
-  if (isa<MaskOpInterface, StateOp>(op))
+  if (isa<MaskOpInterface, BiasOpInterface, StateOp>(op))
     return {};
   if (op->getNumRegions())
     return runGroup(op);

@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The scores of a row are written out, masked, and put through a softmax of the
-// textbook's kind. What is masked, minus infinity included, takes part in
-// nothing that follows.
+// The scores of a row are written out, changed by the rules in their order,
+// masked, and put through a softmax of the textbook's kind. What is masked, minus
+// infinity included, takes part in nothing that follows. Packed documents are
+// attended one at a time, as if each were alone.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ReferenceOps.h"
+#include "ReferenceMasks.h"
 
 #include <cfloat>
 #include <cmath>
@@ -26,85 +27,62 @@ static constexpr double infinity = std::numeric_limits<double>::infinity();
 static constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
 
 //===----------------------------------------------------------------------===//
-// Masks
+// Sentences and documents
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Batch, heads, queries and keys of an attention.
-struct Extents {
-  int64_t B, H, Tq, Tk;
+/// Rows that are attended as a whole: a sentence, or a document of a packed one.
+struct Sequence {
+  int64_t number;               ///< b, as masks see it
+  int64_t batch;                ///< where it lies in the tensors
+  int64_t firstQuery, firstKey; ///< likewise
+  int64_t queries, keys;
 };
-using Predicate = std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)>;
 } // namespace
 
-static Expected<Predicate> causal(transformer::MaskCausalOp op, const Extents &x,
-                                  const Lookup &lookup) {
-  if (!op.getOffset())
-    return Predicate(
-        [d = x.Tk - x.Tq](int64_t, int64_t, int64_t i, int64_t j) { return j <= i + d; });
-  const RefTensor &offset = lookup(op.getOffset());
-  if (offset.shape.empty())
-    return Predicate([d = static_cast<int64_t>(offset.values[0])](
-                         int64_t, int64_t, int64_t i, int64_t j) { return j <= i + d; });
-  if (offset.size() != x.B)
-    return errorAt(op, "expected " + std::to_string(x.B) + " offsets, found " +
-                           std::to_string(offset.size()));
-  return Predicate([&offset](int64_t b, int64_t, int64_t i, int64_t j) {
-    return j <= i + static_cast<int64_t>(offset.values[b]);
-  });
+/// Checks N + 1 ascending entries from 0 to `rows`.
+static Status checkStarts(Operation *op, const RefTensor &starts, int64_t rows) {
+  if (starts.size() == 0 || starts.values.front() != 0 ||
+      starts.values.back() != static_cast<double>(rows))
+    return errorAt(op, "expected starts from 0 to " + std::to_string(rows));
+  for (int64_t n = 1; n < starts.size(); ++n)
+    if (starts.values[n] < starts.values[n - 1])
+      return errorAt(op, "expected starts that do not decrease, found " +
+                             std::to_string(static_cast<int64_t>(starts.values[n])) + " after " +
+                             std::to_string(static_cast<int64_t>(starts.values[n - 1])));
+  return {};
 }
 
-static Expected<Predicate> dense(transformer::MaskDenseOp op, const Extents &x,
-                                 const Lookup &lookup) {
-  const RefTensor &table = lookup(op.getTable());
-  std::vector<int64_t> full = {x.B, x.H, x.Tq, x.Tk};
-  for (int d = 0; d < 4; ++d)
-    if (table.shape[d] != 1 && table.shape[d] != full[d])
-      return errorAt(op, "expected a table of " + shapeText(full) + " or 1 in a dimension, found " +
-                             shapeText(table.shape));
-  return Predicate([&table](int64_t b, int64_t h, int64_t i, int64_t j) {
-    int64_t at[] = {b, h, i, j}, index = 0;
-    for (int d = 0; d < 4; ++d)
-      index = index * table.shape[d] + (table.shape[d] == 1 ? 0 : at[d]);
-    return table.values[index] != 0;
-  });
-}
-
-static Expected<Predicate> lengths(transformer::MaskLengthsOp op, const Extents &x,
-                                   const Lookup &lookup) {
-  const RefTensor &table = lookup(op.getLengths());
-  if (table.size() != x.B)
-    return errorAt(op, "expected " + std::to_string(x.B) + " lengths, found " +
-                           std::to_string(table.size()));
-  return Predicate([&table](int64_t b, int64_t, int64_t, int64_t j) {
-    return j < static_cast<int64_t>(table.values[b]);
-  });
-}
-
-static Expected<Predicate> predicate(Value mask, const Extents &x, const Lookup &lookup) {
-  Operation *op = mask.getDefiningOp();
-  if (auto m = dyn_cast<transformer::MaskCausalOp>(op))
-    return causal(m, x, lookup);
-  if (auto m = dyn_cast<transformer::MaskLengthsOp>(op))
-    return lengths(m, x, lookup);
-  if (auto m = dyn_cast<transformer::MaskDenseOp>(op))
-    return dense(m, x, lookup);
-  if (auto m = dyn_cast<transformer::MaskNotOp>(op)) {
-    Expected<Predicate> inner = predicate(m.getMask(), x, lookup);
-    if (!inner)
-      return inner;
-    return Predicate(
-        [f = *inner](int64_t b, int64_t h, int64_t i, int64_t j) { return !f(b, h, i, j); });
+static Expected<std::vector<Sequence>> documentsOf(transformer::MaskDocumentsOp op, int64_t batch,
+                                                   int64_t queries, int64_t keys,
+                                                   const Lookup &lookup) {
+  const RefTensor &q = lookup(op.getQueries()), &k = lookup(op.getKeys());
+  if (batch != 1 || q.size() != k.size())
+    return errorAt(op, "expected a batch of 1 and as many starts of keys as of queries, found " +
+                           std::to_string(batch) + ", " + std::to_string(k.size()) + " and " +
+                           std::to_string(q.size()));
+  for (auto [starts, rows] : {std::pair{&q, queries}, std::pair{&k, keys}})
+    if (Status checked = checkStarts(op, *starts, rows); !checked)
+      return checked.takeError();
+  std::vector<Sequence> documents;
+  for (int64_t n = 0; n + 1 < q.size(); ++n) {
+    auto at = [n](const RefTensor &starts) { return static_cast<int64_t>(starts.values[n]); };
+    auto rowsOf = [n](const RefTensor &starts) {
+      return static_cast<int64_t>(starts.values[n + 1] - starts.values[n]);
+    };
+    documents.push_back({n, 0, at(q), at(k), rowsOf(q), rowsOf(k)});
   }
-  if (auto m = dyn_cast<transformer::MaskAndOp>(op)) {
-    Expected<Predicate> l = predicate(m.getLhs(), x, lookup), r = predicate(m.getRhs(), x, lookup);
-    if (!l || !r)
-      return l ? std::move(r) : std::move(l);
-    return Predicate([f = *l, g = *r](int64_t b, int64_t h, int64_t i, int64_t j) {
-      return f(b, h, i, j) && g(b, h, i, j);
-    });
-  }
-  return errorAt(op, "the reference has no meaning for this mask");
+  return documents;
+}
+
+static Expected<std::vector<Sequence>> sequencesOf(Value mask, int64_t batch, int64_t queries,
+                                                   int64_t keys, const Lookup &lookup) {
+  if (transformer::MaskDocumentsOp packed = packedDocuments(mask))
+    return documentsOf(packed, batch, queries, keys, lookup);
+  std::vector<Sequence> sentences;
+  for (int64_t b = 0; b < batch; ++b)
+    sentences.push_back({b, b, 0, 0, queries, keys});
+  return sentences;
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,53 +93,104 @@ namespace {
 /// The scores of all pairs of one attention; minus infinity where a pair is masked.
 class Scores {
 public:
-  static Expected<Scores> create(Operation *op, const RefTensor &query, const RefTensor &key,
-                                 Value mask, double scale, const Lookup &lookup);
-  std::vector<double> row(int64_t b, int64_t h, int64_t i) const;
-  Extents extents;
+  /// Of attention, its statistics or its weights, which name their operands alike.
+  template <typename OpT>
+  static Expected<Scores> create(OpT op, const Lookup &lookup);
+  /// The scores of a query, a number a key of its sequence.
+  std::vector<double> row(const Sequence &sequence, int64_t h, int64_t i) const;
+  /// The logit of a head's sink: minus infinity, which counts for nothing, without one.
+  double sink(int64_t h) const { return sinks ? sinks->values[h] : -infinity; }
+
+  int64_t batch, heads, queries, keys;
+  std::vector<Sequence> sequences;
 
 private:
-  Scores(const RefTensor &query, const RefTensor &key, double scale, Predicate allowed)
-      : extents{query.shape[0], query.shape[1], query.shape[2], key.shape[2]}, query(&query),
-        key(&key), scale(scale), allowed(std::move(allowed)) {}
-  const RefTensor *query, *key;
-  double scale;
-  Predicate allowed;
+  double product(const Sequence &sequence, int64_t h, int64_t i, int64_t j) const;
+  double score(const Sequence &sequence, const Pair &pair) const;
+
+  const RefTensor *query = nullptr, *key = nullptr, *sinks = nullptr;
+  double scale = 1;
+  std::optional<double> softcap, hidden;
+  Predicate allowed; ///< null allows all
+  ScoreRule bias;    ///< null adds nothing
 };
 } // namespace
 
-Expected<Scores> Scores::create(Operation *op, const RefTensor &query, const RefTensor &key,
-                                Value mask, double scale, const Lookup &lookup) {
-  if (query.shape[0] != key.shape[0])
-    return errorAt(op, "expected keys of " + std::to_string(query.shape[0]) + " sentences, found " +
-                           std::to_string(key.shape[0]));
-  Predicate allowed = [](int64_t, int64_t, int64_t, int64_t) { return true; };
-  if (mask) {
-    Expected<Predicate> made =
-        predicate(mask, {query.shape[0], query.shape[1], query.shape[2], key.shape[2]}, lookup);
-    if (!made)
-      return made.takeError();
-    allowed = *made;
-  }
-  return Scores(query, key, scale, allowed);
+static std::optional<double> numberOf(FloatAttr attribute) {
+  return attribute ? std::optional(attribute.getValueAsDouble()) : std::nullopt;
 }
 
-/// A product that f32 cannot hold is infinite on every device, so it is here.
+template <typename OpT>
+Expected<Scores> Scores::create(OpT op, const Lookup &lookup) {
+  Scores made;
+  made.query = &lookup(op.getQuery());
+  made.key = &lookup(op.getKey());
+  if (made.query->shape[0] != made.key->shape[0])
+    return errorAt(op, "expected keys of " + std::to_string(made.query->shape[0]) +
+                           " sentences, found " + std::to_string(made.key->shape[0]));
+  made.batch = made.query->shape[0];
+  made.heads = made.query->shape[1];
+  made.queries = made.query->shape[2];
+  made.keys = made.key->shape[2];
+  made.scale = op.getScale().convertToFloat();
+  made.softcap = numberOf(op.getSoftcapAttr());
+  made.hidden = numberOf(op.getHiddenScoreAttr());
+  made.sinks = op.getSinks() ? &lookup(op.getSinks()) : nullptr;
+  auto sequences = sequencesOf(op.getMask(), made.batch, made.queries, made.keys, lookup);
+  if (!sequences)
+    return sequences.takeError();
+  made.sequences = *sequences;
+  Extents extents{static_cast<int64_t>(sequences->size()), made.heads, made.queries, made.keys};
+  if (op.getMask()) {
+    Expected<Predicate> mask = predicate(op.getMask(), extents, lookup);
+    if (!mask)
+      return mask.takeError();
+    made.allowed = *mask;
+  }
+  if (op.getBias()) {
+    Expected<ScoreRule> rule = scoreRule(op.getBias(), extents, lookup);
+    if (!rule)
+      return rule.takeError();
+    made.bias = *rule;
+  }
+  return made;
+}
+
+/// A number that f32 cannot hold is infinite on every device, so it is here.
 static double asDevice(double x) { return std::abs(x) > FLT_MAX ? std::copysign(infinity, x) : x; }
 
-std::vector<double> Scores::row(int64_t b, int64_t h, int64_t i) const {
-  int64_t D = query->shape[3], keyHeads = key->shape[1], g = h / (extents.H / keyHeads);
-  const double *q = query->values.data() + ((b * extents.H + h) * extents.Tq + i) * D;
-  std::vector<double> scores(extents.Tk, -infinity);
-  for (int64_t j = 0; j < extents.Tk; ++j) {
-    if (!allowed(b, h, i, j))
-      continue;
-    const double *k = key->values.data() + ((b * keyHeads + g) * extents.Tk + j) * D;
-    double dot = 0;
-    for (int64_t d = 0; d < D; ++d)
-      dot += q[d] * k[d];
-    scores[j] = asDevice(scale * asDevice(dot));
-  }
+double Scores::product(const Sequence &sequence, int64_t h, int64_t i, int64_t j) const {
+  int64_t D = query->shape[3], keyHeads = key->shape[1], g = h / (heads / keyHeads);
+  const double *q =
+      query->values.data() + ((sequence.batch * heads + h) * queries + sequence.firstQuery + i) * D;
+  const double *k =
+      key->values.data() + ((sequence.batch * keyHeads + g) * keys + sequence.firstKey + j) * D;
+  double dot = 0;
+  for (int64_t d = 0; d < D; ++d)
+    dot += q[d] * k[d];
+  return asDevice(dot);
+}
+
+/// Scale, soft-cap, bias, mask: the order of the language.
+double Scores::score(const Sequence &sequence, const Pair &pair) const {
+  bool isHidden = allowed && !allowed(pair);
+  if (isHidden && !hidden)
+    return -infinity;
+  double added = bias ? bias(pair) : 0;
+  if (isHidden)
+    return added == -infinity ? -infinity : *hidden;
+  double s = asDevice(scale * product(sequence, pair.h, pair.i, pair.j));
+  if (softcap)
+    s = *softcap * std::tanh(s / *softcap);
+  if (bias)
+    s = asDevice(s + added);
+  return bias && std::isfinite(s) ? std::clamp(s, -0x1p+100, 0x1p+100) : s;
+}
+
+std::vector<double> Scores::row(const Sequence &sequence, int64_t h, int64_t i) const {
+  std::vector<double> scores;
+  for (int64_t j = 0; j < sequence.keys; ++j)
+    scores.push_back(score(sequence, {sequence.number, h, i, j, sequence.queries, sequence.keys}));
   return scores;
 }
 
@@ -177,15 +206,16 @@ static bool isPoisoned(const std::vector<double> &scores) {
 // One row
 //===----------------------------------------------------------------------===//
 
-/// Natural log-sum-exp; minus infinity without an allowed key.
-static double logSumExp(const std::vector<double> &scores) {
-  if (isPoisoned(scores))
+/// Natural log-sum-exp, the sink included; minus infinity where nothing counts.
+static double logSumExp(const std::vector<double> &scores, double sink) {
+  if (isPoisoned(scores) || std::isnan(sink) || sink == infinity)
     return notANumber;
-  double largest = -infinity, sum = 0;
+  double largest = sink;
   for (double s : scores)
     largest = std::max(largest, s);
   if (largest == -infinity)
     return -infinity;
+  double sum = std::exp(sink - largest);
   for (double s : scores)
     sum += std::exp(s - largest);
   return largest + std::log(sum);
@@ -200,45 +230,82 @@ static double weightOf(double score, double lse) {
   return weight < 0x1p-126 ? 0 : weight; // a NaN stays one
 }
 
+/// Calls `visit` with each query: its sequence, head and number in it.
+static void
+forEachRow(const Scores &scores,
+           llvm::function_ref<void(const Sequence &sequence, int64_t h, int64_t i)> visit) {
+  for (const Sequence &sequence : scores.sequences)
+    for (int64_t h = 0; h < scores.heads; ++h)
+      for (int64_t i = 0; i < sequence.queries; ++i)
+        visit(sequence, h, i);
+}
+
+static RefTensor zeros(std::vector<int64_t> shape) {
+  std::vector<double> values(elementCount(shape));
+  return {DType::F32, std::move(shape), std::move(values)};
+}
+
+/// A row's place in [B, H, Tq].
+static int64_t rowOf(const Scores &scores, const Sequence &sequence, int64_t h, int64_t i) {
+  return (sequence.batch * scores.heads + h) * scores.queries + sequence.firstQuery + i;
+}
+
+namespace {
+/// The result `weights` of attention, per head or averaged.
+class Weights {
+public:
+  Weights(const Scores &scores, bool average)
+      : tensor(zeros(average
+                         ? std::vector{scores.batch, scores.queries, scores.keys}
+                         : std::vector{scores.batch, scores.heads, scores.queries, scores.keys})),
+        scores(scores), average(average) {}
+  void add(const Sequence &sequence, int64_t h, int64_t i, int64_t j, double weight) {
+    int64_t row = average ? sequence.batch * scores.queries + sequence.firstQuery + i
+                          : rowOf(scores, sequence, h, i);
+    tensor.values[row * scores.keys + sequence.firstKey + j] +=
+        average ? weight / static_cast<double>(scores.heads) : weight;
+  }
+  RefTensor tensor;
+
+private:
+  const Scores &scores;
+  bool average;
+};
+} // namespace
+
 Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lookup &lookup) {
-  const RefTensor &query = lookup(op.getQuery()), &key = lookup(op.getKey()),
-                  &value = lookup(op.getValue());
-  Expected<Scores> scores =
-      Scores::create(op, query, key, op.getMask(), op.getScale().convertToFloat(), lookup);
+  const RefTensor &key = lookup(op.getKey()), &value = lookup(op.getValue());
+  Expected<Scores> scores = Scores::create(op, lookup);
   if (!scores)
     return scores.takeError();
-  auto [B, H, Tq, Tk] = scores->extents;
-  if (value.shape[0] != B || value.shape[2] != Tk)
+  if (value.shape[0] != scores->batch || value.shape[2] != scores->keys)
     return errorAt(op, "expected values for the keys " + shapeText(key.shape) + ", found " +
                            shapeText(value.shape));
-  int64_t Dv = value.shape[3], keyHeads = value.shape[1], group = H / keyHeads;
-  bool average = op.getAverageWeights();
-  RefTensor output{DType::F32, {B, H, Tq, Dv}, std::vector<double>(B * H * Tq * Dv)};
-  RefTensor lse{DType::F32, {B, H, Tq}, {}};
-  RefTensor weights{DType::F32, average ? std::vector{B, Tq, Tk} : std::vector{B, H, Tq, Tk}, {}};
-  weights.values.resize(elementCount(weights.shape));
-  for (int64_t b = 0; b < B; ++b)
-    for (int64_t h = 0; h < H; ++h)
-      for (int64_t i = 0; i < Tq; ++i) {
-        std::vector<double> row = scores->row(b, h, i);
-        double total = logSumExp(row);
-        lse.values.push_back(total);
-        double *out = output.values.data() + ((b * H + h) * Tq + i) * Dv;
-        double *w = weights.values.data() + ((average ? b : b * H + h) * Tq + i) * Tk;
-        for (int64_t j = 0; j < Tk; ++j) {
-          double p = weightOf(row[j], total);
-          if (p == 0) // a value that is not finite must not reach the row through a zero
-            continue;
-          w[j] += average ? p / H : p;
-          for (int64_t d = 0; d < Dv; ++d)
-            out[d] += p * value.values[((b * keyHeads + h / group) * Tk + j) * Dv + d];
-        }
-      }
+  int64_t Dv = value.shape[3], keyHeads = value.shape[1], group = scores->heads / keyHeads;
+  RefTensor output = zeros({scores->batch, scores->heads, scores->queries, Dv});
+  RefTensor lse = zeros({scores->batch, scores->heads, scores->queries});
+  Weights weights(*scores, op.getAverageWeights());
+  forEachRow(*scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
+    std::vector<double> row = scores->row(sequence, h, i);
+    double total = logSumExp(row, scores->sink(h));
+    int64_t at = rowOf(*scores, sequence, h, i);
+    lse.values[at] = total;
+    double *out = output.values.data() + at * Dv;
+    for (int64_t j = 0; j < sequence.keys; ++j) {
+      double p = weightOf(row[j], total);
+      if (p == 0) // a value that is not finite must not reach the row through a zero
+        continue;
+      weights.add(sequence, h, i, j, p);
+      int64_t from = (sequence.batch * keyHeads + h / group) * scores->keys + sequence.firstKey + j;
+      for (int64_t d = 0; d < Dv; ++d)
+        out[d] += p * value.values[from * Dv + d];
+    }
+  });
   std::vector<RefTensor> results = {std::move(output)};
   if (op.getLse())
     results.push_back(std::move(lse));
   if (op.getWeights())
-    results.push_back(std::move(weights));
+    results.push_back(std::move(weights.tensor));
   return results;
 }
 
@@ -248,14 +315,13 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
 
 Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStatisticsOp op,
                                                      const Lookup &lookup) {
-  Expected<Scores> scores = Scores::create(op, lookup(op.getQuery()), lookup(op.getKey()),
-                                           op.getMask(), op.getScale().convertToFloat(), lookup);
+  Expected<Scores> scores = Scores::create(op, lookup);
   if (!scores)
     return scores.takeError();
-  auto [B, H, Tq, Tk] = scores->extents;
-  RefTensor maximum{DType::F32, {B, H, Tq}, {}}, sum = maximum;
-  for (int64_t n = 0; n < B * H * Tq; ++n) {
-    std::vector<double> row = scores->row(n / Tq / H, n / Tq % H, n % Tq);
+  RefTensor maximum = zeros({scores->batch, scores->heads, scores->queries}), sum = maximum;
+  forEachRow(*scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
+    std::vector<double> row = scores->row(sequence, h, i);
+    row.push_back(scores->sink(h));        // counts as one more key
     double largest = -0x1p+120, total = 0; // of a row without an allowed key
     for (double s : row)
       if (s != -infinity)
@@ -264,35 +330,29 @@ Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStati
       if (s != -infinity)
         total += std::exp2(s * std::numbers::log2e - largest);
     bool poisoned = isPoisoned(row);
-    maximum.values.push_back(poisoned ? notANumber : largest);
-    sum.values.push_back(poisoned ? notANumber : total);
-  }
+    int64_t at = rowOf(*scores, sequence, h, i);
+    maximum.values[at] = poisoned ? notANumber : largest;
+    sum.values[at] = poisoned ? notANumber : total;
+  });
   return std::vector{std::move(maximum), std::move(sum)};
 }
 
 Expected<std::vector<RefTensor>> attentionWeights(transformer::AttentionWeightsOp op,
                                                   const Lookup &lookup) {
   const RefTensor &maximum = lookup(op.getMaximum()), &sum = lookup(op.getSum());
-  Expected<Scores> scores = Scores::create(op, lookup(op.getQuery()), lookup(op.getKey()),
-                                           op.getMask(), op.getScale().convertToFloat(), lookup);
+  Expected<Scores> scores = Scores::create(op, lookup);
   if (!scores)
     return scores.takeError();
-  auto [B, H, Tq, Tk] = scores->extents;
-  bool average = op.getAverage();
-  RefTensor weights{DType::F32, average ? std::vector{B, Tq, Tk} : std::vector{B, H, Tq, Tk}, {}};
-  weights.values.resize(elementCount(weights.shape));
-  for (int64_t b = 0; b < B; ++b)
-    for (int64_t h = 0; h < H; ++h)
-      for (int64_t i = 0; i < Tq; ++i) {
-        int64_t at = (b * H + h) * Tq + i;
-        std::vector<double> row = scores->row(b, h, i);
-        double *w = weights.values.data() + ((average ? b : b * H + h) * Tq + i) * Tk;
-        for (int64_t j = 0; j < Tk && sum.values[at] != 0; ++j)
-          if (row[j] != -infinity)
-            w[j] += std::exp2(row[j] * std::numbers::log2e - maximum.values[at]) / sum.values[at] /
-                    (average ? H : 1);
-      }
-  return std::vector{std::move(weights)};
+  Weights weights(*scores, op.getAverage());
+  forEachRow(*scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
+    std::vector<double> row = scores->row(sequence, h, i);
+    int64_t at = rowOf(*scores, sequence, h, i);
+    for (int64_t j = 0; j < sequence.keys && sum.values[at] != 0; ++j)
+      if (row[j] != -infinity)
+        weights.add(sequence, h, i, j,
+                    std::exp2(row[j] * std::numbers::log2e - maximum.values[at]) / sum.values[at]);
+  });
+  return std::vector{std::move(weights.tensor)};
 }
 
 } // namespace heddle::reference

@@ -1,0 +1,106 @@
+//===- ReferenceBias.cpp - What a score rule adds at one pair -------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One function a rule, from the formulas of the papers. Rules are f32 formulas,
+// so each result is rounded to f32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReferenceMasks.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace heddle::transformer;
+
+namespace heddle::reference {
+
+/// 2^(-8 (h + 1) / H) for a power of two; the slopes of the power below it, then every other one
+/// of the power above, for the rest.
+static double slope(int64_t h, int64_t heads) {
+  int64_t below = 1;
+  while (below * 2 <= heads)
+    below *= 2;
+  double exponent =
+      h < below ? -8.0 * static_cast<double>(h + 1) / static_cast<double>(below)
+                : -4.0 * static_cast<double>(2 * (h - below) + 1) / static_cast<double>(below);
+  return static_cast<float>(std::exp2(exponent));
+}
+
+static Expected<ScoreRule> alibi(BiasAlibiOp op, const Extents &extents, const Lookup &lookup) {
+  Expected<Offset> offset = offsetOf(op, op.getOffset(), extents, lookup);
+  if (!offset)
+    return offset.takeError();
+  return ScoreRule([offset = *offset, heads = extents.heads](const Pair &p) -> double {
+    auto distance = static_cast<double>(std::abs(p.j - (p.i + offset(p))));
+    return static_cast<float>(-slope(p.h, heads) * distance);
+  });
+}
+
+/// T5's bucket of a distance of one direction: exact up to half of them, logarithmic after.
+static int64_t bucket(int64_t distance, int64_t buckets, int64_t maxDistance) {
+  int64_t exact = buckets / 2;
+  if (distance < exact)
+    return distance;
+  float ratio =
+      std::log(static_cast<float>(distance) / static_cast<float>(exact)) /
+      static_cast<float>(std::log(static_cast<double>(maxDistance) / static_cast<double>(exact)));
+  auto beyond = static_cast<int64_t>(ratio * static_cast<float>(buckets - exact));
+  return std::min(buckets - 1, exact + beyond);
+}
+
+static Expected<ScoreRule> relative(BiasRelativeOp op, const Extents &extents,
+                                    const Lookup &lookup) {
+  Expected<Offset> offset = offsetOf(op, op.getOffset(), extents, lookup);
+  if (!offset)
+    return offset.takeError();
+  const RefTensor &table = lookup(op.getTable());
+  bool both = op.getBidirectional();
+  int64_t buckets = both ? table.shape[0] / 2 : table.shape[0],
+          furthest = static_cast<int64_t>(op.getMaxDistance());
+  return ScoreRule([=, &table, offset = *offset](const Pair &p) {
+    int64_t ahead = p.j - (p.i + offset(p));
+    int64_t row = both ? (ahead > 0 ? buckets : 0) + bucket(std::abs(ahead), buckets, furthest)
+                       : bucket(std::max<int64_t>(0, -ahead), buckets, furthest);
+    return table.values[row * table.shape[1] + p.h];
+  });
+}
+
+static Expected<ScoreRule> dense(BiasDenseOp op, const Extents &x, const Lookup &lookup) {
+  const RefTensor &table = lookup(op.getTable());
+  if (Status checked = checkBroadcast(op, table, {x.sentences, x.heads, x.queries, x.keys});
+      !checked)
+    return checked.takeError();
+  return ScoreRule([&table](const Pair &p) { return entryAt(table, p.b, p.h, p.i, p.j); });
+}
+
+static Expected<ScoreRule> sum(BiasAddOp op, const Extents &extents, const Lookup &lookup) {
+  Expected<ScoreRule> l = scoreRule(op.getLhs(), extents, lookup),
+                      r = scoreRule(op.getRhs(), extents, lookup);
+  if (!l || !r)
+    return l ? std::move(r) : std::move(l);
+  return ScoreRule([l = *l, r = *r](const Pair &p) -> double {
+    return static_cast<float>(l(p)) + static_cast<float>(r(p));
+  });
+}
+
+Expected<ScoreRule> scoreRule(Value bias, const Extents &x, const Lookup &lookup) {
+  using Made = Expected<ScoreRule>;
+  return llvm::TypeSwitch<Operation *, Made>(bias.getDefiningOp())
+      .Case([&](BiasAlibiOp op) { return alibi(op, x, lookup); })
+      .Case([&](BiasRelativeOp op) { return relative(op, x, lookup); })
+      .Case([&](BiasDenseOp op) { return dense(op, x, lookup); })
+      .Case([&](BiasWhereOp op) { return formula(op, lookup); })
+      .Case([&](BiasAddOp op) { return sum(op, x, lookup); })
+      .Default([](Operation *op) -> Made {
+        return errorAt(op, "the reference has no meaning for this score rule");
+      });
+}
+
+} // namespace heddle::reference

@@ -1,0 +1,183 @@
+//===- ReferenceMasks.cpp - The truth of a mask at one pair ---------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One function a mask op. Positions are 64 bits wide, so an offset near the
+// limits of i32 means what it says.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReferenceMasks.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace heddle::transformer;
+
+namespace heddle::reference {
+
+static int64_t whole(const RefTensor &table, int64_t at) {
+  return static_cast<int64_t>(table.values[at]);
+}
+
+Status checkPerSentence(Operation *op, const RefTensor &table, const Extents &extents) {
+  if (table.size() != extents.sentences)
+    return errorAt(op, "expected " + std::to_string(extents.sentences) + " entries, found " +
+                           std::to_string(table.size()));
+  return {};
+}
+
+Status checkBroadcast(Operation *op, const RefTensor &table, const std::vector<int64_t> &expected) {
+  for (size_t d = 0; d < expected.size(); ++d)
+    if (table.shape[d] != 1 && table.shape[d] != expected[d])
+      return errorAt(op, "expected a table of " + shapeText(expected) +
+                             " or 1 in a dimension, found " + shapeText(table.shape));
+  return {};
+}
+
+double entryAt(const RefTensor &table, int64_t b, int64_t h, int64_t i, int64_t j) {
+  int64_t at[] = {b, h, i, j}, index = 0;
+  for (int d = 0; d < 4; ++d)
+    index = index * table.shape[d] + (table.shape[d] == 1 ? 0 : at[d]);
+  return table.values[index];
+}
+
+Expected<Offset> offsetOf(Operation *op, Value operand, const Extents &extents,
+                          const Lookup &lookup) {
+  if (!operand)
+    return Offset([](const Pair &p) { return p.keys - p.queries; });
+  const RefTensor &offset = lookup(operand);
+  if (offset.shape.empty())
+    return Offset([n = whole(offset, 0)](const Pair &) { return n; });
+  if (Status checked = checkPerSentence(op, offset, extents); !checked)
+    return checked.takeError();
+  return Offset([&offset](const Pair &p) { return whole(offset, p.b); });
+}
+
+//===----------------------------------------------------------------------===//
+// Masks that are an op
+//===----------------------------------------------------------------------===//
+
+static Expected<Predicate> causal(MaskCausalOp op, const Extents &extents, const Lookup &lookup) {
+  Expected<Offset> offset = offsetOf(op, op.getOffset(), extents, lookup);
+  if (!offset)
+    return offset.takeError();
+  return Predicate([offset = *offset](const Pair &p) { return p.j <= p.i + offset(p); });
+}
+
+static Expected<Predicate> window(MaskWindowOp op, const Extents &extents, const Lookup &lookup) {
+  Expected<Offset> offset = offsetOf(op, op.getOffset(), extents, lookup);
+  if (!offset)
+    return offset.takeError();
+  int64_t before = static_cast<int64_t>(op.getBefore()),
+          after = static_cast<int64_t>(op.getAfter());
+  return Predicate([offset = *offset, before, after](const Pair &p) {
+    int64_t distance = p.j - (p.i + offset(p));
+    return -before <= distance && distance <= after;
+  });
+}
+
+/// j < table[b]: lengths and prefix.
+static Expected<Predicate> below(Operation *op, const RefTensor &table, const Extents &extents) {
+  if (Status checked = checkPerSentence(op, table, extents); !checked)
+    return checked.takeError();
+  return Predicate([&table](const Pair &p) { return p.j < whole(table, p.b); });
+}
+
+/// ids[b, x]; 0 outside the table, which only pairs beside packed documents can be.
+static int64_t idAt(const RefTensor &ids, int64_t b, int64_t x) {
+  bool inside = b < ids.shape[0] && x < ids.shape[1];
+  return inside ? whole(ids, b * ids.shape[1] + x) : 0;
+}
+
+static Expected<Predicate> documents(MaskDocumentsOp op, const Lookup &lookup) {
+  if (op.getStarts()) // the attention itself stays inside the document
+    return Predicate([](const Pair &) { return true; });
+  const RefTensor &queries = lookup(op.getQueries()), &keys = lookup(op.getKeys());
+  return Predicate([&](const Pair &p) { return idAt(queries, p.b, p.i) == idAt(keys, p.b, p.j); });
+}
+
+static Expected<Predicate> dense(MaskDenseOp op, const Extents &x, const Lookup &lookup) {
+  const RefTensor &table = lookup(op.getTable());
+  if (Status checked = checkBroadcast(op, table, {x.sentences, x.heads, x.queries, x.keys});
+      !checked)
+    return checked.takeError();
+  return Predicate([&table](const Pair &p) { return entryAt(table, p.b, p.h, p.i, p.j) != 0; });
+}
+
+static Expected<Predicate> blocks(MaskBlocksOp op, const Extents &x, const Lookup &lookup) {
+  const RefTensor &table = lookup(op.getTable());
+  int64_t rows = static_cast<int64_t>(op.getRows()),
+          columns = static_cast<int64_t>(op.getColumns());
+  int64_t down = (x.queries + rows - 1) / rows, across = (x.keys + columns - 1) / columns;
+  if (Status checked = checkBroadcast(op, table, {x.sentences, x.heads, down, across}); !checked)
+    return checked.takeError();
+  if (table.shape[2] != down || table.shape[3] != across)
+    return errorAt(op, "expected a table of " + shapeText({down, across}) + " blocks, found " +
+                           shapeText({table.shape[2], table.shape[3]}));
+  return Predicate([&table, rows, columns](const Pair &p) {
+    return entryAt(table, p.b, p.h, p.i / rows, p.j / columns) != 0;
+  });
+}
+
+static Expected<Predicate> where(MaskWhereOp op, const Lookup &lookup) {
+  Expected<ScoreRule> truth = formula(op, lookup);
+  if (!truth)
+    return truth.takeError();
+  return Predicate([truth = *truth](const Pair &p) { return truth(p) != 0; });
+}
+
+//===----------------------------------------------------------------------===//
+// Compositions
+//===----------------------------------------------------------------------===//
+
+static Expected<Predicate> combined(Value lhs, Value rhs, bool both, const Extents &extents,
+                                    const Lookup &lookup) {
+  Expected<Predicate> l = predicate(lhs, extents, lookup), r = predicate(rhs, extents, lookup);
+  if (!l || !r)
+    return l ? std::move(r) : std::move(l);
+  return Predicate(
+      [l = *l, r = *r, both](const Pair &p) { return both ? l(p) && r(p) : l(p) || r(p); });
+}
+
+static Expected<Predicate> negated(MaskNotOp op, const Extents &extents, const Lookup &lookup) {
+  Expected<Predicate> inner = predicate(op.getMask(), extents, lookup);
+  if (!inner)
+    return inner;
+  return Predicate([inner = *inner](const Pair &p) { return !inner(p); });
+}
+
+Expected<Predicate> predicate(Value mask, const Extents &x, const Lookup &lookup) {
+  using Made = Expected<Predicate>;
+  return llvm::TypeSwitch<Operation *, Made>(mask.getDefiningOp())
+      .Case([&](MaskCausalOp op) { return causal(op, x, lookup); })
+      .Case([&](MaskWindowOp op) { return window(op, x, lookup); })
+      .Case([&](MaskLengthsOp op) { return below(op, lookup(op.getLengths()), x); })
+      .Case([&](MaskPrefixOp op) { return below(op, lookup(op.getPrefix()), x); })
+      .Case([&](MaskDocumentsOp op) { return documents(op, lookup); })
+      .Case([&](MaskDenseOp op) { return dense(op, x, lookup); })
+      .Case([&](MaskBlocksOp op) { return blocks(op, x, lookup); })
+      .Case([&](MaskWhereOp op) { return where(op, lookup); })
+      .Case([&](MaskAndOp op) { return combined(op.getLhs(), op.getRhs(), true, x, lookup); })
+      .Case([&](MaskOrOp op) { return combined(op.getLhs(), op.getRhs(), false, x, lookup); })
+      .Case([&](MaskNotOp op) { return negated(op, x, lookup); })
+      .Default([](Operation *op) -> Made {
+        return errorAt(op, "the reference has no meaning for this mask");
+      });
+}
+
+MaskDocumentsOp packedDocuments(Value mask) {
+  if (!mask)
+    return {};
+  if (auto both = mask.getDefiningOp<MaskAndOp>()) {
+    MaskDocumentsOp left = packedDocuments(both.getLhs());
+    return left ? left : packedDocuments(both.getRhs());
+  }
+  auto documents = mask.getDefiningOp<MaskDocumentsOp>();
+  return documents && documents.getStarts() ? documents : MaskDocumentsOp();
+}
+
+} // namespace heddle::reference

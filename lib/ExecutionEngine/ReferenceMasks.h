@@ -1,0 +1,54 @@
+//===- ReferenceMasks.h - Masks and score rules of the reference -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Masks and score rules as functions of one pair, made from their ops once an
+// attention, and asked pair by pair. They are written from the language's text;
+// no kernel's emission is used.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "ReferenceOps.h"
+
+namespace heddle::reference {
+
+/// A query and a key as masks see them, and the number of queries and keys of their sentence or
+/// document.
+struct Pair {
+  int64_t b, h, i, j, queries, keys;
+};
+using Predicate = std::function<bool(const Pair &)>;
+using ScoreRule = std::function<double(const Pair &)>;
+/// The number that i + offset uses.
+using Offset = std::function<int64_t(const Pair &)>;
+
+/// What tables must fit: sentences (or documents), heads, and queries and keys of the attention.
+struct Extents {
+  int64_t sentences, heads, queries, keys;
+};
+
+Expected<Predicate> predicate(mlir::Value mask, const Extents &extents, const Lookup &lookup);
+Expected<ScoreRule> scoreRule(mlir::Value bias, const Extents &extents, const Lookup &lookup);
+
+/// The offset operand of an op, or the default where it has none.
+Expected<Offset> offsetOf(mlir::Operation *op, mlir::Value operand, const Extents &extents,
+                          const Lookup &lookup);
+/// Checks that a table has one entry a sentence.
+Status checkPerSentence(mlir::Operation *op, const RefTensor &table, const Extents &extents);
+/// Checks that each dimension of a rank-4 table is 1 or the expected size.
+Status checkBroadcast(mlir::Operation *op, const RefTensor &table,
+                      const std::vector<int64_t> &expected);
+/// table[b, h, i, j], dimensions of 1 being the same for all.
+double entryAt(const RefTensor &table, int64_t b, int64_t h, int64_t i, int64_t j);
+
+/// The region of mask.where or bias.where as a function: the yielded value, i1 as 0 or 1.
+Expected<ScoreRule> formula(mlir::Operation *where, const Lookup &lookup);
+
+/// The `documents starts` conjunct of a mask, or null.
+transformer::MaskDocumentsOp packedDocuments(mlir::Value mask);
+
+} // namespace heddle::reference
