@@ -17,6 +17,7 @@
 #include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Pack/Pack.h"
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/Container.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Parser/Parser.h"
@@ -137,8 +138,21 @@ bool isArtifactPath(const std::string &path) {
   return std::filesystem::path(path).extension() == ".heddle";
 }
 
+Status checkCompiled(const std::string &path, const CompileOptions &options) {
+  if (!options.masks.empty())
+    return usageError("--mask: " + path + " is compiled, its masks are fixed");
+  if (!options.weights.empty())
+    return usageError("--weights: " + path + " is compiled, its weights are in it");
+  if (options.dtype != CompileOptions().dtype)
+    return usageError("--dtype: " + path + " is compiled, its types are fixed");
+  return {};
+}
+
 Expected<CompileReport> compileModel(const std::string &model, const std::string &output,
                                      const CompileOptions &options) {
+  if (!isArtifactPath(model))
+    if (Status status = ContainerWriter::checkPath(output); !status)
+      return status.takeError();
   auto assembled = assemble(model, options);
   if (!assembled)
     return assembled.takeError();
@@ -189,8 +203,8 @@ static Expected<Explanation> explainArtifact(const std::string &path) {
 
 Expected<Explanation> explainModel(const std::string &model, const CompileOptions &options) {
   if (isArtifactPath(model)) {
-    if (!options.masks.empty())
-      return usageError("--mask: " + model + " is compiled, its masks are fixed");
+    if (Status status = checkCompiled(model, options); !status)
+      return status.takeError();
     return explainArtifact(model);
   }
   CompileOptions withoutWeights = options;

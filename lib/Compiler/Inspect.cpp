@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace heddle {
 
@@ -48,7 +49,26 @@ std::string memberList(const Artifact &artifact) {
   return text;
 }
 
+/// A name that no function knows would be ignored silently.
+Status checkDims(const Program &program, const Dimensions &dims) {
+  std::set<std::string> known;
+  for (const Function &function : program.functions)
+    for (const auto *names : {&function.dims, &function.stateDims})
+      known.insert(names->begin(), names->end());
+  for (const auto &[name, value] : dims)
+    if (!known.contains(name)) {
+      std::string list;
+      for (const std::string &dim : known)
+        list += (list.empty() ? "" : ", ") + dim;
+      return usageError("--dim: expected a dimension of " + (list.empty() ? "none" : list) +
+                        ", found '" + name + "'");
+    }
+  return {};
+}
+
 Expected<std::string> describe(const Program &program, const InspectOptions &options) {
+  if (Status status = checkDims(program, options.dims); !status)
+    return status.takeError();
   Expected<std::string> text = programText(program, options.dims);
   if (!text)
     return text;
@@ -81,8 +101,8 @@ Expected<std::string> inspectArtifact(const std::string &path, const InspectOpti
 Expected<std::string> inspectModel(const std::string &model, const InspectOptions &options,
                                    const CompileOptions &compile) {
   if (isArtifactPath(model)) {
-    if (!compile.masks.empty())
-      return usageError("--mask: " + model + " is compiled, its masks are fixed");
+    if (Status status = checkCompiled(model, compile); !status)
+      return status.takeError();
     return inspectArtifact(model, options);
   }
   if (options.check)

@@ -32,14 +32,39 @@ bool writeAll(std::FILE *file, std::string_view bytes) {
 
 } // namespace
 
-Status writeOutput(const std::string &path, std::string_view bytes) {
-  if (path.empty() || path == "-")
-    return writeAll(stdout, bytes) ? Status() : Status(cannotWrite("standard output", errno));
-  // Devices and pipes cannot be renamed over.
+static bool isStandardOutput(const std::string &path) { return path.empty() || path == "-"; }
+
+/// Devices and pipes cannot be renamed over.
+static bool isWrittenInPlace(const std::string &path) {
   std::error_code ignored;
-  bool inPlace =
-      std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
-  std::string beside = inPlace ? path : path + ".part" + std::to_string(getpid());
+  return std::filesystem::exists(path, ignored) &&
+         !std::filesystem::is_regular_file(path, ignored);
+}
+
+static std::string nameBeside(const std::string &path) {
+  return path + ".part" + std::to_string(getpid());
+}
+
+Status checkOutput(const std::string &path) {
+  std::error_code ignored;
+  if (!isStandardOutput(path) && std::filesystem::is_directory(path, ignored))
+    return cannotWrite(path, EISDIR);
+  if (isStandardOutput(path) || isWrittenInPlace(path))
+    return {};
+  std::string beside = nameBeside(path);
+  std::FILE *file = std::fopen(beside.c_str(), "wb");
+  if (!file)
+    return cannotWrite(path, errno);
+  std::fclose(file);
+  std::remove(beside.c_str());
+  return {};
+}
+
+Status writeOutput(const std::string &path, std::string_view bytes) {
+  if (isStandardOutput(path))
+    return writeAll(stdout, bytes) ? Status() : Status(cannotWrite("standard output", errno));
+  bool inPlace = isWrittenInPlace(path);
+  std::string beside = inPlace ? path : nameBeside(path);
   std::FILE *file = std::fopen(beside.c_str(), "wb");
   if (!file)
     return cannotWrite(path, errno);

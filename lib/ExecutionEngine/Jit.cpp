@@ -39,8 +39,8 @@ Expected<Session> jit(const std::string &model, const JitOptions &options) {
   session.device = options.device;
   session.threads = options.threads;
   if (isArtifactPath(model)) {
-    if (!options.masks.empty())
-      return usageError("--mask: " + model + " is compiled, its masks are fixed");
+    if (Status status = checkCompiled(model, compileOptions(options)); !status)
+      return status.takeError();
     return Session::open(model, session);
   }
   Expected<Artifact> artifact = compileToMemory(model, compileOptions(options));

@@ -343,6 +343,8 @@ Status verifyCommand(Session &session, const RunCommand &command, std::ostream &
   Expected<std::string> function = chooseFunction(session.program(), command.function);
   if (!function)
     return function.takeError();
+  if (Status status = checkOutputDir(command.outputDir); !status)
+    return status;
   Expected<NamedTensors> tensors = readInputs(command.inputs);
   if (!tensors)
     return tensors.takeError();

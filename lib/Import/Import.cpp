@@ -42,6 +42,6 @@ Expected<ImportedModel> heddle::importModel(const std::string &path, const Impor
   if (extension == ".json")
     return importDescription(path, options, context);
   return inputError(path +
-                    ": expected a model (.json, .mlir, or a folder with model.json), found '" +
-                    extension + "'");
+                    ": expected a model (.json, .mlir, or a folder with model.json), found " +
+                    (extension.empty() ? "a file without extension" : "'" + extension + "'"));
 }

@@ -33,6 +33,9 @@ public:
   explicit Parser(std::string_view text) : text(text) {}
 
   Expected<MaskExpression> run() {
+    skip();
+    if (at == text.size())
+      return inputError("expected a mask, found an empty expression");
     MaskExpression result = disjunction();
     skip();
     if (!error && at < text.size())

@@ -69,21 +69,28 @@ Expected<NamedTensors> readInputs(const std::vector<std::string> &arguments) {
   return inputs;
 }
 
-Status writeOutputs(const NamedTensors &outputs, const std::string &directory, std::ostream &out) {
-  if (directory.empty()) {
+Status checkOutputDir(const std::optional<std::string> &directory) {
+  if (directory && directory->empty())
+    return usageError("--output-dir: expected a folder, found an empty name");
+  return {};
+}
+
+Status writeOutputs(const NamedTensors &outputs, const std::optional<std::string> &directory,
+                    std::ostream &out) {
+  if (!directory) {
     for (const auto &[name, tensor] : outputs)
       out << name << ": " << describe(tensor) << '\n';
     return {};
   }
   std::error_code failure;
-  std::filesystem::create_directories(directory, failure);
+  std::filesystem::create_directories(*directory, failure);
   if (failure)
-    return inputError(directory + ": cannot be made: " + failure.message());
+    return inputError(*directory + ": cannot be made: " + failure.message());
   for (const auto &[name, tensor] : outputs) {
     // A name comes from the model: it must not choose another directory.
     if (name.find('/') != std::string::npos)
       return inputError("expected an output whose name is a file name, found " + name);
-    std::string path = (std::filesystem::path(directory) / (name + ".npy")).string();
+    std::string path = (std::filesystem::path(*directory) / (name + ".npy")).string();
     if (Status status = writeNpy(path, tensor); !status)
       return status;
   }
@@ -94,6 +101,8 @@ Status runCommand(Session &session, const RunCommand &command, std::ostream &out
   auto function = chooseFunction(session.program(), command.function);
   if (!function)
     return function.takeError();
+  if (Status status = checkOutputDir(command.outputDir); !status)
+    return status;
   auto inputs = readInputs(command.inputs);
   if (!inputs)
     return inputs.takeError();

@@ -133,6 +133,11 @@ Status ContainerWriter::writeInto(std::span<std::byte> out, uint64_t directoryOf
   return {};
 }
 
+Status ContainerWriter::checkPath(const std::string &path) {
+  auto file = Replacement::create(path); // and gone again
+  return file ? Status() : Status(file.takeError());
+}
+
 Status ContainerWriter::writeFile(const std::string &path) {
   auto directoryOffset = layOut(path);
   if (!directoryOffset)

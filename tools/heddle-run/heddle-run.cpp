@@ -11,7 +11,7 @@
 #include "heddle/Generation/Commands.h"
 #include "heddle/Runtime/Commands.h"
 
-#include <CLI/CLI.hpp>
+#include "../CommandLine.h"
 #include <iostream>
 
 using namespace heddle;
@@ -37,7 +37,7 @@ int report(const Status &status) { return status ? 0 : report(status.error()); }
 void addSessionFlags(CLI::App &command, RunFlags &flags) {
   command.add_option("FILE", flags.file, "compiled model (.heddle)")->required();
   command.add_option("--device", flags.session.device, "cpu, vulkan or vulkan:N")->type_name("DEVICE");
-  command.add_option("--threads", flags.session.threads, "threads on the CPU, 0 for all processors")->type_name("N");
+  command.add_option("--threads", flags.session.threads, "threads on the CPU, 0 for all processors")->check(driver::atLeast(0))->type_name("N");
 }
 
 void addRun(CLI::App &app, RunFlags &flags) {
@@ -55,8 +55,8 @@ CLI::App *addTranslate(CLI::App &app, RunFlags &flags) {
   CLI::App *translate = app.add_subcommand("translate", "translate texts, or the lines of standard input");
   addSessionFlags(*translate, flags);
   translate->add_option("TEXT", flags.translate.texts, "texts, one translation each");
-  translate->add_option("--batch", flags.translate.batch, "texts translated together (default: 1)")->type_name("N");
-  translate->add_option("--limit", flags.translate.limit, "tokens of a translation (default: the model's)")->type_name("N");
+  translate->add_option("--batch", flags.translate.batch, "texts translated together (default: 1)")->check(driver::atLeast(1))->type_name("N");
+  translate->add_option("--limit", flags.translate.limit, "tokens of a translation (default: the model's)")->check(driver::atLeast(1))->type_name("N");
   translate->add_flag("--truncate", flags.translate.truncate, "cut texts that are too long");
   for (const FutureOption &option : futureTextOptions) {
     auto note = [&flags, name = option.flag] { flags.unbuilt.push_back(name); };
@@ -106,6 +106,8 @@ int main(int argc, char **argv) {
   addRun(app, flags);
   CLI::App *translation = addTranslate(app, flags);
   CLI::App *devices = app.add_subcommand("devices", "list the devices that models can run on");
+  if (Status status = driver::checkCommand(app, argc, argv); !status)
+    return report(status);
   try { // the only exceptions here are those of the command line parser
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

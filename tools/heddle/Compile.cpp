@@ -42,6 +42,8 @@ Status emit(const CompileFlags &flags) {
   Expected<Stage> stage = parseStage(flags.emit);
   if (!stage)
     return stage.takeError();
+  if (Status status = checkOutput(flags.output); !status)
+    return status;
   Expected<std::string> text = emitStage(flags.model, *stage, flags.options, !flags.output.empty());
   if (!text)
     return text.takeError();
@@ -65,7 +67,7 @@ Status compile(CompileFlags &flags) {
       return status;
   if (!flags.emit.empty() && flags.emit != toString(Stage::Artifact))
     return emit(flags);
-  if (flags.output.empty())
+  if (flags.output.empty() && !isArtifactPath(flags.model)) // which fails below, for its own reason
     return flags.explain.empty() ? Status(usageError("compile: expected -o FILE.heddle"))
                                  : Status();
   Expected<CompileReport> report = compileModel(flags.model, flags.output, flags.options);

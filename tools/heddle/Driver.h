@@ -15,7 +15,7 @@
 #include "heddle/Compiler/Compiler.h"
 #include "heddle/ExecutionEngine/Jit.h"
 
-#include <CLI/CLI.hpp>
+#include "../CommandLine.h"
 
 namespace heddle::driver {
 

@@ -59,11 +59,11 @@ void addText(CLI::App &app, Outcome &outcome) {
   command->add_option("text", flags->translate.texts, "TEXT …");
   addDeviceFlags(*command, flags->jit);
   command->add_option("--batch", flags->translate.batch, "texts translated together (default: 1)")
-      ->check(CLI::PositiveNumber);
+      ->check(atLeast(1));
   command
       ->add_option("--limit", flags->translate.limit,
                    "tokens of a translation (default: the model's)")
-      ->check(CLI::PositiveNumber);
+      ->check(atLeast(1));
   command->add_flag("--truncate", flags->translate.truncate, "cut texts that are too long");
   addFutureFlags(*command, flags);
   addModelFlags(*command, flags->compile);

@@ -73,6 +73,10 @@ static int run(int argc, char **argv) {
   addText(app, outcome);
   addQuestions(app, outcome);
   addUnbuilt(app, outcome);
+  if (Status status = checkCommand(app, argc, argv); !status) {
+    printError(status.error());
+    return static_cast<int>(status.error().kind);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

@@ -62,6 +62,8 @@ using Explanation = std::vector<OpDecision>;
 
 /// True if `path` is a `.heddle` file: something to load, not to compile.
 bool isArtifactPath(const std::string &path);
+/// An error where an option would change what a compiled file has fixed.
+Status checkCompiled(const std::string &path, const CompileOptions &options);
 
 /// Compiles into a file, written beside its place and renamed. Equal models and options give equal
 /// bytes.

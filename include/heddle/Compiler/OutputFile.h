@@ -17,6 +17,8 @@
 
 namespace heddle {
 
+/// Whether `writeOutput` could write there: asked before long work, not after it.
+Status checkOutput(const std::string &path);
 /// Writes `bytes` to `path`, or to standard output where the path is empty or "-".
 Status writeOutput(const std::string &path, std::string_view bytes);
 

@@ -15,13 +15,14 @@
 #include "heddle/Runtime/Session.h"
 
 #include <iosfwd>
+#include <optional>
 
 namespace heddle {
 
 struct RunCommand {
   std::string function;            ///< empty: the only one
   std::vector<std::string> inputs; ///< NAME=FILE.npy
-  std::string outputDir;           ///< empty: results are printed
+  std::optional<std::string> outputDir; ///< none: results are printed
 };
 
 /// The function a command means: the named one, or the only one that needs no session.
@@ -30,7 +31,9 @@ Expected<std::string> chooseFunction(const Program &program, const std::string &
 Status runCommand(Session &session, const RunCommand &command, std::ostream &out);
 /// The same in two steps, for a driver that does something between them (`--verify`).
 Expected<NamedTensors> readInputs(const std::vector<std::string> &arguments);
-Status writeOutputs(const NamedTensors &outputs, const std::string &directory, std::ostream &out);
+Status checkOutputDir(const std::optional<std::string> &directory);
+Status writeOutputs(const NamedTensors &outputs, const std::optional<std::string> &directory,
+                    std::ostream &out);
 
 /// Lists the devices.
 Status devicesCommand(std::ostream &out);

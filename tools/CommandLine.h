@@ -1,0 +1,71 @@
+//===- CommandLine.h - What both drivers say of a command line -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Texts where CLI11's own say too much or too little: numbers that must not be
+// negative, and commands that do not exist.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Support/Error.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <numeric>
+
+namespace heddle::driver {
+
+/// A whole number of at least `least`; CLI11 puts the flag's name before the message.
+inline CLI::Validator atLeast(int64_t least) {
+  return CLI::Validator(
+      [least](const std::string &text) -> std::string {
+        int64_t value = 0;
+        bool number = CLI::detail::lexical_cast(text, value);
+        if (number && value >= least)
+          return "";
+        return "expected a number of at least " + std::to_string(least) + ", found " +
+               (text.empty() ? "nothing" : text);
+      },
+      "");
+}
+
+/// Insertions, removals and replacements that turn one word into the other.
+inline size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      size_t replaced = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// The first argument must be a command or a flag: CLI11 would only say that a command is missing.
+inline Status checkCommand(const CLI::App &app, int argc, const char *const *argv) {
+  if (argc < 2 || argv[1][0] == '-')
+    return {};
+  std::string given = argv[1], known, nearest;
+  size_t distance = std::max<size_t>(3, given.size() / 2);
+  for (const CLI::App *command : app.get_subcommands({})) {
+    const std::string &name = command->get_name();
+    if (name == given)
+      return {};
+    known += (known.empty() ? "" : ", ") + name;
+    if (size_t edits = editDistance(given, name); edits < distance) {
+      distance = edits;
+      nearest = name;
+    }
+  }
+  return usageError("expected a command of " + known + ", found '" + given + "'" +
+                    (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+}
+
+} // namespace heddle::driver
