@@ -53,8 +53,9 @@ HostProgram::Step HostProgram::compileOp(Operation *op, Resolver resolve) {
     return compileFor(op, resolve);
   if (isa<func::CallOp>(op))
     return compileCall(op, resolve);
-  for (auto compile : {&HostProgram::compileInteger, &HostProgram::compileGuarded, &HostProgram::compileCompare,
-                       &HostProgram::compileSelect, &HostProgram::compileFloat})
+  for (auto compile :
+       {&HostProgram::compileInteger, &HostProgram::compileGuarded, &HostProgram::compileCompare,
+        &HostProgram::compileSelect, &HostProgram::compileFloat})
     if (Step step = (this->*compile)(op))
       return step;
   error = "expected ops that masks emit, found '" + op->getName().getStringRef().str() + "'";
@@ -93,7 +94,8 @@ static uint32_t bitsOf(Attribute number) {
   if (auto real = dyn_cast<FloatAttr>(number))
     return bitsOf(real.getValue().convertToFloat());
   APInt value = cast<IntegerAttr>(number).getValue();
-  return static_cast<uint32_t>(value.getBitWidth() == 1 ? value.getZExtValue() : value.getSExtValue());
+  return static_cast<uint32_t>(value.getBitWidth() == 1 ? value.getZExtValue()
+                                                        : value.getSExtValue());
 }
 
 HostProgram::Step HostProgram::compileConstant(Operation *op) {
@@ -118,10 +120,15 @@ HostProgram::Step HostProgram::compileInteger(Operation *op) {
       .Case([&](arith::AndIOp) { return binary(op, [](U x, U y) { return x & y; }); })
       .Case([&](arith::OrIOp) { return binary(op, [](U x, U y) { return x | y; }); })
       .Case([&](arith::XOrIOp) { return binary(op, [](U x, U y) { return x ^ y; }); })
-      .Case([&](arith::MinSIOp) { return binary(op, [](U x, U y) { return asSigned(x) < asSigned(y) ? x : y; }); })
-      .Case([&](arith::MaxSIOp) { return binary(op, [](U x, U y) { return asSigned(x) > asSigned(y) ? x : y; }); })
+      .Case([&](arith::MinSIOp) {
+        return binary(op, [](U x, U y) { return asSigned(x) < asSigned(y) ? x : y; });
+      })
+      .Case([&](arith::MaxSIOp) {
+        return binary(op, [](U x, U y) { return asSigned(x) > asSigned(y) ? x : y; });
+      })
       .Case([&](arith::MulSIExtendedOp product) -> Step {
-        Elements *x = slot(product.getLhs()), *y = slot(product.getRhs()), *l = slot(product.getLow()), *h = slot(product.getHigh());
+        Elements *x = slot(product.getLhs()), *y = slot(product.getRhs()),
+                 *l = slot(product.getLow()), *h = slot(product.getHigh());
         return [=] {
           int64_t p = int64_t(asSigned((*x)[0])) * asSigned((*y)[0]);
           *l = {static_cast<U>(p)};
@@ -147,9 +154,16 @@ HostProgram::Step HostProgram::compileGuarded(Operation *op) {
           return bad ? 0 : static_cast<U>(asSigned(x) / asSigned(y));
         });
       })
-      .Case([&](arith::ShLIOp) { return binary(op, [inRange](U x, U by) { return x << inRange(by); }); })
-      .Case([&](arith::ShRSIOp) { return binary(op, [inRange](U x, U by) { return static_cast<U>(asSigned(x) >> inRange(by)); }); })
-      .Case([&](arith::ShRUIOp) { return binary(op, [inRange](U x, U by) { return x >> inRange(by); }); })
+      .Case([&](arith::ShLIOp) {
+        return binary(op, [inRange](U x, U by) { return x << inRange(by); });
+      })
+      .Case([&](arith::ShRSIOp) {
+        return binary(op,
+                      [inRange](U x, U by) { return static_cast<U>(asSigned(x) >> inRange(by)); });
+      })
+      .Case([&](arith::ShRUIOp) {
+        return binary(op, [inRange](U x, U by) { return x >> inRange(by); });
+      })
       .Default([](Operation *) { return Step(); });
 }
 
@@ -187,8 +201,8 @@ HostProgram::Step HostProgram::compileSelect(Operation *op) {
   auto choice = dyn_cast<arith::SelectOp>(op);
   if (!choice)
     return {};
-  Elements *c = slot(choice.getCondition()), *x = slot(choice.getTrueValue()), *y = slot(choice.getFalseValue()),
-           *r = slot(choice.getResult());
+  Elements *c = slot(choice.getCondition()), *x = slot(choice.getTrueValue()),
+           *y = slot(choice.getFalseValue()), *r = slot(choice.getResult());
   return [=] {
     r->resize(c->size());
     for (size_t n = 0; n < c->size(); ++n)
@@ -202,11 +216,17 @@ HostProgram::Step HostProgram::compileSelect(Operation *op) {
 
 HostProgram::Step HostProgram::compileFloat(Operation *op) {
   using U = uint32_t;
-  auto two = [&](auto f) { return binary(op, [f](U x, U y) { return bitsOf(f(asFloat(x), asFloat(y))); }); };
+  auto two = [&](auto f) {
+    return binary(op, [f](U x, U y) { return bitsOf(f(asFloat(x), asFloat(y))); });
+  };
   auto one = [&](auto f) { return unary(op, [f](U x) { return bitsOf(f(asFloat(x))); }); };
   // NaN where either is, unlike fmin and fmax.
-  auto larger = [](float x, float y) { return std::isnan(x) ? x : std::isnan(y) ? y : std::fmax(x, y); };
-  auto smaller = [](float x, float y) { return std::isnan(x) ? x : std::isnan(y) ? y : std::fmin(x, y); };
+  auto larger = [](float x, float y) {
+    return std::isnan(x) ? x : std::isnan(y) ? y : std::fmax(x, y);
+  };
+  auto smaller = [](float x, float y) {
+    return std::isnan(x) ? x : std::isnan(y) ? y : std::fmin(x, y);
+  };
   return llvm::TypeSwitch<Operation *, Step>(op)
       .Case([&](arith::AddFOp) { return two([](float x, float y) { return x + y; }); })
       .Case([&](arith::SubFOp) { return two([](float x, float y) { return x - y; }); })
@@ -218,10 +238,14 @@ HostProgram::Step HostProgram::compileFloat(Operation *op) {
       .Case([&](math::AbsFOp) { return one([](float x) { return std::fabs(x); }); })
       .Case([&](math::ExpOp) { return one([](float x) { return std::exp(x); }); })
       .Case([&](math::LogOp) { return one([](float x) { return std::log(x); }); })
-      .Case([&](arith::SIToFPOp) { return unary(op, [](U x) { return bitsOf(static_cast<float>(asSigned(x))); }); })
+      .Case([&](arith::SIToFPOp) {
+        return unary(op, [](U x) { return bitsOf(static_cast<float>(asSigned(x))); });
+      })
       .Case([&](arith::CmpFOp cmp) {
         arith::CmpFPredicate p = cmp.getPredicate();
-        return binary(op, [p](U x, U y) -> U { return arith::applyCmpPredicate(p, APFloat(asFloat(x)), APFloat(asFloat(y))); });
+        return binary(op, [p](U x, U y) -> U {
+          return arith::applyCmpPredicate(p, APFloat(asFloat(x)), APFloat(asFloat(y)));
+        });
       })
       .Default([](Operation *) { return Step(); });
 }
@@ -233,14 +257,15 @@ HostProgram::Step HostProgram::compileFloat(Operation *op) {
 HostProgram::Step HostProgram::compileFor(Operation *op, Resolver resolve) {
   auto loop = cast<scf::ForOp>(op);
   auto body = std::make_shared<std::vector<Step>>(compileBlock(*loop.getBody(), resolve));
-  Elements *low = slot(loop.getLowerBound()), *high = slot(loop.getUpperBound()), *step = slot(loop.getStep()),
-           *index = slot(loop.getInductionVar());
+  Elements *low = slot(loop.getLowerBound()), *high = slot(loop.getUpperBound()),
+           *step = slot(loop.getStep()), *index = slot(loop.getInductionVar());
   struct Carried {
     Elements *init, *argument, *yielded, *result;
   };
   std::vector<Carried> carried;
   for (unsigned n = 0; n < loop.getNumRegionIterArgs(); ++n)
-    carried.push_back({slot(loop.getInitArgs()[n]), slot(loop.getRegionIterArg(n)), slot(loop.getBody()->getTerminator()->getOperand(n)),
+    carried.push_back({slot(loop.getInitArgs()[n]), slot(loop.getRegionIterArg(n)),
+                       slot(loop.getBody()->getTerminator()->getOperand(n)),
                        slot(loop.getResult(n))});
   return [=] {
     for (const Carried &c : carried)
@@ -258,8 +283,11 @@ HostProgram::Step HostProgram::compileFor(Operation *op, Resolver resolve) {
 
 HostProgram::Step HostProgram::compileCall(Operation *op, Resolver resolve) {
   Function function = resolve(cast<func::CallOp>(op).getCallee());
-  auto slotsOf = [&](ValueRange values) { return llvm::map_to_vector(values, [&](Value v) { return slot(v); }); };
+  auto slotsOf = [&](ValueRange values) {
+    return llvm::map_to_vector(values, [&](Value v) { return slot(v); });
+  };
   SmallVector<Elements *> results = slotsOf(op->getResults());
-  SmallVector<const Elements *> operands(llvm::map_range(op->getOperands(), [&](Value v) { return slot(v); }));
+  SmallVector<const Elements *> operands(
+      llvm::map_range(op->getOperands(), [&](Value v) { return slot(v); }));
   return [=] { function(operands, results); };
 }

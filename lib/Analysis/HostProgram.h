@@ -28,12 +28,15 @@ using Elements = std::vector<uint32_t>;
 class HostProgram {
 public:
   /// A function that the code calls: reads operands, fills results.
-  using Function = std::function<void(llvm::ArrayRef<const Elements *> operands, llvm::ArrayRef<Elements *> results)>;
+  using Function = std::function<void(llvm::ArrayRef<const Elements *> operands,
+                                      llvm::ArrayRef<Elements *> results)>;
   using Resolver = llvm::function_ref<Function(llvm::StringRef name)>;
 
   /// Returns an error's text, or nothing; `resolve` finds called functions while this runs.
   std::string compile(mlir::Block &block, Resolver resolve);
-  void setArgument(unsigned index, int64_t value) { *slot(arguments[index]) = {static_cast<uint32_t>(value)}; }
+  void setArgument(unsigned index, int64_t value) {
+    *slot(arguments[index]) = {static_cast<uint32_t>(value)};
+  }
   void run() { runSteps(steps); }
   const Elements &result(mlir::Value value) { return *slot(value); }
 

@@ -38,14 +38,20 @@ public:
 
   Location loc() const override { return location; }
   Value rowIndices(OpBuilder &b) override { return call(b, "rows", {}, tile(b.getI32Type())); }
-  Value columnIndices(OpBuilder &b) override { return call(b, "columns", {}, tile(b.getI32Type())); }
-  Value splat(OpBuilder &b, Value scalar) override { return call(b, "splat", scalar, tile(scalar.getType())); }
+  Value columnIndices(OpBuilder &b) override {
+    return call(b, "columns", {}, tile(b.getI32Type()));
+  }
+  Value splat(OpBuilder &b, Value scalar) override {
+    return call(b, "splat", scalar, tile(scalar.getType()));
+  }
   Value keyCount(OpBuilder &) override { return body.getArgument(Keys); }
   Value queryCount(OpBuilder &) override { return body.getArgument(Queries); }
   Value batch(OpBuilder &) override { return body.getArgument(Batch); }
   Value head(OpBuilder &) override { return body.getArgument(Head); }
   int64_t headCount() const override { return heads; }
-  Value defaultOffset(OpBuilder &b) override { return arith::SubIOp::create(b, location, keyCount(b), queryCount(b)); }
+  Value defaultOffset(OpBuilder &b) override {
+    return arith::SubIOp::create(b, location, keyCount(b), queryCount(b));
+  }
 
   /// Constants of the function need no data.
   Value scalar(OpBuilder &b, Value operand) override {
@@ -54,20 +60,31 @@ public:
       return arith::ConstantOp::create(b, location, number);
     return call(b, named("scalar", operand), {}, operand.getType());
   }
-  Value perBatch(OpBuilder &b, Value table) override { return call(b, named("batch", table), {}, b.getI32Type()); }
-  Value dense(OpBuilder &b, Value table) override { return call(b, named("dense", table), {}, tile(elementOf(table))); }
+  Value perBatch(OpBuilder &b, Value table) override {
+    return call(b, named("batch", table), {}, b.getI32Type());
+  }
+  Value dense(OpBuilder &b, Value table) override {
+    return call(b, named("dense", table), {}, tile(elementOf(table)));
+  }
   Value lookup(OpBuilder &b, Value table, Value index) override {
     return call(b, named("lookup", table), index, tile(elementOf(table)));
   }
   Value lookupRow(OpBuilder &b, Value table) override { return lookup(b, table, rowIndices(b)); }
-  Value lookupColumn(OpBuilder &b, Value table) override { return lookup(b, table, columnIndices(b)); }
-  Value lookupScalar(OpBuilder &b, Value table, Value x) override { return call(b, named("lookup", table), x, elementOf(table)); }
+  Value lookupColumn(OpBuilder &b, Value table) override {
+    return lookup(b, table, columnIndices(b));
+  }
+  Value lookupScalar(OpBuilder &b, Value table, Value x) override {
+    return call(b, named("lookup", table), x, elementOf(table));
+  }
   std::pair<Value, Value> tableRange(OpBuilder &b, Value table, Value from, Value to) override {
     Type i32 = b.getI32Type();
-    auto op = func::CallOp::create(b, location, named("range", table), TypeRange{i32, i32}, ValueRange{from, to});
+    auto op = func::CallOp::create(b, location, named("range", table), TypeRange{i32, i32},
+                                   ValueRange{from, to});
     return {op.getResult(0), op.getResult(1)};
   }
-  Value perHead(OpBuilder &b, Value table, Value x) override { return call(b, named("head", table), x, elementOf(table)); }
+  Value perHead(OpBuilder &b, Value table, Value x) override {
+    return call(b, named("head", table), x, elementOf(table));
+  }
   Value block(OpBuilder &b, Value table, Value y, Value x) override {
     Type i1 = b.getI1Type();
     return call(b, named("block", table), {y, x}, isa<ShapedType>(y.getType()) ? tile(i1) : i1);
@@ -105,7 +122,8 @@ namespace {
 class HostCode {
 public:
   HostCode(Value mask, int64_t heads, const MaskInputs &inputs, int64_t rows, int64_t columns)
-      : builder(mask.getContext()), site(mask.getLoc(), block, heads, rows, columns), inputs(inputs), rows(rows), columns(columns) {
+      : builder(mask.getContext()), site(mask.getLoc(), block, heads, rows, columns),
+        inputs(inputs), rows(rows), columns(columns) {
     for (int n = 0; n < argumentCount; ++n)
       block.addArgument(builder.getI32Type(), mask.getLoc());
     builder.setInsertionPointToStart(&block);
@@ -123,7 +141,8 @@ public:
     place = at;
     i0 = tile.i0;
     j0 = tile.j0;
-    int64_t values[argumentCount] = {at.batch, at.head, at.queries, at.keys, tile.i0, tile.i1, tile.j0, tile.j1};
+    int64_t values[argumentCount] = {at.batch, at.head, at.queries, at.keys,
+                                     tile.i0,  tile.i1, tile.j0,    tile.j1};
     for (auto [n, value] : llvm::enumerate(values))
       program.setArgument(n, value);
     program.run();
@@ -174,16 +193,19 @@ std::string HostCode::check(Value operand) {
   const MaskData &data = found->second;
   auto type = dyn_cast<RankedTensorType>(operand.getType());
   if (data.shape.size() != static_cast<size_t>(type ? type.getRank() : 0))
-    return "expected data of rank " + std::to_string(type ? type.getRank() : 0) + ", found rank " + std::to_string(data.shape.size());
+    return "expected data of rank " + std::to_string(type ? type.getRank() : 0) + ", found rank " +
+           std::to_string(data.shape.size());
   int64_t count = 1;
   for (int64_t size : data.shape)
     count *= size;
   if (static_cast<int64_t>(data.values.size()) != count)
-    return "expected " + std::to_string(count) + " values, found " + std::to_string(data.values.size());
+    return "expected " + std::to_string(count) + " values, found " +
+           std::to_string(data.values.size());
   return "";
 }
 
-static void fill(Elements &result, int64_t rows, int64_t columns, llvm::function_ref<uint32_t(int64_t, int64_t)> element) {
+static void fill(Elements &result, int64_t rows, int64_t columns,
+                 llvm::function_ref<uint32_t(int64_t, int64_t)> element) {
   result.resize(rows * columns);
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j)
@@ -192,11 +214,17 @@ static void fill(Elements &result, int64_t rows, int64_t columns, llvm::function
 
 HostProgram::Function HostCode::resolve(StringRef name) {
   if (name == "rows")
-    return [this](auto, auto results) { fill(*results[0], rows, columns, [&](int64_t i, int64_t) { return i0 + i; }); };
+    return [this](auto, auto results) {
+      fill(*results[0], rows, columns, [&](int64_t i, int64_t) { return i0 + i; });
+    };
   if (name == "columns")
-    return [this](auto, auto results) { fill(*results[0], rows, columns, [&](int64_t, int64_t j) { return j0 + j; }); };
+    return [this](auto, auto results) {
+      fill(*results[0], rows, columns, [&](int64_t, int64_t j) { return j0 + j; });
+    };
   if (name == "splat")
-    return [this](auto operands, auto results) { results[0]->assign(rows * columns, (*operands[0])[0]); };
+    return [this](auto operands, auto results) {
+      results[0]->assign(rows * columns, (*operands[0])[0]);
+    };
   auto [what, number] = name.split('.');
   return resolveTable(what, inputs.find(site.operands[std::stoul(number.str())])->second);
 }
@@ -209,7 +237,8 @@ HostProgram::Function HostCode::resolveTable(StringRef what, const MaskData &dat
     return [this, &data](auto, auto results) { *results[0] = {entry(data, place.batch)}; };
   if (what == "dense")
     return [this, &data](auto, auto results) {
-      fill(*results[0], rows, columns, [&](int64_t i, int64_t j) { return entry(data, i0 + i, j0 + j, /*repeat=*/true); });
+      fill(*results[0], rows, columns,
+           [&](int64_t i, int64_t j) { return entry(data, i0 + i, j0 + j, /*repeat=*/true); });
     };
   if (what == "head")
     return [this, &data, signedAt](auto operands, auto results) {
@@ -219,7 +248,8 @@ HostProgram::Function HostCode::resolveTable(StringRef what, const MaskData &dat
     return [this, &data, signedAt](auto operands, auto results) {
       results[0]->resize(operands[0]->size());
       for (size_t n = 0; n < operands[0]->size(); ++n)
-        (*results[0])[n] = entry(data, signedAt(*operands[0], n), signedAt(*operands[1], n), /*repeat=*/false);
+        (*results[0])[n] =
+            entry(data, signedAt(*operands[0], n), signedAt(*operands[1], n), /*repeat=*/false);
     };
   if (what == "range")
     return [this, &data, signedAt](auto operands, auto results) {
@@ -256,9 +286,11 @@ MaskEvaluator::MaskEvaluator(MaskEvaluator &&) = default;
 MaskEvaluator &MaskEvaluator::operator=(MaskEvaluator &&) = default;
 MaskEvaluator::~MaskEvaluator() = default;
 
-llvm::Expected<MaskEvaluator> MaskEvaluator::create(Value value, int64_t heads, const MaskInputs &inputs, int64_t tileRows,
+llvm::Expected<MaskEvaluator> MaskEvaluator::create(Value value, int64_t heads,
+                                                    const MaskInputs &inputs, int64_t tileRows,
                                                     int64_t tileColumns) {
-  value.getContext()->loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect, scf::SCFDialect>();
+  value.getContext()
+      ->loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect, scf::SCFDialect>();
   auto program = std::make_unique<Program>(value, heads, inputs, tileRows, tileColumns);
   HostCode &bounds = program->bounds, &elements = program->elements;
   if (isa<MaskType>(value.getType())) {
@@ -284,9 +316,12 @@ MaskBounds MaskEvaluator::bound(const MaskPlace &place, const MaskTile &tile) {
   return {code.result(program->may)[0] != 0, code.result(program->must)[0] != 0};
 }
 
-const std::vector<uint32_t> &MaskEvaluator::elements(const MaskPlace &place, int64_t i0, int64_t j0) {
+const std::vector<uint32_t> &MaskEvaluator::elements(const MaskPlace &place, int64_t i0,
+                                                     int64_t j0) {
   program->elements.run(place, {i0, i0, j0, j0});
   return program->elements.program.result(program->element);
 }
 
-bool MaskEvaluator::hasTrapped() const { return program->bounds.program.trapped || program->elements.program.trapped; }
+bool MaskEvaluator::hasTrapped() const {
+  return program->bounds.program.trapped || program->elements.program.trapped;
+}

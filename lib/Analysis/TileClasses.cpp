@@ -50,9 +50,11 @@ static std::optional<MaskDocumentsOp> packedDocuments(Value mask) {
 }
 
 /// The documents that the starts tell of, each inside the packed row.
-static llvm::Expected<SmallVector<Document>> documentsOf(MaskDocumentsOp op, const MaskPlace &place, const MaskInputs &inputs) {
+static llvm::Expected<SmallVector<Document>> documentsOf(MaskDocumentsOp op, const MaskPlace &place,
+                                                         const MaskInputs &inputs) {
   auto queries = inputs.find(op.getQueries()), keys = inputs.find(op.getKeys());
-  if (queries == inputs.end() || keys == inputs.end() || queries->second.values.size() != keys->second.values.size())
+  if (queries == inputs.end() || keys == inputs.end() ||
+      queries->second.values.size() != keys->second.values.size())
     return llvm::createStringError("expected as many starts of queries as of keys");
   SmallVector<Document> documents;
   const std::vector<uint32_t> &q = queries->second.values, &k = keys->second.values;
@@ -65,13 +67,16 @@ static llvm::Expected<SmallVector<Document>> documentsOf(MaskDocumentsOp op, con
 }
 
 /// A tile of the packed row is what its documents make of it: full only inside a single one.
-static MaskBounds boundPacked(MaskEvaluator &mask, const MaskPlace &place, const MaskTile &t, ArrayRef<Document> documents) {
+static MaskBounds boundPacked(MaskEvaluator &mask, const MaskPlace &place, const MaskTile &t,
+                              ArrayRef<Document> documents) {
   MaskBounds result{false, false};
   for (auto [n, d] : llvm::enumerate(documents)) {
-    MaskTile part{std::max(t.i0, d.q0) - d.q0, std::min(t.i1, d.q1) - d.q0, std::max(t.j0, d.k0) - d.k0, std::min(t.j1, d.k1) - d.k0};
+    MaskTile part{std::max(t.i0, d.q0) - d.q0, std::min(t.i1, d.q1) - d.q0,
+                  std::max(t.j0, d.k0) - d.k0, std::min(t.j1, d.k1) - d.k0};
     if (part.i0 >= part.i1 || part.j0 >= part.j1)
       continue;
-    MaskBounds bounds = mask.bound({static_cast<int64_t>(n), place.head, d.q1 - d.q0, d.k1 - d.k0}, part);
+    MaskBounds bounds =
+        mask.bound({static_cast<int64_t>(n), place.head, d.q1 - d.q0, d.k1 - d.k0}, part);
     bool whole = part.i1 - part.i0 == t.i1 - t.i0 && part.j1 - part.j0 == t.j1 - t.j0;
     result.may |= bounds.may;
     result.must |= bounds.must && whole;
@@ -79,10 +84,12 @@ static MaskBounds boundPacked(MaskEvaluator &mask, const MaskPlace &place, const
   return result;
 }
 
-llvm::Expected<TileMap> heddle::transformer::computeTileMap(AttentionOp op, const MaskPlace &place, const MaskInputs &inputs,
+llvm::Expected<TileMap> heddle::transformer::computeTileMap(AttentionOp op, const MaskPlace &place,
+                                                            const MaskInputs &inputs,
                                                             int64_t tileRows, int64_t tileColumns) {
   auto tiles = [](int64_t count, int64_t size) { return (count + size - 1) / size; };
-  TileMap map{tileRows, tileColumns, tiles(place.queries, tileRows), tiles(place.keys, tileColumns), {}};
+  TileMap map{
+      tileRows, tileColumns, tiles(place.queries, tileRows), tiles(place.keys, tileColumns), {}};
   map.classes.assign(map.rows * map.columns, TileClass::Full);
   if (!op.getMask())
     return map;
@@ -99,8 +106,10 @@ llvm::Expected<TileMap> heddle::transformer::computeTileMap(AttentionOp op, cons
     documents = std::move(*found);
   }
   for (auto [n, which] : llvm::enumerate(map.classes)) {
-    int64_t i0 = static_cast<int64_t>(n) / map.columns * tileRows, j0 = static_cast<int64_t>(n) % map.columns * tileColumns;
-    MaskTile tile{i0, std::min(i0 + tileRows, place.queries), j0, std::min(j0 + tileColumns, place.keys)};
+    int64_t i0 = static_cast<int64_t>(n) / map.columns * tileRows,
+            j0 = static_cast<int64_t>(n) % map.columns * tileColumns;
+    MaskTile tile{i0, std::min(i0 + tileRows, place.queries), j0,
+                  std::min(j0 + tileColumns, place.keys)};
     which = classOf(packed ? boundPacked(*mask, place, tile, documents) : mask->bound(place, tile));
   }
   return map;

@@ -41,6 +41,7 @@ namespace heddle {
 void buildTransformerPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(transformer::createWarnEmptyMasks());
 }
 
 // Alive: kernel (group, yield) around transformer, arith, tensor; func, and operands of groups

@@ -22,8 +22,8 @@
 
 namespace heddle::transformer {
 
-/// What an operand of a mask or rule holds, row-major: i32 numbers, truths (0 or 1), or the bits of f32 numbers. A
-/// scalar has no shape and one value.
+/// What an operand of a mask or rule holds, row-major: i32 numbers, truths (0 or 1), or the bits of
+/// f32 numbers. A scalar has no shape and one value.
 struct MaskData {
   llvm::SmallVector<int64_t> shape;
   std::vector<uint32_t> values;
@@ -49,10 +49,12 @@ struct MaskBounds {
 
 class MaskEvaluator {
 public:
-  /// For a mask or a score rule of an attention with `heads` query heads. `tileRows` by `tileColumns` elements are computed
-  /// at once by `elements`. The data must outlive the evaluator.
-  static llvm::Expected<MaskEvaluator> create(mlir::Value maskOrRule, int64_t heads, const MaskInputs &inputs,
-                                              int64_t tileRows = 1, int64_t tileColumns = 1);
+  /// For a mask or a score rule of an attention with `heads` query heads. `tileRows` by
+  /// `tileColumns` elements are computed at once by `elements`. The data must outlive the
+  /// evaluator.
+  static llvm::Expected<MaskEvaluator> create(mlir::Value maskOrRule, int64_t heads,
+                                              const MaskInputs &inputs, int64_t tileRows = 1,
+                                              int64_t tileColumns = 1);
   MaskEvaluator(MaskEvaluator &&);
   MaskEvaluator &operator=(MaskEvaluator &&);
   ~MaskEvaluator();
@@ -61,7 +63,8 @@ public:
   MaskBounds bound(const MaskPlace &place, const MaskTile &tile);
   /// Truths, or bits of f32 numbers, of the tile from (i0, j0) on, row-major.
   const std::vector<uint32_t> &elements(const MaskPlace &place, int64_t i0, int64_t j0);
-  /// Whether some op so far would have trapped or had no value on a device: a division by zero, a shift too far.
+  /// Whether some op so far would have trapped or had no value on a device: a division by zero, a
+  /// shift too far.
   bool hasTrapped() const;
 
 private:

@@ -30,9 +30,11 @@ struct TileMap {
   double visited(int64_t queries, int64_t keys) const;
 };
 
-/// Classes for one sentence and one head. Under packed documents the map counts in the packed row (`place.batch` means nothing): a tile
-/// that meets several documents is what its parts are together.
-llvm::Expected<TileMap> computeTileMap(AttentionOp op, const MaskPlace &place, const MaskInputs &inputs, int64_t tileRows,
+/// Classes for one sentence and one head. Under packed documents the map counts in the packed row
+/// (`place.batch` means nothing): a tile that meets several documents is what its parts are
+/// together.
+llvm::Expected<TileMap> computeTileMap(AttentionOp op, const MaskPlace &place,
+                                       const MaskInputs &inputs, int64_t tileRows,
                                        int64_t tileColumns);
 
 } // namespace heddle::transformer

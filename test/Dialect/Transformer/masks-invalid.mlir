@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Masks of a wrong rank, masks that leave their block, and ops of the language that
+// Masks of a wrong rank or size, masks that leave their block, and ops of the language that
 // are not built yet.
 //
 //===----------------------------------------------------------------------===//
@@ -78,6 +78,98 @@ func.func @mask_lengths_c1_other_block(%c: i1, %n: tensor<?xi32>, %x: tensor<?x2
     scf.yield %x : tensor<?x2x?x4xf32>
   }
   return %r : tensor<?x2x?x4xf32>
+}
+
+// -----
+
+func.func @mask_window_c2_before() {
+  // expected-error @+1 {{'transformer.mask.window' op C2: before must be at least 0 and below 2147483648, found -1}}
+  %m = transformer.mask.window before = -1 after = 0
+  return
+}
+
+// -----
+
+func.func @mask_window_c2_after() {
+  // expected-error @+1 {{'transformer.mask.window' op C2: after must be at least 0 and below 2147483648, found 2147483648}}
+  %m = transformer.mask.window before = 0 after = 2147483648
+  return
+}
+
+// -----
+
+func.func @mask_prefix_rank(%t: tensor<?x?xi32>) {
+  // expected-error @+1 {{'transformer.mask.prefix' op operand #0 must be 1D tensor of 32-bit signless integer values}}
+  %m = transformer.mask.prefix %t : tensor<?x?xi32>
+  return
+}
+
+// -----
+
+func.func @mask_documents_c2_ids(%q: tensor<?xi32>, %k: tensor<?x?xi32>) {
+  // expected-error @+1 {{'transformer.mask.documents' op C2: queries must have rank 2 [batch, tokens], found rank 1}}
+  %m = transformer.mask.documents %q, %k : tensor<?xi32>, tensor<?x?xi32>
+  return
+}
+
+// -----
+
+func.func @mask_documents_c2_starts(%q: tensor<?xi32>, %k: tensor<?x?xi32>) {
+  // expected-error @+1 {{'transformer.mask.documents' op C2: keys must have rank 1 [documents + 1], found rank 2}}
+  %m = transformer.mask.documents starts(%q, %k) : tensor<?xi32>, tensor<?x?xi32>
+  return
+}
+
+// -----
+
+func.func @mask_documents_c3_count(%q: tensor<4xi32>, %k: tensor<5xi32>) {
+  // expected-error @+1 {{'transformer.mask.documents' op C3: starts of queries and keys must be as many, found 4 and 5}}
+  %m = transformer.mask.documents starts(%q, %k) : tensor<4xi32>, tensor<5xi32>
+  return
+}
+
+// -----
+
+func.func @mask_documents_c3_none(%q: tensor<0xi32>, %k: tensor<?xi32>) {
+  // expected-error @+1 {{'transformer.mask.documents' op C3: expected at least one start, found none}}
+  %m = transformer.mask.documents starts(%q, %k) : tensor<0xi32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @mask_blocks_c2_rank(%t: tensor<?x?xi1>) {
+  // expected-error @+1 {{'transformer.mask.blocks' op C2: table must have rank 4 [batch|1, heads|1, blocks of queries, blocks of keys], found rank 2}}
+  %m = transformer.mask.blocks %t rows = 4 columns = 4 : tensor<?x?xi1>
+  return
+}
+
+// -----
+
+func.func @mask_blocks_c3_rows(%t: tensor<1x1x?x?xi1>) {
+  // expected-error @+1 {{'transformer.mask.blocks' op C3: rows must be at least 1 and below 1073741824, found 0}}
+  %m = transformer.mask.blocks %t rows = 0 columns = 4 : tensor<1x1x?x?xi1>
+  return
+}
+
+// -----
+
+func.func @mask_or_c1_argument(%m: !transformer.mask) {
+  // expected-error @+1 {{'transformer.mask.or' op C1: a mask must be made by a mask op of the same block}}
+  %n = transformer.mask.or %m, %m
+  return
+}
+
+// -----
+
+func.func @mask_where_c1_returned() -> !transformer.mask {
+  // expected-error @+1 {{'transformer.mask.where' op C1: a mask is used by masks and attention only, found 'func.return'}}
+  %m = transformer.mask.where {
+  ^bb0(%b: i32, %h: i32, %i: i32, %j: i32):
+    %c = arith.cmpi sle, %j, %i : i32
+    transformer.yield %c : i1
+  }
+  return %m : !transformer.mask
 }
 
 // -----

@@ -37,7 +37,8 @@ int64_t floorDivide(int64_t x, int64_t y) { return x / y - (x % y != 0 && (x < 0
 int64_t ceilDivide(int64_t x, int64_t y) { return x / y + (x % y != 0 && (x < 0) == (y < 0)); }
 
 bool compares(arith::CmpIPredicate p, int64_t x, int64_t y, unsigned bits) {
-  return arith::applyCmpPredicate(p, APInt(bits, static_cast<uint64_t>(x), true, true), APInt(bits, static_cast<uint64_t>(y), true, true));
+  return arith::applyCmpPredicate(p, APInt(bits, static_cast<uint64_t>(x), true, true),
+                                  APInt(bits, static_cast<uint64_t>(y), true, true));
 }
 
 class Plain {
@@ -58,7 +59,8 @@ public:
 private:
   int64_t load(MaskLoadOp op) {
     const MaskData &data = inputs.find(op.getTable())->second;
-    int64_t x = values[op.getIndices().back()], size = data.shape.back(), row = data.shape.size() == 2 ? batch : 0;
+    int64_t x = values[op.getIndices().back()], size = data.shape.back(),
+            row = data.shape.size() == 2 ? batch : 0;
     bool inside = x >= 0 && x < size && (data.shape.size() == 1 || row < data.shape[0]);
     return inside ? static_cast<int32_t>(data.values[row * size + x]) : 0;
   }
@@ -69,8 +71,10 @@ private:
       return constant.getBitWidth() == 1 ? constant.getZExtValue() : constant.getSExtValue();
     if (auto loaded = dyn_cast<MaskLoadOp>(op))
       return load(loaded);
-    unsigned from = op->getOperand(0).getType().getIntOrFloatBitWidth(), to = op->getResult(0).getType().getIntOrFloatBitWidth();
-    int64_t x = values[op->getOperand(0)], y = op->getNumOperands() > 1 ? values[op->getOperand(1)] : 0;
+    unsigned from = op->getOperand(0).getType().getIntOrFloatBitWidth(),
+             to = op->getResult(0).getType().getIntOrFloatBitWidth();
+    int64_t x = values[op->getOperand(0)],
+            y = op->getNumOperands() > 1 ? values[op->getOperand(1)] : 0;
     int64_t unsignedX = from == 1 ? x : x & ((int64_t(1) << from) - 1);
     bool far = y < 0 || y > 31;
     auto narrow = [&](int64_t v) { return to == 1 ? v & 1 : wrap(v, to); };
@@ -111,7 +115,9 @@ protected:
   int64_t below(int64_t end) { return std::uniform_int_distribution<int64_t>(0, end - 1)(random); }
 
   template <typename T>
-  T pick(ArrayRef<T> from) { return from[below(from.size())]; }
+  T pick(ArrayRef<T> from) {
+    return from[below(from.size())];
+  }
 
   Value number(int64_t v) { return arith::ConstantIntOp::create(builder, loc, v, 32); }
 
@@ -130,7 +136,10 @@ protected:
   }
 
   Value randomConstant() {
-    static constexpr int64_t edges[] = {0, 1, -1, 2, 3, 4, 5, 7, 8, -3, 31, 32, 33, 100, -100, 65535, 1 << 20, -2147483648ll, 2147483647, -2147483647, 2147483640};
+    static constexpr int64_t edges[] = {
+        0,          1,           -1,        2,  3,   4,    5,     7,       8,
+        -3,         31,          32,        33, 100, -100, 65535, 1 << 20, -2147483648ll,
+        2147483647, -2147483647, 2147483640};
     return number(pick(ArrayRef(edges)));
   }
 
@@ -174,20 +183,24 @@ protected:
       return arith::SelectOp::create(builder, loc, pick(ArrayRef(truths)), x, y);
     case 16: {
       Value small = arith::TruncIOp::create(builder, loc, narrow, x);
-      return below(2) ? Value(arith::ExtSIOp::create(builder, loc, i32, small)) : Value(arith::ExtUIOp::create(builder, loc, i32, small));
+      return below(2) ? Value(arith::ExtSIOp::create(builder, loc, i32, small))
+                      : Value(arith::ExtUIOp::create(builder, loc, i32, small));
     }
     case 17: {
       Value t = pick(ArrayRef(truths));
-      return below(2) ? Value(arith::ExtSIOp::create(builder, loc, i32, t)) : Value(arith::ExtUIOp::create(builder, loc, i32, t));
+      return below(2) ? Value(arith::ExtSIOp::create(builder, loc, i32, t))
+                      : Value(arith::ExtUIOp::create(builder, loc, i32, t));
     }
     default:
       return below(2) ? MaskLoadOp::create(builder, loc, i32, table1, x)
-                      : MaskLoadOp::create(builder, loc, i32, table2, ValueRange{where.getBody().getArgument(0), x});
+                      : MaskLoadOp::create(builder, loc, i32, table2,
+                                           ValueRange{where.getBody().getArgument(0), x});
     }
   }
 
   Value randomTruth(SmallVector<Value> &numbers, SmallVector<Value> &truths) {
-    Value s = pick(ArrayRef(truths)), t = pick(ArrayRef(truths)), x = pick(ArrayRef(numbers)), y = below(2) ? pick(ArrayRef(numbers)) : randomConstant();
+    Value s = pick(ArrayRef(truths)), t = pick(ArrayRef(truths)), x = pick(ArrayRef(numbers)),
+          y = below(2) ? pick(ArrayRef(numbers)) : randomConstant();
     auto predicate = static_cast<arith::CmpIPredicate>(below(10));
     switch (below(10)) {
     case 0:
@@ -211,13 +224,16 @@ protected:
     MaskWhereOp where = open();
     auto arguments = where.getBody().getArguments();
     SmallVector<Value> numbers(arguments.begin(), arguments.end());
-    SmallVector<Value> truths{arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle, arguments[3], arguments[2])};
+    SmallVector<Value> truths{
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle, arguments[3], arguments[2])};
     for (int64_t n = 1 + below(8); n > 0; --n) {
       numbers.push_back(randomNumber(numbers, truths, where));
       if (below(3) == 0)
         truths.push_back(randomTruth(numbers, truths));
     }
-    truths.push_back(arith::CmpIOp::create(builder, loc, static_cast<arith::CmpIPredicate>(below(10)), numbers.back(), pick(ArrayRef(numbers))));
+    truths.push_back(arith::CmpIOp::create(builder, loc,
+                                           static_cast<arith::CmpIPredicate>(below(10)),
+                                           numbers.back(), pick(ArrayRef(numbers))));
     close(where, below(2) ? truths.back() : randomTruth(numbers, truths));
     return where;
   }
@@ -226,7 +242,9 @@ protected:
   Value randomTable(ArrayRef<int64_t> shape, int64_t count) {
     std::vector<int32_t> values;
     for (int64_t n = 0; n < count; ++n)
-      values.push_back(below(10) ? static_cast<int32_t>(below(24)) - 4 : below(2) ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int32_t>::max());
+      values.push_back(below(10)  ? static_cast<int32_t>(below(24)) - 4
+                       : below(2) ? std::numeric_limits<int32_t>::min()
+                                  : std::numeric_limits<int32_t>::max());
     return input(shape, values);
   }
 
@@ -242,7 +260,12 @@ TEST_F(FormulaTest, RandomFormulasAreSound) {
     MaskWhereOp where = randomFormula();
     ASSERT_TRUE(succeeded(where.verify()));
     MaskPlace place{below(3), below(3), 1 + below(12), 1 + below(15)};
-    check(where, place, [&](int64_t b, int64_t h, int64_t i, int64_t j) { return plain.run(where.getBody(), {b, h, i, j}) != 0; }, /*tight=*/false, 3);
+    check(
+        where, place,
+        [&](int64_t b, int64_t h, int64_t i, int64_t j) {
+          return plain.run(where.getBody(), {b, h, i, j}) != 0;
+        },
+        /*tight=*/false, 3);
     if (HasFatalFailure()) {
       where->getParentOp()->getParentOp()->dump();
       FAIL() << "formula " << n;
@@ -250,7 +273,9 @@ TEST_F(FormulaTest, RandomFormulasAreSound) {
     where.erase();
   }
   RecordProperty("exact", exact * 1000 / tiles);
-  std::printf("exact bounds: %.1f %% of %ld tiles\n", 100.0 * static_cast<double>(exact) / static_cast<double>(tiles), static_cast<long>(tiles));
+  std::printf("exact bounds: %.1f %% of %ld tiles\n",
+              100.0 * static_cast<double>(exact) / static_cast<double>(tiles),
+              static_cast<long>(tiles));
 }
 
 } // namespace

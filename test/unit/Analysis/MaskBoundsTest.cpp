@@ -20,9 +20,18 @@ namespace {
 class MaskBoundsTest : public MaskFixture {
 protected:
   /// Numbers below, inside and above the coordinates, and at the ends of i32.
-  static constexpr int32_t numbers[] = {-40, -3, 0, 1, 5, 11, 40, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+  static constexpr int32_t numbers[] = {-40,
+                                        -3,
+                                        0,
+                                        1,
+                                        5,
+                                        11,
+                                        40,
+                                        std::numeric_limits<int32_t>::min(),
+                                        std::numeric_limits<int32_t>::max()};
   /// Sizes with T = 1, S < T and S > T.
-  static constexpr std::pair<int64_t, int64_t> sizes[] = {{1, 1}, {1, 12}, {9, 9}, {5, 12}, {12, 5}};
+  static constexpr std::pair<int64_t, int64_t> sizes[] = {
+      {1, 1}, {1, 12}, {9, 9}, {5, 12}, {12, 5}};
 
   /// For all sizes, and two sentences with the numbers x and y.
   template <typename Make, typename Expected>
@@ -34,7 +43,10 @@ protected:
         for (int64_t b : {0, 1}) {
           MaskPlace place{b, 0, queries, keys};
           int64_t n = b ? x : 7, shift = keys - queries;
-          check(mask, place, [&](int64_t, int64_t, int64_t i, int64_t j) { return expected(i, j, n, shift); }, tight);
+          check(
+              mask, place,
+              [&](int64_t, int64_t, int64_t i, int64_t j) { return expected(i, j, n, shift); },
+              tight);
           if (HasFatalFailure())
             return;
         }
@@ -54,15 +66,26 @@ TEST_F(MaskBoundsTest, CausalWithAnOffsetASentence) {
 
 TEST_F(MaskBoundsTest, CausalWithOneOffset) {
   Value mask = MaskCausalOp::create(builder, loc, input({}, {2}));
-  check(mask, {0, 0, 5, 9}, [](int64_t, int64_t, int64_t i, int64_t j) { return j <= i + 2; }, /*tight=*/true);
+  check(
+      mask, {0, 0, 5, 9}, [](int64_t, int64_t, int64_t i, int64_t j) { return j <= i + 2; },
+      /*tight=*/true);
 }
 
 TEST_F(MaskBoundsTest, WindowsAroundTheQuery) {
-  for (auto [before, after] : {std::pair<int64_t, int64_t>(0, 0), {3, 0}, {0, 2}, {2, 1}, {2147483647, 0}, {4, 2147483647}}) {
+  for (auto [before, after] : {std::pair<int64_t, int64_t>(0, 0),
+                               {3, 0},
+                               {0, 2},
+                               {2, 1},
+                               {2147483647, 0},
+                               {4, 2147483647}}) {
     checkAll([&](Value) { return MaskWindowOp::create(builder, loc, before, after); },
-             [=](int64_t i, int64_t j, int64_t, int64_t shift) { return -before <= j - (i + shift) && j - (i + shift) <= after; });
+             [=](int64_t i, int64_t j, int64_t, int64_t shift) {
+               return -before <= j - (i + shift) && j - (i + shift) <= after;
+             });
     checkAll([&](Value ns) { return MaskWindowOp::create(builder, loc, before, after, ns); },
-             [=](int64_t i, int64_t j, int64_t n, int64_t) { return -before <= j - (i + n) && j - (i + n) <= after; });
+             [=](int64_t i, int64_t j, int64_t n, int64_t) {
+               return -before <= j - (i + n) && j - (i + n) <= after;
+             });
   }
 }
 
@@ -73,19 +96,31 @@ TEST_F(MaskBoundsTest, LengthsAndPrefixes) {
 }
 
 TEST_F(MaskBoundsTest, NotTurnsBoundsAround) {
-  checkAll([&](Value ns) { return MaskNotOp::create(builder, loc, MaskLengthsOp::create(builder, loc, ns)); },
-           [](int64_t, int64_t j, int64_t n, int64_t) { return j >= n; });
-  checkAll([&](Value ns) { return MaskNotOp::create(builder, loc, MaskWindowOp::create(builder, loc, 2, 1)); },
-           [](int64_t i, int64_t j, int64_t, int64_t shift) { return j - i - shift < -2 || j - i - shift > 1; });
+  checkAll(
+      [&](Value ns) {
+        return MaskNotOp::create(builder, loc, MaskLengthsOp::create(builder, loc, ns));
+      },
+      [](int64_t, int64_t j, int64_t n, int64_t) { return j >= n; });
+  checkAll(
+      [&](Value ns) {
+        return MaskNotOp::create(builder, loc, MaskWindowOp::create(builder, loc, 2, 1));
+      },
+      [](int64_t i, int64_t j, int64_t, int64_t shift) {
+        return j - i - shift < -2 || j - i - shift > 1;
+      });
 }
 
 TEST_F(MaskBoundsTest, ConjunctionsOfBandsAreExact) {
   checkAll(
       [&](Value ns) {
-        Value window = MaskWindowOp::create(builder, loc, 3, 4), lengths = MaskLengthsOp::create(builder, loc, ns);
-        Value far = MaskNotOp::create(builder, loc, MaskPrefixOp::create(builder, loc, input({2}, {2, 3})));
-        return MaskAndOp::create(builder, loc, MaskAndOp::create(builder, loc, MaskCausalOp::create(builder, loc), window),
-                                 MaskAndOp::create(builder, loc, lengths, far));
+        Value window = MaskWindowOp::create(builder, loc, 3, 4),
+              lengths = MaskLengthsOp::create(builder, loc, ns);
+        Value far =
+            MaskNotOp::create(builder, loc, MaskPrefixOp::create(builder, loc, input({2}, {2, 3})));
+        return MaskAndOp::create(
+            builder, loc,
+            MaskAndOp::create(builder, loc, MaskCausalOp::create(builder, loc), window),
+            MaskAndOp::create(builder, loc, lengths, far));
       },
       [](int64_t i, int64_t j, int64_t n, int64_t shift) {
         int64_t d = j - i - shift;
@@ -96,31 +131,47 @@ TEST_F(MaskBoundsTest, ConjunctionsOfBandsAreExact) {
 TEST_F(MaskBoundsTest, AlternativesAreSound) {
   checkAll(
       [&](Value ns) {
-        return MaskOrOp::create(builder, loc, MaskCausalOp::create(builder, loc), MaskPrefixOp::create(builder, loc, ns));
+        return MaskOrOp::create(builder, loc, MaskCausalOp::create(builder, loc),
+                                MaskPrefixOp::create(builder, loc, ns));
       },
-      [](int64_t i, int64_t j, int64_t n, int64_t shift) { return j <= i + shift || j < n; }, /*tight=*/false);
+      [](int64_t i, int64_t j, int64_t n, int64_t shift) { return j <= i + shift || j < n; },
+      /*tight=*/false);
 }
 
 TEST_F(MaskBoundsTest, AscendingDocumentIdsAreExact) {
-  Value q = input({2, 9}, {0, 0, 0, 1, 1, 1, 1, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2, 2}), k = input({2, 9}, {0, 0, 1, 1, 1, 2, 4, 4, 4, 1, 2, 2, 3, 3, 3, 3, 3, 3});
-  Value mask = MaskDocumentsOp::create(builder, loc, builder.getType<MaskType>(), q, k, /*starts=*/false);
+  Value q = input({2, 9}, {0, 0, 0, 1, 1, 1, 1, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2, 2}),
+        k = input({2, 9}, {0, 0, 1, 1, 1, 2, 4, 4, 4, 1, 2, 2, 3, 3, 3, 3, 3, 3});
+  Value mask =
+      MaskDocumentsOp::create(builder, loc, builder.getType<MaskType>(), q, k, /*starts=*/false);
   for (int64_t b : {0, 1})
-    check(mask, {b, 0, 9, 9},
-          [&](int64_t b, int64_t, int64_t i, int64_t j) { return inputs[q].values[b * 9 + i] == inputs[k].values[b * 9 + j]; }, /*tight=*/true);
+    check(
+        mask, {b, 0, 9, 9},
+        [&](int64_t b, int64_t, int64_t i, int64_t j) {
+          return inputs[q].values[b * 9 + i] == inputs[k].values[b * 9 + j];
+        },
+        /*tight=*/true);
 }
 
 TEST_F(MaskBoundsTest, BlocksAreExact) {
-  Value table = input({1, 2, 3, 4}, {1, 0, 0, 1, 0, 0, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1}, builder.getI1Type());
+  Value table =
+      input({1, 2, 3, 4}, {1, 0, 0, 1, 0, 0, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1},
+            builder.getI1Type());
   Value mask = MaskBlocksOp::create(builder, loc, table, 4, 3);
   for (int64_t h : {0, 1})
-    check(mask, {0, h, 11, 12},
-          [&](int64_t, int64_t h, int64_t i, int64_t j) { return inputs[table].values[(h * 3 + i / 4) * 4 + j / 3] != 0; }, /*tight=*/true, 2);
+    check(
+        mask, {0, h, 11, 12},
+        [&](int64_t, int64_t h, int64_t i, int64_t j) {
+          return inputs[table].values[(h * 3 + i / 4) * 4 + j / 3] != 0;
+        },
+        /*tight=*/true, 2);
 }
 
 TEST_F(MaskBoundsTest, TablesAreUnknown) {
   Value table = input({1, 1, 1, 5}, {1, 0, 1, 1, 0}, builder.getI1Type());
   Value mask = MaskDenseOp::create(builder, loc, table);
-  check(mask, {1, 0, 4, 5}, [](int64_t, int64_t, int64_t, int64_t j) { return j != 1 && j != 4; }, /*tight=*/false);
+  check(
+      mask, {1, 0, 4, 5}, [](int64_t, int64_t, int64_t, int64_t j) { return j != 1 && j != 4; },
+      /*tight=*/false);
 }
 
 } // namespace

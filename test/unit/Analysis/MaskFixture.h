@@ -29,7 +29,8 @@ using Meaning = std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)>;
 class MaskFixture : public ::testing::Test {
 protected:
   MaskFixture() : builder(&context), loc(builder.getUnknownLoc()) {
-    context.loadDialect<TransformerDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect>();
+    context.loadDialect<TransformerDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                        mlir::math::MathDialect>();
     module = mlir::ModuleOp::create(builder, loc);
     builder.setInsertionPointToStart(module->getBody());
     auto func = mlir::func::FuncOp::create(builder, loc, "f", builder.getFunctionType({}, {}));
@@ -38,26 +39,36 @@ protected:
   }
 
   /// An argument of the function with data; a scalar without a shape.
-  mlir::Value input(llvm::ArrayRef<int64_t> shape, std::vector<int32_t> values, mlir::Type element = {}) {
+  mlir::Value input(llvm::ArrayRef<int64_t> shape, std::vector<int32_t> values,
+                    mlir::Type element = {}) {
     element = element ? element : builder.getI32Type();
     mlir::Type type = shape.empty() ? element : mlir::RankedTensorType::get(shape, element);
     mlir::Value value = block->addArgument(type, loc);
-    inputs[value] = {llvm::SmallVector<int64_t>(shape), std::vector<uint32_t>(values.begin(), values.end())};
+    inputs[value] = {llvm::SmallVector<int64_t>(shape),
+                     std::vector<uint32_t>(values.begin(), values.end())};
     return value;
   }
 
-  /// Compares predicate and bounds with `meaning` on every tile of several sizes. Tight: may and must are exact.
-  void check(mlir::Value mask, const MaskPlace &place, const Meaning &meaning, bool tight, int64_t heads = 1) {
-    llvm::Expected<MaskEvaluator> evaluator = MaskEvaluator::create(mask, heads, inputs, place.queries, place.keys);
+  /// Compares predicate and bounds with `meaning` on every tile of several sizes. Tight: may and
+  /// must are exact.
+  void check(mlir::Value mask, const MaskPlace &place, const Meaning &meaning, bool tight,
+             int64_t heads = 1) {
+    llvm::Expected<MaskEvaluator> evaluator =
+        MaskEvaluator::create(mask, heads, inputs, place.queries, place.keys);
     ASSERT_TRUE(bool(evaluator)) << llvm::toString(evaluator.takeError());
     truth.assign(evaluator->elements(place, 0, 0).begin(), evaluator->elements(place, 0, 0).end());
     for (int64_t i = 0; i < place.queries; ++i)
       for (int64_t j = 0; j < place.keys; ++j)
-        ASSERT_EQ(truth[i * place.keys + j], meaning(place.batch, place.head, i, j)) << "i=" << i << " j=" << j;
-    for (auto [rows, columns] : {std::pair<int64_t, int64_t>(1, 1), {4, 4}, {5, 3}, {2, 9}, {place.queries, place.keys}})
+        ASSERT_EQ(truth[i * place.keys + j], meaning(place.batch, place.head, i, j))
+            << "i=" << i << " j=" << j;
+    for (auto [rows, columns] :
+         {std::pair<int64_t, int64_t>(1, 1), {4, 4}, {5, 3}, {2, 9}, {place.queries, place.keys}})
       for (int64_t i0 = 0; i0 < place.queries; i0 += rows)
         for (int64_t j0 = 0; j0 < place.keys && !HasFatalFailure(); j0 += columns)
-          checkTile(*evaluator, place, {i0, std::min(i0 + rows, place.queries), j0, std::min(j0 + columns, place.keys)}, tight);
+          checkTile(
+              *evaluator, place,
+              {i0, std::min(i0 + rows, place.queries), j0, std::min(j0 + columns, place.keys)},
+              tight);
     ASSERT_FALSE(evaluator->hasTrapped());
   }
 
@@ -81,11 +92,15 @@ private:
     MaskBounds bounds = evaluator.bound(place, t);
     ++tiles;
     exact += bounds.may == any && bounds.must == all;
-    ASSERT_TRUE(bounds.may || !any) << "rows " << t.i0 << " to " << t.i1 << ", keys " << t.j0 << " to " << t.j1;
-    ASSERT_TRUE(!bounds.must || all) << "rows " << t.i0 << " to " << t.i1 << ", keys " << t.j0 << " to " << t.j1;
+    ASSERT_TRUE(bounds.may || !any)
+        << "rows " << t.i0 << " to " << t.i1 << ", keys " << t.j0 << " to " << t.j1;
+    ASSERT_TRUE(!bounds.must || all)
+        << "rows " << t.i0 << " to " << t.i1 << ", keys " << t.j0 << " to " << t.j1;
     if (tight) {
-      ASSERT_EQ(bounds.may, any) << "rows " << t.i0 << " to " << t.i1 << ", keys " << t.j0 << " to " << t.j1;
-      ASSERT_EQ(bounds.must, all) << "rows " << t.i0 << " to " << t.i1 << ", keys " << t.j0 << " to " << t.j1;
+      ASSERT_EQ(bounds.may, any) << "rows " << t.i0 << " to " << t.i1 << ", keys " << t.j0 << " to "
+                                 << t.j1;
+      ASSERT_EQ(bounds.must, all) << "rows " << t.i0 << " to " << t.i1 << ", keys " << t.j0
+                                  << " to " << t.j1;
     }
   }
 

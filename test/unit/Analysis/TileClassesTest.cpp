@@ -31,16 +31,20 @@ namespace {
 class TileClassesTest : public ::testing::Test {
 protected:
   TileClassesTest() {
-    context.loadDialect<TransformerDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect>();
+    context.loadDialect<TransformerDialect, arith::ArithDialect, func::FuncDialect,
+                        math::MathDialect>();
   }
 
-  /// An attention whose mask (`%m`) or rule (`%s`) `body` makes; `arguments` are what its operands are.
+  /// An attention whose mask (`%m`) or rule (`%s`) `body` makes; `arguments` are what its operands
+  /// are.
   AttentionOp parse(StringRef body, StringRef arguments = "") {
     bool rule = body.contains("%s =");
-    std::string text = ("func.func @f(%x: tensor<?x8x?x4xf32>" + arguments + ") {\n" + body + "\n%o = transformer.attention %x, %x, %x " +
-                        (rule ? "bias(%s)" : "mask(%m)") +
-                        " {scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>) -> tensor<?x8x?x4xf32>\nreturn\n}")
-                           .str();
+    std::string text =
+        ("func.func @f(%x: tensor<?x8x?x4xf32>" + arguments + ") {\n" + body +
+         "\n%o = transformer.attention %x, %x, %x " + (rule ? "bias(%s)" : "mask(%m)") +
+         " {scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>) "
+         "-> tensor<?x8x?x4xf32>\nreturn\n}")
+            .str();
     module = parseSourceString<ModuleOp>(text, &context);
     AttentionOp op;
     if (module)
@@ -50,7 +54,10 @@ protected:
 
   /// A mask.where of the ops in `body`, which define %c.
   AttentionOp formula(StringRef body, StringRef arguments = "") {
-    return parse(("%m = transformer.mask.where {\n^bb0(%b: i32, %h: i32, %i: i32, %j: i32):\n" + body + "\ntransformer.yield %c : i1\n}").str(), arguments);
+    return parse(("%m = transformer.mask.where {\n^bb0(%b: i32, %h: i32, %i: i32, %j: i32):\n" +
+                  body + "\ntransformer.yield %c : i1\n}")
+                     .str(),
+                 arguments);
   }
 
   void give(unsigned argument, MaskData data) {
@@ -58,7 +65,8 @@ protected:
   }
 
   TileMap map(AttentionOp op, int64_t queries, int64_t keys, int64_t rows, int64_t columns) {
-    llvm::Expected<TileMap> result = computeTileMap(op, {0, 0, queries, keys}, inputs, rows, columns);
+    llvm::Expected<TileMap> result =
+        computeTileMap(op, {0, 0, queries, keys}, inputs, rows, columns);
     EXPECT_TRUE(bool(result)) << llvm::toString(result.takeError());
     return std::move(*result);
   }
@@ -83,7 +91,9 @@ TEST_F(TileClassesTest, CausalIsATriangle) {
 }
 
 TEST_F(TileClassesTest, AWindowIsABand) {
-  TileMap window = map(parse("%c = transformer.mask.causal\n%w = transformer.mask.window before = 255 after = 0\n%m = transformer.mask.and %c, %w"), 8192, 8192, 96, 64);
+  TileMap window = map(parse("%c = transformer.mask.causal\n%w = transformer.mask.window before = "
+                             "255 after = 0\n%m = transformer.mask.and %c, %w"),
+                       8192, 8192, 96, 64);
   EXPECT_LT(window.visited(8192, 8192), 0.052); // 0.031 of the pairs are allowed
 }
 
@@ -97,7 +107,8 @@ TEST_F(TileClassesTest, DataThatIsMissingIsAnError) {
   AttentionOp op = parse("%m = transformer.mask.lengths %n : tensor<?xi32>", ", %n: tensor<?xi32>");
   llvm::Expected<TileMap> result = computeTileMap(op, {0, 0, 4, 4}, inputs, 2, 2);
   ASSERT_FALSE(bool(result));
-  EXPECT_EQ(llvm::toString(result.takeError()), "expected data for each operand of the mask, found none for one");
+  EXPECT_EQ(llvm::toString(result.takeError()),
+            "expected data for each operand of the mask, found none for one");
   give(0, {{2}, {3}});
   result = computeTileMap(op, {0, 0, 4, 4}, inputs, 2, 2);
   ASSERT_FALSE(bool(result));
@@ -109,7 +120,8 @@ TEST_F(TileClassesTest, DataThatIsMissingIsAnError) {
 //===----------------------------------------------------------------------===//
 
 TEST_F(TileClassesTest, BlocksOfTheDiagonal) {
-  AttentionOp op = formula("%n = arith.constant 64 : i32\n%u = arith.floordivsi %i, %n : i32\n%v = arith.floordivsi %j, %n : i32\n"
+  AttentionOp op = formula("%n = arith.constant 64 : i32\n%u = arith.floordivsi %i, %n : i32\n%v = "
+                           "arith.floordivsi %j, %n : i32\n"
                            "%c = arith.cmpi eq, %u, %v : i32");
   TileMap blocks = map(op, 8192, 8192, 64, 64);
   EXPECT_EQ(blocks.count(TileClass::Full), 128);
@@ -118,8 +130,10 @@ TEST_F(TileClassesTest, BlocksOfTheDiagonal) {
 }
 
 TEST_F(TileClassesTest, AWindowOrTheFirstKeys) {
-  AttentionOp op = formula("%z = arith.constant 0 : i32\n%w = arith.constant 256 : i32\n%f = arith.constant 16 : i32\n%d = arith.subi %i, %j : i32\n"
-                           "%p = arith.cmpi sle, %z, %d : i32\n%q = arith.cmpi slt, %d, %w : i32\n%r = arith.andi %p, %q : i1\n"
+  AttentionOp op = formula("%z = arith.constant 0 : i32\n%w = arith.constant 256 : i32\n%f = "
+                           "arith.constant 16 : i32\n%d = arith.subi %i, %j : i32\n"
+                           "%p = arith.cmpi sle, %z, %d : i32\n%q = arith.cmpi slt, %d, %w : "
+                           "i32\n%r = arith.andi %p, %q : i1\n"
                            "%s1 = arith.cmpi slt, %j, %f : i32\n%c = arith.ori %r, %s1 : i1");
   EXPECT_LT(visited(op, 8192, 96, 64), 0.06); // 0.033 of the pairs are allowed
 }
@@ -150,7 +164,9 @@ TEST_F(TileClassesTest, ANeighbourhoodInTwoDimensions) {
 
 /// A scan of all 16,384 tiles of 64 x 64 over 8,192 rows takes well under a second.
 TEST_F(TileClassesTest, DocumentsByALoadedTable) {
-  std::string body = "%u = transformer.mask.load %d[%i] : tensor<?xi32>\n%v = transformer.mask.load %d[%j] : tensor<?xi32>\n%c = arith.cmpi eq, %u, %v : i32";
+  std::string body =
+      "%u = transformer.mask.load %d[%i] : tensor<?xi32>\n%v = transformer.mask.load %d[%j] : "
+      "tensor<?xi32>\n%c = arith.cmpi eq, %u, %v : i32";
   std::vector<uint32_t> ids;
   for (uint32_t id = 0; ids.size() < 8192; ++id)
     ids.insert(ids.end(), 50 + id * 397 % 951, id);
@@ -170,7 +186,8 @@ TEST_F(TileClassesTest, DocumentsByALoadedTable) {
 //===----------------------------------------------------------------------===//
 
 TEST_F(TileClassesTest, PackedDocumentsCountInsideThemselves) {
-  AttentionOp op = parse("%d = transformer.mask.documents starts(%q, %q) : tensor<?xi32>, tensor<?xi32>\n%c = transformer.mask.causal\n"
+  AttentionOp op = parse("%d = transformer.mask.documents starts(%q, %q) : tensor<?xi32>, "
+                         "tensor<?xi32>\n%c = transformer.mask.causal\n"
                          "%m = transformer.mask.and %d, %c",
                          ", %q: tensor<?xi32>");
   give(0, {{5}, {0, 8, 8, 12, 20}});
@@ -200,7 +217,8 @@ TEST_F(TileClassesTest, SlopesOfAlibi) {
   const std::vector<uint32_t> &scores = rule->elements({0, 2, 4, 6}, 0, 0);
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < 6; ++j)
-      EXPECT_EQ(std::bit_cast<float>(scores[i * 6 + j]), -0.125f * static_cast<float>(std::abs(j - (i + 2))));
+      EXPECT_EQ(std::bit_cast<float>(scores[i * 6 + j]),
+                -0.125f * static_cast<float>(std::abs(j - (i + 2))));
 }
 
 /// T5's own formula, in f32 as its authors' code has it.
@@ -216,14 +234,18 @@ int64_t bucketOf(int64_t relative, bool bidirectional, int64_t buckets, int64_t 
   int64_t exact = buckets / 2;
   if (relative < exact)
     return result + relative;
-  float ratio = std::log(static_cast<float>(relative) / static_cast<float>(exact)) /
-                static_cast<float>(std::log(static_cast<double>(maxDistance) / static_cast<double>(exact)));
-  return result + std::min(buckets - 1, exact + static_cast<int64_t>(ratio * static_cast<float>(buckets - exact)));
+  float ratio =
+      std::log(static_cast<float>(relative) / static_cast<float>(exact)) /
+      static_cast<float>(std::log(static_cast<double>(maxDistance) / static_cast<double>(exact)));
+  return result + std::min(buckets - 1, exact + static_cast<int64_t>(
+                                                    ratio * static_cast<float>(buckets - exact)));
 }
 
 TEST_F(TileClassesTest, BucketsOfRelativePositions) {
   for (bool bidirectional : {false, true}) {
-    AttentionOp op = parse(("%s = transformer.bias.relative %t max_distance = 128 " + Twine(bidirectional ? "{bidirectional} " : "") + ": tensor<32x8xf32>").str(),
+    AttentionOp op = parse(("%s = transformer.bias.relative %t max_distance = 128 " +
+                            Twine(bidirectional ? "{bidirectional} " : "") + ": tensor<32x8xf32>")
+                               .str(),
                            ", %t: tensor<32x8xf32>");
     std::vector<uint32_t> table;
     for (int n = 0; n < 256; ++n)
@@ -235,7 +257,9 @@ TEST_F(TileClassesTest, BucketsOfRelativePositions) {
     const std::vector<uint32_t> &scores = rule->elements({0, 5, 300, 300}, 0, 0);
     for (int i = 0; i < 300; ++i)
       for (int j = 0; j < 300; ++j)
-        ASSERT_EQ(std::bit_cast<float>(scores[i * 300 + j]), static_cast<float>(bucketOf(j - i, bidirectional, 32, 128) * 8 + 5)) << i << " " << j;
+        ASSERT_EQ(std::bit_cast<float>(scores[i * 300 + j]),
+                  static_cast<float>(bucketOf(j - i, bidirectional, 32, 128) * 8 + 5))
+            << i << " " << j;
   }
 }
 

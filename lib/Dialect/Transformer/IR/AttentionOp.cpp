@@ -139,7 +139,7 @@ LogicalResult AttentionOp::verify() {
   Sizes s(getQuery(), getKey(), getValue());
   if (!getScale().isFinite())
     return emitOpError("C11: scale must be finite, found ") << getScaleAttr();
-  return success(succeeded(verifyOperands(*this, s)) && succeeded(verifyResults(*this, s)) &&
-                 succeeded(verifyRules(*this, {s.batch, s.heads, s.queries, s.keys}, getMask(), getRules())));
+  return success(
+      succeeded(verifyOperands(*this, s)) && succeeded(verifyResults(*this, s)) &&
+      succeeded(verifyRules(*this, {s.batch, s.heads, s.queries, s.keys}, getMask(), getRules())));
 }
-

@@ -21,6 +21,11 @@
 using namespace mlir;
 using namespace heddle::transformer;
 
+static bool isPacked(Operation *part) {
+  auto documents = dyn_cast<MaskDocumentsOp>(part);
+  return documents && documents.getStarts();
+}
+
 static bool differ(int64_t a, int64_t b) {
   return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
 }
@@ -40,7 +45,8 @@ public:
       if (!seen.insert(next).second)
         continue;
       Operation *def = next.getDefiningOp();
-      if (!isa_and_nonnull<MaskOpInterface, BiasOpInterface>(def) || def->getBlock() != op->getBlock())
+      if (!isa_and_nonnull<MaskOpInterface, BiasOpInterface>(def) ||
+          def->getBlock() != op->getBlock())
         return error() << "the " << what << " must be made by " << what << " ops of the same block";
       if (LogicalResult fits = checkTables(def); failed(fits))
         return fits;
@@ -56,7 +62,8 @@ private:
 
   LogicalResult checkTables(Operation *def) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(def)
-        .Case<MaskCausalOp, MaskWindowOp, BiasAlibiOp>([&](auto o) { return checkSentences(o.getOffset()); })
+        .Case<MaskCausalOp, MaskWindowOp, BiasAlibiOp>(
+            [&](auto o) { return checkSentences(o.getOffset()); })
         .Case([&](MaskLengthsOp o) { return checkSentences(o.getLengths()); })
         .Case([&](MaskPrefixOp o) { return checkSentences(o.getPrefix()); })
         .Case([&](MaskDenseOp o) { return checkDense(o.getTable(), "dense mask"); })
@@ -72,14 +79,17 @@ private:
     auto type = table ? dyn_cast<RankedTensorType>(table.getType()) : RankedTensorType();
     if (!type || !differ(type.getDimSize(0), sizes.batch))
       return success();
-    return error() << "the mask has numbers for " << type.getDimSize(0) << " sentences, the batch is " << sizes.batch;
+    return error() << "the mask has numbers for " << type.getDimSize(0)
+                   << " sentences, the batch is " << sizes.batch;
   }
 
-  LogicalResult checkDimension(Value table, StringRef what, int64_t dimension, StringRef name, int64_t expected, bool orOne) {
+  LogicalResult checkDimension(Value table, StringRef what, int64_t dimension, StringRef name,
+                               int64_t expected, bool orOne) {
     int64_t found = cast<RankedTensorType>(table.getType()).getDimSize(dimension);
     if ((orOne && found == 1) || !differ(found, expected))
       return success();
-    return error() << "dimension " << dimension << " of the " << what << " (" << name << ") must be " << (orOne ? "1 or " : "") << expected << ", found " << found;
+    return error() << "dimension " << dimension << " of the " << what << " (" << name
+                   << ") must be " << (orOne ? "1 or " : "") << expected << ", found " << found;
   }
 
   /// A table of [batch|1, heads|1, queries|1, keys|1].
@@ -89,7 +99,9 @@ private:
     static constexpr StringLiteral names[] = {"batch", "heads", "queries", "keys"};
     int64_t expected[] = {sizes.batch, sizes.heads, sizes.queries, sizes.keys};
     for (int64_t i = 0; i < 4; ++i)
-      if (LogicalResult fits = checkDimension(table, what, i, names[i], expected[i], /*orOne=*/true); failed(fits))
+      if (LogicalResult fits =
+              checkDimension(table, what, i, names[i], expected[i], /*orOne=*/true);
+          failed(fits))
         return fits;
     return success();
   }
@@ -99,26 +111,35 @@ private:
     Value table = mask.getTable();
     if (cast<RankedTensorType>(table.getType()).getRank() != 4)
       return success();
-    auto blocks = [](int64_t count, int64_t size) { return ShapedType::isDynamic(count) ? count : llvm::divideCeil(count, size); };
+    auto blocks = [](int64_t count, int64_t size) {
+      return ShapedType::isDynamic(count) ? count : llvm::divideCeil(count, size);
+    };
     LogicalResult fits[] = {
         checkDimension(table, "table of blocks", 0, "batch", sizes.batch, /*orOne=*/true),
         checkDimension(table, "table of blocks", 1, "heads", sizes.heads, /*orOne=*/true),
-        checkDimension(table, "table of blocks", 2, "blocks of queries", blocks(sizes.queries, mask.getRows()), /*orOne=*/false),
-        checkDimension(table, "table of blocks", 3, "blocks of keys", blocks(sizes.keys, mask.getColumns()), /*orOne=*/false)};
+        checkDimension(table, "table of blocks", 2, "blocks of queries",
+                       blocks(sizes.queries, mask.getRows()), /*orOne=*/false),
+        checkDimension(table, "table of blocks", 3, "blocks of keys",
+                       blocks(sizes.keys, mask.getColumns()), /*orOne=*/false)};
     return failure(llvm::any_of(fits, [](LogicalResult r) { return failed(r); }));
   }
 
   /// Ids of [batch, queries] and [batch, keys].
   LogicalResult checkIds(MaskDocumentsOp mask) {
-    LogicalResult fits[] = {checkDimension(mask.getQueries(), "ids of queries", 0, "batch", sizes.batch, /*orOne=*/false),
-                            checkDimension(mask.getQueries(), "ids of queries", 1, "queries", sizes.queries, /*orOne=*/false),
-                            checkDimension(mask.getKeys(), "ids of keys", 0, "batch", sizes.batch, /*orOne=*/false),
-                            checkDimension(mask.getKeys(), "ids of keys", 1, "keys", sizes.keys, /*orOne=*/false)};
+    LogicalResult fits[] = {
+        checkDimension(mask.getQueries(), "ids of queries", 0, "batch", sizes.batch,
+                       /*orOne=*/false),
+        checkDimension(mask.getQueries(), "ids of queries", 1, "queries", sizes.queries,
+                       /*orOne=*/false),
+        checkDimension(mask.getKeys(), "ids of keys", 0, "batch", sizes.batch, /*orOne=*/false),
+        checkDimension(mask.getKeys(), "ids of keys", 1, "keys", sizes.keys, /*orOne=*/false)};
     return failure(llvm::any_of(fits, [](LogicalResult r) { return failed(r); }));
   }
 
   LogicalResult checkRelative(BiasRelativeOp rule) {
-    if (LogicalResult fits = checkDimension(rule.getTable(), "relative table", 1, "heads", sizes.heads, /*orOne=*/false); failed(fits))
+    if (LogicalResult fits = checkDimension(rule.getTable(), "relative table", 1, "heads",
+                                            sizes.heads, /*orOne=*/false);
+        failed(fits))
       return fits;
     return checkSentences(rule.getOffset());
   }
@@ -126,7 +147,9 @@ private:
   LogicalResult checkFormula(Region &body) {
     for (auto load : body.getOps<MaskLoadOp>())
       if (cast<RankedTensorType>(load.getTable().getType()).getRank() == 2)
-        if (LogicalResult fits = checkDimension(load.getTable(), "loaded table", 0, "batch", sizes.batch, /*orOne=*/false); failed(fits))
+        if (LogicalResult fits = checkDimension(load.getTable(), "loaded table", 0, "batch",
+                                                sizes.batch, /*orOne=*/false);
+            failed(fits))
           return fits;
     return success();
   }
@@ -153,35 +176,62 @@ static llvm::SetVector<Operation *> partsOf(ArrayRef<Value> values) {
   return parts;
 }
 
-/// C16: packed documents are a conjunct, the only one of their kind, alone in their batch, without tables of whole rows.
-static LogicalResult verifyPacked(Operation *op, const RuleSizes &sizes, Value mask, Value bias) {
-  llvm::SetVector<Operation *> parts = partsOf({mask, bias});
-  auto isPacked = [](Operation *part) {
-    auto documents = dyn_cast<MaskDocumentsOp>(part);
-    return documents && documents.getStarts();
-  };
+/// C17: an offset that is left out counts from the number of keys, which says where the queries
+/// stand only if all of these are valid.
+static LogicalResult verifyOffsets(Operation *op, const llvm::SetVector<Operation *> &parts) {
+  Operation *keys = op->getOperand(1).getDefiningOp();
+  bool whole = isa_and_nonnull<StateGetOp>(keys);
+  bool ragged =
+      isa_and_nonnull<CacheAppendOp>(keys) && llvm::any_of(parts, llvm::IsaPred<MaskLengthsOp>);
+  if (!whole && !ragged)
+    return success();
+  for (Operation *part : parts)
+    if (isa<MaskCausalOp, MaskWindowOp, BiasAlibiOp, BiasRelativeOp>(part) &&
+        llvm::none_of(part->getOperandTypes(), [](Type type) {
+          auto table = dyn_cast<RankedTensorType>(type);
+          return type.isInteger(32) || (table && table.getElementType().isInteger(32));
+        }))
+      return op->emitOpError("C17: expected an offset on '")
+             << part->getName() << "': the keys come from a "
+             << (whole ? "state" : "cache with a length a sentence")
+             << ", and their number does not tell where the queries stand";
+  return success();
+}
+
+/// C16: packed documents are a conjunct, the only one of their kind, alone in their batch, without
+/// tables of whole rows.
+static LogicalResult verifyPacked(Operation *op, const RuleSizes &sizes, Value mask,
+                                  const llvm::SetVector<Operation *> &parts) {
   int64_t all = llvm::count_if(parts, isPacked);
   if (all == 0)
     return success();
-  int64_t conjuncts = llvm::count_if(conjunctsOf(mask), [&](MaskOpInterface m) { return isPacked(m); });
+  int64_t conjuncts =
+      mask ? llvm::count_if(conjunctsOf(mask), [&](MaskOpInterface m) { return isPacked(m); }) : 0;
   if (conjuncts != all)
-    return op->emitOpError("C16: packed documents must be a conjunct of the mask, found them under transformer.mask.or or transformer.mask.not");
+    return op->emitOpError("C16: packed documents must be a conjunct of the mask, found them under "
+                           "transformer.mask.or or transformer.mask.not");
   if (all > 1)
-    return op->emitOpError("C16: expected packed documents once in a mask, found them ") << all << " times";
+    return op->emitOpError("C16: expected packed documents once in a mask, found them ")
+           << all << " times";
   if (differ(sizes.batch, 1))
     return op->emitOpError("C16: packed documents need a batch of 1, found ") << sizes.batch;
   for (Operation *part : parts)
     if (isa<MaskDenseOp, MaskBlocksOp, BiasDenseOp>(part))
-      return op->emitOpError("C16: '") << part->getName() << "' cannot stand beside packed documents";
+      return op->emitOpError("C16: '")
+             << part->getName() << "' cannot stand beside packed documents";
   return success();
 }
 
 /// C13 to C15.
-static LogicalResult verifyNumbers(Operation *op, const RuleSizes &sizes, Value mask, const ScoreRules &rules) {
+static LogicalResult verifyNumbers(Operation *op, const RuleSizes &sizes, Value mask,
+                                   const ScoreRules &rules) {
   if (rules.sinks)
-    if (int64_t found = cast<RankedTensorType>(rules.sinks.getType()).getDimSize(0); found != sizes.heads)
-      return op->emitOpError("C13: expected ") << sizes.heads << " sinks, one a head, found " << found;
-  if (rules.softcap && (!rules.softcap.getValue().isFinite() || !(rules.softcap.getValueAsDouble() > 0)))
+    if (int64_t found = cast<RankedTensorType>(rules.sinks.getType()).getDimSize(0);
+        found != sizes.heads)
+      return op->emitOpError("C13: expected ")
+             << sizes.heads << " sinks, one a head, found " << found;
+  if (rules.softcap &&
+      (!rules.softcap.getValue().isFinite() || !(rules.softcap.getValueAsDouble() > 0)))
     return op->emitOpError("C14: softcap must be finite and positive, found ") << rules.softcap;
   if (rules.hiddenScore && !rules.hiddenScore.getValue().isFinite())
     return op->emitOpError("C15: hidden_score must be finite, found ") << rules.hiddenScore;
@@ -190,15 +240,32 @@ static LogicalResult verifyNumbers(Operation *op, const RuleSizes &sizes, Value 
   return success();
 }
 
-LogicalResult heddle::transformer::verifyRules(Operation *op, const RuleSizes &sizes, Value mask, const ScoreRules &rules) {
+/// Sizes that the tables of masks and rules must have: under packed documents, those inside a
+/// document.
+static RuleSizes sizesOfTables(const RuleSizes &sizes, const llvm::SetVector<Operation *> &parts) {
+  const auto *packed = llvm::find_if(parts, isPacked);
+  if (packed == parts.end())
+    return sizes;
+  int64_t starts =
+      cast<RankedTensorType>(cast<MaskDocumentsOp>(*packed).getQueries().getType()).getDimSize(0);
+  return {ShapedType::isDynamic(starts) ? starts : starts - 1, sizes.heads, ShapedType::kDynamic,
+          ShapedType::kDynamic};
+}
+
+LogicalResult heddle::transformer::verifyRules(Operation *op, const RuleSizes &sizes, Value mask,
+                                               const ScoreRules &rules) {
   if (LogicalResult fits = verifyNumbers(op, sizes, mask, rules); failed(fits))
     return fits;
-  RuleVerifier verifier(op, sizes);
+  llvm::SetVector<Operation *> parts = partsOf({mask, rules.bias});
+  RuleSizes tables = sizesOfTables(sizes, parts);
+  RuleVerifier verifier(op, tables);
   if (mask)
     if (LogicalResult fits = verifier.check(mask, "C10", "mask"); failed(fits))
       return fits;
   if (rules.bias)
     if (LogicalResult fits = verifier.check(rules.bias, "C12", "score rule"); failed(fits))
       return fits;
-  return mask ? verifyPacked(op, sizes, mask, rules.bias) : success();
+  if (LogicalResult fits = verifyPacked(op, sizes, mask, parts); failed(fits))
+    return fits;
+  return verifyOffsets(op, parts);
 }

@@ -22,6 +22,7 @@ struct RuleSizes {
 };
 
 /// The constraints of an attention's mask and score rules, C10 and C12 to C17; `mask` may be null.
-llvm::LogicalResult verifyRules(mlir::Operation *op, const RuleSizes &sizes, mlir::Value mask, const ScoreRules &rules);
+llvm::LogicalResult verifyRules(mlir::Operation *op, const RuleSizes &sizes, mlir::Value mask,
+                                const ScoreRules &rules);
 
 } // namespace heddle::transformer

@@ -41,13 +41,16 @@ static LogicalResult verifyStatistics(Operation *op, Value query, Value maximum,
 void AttentionStatisticsOp::build(OpBuilder &builder, OperationState &state, AttentionOp op) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   auto row = RankedTensorType::get(query.getShape().drop_back(), query.getElementType());
-  build(builder, state, row, row, op.getQuery(), op.getKey(), op.getMask(), op.getBias(), op.getSinks(), op.getScaleAttr(),
-        op.getSoftcapAttr(), op.getHiddenScoreAttr());
+  build(builder, state, row, row, op.getQuery(), op.getKey(), op.getMask(), op.getBias(),
+        op.getSinks(), op.getScaleAttr(), op.getSoftcapAttr(), op.getHiddenScoreAttr());
 }
 
-void AttentionWeightsOp::build(OpBuilder &builder, OperationState &state, AttentionOp op, AttentionStatisticsOp statistics) {
-  build(builder, state, op.getWeights().getType(), op.getQuery(), op.getKey(), statistics.getMaximum(), statistics.getSum(), op.getMask(),
-        op.getBias(), op.getSinks(), op.getScaleAttr(), op.getSoftcapAttr(), op.getHiddenScoreAttr(), op.getAverageWeightsAttr());
+void AttentionWeightsOp::build(OpBuilder &builder, OperationState &state, AttentionOp op,
+                               AttentionStatisticsOp statistics) {
+  build(builder, state, op.getWeights().getType(), op.getQuery(), op.getKey(),
+        statistics.getMaximum(), statistics.getSum(), op.getMask(), op.getBias(), op.getSinks(),
+        op.getScaleAttr(), op.getSoftcapAttr(), op.getHiddenScoreAttr(),
+        op.getAverageWeightsAttr());
 }
 
 //===----------------------------------------------------------------------===//
@@ -57,8 +60,10 @@ void AttentionWeightsOp::build(OpBuilder &builder, OperationState &state, Attent
 /// The rules of either op.
 template <typename Op>
 static LogicalResult verifyRulesOf(Op op) {
-  auto q = cast<RankedTensorType>(op.getQuery().getType()), k = cast<RankedTensorType>(op.getKey().getType());
-  int64_t batch = q.isDynamicDim(0) ? k.getDimSize(0) : q.getDimSize(0), heads = q.getDimSize(1), keyHeads = k.getDimSize(1);
+  auto q = cast<RankedTensorType>(op.getQuery().getType()),
+       k = cast<RankedTensorType>(op.getKey().getType());
+  int64_t batch = q.isDynamicDim(0) ? k.getDimSize(0) : q.getDimSize(0), heads = q.getDimSize(1),
+          keyHeads = k.getDimSize(1);
   if (heads % keyHeads != 0)
     return op.emitOpError("C3: key heads ") << keyHeads << " must divide query heads " << heads;
   return verifyRules(op, {batch, heads, q.getDimSize(2), k.getDimSize(2)}, op.getMask(),

@@ -28,7 +28,10 @@ using namespace heddle::transformer;
 
 SmallVector<float> heddle::transformer::alibiSlopes(int64_t heads) {
   int64_t power = int64_t(1) << llvm::Log2_64(heads);
-  auto slope = [](int64_t n, int64_t h) { return static_cast<float>(std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(n))); };
+  auto slope = [](int64_t n, int64_t h) {
+    return static_cast<float>(
+        std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(n)));
+  };
   SmallVector<float> slopes;
   for (int64_t h = 0; h < heads; ++h)
     slopes.push_back(h < power ? slope(power, h) : slope(2 * power, 2 * (h - power)));
@@ -37,10 +40,12 @@ SmallVector<float> heddle::transformer::alibiSlopes(int64_t heads) {
 
 SmallVector<int32_t> heddle::transformer::bucketStarts(int64_t buckets, int64_t maxDistance) {
   int64_t exact = buckets / 2;
-  float range = static_cast<float>(std::log(static_cast<double>(maxDistance) / static_cast<double>(exact)));
+  float range =
+      static_cast<float>(std::log(static_cast<double>(maxDistance) / static_cast<double>(exact)));
   auto bucket = [&](int64_t distance) {
     float ratio = std::log(static_cast<float>(distance) / static_cast<float>(exact)) / range;
-    return std::min(buckets - 1, exact + static_cast<int64_t>(ratio * static_cast<float>(buckets - exact)));
+    return std::min(buckets - 1,
+                    exact + static_cast<int64_t>(ratio * static_cast<float>(buckets - exact)));
   };
   SmallVector<int32_t> starts;
   for (int64_t k = 0; k <= exact; ++k)
@@ -61,7 +66,8 @@ SmallVector<int32_t> heddle::transformer::bucketStarts(int64_t buckets, int64_t 
 // alibi, relative
 //===----------------------------------------------------------------------===//
 
-/// j - (i + offset) on the tile. An offset beyond +-2^30 counts as that: sums with coordinates must not wrap.
+/// j - (i + offset) on the tile. An offset beyond +-2^30 counts as that: sums with coordinates must
+/// not wrap.
 static Value ahead(OpBuilder &b, MaskSite &site, Value offset) {
   MaskArith a{b, site.loc()};
   Value difference = a.sub(site.columnIndices(b), site.rowIndices(b));
@@ -73,28 +79,34 @@ static Value choose(MaskArith &a, Value x, ArrayRef<float> numbers, int64_t firs
   if (llvm::all_equal(numbers))
     return arith::ConstantOp::create(a.b, a.loc, a.b.getF32FloatAttr(numbers[0]));
   size_t half = numbers.size() / 2;
-  Value low = choose(a, x, numbers.take_front(half), first), high = choose(a, x, numbers.drop_front(half), first + half);
+  Value low = choose(a, x, numbers.take_front(half), first),
+        high = choose(a, x, numbers.drop_front(half), first + half);
   return a.select(a.less(x, a.i32(first + half)), low, high);
 }
 
 /// An i32 tile as f32.
 static Value toReal(MaskArith &a, Value tile) {
-  return arith::SIToFPOp::create(a.b, a.loc, cast<ShapedType>(tile.getType()).clone(a.b.getF32Type()), tile);
+  return arith::SIToFPOp::create(a.b, a.loc,
+                                 cast<ShapedType>(tile.getType()).clone(a.b.getF32Type()), tile);
 }
 
 Value BiasAlibiOp::emitScore(OpBuilder &b, MaskSite &site) {
   MaskArith a{b, site.loc()};
   Value distance = ahead(b, site, getOffset());
   distance = a.max(distance, a.sub(a.integer(0, distance), distance));
-  SmallVector<float> slopes = llvm::map_to_vector(alibiSlopes(site.headCount()), [](float s) { return -s; });
-  return arith::MulFOp::create(b, site.loc(), toReal(a, distance), site.splat(b, choose(a, site.head(b), slopes)));
+  SmallVector<float> slopes =
+      llvm::map_to_vector(alibiSlopes(site.headCount()), [](float s) { return -s; });
+  return arith::MulFOp::create(b, site.loc(), toReal(a, distance),
+                               site.splat(b, choose(a, site.head(b), slopes)));
 }
 
 /// table[first + k, h] for the k whose bucket holds `distance`.
-static Value emitBuckets(MaskArith &a, MaskSite &site, Value table, Value distance, ArrayRef<int32_t> starts, int64_t first) {
+static Value emitBuckets(MaskArith &a, MaskSite &site, Value table, Value distance,
+                         ArrayRef<int32_t> starts, int64_t first) {
   Value result = site.splat(a.b, site.perHead(a.b, table, a.i32(first)));
   for (auto [k, start] : llvm::enumerate(starts.drop_front())) {
-    Value entry = site.splat(a.b, site.perHead(a.b, table, a.i32(first + static_cast<int64_t>(k) + 1)));
+    Value entry =
+        site.splat(a.b, site.perHead(a.b, table, a.i32(first + static_cast<int64_t>(k) + 1)));
     result = a.select(a.less(distance, a.integer(start, distance)), result, entry);
   }
   return result;
@@ -103,7 +115,8 @@ static Value emitBuckets(MaskArith &a, MaskSite &site, Value table, Value distan
 Value BiasRelativeOp::emitScore(OpBuilder &b, MaskSite &site) {
   MaskArith a{b, site.loc()};
   int64_t buckets = cast<RankedTensorType>(getTable().getType()).getDimSize(0);
-  Value forward = ahead(b, site, getOffset()), zero = a.integer(0, forward), backward = a.sub(zero, forward);
+  Value forward = ahead(b, site, getOffset()), zero = a.integer(0, forward),
+        backward = a.sub(zero, forward);
   if (!getBidirectional())
     return emitBuckets(a, site, getTable(), backward, bucketStarts(buckets, getMaxDistance()), 0);
   SmallVector<int32_t> starts = bucketStarts(buckets / 2, getMaxDistance());
@@ -116,10 +129,13 @@ LogicalResult BiasRelativeOp::verify() {
   int64_t buckets = cast<RankedTensorType>(getTable().getType()).getDimSize(0);
   bool two = getBidirectional();
   if (buckets < (two ? 4 : 2) || (two && buckets % 2))
-    return emitOpError("C3: table must have ") << (two ? "an even number of rows, at least 4" : "at least 2 rows") << ", one a bucket, found " << buckets;
+    return emitOpError("C3: table must have ")
+           << (two ? "an even number of rows, at least 4" : "at least 2 rows")
+           << ", one a bucket, found " << buckets;
   int64_t exact = (two ? buckets / 2 : buckets) / 2, distance = getMaxDistance();
   if (distance <= exact || distance >= int64_t(1) << 30)
-    return emitOpError("C4: max_distance must be above ") << exact << " and below " << (int64_t(1) << 30) << ", found " << distance;
+    return emitOpError("C4: max_distance must be above ")
+           << exact << " and below " << (int64_t(1) << 30) << ", found " << distance;
   return success();
 }
 
@@ -131,15 +147,20 @@ Value BiasDenseOp::emitScore(OpBuilder &b, MaskSite &site) { return site.dense(b
 
 LogicalResult BiasDenseOp::verify() {
   if (int64_t rank = cast<RankedTensorType>(getTable().getType()).getRank(); rank != 4)
-    return emitOpError("C2: table must have rank 4 [batch|1, heads|1, queries|1, keys|1], found rank ") << rank;
+    return emitOpError(
+               "C2: table must have rank 4 [batch|1, heads|1, queries|1, keys|1], found rank ")
+           << rank;
   return success();
 }
 
 Value BiasAddOp::emitScore(OpBuilder &b, MaskSite &site) {
-  return arith::AddFOp::create(b, site.loc(), biasOf(getLhs()).emitScore(b, site), biasOf(getRhs()).emitScore(b, site));
+  return arith::AddFOp::create(b, site.loc(), biasOf(getLhs()).emitScore(b, site),
+                               biasOf(getRhs()).emitScore(b, site));
 }
 
 void BiasAlibiOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "alibi"); }
-void BiasRelativeOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "relative"); }
+void BiasRelativeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "relative");
+}
 void BiasDenseOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "table"); }
 void BiasAddOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "sum"); }

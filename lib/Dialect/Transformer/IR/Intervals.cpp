@@ -39,8 +39,11 @@ Interval IntervalArith::sum(const Interval &x, const Interval &y) {
   if (inside)
     return {result.low, result.high, least, most};
   // A sum wrapped where its sign differs from that of both terms.
-  auto wrapped = [&](Value p, Value q, Value s) { return less(both(differ(p, s), differ(q, s)), i32(0)); };
-  return unless(either(wrapped(x.low, y.low, result.low), wrapped(x.high, y.high, result.high)), result);
+  auto wrapped = [&](Value p, Value q, Value s) {
+    return less(both(differ(p, s), differ(q, s)), i32(0));
+  };
+  return unless(either(wrapped(x.low, y.low, result.low), wrapped(x.high, y.high, result.high)),
+                result);
 }
 
 Interval IntervalArith::difference(const Interval &x, const Interval &y) {
@@ -52,8 +55,11 @@ Interval IntervalArith::difference(const Interval &x, const Interval &y) {
   if (inside)
     return {result.low, result.high, least, most};
   // A difference wrapped where the signs of its terms differ and its own is not the first's.
-  auto wrapped = [&](Value p, Value q, Value d) { return less(both(differ(p, q), differ(p, d)), i32(0)); };
-  return unless(either(wrapped(x.low, y.high, result.low), wrapped(x.high, y.low, result.high)), result);
+  auto wrapped = [&](Value p, Value q, Value d) {
+    return less(both(differ(p, q), differ(p, d)), i32(0));
+  };
+  return unless(either(wrapped(x.low, y.high, result.low), wrapped(x.high, y.low, result.high)),
+                result);
 }
 
 std::pair<Value, Value> IntervalArith::multiply(Value x, Value y) {
@@ -73,7 +79,9 @@ Interval IntervalArith::timesConstant(const Interval &x, int64_t factor) {
     return {result.low, result.high, std::min(p, q), std::max(p, q)};
   int64_t lowest = factor > 0 ? -(-smallest / factor) : -(largest / -factor);
   int64_t highest = factor > 0 ? largest / factor : -smallest / -factor;
-  return unless(either(less(x.low, i32(std::max(lowest, smallest))), less(i32(std::min(highest, largest)), x.high)), result);
+  return unless(either(less(x.low, i32(std::max(lowest, smallest))),
+                       less(i32(std::min(highest, largest)), x.high)),
+                result);
 }
 
 Interval IntervalArith::product(const Interval &x, const Interval &y) {
@@ -86,7 +94,8 @@ Interval IntervalArith::product(const Interval &x, const Interval &y) {
   int64_t ends[] = {x.least * y.least, x.least * y.most, x.most * y.least, x.most * y.most};
   int64_t least = *llvm::min_element(ends), most = *llvm::max_element(ends);
   if (fits(least) && fits(most)) {
-    Value corners[] = {mul(x.low, y.low), mul(x.low, y.high), mul(x.high, y.low), mul(x.high, y.high)};
+    Value corners[] = {mul(x.low, y.low), mul(x.low, y.high), mul(x.high, y.low),
+                       mul(x.high, y.high)};
     return {least4(corners), most4(corners), least, most};
   }
   auto [w0, p0] = multiply(x.low, y.low);
@@ -110,22 +119,25 @@ Interval IntervalArith::square(const Interval &x) {
 Interval IntervalArith::smaller(const Interval &x, const Interval &y) {
   Value low = min(x.low, y.low);
   bool points = x.isPoint() && y.isPoint();
-  return {low, points ? low : min(x.high, y.high), std::min(x.least, y.least), std::min(x.most, y.most)};
+  return {low, points ? low : min(x.high, y.high), std::min(x.least, y.least),
+          std::min(x.most, y.most)};
 }
 
 Interval IntervalArith::larger(const Interval &x, const Interval &y) {
   Value low = max(x.low, y.low);
   bool points = x.isPoint() && y.isPoint();
-  return {low, points ? low : max(x.high, y.high), std::max(x.least, y.least), std::max(x.most, y.most)};
+  return {low, points ? low : max(x.high, y.high), std::max(x.least, y.least),
+          std::max(x.most, y.most)};
 }
 
 //===----------------------------------------------------------------------===//
 // Quotients and rests
 //===----------------------------------------------------------------------===//
 
-/// Quotients grow with x where the divisor is positive, and fall where it is negative; with a divisor in an interval of positive numbers
-/// the ends are at the corners.
-Interval IntervalArith::quotientBy(const Interval &x, const Interval &y, llvm::function_ref<Value(Value, Value)> divide) {
+/// Quotients grow with x where the divisor is positive, and fall where it is negative; with a
+/// divisor in an interval of positive numbers the ends are at the corners.
+Interval IntervalArith::quotientBy(const Interval &x, const Interval &y,
+                                   llvm::function_ref<Value(Value, Value)> divide) {
   if (x.isPoint() && y.isPoint())
     return point(divide(x.low, y.low));
   if (std::optional<int64_t> size = y.constant()) {
@@ -136,7 +148,8 @@ Interval IntervalArith::quotientBy(const Interval &x, const Interval &y, llvm::f
     Value low = divide(x.low, y.low), high = divide(x.high, y.low);
     return *size > 0 ? Interval{low, high} : Interval{high, low};
   }
-  Value corners[] = {divide(x.low, y.low), divide(x.low, y.high), divide(x.high, y.low), divide(x.high, y.high)};
+  Value corners[] = {divide(x.low, y.low), divide(x.low, y.high), divide(x.high, y.low),
+                     divide(x.high, y.high)};
   return unless(less(y.low, i32(1)), {least4(corners), most4(corners)});
 }
 
@@ -149,7 +162,9 @@ Interval IntervalArith::quotient(const Interval &x, const Interval &y) {
   return result;
 }
 
-static int64_t floorOf(int64_t x, int64_t size) { return x >= 0 ? x / size : -((-x + size - 1) / size); }
+static int64_t floorOf(int64_t x, int64_t size) {
+  return x >= 0 ? x / size : -((-x + size - 1) / size);
+}
 
 Interval IntervalArith::quotientFloor(const Interval &x, const Interval &y) {
   Interval result = quotientBy(x, y, [&](Value p, Value q) { return divideFloor(p, q); });
@@ -175,7 +190,8 @@ Interval IntervalArith::modulo(const Interval &x, int64_t size) {
   Value low = sub(x.low, mul(first, s));
   if (x.isPoint())
     return point(low, 0, size - 1);
-  Value last = divideFloor(x.high, s), high = sub(x.high, mul(last, s)), together = equal(first, last);
+  Value last = divideFloor(x.high, s), high = sub(x.high, mul(last, s)),
+        together = equal(first, last);
   return {select(together, low, i32(0)), select(together, high, i32(size - 1)), 0, size - 1};
 }
 
@@ -192,12 +208,15 @@ Interval IntervalArith::rest(const Interval &x, const Interval &y) {
       return modulo(x, last + 1);
     Value s = i32(last + 1), zero = i32(0);
     Value together = equal(divide(x.low, s), divide(x.high, s));
-    Value low = select(less(x.low, zero), i32(-last), zero), high = select(less(zero, x.high), i32(last), zero);
-    return {select(together, remainder(x.low, s), low), select(together, remainder(x.high, s), high), -last, last};
+    Value low = select(less(x.low, zero), i32(-last), zero),
+          high = select(less(zero, x.high), i32(last), zero);
+    return {select(together, remainder(x.low, s), low),
+            select(together, remainder(x.high, s), high), -last, last};
   }
   // Nearer to 0 than the divisor, and with the sign of x.
   Value zero = i32(0), last = sub(y.high, i32(1));
-  Interval result{select(less(x.low, zero), sub(zero, last), zero), select(less(zero, x.high), last, zero)};
+  Interval result{select(less(x.low, zero), sub(zero, last), zero),
+                  select(less(zero, x.high), last, zero)};
   return unless(less(y.low, i32(1)), result);
 }
 
@@ -209,7 +228,8 @@ Interval IntervalArith::bitAnd(const Interval &x, const Interval &y) {
   if (x.isPoint() && y.isPoint())
     return point(both(x.low, y.low));
   for (auto [bits, other] : {std::pair(&x, &y), std::pair(&y, &x)})
-    if (std::optional<int64_t> mask = bits->constant(); mask && *mask > 0 && *mask < largest && llvm::isMask_64(*mask))
+    if (std::optional<int64_t> mask = bits->constant();
+        mask && *mask > 0 && *mask < largest && llvm::isMask_64(*mask))
       return modulo(*other, *mask + 1);
   // With one operand that is not negative, the result is not, nor is it larger than that operand.
   Value zero = i32(0), most = i32(largest);
@@ -227,13 +247,15 @@ Interval IntervalArith::bitOr(const Interval &x, const Interval &y) {
   return unless(negate(counts), {max(x.low, y.low), select(less(s, zero), i32(largest), s)});
 }
 
-/// Of numbers that are not negative: at most the sum. With -1 it is the complement, which falls as x grows.
+/// Of numbers that are not negative: at most the sum. With -1 it is the complement, which falls as
+/// x grows.
 Interval IntervalArith::bitXor(const Interval &x, const Interval &y) {
   if (x.isPoint() && y.isPoint())
     return point(differ(x.low, y.low));
   for (auto [bits, other] : {std::pair(&x, &y), std::pair(&y, &x)})
     if (bits->constant() == -1)
-      return {differ(other->high, bits->low), differ(other->low, bits->low), -1 - other->most, -1 - other->least};
+      return {differ(other->high, bits->low), differ(other->low, bits->low), -1 - other->most,
+              -1 - other->least};
   Value zero = i32(0), s = add(x.high, y.high);
   Value counts = both(atMost(zero, x.low), atMost(zero, y.low));
   return unless(negate(counts), {zero, select(less(s, zero), i32(largest), s)});
@@ -250,7 +272,8 @@ Interval IntervalArith::left(const Interval &x, const Interval &by) {
 
 Interval IntervalArith::right(const Interval &x, const Interval &by) {
   if (by.isPoint())
-    return x.isPoint() ? point(shiftRight(x.low, by.low)) : Interval{shiftRight(x.low, by.low), shiftRight(x.high, by.low)};
+    return x.isPoint() ? point(shiftRight(x.low, by.low))
+                       : Interval{shiftRight(x.low, by.low), shiftRight(x.high, by.low)};
   // Nearer to 0, or -1, than before.
   return {min(x.low, i32(0)), max(x.high, i32(-1))};
 }
@@ -303,7 +326,8 @@ TileTruth IntervalArith::otherwise(const TileTruth &x, const TileTruth &y) {
 TileTruth IntervalArith::order(Order p, const Interval &x, const Interval &y) {
   switch (p) {
   case Order::eq:
-    return {both(atMost(x.low, y.high), atMost(y.low, x.high)), both(equal(x.low, y.high), equal(x.high, y.low))};
+    return {both(atMost(x.low, y.high), atMost(y.low, x.high)),
+            both(equal(x.low, y.high), equal(x.high, y.low))};
   case Order::ne:
     return opposite(order(Order::eq, x, y));
   case Order::slt:
@@ -329,5 +353,6 @@ TileTruth IntervalArith::unsignedOrder(Order p, const Interval &x, const Interva
   Value zero = i32(0);
   auto mixed = [&](const Interval &v) { return both(less(v.low, zero), atMost(zero, v.high)); };
   Value unknown = either(mixed(x), mixed(y));
-  return {either(unknown, compare(p, x.low, y.high)), both(negate(unknown), compare(p, x.high, y.low))};
+  return {either(unknown, compare(p, x.low, y.high)),
+          both(negate(unknown), compare(p, x.high, y.low))};
 }

@@ -18,7 +18,8 @@
 namespace heddle::transformer {
 
 struct Interval {
-  static constexpr int64_t smallest = std::numeric_limits<int32_t>::min(), largest = std::numeric_limits<int32_t>::max();
+  static constexpr int64_t smallest = std::numeric_limits<int32_t>::min(),
+                           largest = std::numeric_limits<int32_t>::max();
 
   mlir::Value low, high;
   /// Numbers between which `low` and `high` lie, known while compiling.
@@ -27,15 +28,20 @@ struct Interval {
   /// One number: the same SSA value at both ends.
   bool isPoint() const { return low == high; }
   /// A number known while compiling.
-  std::optional<int64_t> constant() const { return least == most ? std::optional(least) : std::nullopt; }
+  std::optional<int64_t> constant() const {
+    return least == most ? std::optional(least) : std::nullopt;
+  }
 };
 
-/// Ops on intervals; each result holds every value of the op for operands inside the operands' intervals.
+/// Ops on intervals; each result holds every value of the op for operands inside the operands'
+/// intervals.
 class IntervalArith : public MaskArith {
 public:
   IntervalArith(mlir::OpBuilder &b, mlir::Location loc) : MaskArith{b, loc} {}
 
-  Interval point(Value v, int64_t least = Interval::smallest, int64_t most = Interval::largest) { return {v, v, least, most}; }
+  Interval point(Value v, int64_t least = Interval::smallest, int64_t most = Interval::largest) {
+    return {v, v, least, most};
+  }
   Interval constant(int64_t v);
   Interval everything() { return {i32(Interval::smallest), i32(Interval::largest)}; }
 
@@ -64,8 +70,12 @@ public:
   Interval unsign(const Interval &x, unsigned bits);
 
   TileTruth order(Order p, const Interval &x, const Interval &y);
-  TileTruth conjunction(const TileTruth &x, const TileTruth &y) { return {both(x.may, y.may), both(x.must, y.must)}; }
-  TileTruth disjunction(const TileTruth &x, const TileTruth &y) { return {either(x.may, y.may), either(x.must, y.must)}; }
+  TileTruth conjunction(const TileTruth &x, const TileTruth &y) {
+    return {both(x.may, y.may), both(x.must, y.must)};
+  }
+  TileTruth disjunction(const TileTruth &x, const TileTruth &y) {
+    return {either(x.may, y.may), either(x.must, y.must)};
+  }
   TileTruth opposite(const TileTruth &x) { return {negate(x.must), negate(x.may)}; }
   TileTruth otherwise(const TileTruth &x, const TileTruth &y);
 
@@ -75,7 +85,8 @@ private:
   /// Whether x * y does not fit, and its low half.
   std::pair<Value, Value> multiply(Value x, Value y);
   Interval timesConstant(const Interval &x, int64_t factor);
-  Interval quotientBy(const Interval &x, const Interval &y, llvm::function_ref<Value(Value, Value)> divide);
+  Interval quotientBy(const Interval &x, const Interval &y,
+                      llvm::function_ref<Value(Value, Value)> divide);
   Value least4(llvm::ArrayRef<Value> v) { return min(min(v[0], v[1]), min(v[2], v[3])); }
   Value most4(llvm::ArrayRef<Value> v) { return max(max(v[0], v[1]), max(v[2], v[3])); }
   TileTruth unsignedOrder(Order p, const Interval &x, const Interval &y);

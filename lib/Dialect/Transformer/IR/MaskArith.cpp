@@ -21,16 +21,21 @@ using namespace heddle::transformer;
 /// `attribute` as a constant of the type of `like`, repeated if that is a tile.
 static Value constantLike(OpBuilder &b, Location loc, TypedAttr attribute, Value like) {
   auto tile = dyn_cast<ShapedType>(like.getType());
-  return arith::ConstantOp::create(b, loc, tile ? TypedAttr(DenseElementsAttr::get(tile, ArrayRef<Attribute>(attribute))) : attribute);
+  return arith::ConstantOp::create(
+      b, loc,
+      tile ? TypedAttr(DenseElementsAttr::get(tile, ArrayRef<Attribute>(attribute))) : attribute);
 }
 
 Value MaskArith::integer(int64_t v, Value like) {
   auto type = cast<IntegerType>(getElementTypeOrSelf(like));
-  APInt number(type.getWidth(), static_cast<uint64_t>(v), /*isSigned=*/true, /*implicitTrunc=*/true);
+  APInt number(type.getWidth(), static_cast<uint64_t>(v), /*isSigned=*/true,
+               /*implicitTrunc=*/true);
   return constantLike(b, loc, b.getIntegerAttr(type, number), like);
 }
 
-Value MaskArith::real(float v, Value like) { return constantLike(b, loc, b.getF32FloatAttr(v), like); }
+Value MaskArith::real(float v, Value like) {
+  return constantLike(b, loc, b.getF32FloatAttr(v), like);
+}
 
 /// The number that a value is everywhere, if it is a constant.
 static std::optional<int64_t> constantOf(Value v) {

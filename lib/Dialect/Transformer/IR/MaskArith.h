@@ -47,7 +47,8 @@ struct MaskArith {
   Value compare(Order p, Value x, Value y) { return mlir::arith::CmpIOp::create(b, loc, p, x, y); }
   Value select(Value c, Value x, Value y) { return mlir::arith::SelectOp::create(b, loc, c, x, y); }
   Value clamp(Value x, int64_t low, int64_t high) { return max(min(x, i32(high)), i32(low)); }
-  /// A bound of a band: coordinates are in [0, 2^30), so a number outside [-2^30, 2^30) says no more than the nearest one inside.
+  /// A bound of a band: coordinates are in [0, 2^30), so a number outside [-2^30, 2^30) says no
+  /// more than the nearest one inside.
   Value limit(Value x) { return clamp(x, -(int64_t(1) << 30), (int64_t(1) << 30) - 1); }
 
   /// Division that rounds to zero: x / 0 = 0, and the smallest number by -1 is itself.

@@ -34,7 +34,8 @@ BiasOpInterface heddle::transformer::biasOf(Value bias) {
 // Bands
 //===----------------------------------------------------------------------===//
 
-KeyBand heddle::transformer::intersect(OpBuilder &b, Location loc, const KeyBand &x, const KeyBand &y) {
+KeyBand heddle::transformer::intersect(OpBuilder &b, Location loc, const KeyBand &x,
+                                       const KeyBand &y) {
   MaskArith a{b, loc};
   auto larger = [&](Value p, Value q) { return p && q ? a.max(p, q) : p ? p : q; };
   auto smaller = [&](Value p, Value q) { return p && q ? a.min(p, q) : p ? p : q; };
@@ -42,9 +43,11 @@ KeyBand heddle::transformer::intersect(OpBuilder &b, Location loc, const KeyBand
           smaller(x.relativeHigh, y.relativeHigh)};
 }
 
-/// The keys of the tile that the absolute bounds leave, and the differences j - i from them to the tile's rows take every value from
-/// `nearest` to `farthest`: a pair fits where these meet the relative bounds.
-TileTruth heddle::transformer::boundOf(OpBuilder &b, Location loc, const KeyBand &band, const TileCorners &t) {
+/// The keys of the tile that the absolute bounds leave, and the differences j - i from them to the
+/// tile's rows take every value from `nearest` to `farthest`: a pair fits where these meet the
+/// relative bounds.
+TileTruth heddle::transformer::boundOf(OpBuilder &b, Location loc, const KeyBand &band,
+                                       const TileCorners &t) {
   MaskArith a{b, loc};
   Value may = a.i1(true), must = may;
   auto require = [&](Value &truth, Value condition) { truth = a.both(truth, condition); };
@@ -99,7 +102,8 @@ KeyBand heddle::transformer::bandOf(Value mask, OpBuilder &b, MaskSite &site) {
   return band;
 }
 
-TileTruth heddle::transformer::boundOf(Value mask, OpBuilder &b, MaskSite &site, const TileCorners &tile) {
+TileTruth heddle::transformer::boundOf(Value mask, OpBuilder &b, MaskSite &site,
+                                       const TileCorners &tile) {
   MaskArith a{b, site.loc()};
   KeyBand band;
   SmallVector<TileTruth> others;
@@ -112,4 +116,13 @@ TileTruth heddle::transformer::boundOf(Value mask, OpBuilder &b, MaskSite &site,
   for (const TileTruth &other : others)
     truth = {a.both(truth.may, other.may), a.both(truth.must, other.must)};
   return truth;
+}
+
+MaskDocumentsOp heddle::transformer::packedDocumentsOf(Value mask) {
+  if (mask)
+    for (MaskOpInterface conjunct : conjunctsOf(mask))
+      if (auto documents = dyn_cast<MaskDocumentsOp>(conjunct.getOperation());
+          documents && documents.getStarts())
+        return documents;
+  return {};
 }

@@ -60,16 +60,20 @@ std::optional<KeyBand> MaskCausalOp::keyRange(OpBuilder &b, MaskSite &site) {
   return KeyBand{{}, {}, {}, a.limit(offsetValue(b, site, getOffset()))};
 }
 
-Value MaskCausalOp::emitPredicate(OpBuilder &b, MaskSite &site) { return emitBandOf(*this, b, site); }
+Value MaskCausalOp::emitPredicate(OpBuilder &b, MaskSite &site) {
+  return emitBandOf(*this, b, site);
+}
 
 TileTruth MaskCausalOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
   return boundOfBand(*this, b, site, t);
 }
 
-/// offset - before <= j - i <= offset + after, sums that stop at the ends of i32 instead of wrapping.
+/// offset - before <= j - i <= offset + after, sums that stop at the ends of i32 instead of
+/// wrapping.
 std::optional<KeyBand> MaskWindowOp::keyRange(OpBuilder &b, MaskSite &site) {
   MaskArith a{b, site.loc()};
-  constexpr int64_t least = std::numeric_limits<int32_t>::min(), most = std::numeric_limits<int32_t>::max();
+  constexpr int64_t least = std::numeric_limits<int32_t>::min(),
+                    most = std::numeric_limits<int32_t>::max();
   int64_t before = getBefore(), after = getAfter();
   Value offset = offsetValue(b, site, getOffset());
   Value low = a.sub(a.max(offset, a.i32(least + before)), a.i32(before));
@@ -77,7 +81,9 @@ std::optional<KeyBand> MaskWindowOp::keyRange(OpBuilder &b, MaskSite &site) {
   return KeyBand{{}, {}, a.limit(low), a.limit(high)};
 }
 
-Value MaskWindowOp::emitPredicate(OpBuilder &b, MaskSite &site) { return emitBandOf(*this, b, site); }
+Value MaskWindowOp::emitPredicate(OpBuilder &b, MaskSite &site) {
+  return emitBandOf(*this, b, site);
+}
 
 TileTruth MaskWindowOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
   return boundOfBand(*this, b, site, t);
@@ -89,7 +95,9 @@ std::optional<KeyBand> MaskLengthsOp::keyRange(OpBuilder &b, MaskSite &site) {
   return KeyBand{{}, a.limit(site.perBatch(b, getLengths())), {}, {}};
 }
 
-Value MaskLengthsOp::emitPredicate(OpBuilder &b, MaskSite &site) { return emitBandOf(*this, b, site); }
+Value MaskLengthsOp::emitPredicate(OpBuilder &b, MaskSite &site) {
+  return emitBandOf(*this, b, site);
+}
 
 TileTruth MaskLengthsOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
   return boundOfBand(*this, b, site, t);
@@ -101,7 +109,9 @@ std::optional<KeyBand> MaskPrefixOp::keyRange(OpBuilder &b, MaskSite &site) {
   return KeyBand{{}, a.limit(site.perBatch(b, getPrefix())), {}, {}};
 }
 
-Value MaskPrefixOp::emitPredicate(OpBuilder &b, MaskSite &site) { return emitBandOf(*this, b, site); }
+Value MaskPrefixOp::emitPredicate(OpBuilder &b, MaskSite &site) {
+  return emitBandOf(*this, b, site);
+}
 
 TileTruth MaskPrefixOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
   return boundOfBand(*this, b, site, t);
@@ -123,8 +133,8 @@ Value MaskDocumentsOp::emitPredicate(OpBuilder &b, MaskSite &site) {
   return a.equal(site.lookupRow(b, getQueries()), site.lookupColumn(b, getKeys()));
 }
 
-/// The ids of the tile's queries and keys as intervals: equal ones are possible where these overlap, certain where both
-/// are the same single number.
+/// The ids of the tile's queries and keys as intervals: equal ones are possible where these
+/// overlap, certain where both are the same single number.
 TileTruth MaskDocumentsOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
   if (getStarts())
     return boundOf(b, site.loc(), KeyBand(), t);
@@ -152,7 +162,8 @@ TileTruth MaskDenseOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &) 
 Value MaskBlocksOp::emitPredicate(OpBuilder &b, MaskSite &site) {
   MaskArith a{b, site.loc()};
   Value i = site.rowIndices(b), j = site.columnIndices(b);
-  return site.block(b, getTable(), a.divide(i, a.integer(getRows(), i)), a.divide(j, a.integer(getColumns(), j)));
+  return site.block(b, getTable(), a.divide(i, a.integer(getRows(), i)),
+                    a.divide(j, a.integer(getColumns(), j)));
 }
 
 /// Looks at every block that the tile touches.
@@ -166,11 +177,14 @@ TileTruth MaskBlocksOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t
   auto rowLoop = scf::ForOp::create(b, loc, from(t.i0, rows), to(t.i1, rows), one, start);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(rowLoop.getBody());
-  auto keyLoop = scf::ForOp::create(b, loc, from(t.j0, columns), to(t.j1, columns), one, rowLoop.getRegionIterArgs());
+  auto keyLoop = scf::ForOp::create(b, loc, from(t.j0, columns), to(t.j1, columns), one,
+                                    rowLoop.getRegionIterArgs());
   scf::YieldOp::create(b, loc, keyLoop.getResults());
   b.setInsertionPointToStart(keyLoop.getBody());
   Value allowed = site.block(b, getTable(), rowLoop.getInductionVar(), keyLoop.getInductionVar());
-  scf::YieldOp::create(b, loc, ValueRange{a.either(keyLoop.getRegionIterArg(0), allowed), a.both(keyLoop.getRegionIterArg(1), allowed)});
+  scf::YieldOp::create(b, loc,
+                       ValueRange{a.either(keyLoop.getRegionIterArg(0), allowed),
+                                  a.both(keyLoop.getRegionIterArg(1), allowed)});
   return {rowLoop.getResult(0), rowLoop.getResult(1)};
 }
 
@@ -236,14 +250,16 @@ TileTruth MaskNotOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
 /// What a band with one bound leaves is a band with one bound.
 std::optional<KeyBand> MaskNotOp::keyRange(OpBuilder &b, MaskSite &site) {
   std::optional<KeyBand> band = maskOf(getMask()).keyRange(b, site);
-  if (!band || bool(band->low) + bool(band->high) + bool(band->relativeLow) + bool(band->relativeHigh) != 1)
+  if (!band ||
+      bool(band->low) + bool(band->high) + bool(band->relativeLow) + bool(band->relativeHigh) != 1)
     return std::nullopt;
   MaskArith a{b, site.loc()};
   if (band->low)
     return KeyBand{{}, band->low, {}, {}};
   if (band->high)
     return KeyBand{band->high, {}, {}, {}};
-  // Differences are above -2^30 and below 2^30 - 1: a bound of either end, moved by one, may stop there.
+  // Differences are above -2^30 and below 2^30 - 1: a bound of either end, moved by one, may stop
+  // there.
   if (band->relativeLow)
     return KeyBand{{}, {}, {}, a.limit(a.sub(band->relativeLow, a.i32(1)))};
   return KeyBand{{}, {}, a.limit(a.add(band->relativeHigh, a.i32(1))), {}};

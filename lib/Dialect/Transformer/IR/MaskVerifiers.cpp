@@ -21,12 +21,16 @@ LogicalResult heddle::transformer::detail::verifyStaysInBlock(Operation *op) {
   bool rule = isa<BiasOpInterface>(op);
   StringRef what = rule ? "score rule" : "mask", like = rule ? "score rules" : "masks";
   for (Value operand : op->getOperands())
-    if (isa<MaskType, BiasType>(operand.getType()) && !isa_and_nonnull<MaskOpInterface, BiasOpInterface>(operand.getDefiningOp()))
-      return op->emitOpError("C1: a ") << what << " must be made by a " << what << " op of the same block";
+    if (isa<MaskType, BiasType>(operand.getType()) &&
+        !isa_and_nonnull<MaskOpInterface, BiasOpInterface>(operand.getDefiningOp()))
+      return op->emitOpError("C1: a ")
+             << what << " must be made by a " << what << " op of the same block";
   for (Operation *user : op->getResult(0).getUsers()) {
-    bool fits = isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(user) || (rule ? isa<BiasOpInterface>(user) : isa<MaskOpInterface>(user));
+    bool fits = isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(user) ||
+                (rule ? isa<BiasOpInterface>(user) : isa<MaskOpInterface>(user));
     if (!fits)
-      return op->emitOpError("C1: a ") << what << " is used by " << like << " and attention only, found '" << user->getName() << "'";
+      return op->emitOpError("C1: a ") << what << " is used by " << like
+                                       << " and attention only, found '" << user->getName() << "'";
     if (user->getBlock() != op->getBlock())
       return op->emitOpError("C1: a ") << what << " is used in its own block only";
   }
@@ -39,23 +43,28 @@ LogicalResult heddle::transformer::detail::verifyStaysInBlock(Operation *op) {
 
 LogicalResult MaskWindowOp::verify() {
   for (auto [name, keys] : {std::pair("before", getBefore()), std::pair("after", getAfter())})
-    if (static_cast<int64_t>(keys) < 0 || static_cast<int64_t>(keys) > std::numeric_limits<int32_t>::max())
-      return emitOpError("C2: ") << name << " must be at least 0 and below 2147483648, found " << static_cast<int64_t>(keys);
+    if (static_cast<int64_t>(keys) < 0 ||
+        static_cast<int64_t>(keys) > std::numeric_limits<int32_t>::max())
+      return emitOpError("C2: ") << name << " must be at least 0 and below 2147483648, found "
+                                 << static_cast<int64_t>(keys);
   return success();
 }
 
 /// `custom<DocumentTables>`: ids as `%q, %k`, starts as `starts(%q, %k)`.
-ParseResult heddle::transformer::detail::parseDocumentTables(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &queries,
-                                                             OpAsmParser::UnresolvedOperand &keys, UnitAttr &starts) {
+ParseResult heddle::transformer::detail::parseDocumentTables(
+    OpAsmParser &parser, OpAsmParser::UnresolvedOperand &queries,
+    OpAsmParser::UnresolvedOperand &keys, UnitAttr &starts) {
   bool packed = succeeded(parser.parseOptionalKeyword("starts"));
   if (packed)
     starts = parser.getBuilder().getUnitAttr();
-  if ((packed && parser.parseLParen()) || parser.parseOperand(queries) || parser.parseComma() || parser.parseOperand(keys))
+  if ((packed && parser.parseLParen()) || parser.parseOperand(queries) || parser.parseComma() ||
+      parser.parseOperand(keys))
     return failure();
   return packed ? parser.parseRParen() : ParseResult(success());
 }
 
-void heddle::transformer::detail::printDocumentTables(OpAsmPrinter &printer, Operation *, Value queries, Value keys, UnitAttr starts) {
+void heddle::transformer::detail::printDocumentTables(OpAsmPrinter &printer, Operation *,
+                                                      Value queries, Value keys, UnitAttr starts) {
   if (starts)
     printer << "starts(" << queries << ", " << keys << ")";
   else
@@ -66,14 +75,18 @@ LogicalResult MaskDocumentsOp::verify() {
   int64_t rank = getStarts() ? 1 : 2;
   for (auto [name, table] : {std::pair("queries", getQueries()), std::pair("keys", getKeys())})
     if (int64_t found = cast<RankedTensorType>(table.getType()).getRank(); found != rank)
-      return emitOpError("C2: ") << name << " must have rank " << rank << (getStarts() ? " [documents + 1]" : " [batch, tokens]") << ", found rank " << found;
+      return emitOpError("C2: ") << name << " must have rank " << rank
+                                 << (getStarts() ? " [documents + 1]" : " [batch, tokens]")
+                                 << ", found rank " << found;
   if (!getStarts())
     return success();
-  int64_t q = cast<RankedTensorType>(getQueries().getType()).getDimSize(0), k = cast<RankedTensorType>(getKeys().getType()).getDimSize(0);
+  int64_t q = cast<RankedTensorType>(getQueries().getType()).getDimSize(0),
+          k = cast<RankedTensorType>(getKeys().getType()).getDimSize(0);
   if (q == 0 || k == 0)
     return emitOpError("C3: expected at least one start, found none");
   if (!ShapedType::isDynamic(q) && !ShapedType::isDynamic(k) && q != k)
-    return emitOpError("C3: starts of queries and keys must be as many, found ") << q << " and " << k;
+    return emitOpError("C3: starts of queries and keys must be as many, found ")
+           << q << " and " << k;
   return success();
 }
 
@@ -87,10 +100,13 @@ LogicalResult MaskDenseOp::verify() {
 
 LogicalResult MaskBlocksOp::verify() {
   if (int64_t rank = cast<RankedTensorType>(getTable().getType()).getRank(); rank != 4)
-    return emitOpError("C2: table must have rank 4 [batch|1, heads|1, blocks of queries, blocks of keys], found rank ") << rank;
+    return emitOpError("C2: table must have rank 4 [batch|1, heads|1, blocks of queries, blocks of "
+                       "keys], found rank ")
+           << rank;
   for (auto [name, size] : {std::pair("rows", getRows()), std::pair("columns", getColumns())})
     if (static_cast<int64_t>(size) < 1 || static_cast<int64_t>(size) >= int64_t(1) << 30)
-      return emitOpError("C3: ") << name << " must be at least 1 and below 1073741824, found " << static_cast<int64_t>(size);
+      return emitOpError("C3: ") << name << " must be at least 1 and below 1073741824, found "
+                                 << static_cast<int64_t>(size);
   return success();
 }
 
@@ -106,13 +122,23 @@ OpFoldResult MaskNotOp::fold(FoldAdaptor) {
   return inner ? inner.getMask() : Value();
 }
 
-void MaskCausalOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "causal"); }
-void MaskWindowOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "window"); }
+void MaskCausalOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "causal");
+}
+void MaskWindowOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "window");
+}
 void MaskLengthsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "real"); }
-void MaskPrefixOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "prefix"); }
-void MaskDocumentsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "documents"); }
+void MaskPrefixOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "prefix");
+}
+void MaskDocumentsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "documents");
+}
 void MaskDenseOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "dense"); }
-void MaskBlocksOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "blocks"); }
+void MaskBlocksOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "blocks");
+}
 void MaskAndOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "both"); }
 void MaskOrOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "either"); }
 void MaskNotOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "not"); }

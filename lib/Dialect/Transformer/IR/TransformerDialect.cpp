@@ -32,7 +32,9 @@ namespace {
 /// Constants of a formula stay in its region.
 struct FoldInTransformer : DialectFoldInterface {
   using DialectFoldInterface::DialectFoldInterface;
-  bool shouldMaterializeInto(Region *region) const final { return isa<MaskWhereOp, BiasWhereOp>(region->getParentOp()); }
+  bool shouldMaterializeInto(Region *region) const final {
+    return isa<MaskWhereOp, BiasWhereOp>(region->getParentOp());
+  }
 };
 } // namespace
 
@@ -58,19 +60,9 @@ void TransformerDialect::initialize() {
 
 /// Names of the language page that have no op here.
 static bool isPlanned(StringRef name) {
-  static constexpr StringLiteral planned[] = {"argmax",
-                                              "concat",
-                                              "conv1x1",
-                                              "cross_entropy",
-                                              "dropout",
-                                              "moe",
-                                              "pool",
-                                              "patch_embedding",
-                                              "position.learned",
-                                              "rms_norm",
-                                              "rotary",
-                                              "softmax",
-                                              "top_k"};
+  static constexpr StringLiteral planned[] = {
+      "argmax",          "concat",           "conv1x1",  "cross_entropy", "dropout", "moe",  "pool",
+      "patch_embedding", "position.learned", "rms_norm", "rotary",        "softmax", "top_k"};
   return llvm::is_contained(planned, name);
 }
 

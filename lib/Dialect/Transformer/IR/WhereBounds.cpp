@@ -127,7 +127,8 @@ TileTruth FormulaBounds::compare(arith::CmpIOp op) {
   using P = arith::CmpIPredicate;
   P p = op.getPredicate();
   if (op.getLhs() == op.getRhs())
-    return truth(arith::ConstantIntOp::create(b, site.loc(), arith::applyCmpPredicate(p, APInt(32, 0), APInt(32, 0)), 1));
+    return truth(arith::ConstantIntOp::create(
+        b, site.loc(), arith::applyCmpPredicate(p, APInt(32, 0), APInt(32, 0)), 1));
   if (!op.getLhs().getType().isInteger(1))
     return a.order(p, interval(op.getLhs()), interval(op.getRhs()));
   TileTruth x = truth(op.getLhs()), y = truth(op.getRhs());
@@ -144,7 +145,8 @@ TileTruth FormulaBounds::compare(arith::CmpIOp op) {
 
 /// Known for a single number.
 TileTruth FormulaBounds::lowestBit(const Interval &x) {
-  Value single = a.equal(x.low, x.high), odd = a.compare(arith::CmpIPredicate::ne, a.both(x.low, a.i32(1)), a.i32(0));
+  Value single = a.equal(x.low, x.high),
+        odd = a.compare(arith::CmpIPredicate::ne, a.both(x.low, a.i32(1)), a.i32(0));
   return {a.either(a.negate(single), odd), a.both(single, odd)};
 }
 
@@ -160,7 +162,8 @@ Interval FormulaBounds::intervalOf(Operation *op) {
   if (isa<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(op))
     return resize(op);
   if (isa<arith::SelectOp>(op))
-    return a.choice(truth(op->getOperand(0)), interval(op->getOperand(1)), interval(op->getOperand(2)));
+    return a.choice(truth(op->getOperand(0)), interval(op->getOperand(1)),
+                    interval(op->getOperand(2)));
   if (auto sub = dyn_cast<arith::SubIOp>(op))
     return difference(sub);
   return binary(op, interval(op->getOperand(0)), interval(op->getOperand(1)));
@@ -195,7 +198,8 @@ Interval FormulaBounds::difference(arith::SubIOp op) {
   for (unsigned side : {0u, 1u}) {
     APInt size;
     Operation *division = product ? product->getOperand(side).getDefiningOp() : nullptr;
-    if (!isa_and_nonnull<arith::FloorDivSIOp, arith::DivSIOp>(division) || division->getOperand(0) != x ||
+    if (!isa_and_nonnull<arith::FloorDivSIOp, arith::DivSIOp>(division) ||
+        division->getOperand(0) != x ||
         !matchPattern(division->getOperand(1), m_ConstantInt(&size)) || !size.isStrictlyPositive())
       continue;
     APInt factor;
@@ -236,7 +240,8 @@ bool FormulaBounds::isUniform(Value v) {
   });
 }
 
-/// i or j, or one of them plus or minus a number of the whole tile: as many numbers as the tile has rows or columns.
+/// i or j, or one of them plus or minus a number of the whole tile: as many numbers as the tile has
+/// rows or columns.
 bool FormulaBounds::isRun(Value v) {
   if (v == body.getArgument(2) || v == body.getArgument(3))
     return true;
@@ -245,7 +250,8 @@ bool FormulaBounds::isRun(Value v) {
     return isRun(def->getOperand(0)) && isUniform(def->getOperand(1));
   if (!isa_and_nonnull<arith::AddIOp>(def))
     return false;
-  return (isRun(def->getOperand(0)) && isUniform(def->getOperand(1))) || (isUniform(def->getOperand(0)) && isRun(def->getOperand(1)));
+  return (isRun(def->getOperand(0)) && isUniform(def->getOperand(1))) ||
+         (isUniform(def->getOperand(0)) && isRun(def->getOperand(1)));
 }
 
 Interval FormulaBounds::load(MaskLoadOp op) {
@@ -256,9 +262,11 @@ Interval FormulaBounds::load(MaskLoadOp op) {
   return isRun(index) ? loadRange(op.getTable(), x) : a.everything();
 }
 
-/// Everything where the index may wrap: then its interval is all of i32, and looking at all of the table would cost a tile too much.
+/// Everything where the index may wrap: then its interval is all of i32, and looking at all of the
+/// table would cost a tile too much.
 Interval FormulaBounds::loadRange(Value table, const Interval &index) {
-  Value everywhere = a.both(a.equal(index.low, a.i32(Interval::smallest)), a.equal(index.high, a.i32(Interval::largest)));
+  Value everywhere = a.both(a.equal(index.low, a.i32(Interval::smallest)),
+                            a.equal(index.high, a.i32(Interval::largest)));
   Value from = index.low, last = index.high;
   if (index.least < 0 || index.most >= coordinates) {
     // Beyond the coordinates every table has ended; one index there stands for all.
@@ -266,7 +274,8 @@ Interval FormulaBounds::loadRange(Value table, const Interval &index) {
     last = a.select(everywhere, a.i32(0), a.clamp(last, -1, coordinates));
   }
   auto [low, high] = site.tableRange(b, table, from, a.add(last, a.i32(1)));
-  return {a.select(everywhere, a.i32(Interval::smallest), low), a.select(everywhere, a.i32(Interval::largest), high)};
+  return {a.select(everywhere, a.i32(Interval::smallest), low),
+          a.select(everywhere, a.i32(Interval::largest), high)};
 }
 
 TileTruth MaskWhereOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &tile) {

@@ -25,7 +25,8 @@ using namespace heddle::transformer;
 namespace {
 class FormulaEmitter {
 public:
-  FormulaEmitter(OpBuilder &b, MaskSite &site, Region &region) : b(b), site(site), a{b, site.loc()}, body(region.front()) {}
+  FormulaEmitter(OpBuilder &b, MaskSite &site, Region &region)
+      : b(b), site(site), a{b, site.loc()}, body(region.front()) {}
 
   /// The yielded value as a tile.
   Value run() {
@@ -45,7 +46,8 @@ private:
       return site.splat(b, scalar);
     auto like = cast<ShapedType>(site.rowIndices(b).getType());
     auto type = like.clone(scalar.getType());
-    return arith::ConstantOp::create(b, site.loc(), DenseElementsAttr::get(type, ArrayRef<Attribute>(number)));
+    return arith::ConstantOp::create(b, site.loc(),
+                                     DenseElementsAttr::get(type, ArrayRef<Attribute>(number)));
   }
 
   /// Operands of one op: all scalars, or all tiles.
@@ -141,11 +143,14 @@ Value FormulaEmitter::integerOp(Operation *op, ArrayRef<Value> x) {
 Value FormulaEmitter::floatOp(Operation *op, ArrayRef<Value> x) {
   Location loc = site.loc();
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::MaximumFOp, arith::MinimumFOp>(
+      .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::MaximumFOp,
+            arith::MinimumFOp>(
           [&](auto binary) -> Value { return decltype(binary)::create(b, loc, x[0], x[1]); })
       .Case<arith::NegFOp, math::AbsFOp, math::ExpOp, math::LogOp>(
           [&](auto unary) -> Value { return decltype(unary)::create(b, loc, x[0]); })
-      .Case([&](arith::CmpFOp cmp) -> Value { return arith::CmpFOp::create(b, loc, cmp.getPredicate(), x[0], x[1]); })
+      .Case([&](arith::CmpFOp cmp) -> Value {
+        return arith::CmpFOp::create(b, loc, cmp.getPredicate(), x[0], x[1]);
+      })
       .Case([&](arith::SIToFPOp) -> Value {
         Type f32 = b.getF32Type();
         Type type = isTile(x[0]) ? Type(cast<ShapedType>(x[0].getType()).clone(f32)) : f32;
@@ -180,7 +185,8 @@ Value FormulaEmitter::select(Value c, Value x, Value y) {
 
 /// Numbers of 8 and 16 bits are kept in 32, with their sign.
 Value FormulaEmitter::resize(Operation *op, Value x) {
-  unsigned from = op->getOperand(0).getType().getIntOrFloatBitWidth(), to = op->getResult(0).getType().getIntOrFloatBitWidth();
+  unsigned from = op->getOperand(0).getType().getIntOrFloatBitWidth(),
+           to = op->getResult(0).getType().getIntOrFloatBitWidth();
   if (isa<arith::TruncIOp>(op) && to == 1) {
     Value low = a.both(x, a.integer(1, x));
     return a.compare(arith::CmpIPredicate::ne, low, a.integer(0, x));
@@ -206,6 +212,10 @@ Value FormulaEmitter::load(MaskLoadOp op) {
   return isTile(x) ? site.lookup(b, op.getTable(), x) : site.lookupScalar(b, op.getTable(), x);
 }
 
-Value MaskWhereOp::emitPredicate(OpBuilder &b, MaskSite &site) { return FormulaEmitter(b, site, getBody()).run(); }
+Value MaskWhereOp::emitPredicate(OpBuilder &b, MaskSite &site) {
+  return FormulaEmitter(b, site, getBody()).run();
+}
 
-Value BiasWhereOp::emitScore(OpBuilder &b, MaskSite &site) { return FormulaEmitter(b, site, getBody()).run(); }
+Value BiasWhereOp::emitScore(OpBuilder &b, MaskSite &site) {
+  return FormulaEmitter(b, site, getBody()).run();
+}

@@ -27,23 +27,29 @@ static bool isNarrow(Type type) { return type.isInteger(8) || type.isInteger(16)
 
 /// Ops on i32, and those that take i1 too.
 static bool isIntegerOp(StringRef name, bool onTruth) {
-  static const llvm::StringSet<> both{"arith.andi", "arith.ori", "arith.xori", "arith.cmpi", "arith.select", "arith.constant"};
-  static const llvm::StringSet<> numbers{"arith.addi", "arith.subi", "arith.muli", "arith.divsi", "arith.remsi",
-                                         "arith.floordivsi", "arith.ceildivsi", "arith.minsi", "arith.maxsi",
-                                         "arith.shli", "arith.shrsi", "arith.shrui"};
+  static const llvm::StringSet<> both{"arith.andi", "arith.ori",    "arith.xori",
+                                      "arith.cmpi", "arith.select", "arith.constant"};
+  static const llvm::StringSet<> numbers{"arith.addi",      "arith.subi",  "arith.muli",
+                                         "arith.divsi",     "arith.remsi", "arith.floordivsi",
+                                         "arith.ceildivsi", "arith.minsi", "arith.maxsi",
+                                         "arith.shli",      "arith.shrsi", "arith.shrui"};
   return both.contains(name) || (!onTruth && numbers.contains(name));
 }
 
 static bool isFloatOp(StringRef name) {
-  static const llvm::StringSet<> names{"arith.constant", "arith.addf", "arith.subf", "arith.mulf", "arith.divf",
-                                       "arith.negf", "arith.maximumf", "arith.minimumf", "arith.cmpf", "arith.select",
-                                       "arith.sitofp", "math.absf", "math.exp", "math.log"};
+  static const llvm::StringSet<> names{
+      "arith.constant", "arith.addf",     "arith.subf",     "arith.mulf", "arith.divf",
+      "arith.negf",     "arith.maximumf", "arith.minimumf", "arith.cmpf", "arith.select",
+      "arith.sitofp",   "math.absf",      "math.exp",       "math.log"};
   return names.contains(name);
 }
 
-static bool isResize(Operation *op) { return isa<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(op); }
+static bool isResize(Operation *op) {
+  return isa<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(op);
+}
 
-/// The type that decides whether `op` is one of the language: that of its last operand, or of a constant.
+/// The type that decides whether `op` is one of the language: that of its last operand, or of a
+/// constant.
 static Type decidingType(Operation *op) {
   return op->getNumOperands() ? op->getOperands().back().getType() : op->getResult(0).getType();
 }
@@ -72,13 +78,16 @@ static LogicalResult verifyCapture(Operation *where, Operation *op, OpOperand &u
   bool table = isa<MaskLoadOp>(op) && use.getOperandNumber() == 0;
   if (table || type.isInteger(32) || matchPattern(use.get(), m_Constant()))
     return success();
-  return where->emitOpError("C4: expected i32 numbers and loaded tables from outside the region, found a value of ") << type;
+  return where->emitOpError("C4: expected i32 numbers and loaded tables from outside the region, "
+                            "found a value of ")
+         << type;
 }
 
 static LogicalResult verifyOp(Operation *where, Operation *op, bool inBias) {
   if (!isAllowed(op, inBias)) {
     InFlightDiagnostic error = where->emitOpError("C3: expected ops of formulas on ")
-                               << (inBias ? "i1, i32 and f32" : "i1 and i32") << ", found '" << op->getName() << "'";
+                               << (inBias ? "i1, i32 and f32" : "i1 and i32") << ", found '"
+                               << op->getName() << "'";
     if (op->getNumOperands() || op->getNumResults())
       error << " on " << decidingType(op);
     return error;
@@ -94,10 +103,12 @@ LogicalResult heddle::transformer::detail::verifyWhereRegion(Operation *op) {
   Block &block = op->getRegion(0).front();
   bool inBias = isa<BiasWhereOp>(op);
   if (block.getNumArguments() != 4)
-    return op->emitOpError("C2: expected 4 arguments (b, h, i, j), found ") << block.getNumArguments();
+    return op->emitOpError("C2: expected 4 arguments (b, h, i, j), found ")
+           << block.getNumArguments();
   for (BlockArgument argument : block.getArguments())
     if (!argument.getType().isInteger(32))
-      return op->emitOpError("C2: expected arguments of i32, found ") << argument.getType() << " for argument " << argument.getArgNumber();
+      return op->emitOpError("C2: expected arguments of i32, found ")
+             << argument.getType() << " for argument " << argument.getArgNumber();
   if (block.empty() || !isa<YieldOp>(block.back()))
     return op->emitOpError("C2: expected a region that ends with transformer.yield");
   for (Operation &inner : block)
@@ -113,10 +124,13 @@ LogicalResult heddle::transformer::detail::verifyWhereRegion(Operation *op) {
 LogicalResult MaskLoadOp::verify() {
   auto type = cast<RankedTensorType>(getTable().getType());
   if (static_cast<int64_t>(getIndices().size()) != type.getRank())
-    return emitOpError("C1: expected ") << type.getRank() << " indices, one a dimension of the table, found " << getIndices().size();
+    return emitOpError("C1: expected ")
+           << type.getRank() << " indices, one a dimension of the table, found "
+           << getIndices().size();
   Operation *where = (*this)->getParentOp();
   if (type.getRank() == 2 && getIndices()[0] != where->getRegion(0).getArgument(0))
-    return emitOpError("C2: expected the region's first argument, the sentence, as the first of two indices");
+    return emitOpError(
+        "C2: expected the region's first argument, the sentence, as the first of two indices");
   if (where->getRegion(0).isAncestor(getTable().getParentRegion()))
     return emitOpError("C3: expected a table from outside the region");
   if (type.getElementType().isF32() && !isa<BiasWhereOp>(where))

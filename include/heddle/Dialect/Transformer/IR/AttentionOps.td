@@ -91,6 +91,7 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
     /// What changes its scores, and what joins them.
     ::heddle::transformer::ScoreRules getRules() { return {getBias(), getSinks(), getSoftcapAttr(), getHiddenScoreAttr()}; }
   }];
+  let hasCanonicalizer = 1;
   let hasVerifier = 1;
 }
 

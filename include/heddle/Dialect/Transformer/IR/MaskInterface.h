@@ -47,27 +47,28 @@ public:
   virtual mlir::Value scalar(mlir::OpBuilder &b, mlir::Value operand) = 0;
   /// `table[b]` of a `tensor<?xi32>` operand, i32, for the site's batch element.
   virtual mlir::Value perBatch(mlir::OpBuilder &b, mlir::Value table) = 0;
-  /// Elements of a rank 4 operand at the tile's (b, h, i, j), each dimension 1 or full: `tensor<RxCxi1>`, or f32
-  /// of an f32 table.
+  /// Elements of a rank 4 operand at the tile's (b, h, i, j), each dimension 1 or full:
+  /// `tensor<RxCxi1>`, or f32 of an f32 table.
   virtual mlir::Value dense(mlir::OpBuilder &b, mlir::Value table) = 0;
 
-  /// `table[x]` (rank 1) or `table[b, x]` (rank 2) for each x of an i32 tile, in the table's element type (i32 or f32);
-  /// 0 where x is outside.
+  /// `table[x]` (rank 1) or `table[b, x]` (rank 2) for each x of an i32 tile, in the table's
+  /// element type (i32 or f32); 0 where x is outside.
   virtual mlir::Value lookup(mlir::OpBuilder &b, mlir::Value table, mlir::Value indexTile) = 0;
   /// The same with x the row index i, or the column index j, of each element.
   virtual mlir::Value lookupRow(mlir::OpBuilder &b, mlir::Value table) = 0;
   virtual mlir::Value lookupColumn(mlir::OpBuilder &b, mlir::Value table) = 0;
   /// The same for a scalar x: a scalar.
   virtual mlir::Value lookupScalar(mlir::OpBuilder &b, mlir::Value table, mlir::Value x) = 0;
-  /// Smallest and largest of `table[(b,) x]` for x in [from, to), from < to, 0 counted where some x is outside; i32
-  /// tables.
-  virtual std::pair<mlir::Value, mlir::Value> tableRange(mlir::OpBuilder &b, mlir::Value table, mlir::Value from,
-                                                         mlir::Value to) = 0;
+  /// Smallest and largest of `table[(b,) x]` for x in [from, to), from < to, 0 counted where some x
+  /// is outside; i32 tables.
+  virtual std::pair<mlir::Value, mlir::Value> tableRange(mlir::OpBuilder &b, mlir::Value table,
+                                                         mlir::Value from, mlir::Value to) = 0;
   /// `table[x, h]` of a rank 2 f32 table for a scalar i32 x inside it: a scalar.
   virtual mlir::Value perHead(mlir::OpBuilder &b, mlir::Value table, mlir::Value x) = 0;
-  /// `table[b|0, h|0, y, x]` of a rank 4 i1 table: a scalar i1 at scalars y and x, a tile at tiles. Entries outside are
-  /// false.
-  virtual mlir::Value block(mlir::OpBuilder &b, mlir::Value table, mlir::Value y, mlir::Value x) = 0;
+  /// `table[b|0, h|0, y, x]` of a rank 4 i1 table: a scalar i1 at scalars y and x, a tile at tiles.
+  /// Entries outside are false.
+  virtual mlir::Value block(mlir::OpBuilder &b, mlir::Value table, mlir::Value y,
+                            mlir::Value x) = 0;
 };
 
 /// Rows [i0, i1) by keys [j0, j1), i32 values; neither is empty.
@@ -80,8 +81,8 @@ struct TileTruth {
   mlir::Value may, must;
 };
 
-/// The keys of row i: j in [low, high), and relativeLow <= j - i <= relativeHigh; i32 values in [-2^30, 2^30), null where
-/// nothing binds. Sums of a bound and a coordinate do not wrap.
+/// The keys of row i: j in [low, high), and relativeLow <= j - i <= relativeHigh; i32 values in
+/// [-2^30, 2^30), null where nothing binds. Sums of a bound and a coordinate do not wrap.
 struct KeyBand {
   mlir::Value low, high, relativeLow, relativeHigh;
 
@@ -92,7 +93,8 @@ struct KeyBand {
 KeyBand intersect(mlir::OpBuilder &b, mlir::Location loc, const KeyBand &x, const KeyBand &y);
 
 /// Whether some pair of the tile, and whether every pair of it, lies in the band: exact.
-TileTruth boundOf(mlir::OpBuilder &b, mlir::Location loc, const KeyBand &band, const TileCorners &tile);
+TileTruth boundOf(mlir::OpBuilder &b, mlir::Location loc, const KeyBand &band,
+                  const TileCorners &tile);
 
 } // namespace heddle::transformer
 
@@ -102,6 +104,9 @@ namespace heddle::transformer {
 /// The op that defines a mask value, or a score rule; they never cross block boundaries.
 MaskOpInterface maskOf(mlir::Value mask);
 BiasOpInterface biasOf(mlir::Value bias);
+
+/// What a mask is everywhere, where its ops alone tell.
+std::optional<bool> constantTruth(mlir::Value mask);
 
 /// The masks whose conjunction `mask` is, in order, each once.
 llvm::SmallVector<MaskOpInterface> conjunctsOf(mlir::Value mask);

@@ -207,6 +207,7 @@ def Transformer_MaskDenseOp : Transformer_MaskOp<"dense", []> {
   let arguments = (ins RankedTensorOf<[I1]>:$table);
   let assemblyFormat = "$table attr-dict `:` type($table)";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Transformer_MaskBlocksOp : Transformer_MaskOp<"blocks", []> {
@@ -240,7 +241,8 @@ def Transformer_MaskBlocksOp : Transformer_MaskOp<"blocks", []> {
 def Transformer_MaskAndOp : Transformer_MaskOp<"and", ["keyRange"], [Commutative]> {
   let summary = "both masks";
   let description = [{
-    A query may attend to a key where both masks allow it. A mask and itself is that mask.
+    A query may attend to a key where both masks allow it. A mask and itself is that mask; windows of one offset (and `causal`, which is
+    a window without an end) become one window.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -260,6 +262,7 @@ def Transformer_MaskAndOp : Transformer_MaskOp<"and", ["keyRange"], [Commutative
   let arguments = (ins Transformer_Mask:$lhs, Transformer_Mask:$rhs);
   let assemblyFormat = "$lhs `,` $rhs attr-dict";
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Transformer_MaskOrOp : Transformer_MaskOp<"or", [], [Commutative]> {
@@ -290,6 +293,7 @@ def Transformer_MaskOrOp : Transformer_MaskOp<"or", [], [Commutative]> {
   let arguments = (ins Transformer_Mask:$lhs, Transformer_Mask:$rhs);
   let assemblyFormat = "$lhs `,` $rhs attr-dict";
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Transformer_MaskNotOp : Transformer_MaskOp<"not", ["keyRange"]> {
@@ -314,6 +318,7 @@ def Transformer_MaskNotOp : Transformer_MaskOp<"not", ["keyRange"]> {
   let arguments = (ins Transformer_Mask:$mask);
   let assemblyFormat = "$mask attr-dict";
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 #endif // HEDDLE_DIALECT_TRANSFORMER_IR_MASKOPS_TD

@@ -20,7 +20,8 @@ namespace heddle::transformer {
 /// The slope of each head of bias.alibi.
 llvm::SmallVector<float> alibiSlopes(int64_t heads);
 
-/// The smallest distance of each bucket of one direction of bias.relative: a distance's bucket is the last whose start is not above it.
+/// The smallest distance of each bucket of one direction of bias.relative: a distance's bucket is
+/// the last whose start is not above it.
 llvm::SmallVector<int32_t> bucketStarts(int64_t buckets, int64_t maxDistance);
 
 } // namespace heddle::transformer

@@ -47,9 +47,12 @@ llvm::LogicalResult verifyKnownAttributes(mlir::Operation *op);
 llvm::LogicalResult verifyStaysInBlock(mlir::Operation *op);
 llvm::LogicalResult verifyWhereRegion(mlir::Operation *op);
 /// `custom<DocumentTables>`, the operands of mask.documents.
-mlir::ParseResult parseDocumentTables(mlir::OpAsmParser &parser, mlir::OpAsmParser::UnresolvedOperand &queries,
-                                      mlir::OpAsmParser::UnresolvedOperand &keys, mlir::UnitAttr &starts);
-void printDocumentTables(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::Value queries, mlir::Value keys, mlir::UnitAttr starts);
+mlir::ParseResult parseDocumentTables(mlir::OpAsmParser &parser,
+                                      mlir::OpAsmParser::UnresolvedOperand &queries,
+                                      mlir::OpAsmParser::UnresolvedOperand &keys,
+                                      mlir::UnitAttr &starts);
+void printDocumentTables(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::Value queries,
+                         mlir::Value keys, mlir::UnitAttr starts);
 } // namespace detail
 
 /// Refuses attributes that the op does not define and that no other dialect claims.
@@ -83,3 +86,8 @@ public:
 
 #define GET_OP_CLASSES
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h.inc"
+
+namespace heddle::transformer {
+/// The `documents starts` among the conjuncts of a mask, which may be null; or null.
+MaskDocumentsOp packedDocumentsOf(mlir::Value mask);
+} // namespace heddle::transformer

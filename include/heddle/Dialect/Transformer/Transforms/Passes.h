@@ -11,6 +11,9 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
 
 namespace heddle::transformer {

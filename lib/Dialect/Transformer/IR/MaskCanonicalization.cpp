@@ -1,0 +1,298 @@
+//===- MaskCanonicalization.cpp - Simpler masks ---------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Canonical forms of masks: masks that allow everything or nothing disappear,
+// bands merge, nots move to where they are bands, and tables that are bands
+// become them. A band gives kernels a loop in closed form; a table does not.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace heddle::transformer;
+
+//===----------------------------------------------------------------------===//
+// All or nothing
+//===----------------------------------------------------------------------===//
+
+std::optional<bool> heddle::transformer::constantTruth(Value mask) {
+  if (auto inner = mask.getDefiningOp<MaskNotOp>()) {
+    std::optional<bool> truth = constantTruth(inner.getMask());
+    return truth ? std::optional(!*truth) : std::nullopt;
+  }
+  DenseElementsAttr table;
+  if (auto dense = mask.getDefiningOp<MaskDenseOp>())
+    if (matchPattern(dense.getTable(), m_Constant(&table)) && table.isSplat())
+      return table.getSplatValue<bool>();
+  APInt yielded;
+  if (auto where = mask.getDefiningOp<MaskWhereOp>())
+    if (matchPattern(where.getBody().front().getTerminator()->getOperand(0),
+                     m_ConstantInt(&yielded)))
+      return yielded.isOne();
+  return std::nullopt;
+}
+
+namespace {
+
+/// and(m, true) ──▶ m        and(m, false) ──▶ false
+/// or(m, false) ──▶ m        or(m, true)   ──▶ true
+template <typename Op>
+struct DropConstant : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    constexpr bool neutral = std::is_same_v<Op, MaskAndOp>;
+    for (auto [mask, other] :
+         {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())})
+      if (std::optional<bool> truth = constantTruth(mask)) {
+        rewriter.replaceOp(op, *truth == neutral ? other : mask);
+        return success();
+      }
+    return rewriter.notifyMatchFailure(op, "expected an operand that allows everything or nothing");
+  }
+};
+
+/// attention mask(true) ──▶ attention
+struct DropMask : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
+    if (!op.getMask() || constantTruth(op.getMask()) != true)
+      return rewriter.notifyMatchFailure(op, "expected a mask that allows everything");
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getMaskMutable().clear();
+      op.removeHiddenScoreAttr(); // no pair is hidden
+    });
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Bands
+//===----------------------------------------------------------------------===//
+
+/// A window, or causal as one that has no end behind the query.
+struct Window {
+  int64_t before, after;
+  Value offset;
+};
+
+} // namespace
+
+static std::optional<Window> windowOf(MaskOpInterface mask) {
+  constexpr int64_t everything = std::numeric_limits<int32_t>::max();
+  if (auto causal = dyn_cast<MaskCausalOp>(*mask))
+    return Window{everything, 0, causal.getOffset()};
+  if (auto window = dyn_cast<MaskWindowOp>(*mask))
+    return Window{static_cast<int64_t>(window.getBefore()), static_cast<int64_t>(window.getAfter()),
+                  window.getOffset()};
+  return std::nullopt;
+}
+
+/// The first two masks of `conjuncts` that are windows around the same key, merged into one in
+/// place of the first.
+static bool mergeWindows(SmallVectorImpl<Value> &conjuncts, Location loc,
+                         PatternRewriter &rewriter) {
+  for (size_t n = 0; n < conjuncts.size(); ++n)
+    for (size_t m = n + 1; m < conjuncts.size(); ++m) {
+      std::optional<Window> x = windowOf(maskOf(conjuncts[n])), y = windowOf(maskOf(conjuncts[m]));
+      if (!x || !y || x->offset != y->offset)
+        continue;
+      conjuncts[n] = MaskWindowOp::create(rewriter, loc, rewriter.getType<MaskType>(),
+                                          std::min(x->before, y->before),
+                                          std::min(x->after, y->after), x->offset);
+      conjuncts.erase(conjuncts.begin() + m);
+      return true;
+    }
+  return false;
+}
+
+/// Masks at the leaves of a tree of `and`, a mask as often as it stands there.
+static int64_t leavesOf(Value mask) {
+  auto both = mask.getDefiningOp<MaskAndOp>();
+  return both ? leavesOf(both.getLhs()) + leavesOf(both.getRhs()) : 1;
+}
+
+namespace {
+
+/// and(and(causal, m), window) ──▶ and(window, m), where both have the same offset; a mask that
+/// stands twice stands once.
+struct MergeConjuncts : OpRewritePattern<MaskAndOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MaskAndOp op, PatternRewriter &rewriter) const override {
+    if (llvm::any_of(op->getUsers(), llvm::IsaPred<MaskAndOp>))
+      return rewriter.notifyMatchFailure(op, "expected the root of a conjunction");
+    SmallVector<Value> conjuncts;
+    for (MaskOpInterface mask : conjunctsOf(op))
+      conjuncts.push_back(mask->getResult(0));
+    bool merged = mergeWindows(conjuncts, op.getLoc(), rewriter);
+    if (!merged && static_cast<int64_t>(conjuncts.size()) == leavesOf(op))
+      return rewriter.notifyMatchFailure(
+          op, "expected two windows of the same offset, or a mask that stands twice");
+    Value result = conjuncts.front();
+    for (Value next : ArrayRef(conjuncts).drop_front())
+      result = MaskAndOp::create(rewriter, op.getLoc(), result, next);
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// not(and(not(a), not(b))) ──▶ or(a, b)        not(or(a, b)) ──▶ and(not(a), not(b))
+/// The second where both complements are simple: nots, or bands with one end.
+struct MoveNot : OpRewritePattern<MaskNotOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MaskNotOp op, PatternRewriter &rewriter) const override {
+    auto both = op.getMask().getDefiningOp<MaskAndOp>();
+    auto either = op.getMask().getDefiningOp<MaskOrOp>();
+    auto isNot = [](Value mask) { return bool(mask.getDefiningOp<MaskNotOp>()); };
+    auto isSimple = [&](Value mask) {
+      return isNot(mask) || isa<MaskCausalOp, MaskLengthsOp, MaskPrefixOp>(mask.getDefiningOp());
+    };
+    auto negated = [&](Value mask) -> Value {
+      auto inner = mask.getDefiningOp<MaskNotOp>();
+      return inner ? inner.getMask() : Value(MaskNotOp::create(rewriter, op.getLoc(), mask));
+    };
+    if (both && isNot(both.getLhs()) && isNot(both.getRhs()))
+      rewriter.replaceOpWithNewOp<MaskOrOp>(op, negated(both.getLhs()), negated(both.getRhs()));
+    else if (either && isSimple(either.getLhs()) && isSimple(either.getRhs()))
+      rewriter.replaceOpWithNewOp<MaskAndOp>(op, negated(either.getLhs()),
+                                             negated(either.getRhs()));
+    else
+      return rewriter.notifyMatchFailure(op,
+                                         "expected and, or of masks whose complements are simple");
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Tables that are bands
+//===----------------------------------------------------------------------===//
+
+/// All pairs (i, j) of a table that are true, as bounds of j - i; of j alone where the table has
+/// one row for all.
+struct TableBand {
+  int64_t low = std::numeric_limits<int64_t>::max(), high = std::numeric_limits<int64_t>::min();
+};
+
+} // namespace
+
+/// The bounds of a table with `rows` rows, if the table is true exactly inside them.
+static std::optional<TableBand> bandOfTable(DenseElementsAttr table, int64_t rows,
+                                            int64_t columns) {
+  TableBand band;
+  auto truth = table.getValues<bool>();
+  for (int64_t n = 0; n < rows * columns; ++n)
+    if (truth[n]) {
+      band.low = std::min(band.low, n % columns - n / columns);
+      band.high = std::max(band.high, n % columns - n / columns);
+    }
+  for (int64_t n = 0; n < rows * columns; ++n) {
+    int64_t ahead = n % columns - n / columns;
+    if (truth[n] != (band.low <= ahead && ahead <= band.high))
+      return std::nullopt;
+  }
+  return band;
+}
+
+/// Whether every attention that uses the mask is known to have these numbers of queries and keys:
+/// where it is not, the table's sizes are checked at run time, and a band would drop that check.
+static bool isUsedWithSizes(Value mask, int64_t queries, int64_t keys) {
+  return llvm::all_of(mask.getUsers(), [&](Operation *user) {
+    if (user->getNumResults() == 1 && isa<MaskType>(user->getResult(0).getType()))
+      return isUsedWithSizes(user->getResult(0), queries, keys);
+    auto size = [&](unsigned operand) {
+      return cast<RankedTensorType>(user->getOperand(operand).getType()).getDimSize(2);
+    };
+    return (queries == 1 || size(0) == queries) && size(1) == keys;
+  });
+}
+
+/// low <= j <= high.
+static Value createKeyRange(PatternRewriter &rewriter, Location loc, int64_t low, int64_t high) {
+  auto where = MaskWhereOp::create(rewriter, loc, rewriter.getType<MaskType>());
+  OpBuilder::InsertionGuard guard(rewriter);
+  Block *body =
+      rewriter.createBlock(&where.getBody(), {}, SmallVector<Type>(4, rewriter.getI32Type()),
+                           SmallVector<Location>(4, loc));
+  Value j = body->getArgument(3);
+  auto number = [&](int64_t v) -> Value {
+    return arith::ConstantIntOp::create(rewriter, loc, v, 32);
+  };
+  Value behind = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sge, j, number(low));
+  Value before = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sle, j, number(high));
+  YieldOp::create(rewriter, loc, arith::AndIOp::create(rewriter, loc, behind, before));
+  return where;
+}
+
+static Value createBand(PatternRewriter &rewriter, Location loc, const TableBand &band,
+                        int64_t rows) {
+  Value offset = arith::ConstantIntOp::create(rewriter, loc, band.high, 32);
+  if (band.low <= 1 - rows) // as far back as the first key of the last row
+    return MaskCausalOp::create(rewriter, loc, offset);
+  return MaskWindowOp::create(rewriter, loc, rewriter.getType<MaskType>(), band.high - band.low, 0,
+                              offset);
+}
+
+namespace {
+
+/// dense(constant) ──▶ causal, window or where(low <= j <= high), where the constant is that band
+struct TableToBand : OpRewritePattern<MaskDenseOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MaskDenseOp op, PatternRewriter &rewriter) const override {
+    DenseElementsAttr table;
+    if (!matchPattern(op.getTable(), m_Constant(&table)) || table.isSplat())
+      return rewriter.notifyMatchFailure(op, "expected a constant table of both truths");
+    ArrayRef<int64_t> shape = table.getType().getShape();
+    int64_t rows = shape[2], columns = shape[3];
+    if (shape[0] != 1 || shape[1] != 1 || columns == 1)
+      return rewriter.notifyMatchFailure(
+          op, "expected a table of one sentence and one head, with keys");
+    if (!isUsedWithSizes(op, rows, columns))
+      return rewriter.notifyMatchFailure(
+          op, "expected attention of as many queries and keys as the table has");
+    std::optional<TableBand> band = bandOfTable(table, rows, columns);
+    if (!band)
+      return rewriter.notifyMatchFailure(op, "expected a band");
+    op.emitRemark("the constant table is a band and becomes ")
+        << (rows == 1               ? MaskWhereOp::getOperationName()
+            : band->low <= 1 - rows ? MaskCausalOp::getOperationName()
+                                    : MaskWindowOp::getOperationName());
+    rewriter.replaceOp(op, rows == 1 ? createKeyRange(rewriter, op.getLoc(), band->low, band->high)
+                                     : createBand(rewriter, op.getLoc(), *band, rows));
+    return success();
+  }
+};
+
+} // namespace
+
+void MaskAndOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<DropConstant<MaskAndOp>, MergeConjuncts>(context);
+}
+
+void MaskOrOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<DropConstant<MaskOrOp>>(context);
+}
+
+void MaskNotOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<MoveNot>(context);
+}
+
+void MaskDenseOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<TableToBand>(context);
+}
+
+void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<DropMask>(context);
+}

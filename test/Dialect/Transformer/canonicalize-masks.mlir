@@ -1,0 +1,183 @@
+//===- canonicalize-masks.mlir - Simpler masks ---------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What canonicalisation makes of masks: all or nothing, bands that merge, nots
+// that move, constant tables that are bands.
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: heddle-opt %s --canonicalize --verify-diagnostics | FileCheck %s
+
+!x = tensor<?x2x?x4xf32>
+!s = tensor<1x2x3x4xf32>
+
+// CHECK-LABEL: @do_nothing
+func.func @do_nothing(%x: !x, %n: i32, %t: tensor<1x1x?x?xi1>) -> !x {
+  // CHECK-DAG: transformer.mask.causal
+  // CHECK-DAG: transformer.mask.window before = 3 after = 1 offset
+  // CHECK-DAG: transformer.mask.dense
+  // CHECK: transformer.mask.and
+  // CHECK: transformer.mask.or
+  // CHECK: transformer.mask.not
+  %c = transformer.mask.causal
+  %w = transformer.mask.window before = 3 after = 1 offset(%n : i32)
+  %t0 = transformer.mask.dense %t : tensor<1x1x?x?xi1>
+  %a = transformer.mask.and %c, %w
+  %b = transformer.mask.or %a, %t0
+  %m = transformer.mask.not %b
+  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (!x, !x, !x) -> !x
+  return %o : !x
+}
+
+// CHECK-LABEL: @and_true
+func.func @and_true(%x: !x) -> !x {
+  // CHECK: %[[C:.*]] = transformer.mask.causal
+  // CHECK-NOT: transformer.mask.and
+  // CHECK: mask(%[[C]])
+  %c = transformer.mask.causal
+  %true = arith.constant dense<true> : tensor<1x1x1x1xi1>
+  %t = transformer.mask.dense %true : tensor<1x1x1x1xi1>
+  %m = transformer.mask.and %t, %c
+  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (!x, !x, !x) -> !x
+  return %o : !x
+}
+
+// CHECK-LABEL: @or_true
+func.func @or_true(%x: !x) -> !x {
+  // CHECK-NOT: transformer.mask
+  // CHECK: transformer.attention %arg0, %arg0, %arg0 {scale = 1.000000e+00 : f32}
+  %c = transformer.mask.causal
+  %t = transformer.mask.where {
+  ^bb0(%b: i32, %h: i32, %i: i32, %j: i32):
+    %true = arith.cmpi eq, %i, %i : i32
+    transformer.yield %true : i1
+  }
+  %m = transformer.mask.or %t, %c
+  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32, hidden_score = -1.0 : f32} : (!x, !x, !x) -> !x
+  return %o : !x
+}
+
+// Constants of a formula stay inside it.
+// CHECK-LABEL: @formula
+func.func @formula(%x: !x) -> !x {
+  // CHECK-NEXT: transformer.mask.where {
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT: arith.constant 7 : i32
+  %t = transformer.mask.where {
+  ^bb0(%b: i32, %h: i32, %i: i32, %j: i32):
+    %three = arith.constant 3 : i32
+    %four = arith.constant 4 : i32
+    %seven = arith.addi %three, %four : i32
+    %c = arith.cmpi slt, %j, %seven : i32
+    transformer.yield %c : i1
+  }
+  %o = transformer.attention %x, %x, %x mask(%t) {scale = 1.0 : f32} : (!x, !x, !x) -> !x
+  return %o : !x
+}
+
+// CHECK-LABEL: @causal_and_window
+func.func @causal_and_window(%x: !x, %ns: tensor<?xi32>) -> !x {
+  // CHECK-DAG: %[[L:.*]] = transformer.mask.lengths
+  // CHECK-DAG: %[[W:.*]] = transformer.mask.window before = 2 after = 0
+  // CHECK: %[[M:.*]] = transformer.mask.and %{{.*}}, %{{.*}}
+  // CHECK-NOT: transformer.mask.and
+  // CHECK: mask(%[[M]])
+  %c = transformer.mask.causal
+  %l = transformer.mask.lengths %ns : tensor<?xi32>
+  %w = transformer.mask.window before = 5 after = 3
+  %v = transformer.mask.window before = 2 after = 9
+  %cl = transformer.mask.and %c, %l
+  %vc = transformer.mask.and %v, %c
+  %wv = transformer.mask.and %w, %vc
+  %m = transformer.mask.and %cl, %wv
+  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (!x, !x, !x) -> !x
+  return %o : !x
+}
+
+// CHECK-LABEL: @not_of_nots
+func.func @not_of_nots(%x: !x, %ids: tensor<?x?xi32>) -> !x {
+  // CHECK-NOT: transformer.mask.not
+  // CHECK: %[[M:.*]] = transformer.mask.or
+  // CHECK: mask(%[[M]])
+  %c = transformer.mask.causal
+  %d = transformer.mask.documents %ids, %ids : tensor<?x?xi32>, tensor<?x?xi32>
+  %nc = transformer.mask.not %c
+  %nd = transformer.mask.not %d
+  %a = transformer.mask.and %nc, %nd
+  %m = transformer.mask.not %a
+  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (!x, !x, !x) -> !x
+  return %o : !x
+}
+
+// The opposite of either band is a band again.
+// CHECK-LABEL: @not_of_bands
+func.func @not_of_bands(%x: !x, %ns: tensor<?xi32>) -> !x {
+  // CHECK-NOT: transformer.mask.or
+  // CHECK: %[[M:.*]] = transformer.mask.and
+  // CHECK: mask(%[[M]])
+  %c = transformer.mask.causal
+  %l = transformer.mask.lengths %ns : tensor<?xi32>
+  %a = transformer.mask.or %c, %l
+  %m = transformer.mask.not %a
+  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (!x, !x, !x) -> !x
+  return %o : !x
+}
+
+// CHECK-LABEL: @causal_table
+func.func @causal_table(%x: !s) -> !s {
+  // CHECK-DAG: %[[N:.*]] = arith.constant 1 : i32
+  // CHECK-DAG: %[[M:.*]] = transformer.mask.causal offset(%[[N]] : i32)
+  // CHECK: mask(%[[M]])
+  %k = arith.constant dense<0.0> : tensor<1x2x4x4xf32>
+  %t = arith.constant dense<[[[[true, true, false, false], [true, true, true, false], [true, true, true, true]]]]> : tensor<1x1x3x4xi1>
+  // expected-remark @+1 {{the constant table is a band and becomes transformer.mask.causal}}
+  %m = transformer.mask.dense %t : tensor<1x1x3x4xi1>
+  %o = transformer.attention %x, %k, %k mask(%m) {scale = 1.0 : f32} : (!s, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> !s
+  return %o : !s
+}
+
+// CHECK-LABEL: @banded_table
+func.func @banded_table(%x: !s) -> !s {
+  // CHECK-DAG: %[[M:.*]] = transformer.mask.window before = 1 after = 0 offset(%{{.*}} : i32)
+  // CHECK: mask(%[[M]])
+  %k = arith.constant dense<0.0> : tensor<1x2x4x4xf32>
+  %t = arith.constant dense<[[[[false, true, true, false], [false, false, true, true], [false, false, false, true]]]]> : tensor<1x1x3x4xi1>
+  // expected-remark @+1 {{the constant table is a band and becomes transformer.mask.window}}
+  %m = transformer.mask.dense %t : tensor<1x1x3x4xi1>
+  %o = transformer.attention %x, %k, %k mask(%m) {scale = 1.0 : f32} : (!s, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>) -> !s
+  return %o : !s
+}
+
+// CHECK-LABEL: @table_of_keys
+func.func @table_of_keys(%x: tensor<?x2x?x4xf32>, %k: tensor<?x2x4x4xf32>) -> !x {
+  // CHECK: %[[M:.*]] = transformer.mask.where
+  // CHECK: mask(%[[M]])
+  %t = arith.constant dense<[[[[false, true, true, false]]]]> : tensor<1x1x1x4xi1>
+  // expected-remark @+1 {{the constant table is a band and becomes transformer.mask.where}}
+  %m = transformer.mask.dense %t : tensor<1x1x1x4xi1>
+  %o = transformer.attention %x, %k, %k mask(%m) {scale = 1.0 : f32} : (!x, tensor<?x2x4x4xf32>, tensor<?x2x4x4xf32>) -> !x
+  return %o : !x
+}
+
+// Attention of other sizes: the table's sizes are checked when they are known.
+// CHECK-LABEL: @table_of_unknown_use
+func.func @table_of_unknown_use(%x: !x) -> !x {
+  // CHECK: transformer.mask.dense
+  %t = arith.constant dense<[[[[true, false], [true, true]]]]> : tensor<1x1x2x2xi1>
+  %m = transformer.mask.dense %t : tensor<1x1x2x2xi1>
+  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (!x, !x, !x) -> !x
+  return %o : !x
+}
+
+// CHECK-LABEL: @table_that_is_no_band
+func.func @table_that_is_no_band(%x: tensor<1x2x2x4xf32>) -> tensor<1x2x2x4xf32> {
+  // CHECK: transformer.mask.dense
+  %t = arith.constant dense<[[[[true, true], [true, false]]]]> : tensor<1x1x2x2xi1>
+  %m = transformer.mask.dense %t : tensor<1x1x2x2xi1>
+  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>) -> tensor<1x2x2x4xf32>
+  return %o : tensor<1x2x2x4xf32>
+}
