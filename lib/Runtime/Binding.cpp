@@ -249,6 +249,9 @@ Status BoundInputs::check(const FunctionLayout &layout, const Plan &plan) const 
     if (ranged || tensors[i]->dtype() == DType::I64)
       if (Status status = checkRange(i, low, high); !status)
         return status;
+    if (function->inputs[i].starts)
+      if (Status status = checkStarts(i, low, high - 1); !status)
+        return status;
   }
   return {};
 }
@@ -259,6 +262,27 @@ static std::string placeText(const Tensor &tensor, int64_t index) {
   for (size_t axis = tensor.rank(); axis-- > 0; index /= tensor.dim(axis))
     place[axis] = index % tensor.dim(axis);
   return shapeText(place);
+}
+
+Status BoundInputs::checkStarts(size_t port, int64_t first, int64_t last) const {
+  const Tensor &tensor = *tensors[port];
+  const std::string &name = function->inputs[port].name;
+  if (tensor.size() == 0)
+    return inputError(name + ": expected at least one start, found none");
+  auto must = [&](int64_t index, int64_t value, const char *which) -> Status {
+    if (integerAt(tensor, index) == value)
+      return {};
+    return inputError(name + ": expected the " + which + " start to be " + std::to_string(value) +
+                      ", found " + std::to_string(integerAt(tensor, index)));
+  };
+  if (Status status = must(0, first, "first"); !status)
+    return status;
+  for (int64_t i = 1; i < tensor.size(); ++i)
+    if (integerAt(tensor, i) < integerAt(tensor, i - 1))
+      return inputError(name + ": expected ascending starts, found " +
+                        std::to_string(integerAt(tensor, i)) + " at " + placeText(tensor, i) +
+                        " after " + std::to_string(integerAt(tensor, i - 1)));
+  return must(tensor.size() - 1, last, "last");
 }
 
 Status BoundInputs::checkRange(size_t port, int64_t low, int64_t high) const {

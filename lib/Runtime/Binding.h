@@ -66,6 +66,7 @@ private:
   Status addDefaults(RunningLengths &running);
   Status bindDims(const Dimensions &session);
   Status bindDim(size_t port, size_t axis);
+  Status checkStarts(size_t port, int64_t first, int64_t last) const;
   Status checkRange(size_t port, int64_t low, int64_t high) const;
 
   const Function *function;

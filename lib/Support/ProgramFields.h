@@ -92,6 +92,7 @@ void visitFields(Visitor &v, Port &port) {
   v("group", port.group);
   v("dense", port.dense);
   v("range", port.range);
+  v("starts", port.starts);
   v("default", port.fallback);
 }
 

@@ -267,6 +267,8 @@ private:
       if (Status status = checkAllNamed(here, {port.range->first, port.range->second}); !status)
         return status;
     }
+    if (port.starts && (!port.range || port.shape.size() != 1))
+      return expected(here, "starts to be a vector with a range", "none");
     bool named = std::any_of(function.inputs.begin(), function.inputs.end(),
                              [&](const Port &other) { return other.name == port.fallback.source; });
     if (port.fallback.kind != DefaultInput::Kind::None &&

@@ -153,10 +153,7 @@ Scores::Scores(KernelFrame &f, Value query, Value key, Value mask, double scale,
   queries = q.getDim(2).extent;
   keys = k.getDim(2).extent;
   group = q.getDim(1).extent.value / k.getDim(1).extent.value;
-  if (mask)
-    for (MaskOpInterface conjunct : conjunctsOf(mask))
-      if (auto found = dyn_cast<MaskDocumentsOp>(conjunct.getOperation()); found && found.getStarts())
-        documents = found;
+  documents = packedDocumentsOf(mask);
 }
 
 Sequence Scores::sentence(Value batch) {
@@ -165,6 +162,28 @@ Sequence Scores::sentence(Value batch) {
   s.queries = f.sizeValue(queries);
   s.keys = f.sizeValue(keys);
   return s;
+}
+
+std::pair<Sequence, Value> Scores::document(Value batch, Value slot, int64_t rows) {
+  Value starts = f.view(f.viewOf(documents.getQueries())), keyStarts = f.view(f.viewOf(documents.getKeys()));
+  Value one = t.index(1), zero = t.index(0);
+  Value count = t.sub(f.sizeValue(cast<kernel::ViewType>(starts.getType()).getDim(0).extent), one);
+  Value number = t.div(slot, t.index(rows));
+  DocumentTile found = findDocument(t, starts, count, number, rows);
+  Value i = t.mul(t.sub(number, found.first), t.index(rows));
+  auto start = [&](Value view, Value d) { return t.toIndex(kernel::ReadOp::create(t.b, t.loc, view, ValueRange{d})); };
+  Value next = t.add(found.document, one);
+  Sequence s;
+  s.batch = batch;
+  s.number = found.document;
+  s.firstQuery = start(starts, found.document);
+  s.queries = t.sub(start(starts, next), s.firstQuery);
+  s.firstKey = start(keyStarts, found.document);
+  // A tile past the document's end has nothing to do.
+  s.keys = t.select(t.less(i, s.queries), t.sub(start(keyStarts, next), s.firstKey), zero);
+  Value panel = t.index(16);
+  s.firstPanelRow = t.mul(t.add(t.div(s.firstKey, panel), found.document), panel);
+  return {s, i};
 }
 
 void Scores::enter(const Sequence &entered, Value enteredHead) {

@@ -46,6 +46,9 @@ public:
   transformer::MaskDocumentsOp packed() const { return documents; }
   /// Enters a head of a sequence: views of its queries and keys.
   void enter(const Sequence &sequence, mlir::Value head);
+  /// The document that a tile of rows belongs to, and the tile's first row in it; `slot` is the tile's place in a grid of
+  /// `slots` (KernelFrame).
+  std::pair<Sequence, mlir::Value> document(mlir::Value batch, mlir::Value slot, int64_t rows);
   /// The sequence of a sentence, without packed documents.
   Sequence sentence(mlir::Value batch);
 

@@ -25,6 +25,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -83,8 +84,9 @@ static bool staysOutside(Operation *op) {
   return isa<WeightOp, arith::ConstantOp, CacheLengthOp, CacheClearOp, CacheReorderOp, StateGetOp, func::ReturnOp>(op);
 }
 
-static bool isMask(Operation *op) {
-  return op->getNumResults() == 1 && isa<MaskType>(op->getResult(0).getType());
+/// Masks and score rules: cloned into the groups that use them.
+static bool isRule(Operation *op) {
+  return op->getNumResults() == 1 && isa<MaskType, BiasType>(op->getResult(0).getType());
 }
 
 /// The single op that reads `value`, else null.
@@ -117,9 +119,9 @@ LogicalResult Grouper::run() {
     build(cluster);
   // A group stands where its last op stood; what reads one of its earlier results moves behind it.
   mlir::sortTopologically(&func.getBody().front());
-  // Masks were cloned into the groups that use them.
+  // Masks and rules were cloned into the groups that use them.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))
-    if (isMask(&op) && op.use_empty())
+    if (isRule(&op) && op.use_empty())
       op.erase();
   return success();
 }
@@ -147,24 +149,37 @@ static bool canBeStoredInPanels(Value key) {
          });
 }
 
-/// Keys that come from elsewhere are copied: a group that yields its argument is a relayout.
+/// Whether an op that reads scores has this mask.
+static bool maskIn(Operation *op, Value mask) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>([&](auto o) { return o.getMask() == mask; })
+      .Default([](Operation *) { return false; });
+}
+
+/// Keys that come from elsewhere are copied: a group that yields its first argument is a relayout. Packed documents need keys
+/// whose panels begin with each document: the group's second argument says where.
 void Grouper::addPanelRelayouts() {
-  DenseMap<Value, Value> copies;
+  DenseMap<std::pair<Value, Value>, Value> copies;
   func.walk([&](AttentionOp op) {
     Value key = op.getKey();
-    if (canBeStoredInPanels(key))
+    MaskDocumentsOp documents = packedDocumentsOf(op.getMask());
+    if (!documents && canBeStoredInPanels(key))
       return;
-    Value &copy = copies[key];
+    Value &copy = copies[{key, documents ? documents.getKeys() : Value()}];
     if (!copy) {
       builder.setInsertionPoint(op);
-      auto group = GroupOp::create(builder, op.getLoc(), TypeRange(key.getType()), ValueRange(key), "relayout", "pack_keys");
-      Block *block = builder.createBlock(&group.getBody(), {}, key.getType(), op.getLoc());
-      kernel::YieldOp::create(builder, op.getLoc(), block->getArguments());
+      SmallVector<Value> operands{key};
+      if (documents)
+        operands.push_back(documents.getKeys());
+      auto group = GroupOp::create(builder, op.getLoc(), TypeRange(key.getType()), operands, "relayout", "pack_keys");
+      SmallVector<Location> locs(operands.size(), op.getLoc());
+      Block *block = builder.createBlock(&group.getBody(), {}, ValueRange(operands).getTypes(), locs);
+      kernel::YieldOp::create(builder, op.getLoc(), block->getArgument(0));
       claimed.insert(group);
       copy = group.getResult(0);
     }
     key.replaceUsesWithIf(copy, [&](OpOperand &use) {
-      return isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(use.getOwner()) && use.getOperandNumber() == 1;
+      return maskIn(use.getOwner(), op.getMask()) && isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(use.getOwner()) && use.getOperandNumber() == 1;
     });
   });
 }
@@ -173,8 +188,15 @@ void Grouper::addPanelRelayouts() {
 // Clusters
 //===----------------------------------------------------------------------===//
 
+/// Whether the statistics are those of the attention's rows.
+static bool sameScores(AttentionOp attention, AttentionStatisticsOp stats) {
+  return stats.getQuery() == attention.getQuery() && stats.getMask() == attention.getMask() && stats.getBias() == attention.getBias() &&
+         stats.getSinks() == attention.getSinks() && stats.getSoftcapAttr() == attention.getSoftcapAttr() &&
+         stats.getHiddenScoreAttr() == attention.getHiddenScoreAttr() && stats.getScaleAttr() == attention.getScaleAttr();
+}
+
 LogicalResult Grouper::collect(Operation &op) {
-  if (staysOutside(&op) || isMask(&op))
+  if (staysOutside(&op) || isRule(&op))
     return success();
   auto single = [&](StringRef root, function_ref<bool(Operation *)> accepts) {
     Cluster cluster{root, {&op}, {}, nullptr};
@@ -195,7 +217,7 @@ LogicalResult Grouper::collect(Operation &op) {
         extend(cluster, [](Operation *next) { return isa<MergeHeadsOp>(next); });
         for (Operation *user : attention.getKey().getUsers()) // the statistics are a by-product of the same loop
           if (auto stats = dyn_cast<AttentionStatisticsOp>(user);
-              stats && stats.getQuery() == attention.getQuery() && stats.getMask() == attention.getMask())
+              stats && sameScores(attention, stats))
             cluster.ops.push_back(stats);
         claim(std::move(cluster));
         return success();
@@ -339,30 +361,39 @@ static std::string nameOf(const Cluster &cluster) {
   return name;
 }
 
-/// Mask ops that `value` is made of, operands first.
-static void collectMasks(Value value, llvm::SetVector<Operation *> &masks) {
+/// Masks and rules that `value` is made of, operands first.
+static void collectRules(Value value, llvm::SetVector<Operation *> &rules) {
   Operation *op = value.getDefiningOp();
-  if (!op || !isMask(op))
+  if (!op || !isRule(op))
     return;
   for (Value operand : op->getOperands())
-    collectMasks(operand, masks);
-  masks.insert(op);
+    collectRules(operand, rules);
+  rules.insert(op);
+}
+
+/// What an op reads, the captures of a formula included.
+static SmallVector<Value> readBy(Operation *op) {
+  SmallVector<Value> values(op->getOperands());
+  llvm::SetVector<Value> captured;
+  mlir::getUsedValuesDefinedAbove(op->getRegions(), captured);
+  llvm::append_range(values, captured);
+  return values;
 }
 
 void Grouper::build(Cluster &cluster) {
   llvm::SetVector<Operation *> all;
   for (Operation *op : cluster.ops) {
     for (Value operand : op->getOperands())
-      collectMasks(operand, all);
+      collectRules(operand, all);
     all.insert(op);
   }
   llvm::SetVector<Value> operands, results;
   for (Operation *op : all) {
-    for (Value operand : op->getOperands())
+    for (Value operand : readBy(op))
       if (!operand.getDefiningOp() || !all.contains(operand.getDefiningOp()))
         operands.insert(operand);
     for (Value result : op->getResults())
-      if (!isMask(op) && llvm::any_of(result.getUsers(), [&](Operation *user) { return !all.contains(user); }))
+      if (!isRule(op) && llvm::any_of(result.getUsers(), [&](Operation *user) { return !all.contains(user); }))
         results.insert(result);
   }
   Operation *last = cluster.ops.back();

@@ -89,6 +89,8 @@ static DictionaryAttr layoutOf(const Place &place, bool flat, bool ids, ScalarNa
     layout.append("panel", b.getUnitAttr());
   if (place.at)
     layout.append("at", names.name(*place.at));
+  if (place.slots)
+    layout.append("slots", names.name(*place.slots));
   if (!place.role.empty())
     layout.append("role", b.getStringAttr(place.role));
   layout.append("storage", b.getStringAttr(place.weight ? "weight" : "memory"));

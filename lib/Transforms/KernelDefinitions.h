@@ -37,9 +37,14 @@ struct Place {
   std::optional<SizeExpr> at = std::nullopt;
   /// Value of a scalar operand.
   std::optional<SizeExpr> scalar = std::nullopt;
+  /// Starts of documents: rows of the grid that has a tile for each part of each document.
+  std::optional<SizeExpr> slots = std::nullopt;
   /// What an argument without an operand is for: "table".
   llvm::StringRef role = {};
 };
+
+/// Rows of attention's tile on the device where it is largest.
+constexpr int64_t largestAttentionRows = 96;
 
 /// A launch of a shared definition.
 struct KernelUse {

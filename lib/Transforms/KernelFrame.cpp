@@ -68,7 +68,7 @@ KernelFrame::Argument KernelFrame::describe(DictionaryAttr attrs, Type type) {
     dims.back().pitch = sizeOf(columns);
   MLIRContext *context = type.getContext();
   Type element = Float32Type::get(context);
-  if (!cast<ShapedType>(type).getElementType().isF32())
+  if (!getElementTypeOrSelf(type).isF32())
     element = IntegerType::get(context, 32);
   argument.view = types.size();
   types.push_back(ViewType::get(context, dims, element, argument.layout.contains("panel") ? 16 : 0));
@@ -98,8 +98,42 @@ Value KernelFrame::storeBase(unsigned result) {
   return at ? sizeValue(sizeOf(at)) : Value();
 }
 
+Size KernelFrame::slots(Value argument) const {
+  return sizeOf(arguments[cast<BlockArgument>(argument).getArgNumber()].layout.get("slots"));
+}
+
+/// Number of the first tile of document d.
+static Value firstTile(TileBuilder &t, Value starts, Value d, int64_t tile) {
+  Value start = t.toIndex(kernel::ReadOp::create(t.b, t.loc, starts, ValueRange{d}));
+  return t.add(t.div(start, t.index(tile)), d);
+}
+
+DocumentTile heddle::findDocument(TileBuilder &t, Value starts, Value count, Value number, int64_t tile) {
+  // Halves [low, high), at most 31 times: counts are i32.
+  Value zero = t.index(0), one = t.index(1);
+  auto loop = scf::ForOp::create(t.b, t.loc, zero, t.index(31), one, ValueRange{zero, count});
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToStart(loop.getBody());
+  Value low = loop.getRegionIterArg(0), high = loop.getRegionIterArg(1);
+  Value middle = t.div(t.add(low, high), t.index(2));
+  Value beyond = t.less(number, firstTile(t, starts, middle, tile));
+  // Where one document is left, its number is both ends of what follows.
+  Value open = t.less(t.add(low, one), high);
+  Value down = arith::AndIOp::create(t.b, t.loc, open, beyond);
+  Value nextHigh = t.select(down, middle, high);
+  Value nextLow = t.select(beyond, low, middle);
+  nextLow = t.select(open, nextLow, low);
+  scf::YieldOp::create(t.b, t.loc, ValueRange{nextLow, nextHigh});
+  t.b.setInsertionPointAfter(loop);
+  Value document = loop.getResult(0);
+  return {document, firstTile(t, starts, document, tile)};
+}
+
 Value KernelFrame::scalar(Value argument) {
-  return t.i32(sizeValue(sizeOf(arguments[cast<BlockArgument>(argument).getArgNumber()].layout.get("scalar"))));
+  const Argument &known = arguments[cast<BlockArgument>(argument).getArgNumber()];
+  if (known.view >= 0) // a caller's number lies in memory
+    return kernel::ReadOp::create(t.b, t.loc, func.getView(known.view), ValueRange{t.index(0)});
+  return t.i32(sizeValue(sizeOf(known.layout.get("scalar"))));
 }
 
 kernel::FuncOp KernelFrame::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int64_t> gridTiles, kernel::ScheduleAttr schedule) {

@@ -154,6 +154,7 @@ Port ProgramBuilder::port(PortOp op) {
     std::vector<SizeExpr> bounds = sizes(*range);
     port.range = {bounds[0], bounds[1]};
   }
+  port.starts = op.getStarts();
   if (auto fallback = op.getFallback()) {
     if (auto source = fallback->template getAs<StringAttr>("lengths_of"))
       port.fallback = {DefaultInput::Kind::LengthsOf, source.str(), 0};

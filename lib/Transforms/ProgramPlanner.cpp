@@ -23,10 +23,10 @@ using kernel::GroupOp;
 // Places
 //===----------------------------------------------------------------------===//
 
-/// Dense tensors keep their rows as callers give them: indices and vectors.
+/// Dense tensors keep their rows as callers give them: indices and vectors, and numbers.
 static bool isDense(Type type) {
-  auto shaped = cast<ShapedType>(type);
-  return shaped.getRank() <= 1 || shaped.getElementType().isInteger(32);
+  auto shaped = dyn_cast<ShapedType>(type);
+  return !shaped || shaped.getRank() <= 1 || shaped.getElementType().isInteger(32);
 }
 
 static SizeExpr product(ArrayRef<SizeExpr> sizes) {
@@ -80,7 +80,7 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
   BlockArgument argument = group.getBody().getArgument(index);
   OpOperand &use = *argument.use_begin();
   auto type = cast<RankedTensorType>(weight.getType());
-  StringRef layout = isa<EmbeddingOp>(use.getOwner()) ? "rows" : type.getRank() == 2 ? "panels" : "vector";
+  StringRef layout = isa<EmbeddingOp, BiasRelativeOp>(use.getOwner()) ? "rows" : type.getRank() == 2 ? "panels" : "vector";
   int64_t rowGroup = 0, columnGroup = 0;
   if (auto linear = dyn_cast<LinearOp>(use.getOwner())) {
     rowGroup = headGroup(linear);
@@ -217,6 +217,8 @@ FailureOr<Place> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int 
            });
   });
   place.rows = place.panel ? SizeExpr::roundUp(rowsOf(place.dims), 16) : rowsOf(place.dims);
+  if (group.getRoot() == "relayout" && group->getNumOperands() == 2) // a panel more for each document
+    place.rows = (SizeExpr::floorDiv(rowsOf(place.dims), 16) + shapes.of(group->getOperand(1))[0] - 1) * 16;
   bool returned = llvm::any_of(result.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
   place.dense = isDense(result.getType());
   place.buffer = bufferOf(group.getName(), returned ? "argument" : "temporary", elementsOf(place.dims, place.rows, place.dense));
@@ -243,16 +245,32 @@ LogicalResult ProgramPlanner::run() {
   return success();
 }
 
-/// Lengths are at most the number of keys they limit.
-static std::optional<SizeExpr> lengthLimit(Value argument, const ShapeExpressions &shapes) {
+/// What a mask asks of an argument's values.
+struct ArgumentLimits {
+  std::optional<SizeExpr> high;
+  bool starts = false;
+};
+
+/// Lengths are at most the number of keys they limit; documents start from 0 to the number of rows.
+static ArgumentLimits limitsOf(Value argument, const ShapeExpressions &shapes) {
+  ArgumentLimits limits;
+  auto rowsIn = [&](GroupOp group, unsigned operand) -> std::optional<SizeExpr> {
+    for (Operation &op : group.getBody().front())
+      if (isa<AttentionOp, AttentionWeightsOp>(op))
+        return shapes.of(op.getOperand(operand))[2] + 1;
+    return std::nullopt;
+  };
   for (OpOperand &use : argument.getUses())
     if (auto group = dyn_cast<GroupOp>(use.getOwner()))
-      for (Operation *inner : group.getBody().getArgument(use.getOperandNumber()).getUsers())
-        if (isa<MaskLengthsOp>(inner))
-          for (Operation &op : group.getBody().front())
-            if (isa<AttentionOp, AttentionWeightsOp>(op))
-              return shapes.of(op.getOperand(1))[2] + 1;
-  return std::nullopt;
+      for (OpOperand &inner : group.getBody().getArgument(use.getOperandNumber()).getUses()) {
+        if (isa<MaskLengthsOp>(inner.getOwner()))
+          limits.high = rowsIn(group, 1);
+        if (auto documents = dyn_cast<MaskDocumentsOp>(inner.getOwner()); documents && documents.getStarts()) {
+          limits.high = rowsIn(group, inner.getOperandNumber());
+          limits.starts = true;
+        }
+      }
+  return limits;
 }
 
 LogicalResult ProgramPlanner::planArguments() {
@@ -262,26 +280,28 @@ LogicalResult ProgramPlanner::planArguments() {
     auto name = func.getArgAttrOfType<StringAttr>(index, "transformer.name");
     if (!name)
       name = b.getStringAttr("arg" + Twine(index));
-    if (!type)
-      return func.emitError() << "argument " << name << ": expected a tensor, found " << argument.getType();
-    Type element = type.getElementType();
+    if (!type && !argument.getType().isInteger(32))
+      return func.emitError() << "argument " << name << ": expected a tensor or i32, found " << argument.getType();
+    Type element = getElementTypeOrSelf(argument.getType());
     if (!element.isF32() && !element.isInteger(32) && !element.isInteger(1))
       return func.emitError() << "argument " << name << ": expected elements of f32, i32 or i1, found " << element << ", which is not built yet";
     Place place;
-    place.dims = shapes.of(argument);
+    place.dims = type ? shapes.of(argument) : Shape{1}; // a number is a vector of one
     place.rows = rowsOf(place.dims);
-    place.dense = isDense(type);
+    place.dense = isDense(argument.getType());
     place.buffer = bufferOf(name, "argument", elementsOf(place.dims, place.rows, place.dense));
     places[argument] = place;
     auto input = kernel::InputOp::create(b, func.getLoc(), name, place.buffer,
                                          b.getStringAttr(element.isF32() ? "f32" : element.isInteger(1) ? "bool" : "i32"),
-                                         texts(place.dims), b.getI64IntegerAttr(0), place.dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr());
+                                         texts(type ? place.dims : Shape()), b.getI64IntegerAttr(0), place.dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr(), UnitAttr());
     if (auto port = func.getArgAttrOfType<ArrayAttr>(index, "transformer.port")) // callers leave dimensions of 1 out
       input.setShapeAttr(texts(dimsFromAttr(port)));
     if (auto range = func.getArgAttrOfType<ArrayAttr>(index, "transformer.range"))
       input.setRangeAttr(texts(dimsFromAttr(range)));
-    else if (auto limit = lengthLimit(argument, shapes))
-      input.setRangeAttr(texts({SizeExpr(0), *limit}));
+    else if (ArgumentLimits limits = limitsOf(argument, shapes); limits.high) {
+      input.setRangeAttr(texts({SizeExpr(0), *limits.high}));
+      input.setStarts(limits.starts);
+    }
     if (auto fallback = func.getArgAttrOfType<DictionaryAttr>(index, "transformer.default"))
       input.setFallbackAttr(fallback);
   }
@@ -324,6 +344,12 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
   }
   std::optional<Place> table;
   for (Operation &op : group.getBody().front()) {
+    if (auto attention = dyn_cast<AttentionOp>(op))
+      if (MaskDocumentsOp documents = packedDocumentsOf(attention.getMask())) {
+        // Enough tiles on every device: the largest tile counts.
+        SizeExpr count = shapes.of(documents.getQueries())[0] - 1;
+        operands[cast<BlockArgument>(documents.getQueries()).getArgNumber()].slots = shapes.of(attention.getQuery())[2] + count * largestAttentionRows;
+      }
     if (auto position = dyn_cast<PositionSinusoidalOp>(op))
       table = tablePlace(position, group);
     if (isa<StateSetOp>(op) || (isa<CacheAppendOp>(op) && op.use_empty()))
@@ -365,7 +391,7 @@ LogicalResult ProgramPlanner::planResults() {
     Type element = cast<ShapedType>(value.getType()).getElementType();
     bool dense = isDense(value.getType());
     kernel::OutputOp::create(b, func.getLoc(), name, place.buffer, b.getStringAttr(element.isF32() ? "f32" : element.isInteger(1) ? "bool" : "i32"),
-                             texts(shape), b.getI64IntegerAttr(place.group), dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr());
+                             texts(shape), b.getI64IntegerAttr(place.group), dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr(), UnitAttr());
   }
   return success();
 }

@@ -29,10 +29,12 @@ static void split(AttentionOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   auto plain = AttentionOp::create(b, loc, op.getQuery(), op.getKey(), op.getValue(), op.getMask(), op.getScale().convertToFloat(),
-                                   WeightsResult::None, /*lse=*/false, op.getRules());
+                                   WeightsResult::None, /*lse=*/static_cast<bool>(op.getLse()), op.getRules());
   auto statistics = AttentionStatisticsOp::create(b, loc, op);
   auto weights = AttentionWeightsOp::create(b, loc, op, statistics);
   op.getOutput().replaceAllUsesWith(plain.getOutput());
+  if (op.getLse())
+    op.getLse().replaceAllUsesWith(plain.getLse());
   op.getWeights().replaceAllUsesWith(weights.getWeights());
   op.erase();
 }
@@ -40,17 +42,10 @@ static void split(AttentionOp op) {
 namespace {
 struct SplitAttentionWeights : heddle::impl::SplitAttentionWeightsBase<SplitAttentionWeights> {
   void runOnOperation() override {
-    WalkResult result = getOperation().walk([](AttentionOp op) {
-      if (op.getLse()) {
-        op.emitOpError("expected no log-sum-exp result: it is not built yet");
-        return WalkResult::interrupt();
-      }
+    getOperation().walk([](AttentionOp op) {
       if (op.getWeights())
         split(op);
-      return WalkResult::advance();
     });
-    if (result.wasInterrupted())
-      signalPassFailure();
   }
 };
 } // namespace

@@ -29,9 +29,14 @@ public:
     int64_t rows = f.sizes.attentionRows;
     kernel::ViewType q = f.viewType(scores.queryView);
     valueColumns = paddedTo16(f.viewType(f.viewOf(op.getValue())).getDims().back().extent.value);
-    f.createFunc({q.getDim(0).extent, q.getDim(1).extent, q.getDim(2).extent}, {1, 1, rows}, schedule());
+    MaskDocumentsOp documents = scores.packed();
+    kernel::Size tiles = documents ? f.slots(documents.getQueries()) : q.getDim(2).extent;
+    f.createFunc({q.getDim(0).extent, q.getDim(1).extent, tiles}, {1, 1, rows}, schedule());
     Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), i = f.func.getGridIndex(2);
-    scores.enter(scores.sentence(b), h);
+    Sequence sequence = scores.sentence(b);
+    if (documents)
+      std::tie(sequence, i) = scores.document(b, i, rows);
+    scores.enter(sequence, h);
     value = f.slice(f.view(f.viewOf(op.getValue())), {b, scores.keyHead});
     Row row = chunks(i, rows);
     if (op.getSinks())
@@ -188,5 +193,6 @@ LogicalResult heddle::tileAttention(KernelFrame &frame) {
     return frame.def.emitOpError("expected an attention");
   AttentionTiler(frame, op).run();
   expandFunctions(frame.func);
+  hoistScalars(frame.func);
   return success();
 }

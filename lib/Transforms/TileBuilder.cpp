@@ -13,6 +13,8 @@
 #include "Tiling.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -244,5 +246,18 @@ void heddle::expandFunctions(kernel::FuncOp func) {
     TileBuilder t(b, op->getLoc());
     op->getResult(0).replaceAllUsesWith(isa<math::ExpOp>(op) ? t.exp(op->getOperand(0)) : t.log(op->getOperand(0)));
     op->erase();
+  });
+}
+
+void heddle::hoistScalars(kernel::FuncOp func) {
+  // Tiles stay where they are: outside of the loop they would need memory.
+  auto isScalar = [](Operation *op) {
+    return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+           llvm::none_of(op->getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); });
+  };
+  func.walk([&](scf::ForOp loop) { // inner loops first
+    mlir::moveLoopInvariantCode(
+        loop.getLoopRegions(), [&](Value value, Region *) { return loop.isDefinedOutsideOfLoop(value); },
+        [&](Operation *op, Region *) { return isScalar(op); }, [&](Operation *op, Region *) { op->moveBefore(loop); });
   });
 }

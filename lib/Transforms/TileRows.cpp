@@ -181,11 +181,32 @@ static LogicalResult copyVector(KernelFrame &f) {
   return success();
 }
 
+/// Keys of packed documents into panels that begin with each document.
+static LogicalResult packDocuments(KernelFrame &f) {
+  TileBuilder &t = f.t;
+  constexpr int64_t rows = 16; // a panel
+  kernel::ViewType out = f.viewType(f.firstResult());
+  int64_t stored = paddedTo16(out.getDims().back().extent.value);
+  f.createFunc({out.getDim(0).extent, out.getDim(1).extent, out.getDim(2).pitch}, {1, 1, rows}, f.gpuSchedule(rows, stored));
+  Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), panelRow = f.func.getGridIndex(2), starts = f.view(1);
+  Value one = t.index(1), zero = t.index(0), size = t.index(rows);
+  Value count = t.sub(f.sizeValue(f.viewType(1).getDim(0).extent), one), panel = t.div(panelRow, size);
+  DocumentTile found = findDocument(t, starts, count, panel, rows);
+  auto start = [&](Value d) { return t.toIndex(kernel::ReadOp::create(t.b, t.loc, starts, ValueRange{d})); };
+  Value row = t.add(start(found.document), t.mul(t.sub(panel, found.first), size));
+  Value left = t.sub(start(t.add(found.document, one)), row);
+  Value tile = LoadOp::create(t.b, t.loc, t.type(rows, stored), f.slice(f.view(0), {b, h}), ValueRange{row, zero}, UnitAttr());
+  kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult()), ValueRange{b, h, panelRow, zero}, left);
+  return success();
+}
+
 /// `[B, H, T, D]` by (b, h, rows): heads are cut out of rows or put back, keys go into panels.
 LogicalResult heddle::tileRelayout(KernelFrame &f) {
   TileBuilder &t = f.t;
   Value value = yielded(f);
   Operation *op = value.getDefiningOp();
+  if (f.def.getNumArguments() == 2 && !op)
+    return packDocuments(f);
   bool split = isa_and_nonnull<SplitHeadsOp>(op), merge = isa_and_nonnull<MergeHeadsOp>(op);
   kernel::ViewType in = f.viewType(0), out = f.viewType(f.firstResult()), heads = merge ? in : out;
   if (heads.getRank() == 1)

@@ -103,6 +103,8 @@ struct KernelFrame {
   int64_t viewWithRole(llvm::StringRef role) const;
   /// Where a result's rows start: the `at` scalar, or null.
   mlir::Value storeBase(unsigned result);
+  /// Rows of a grid over the tiles of documents that start where `argument` says.
+  kernel::Size slots(mlir::Value argument) const;
   /// Value of a scalar argument, i32.
   mlir::Value scalar(mlir::Value argument);
 
@@ -131,6 +133,15 @@ private:
   unsigned resultStart = 0;
 };
 
+/// A document among those that lie one after another, found by a place in a grid over their tiles. The tiles of document d
+/// are numbered from starts[d] / tile + d: always enough of them, and no table is needed to find d again.
+struct DocumentTile {
+  mlir::Value document; ///< index
+  mlir::Value first;    ///< number of the document's first tile
+};
+/// Emits a search among `count` documents for the one that tile number `number` (an index) belongs to.
+DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count, mlir::Value number, int64_t tile);
+
 /// Storage width of a static dimension.
 inline int64_t paddedTo16(int64_t n) { return (n + 15) / 16 * 16; }
 
@@ -138,6 +149,8 @@ inline int64_t paddedTo16(int64_t n) { return (n + 15) / 16 * 16; }
 mlir::LogicalResult tileLinear(KernelFrame &frame);
 mlir::LogicalResult tileAttention(KernelFrame &frame);
 mlir::LogicalResult tileAttentionWeights(KernelFrame &frame);
+/// Moves scalars that a loop computes again and again in front of it.
+void hoistScalars(kernel::FuncOp func);
 /// Writes out the functions of `math` that a score rule's formula calls.
 void expandFunctions(kernel::FuncOp func);
 mlir::LogicalResult tileNorm(KernelFrame &frame);

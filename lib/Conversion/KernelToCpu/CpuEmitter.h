@@ -86,6 +86,7 @@ protected:
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c) override;
   mlir::LogicalResult emitContract(ContractOp op) override;
   mlir::Value loadElements(const BoundView &view, mlir::Value indices, mlir::Value valid) override;
+  mlir::Value loadNeighbours(const BoundView &view, mlir::Value indices, mlir::Value valid) override;
   std::pair<mlir::Value, mlir::Value> rangeOfElements(const BoundView &view, mlir::Value from,
                                                       mlir::Value to) override;
 

@@ -323,6 +323,19 @@ Value CpuEmitter::loadElements(const BoundView &view, Value indices, Value valid
                                      /*alignment=*/4);
 }
 
+Value CpuEmitter::loadNeighbours(const BoundView &view, Value indices, Value valid) {
+  auto type = dyn_cast<VectorType>(indices.getType());
+  if (!type)
+    return loadElements(view, indices, valid);
+  Value first = vector::ExtractOp::create(builder, loc, indices, 0);
+  first = arith::ExtSIOp::create(builder, loc, indexType, first);
+  Value start = address(pointers[view.argument], {add(view.offset, first), 0}, builder.getF32Type());
+  auto elements = VectorType::get(type.getShape(), view.type.getElementType());
+  Value zero = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(elements)));
+  return LLVM::MaskedLoadOp::create(builder, loc, elements, start, valid, zero,
+                                    builder.getI32IntegerAttr(4), UnitAttr());
+}
+
 /// A vector at a time; lanes past the end repeat what is known.
 std::pair<Value, Value> CpuEmitter::rangeOfElements(const BoundView &view, Value from, Value to) {
   Type i32 = builder.getI32Type();

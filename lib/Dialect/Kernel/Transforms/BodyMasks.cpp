@@ -122,6 +122,8 @@ LogicalResult BodyEmitter::emitLookup(LookupOp op) {
       return failure();
     indices.push_back(std::move(*fragment));
   }
+  auto iota = op.getIndices().back().getDefiningOp<IotaOp>();
+  bool neighbours = indices.size() == 1 && iota && !iota.getOfRows();
   Fragment result = indices.front();
   for (auto [i, value] : llvm::enumerate(result.registers)) {
     Type type = value.getType();
@@ -136,7 +138,7 @@ LogicalResult BodyEmitter::emitLookup(LookupOp op) {
         index = arith::MulIOp::create(builder, loc, index, asRegister(stride(from, dim), type));
       place = place ? arith::AddIOp::create(builder, loc, place, index) : index;
     }
-    value = loadElements(from, place, valid);
+    value = neighbours ? loadNeighbours(from, place, valid) : loadElements(from, place, valid);
   }
   fragments[op.getResult()] = std::move(result);
   return success();

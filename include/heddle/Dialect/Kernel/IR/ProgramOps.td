@@ -85,14 +85,15 @@ def Kernel_WeightOp : Kernel_ProgramStageOp<"weight", [Pure]> {
 class Kernel_PortOp<string mnemonic> : Kernel_ProgramStageOp<mnemonic> {
   let arguments = (ins StrAttr:$name, Kernel_BufferType:$buffer, StrAttr:$element, StrArrayAttr:$shape,
                        DefaultValuedAttr<I64Attr, "0">:$group, UnitAttr:$dense, OptionalAttr<StrArrayAttr>:$range,
-                       OptionalAttr<DictionaryAttr>:$fallback);
+                       OptionalAttr<DictionaryAttr>:$fallback, UnitAttr:$starts);
   let assemblyFormat = "$name `in` $buffer `:` custom<Word>($element) $shape attr-dict";
 }
 
 def Kernel_InputOp : Kernel_PortOp<"input"> {
   let summary = "a named input of a program";
   let description = [{
-    `shape` holds expressions; a lone name binds a dimension. `range` is [low, high) of integers. `fallback` says how a
+    `shape` holds expressions; a lone name binds a dimension. `range` is [low, high) of integers; with `starts`
+    they ascend from low to high - 1. `fallback` says how a
     missing input is made: `{lengths_of = "source", padding = 0}`.
 
     Example:
