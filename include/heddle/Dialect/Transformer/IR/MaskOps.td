@@ -58,6 +58,18 @@ def Transformer_MaskCausalOp : Transformer_MaskOp<"causal", ["keyRange"]> {
       return %y : tensor<?x2x?x8xf32>
     }
     ```
+
+    Tiles of 64 by 64, 512 queries, 512 keys:
+    ```
+    o.......
+    #o......
+    ##o.....
+    ###o....
+    ####o...
+    #####o..
+    ######o.
+    #######o
+    ```
   }];
   let arguments = (ins Optional<Transformer_OffsetOperand>:$offset);
   let assemblyFormat = "(`offset` `(` $offset^ `:` type($offset) `)`)? attr-dict";
@@ -84,6 +96,18 @@ def Transformer_MaskWindowOp : Transformer_MaskOp<"window", ["keyRange"]> {
       return %y : tensor<?x2x?x8xf32>
     }
     ```
+
+    Tiles of 128 by 128, 1024 queries, 1024 keys:
+    ```
+    o.......
+    #o......
+    o#o.....
+    .o#o....
+    ..o#o...
+    ...o#o..
+    ....o#o.
+    .....o#o
+    ```
   }];
   let arguments = (ins I64Attr:$before, I64Attr:$after, Optional<Transformer_OffsetOperand>:$offset);
   let assemblyFormat = "`before` `=` $before `after` `=` $after (`offset` `(` $offset^ `:` type($offset) `)`)? attr-dict";
@@ -108,6 +132,18 @@ def Transformer_MaskLengthsOp : Transformer_MaskOp<"lengths", ["keyRange"]> {
          : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32>
       return %y : tensor<?x2x?x8xf32>
     }
+    ```
+
+    Tiles of 64 by 64, 512 queries, 512 keys, lengths = [300]:
+    ```
+    ####o...
+    ####o...
+    ####o...
+    ####o...
+    ####o...
+    ####o...
+    ####o...
+    ####o...
     ```
   }];
   let arguments = (ins Transformer_PerSentence:$lengths);
@@ -134,6 +170,18 @@ def Transformer_MaskPrefixOp : Transformer_MaskOp<"prefix", ["keyRange"]> {
          : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32>
       return %y : tensor<?x2x?x8xf32>
     }
+    ```
+
+    Tiles of 64 by 64, 512 queries, 512 keys, prefix = [150]:
+    ```
+    ##o.....
+    ##o.....
+    ##o.....
+    ###o....
+    ####o...
+    #####o..
+    ######o.
+    #######o
     ```
   }];
   let arguments = (ins Transformer_PerSentence:$prefix);
@@ -176,6 +224,18 @@ def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", ["keyRange"]> 
       return %y : tensor<?x2x?x8xf32>
     }
     ```
+
+    Tiles of 2 by 2, 16 queries, 16 keys, ids = [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2]:
+    ```
+    ##o.....
+    ##o.....
+    oooooo..
+    ..o##o..
+    ..o##o..
+    ..oooooo
+    .....o##
+    .....o##
+    ```
   }];
   let arguments = (ins AnyTypeOf<[1DTensorOf<[I32]>, 2DTensorOf<[I32]>]>:$queries,
                        AnyTypeOf<[1DTensorOf<[I32]>, 2DTensorOf<[I32]>]>:$keys, UnitAttr:$starts);
@@ -202,6 +262,18 @@ def Transformer_MaskDenseOp : Transformer_MaskOp<"dense", []> {
          : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32>
       return %y : tensor<?x2x?x8xf32>
     }
+    ```
+
+    Tiles of 2 by 2, 16 queries, 16 keys, keep = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0] (a table is read, never skipped):
+    ```
+    oooooooo
+    oooooooo
+    oooooooo
+    oooooooo
+    oooooooo
+    oooooooo
+    oooooooo
+    oooooooo
     ```
   }];
   let arguments = (ins RankedTensorOf<[I1]>:$table);
@@ -232,6 +304,14 @@ def Transformer_MaskBlocksOp : Transformer_MaskOp<"blocks", []> {
       return %y : tensor<?x2x?x8xf32>
     }
     ```
+
+    Tiles of 64 by 64, 256 queries, 256 keys, table = [1, 0, 0, 0, 1, 1, 0, 0, 1, 0, 1, 0, 1, 0, 0, 1]:
+    ```
+    #...
+    ##..
+    #.#.
+    #..#
+    ```
   }];
   let arguments = (ins RankedTensorOf<[I1]>:$table, I64Attr:$rows, I64Attr:$columns);
   let assemblyFormat = "$table `rows` `=` $rows `columns` `=` $columns attr-dict `:` type($table)";
@@ -257,6 +337,18 @@ def Transformer_MaskAndOp : Transformer_MaskOp<"and", ["keyRange"], [Commutative
          : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32>
       return %y : tensor<?x2x?x8xf32>
     }
+    ```
+
+    Tiles of 64 by 64, 512 queries, 512 keys, lengths = [300]:
+    ```
+    o.......
+    #o......
+    ##o.....
+    ###o....
+    ####o...
+    ####o...
+    ####o...
+    ####o...
     ```
   }];
   let arguments = (ins Transformer_Mask:$lhs, Transformer_Mask:$rhs);
@@ -289,6 +381,18 @@ def Transformer_MaskOrOp : Transformer_MaskOp<"or", [], [Commutative]> {
       return %y : tensor<?x2x?x8xf32>
     }
     ```
+
+    Tiles of 128 by 128, 1024 queries, 1024 keys:
+    ```
+    o.......
+    #o......
+    o#o.....
+    oo#o....
+    o.o#o...
+    o..o#o..
+    o...o#o.
+    o....o#o
+    ```
   }];
   let arguments = (ins Transformer_Mask:$lhs, Transformer_Mask:$rhs);
   let assemblyFormat = "$lhs `,` $rhs attr-dict";
@@ -313,6 +417,18 @@ def Transformer_MaskNotOp : Transformer_MaskOp<"not", ["keyRange"]> {
          : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32>
       return %y : tensor<?x2x?x8xf32>
     }
+    ```
+
+    Tiles of 2 by 2, 16 queries, 16 keys, hidden = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0]:
+    ```
+    oooooooo
+    oooooooo
+    oooooooo
+    oooooooo
+    oooooooo
+    oooooooo
+    oooooooo
+    oooooooo
     ```
   }];
   let arguments = (ins Transformer_Mask:$mask);

@@ -36,7 +36,8 @@ def Transformer_Dialect : Dialect {
     since the caches were emptied count. `transformer.port` (a list like `transformer.dims`) is the shape that a caller sees where
     it is another one: dimensions of 1 left out (`["B", "S"]` of `["B", 1, 1, "S"]`), or the first two exchanged (`["S", "B", 512]`).
 
-    Each op lists its constraints as C1, C2, ...; error messages name them.
+    Each op lists its constraints as C1, C2, ...; error messages name them. A mask's picture shows the tiles of its first example:
+    `.` is empty and skipped, `o` is partial, `#` is full and needs no look at the mask.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let useDefaultTypePrinterParser = 1;

@@ -52,6 +52,18 @@ def Transformer_MaskWhereOp : Transformer_MaskOp<"where", [], [SingleBlock, Tran
       return %y : tensor<?x2x?x8xf32>
     }
     ```
+
+    Tiles of 64 by 64, 512 queries, 512 keys:
+    ```
+    ########
+    o#######
+    oo######
+    .oo#####
+    ..oo####
+    ...oo###
+    ....oo##
+    .....oo#
+    ```
   }];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
