@@ -59,13 +59,20 @@ module @empty_loop attributes {kernel.workgroup = array<i32: 1, 1, 1>} {
   spirv.func @main(%n: i32, %a: f32) -> f32 "None" {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
-    // CHECK: spirv.mlir.selection
+    // CHECK: %[[R:.*]] = spirv.mlir.loop -> f32 {
+    // CHECK: spirv.Branch ^[[HEADER:.*]](%{{.*}}, %{{.*}} : i32, f32)
+    // CHECK: ^[[HEADER]](%[[I:.*]]: i32, %[[X:.*]]: f32):
+    // CHECK: spirv.SLessThan %[[I]]
     // CHECK: spirv.BranchConditional
-    // CHECK: spirv.mlir.loop
+    // CHECK: %[[Y:.*]] = spirv.FAdd %[[X]], %[[X]]
+    // CHECK: %[[NEXT:.*]] = spirv.IAdd %[[I]]
+    // CHECK: spirv.Branch ^[[HEADER]](%[[NEXT]], %[[Y]] : i32, f32)
+    // CHECK: spirv.mlir.merge %[[X]] : f32
     %s = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> (f32) : i32 {
       %y = arith.addf %x, %x : f32
       scf.yield %y : f32
     }
+    // CHECK: spirv.ReturnValue %[[R]]
     spirv.ReturnValue %s : f32
   }
 }

@@ -1,0 +1,90 @@
+//===- Contender.h - A kernel that is timed --------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One artifact on a Vulkan device with its buffers placed and filled. Compiled
+// models and hand-written kernels take the same way: an artifact, a program,
+// launches through the runtime's Device. What is timed is one launch of the
+// program, the last.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "Problem.h"
+
+#include "heddle/Runtime/Device.h"
+#include "heddle/Support/Artifact.h"
+
+#include <map>
+
+namespace heddle::bench {
+
+/// Values by the name of an input.
+using Inputs = std::map<std::string, Values>;
+
+/// Seconds of a launch: on the wall, and of all our threads together, which other load on the
+/// machine hardly touches where the device is the processor.
+struct Duration {
+  double wall = 0, processor = 0;
+};
+
+class Contender {
+public:
+  /// Loads the only function of an artifact on `device` ("vulkan" or "vulkan:N") and uploads its
+  /// inputs. Shapes are such that the memory form is dense: no value is padded.
+  static Expected<Contender> create(Artifact artifact, const std::string &device,
+                                    const Dimensions &dims, const Inputs &inputs);
+
+  /// Runs all launches once and gives the function's only output.
+  Expected<Values> run();
+  /// One execution of the last launch, `repeat` of them timed together after as many that warm up.
+  Expected<Duration> time(int repeat);
+  std::string describe() const { return code->describe(); }
+
+private:
+  struct Step {
+    int kernel;
+    std::vector<LaunchAddress> arguments;
+    std::vector<int64_t> scalars;
+    std::array<int64_t, 3> grid;
+    LaunchCall call() const { return {kernel, arguments, scalars, grid}; }
+  };
+
+  explicit Contender(Artifact artifact);
+  const Function &function() const { return artifact->program().functions.front(); }
+  Status placeBuffers(const Dimensions &dims);
+  Status addStep(const Launch &launch, const Dimensions &dims);
+  Expected<LaunchAddress> addressOf(const LaunchArgument &argument, const Dimensions &dims) const;
+  Status upload(const Inputs &inputs);
+
+  std::unique_ptr<Artifact> artifact; ///< must not move: the code points into it
+  std::unique_ptr<DeviceCode> code;
+  std::unique_ptr<Device> device;
+  std::vector<MemoryRange> buffers;
+  std::vector<Step> steps;
+};
+
+/// Compiles a model for Vulkan; `weights` (name, shape, values) is its checkpoint.
+struct CheckpointTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  const Values &values;
+};
+Expected<Artifact> compileKernel(const std::string &model,
+                                 const std::vector<CheckpointTensor> &weights);
+
+/// A hand-written kernel as an artifact whose program has one launch. The weights are one after
+/// the other.
+struct Witness {
+  std::string module; ///< path of its SPIR-V
+  Kernel kernel;      ///< name, arguments, scalars, grid and workgroup
+  Function function;  ///< buffers, ports and the launch
+  std::vector<Weight> weights;
+  Values weightValues;
+};
+Expected<Artifact> packWitness(Witness witness);
+
+} // namespace heddle::bench

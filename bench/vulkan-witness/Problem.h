@@ -1,0 +1,51 @@
+//===- Problem.h - What is computed, and what is right ---------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The two problems of the comparison with their seeded inputs, and what they
+// give in f64. Both contenders get the same values and are held to the same
+// results.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace heddle::bench {
+
+using Values = std::vector<float>;
+
+/// y = x w^T + bias, all matrices `size` x `size`.
+struct Product {
+  static constexpr int64_t size = 512;
+  static constexpr double flops = 2.0 * size * size * size;
+  Values x, weight, bias;
+
+  Product();
+  std::vector<double> expected() const;
+};
+
+/// Softmax attention without a mask over [heads][length][head size].
+struct Attention {
+  static constexpr int64_t heads = 8, length = 512, headSize = 64;
+  static constexpr int64_t elements = heads * length * headSize;
+  /// Both products; the softmax is not counted, as is usual.
+  static constexpr double flops = 4.0 * heads * length * length * headSize;
+  Values q, k, v;
+
+  Attention();
+  /// In the order of the inputs.
+  std::vector<double> expected() const;
+};
+
+/// [rows, columns] as panels of 16 rows, [rows / 16][columns][16].
+Values panelsOf(const Values &matrix, int64_t columns);
+
+/// max |a - b| / max |b|
+double relativeError(const Values &found, const std::vector<double> &expected);
+
+} // namespace heddle::bench
