@@ -18,6 +18,7 @@
 #include "heddle/Transforms/ProgramBuilder.h"
 
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
+#include "mlir/IR/Threading.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -52,45 +53,149 @@ Expected<std::vector<std::string>> checkedCpus(const std::vector<std::string> &n
   return cpus;
 }
 
-Status generateCpu(Compilation &compilation, const std::vector<std::string> &cpus, Program &program,
-                   GeneratedCode &code) {
-  auto tiled = compilation.lowered(Stage::Tiled, {TargetKind::Cpu, cpus.front()});
-  if (!tiled)
-    return tiled.takeError();
-  if (Status status = addGrids(program, **tiled, "cpu"); !status)
+namespace {
+
+/// One kernel on its way to one form of code. Kernels do not know each other, so that each goes all
+/// the way alone, beside the others.
+struct Unit {
+  Operation *kernel;
+  const CpuTarget *cpu; ///< none: a shader
+  std::string object;
+  std::vector<uint32_t> words;
+  std::string shader; ///< its name
+  Status status;
+};
+
+OwningOpRef<ModuleOp> moduleOf(Operation *kernel) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(kernel->getLoc());
+  module->push_back(kernel->clone());
+  return module;
+}
+
+Status generateObject(Compilation &compilation, Unit &unit) {
+  auto module = compilation.lowered(*moduleOf(unit.kernel), Stage::Tiled, Stage::Llvm,
+                                    {TargetKind::Cpu, unit.cpu->name});
+  if (!module)
+    return module.takeError();
+  Expected<std::string> object = emitCpuObject(**module, *unit.cpu);
+  if (!object)
+    return object.takeError();
+  unit.object = std::move(*object);
+  return {};
+}
+
+Status generateShader(Compilation &compilation, Unit &unit) {
+  auto module = compilation.lowered(*moduleOf(unit.kernel), Stage::Tiled, Stage::Spirv,
+                                    {TargetKind::Vulkan, ""});
+  if (!module)
+    return module.takeError();
+  auto shader = *(**module).getOps<spirv::ModuleOp>().begin();
+  Expected<std::vector<uint32_t>> words = emitSpirv(shader);
+  if (!words)
+    return words.takeError();
+  unit.shader = shader.getName().value_or("").str();
+  unit.words = std::move(*words);
+  return {};
+}
+
+/// The code of all units, in their order; only the order of work depends on the threads.
+class CodeGenerator {
+public:
+  CodeGenerator(Compilation &compilation, Program &program)
+      : compilation(compilation), program(program) {}
+
+  /// The kernels of the module at stage `tiled`, and the grids of the program's kernels.
+  Status addTarget(TargetKind target, std::vector<CpuTarget> cpus);
+  Status run(const std::function<void(const std::string &)> &progress);
+  Expected<GeneratedCode> collect();
+
+private:
+  Compilation &compilation;
+  Program &program;
+  std::vector<OwningOpRef<ModuleOp>> tiled; ///< one a target
+  std::vector<CpuTarget> instructionSets;
+  std::vector<Unit> units;
+};
+
+Status CodeGenerator::addTarget(TargetKind target, std::vector<CpuTarget> cpus) {
+  auto module =
+      compilation.lowered(Stage::Tiled, {target, cpus.empty() ? "" : cpus.front().name});
+  if (!module)
+    return module.takeError();
+  if (Status status = addGrids(program, **module, toString(target)); !status)
     return status;
-  for (const std::string &isa : cpus) {
-    Expected<CpuTarget> target = findCpuTarget(isa);
-    if (!target)
-      return target.takeError();
-    auto llvmModule =
-        compilation.lowered(**tiled, Stage::Tiled, Stage::Llvm, {TargetKind::Cpu, isa});
-    if (!llvmModule)
-      return llvmModule.takeError();
-    Expected<std::vector<char>> object = emitCpuSharedObject(**llvmModule, *target);
-    if (!object)
-      return object.takeError();
-    code.cpu.push_back({isa, target->required, std::move(*object)});
+  tiled.push_back(std::move(*module));
+  auto kernels = tiled.back()->getOps<kernel::FuncOp>();
+  if (target == TargetKind::Cpu) {
+    instructionSets = std::move(cpus);
+    for (const CpuTarget &cpu : instructionSets)
+      for (kernel::FuncOp kernel : kernels)
+        units.push_back({kernel, &cpu, {}, {}, {}, {}});
+  } else {
+    for (kernel::FuncOp kernel : kernels)
+      units.push_back({kernel, nullptr, {}, {}, {}, {}});
   }
   return {};
 }
 
-Status generateVulkan(Compilation &compilation, Program &program, GeneratedCode &code) {
-  auto tiled = compilation.lowered(Stage::Tiled, {TargetKind::Vulkan, ""});
-  if (!tiled)
-    return tiled.takeError();
-  if (Status status = addGrids(program, **tiled, "vulkan"); !status)
-    return status;
-  auto shaders = compilation.lowered(**tiled, Stage::Tiled, Stage::Spirv, {TargetKind::Vulkan, ""});
-  if (!shaders)
-    return shaders.takeError();
-  for (auto module : (**shaders).getOps<spirv::ModuleOp>()) {
-    Expected<std::vector<uint32_t>> words = emitSpirv(module);
-    if (!words)
-      return words.takeError();
-    code.shaders.push_back({module.getName().value_or("").str(), std::move(*words)});
-  }
+Status CodeGenerator::run(const std::function<void(const std::string &)> &progress) {
+  if (progress)
+    progress("code for " + std::to_string(units.size()) + " kernels");
+  mlir::parallelFor(tiled.front()->getContext(), 0, units.size(), [&](size_t i) {
+    Unit &unit = units[i];
+    unit.status =
+        unit.cpu ? generateObject(compilation, unit) : generateShader(compilation, unit);
+  });
+  for (Unit &unit : units)
+    if (!unit.status)
+      return std::move(unit.status);
   return {};
+}
+
+Expected<GeneratedCode> CodeGenerator::collect() {
+  GeneratedCode code;
+  for (const CpuTarget &cpu : instructionSets) {
+    std::vector<std::string> objects;
+    for (Unit &unit : units)
+      if (unit.cpu == &cpu)
+        objects.push_back(std::move(unit.object));
+    auto linked = linkSharedObject(objects);
+    if (!linked)
+      return linked.takeError();
+    code.cpu.push_back({cpu.name, cpu.required, std::move(*linked)});
+  }
+  for (Unit &unit : units)
+    if (!unit.cpu)
+      code.shaders.push_back({std::move(unit.shader), std::move(unit.words)});
+  return code;
+}
+
+} // namespace
+
+Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOptions &options,
+                                     Program &program) {
+  auto targets = checkedTargets(options.targets);
+  if (!targets)
+    return targets.takeError();
+  auto names = checkedCpus(options.cpus);
+  if (!names)
+    return names.takeError();
+  std::vector<CpuTarget> cpus;
+  for (const std::string &name : *names) {
+    Expected<CpuTarget> cpu = findCpuTarget(name);
+    if (!cpu)
+      return cpu.takeError();
+    cpus.push_back(std::move(*cpu));
+  }
+  CodeGenerator generator(compilation, program);
+  for (TargetKind target : *targets)
+    if (Status status = generator.addTarget(
+            target, target == TargetKind::Cpu ? cpus : std::vector<CpuTarget>());
+        !status)
+      return status.takeError();
+  if (Status status = generator.run(options.progress); !status)
+    return status.takeError();
+  return generator.collect();
 }
 
 } // namespace heddle

@@ -58,24 +58,6 @@ Status checkWeights(const Program &program, const WeightSource &source, CompileR
   return {};
 }
 
-Status generate(Compilation &compilation, const CompileOptions &options, Program &program,
-                GeneratedCode &code) {
-  auto targets = checkedTargets(options.targets);
-  if (!targets)
-    return targets.takeError();
-  auto cpus = checkedCpus(options.cpus);
-  if (!cpus)
-    return cpus.takeError();
-  for (TargetKind target : *targets) {
-    tell(options, std::string("code for ") + toString(target));
-    Status status = target == TargetKind::Cpu ? generateCpu(compilation, *cpus, program, code)
-                                              : generateVulkan(compilation, program, code);
-    if (!status)
-      return status;
-  }
-  return {};
-}
-
 void addMembers(Assembled &result, GeneratedCode code, std::string fused) {
   result.writer.emplace(result.program);
   result.writer->setFused(std::move(fused));
@@ -109,10 +91,10 @@ Expected<Assembled> assemble(const std::string &model, const CompileOptions &opt
           checkWeights(result.program, *result.compilation->model().weights, result.report);
       !status)
     return status.takeError();
-  GeneratedCode code;
-  if (Status status = generate(*result.compilation, options, result.program, code); !status)
-    return status.takeError();
-  addMembers(result, std::move(code), std::move(*fused));
+  auto code = generateCode(*result.compilation, options, result.program);
+  if (!code)
+    return code.takeError();
+  addMembers(result, std::move(*code), std::move(*fused));
   for (const std::string &warning : result.compilation->warnings())
     result.report.warnings.push_back(warning);
   result.report.kernels = static_cast<int>(result.program.kernels.size());

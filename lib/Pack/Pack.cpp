@@ -15,6 +15,7 @@
 #include "heddle/Support/Parallel.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 namespace heddle {
@@ -46,20 +47,29 @@ struct Grouping {
   }
 };
 
-/// Reads rows of a tensor, in place where it can.
+/// Four floats that any processor of ours holds in a register.
+using Four = float __attribute__((vector_size(16), aligned(4)));
+
+Four loadFour(const float *from) {
+  Four value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+/// Reads pieces of rows of a tensor, in place where it can.
 class RowReader {
 public:
   RowReader(const WeightSource &source, int tensor, int64_t columns)
       : source(source), tensor(tensor), columns(columns), memory(source.inPlace(tensor)) {}
 
-  /// `scratch` holds `columns` elements, and the row where it is not in place; row -1 is zeros.
-  const float *row(int64_t index, float *scratch) const {
-    if (index >= 0 && !memory.empty())
-      return memory.data() + index * columns;
-    if (index < 0)
-      std::fill_n(scratch, columns, 0.0f);
+  /// `scratch` holds the piece where it is not in place; row -1 is zeros.
+  const float *piece(int64_t row, int64_t first, int64_t count, float *scratch) const {
+    if (row >= 0 && !memory.empty())
+      return memory.data() + row * columns + first;
+    if (row < 0)
+      std::fill_n(scratch, count, 0.0f);
     else
-      source.read(tensor, index * columns, {scratch, static_cast<size_t>(columns)});
+      source.read(tensor, row * columns + first, {scratch, static_cast<size_t>(count)});
     return scratch;
   }
 
@@ -70,63 +80,111 @@ private:
   std::span<const float> memory;
 };
 
-/// Copies groups of a row to their places and clears the padding.
-void copyGroups(const Grouping &columns, const float *from, float *to) {
-  columns.forEachGroup([&](int64_t first, int64_t position, int64_t count, int64_t padding) {
-    std::copy_n(from + first, count, to + position);
-    std::fill_n(to + position + count, padding, 0.0f);
-  });
+/// Four columns of four rows.
+void transposeFour(const float *const *rows, int64_t column, float *to) {
+  Four a = loadFour(rows[0] + column), b = loadFour(rows[1] + column);
+  Four c = loadFour(rows[2] + column), d = loadFour(rows[3] + column);
+  Four low01 = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  Four high01 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  Four low23 = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  Four high23 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const Four turned[] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
+                         __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+                         __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
+                         __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+  for (int64_t c = 0; c < 4; ++c)
+    std::memcpy(to + c * panelRows, &turned[c], sizeof(Four));
 }
 
-/// to[c][r] = rows[r][c] for 16 rows: columns in runs of 16, so that each line of a row is read
-/// once while it is near.
+/// Writes `count` columns of 16 rows, column after column.
 void transposePanel(const float *const *rows, int64_t count, float *to) {
-  for (int64_t start = 0; start < count; start += panelRows) {
-    int64_t run = std::min(panelRows, count - start);
-    for (int64_t r = 0; r < panelRows; ++r) {
-      const float *from = rows[r] + start;
-      float *out = to + start * panelRows + r;
-      for (int64_t c = 0; c < run; ++c)
-        out[c * panelRows] = from[c];
-    }
-  }
-}
-
-void packPanel(const RowReader &reader, const Grouping &rows, const Grouping &columns,
-               int64_t panel, float *to) {
-  const float *sources[panelRows];
-  std::vector<float> scratch(panelRows * columns.extent);
-  for (int64_t r = 0; r < panelRows; ++r)
-    sources[r] = reader.row(rows.elementAt(panel * panelRows + r), &scratch[r * columns.extent]);
-  columns.forEachGroup([&](int64_t first, int64_t position, int64_t count, int64_t padding) {
-    const float *group[panelRows];
+  int64_t column = 0;
+  for (; column + 4 <= count; column += 4)
+    for (int64_t r = 0; r < panelRows; r += 4)
+      transposeFour(rows + r, column, to + column * panelRows + r);
+  for (; column < count; ++column)
     for (int64_t r = 0; r < panelRows; ++r)
-      group[r] = sources[r] + first;
-    transposePanel(group, count, to + position * panelRows);
-    std::fill_n(to + (position + count) * panelRows, padding * panelRows, 0.0f);
+      to[column * panelRows + r] = rows[r][column];
+}
+
+/// One entry of the list, cut in pieces that are independent of each other: panels, or 16 rows.
+class EntryPacker {
+public:
+  static Expected<EntryPacker> make(const PackEntry &entry, const WeightSource &source,
+                                    float *destination);
+
+  int64_t pieces() const { return (storedRows + panelRows - 1) / panelRows; }
+  void run(int64_t piece) const {
+    if (panels)
+      packPanel(piece);
+    else
+      packRows(piece * panelRows, std::min(storedRows, (piece + 1) * panelRows));
+  }
+
+private:
+  EntryPacker(const RowReader &reader, Grouping rows, Grouping columns, bool panels, float *to)
+      : reader(reader), rows(rows), columns(columns), panels(panels), to(to),
+        storedRows(panels ? rows.stored() : rows.extent) {}
+
+  void packRows(int64_t first, int64_t end) const;
+  void packPanel(int64_t panel) const;
+
+  RowReader reader;
+  Grouping rows, columns;
+  bool panels;
+  float *to;
+  int64_t storedRows;
+};
+
+/// Columns that are read and transposed together: 16 rows of them stay in the first cache.
+constexpr int64_t columnsAtOnce = 256;
+
+void EntryPacker::packRows(int64_t first, int64_t end) const {
+  std::vector<float> scratch(std::min(columns.group, columns.extent));
+  for (int64_t row = first; row < end; ++row)
+    columns.forEachGroup([&](int64_t column, int64_t position, int64_t count, int64_t padding) {
+      float *out = to + row * columns.stored() + position;
+      std::copy_n(reader.piece(row, column, count, scratch.data()), count, out);
+      std::fill_n(out + count, padding, 0.0f);
+    });
+}
+
+void EntryPacker::packPanel(int64_t panel) const {
+  float scratch[panelRows][columnsAtOnce];
+  const float *pieces[panelRows];
+  float *out = to + panel * columns.stored() * panelRows;
+  columns.forEachGroup([&](int64_t first, int64_t position, int64_t count, int64_t padding) {
+    for (int64_t start = 0; start < count; start += columnsAtOnce) {
+      int64_t run = std::min(columnsAtOnce, count - start);
+      for (int64_t r = 0; r < panelRows; ++r)
+        pieces[r] =
+            reader.piece(rows.elementAt(panel * panelRows + r), first + start, run, scratch[r]);
+      transposePanel(pieces, run, out + (position + start) * panelRows);
+    }
+    std::fill_n(out + (position + count) * panelRows, padding * panelRows, 0.0f);
   });
 }
 
-void packVector(const WeightSource &source, int tensor, const Grouping &elements, float *to) {
-  std::vector<float> scratch(elements.extent);
-  source.read(tensor, 0, scratch);
-  copyGroups(elements, scratch.data(), to);
-}
-
-void packRows(const RowReader &reader, int64_t rows, const Grouping &columns, float *to,
-              int threads) {
-  parallelFor((rows + panelRows - 1) / panelRows, threads, [&](int64_t block, int) {
-    std::vector<float> scratch(columns.extent);
-    for (int64_t r = block * panelRows; r < std::min(rows, (block + 1) * panelRows); ++r)
-      copyGroups(columns, reader.row(r, scratch.data()), to + r * columns.stored());
-  });
-}
-
-void packPanels(const RowReader &reader, const Grouping &rows, const Grouping &columns, float *to,
-                int threads) {
-  parallelFor(rows.stored() / panelRows, threads, [&](int64_t panel, int) {
-    packPanel(reader, rows, columns, panel, to + panel * columns.stored() * panelRows);
-  });
+Expected<EntryPacker> EntryPacker::make(const PackEntry &entry, const WeightSource &source,
+                                        float *destination) {
+  auto tensor = source.require(entry.tensor, entry.shape);
+  if (!tensor)
+    return tensor.takeError();
+  int64_t elements = source.tensors()[*tensor].elements();
+  int64_t rows = entry.shape.empty() ? 1 : entry.shape.front();
+  int64_t columns = rows > 0 ? elements / rows : 0;
+  switch (entry.layout) {
+  case PackEntry::Layout::Vector: // one row, cut like the rows that its elements belong to
+    return EntryPacker(RowReader(source, *tensor, elements), Grouping(1, 0),
+                       Grouping(elements, entry.rowGroup), false, destination);
+  case PackEntry::Layout::Rows:
+    return EntryPacker(RowReader(source, *tensor, columns), Grouping(rows, 0),
+                       Grouping(columns, entry.columnGroup), false, destination);
+  case PackEntry::Layout::Panels:
+    break;
+  }
+  return EntryPacker(RowReader(source, *tensor, columns), Grouping(rows, entry.rowGroup),
+                     Grouping(columns, entry.columnGroup), true, destination);
 }
 
 } // namespace
@@ -151,37 +209,31 @@ std::vector<std::string> unusedTensors(std::span<const PackEntry> entries,
 }
 
 Status pack(const PackEntry &entry, const WeightSource &source, float *destination, int threads) {
-  auto tensor = source.require(entry.tensor, entry.shape);
-  if (!tensor)
-    return tensor.takeError();
-  int64_t elements = source.tensors()[*tensor].elements();
-  int64_t rows = entry.shape.empty() ? 1 : entry.shape.front();
-  int64_t columns = rows > 0 ? elements / rows : 0;
-  RowReader reader(source, *tensor, columns);
-  switch (entry.layout) {
-  case PackEntry::Layout::Vector:
-    packVector(source, *tensor, Grouping(elements, entry.rowGroup), destination);
-    break;
-  case PackEntry::Layout::Rows:
-    packRows(reader, rows, Grouping(columns, entry.columnGroup), destination, threads);
-    break;
-  case PackEntry::Layout::Panels:
-    packPanels(reader, Grouping(rows, entry.rowGroup), Grouping(columns, entry.columnGroup),
-               destination, threads);
-    break;
-  }
+  auto packer = EntryPacker::make(entry, source, destination);
+  if (!packer)
+    return packer.takeError();
+  parallelFor(packer->pieces(), threads, [&](int64_t piece, int) { packer->run(piece); });
   return {};
 }
 
+/// One loop over the pieces of all entries: entries differ in size by a factor of a million.
 Status packAll(const Program &program, const WeightSource &source, std::span<std::byte> weights,
                int threads) {
-  // Entries differ in size by a factor of a million: each is cut in pieces for all threads instead.
+  std::vector<EntryPacker> packers;
+  std::vector<int64_t> ends; // pieces up to each entry's last
   for (const PackEntry &entry : program.pack) {
     const Weight &weight = program.weights[entry.weight];
-    auto *destination = reinterpret_cast<float *>(weights.data() + weight.offset);
-    if (Status status = pack(entry, source, destination, threads); !status)
-      return status;
+    auto packer =
+        EntryPacker::make(entry, source, reinterpret_cast<float *>(weights.data() + weight.offset));
+    if (!packer)
+      return packer.takeError();
+    ends.push_back((ends.empty() ? 0 : ends.back()) + packer->pieces());
+    packers.push_back(*packer);
   }
+  parallelFor(ends.empty() ? 0 : ends.back(), threads, [&](int64_t piece, int) {
+    size_t entry = std::ranges::upper_bound(ends, piece) - ends.begin();
+    packers[entry].run(piece - (entry ? ends[entry - 1] : 0));
+  });
   return {};
 }
 

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Linker.h"
+#include "heddle/Target/ObjectCode.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/SmallString.h"

@@ -8,8 +8,8 @@
 // One LLVM module and context a function, so that functions are optimised and
 // compiled at once on all cores:
 //
-//   clone -> llvm dialect -> one LLVM module each -> O2 without vectorisers and
-//   unrollers -> object -> one shared object
+//   llvm dialect -> one LLVM module each -> O2 without vectorisers and unrollers
+//   -> object -> one shared object
 //
 // No function of a library may be called: idioms are not recognised, and the
 // linker refuses what is undefined.
@@ -18,8 +18,7 @@
 
 #include "heddle/Target/ObjectCode.h"
 
-#include "Linker.h"
-
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -110,26 +109,39 @@ static void setAttributes(llvm::Module &module, const CpuTarget &target) {
   }
 }
 
+/// From a module that holds one function.
+static Expected<std::unique_ptr<Unit>> translateOne(mlir::ModuleOp single, llvm::StringRef name,
+                                                    const CpuTarget &target) {
+  auto unit = std::make_unique<Unit>();
+  unit->module = mlir::translateModuleToLLVMIR(single, unit->context, name);
+  if (!unit->module)
+    return deviceError(name.str() + ": the translation to LLVM IR failed");
+  auto machine = createMachine(target);
+  if (!machine)
+    return machine.takeError();
+  unit->machine = std::move(*machine);
+  unit->module->setSourceFileName("");
+  unit->module->setTargetTriple(unit->machine->getTargetTriple());
+  unit->module->setDataLayout(unit->machine->createDataLayout());
+  setAttributes(*unit->module, target);
+  return unit;
+}
+
 /// A module of its own for each function.
 static Expected<std::vector<std::unique_ptr<Unit>>> translate(mlir::ModuleOp lowered,
                                                               const CpuTarget &target) {
   std::vector<std::unique_ptr<Unit>> units;
-  for (auto function : lowered.getOps<mlir::LLVM::LLVMFuncOp>()) {
-    mlir::OwningOpRef<mlir::ModuleOp> single = mlir::ModuleOp::create(function.getLoc());
-    single->push_back(function.clone());
-    auto unit = std::make_unique<Unit>();
-    unit->module = mlir::translateModuleToLLVMIR(*single, unit->context, function.getName());
-    if (!unit->module)
-      return deviceError(function.getName().str() + ": the translation to LLVM IR failed");
-    auto machine = createMachine(target);
-    if (!machine)
-      return machine.takeError();
-    unit->machine = std::move(*machine);
-    unit->module->setSourceFileName("");
-    unit->module->setTargetTriple(unit->machine->getTargetTriple());
-    unit->module->setDataLayout(unit->machine->createDataLayout());
-    setAttributes(*unit->module, target);
-    units.push_back(std::move(unit));
+  auto functions = llvm::to_vector(lowered.getOps<mlir::LLVM::LLVMFuncOp>());
+  for (mlir::LLVM::LLVMFuncOp function : functions) {
+    mlir::OwningOpRef<mlir::ModuleOp> single;
+    if (functions.size() > 1) {
+      single = mlir::ModuleOp::create(function.getLoc());
+      single->push_back(function.clone());
+    }
+    auto unit = translateOne(single ? *single : lowered, function.getName(), target);
+    if (!unit)
+      return unit.takeError();
+    units.push_back(std::move(*unit));
   }
   return units;
 }
@@ -177,16 +189,24 @@ static void generate(Unit &unit, Output kind) {
 
 static Expected<std::vector<std::string>> compile(mlir::ModuleOp module, const CpuTarget &target,
                                                   Output kind) {
-  auto lowered = lowerCopy(module);
-  if (!lowered)
-    return lowered.takeError();
-  auto units = translate(**lowered, target);
+  mlir::OwningOpRef<mlir::ModuleOp> copy;
+  if (!module.getOps<mlir::func::FuncOp>().empty()) {
+    auto lowered = lowerCopy(module);
+    if (!lowered)
+      return lowered.takeError();
+    copy = std::move(*lowered);
+  }
+  auto units = translate(copy ? *copy : module, target);
   if (!units)
     return units.takeError();
-  llvm::DefaultThreadPool pool(llvm::hardware_concurrency());
-  for (std::unique_ptr<Unit> &unit : *units)
-    pool.async([&unit, kind] { generate(*unit, kind); });
-  pool.wait();
+  if (units->size() == 1) {
+    generate(*units->front(), kind); // the caller may be one of many threads
+  } else {
+    llvm::DefaultThreadPool pool(llvm::hardware_concurrency());
+    for (std::unique_ptr<Unit> &unit : *units)
+      pool.async([&unit, kind] { generate(*unit, kind); });
+    pool.wait();
+  }
   std::vector<std::string> outputs;
   for (std::unique_ptr<Unit> &unit : *units) {
     if (unit->failed)
@@ -211,6 +231,14 @@ Expected<std::string> heddle::emitLlvmText(mlir::ModuleOp module, const CpuTarge
 
 Expected<std::string> heddle::emitAssembly(mlir::ModuleOp module, const CpuTarget &target) {
   return joined(compile(module, target, Output::Assembly));
+}
+
+Expected<std::string> heddle::emitCpuObject(mlir::ModuleOp module, const CpuTarget &target) {
+  assert(llvm::hasSingleElement(module.getOps()) && "one kernel an object");
+  auto objects = compile(module, target, Output::Object);
+  if (!objects)
+    return objects.takeError();
+  return std::move(objects->front());
 }
 
 Expected<std::vector<char>> heddle::emitCpuSharedObject(mlir::ModuleOp module,

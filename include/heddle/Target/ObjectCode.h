@@ -31,8 +31,12 @@ void addLowerToLlvmPasses(mlir::OpPassManager &manager);
 /// Registers what the translation to LLVM IR needs.
 void registerLlvmTranslation(mlir::DialectRegistry &registry);
 
-/// A shared object that imports nothing: kernels are compiled on all cores, linked by LLD in
-/// process. Equal modules give equal bytes.
+/// The object of a module with one kernel, at the stage `cpu` or `llvm`. Several threads may call
+/// it.
+Expected<std::string> emitCpuObject(mlir::ModuleOp module, const CpuTarget &target);
+/// A shared object that imports nothing, linked by LLD in process. Equal objects give equal bytes.
+Expected<std::vector<char>> linkSharedObject(const std::vector<std::string> &objects);
+/// Both for all kernels of a module, compiled on all cores.
 Expected<std::vector<char>> emitCpuSharedObject(mlir::ModuleOp module, const CpuTarget &target);
 
 /// LLVM IR as it goes to code generation, and assembly, function by function.
