@@ -36,6 +36,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   DialectRegistry registry;
   registerAllDialects(registry);
   std::unique_ptr<Compilation> compilation(new Compilation(registry));
+  compilation->countTiles = options.countTiles;
   ImportOptions importOptions;
   importOptions.masks = options.masks;
   importOptions.weights = options.weights;
@@ -59,8 +60,10 @@ Status Compilation::advance(Stage to) {
 }
 
 Expected<OwningOpRef<ModuleOp>> Compilation::lowered(ModuleOp from, Stage stage, Stage to,
-                                                     const StageOptions &options) {
+                                                     const StageOptions &given) {
   OwningOpRef<ModuleOp> copy = from.clone();
+  StageOptions options = given;
+  options.countTiles = countTiles;
   if (failed(runTo(*copy, stage, to, options)))
     return diagnostics.error(deviceError(std::string("the stage ") + toString(to) + " failed"));
   return copy;

@@ -54,6 +54,7 @@ private:
   DiagnosticCollector diagnostics;
   ImportedModel imported;
   Stage current = Stage::Transformer;
+  bool countTiles = false;
 };
 
 /// The module as text, without locations.

@@ -177,8 +177,10 @@ double Scores::score(const Sequence &sequence, const Pair &pair) const {
   if (isHidden && !hidden)
     return -infinity;
   double added = bias ? bias(pair) : 0;
+  if (added == -infinity) // excluded, whatever the product is
+    return -infinity;
   if (isHidden)
-    return added == -infinity ? -infinity : *hidden;
+    return *hidden;
   double s = asDevice(scale * product(sequence, pair.h, pair.i, pair.j));
   if (softcap)
     s = *softcap * std::tanh(s / *softcap);

@@ -58,8 +58,8 @@ void buildFusedPipeline(OpPassManager &pm) {
 void buildProgramPipeline(OpPassManager &pm) { pm.addPass(createOutlineKernels()); }
 
 // Alive: kernel (func and what it holds), arith, math, scf.
-void buildTiledPipeline(OpPassManager &pm, TargetKind target) {
-  pm.addPass(createTileKernels({toString(target)}));
+void buildTiledPipeline(OpPassManager &pm, TargetKind target, bool countTiles) {
+  pm.addPass(createTileKernels({toString(target), countTiles}));
   OpPassManager &body = pm.nest<kernel::FuncOp>();
   body.addPass(createCanonicalizerPass());
   body.addPass(createCSEPass());

@@ -48,7 +48,7 @@ void addStage(OpPassManager &pm, Stage stage, const StageOptions &options) {
   case Stage::Program:
     return buildProgramPipeline(pm);
   case Stage::Tiled:
-    return buildTiledPipeline(pm, options.target);
+    return buildTiledPipeline(pm, options.target, options.countTiles);
   case Stage::Cpu:
     return buildCpuPipeline(pm, options.isa);
   case Stage::Llvm:

@@ -32,6 +32,7 @@ struct CompileOptions {
   std::string dtype = "f32";      ///< f32 is built; others are an error that says so
   std::vector<std::string> masks; ///< "NAME=EXPR", each replaces a mask of the model
   std::string weights;            ///< checkpoint of a `.mlir` model (safetensors)
+  bool countTiles = false;        ///< for tests: attention gives the number of tiles it visits
   bool needsWeights = true;       ///< false: questions about the model do not open its checkpoint
   /// Called with a short phrase when a phase of a compilation begins.
   std::function<void(const std::string &phase)> progress;

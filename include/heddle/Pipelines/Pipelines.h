@@ -38,7 +38,8 @@ void buildFusedPipeline(mlir::OpPassManager &pm);
 void buildProgramPipeline(mlir::OpPassManager &pm);
 
 /// Alive: kernel.func with arith, math, scf on tiles.
-void buildTiledPipeline(mlir::OpPassManager &pm, TargetKind target);
+/// `countTiles`, for tests: attention gives the number of tiles it visits instead of its output.
+void buildTiledPipeline(mlir::OpPassManager &pm, TargetKind target, bool countTiles = false);
 
 /// Alive: func, llvm, scf, arith, vector on native vectors of the instruction set.
 void buildCpuPipeline(mlir::OpPassManager &pm, const std::string &isa);
@@ -56,6 +57,7 @@ void buildSpirvPipeline(mlir::OpPassManager &pm);
 struct StageOptions {
   TargetKind target = TargetKind::Cpu;
   std::string isa = "x86-64-v3";
+  bool countTiles = false; ///< of buildTiledPipeline
 };
 
 /// Brings a module from stage `from` to stage `to`; `asm` and `artifact` are not MLIR and not

@@ -1,0 +1,146 @@
+//===- MaskComposer.h - Random attentions as text -----------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Composes attentions with masks and score rules of every kind from a seed: the
+// text of a function, and the tensors that it takes for given sizes.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/ExecutionEngine/Reference.h"
+
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace heddle::test {
+
+/// Numbers that are the same on every platform.
+class Random {
+public:
+  explicit Random(uint64_t seed) : engine(seed) {}
+  /// In [low, high].
+  int64_t whole(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(engine() % static_cast<uint64_t>(high - low + 1));
+  }
+  bool chance(int percent) { return whole(0, 99) < percent; }
+  /// In [-1, 1].
+  double unit() { return static_cast<double>(engine() >> 40) * 0x1p-23 - 1; }
+  template <typename T>
+  const T &of(const std::vector<T> &list) {
+    return list[static_cast<size_t>(whole(0, static_cast<int64_t>(list.size()) - 1))];
+  }
+
+private:
+  std::mt19937_64 engine;
+};
+
+/// Sizes of one run. With `documents`, the starts of queries and keys too: B is 1 then.
+struct Sizes {
+  int64_t batch = 1, queries = 1, keys = 1;
+  std::vector<int64_t> queryStarts, keyStarts;
+
+  /// What b counts.
+  int64_t sentences() const {
+    return queryStarts.empty() ? batch : static_cast<int64_t>(queryStarts.size()) - 1;
+  }
+};
+
+/// An argument of the function, and its contents for given sizes.
+struct Argument {
+  std::string name, type, dims;
+  std::function<RefTensor(const Sizes &, Random &)> make;
+};
+
+/// Heads and features of an attention.
+struct Heads {
+  int64_t queries = 2, keys = 2, features = 16, values = 16;
+};
+
+/// A function with one attention.
+struct Composition {
+  std::string name, text;
+  Heads heads;
+  std::vector<Argument> arguments; ///< q, k and v among them
+
+  NamedRefTensors inputs(const Sizes &sizes, uint64_t seed) const;
+};
+
+/// What may stand in a composition.
+struct Kinds {
+  int depth = 4;
+  bool rules = true;      ///< score rules, soft-cap, sinks, hidden scores, further results
+  bool documents = false; ///< packed
+  /// Only masks whose tiles are derived tightly: key-range masks and their conjunctions.
+  bool onlyRanges = false;
+  bool weights = false; ///< without rules: the result `weights` all the same
+};
+
+class Composer {
+public:
+  Composer(Random &random, const Heads &heads) : random(random), heads(heads) {}
+
+  /// A mask: the name of the value.
+  std::string mask(int depth);
+  /// A conjunction of key-range masks.
+  std::string ranges(int count);
+  std::string packedDocuments();
+  /// A table of blocks of which `percent` are allowed.
+  std::string blocks(int64_t rows, int64_t columns, int percent);
+  std::string conjunction(const std::string &a, const std::string &b);
+  std::string bias(int depth);
+  /// The clauses and attributes of a rule, beside those of a mask and a bias.
+  std::string sinks();
+
+  /// The function as a whole; `clauses` and `attributes` are those of the attention.
+  Composition finish(const std::string &name, const std::string &clauses,
+                     const std::string &attributes, bool lse = false, bool weights = false);
+
+  /// An argument: returns "%name".
+  std::string argument(const std::string &type, const std::string &dims,
+                       std::function<RefTensor(const Sizes &, Random &)> make);
+  std::string define(const std::string &op);
+
+private:
+  std::string leaf();
+  std::string rangeLeaf(int kind);
+  std::string blocks();
+  std::string dense(const std::string &element);
+  std::string ids();
+  std::string offset();
+  std::string perSentence(int64_t extremes);
+  std::string where();
+  std::string biasWhere();
+
+  // Formulas: values inside a region.
+  std::string knownFormula();
+  std::string condition(int depth);
+  std::string integer(int depth);
+  std::string integerLeaf();
+  std::string number(int depth);
+  std::string constant(int64_t value);
+  std::string real(const std::string &value);
+  std::string choice(const std::string &condition, const std::string &a, const std::string &b);
+  std::string load(const std::string &element, const std::string &index);
+  std::string binary(const std::string &op, const std::string &a, const std::string &b,
+                     const std::string &type = "i32");
+  std::string region(const std::string &op, const std::string &yielded, const std::string &type);
+
+  Random &random;
+  Heads heads;
+  std::vector<Argument> arguments;
+  std::string body;    ///< ops of the function
+  std::string formula; ///< ops of the region that is being written
+  int next = 0;
+  bool packed = false; ///< packed documents stand in the mask
+};
+
+/// The composition of a seed.
+Composition compose(uint64_t seed, const std::string &name, const Kinds &kinds);
+
+} // namespace heddle::test
