@@ -140,6 +140,32 @@ spirv::TargetEnvAttr targetEnvironment(MLIRContext *context) {
       spirv::Vendor::Unknown, spirv::DeviceType::Unknown, spirv::TargetEnvAttr::kUnknownDeviceID);
 }
 
+/// %r = spirv.mlir.loop …              %r = spirv.mlir.loop …
+///                                     Store %variable, %r ;  %c = Load %variable
+/// Branch ^header of a loop around(%r) ->  Branch ^header(%c)
+/// The serialiser of LLVM 22 writes a header's phi before it has numbered the results of loops
+/// inside, and does not come back for them as it does for other values.
+void copyCarriedResults(ModuleOp kernel) {
+  kernel.walk([](spirv::LoopOp loop) {
+    OpBuilder builder(loop);
+    for (Value result : loop.getResults())
+      for (OpOperand &use : llvm::make_early_inc_range(result.getUses())) {
+        auto around = dyn_cast<spirv::LoopOp>(use.getOwner()->getParentOp());
+        if (!around || !isa<spirv::BranchOp>(use.getOwner()) ||
+            use.getOwner()->getBlock() != around.getContinueBlock())
+          continue;
+        Location loc = loop.getLoc();
+        builder.setInsertionPoint(loop);
+        auto type = spirv::PointerType::get(result.getType(), spirv::StorageClass::Function);
+        Value variable =
+            spirv::VariableOp::create(builder, loc, type, spirv::StorageClass::Function, nullptr);
+        builder.setInsertionPointAfter(loop);
+        spirv::StoreOp::create(builder, loc, variable, result);
+        use.set(spirv::LoadOp::create(builder, loc, variable));
+      }
+  });
+}
+
 bool mayBeContracted(Operation *op) {
   return isa<spirv::FAddOp, spirv::FSubOp, spirv::FMulOp, spirv::FDivOp, spirv::FNegateOp>(op);
 }
@@ -150,6 +176,7 @@ struct FinishSpirv : heddle::impl::FinishSpirvBase<FinishSpirv> {
     for (ModuleOp kernel : kernels) {
       if (failed(convert(kernel)))
         return signalPassFailure(); // the conversion has named the op
+      copyCarriedResults(kernel);
       decorate(kernel);
       enclose(kernel);
     }

@@ -77,3 +77,31 @@ module @empty_loop attributes {kernel.workgroup = array<i32: 1, 1, 1>} {
   }
 }
 }
+
+// -----
+
+// What an inner loop yields reaches the outer loop's header through a variable.
+// CHECK-LABEL: spirv.module @nested_loops
+module {
+module @nested_loops attributes {kernel.workgroup = array<i32: 1, 1, 1>} {
+  spirv.func @main(%n: i32, %a: f32) -> f32 "None" {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    // CHECK: spirv.mlir.loop -> f32 {
+    // CHECK: ^[[HEADER:.*]](%{{.*}}: i32, %[[X:.*]]: f32):
+    %s = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> (f32) : i32 {
+      // CHECK: %[[VARIABLE:.*]] = spirv.Variable : !spirv.ptr<f32, Function>
+      // CHECK: %[[INNER:.*]] = spirv.mlir.loop -> f32 {
+      %t = scf.for %j = %c0 to %i step %c1 iter_args(%y = %x) -> (f32) : i32 {
+        %z = arith.addf %y, %y : f32
+        scf.yield %z : f32
+      }
+      // CHECK: spirv.Store "Function" %[[VARIABLE]], %[[INNER]]
+      // CHECK: %[[COPY:.*]] = spirv.Load "Function" %[[VARIABLE]]
+      // CHECK: spirv.Branch ^[[HEADER]](%{{.*}}, %[[COPY]] : i32, f32)
+      scf.yield %t : f32
+    }
+    spirv.ReturnValue %s : f32
+  }
+}
+}
