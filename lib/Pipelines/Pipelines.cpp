@@ -51,6 +51,7 @@ void buildFusedPipeline(OpPassManager &pm) {
   function.addPass(transformer::createDecomposeFfn());
   function.addPass(createSplitAttentionWeights());
   function.addPass(createCSEPass());
+  function.addPass(transformer::createSinkFormulaConstants());
   pm.addPass(createGroupKernels());
 }
 

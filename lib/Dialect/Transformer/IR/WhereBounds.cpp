@@ -73,10 +73,12 @@ private:
         return {tile.j0, a.sub(tile.j1, one), 0, coordinates - 1};
       }
     }
+    // The site may know a number that the formula does not.
     APInt number;
-    if (matchPattern(v, m_ConstantInt(&number)))
+    Value scalar = matchPattern(v, m_ConstantInt(&number)) ? v : site.scalar(b, v);
+    if (matchPattern(scalar, m_ConstantInt(&number)))
       return a.constant(number.getSExtValue());
-    return a.point(site.scalar(b, v));
+    return a.point(scalar);
   }
 
   TileTruth truthOf(Operation *op);
@@ -196,17 +198,15 @@ Interval FormulaBounds::difference(arith::SubIOp op) {
     return a.constant(0);
   auto product = op.getRhs().getDefiningOp<arith::MulIOp>();
   for (unsigned side : {0u, 1u}) {
-    APInt size;
     Operation *division = product ? product->getOperand(side).getDefiningOp() : nullptr;
     if (!isa_and_nonnull<arith::FloorDivSIOp, arith::DivSIOp>(division) ||
-        division->getOperand(0) != x ||
-        !matchPattern(division->getOperand(1), m_ConstantInt(&size)) || !size.isStrictlyPositive())
+        division->getBlock() != &body || division->getOperand(0) != x)
       continue;
-    APInt factor;
-    if (!matchPattern(product->getOperand(1 - side), m_ConstantInt(&factor)) || factor != size)
+    std::optional<int64_t> size = interval(division->getOperand(1)).constant();
+    if (!size || *size <= 0 || interval(product->getOperand(1 - side)).constant() != size)
       continue;
-    return isa<arith::DivSIOp>(division) ? a.rest(interval(x), a.constant(size.getSExtValue()))
-                                         : a.modulo(interval(x), size.getSExtValue());
+    return isa<arith::DivSIOp>(division) ? a.rest(interval(x), a.constant(*size))
+                                         : a.modulo(interval(x), *size);
   }
   return a.difference(interval(x), interval(op.getRhs()));
 }

@@ -30,6 +30,32 @@ def DecomposeFfn : Pass<"decompose-ffn"> {
   }];
 }
 
+def SinkFormulaConstants : Pass<"sink-formula-constants"> {
+  let summary = "copies constants into the formulas that use them";
+  let description = [{
+    Matches every `transformer.mask.where` and `transformer.bias.where`, and replaces scalar constants from outside its region by copies inside.
+    Leaves tables and other numbers alone. Nothing must hold before; afterwards a formula can be cut out with its tables and numbers, and its
+    bounds see that a divisor is a constant. It belongs behind `cse`, which shares constants between a formula and what stands around it.
+
+    ```mlir
+    // before
+    %five = arith.constant 5 : i32
+    %m = transformer.mask.where {
+    ^bb0(%b: i32, %h: i32, %i: i32, %j: i32):
+      %c = arith.cmpi slt, %j, %five : i32
+      transformer.yield %c : i1
+    }
+    // after
+    %m = transformer.mask.where {
+    ^bb0(%b: i32, %h: i32, %i: i32, %j: i32):
+      %five = arith.constant 5 : i32
+      %c = arith.cmpi slt, %j, %five : i32
+      transformer.yield %c : i1
+    }
+    ```
+  }];
+}
+
 def WarnEmptyMasks : Pass<"warn-empty-masks"> {
   let summary = "warns of attention that attends to nothing";
   let description = [{
