@@ -45,6 +45,9 @@ struct AttentionDescription {
   std::string activation; ///< of query, key and value projections; empty: none
   bool outputProjection = true;
   ReturnWeights returnWeights = ReturnWeights::None;
+  bool returnLogSumExp = false, sinks = false;
+  std::optional<double> softcap, hiddenScore;
+  std::optional<MaskExpression> bias;
 };
 
 struct FfnDescription {

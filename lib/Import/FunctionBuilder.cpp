@@ -78,8 +78,12 @@ Value FunctionBuilder::input(const std::string &name, RankedTensorType type,
 Value FunctionBuilder::flags(const std::string &name, llvm::ArrayRef<int64_t> shape,
                              llvm::ArrayRef<std::string> dims, llvm::ArrayRef<std::string> port) {
   Value value = input(name, tensor(shape, b.getI1Type()), dims);
-  func.setArgAttr(indexOf(name), TransformerDialect::portAttr, attrs(port));
+  seenAs(name, port);
   return value;
+}
+
+void FunctionBuilder::seenAs(const std::string &name, llvm::ArrayRef<std::string> port) {
+  func.setArgAttr(indexOf(name), TransformerDialect::portAttr, attrs(port));
 }
 
 void FunctionBuilder::range(const std::string &name, const std::string &low,

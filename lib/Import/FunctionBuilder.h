@@ -50,6 +50,8 @@ public:
   /// A table of flags of rank 4; callers give the dimensions of `port`.
   mlir::Value flags(const std::string &name, llvm::ArrayRef<int64_t> shape,
                     llvm::ArrayRef<std::string> dims, llvm::ArrayRef<std::string> port);
+  /// Callers give and get the input with these dimensions.
+  void seenAs(const std::string &name, llvm::ArrayRef<std::string> port);
   void range(const std::string &name, const std::string &low, const std::string &high);
   void defaultLengths(const std::string &name, llvm::StringRef rule, const std::string &source,
                       int64_t padding);

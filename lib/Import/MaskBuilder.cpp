@@ -15,6 +15,8 @@
 
 #include "MaskBuilder.h"
 
+#include "FormulaBuilder.h"
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
@@ -48,33 +50,49 @@ Value MaskBuilder::sideLengths(FunctionBuilder &f, const std::string &side, Call
   return value;
 }
 
-/// Tables of flags: keep and hide one a key, dense one a query and key. In a step callers may give
-/// more keys than there are tokens.
+/// Name of the dimension of keys. In a step callers may give more keys than there are tokens.
+std::string MaskBuilder::keys(bool cross, Call call) const {
+  return cross ? "S" : call.step ? "target.keys" : call.rows();
+}
+
+/// Tables of flags: keep and hide one a key, dense one a query and key.
 Value MaskBuilder::flags(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const {
-  std::string keys = cross ? "S" : call.step ? "target.keys" : call.rows();
+  std::string columns = keys(cross, call);
   if (e.kind == Kind::Dense)
-    return f.flags(e.input, {1, 1, call.rowCount(), -1}, {"1", "1", call.rows(), keys},
-                   {call.rows(), keys});
-  return f.flags(e.input, {-1, 1, 1, -1}, {"B", "1", "1", keys}, {"B", keys});
+    return f.flags(e.inputs[0], {1, 1, call.rowCount(), -1}, {"1", "1", call.rows(), columns},
+                   {call.rows(), columns});
+  return f.flags(e.inputs[0], {-1, 1, 1, -1}, {"B", "1", "1", columns}, {"B", columns});
+}
+
+/// An offset left out is the number of tokens before this call.
+Value MaskBuilder::offset(FunctionBuilder &f, const MaskExpression &e, Call call) const {
+  if (!e.offsetInput.empty())
+    return f.input(e.offsetInput, f.tensor({-1}, f.b.getI32Type()), {"B"});
+  return e.offset ? f.integer(*e.offset) : call.step ? f.cacheLength("P") : f.integer(0);
 }
 
 Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const {
   OpBuilder &b = f.b;
+  auto numbers = [&](size_t i) {
+    return f.input(e.inputs[i], f.tensor({-1}, b.getI32Type()), {"B"});
+  };
+  auto ids = [&](size_t i, int64_t count, const std::string &dim) {
+    return f.input(e.inputs[i], f.tensor({-1, count}, b.getI32Type()), {"B", dim});
+  };
   SmallVector<Value> operands;
   for (const MaskExpression &operand : e.operands)
     operands.push_back(build(f, operand, cross, call));
   switch (e.kind) {
-  case Kind::Causal: // an offset left out is the number of tokens before this call
-    return MaskCausalOp::create(b, f.loc,
-                                e.offset    ? f.integer(*e.offset)
-                                : call.step ? f.cacheLength("P")
-                                            : f.integer(0));
+  case Kind::Causal:
+    return MaskCausalOp::create(b, f.loc, offset(f, e, call));
+  case Kind::Window:
+    return MaskWindowOp::create(b, f.loc, e.numbers[0], e.numbers[1], offset(f, e, call));
   case Kind::Lengths: {
-    bool ofSide = e.input == "source" || e.input == "target";
-    Value lengths = ofSide ? sideLengths(f, e.input, call)
-                           : f.input(e.input, f.tensor({-1}, b.getI32Type()), {"B"});
-    return MaskLengthsOp::create(b, f.loc, lengths);
+    bool ofSide = e.inputs[0] == "source" || e.inputs[0] == "target";
+    return MaskLengthsOp::create(b, f.loc, ofSide ? sideLengths(f, e.inputs[0], call) : numbers(0));
   }
+  case Kind::Prefix:
+    return MaskPrefixOp::create(b, f.loc, numbers(0));
   case Kind::Keep:
   case Kind::Dense:
     return MaskDenseOp::create(b, f.loc, flags(f, e, cross, call));
@@ -82,16 +100,72 @@ Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross
     Value hidden = MaskDenseOp::create(b, f.loc, flags(f, e, cross, call));
     return MaskNotOp::create(b, f.loc, hidden);
   }
+  case Kind::Documents: {
+    Value queries = ids(0, call.rowCount(), call.rows());
+    return MaskDocumentsOp::create(b, f.loc, queries, ids(1, -1, keys(cross, call)), UnitAttr());
+  }
+  case Kind::PackedDocuments: {
+    auto starts = [&](size_t i) {
+      return f.input(e.inputs[i], f.tensor({-1}, b.getI32Type()), {"documents.starts"});
+    };
+    Value queries = starts(0);
+    return MaskDocumentsOp::create(b, f.loc, queries, starts(1), b.getUnitAttr());
+  }
+  case Kind::Blocks: {
+    std::string name = e.inputs[0];
+    Value table = f.flags(name, {1, 1, -1, -1}, {"1", "1", name + ".rows", name + ".columns"},
+                          {name + ".rows", name + ".columns"});
+    return MaskBlocksOp::create(b, f.loc, table, e.numbers[0], e.numbers[1]);
+  }
+  case Kind::Where: {
+    Value before = call.step ? f.cacheLength("P") : Value();
+    auto where = MaskWhereOp::create(b, f.loc, MaskType::get(b.getContext()));
+    buildFormula(f, e.formula, where->getRegion(0), before,
+                 /*scoreRule=*/false);
+    return where.getResult();
+  }
   case Kind::And:
     return MaskAndOp::create(b, f.loc, operands[0], operands[1]);
-  case Kind::Or: { // by De Morgan's law, until masks have an `or` of their own
-    Value left = MaskNotOp::create(b, f.loc, operands[0]);
-    Value right = MaskNotOp::create(b, f.loc, operands[1]);
-    Value neither = MaskAndOp::create(b, f.loc, left, right);
-    return MaskNotOp::create(b, f.loc, neither);
-  }
+  case Kind::Or:
+    return MaskOrOp::create(b, f.loc, operands[0], operands[1]);
   case Kind::Not:
     return MaskNotOp::create(b, f.loc, operands[0]);
+  default:
+    llvm_unreachable("a score rule is no mask");
   }
-  llvm_unreachable("unknown mask");
+}
+
+Value MaskBuilder::buildRule(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call,
+                             int64_t heads) const {
+  OpBuilder &b = f.b;
+  switch (e.kind) {
+  case Kind::Add: {
+    Value left = buildRule(f, e.operands[0], cross, call, heads);
+    return BiasAddOp::create(b, f.loc, left, buildRule(f, e.operands[1], cross, call, heads));
+  }
+  case Kind::Alibi:
+    return BiasAlibiOp::create(b, f.loc, offset(f, e, call));
+  case Kind::Relative: { // T5: one-directional in a decoder
+    std::string name = std::string(call.decoder ? "decoder" : "encoder") + ".relative.weight";
+    Value table = f.weight(name, {e.numbers[0], heads});
+    return BiasRelativeOp::create(b, f.loc, table, e.numbers[1], offset(f, e, call),
+                                  /*bidirectional=*/!call.decoder);
+  }
+  case Kind::Dense: {
+    std::string columns = keys(cross, call);
+    Value table = f.input(e.inputs[0], f.tensor({1, 1, call.rowCount(), -1}),
+                          {"1", "1", call.rows(), columns});
+    f.seenAs(e.inputs[0], {call.rows(), columns});
+    return BiasDenseOp::create(b, f.loc, table);
+  }
+  case Kind::Where: {
+    Value before = call.step ? f.cacheLength("P") : Value();
+    auto where = BiasWhereOp::create(b, f.loc, BiasType::get(b.getContext()));
+    buildFormula(f, e.formula, where->getRegion(0), before,
+                 /*scoreRule=*/true);
+    return where.getResult();
+  }
+  default:
+    llvm_unreachable("a mask is no score rule");
+  }
 }

@@ -31,6 +31,9 @@ public:
 
   /// The mask of an attention over the stack's own tokens, or over the memory (`cross`).
   mlir::Value build(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const;
+  /// The score rule of such an attention.
+  mlir::Value buildRule(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call,
+                        int64_t heads) const;
   /// `source.lengths` or `target.lengths`: an input, by default computed from ids at hand; in a
   /// step those of the source are kept by the session.
   mlir::Value sideLengths(FunctionBuilder &f, const std::string &side, Call call) const;
@@ -41,6 +44,8 @@ public:
 
 private:
   mlir::Value flags(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const;
+  mlir::Value offset(FunctionBuilder &f, const MaskExpression &e, Call call) const;
+  std::string keys(bool cross, Call call) const;
 
   const Description &d;
 };

@@ -1,117 +1,95 @@
-//===- MaskExpression.cpp - Masks as formulas -----------------------------===//
+//===- MaskExpression.cpp - Masks and score rules as formulas -------------===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Recursive descent over the text. Depth is bounded: a hostile line of
-// parentheses must not exhaust the stack.
+// Recursive descent over the operators; what stands between parentheses after a
+// name follows from a table.
 //
 //===----------------------------------------------------------------------===//
 
 #include "MaskExpression.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
-#include <charconv>
+#include <utility>
 
 using namespace heddle;
 using Kind = MaskExpression::Kind;
 
 bool MaskExpression::uses(Kind wanted, std::string_view name) const {
-  if (kind == wanted && input == name)
+  if (kind == wanted &&
+      (name.empty() || std::find(inputs.begin(), inputs.end(), name) != inputs.end()))
     return true;
   return std::any_of(operands.begin(), operands.end(),
                      [&](const MaskExpression &o) { return o.uses(wanted, name); });
 }
 
 namespace {
+/// What a name takes: names of inputs, then integers, then an offset.
+struct Signature {
+  const char *word;
+  Kind kind;
+  int inputs, numbers;
+  int64_t smallest; ///< of the integers
+  bool offset;
+};
+constexpr Signature masks[] = {
+    {"causal", Kind::Causal, 0, 0, 0, true},
+    {"window", Kind::Window, 0, 2, 0, true},
+    {"lengths", Kind::Lengths, 1, 0, 0, false},
+    {"keep", Kind::Keep, 1, 0, 0, false},
+    {"hide", Kind::Hide, 1, 0, 0, false},
+    {"prefix", Kind::Prefix, 1, 0, 0, false},
+    {"documents", Kind::Documents, 2, 0, 0, false},
+    {"documents_packed", Kind::PackedDocuments, 2, 0, 0, false},
+    {"dense", Kind::Dense, 1, 0, 0, false},
+    {"blocks", Kind::Blocks, 1, 2, 1, false},
+};
+constexpr Signature rules[] = {
+    {"alibi", Kind::Alibi, 0, 0, 0, false},
+    {"relative", Kind::Relative, 0, 2, 1, false},
+    {"dense", Kind::Dense, 1, 0, 0, false},
+};
+
 class Parser {
 public:
-  explicit Parser(std::string_view text) : text(text) {}
+  Parser(std::string_view text, bool scoreRule)
+      : in(text), scoreRule(scoreRule),
+        known(scoreRule ? std::span<const Signature>(rules) : masks) {}
 
   Expected<MaskExpression> run() {
-    skip();
-    if (at == text.size())
-      return inputError("expected a mask, found an empty expression");
-    MaskExpression result = disjunction();
-    skip();
-    if (!error && at < text.size())
-      fail("an operator or the end");
-    if (error)
-      return *error;
+    if (in.atEnd())
+      in.report(scoreRule ? "expected a score rule, found nothing"
+                          : "expected a mask, found nothing");
+    MaskExpression result = scoreRule ? chain("+", Kind::Add, &Parser::call) : disjunction();
+    if (!in.failed() && !in.atEnd())
+      in.fail("an operator or the end");
+    if (in.failed())
+      return in.takeError();
     return result;
   }
 
 private:
-  MaskExpression chain(char op, Kind kind, MaskExpression (Parser::*next)());
-  MaskExpression disjunction() { return chain('|', Kind::Or, &Parser::conjunction); }
-  MaskExpression conjunction() { return chain('&', Kind::And, &Parser::unary); }
+  MaskExpression chain(const char *op, Kind kind, MaskExpression (Parser::*next)());
+  MaskExpression disjunction() { return chain("|", Kind::Or, &Parser::conjunction); }
+  MaskExpression conjunction() { return chain("&", Kind::And, &Parser::unary); }
   MaskExpression unary();
   MaskExpression call();
-  std::string name();
-  std::optional<int64_t> number();
-  void skip() {
-    while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])))
-      ++at;
-  }
-  bool take(char c) {
-    skip();
-    if (at >= text.size() || text[at] != c)
-      return false;
-    ++at;
-    return true;
-  }
-  void expect(char c) {
-    if (!take(c))
-      fail(std::string("'") + c + "'");
-  }
-  void fail(const std::string &expected);
-  void report(const std::string &message, size_t at);
+  void arguments(MaskExpression &node, const Signature &signature);
+  void offset(MaskExpression &node);
 
-  std::string_view text;
-  size_t at = 0;
-  int depth = 0, calls = 0;
-  std::optional<Error> error;
+  ExpressionCursor in;
+  bool scoreRule;
+  std::span<const Signature> known;
+  int calls = 0;
 };
 } // namespace
 
-/// "column 8: MESSAGE", then the text on one line and a caret below the byte `at`. Columns are code
-/// points, counted from 1.
-static std::string pointed(const std::string &message, std::string_view text, size_t at) {
-  std::string line(text);
-  size_t column = 0;
-  for (size_t i = 0; i < line.size(); ++i) {
-    auto byte = static_cast<unsigned char>(line[i]);
-    if (byte < 32 || byte == 127)
-      line[i] = ' ';
-    bool continues = (byte & 0xC0) == 0x80; // the second byte of a code point or a later one
-    column += i < at && !continues;
-  }
-  return "column " + std::to_string(column + 1) + ": " + message + "\n  " + line + "\n  " +
-         std::string(column, ' ') + "^";
-}
-
-void Parser::report(const std::string &message, size_t at) {
-  if (!error)
-    error = inputError(pointed(message, text, at));
-}
-
-void Parser::fail(const std::string &expected) {
-  skip();
-  size_t end = at + 1; // of the code point that stands here
-  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
-    ++end;
-  std::string found =
-      at < text.size() ? "'" + std::string(text.substr(at, end - at)) + "'" : "the end";
-  report("expected " + expected + ", found " + found, at);
-}
-
-MaskExpression Parser::chain(char op, Kind kind, MaskExpression (Parser::*next)()) {
+MaskExpression Parser::chain(const char *op, Kind kind, MaskExpression (Parser::*next)()) {
   MaskExpression left = (this->*next)();
-  while (!error && take(op)) {
+  while (!in.failed() && in.take(op)) {
     MaskExpression node;
     node.kind = kind;
     node.operands.push_back(std::move(left));
@@ -122,92 +100,96 @@ MaskExpression Parser::chain(char op, Kind kind, MaskExpression (Parser::*next)(
 }
 
 MaskExpression Parser::unary() {
-  if (++depth > 200)
-    report("expected at most 200 levels", at);
+  ExpressionCursor::Level level(in);
   MaskExpression result;
-  if (error) {
-    // Unwinds.
-  } else if (take('!')) {
+  if (in.failed())
+    return result;
+  if (in.take("!")) {
     result.kind = Kind::Not;
     result.operands.push_back(unary());
-  } else if (take('(')) {
+  } else if (in.take("(")) {
     result = disjunction();
-    expect(')');
+    in.expect(")");
   } else {
     result = call();
   }
-  --depth;
   return result;
 }
 
-std::string Parser::name() {
-  skip();
-  size_t start = at;
-  auto part = [&](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
-  };
-  while (at < text.size() && part(text[at]) &&
-         !(at == start && std::isdigit(static_cast<unsigned char>(text[at]))))
-    ++at;
-  if (at == start)
-    fail("a name");
-  return std::string(text.substr(start, at - start));
+void Parser::offset(MaskExpression &node) {
+  if (in.atName())
+    node.offsetInput = in.name();
+  else
+    node.offset = in.integer();
 }
 
-std::optional<int64_t> Parser::number() {
-  skip();
-  if (at < text.size() && std::isalpha(static_cast<unsigned char>(text[at]))) {
-    report("an input as offset is not built yet", at);
-    return std::nullopt;
+void Parser::arguments(MaskExpression &node, const Signature &signature) {
+  bool first = true;
+  auto separate = [&] {
+    if (!std::exchange(first, false))
+      in.expect(",");
+  };
+  for (int i = 0; i < signature.inputs && !in.failed(); ++i) {
+    separate();
+    if (!in.failed())
+      node.inputs.push_back(in.name());
   }
-  int32_t value = 0;
-  auto [end, code] = std::from_chars(text.data() + at, text.data() + text.size(), value);
-  if (code != std::errc()) {
-    report("expected an integer of 32 bits", at);
-    return std::nullopt;
+  for (int i = 0; i < signature.numbers && !in.failed(); ++i) {
+    separate();
+    in.skip();
+    size_t where = in.place();
+    node.numbers.push_back(in.integer());
+    if (node.numbers.back() < signature.smallest)
+      in.report("expected an integer of at least " + std::to_string(signature.smallest) +
+                    ", found " + std::to_string(node.numbers.back()),
+                where);
   }
-  at = end - text.data();
-  return value;
+  if (signature.offset && !in.failed() && (first || in.take(",")))
+    offset(node);
 }
 
 MaskExpression Parser::call() {
-  skip();
-  size_t start = at;
-  std::string word = name();
+  in.skip();
+  size_t start = in.place();
+  std::string word = in.name();
   MaskExpression node;
   if (++calls > 1000) // chains become nested ops
-    report("expected at most 1000 masks in one expression", start);
-  if (error)
+    in.report("expected at most 1000 masks in one expression", start);
+  if (in.failed())
     return node;
-  if (word == "causal") {
-    if (take('(')) {
-      node.offset = number();
-      if (!error)
-        expect(')');
-    }
+  if (word == "where") {
+    node.kind = Kind::Where;
+    in.expect("(");
+    if (!in.failed())
+      node.formula = parseFormula(in, scoreRule);
+    in.expect(")");
     return node;
   }
-  constexpr std::array<std::pair<std::string_view, Kind>, 4> named = {{{"lengths", Kind::Lengths},
-                                                                       {"keep", Kind::Keep},
-                                                                       {"hide", Kind::Hide},
-                                                                       {"dense", Kind::Dense}}};
-  for (const auto &[known, kind] : named)
-    if (word == known) {
-      node.kind = kind;
-      expect('(');
-      if (!error)
-        node.input = name();
-      if (!error)
-        expect(')');
-      return node;
-    }
-  constexpr std::array<std::string_view, 6> later = {"window",           "prefix", "documents",
-                                                     "documents_packed", "blocks", "where"};
-  if (std::find(later.begin(), later.end(), word) != later.end())
-    report("'" + word + "' is not built yet", start);
-  else
-    report("expected a mask (causal, lengths, keep, hide, dense), found '" + word + "'", start);
+  auto signature =
+      std::find_if(known.begin(), known.end(), [&](const Signature &s) { return word == s.word; });
+  if (signature == known.end()) {
+    std::string words;
+    for (const Signature &s : known)
+      words += std::string(s.word) + ", ";
+    in.report(std::string("expected a ") + (scoreRule ? "score rule" : "mask") + " (" + words +
+                  "where), found '" + word + "'",
+              start);
+    return node;
+  }
+  node.kind = signature->kind;
+  bool needs = signature->inputs || signature->numbers;
+  if (needs)
+    in.expect("(");
+  else if (!signature->offset || !in.take("("))
+    return node;
+  arguments(node, *signature);
+  in.expect(")");
   return node;
 }
 
-Expected<MaskExpression> heddle::parseMask(std::string_view text) { return Parser(text).run(); }
+Expected<MaskExpression> heddle::parseMask(std::string_view text) {
+  return Parser(text, false).run();
+}
+Expected<MaskExpression> heddle::parseScoreRule(std::string_view text) {
+  return Parser(text, true).run();
+}

@@ -33,7 +33,7 @@ struct Site {
   const AttentionDescription &attention;
   const std::optional<MaskExpression> &mask;
   std::string prefix; ///< of its tensors
-  std::string result; ///< of its weights
+  std::string result; ///< what names of its results begin with
   bool cross;
   Call call;
 };
@@ -182,13 +182,28 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
   WeightsResult weights = !returns  ? WeightsResult::None
                           : average ? WeightsResult::Averaged
                                     : WeightsResult::PerHead;
-  auto attention =
-      AttentionOp::create(f.b, f.loc, q, k, v, mask, static_cast<float>(a.scale), weights);
+  auto real = [&](const std::optional<double> &value) {
+    return value ? f.b.getF32FloatAttr(static_cast<float>(*value)) : FloatAttr();
+  };
+  ScoreRules rules;
+  rules.softcap = real(a.softcap);
+  if (mask) // without one no pair is hidden
+    rules.hiddenScore = real(a.hiddenScore);
+  if (a.bias)
+    rules.bias = masks.buildRule(f, *a.bias, site.cross, site.call, a.heads);
+  if (a.sinks)
+    rules.sinks = f.weight(site.prefix + ".sinks", {a.heads});
+  bool sums = a.returnLogSumExp && !site.call.step;
+  auto attention = AttentionOp::create(f.b, f.loc, q, k, v, mask, static_cast<float>(a.scale),
+                                       weights, sums, rules);
+  if (sums)
+    f.result(site.result + "log-sum-exp", attention.getLse(),
+             {"B", std::to_string(a.heads), site.call.rows()});
   std::string queries = site.call.rows(), keys = site.cross ? "S" : queries;
   if (returns && average)
-    f.result(site.result, attention.getWeights(), {"B", queries, keys});
+    f.result(site.result + "weights", attention.getWeights(), {"B", queries, keys});
   else if (returns)
-    f.result(site.result, attention.getWeights(), {"B", std::to_string(a.heads), queries, keys});
+    f.result(site.result + "weights", attention.getWeights(), {"B", std::to_string(a.heads), queries, keys});
   Value merged = MergeHeadsOp::create(f.b, f.loc, attention.getOutput());
   if (!a.outputProjection)
     return merged;
@@ -208,7 +223,7 @@ Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, size_t index, Cal
       k = f.append(name + ".self.key", k);
       v = f.append(name + ".self.value", v);
     }
-    Site site{a, layer.mask, prefix, name + ".weights", /*cross=*/false, call};
+    Site site{a, layer.mask, prefix, name + ".", /*cross=*/false, call};
     return attend(f, site, q, k, v);
   });
 }
@@ -226,7 +241,7 @@ Value ModelBuilder::crossAttention(FunctionBuilder &f, Value x, size_t index, Ca
       k = heads(f, memory(f), a, prefix, "key");
       v = heads(f, memory(f), a, prefix, "value");
     }
-    Site site{a, layer.crossMask, prefix, name + ".cross-weights", /*cross=*/true, call};
+    Site site{a, layer.crossMask, prefix, name + ".cross-", /*cross=*/true, call};
     return attend(f, site, q, k, v);
   });
 }

@@ -85,7 +85,29 @@ void StackReader::headSizes(ObjectReader &in, AttentionDescription &a) {
                     "false and " + std::to_string(a.heads * a.valueSize));
 }
 
-AttentionDescription StackReader::attention(ObjectReader in) {
+/// What changes scores. `own` is where score-bias and sinks are looked for: cross attention does
+/// not inherit them.
+void StackReader::scoreRules(ObjectReader &in, ObjectReader &own, AttentionDescription &a) {
+  auto real = [&](const char *key) -> std::optional<double> {
+    if (!in.has(key) || in.isNull(key))
+      return std::nullopt;
+    return in.number(key, 0);
+  };
+  a.softcap = real("softcap");
+  if (a.softcap && !(*a.softcap > 0))
+    errors.expected(in.path("softcap"), "a number above 0", shown(*in.find("softcap")));
+  a.hiddenScore = real("hidden-score");
+  a.returnLogSumExp = in.boolean("return-log-sum-exp", false);
+  a.sinks = own.boolean("sinks", false);
+  if (!own.has("score-bias") || own.isNull("score-bias"))
+    return;
+  Expected<MaskExpression> rule = parseScoreRule(own.text("score-bias", "alibi"));
+  if (!rule)
+    return errors.add(own.path("score-bias"), rule.error().message);
+  a.bias = *rule;
+}
+
+AttentionDescription StackReader::attention(ObjectReader in, ObjectReader own) {
   in.known({"heads", "key-value-heads", "head-size", "value-size", "score-scale", "bias",
             "activation", "output-projection", "per-head-projection", "hidden-score", "softcap",
             "sinks", "score-bias", "return-weights", "return-log-sum-exp"});
@@ -106,10 +128,8 @@ AttentionDescription StackReader::attention(ObjectReader in) {
     std::string kind = in.word("return-weights", "average", {"heads", "average"}, 2);
     a.returnWeights = kind == "heads" ? ReturnWeights::Heads : ReturnWeights::Average;
   }
-  for (const char *key : {"per-head-projection", "sinks", "return-log-sum-exp"})
-    in.onlyBuilt(key, {false});
-  for (const char *key : {"hidden-score", "softcap", "score-bias"})
-    in.onlyBuilt(key, {nullptr});
+  in.onlyBuilt("per-head-projection", {false});
+  scoreRules(in, own, a);
   return a;
 }
 
@@ -143,14 +163,12 @@ NormDescription StackReader::norm(ObjectReader in) {
 // Layers
 //===----------------------------------------------------------------------===//
 
-/// Attention over the memory: `attention` of all places, then `cross` of all places.
-ObjectReader StackReader::cross(size_t index, const Json *override) {
+/// The objects of the stack and the layer, without the whole file's.
+ObjectReader StackReader::ownObject(size_t index, const Json *override) {
   std::vector<ObjectReader::Layer> layers = {{&json[name], name}};
   if (override)
     layers.push_back({override, name + ".layers." + std::to_string(index)});
-  ObjectReader own(std::move(layers), errors);
-  ObjectReader in = reader(override, index);
-  return in.object("attention").overriddenBy(own.object("cross"));
+  return ObjectReader(std::move(layers), errors);
 }
 
 /// Command line first, then the layer, then the stack.
@@ -178,30 +196,49 @@ std::optional<MaskExpression> StackReader::mask(const std::string &key, size_t i
   return *parsed;
 }
 
+/// Names of the tables that a formula reads.
+static void collectTables(const Formula &formula, std::vector<std::string> &names) {
+  if (formula.kind == Formula::Kind::Table)
+    names.push_back(formula.word);
+  for (const Formula &operand : formula.operands)
+    collectTables(operand, names);
+}
+
 /// Names of inputs that functions have anyway, and whose keys a mask counts.
 void StackReader::checkMask(const MaskExpression &mask, bool cross, const std::string &path) {
   using Kind = MaskExpression::Kind;
   for (const MaskExpression &operand : mask.operands)
     checkMask(operand, cross, path);
   const std::string side = isDecoder() && !cross ? "target" : "source";
-  bool ofSide = mask.input == "source" || mask.input == "target";
-  if (mask.kind == Kind::Lengths && ofSide && mask.input != side)
-    errors.expected(path, "lengths(" + side + ") over these keys", "lengths(" + mask.input + ")");
-  bool taken =
-      mask.input == "memory" || mask.input == "parents" || (ofSide && mask.kind != Kind::Lengths);
-  if (taken)
-    errors.expected(path, "a name for the mask's own input", "'" + mask.input + "'");
+  std::vector<std::string> inputs = mask.inputs;
+  if (!mask.offsetInput.empty())
+    inputs.push_back(mask.offsetInput);
+  collectTables(mask.formula, inputs);
+  for (const std::string &input : inputs) {
+    bool ofSide = input == "source" || input == "target";
+    if (mask.kind == Kind::Lengths && ofSide && input != side)
+      errors.expected(path, "lengths(" + side + ") over these keys", "lengths(" + input + ")");
+    if (input == "memory" || input == "parents" || (ofSide && mask.kind != Kind::Lengths))
+      errors.expected(path, "a name for the mask's own input", "'" + input + "'");
+  }
+  if (mask.kind == Kind::PackedDocuments && isDecoder())
+    errors.notBuilt(path, "documents_packed in a decoder");
+  if (mask.kind == Kind::PackedDocuments &&
+      !json.value("/position"_json_pointer, Json("")).is_null())
+    errors.notBuilt(path, "documents_packed with positions");
 }
 
 LayerDescription StackReader::layer(size_t index, const Json *override) {
   ObjectReader in = reader(override, index);
   LayerDescription layer;
-  layer.self = attention(in.object("attention"));
+  layer.self = attention(in.object("attention"), in.object("attention"));
   layer.ffn = ffn(in.object("ffn"));
   layer.norm = norm(in.object("norm"));
   layer.mask = mask("mask", index, override);
   if (hasCross()) {
-    layer.cross = attention(cross(index, override));
+    // `attention` of all places, then `cross` of all places.
+    ObjectReader own = ownObject(index, override).object("cross");
+    layer.cross = attention(in.object("attention").overriddenBy(own), own);
     layer.crossMask = mask("cross-mask", index, override);
   }
   return layer;

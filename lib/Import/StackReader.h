@@ -49,13 +49,14 @@ private:
   void checkStackKeys(ObjectReader &own);
   void embedding(ObjectReader &in, StackDescription &stack);
   void position(ObjectReader &in, StackDescription &stack);
-  AttentionDescription attention(ObjectReader in);
+  AttentionDescription attention(ObjectReader in, ObjectReader own);
+  void scoreRules(ObjectReader &in, ObjectReader &own, AttentionDescription &a);
   void headSizes(ObjectReader &in, AttentionDescription &a);
   FfnDescription ffn(ObjectReader in);
   NormDescription norm(ObjectReader in);
   void layers(ObjectReader &own, StackDescription &stack);
   LayerDescription layer(size_t index, const Json *override);
-  ObjectReader cross(size_t index, const Json *override);
+  ObjectReader ownObject(size_t index, const Json *override);
   std::optional<MaskExpression> mask(const std::string &key, size_t index, const Json *override);
   void checkMask(const MaskExpression &mask, bool cross, const std::string &path);
 

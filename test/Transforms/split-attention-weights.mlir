@@ -30,9 +30,12 @@ func.func @averaged(%q: tensor<?x2x?x16xf32>, %k: tensor<?x2x?x16xf32>) -> (tens
 
 // -----
 
-func.func @log_sum_exp(%q: tensor<?x2x?x16xf32>) -> tensor<?x2x?xf32> {
-  // expected-error @+1 {{expected no log-sum-exp result: it is not built yet}}
-  %o, %l = transformer.attention %q, %q, %q {scale = 0.25 : f32}
-    : (tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>) -> tensor<?x2x?x16xf32> lse tensor<?x2x?xf32>
-  return %l : tensor<?x2x?xf32>
+// Log-sum-exp stays with the attention.
+// CHECK-LABEL: @log_sum_exp
+// CHECK: transformer.attention {{.*}} lse tensor<?x2x?xf32>{{$}}
+// CHECK: transformer.attention.weights
+func.func @log_sum_exp(%q: tensor<?x2x?x16xf32>) -> (tensor<?x2x?xf32>, tensor<?x2x?x?xf32>) {
+  %o, %l, %w = transformer.attention %q, %q, %q {scale = 0.25 : f32}
+    : (tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>) -> tensor<?x2x?x16xf32> lse tensor<?x2x?xf32> weights tensor<?x2x?x?xf32>
+  return %l, %w : tensor<?x2x?xf32>, tensor<?x2x?x?xf32>
 }

@@ -57,10 +57,10 @@ kernel.def @norm(%x: tensor<?x5xf32> {kernel.layout = {dims = ["d0", 5], storage
 // CHECK: arith.divui %[[H]]
 // CPU: scf.for %{{.*}} to %{{.*}} step %c512
 // GPU: scf.for %{{.*}} to %{{.*}} step %c64
-// CHECK: kernel.contract %{{.*}} columns(
-// CHECK: scf.if
+// CHECK: kernel.contract %{{.*}} columns({{.*}}) from(
+// CHECK: kernel.mask %{{.*}} tiles(%{{.*}} by 64) else -1.70141183E+38
 // CHECK: kernel.iota columns
-// CHECK: arith.select
+// CHECK: kernel.mask.yield
 // CHECK: math.roundeven
 // CHECK: kernel.reduce max
 // CHECK: kernel.reduce add

@@ -131,12 +131,7 @@ TEST_F(DescriptionTest, NotBuiltYet) {
                                                 {"/norm/root", false},
                                                 {"/ffn/gated", true},
                                                 {"/ffn/as", "conv1x1"},
-                                                {"/attention/softcap", 30.0},
-                                                {"/attention/sinks", true},
-                                                {"/attention/score-bias", "alibi"},
-                                                {"/attention/hidden-score", -1e9},
                                                 {"/attention/per-head-projection", true},
-                                                {"/attention/return-log-sum-exp", true},
                                                 {"/embedding/norm", Json::object()},
                                                 {"/encoder/pool", "mean"},
                                                 {"/source/image", {3, 8, 8}},
@@ -146,6 +141,15 @@ TEST_F(DescriptionTest, NotBuiltYet) {
     EXPECT_THAT(problemWith(pointer, value), testing::EndsWith("is not built yet")) << pointer;
   EXPECT_EQ(problemWith("/position/kind", "rotary"),
             "m.json: position.kind: 'rotary' is not built yet");
+}
+
+TEST_F(DescriptionTest, ScoreRules) {
+  EXPECT_EQ(problemWith("/attention/score-bias", "alibi + where(0.5 * j)"), "no error");
+  EXPECT_EQ(problemWith("/attention/score-bias", "alibi +"),
+            "m.json: attention.score-bias: column 8: expected a name, found the end\n  alibi +\n         ^");
+  EXPECT_EQ(problemWith("/attention/softcap", 0), "m.json: attention.softcap: expected a number above 0, found 0");
+  EXPECT_EQ(problemWith("/attention/hidden-score", -1e9), "no error");
+  EXPECT_EQ(problemWith("/attention/sinks", true), "no error");
 }
 
 /// Every key of the schema is a key of the reader: at its default it is accepted, or not built yet.

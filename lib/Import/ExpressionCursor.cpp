@@ -1,0 +1,121 @@
+//===- ExpressionCursor.cpp - A place in the text of an expression --------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Columns are code points, counted from 1; control characters show as blanks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExpressionCursor.h"
+
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+using namespace heddle;
+
+static bool isLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
+static bool isDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
+
+/// "column 8: MESSAGE", then the text on one line and a caret below the byte `at`.
+static std::string pointed(const std::string &message, std::string_view text, size_t at) {
+  std::string line(text);
+  size_t column = 0;
+  for (size_t i = 0; i < line.size(); ++i) {
+    auto byte = static_cast<unsigned char>(line[i]);
+    if (byte < 32 || byte == 127)
+      line[i] = ' ';
+    bool continues = (byte & 0xC0) == 0x80; // the second byte of a code point or a later one
+    column += i < at && !continues;
+  }
+  return "column " + std::to_string(column + 1) + ": " + message + "\n  " + line + "\n  " +
+         std::string(column, ' ') + "^";
+}
+
+void ExpressionCursor::report(const std::string &message, size_t where) {
+  if (!error)
+    error = inputError(pointed(message, text, where));
+}
+
+void ExpressionCursor::fail(const std::string &expected) {
+  skip();
+  size_t end = at + 1; // of the code point that stands here
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    ++end;
+  std::string found =
+      at < text.size() ? "'" + std::string(text.substr(at, end - at)) + "'" : "the end";
+  report("expected " + expected + ", found " + found, at);
+}
+
+void ExpressionCursor::skip() {
+  while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])))
+    ++at;
+}
+
+bool ExpressionCursor::atEnd() {
+  skip();
+  return at >= text.size();
+}
+
+bool ExpressionCursor::take(std::string_view word) {
+  skip();
+  if (text.substr(at, word.size()) != word)
+    return false;
+  at += word.size();
+  return true;
+}
+
+void ExpressionCursor::expect(std::string_view word) {
+  if (!take(word))
+    fail("'" + std::string(word) + "'");
+}
+
+bool ExpressionCursor::atName() {
+  skip();
+  return isLetter(peek());
+}
+
+bool ExpressionCursor::atNumber() {
+  skip();
+  return isDigit(peek()) || (peek() == '.' && at + 1 < text.size() && isDigit(text[at + 1]));
+}
+
+std::string ExpressionCursor::name(bool dashes) {
+  if (!atName())
+    fail("a name");
+  size_t start = at;
+  while (at < text.size() && (isLetter(text[at]) || isDigit(text[at]) || text[at] == '.' ||
+                              (dashes && text[at] == '-')))
+    ++at;
+  return failed() ? "" : std::string(text.substr(start, at - start));
+}
+
+int64_t ExpressionCursor::integer() {
+  skip();
+  int32_t value = 0;
+  auto [end, code] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+  if (code != std::errc())
+    report("expected an integer of 32 bits", at);
+  else
+    at = end - text.data();
+  return value;
+}
+
+double ExpressionCursor::number(bool &isReal) {
+  skip();
+  size_t start = at;
+  double value = 0;
+  auto [end, code] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+  if (code == std::errc::result_out_of_range || (code == std::errc() && !std::isfinite(value)))
+    report("expected a finite number", start);
+  else if (code != std::errc())
+    fail("a number");
+  at = code == std::errc() ? end - text.data() : at;
+  isReal = text.substr(start, at - start).find_first_of(".eE") != std::string_view::npos;
+  if (!isReal && std::abs(value) > 2147483647.0)
+    report("expected an integer of 32 bits", start);
+  return value;
+}
