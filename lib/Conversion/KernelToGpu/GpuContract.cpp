@@ -215,9 +215,10 @@ Value GpuEmitter::anyNotFinite(ArrayRef<Value> values) {
   return compare(arith::CmpIPredicate::sge, largest, all(kExponentBits));
 }
 
-/// A value that is not finite in the right side makes the sums it enters not finite, so finite sums are right as they
-/// are and the last few k follow. Others begin again: the loop for the last k, which leaves out the products that the
-/// mask hides (left factor 0), then does all of them. Returns where it starts.
+/// A value that is not finite in the right side makes the sums it enters not finite, so finite sums
+/// are right as they are and the last few k follow. Others begin again: the loop for the last k,
+/// which leaves out the products that the mask hides (left factor 0), then does all of them.
+/// Returns where it starts.
 Value GpuEmitter::restartIfNotFinite(Value whole, SmallVectorImpl<Value> &sums) {
   Value lanes = anyNotFinite(sums), any;
   for (int64_t lane = 0; lane < width; ++lane) {
@@ -236,8 +237,8 @@ LogicalResult GpuEmitter::emitContract(ContractOp op) {
   if (!product.shape.vectors || columnsOf(op.getType()) % 16 != 0)
     return op.emitOpError("expected a multiple of 16 columns, found ") << op.getType();
   placeRight(op, product);
-  if (failed(placeLeft(op, product)))
-    return failure();
+  if (LogicalResult placed = placeLeft(op, product); failed(placed))
+    return placed;
   product.skipHidden = op.getGuarded();
   product.shape.registers = emitProduct(product);
   fragments[op.getResult()] = std::move(product.shape);

@@ -151,11 +151,11 @@ void GpuEmitter::bindArguments() {
 
 LogicalResult GpuEmitter::run() {
   builder.setInsertionPoint(func);
-  if (failed(shell.begin(placement.ty * placement.tx)))
-    return failure();
+  if (LogicalResult begun = shell.begin(placement.ty * placement.tx); failed(begun))
+    return begun;
   bindArguments();
   LogicalResult body = func.hasParts() ? emitParts() : emitBlock(func.getBody().front());
-  return failed(body) ? failure() : shell.finish();
+  return failed(body) ? body : shell.finish();
 }
 
 LogicalResult GpuEmitter::emitParts() {
@@ -178,8 +178,8 @@ LogicalResult GpuEmitter::emitPartsFrom(ArrayRef<kernel::PartOp> parts, Value po
   auto branch = scf::IfOp::create(builder, loc, here, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  if (failed(emitBlock(part.getBody().front())))
-    return failure();
+  if (LogicalResult body = emitBlock(part.getBody().front()); failed(body))
+    return body;
   builder.setInsertionPointToStart(branch.elseBlock());
   return emitPartsFrom(parts.drop_front(), rest);
 }

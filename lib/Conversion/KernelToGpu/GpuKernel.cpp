@@ -42,8 +42,8 @@ static LogicalResult checkStorage(kernel::FuncOp func) {
 }
 
 LogicalResult GpuKernel::checkInterface(int64_t invocations) {
-  if (failed(checkStorage(func)))
-    return failure();
+  if (LogicalResult storage = checkStorage(func); failed(storage))
+    return storage;
   int64_t needed = func.getScalars().size() + func.getNumViews() + 3;
   if (needed > kPushConstantWords)
     return func.emitOpError("expected at most ")
@@ -100,8 +100,8 @@ void GpuKernel::declareBindings() {
 }
 
 LogicalResult GpuKernel::begin(int64_t invocations) {
-  if (failed(checkInterface(invocations)))
-    return failure();
+  if (LogicalResult interface = checkInterface(invocations); failed(interface))
+    return interface;
   this->invocations = invocations;
   module = ModuleOp::create(builder, loc(), func.getSymName());
   builder.setInsertionPointToStart(module.getBody());

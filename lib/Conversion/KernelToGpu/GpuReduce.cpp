@@ -63,7 +63,7 @@ LogicalResult GpuEmitter::stage(Value tile) {
     return success();
   FailureOr<Fragment> fragment = use(tile);
   if (failed(fragment))
-    return failure();
+    return fragment;
   auto type = cast<RankedTensorType>(tile.getType());
   int64_t quads = type.getDimSize(1) / width;
   beforeWrite(SharedArray::Tile);
@@ -162,12 +162,12 @@ LogicalResult GpuEmitter::emitReduce(ReduceOp op) {
   if (op.getKind() == ReduceKind::Max) {
     FailureOr<Fragment> tile = use(op.getOperand());
     if (failed(tile))
-      return failure();
+      return tile;
     fragments[op.getResult()] = maximaOfRows(*tile);
     return success();
   }
-  if (failed(stage(op.getOperand())))
-    return failure();
+  if (LogicalResult staged = stage(op.getOperand()); failed(staged))
+    return staged;
   fragments[op.getResult()] = sumsOfRows(type);
   return success();
 }
@@ -214,13 +214,13 @@ LogicalResult GpuEmitter::emitRunStep(ArrayRef<Operation *> run, SmallVectorImpl
   for (Operation *op : run) {
     auto reduction = dyn_cast<ReduceOp>(op);
     if (!reduction) {
-      if (failed(emitOp(*op)))
-        return failure();
+      if (LogicalResult emitted = emitOp(*op); failed(emitted))
+        return emitted;
       continue;
     }
     FailureOr<Fragment> tile = use(reduction.getOperand());
     if (failed(tile))
-      return failure();
+      return tile;
     for (int64_t row = 0; row < tile->rows; ++row, ++lane)
       for (int64_t j = 0; j < tile->vectors; ++j)
         *lane = combine(reduction.getKind(), *lane, tile->at(row, j));
@@ -252,8 +252,8 @@ LogicalResult GpuEmitter::emitRun(ArrayRef<Operation *> run) {
     runColumn = loop.getInductionVar();
     inRun = true;
     SmallVector<Value> lanes(loop.getRegionIterArgs());
-    if (failed(emitRunStep(run, lanes)))
-      return failure();
+    if (LogicalResult emitted = emitRunStep(run, lanes); failed(emitted))
+      return emitted;
     if (!lanes.empty())
       scf::YieldOp::create(builder, loc, lanes);
     inRun = false;

@@ -142,7 +142,8 @@ void GpuEmitter::storePanels(const Target &target, Value rowsLeft) {
     Value all = compare(arith::CmpIPredicate::sge, rowsLeft, constant(target.tile.rows));
     quads = arith::AndIOp::create(builder, loc, quads, all);
   }
-  onlyIf(quads, [&] { storePanelQuads(target); }, some);
+  onlyIf(
+      quads, [&] { storePanelQuads(target); }, some);
 }
 
 //===----------------------------------------------------------------------===//
@@ -152,7 +153,7 @@ void GpuEmitter::storePanels(const Target &target, Value rowsLeft) {
 LogicalResult GpuEmitter::emitStore(kernel::StoreOp op) {
   FailureOr<Fragment> tile = use(op.getTile());
   if (failed(tile))
-    return failure();
+    return tile;
   auto type = cast<RankedTensorType>(op.getTile().getType());
   const BoundView to = view(op.getView());
   int64_t rank = to.type.getRank(), columns = type.getDimSize(1);

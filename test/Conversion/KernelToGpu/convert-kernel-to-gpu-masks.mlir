@@ -1,0 +1,89 @@
+//===- convert-kernel-to-gpu-masks.mlir - Masks and tables -*- mlir -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A predicate stands in a branch of its own; no index leaves its table.
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
+// RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse --finish-spirv --check-dialects=allowed=spirv
+
+// The tile is full where bit 0 of %full is set: nothing is compared there. The branch is the same for
+// the whole workgroup.
+// CHECK-LABEL: module @mask
+// CHECK: %[[TILE:.*]]:8 = scf.for
+// CHECK: %[[BIT:.*]] = arith.andi %{{.*}}, %c1
+// CHECK: %[[FULL:.*]] = arith.cmpi ne, %[[BIT]], %c0
+// CHECK: scf.if %[[FULL]] -> (vector<4xf32>
+// CHECK-NEXT: scf.yield %[[TILE]]#0
+// CHECK: } else {
+// CHECK: %[[TRUTH:.*]] = arith.cmpi slt
+// CHECK: arith.select %[[TRUTH]], %[[TILE]]#0, %{{.*}} : vector<4xi1>, vector<4xf32>
+kernel.func @mask(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 16], f32, panel = 16>, %y: !kernel.view<[d0, 64], f32>) scalars(d0, d1, d2) grid(%i = d0 by 16)
+    attributes {schedule = #kernel.schedule<threads = [4, 8]>} {
+  %zero = arith.constant 0 : index
+  %d0 = kernel.scalar "d0" : index
+  %d1 = kernel.scalar "d1" : index
+  %d2 = kernel.scalar "d2" : index
+  %full = arith.index_cast %d1 : index to i32
+  %n = arith.index_cast %d2 : index to i32
+  %left = arith.subi %d0, %i : index
+  %visited = arith.constant -1 : i32
+  %t = kernel.contract %x[%i], %w[%zero] : !kernel.view<[d0, 16], f32>, !kernel.view<[64, 16], f32, panel = 16> -> tensor<16x64xf32>
+  %m = kernel.mask %t tiles(%visited, %full by 64) else -1.0 : tensor<16x64xf32> {
+    %c = kernel.iota columns from %zero : tensor<16x64xi32>
+    %ns = kernel.broadcast %n : i32 -> tensor<16x64xi32>
+    %in = arith.cmpi slt, %c, %ns : tensor<16x64xi32>
+    kernel.mask.yield %in : tensor<16x64xi1>
+  }
+  kernel.store %m, %y[%i, %zero] rows(%left) : tensor<16x64xf32>, !kernel.view<[d0, 64], f32>
+}
+
+// -----
+
+// Unsigned comparison catches negative indices; one that is outside loads element 0, and is 0.
+// CHECK-LABEL: module @lookup
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[INDEX:.*]], %{{.*}} : vector<4xi32>
+// CHECK-DAG: %[[LANE:.*]] = vector.extract %[[INDEX]][0]
+// CHECK-DAG: %[[HERE:.*]] = vector.extract %[[INSIDE]][0]
+// CHECK: %[[SAFE:.*]] = arith.select %[[HERE]], %[[LANE]], %c0
+// CHECK: arith.addi %{{.*}}, %[[SAFE]]
+// CHECK: %[[FOUND:.*]] = spirv.Load "StorageBuffer" %{{.*}} : i32
+// CHECK: arith.select %[[HERE]], %[[FOUND]], %c0
+kernel.func @lookup(%t: !kernel.view<[d1], i32>, %y: !kernel.view<[d0, 64], f32>) scalars(d0, d1) grid(%i = d0 by 16) {
+  %zero = arith.constant 0 : index
+  %d0 = kernel.scalar "d0" : index
+  %left = arith.subi %d0, %i : index
+  %c = kernel.iota columns from %i : tensor<16x64xi32>
+  %v = kernel.lookup %t[%c] : !kernel.view<[d1], i32>, tensor<16x64xi32> -> tensor<16x64xi32>
+  %f = arith.sitofp %v : tensor<16x64xi32> to tensor<16x64xf32>
+  kernel.store %f, %y[%i, %zero] rows(%left) : tensor<16x64xf32>, !kernel.view<[d0, 64], f32>
+}
+
+// -----
+
+// The part inside the table is read; a part outside counts as 0, and so does no part at all.
+// CHECK-LABEL: module @table_range
+// CHECK: %[[SOME:.*]] = arith.cmpi slt, %[[BEGIN:.*]], %[[END:.*]] : i32
+// CHECK: scf.if %[[SOME]] -> (i32, i32)
+// CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]]
+// CHECK: arith.minsi
+// CHECK: arith.maxsi
+// CHECK: } else {
+// CHECK: scf.yield %c0{{.*}}, %c0
+kernel.func @table_range(%t: !kernel.view<[d1], i32>, %y: !kernel.view<[d0, 64], f32>) scalars(d0, d1) grid(%i = d0 by 16) {
+  %zero = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %d0 = kernel.scalar "d0" : index
+  %left = arith.subi %d0, %i : index
+  %end = arith.addi %i, %c16 : index
+  %low, %high = kernel.table_range %t[%i to %end] : !kernel.view<[d1], i32>
+  %s = arith.subi %high, %low : i32
+  %v = kernel.broadcast %s : i32 -> tensor<16x64xi32>
+  %f = arith.sitofp %v : tensor<16x64xi32> to tensor<16x64xf32>
+  kernel.store %f, %y[%i, %zero] rows(%left) : tensor<16x64xf32>, !kernel.view<[d0, 64], f32>
+}
