@@ -72,6 +72,15 @@ OwningOpRef<ModuleOp> moduleOf(Operation *kernel) {
   return module;
 }
 
+/// Passes load the dialects they make when they run first, which only one thread may do: their
+/// first run has nothing to lower.
+Status loadDialects(Compilation &compilation, Stage to, const StageOptions &options) {
+  OwningOpRef<ModuleOp> nothing =
+      ModuleOp::create(UnknownLoc::get(compilation.module().getContext()));
+  auto lowered = compilation.lowered(*nothing, Stage::Tiled, to, options);
+  return lowered ? Status() : Status(lowered.takeError());
+}
+
 Status generateObject(Compilation &compilation, Unit &unit) {
   auto module = compilation.lowered(*moduleOf(unit.kernel), Stage::Tiled, Stage::Llvm,
                                     {TargetKind::Cpu, unit.cpu->name});
@@ -118,15 +127,19 @@ private:
 };
 
 Status CodeGenerator::addTarget(TargetKind target, std::vector<CpuTarget> cpus) {
-  auto module =
-      compilation.lowered(Stage::Tiled, {target, cpus.empty() ? "" : cpus.front().name});
+  auto module = compilation.lowered(Stage::Tiled, {target, cpus.empty() ? "" : cpus.front().name});
   if (!module)
     return module.takeError();
   if (Status status = addGrids(program, **module, toString(target)); !status)
     return status;
   tiled.push_back(std::move(*module));
   auto kernels = tiled.back()->getOps<kernel::FuncOp>();
-  if (target == TargetKind::Cpu) {
+  bool isCpu = target == TargetKind::Cpu;
+  if (Status status = loadDialects(compilation, isCpu ? Stage::Llvm : Stage::Spirv,
+                                   {target, isCpu ? cpus.front().name : ""});
+      !status)
+    return status;
+  if (isCpu) {
     instructionSets = std::move(cpus);
     for (const CpuTarget &cpu : instructionSets)
       for (kernel::FuncOp kernel : kernels)
@@ -143,8 +156,7 @@ Status CodeGenerator::run(const std::function<void(const std::string &)> &progre
     progress("code for " + std::to_string(units.size()) + " kernels");
   mlir::parallelFor(tiled.front()->getContext(), 0, units.size(), [&](size_t i) {
     Unit &unit = units[i];
-    unit.status =
-        unit.cpu ? generateObject(compilation, unit) : generateShader(compilation, unit);
+    unit.status = unit.cpu ? generateObject(compilation, unit) : generateShader(compilation, unit);
   });
   for (Unit &unit : units)
     if (!unit.status)
