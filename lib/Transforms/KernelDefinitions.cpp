@@ -45,7 +45,10 @@ private:
 
 } // namespace
 
-KernelDefinitions::KernelDefinitions(ModuleOp module) : module(module), builder(module.getContext()) {}
+KernelDefinitions::KernelDefinitions(ModuleOp module) : module(module), builder(module.getContext()) {
+  for (auto symbol : module.getOps<SymbolOpInterface>()) // a function may be called like a kernel
+    names.insert(symbol.getName());
+}
 
 /// Kernels that treat every row alike see all leading dimensions as one.
 static bool treatsRowsAlike(GroupOp group) {

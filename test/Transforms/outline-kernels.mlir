@@ -81,3 +81,19 @@ func.func @sum(%x: tensor<?x16xf32> {transformer.dims = ["n", 16]}, %y: tensor<?
   }
   return %0 : tensor<?x16xf32>
 }
+
+// -----
+
+// A function may have the name that a kernel would get.
+// CHECK-LABEL: kernel.program @linear
+// CHECK: kernel.launch @linear_2(
+// CHECK: kernel.def @linear_2(
+func.func @linear(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
+  %a = transformer.weight "a" : tensor<16x16xf32>
+  %0 = kernel.group(%x, %a) "linear" {root = "linear"} : (tensor<?x16xf32>, tensor<16x16xf32>) -> tensor<?x16xf32> {
+  ^bb0(%i: tensor<?x16xf32>, %w: tensor<16x16xf32>):
+    %r = transformer.linear %i, %w : (tensor<?x16xf32>, tensor<16x16xf32>) -> tensor<?x16xf32>
+    kernel.yield %r : tensor<?x16xf32>
+  }
+  return %0 : tensor<?x16xf32>
+}

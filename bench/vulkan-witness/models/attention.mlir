@@ -1,5 +1,5 @@
 // Attention over eight heads of 64, from queries, keys and values that the caller gives.
-func.func @attend(%q: tensor<?x8x?x64xf32> {transformer.name = "q", transformer.dims = ["B", 8, "T", 64]},
+func.func @attention(%q: tensor<?x8x?x64xf32> {transformer.name = "q", transformer.dims = ["B", 8, "T", 64]},
                      %k: tensor<?x8x?x64xf32> {transformer.name = "k", transformer.dims = ["B", 8, "S", 64]},
                      %v: tensor<?x8x?x64xf32> {transformer.name = "v", transformer.dims = ["B", 8, "S", 64]})
     -> (tensor<?x?x512xf32> {transformer.name = "o", transformer.dims = ["B", "T", 512]}) {
