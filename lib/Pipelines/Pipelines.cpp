@@ -88,7 +88,12 @@ void buildLlvmPipeline(OpPassManager &pm) {
 }
 
 // Alive: spirv (module, globals, functions) holding scf, arith, vector.
-void buildGpuPipeline(OpPassManager &pm) { pm.addPass(createConvertKernelToGpu()); }
+void buildGpuPipeline(OpPassManager &pm) {
+  pm.addPass(createConvertKernelToGpu());
+  OpPassManager &kernel = pm.nest<ModuleOp>();
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+}
 
 // Alive: spirv.
 void buildSpirvPipeline(OpPassManager &pm) { pm.addPass(createFinishSpirv()); }
