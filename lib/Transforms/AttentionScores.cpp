@@ -15,7 +15,6 @@
 
 #include "AttentionScores.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -201,7 +200,7 @@ void Scores::enter(const Sequence &entered, Value enteredHead) {
 
 Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
   Value zero = t.index(0);
-  if (!mask)
+  if (!mask || rules.hiddenScore) // every key counts where scores are replaced
     return {zero, zero, sequence.keys};
   TileSite site(f, sequence, head, i, i, t.type(rows, chunk), f.viewType(queryView).getDim(1).extent.value);
   Value end = t.min(t.add(i, t.index(rows)), sequence.queries);
@@ -219,7 +218,7 @@ Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
     Value empty = t.less(band.relativeHigh, band.relativeLow);
     high = t.select(empty, zero, high);
   }
-  high = t.max(high, zero);
+  high = t.select(t.less(low, high), high, zero); // a band may end before it begins
   Value size = t.index(chunk);
   return {t.mul(t.div(low, size), size), low, high};
 }
@@ -251,8 +250,12 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
   Value before = t.max(t.sub(range.low, c), zero);
   chunk.from = t.mul(t.div(before, width), width);
   Value end = t.min(t.add(i, t.index(rows)), sequence.queries);
+  // Bits of full tiles; then those of visited ones, and from where to where they reach; then how many.
   SmallVector<Value> init{none};
+  bool counts = chunk.skips && f.sizes.countTiles;
   if (chunk.skips)
+    init.append({none, chunk.count, zero});
+  if (counts)
     init.push_back(none);
   auto loop = scf::ForOp::create(t.b, t.loc, chunk.from, chunk.count, width, init);
   {
@@ -270,14 +273,22 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
       return arith::OrIOp::create(t.b, t.loc, bits, t.select(condition, bit, none));
     };
     SmallVector<Value> next{with(loop.getRegionIterArg(0), must)};
-    if (chunk.skips)
+    if (chunk.skips) {
+      Value from = loop.getRegionIterArg(2), to = loop.getRegionIterArg(3);
       next.push_back(with(loop.getRegionIterArg(1), truth.may));
+      next.push_back(t.select(truth.may, t.min(from, tile), from));
+      next.push_back(t.select(truth.may, tileEnd, to));
+    }
+    if (counts)
+      next.push_back(t.add(loop.getRegionIterArg(4), t.select(truth.may, one, none)));
     scf::YieldOp::create(t.b, t.loc, next);
   }
   chunk.full = loop.getResult(0);
   if (chunk.skips) {
     chunk.visited = loop.getResult(1);
-    chunk.tiles = math::CtPopOp::create(t.b, t.loc, chunk.visited);
+    chunk.from = loop.getResult(2);
+    chunk.count = t.min(chunk.count, loop.getResult(3));
+    chunk.tiles = counts ? loop.getResult(4) : Value();
   } else {
     Value span = t.sub(chunk.count, chunk.from);
     chunk.tiles = t.i32(t.div(t.max(t.add(span, t.sub(width, t.index(1))), zero), width));

@@ -63,7 +63,7 @@ std::string Composer::argument(const std::string &type, const std::string &dims,
 
 /// One number a sentence; `extremes` percent of them at the limits of i32.
 std::string Composer::perSentence(int64_t extremes) {
-  return argument("tensor<?xi32>", "\"B\"", [extremes](const Sizes &s, Random &r) {
+  return argument("tensor<?xi32>", sentences(), [extremes](const Sizes &s, Random &r) {
     return filled(DType::I32, {s.sentences()}, [&]() -> double {
       if (r.chance(static_cast<int>(extremes)))
         return static_cast<double>(r.chance(50) ? smallest : largest);
@@ -266,8 +266,7 @@ Composition Composer::finish(const std::string &name, const std::string &clauses
   auto add = [&](const char *which, int64_t count, int64_t width, const char *rows) {
     int64_t Sizes::*extent = std::string(rows) == "T" ? &Sizes::queries : &Sizes::keys;
     arguments.push_back({which, rank4(count, width),
-                         (packed ? std::string("1") : std::string("\"B\"")) + ", " + text(count) +
-                             ", \"" + rows + "\", " + text(width),
+                         "\"B\", " + text(count) + ", \"" + rows + "\", " + text(width),
                          [=](const Sizes &s, Random &r) {
                            return filled(DType::F32, {s.batch, count, s.*extent, width},
                                          [&] { return 1.5 * r.unit(); });

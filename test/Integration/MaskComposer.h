@@ -115,6 +115,8 @@ private:
   std::string offset();
   std::string perSentence(int64_t extremes);
   std::string where();
+  /// The dimension that b counts.
+  std::string sentences() const { return packed ? "\"D\"" : "\"B\""; }
   std::string biasWhere();
 
   // Formulas: values inside a region.

@@ -129,14 +129,14 @@ TEST_P(MaskEdgeTest, ABiasOfMinusInfinityExcludes) {
 
 TEST_P(MaskEdgeTest, FormulasHaveAValueEverywhere) {
   const std::vector<std::string> bodies = {
-      "    %q = arith.floordivsi %x, %y : i32\n    %r = arith.cmpi slt, %q, %one : i32\n",
-      "    %q = arith.remsi %x, %y : i32\n    %r = arith.cmpi eq, %q, %zero : i32\n",
-      "    %q = arith.ceildivsi %x, %y : i32\n    %r = arith.cmpi sgt, %q, %zero : i32\n",
-      "    %q = arith.divsi %low, %y : i32\n    %r = arith.cmpi slt, %q, %zero : i32\n",
-      "    %p = arith.muli %i, %low : i32\n    %q = arith.addi %p, %x : i32\n"
-      "    %s = arith.muli %q, %j : i32\n    %r = arith.cmpi sge, %s, %zero : i32\n",
-      "    %d = arith.subi %i, %j : i32\n    %q = arith.shli %one, %d : i32\n"
-      "    %s = arith.shrsi %low, %d : i32\n    %u = arith.xori %q, %s : i32\n"
+      "    %a = arith.floordivsi %x, %y : i32\n    %r = arith.cmpi slt, %a, %one : i32\n",
+      "    %a = arith.remsi %x, %y : i32\n    %r = arith.cmpi eq, %a, %zero : i32\n",
+      "    %a = arith.ceildivsi %x, %y : i32\n    %r = arith.cmpi sgt, %a, %zero : i32\n",
+      "    %a = arith.divsi %low, %y : i32\n    %r = arith.cmpi slt, %a, %zero : i32\n",
+      "    %c = arith.muli %i, %low : i32\n    %a = arith.addi %c, %x : i32\n"
+      "    %s = arith.muli %a, %j : i32\n    %r = arith.cmpi sge, %s, %zero : i32\n",
+      "    %d = arith.subi %i, %j : i32\n    %a = arith.shli %one, %d : i32\n"
+      "    %s = arith.shrsi %low, %d : i32\n    %u = arith.xori %a, %s : i32\n"
       "    %r = arith.cmpi ult, %u, %x : i32\n",
   };
   std::vector<Composition> compositions;

@@ -45,8 +45,8 @@ std::string Composer::load(const std::string &element, const std::string &index)
   std::string type = std::string(perSentence ? "tensor<?x?x" : "tensor<?x") + element + ">";
   std::string size = "\"N" + text(next++) + "\"";
   bool isReal = element == "f32";
-  std::string table =
-      argument(type, (perSentence ? "\"B\", " : "") + size, [=](const Sizes &s, Random &r) {
+  std::string table = argument(
+      type, (perSentence ? sentences() + ", " : "") + size, [=](const Sizes &s, Random &r) {
         int64_t count = r.whole(1, s.keys + 5);
         std::vector<int64_t> shape =
             perSentence ? std::vector{s.sentences(), count} : std::vector{count};

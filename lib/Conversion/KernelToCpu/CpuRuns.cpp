@@ -172,8 +172,9 @@ ColumnRange CpuEmitter::runRange(const Run &run) {
   return range;
 }
 
+/// One bit of a mask decides on a fragment, which is therefore inside a visited tile.
 int64_t CpuEmitter::stepColumns(int64_t columns) const {
-  int64_t most = std::min(plan.fragment.columns, columns);
+  int64_t most = std::min({plan.fragment.columns, columns, plan.visitTile});
   for (int64_t step = most; step * 2 >= most; step -= 16)
     if (columns % step == 0)
       return step;
