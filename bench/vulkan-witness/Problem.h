@@ -12,12 +12,11 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "Values.h"
+
 #include <cstdint>
-#include <vector>
 
 namespace heddle::bench {
-
-using Values = std::vector<float>;
 
 /// y = x w^T + bias, all matrices `size` x `size`.
 struct Product {

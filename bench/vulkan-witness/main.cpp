@@ -123,7 +123,7 @@ Expected<Entry> prepare(std::string name, double flops, Expected<Artifact> artif
                         const std::vector<double> &expected) {
   if (!artifact)
     return artifact.takeError();
-  auto contender = Contender::create(std::move(*artifact), options.device, dims, inputs);
+  auto contender = Contender::create(std::move(*artifact), options.device, /*threads=*/0, dims, inputs);
   if (!contender)
     return contender.takeError();
   auto found = contender->run();
@@ -157,12 +157,12 @@ Expected<std::vector<Entry>> prepareAll(const Options &options) {
   constexpr int64_t n = Product::size, length = Attention::length;
   Expected<Entry> made[] = {
       prepare("product, Heddle", Product::flops,
-              compileKernel(models + "/product.mlir",
+              compileKernel(models + "/product.mlir", "vulkan",
                             {{"weight", {n, n}, product.weight}, {"bias", {n}, product.bias}}),
               options, {{"M", n}}, x, y),
       prepare("product, GLSL", Product::flops, packWitness(handWrittenProduct(product)), options,
               {}, x, y),
-      prepare("attention, Heddle", Attention::flops, compileKernel(models + "/attention.mlir", {}),
+      prepare("attention, Heddle", Attention::flops, compileKernel(models + "/attention.mlir", "vulkan", {}),
               options, {{"B", 1}, {"T", length}, {"S", length}}, qkv, headsMerged(o)),
       prepare("attention, GLSL", Attention::flops, packWitness(handWrittenAttention()), options, {},
               packed, o)};
@@ -178,12 +178,6 @@ Expected<std::vector<Entry>> prepareAll(const Options &options) {
 //===----------------------------------------------------------------------===//
 // Measuring
 //===----------------------------------------------------------------------===//
-
-double median(std::vector<double> values) {
-  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 /// Fills the entries' seconds; gives the peak of each round.
 Expected<std::vector<double>> measure(std::vector<Entry> &entries, const Options &options) {

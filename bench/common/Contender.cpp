@@ -31,7 +31,7 @@ static Error benchError(std::string message) { return inputError("bench: " + std
 Contender::Contender(Artifact artifact)
     : artifact(std::make_unique<Artifact>(std::move(artifact))) {}
 
-Expected<Contender> Contender::create(Artifact artifact, const std::string &device,
+Expected<Contender> Contender::create(Artifact artifact, const std::string &device, int threads,
                                       const Dimensions &dims, const Inputs &inputs) {
   Contender made(std::move(artifact));
   if (made.artifact->program().functions.size() != 1 || made.function().outputs.size() != 1)
@@ -40,7 +40,7 @@ Expected<Contender> Contender::create(Artifact artifact, const std::string &devi
   if (!code)
     return code.takeError();
   made.code = std::move(*code);
-  auto created = made.code->createDevice(0);
+  auto created = made.code->createDevice(threads);
   if (!created)
     return created.takeError();
   made.device = std::move(*created);
@@ -86,7 +86,7 @@ Status Contender::addStep(const Launch &launch, const Dimensions &dims) {
   const std::vector<Kernel> &kernels = artifact->program().kernels;
   auto kernel = std::ranges::find(kernels, launch.kernel, &Kernel::name);
   if (kernel == kernels.end() || !code->codeOf(*kernel))
-    return benchError(launch.kernel + ": expected a kernel for Vulkan");
+    return benchError(launch.kernel + ": expected a kernel for this device");
   Step step{static_cast<int>(kernel - kernels.begin())};
   for (const LaunchArgument &argument : launch.arguments) {
     auto address = addressOf(argument, dims);
@@ -185,10 +185,11 @@ static bool writeSafetensors(const std::string &path,
   return static_cast<bool>(file.flush());
 }
 
-Expected<Artifact> compileKernel(const std::string &model,
+Expected<Artifact> compileKernel(const std::string &model, const std::string &target,
                                  const std::vector<CheckpointTensor> &weights) {
   CompileOptions options;
-  options.targets = {"vulkan"};
+  options.targets = {target};
+  options.cpus = {"native"};
   std::filesystem::path checkpoint = std::filesystem::temp_directory_path() /
                                      ("heddle-bench-" + std::to_string(getpid()) + ".safetensors");
   if (!weights.empty()) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One artifact on a Vulkan device with its buffers placed and filled. Compiled
+// One artifact on a device with its buffers placed and filled. Compiled
 // models and hand-written kernels take the same way: an artifact, a program,
 // launches through the runtime's Device. What is timed is one launch of the
 // program, the last.
@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "Problem.h"
+#include "Values.h"
 
 #include "heddle/Runtime/Device.h"
 #include "heddle/Support/Artifact.h"
@@ -33,9 +33,10 @@ struct Duration {
 
 class Contender {
 public:
-  /// Loads the only function of an artifact on `device` ("vulkan" or "vulkan:N") and uploads its
-  /// inputs. Shapes are such that the memory form is dense: no value is padded.
-  static Expected<Contender> create(Artifact artifact, const std::string &device,
+  /// Loads the only function of an artifact on `device` ("cpu", "vulkan" or "vulkan:N"; `threads` 0:
+  /// all processors) and uploads its inputs, the bits of integers as if they were floats. Shapes are
+  /// such that the memory form is dense: no value is padded.
+  static Expected<Contender> create(Artifact artifact, const std::string &device, int threads,
                                     const Dimensions &dims, const Inputs &inputs);
 
   /// Runs all launches once and gives the function's only output.
@@ -67,13 +68,13 @@ private:
   std::vector<Step> steps;
 };
 
-/// Compiles a model for Vulkan; `weights` (name, shape, values) is its checkpoint.
+/// Compiles a model for a target; `weights` (name, shape, values) is its checkpoint.
 struct CheckpointTensor {
   std::string name;
   std::vector<int64_t> shape;
   const Values &values;
 };
-Expected<Artifact> compileKernel(const std::string &model,
+Expected<Artifact> compileKernel(const std::string &model, const std::string &target,
                                  const std::vector<CheckpointTensor> &weights);
 
 /// A hand-written kernel as an artifact whose program has one launch. The weights are one after
