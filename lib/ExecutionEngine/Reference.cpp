@@ -51,6 +51,23 @@ Expected<Ref> Reference::Session::weight(transformer::WeightOp op) {
   return loaded[name] = std::make_shared<const RefTensor>(std::move(tensor));
 }
 
+std::vector<Value> storedValues(Operation *group) {
+  Block &body = group->getRegion(0).front();
+  std::vector<Value> values;
+  for (Operation &op : body) {
+    if (auto set = dyn_cast<transformer::StateSetOp>(op))
+      values.push_back(set.getValue());
+    else if (auto append = dyn_cast<transformer::CacheAppendOp>(op))
+      if (append.getResult().use_empty())
+        values.push_back(append.getRows());
+  }
+  for (Value result : body.getTerminator()->getOperands()) {
+    auto append = result.getDefiningOp<transformer::CacheAppendOp>();
+    values.push_back(append ? append.getRows() : result);
+  }
+  return values;
+}
+
 //===----------------------------------------------------------------------===//
 // One call
 //===----------------------------------------------------------------------===//
@@ -113,7 +130,8 @@ Status Call::runBlock(Block &block, bool outermost) {
 
 Status Call::observe(Operation *op) {
   std::vector<const RefTensor *> results;
-  for (Value result : op->getResults())
+  std::vector<Value> values(op->result_begin(), op->result_end());
+  for (Value result : op->getNumRegions() ? storedValues(op) : values)
     if (isa<RankedTensorType>(result.getType()))
       results.push_back(at(result).get());
   if (!observer || results.empty())

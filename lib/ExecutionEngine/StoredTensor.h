@@ -21,6 +21,7 @@ namespace heddle {
 /// How a result lies in memory; all sizes are numbers by now.
 struct StoredLayout {
   std::vector<int64_t> dims; ///< sizes in storage; leading dimensions may be flattened
+  int64_t first = 0;         ///< row of each matrix that the first row is stored to
   int64_t rows = 1;          ///< distance of matrices of the last two dimensions, in rows
   int64_t pitch = 1;         ///< distance of rows, in elements
   bool panel = false;

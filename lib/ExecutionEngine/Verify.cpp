@@ -30,8 +30,8 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <ostream>
 
 using namespace mlir;
@@ -119,14 +119,12 @@ ReferenceWeights weightsOf(const Artifact &artifact) {
   };
 }
 
-Expected<std::vector<GroupResults>> runReference(const Artifact &artifact, ModuleOp fused,
-                                                 const std::string &function,
+Expected<std::vector<GroupResults>> runReference(Reference &reference, const std::string &function,
                                                  const NamedInputs &inputs) {
   NamedRefTensors arguments;
   for (const NamedInput &input : inputs)
     arguments.emplace_back(std::string(input.name()), toReference(input.tensor()));
   std::vector<GroupResults> groups;
-  Reference reference(fused, weightsOf(artifact));
   auto outputs = reference.run(function, arguments,
                                [&](Operation *op, std::span<const RefTensor *const> results) {
                                  if (auto group = dyn_cast<kernel::GroupOp>(op)) {
@@ -193,7 +191,8 @@ Expected<StoredLayout> Comparison::layout(DictionaryAttr stored, const Launch &l
   result.pitch = padded(result.dims.back());
   result.rows = result.dims.size() < 2 ? 1 : result.dims[result.dims.size() - 2];
   result.panel = stored.contains("panel");
-  for (auto [key, target] : {std::pair{"columns", &result.pitch}, std::pair{"rows", &result.rows}})
+  for (auto [key, target] : {std::pair{"columns", &result.pitch}, std::pair{"rows", &result.rows},
+                             std::pair{"at", &result.first}})
     if (Attribute attribute = stored.get(key)) {
       Expected<int64_t> value = number(attribute, launch, dims);
       if (!value)
@@ -213,6 +212,8 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
   if (!stored)
     return stored.takeError();
   stored->group = group;
+  if (stored->first > 0) // the layout is the whole cache's, the values are its new rows
+    stored->dims[stored->dims.size() - 2] = expected.shape[expected.shape.size() - 2];
   const LaunchArgument &argument =
       launch.arguments[launch.arguments.size() - def.getNumResults() + result];
   Expected<int64_t> offset = argument.offset.evaluate(dims);
@@ -229,9 +230,9 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
     if (at >= memory->size())
       return deviceError("kernel " + launch.kernel + ": result " + std::to_string(result) +
                          " ends past its buffer");
-    float value;
-    std::memcpy(&value, &(*memory)[at], sizeof value);
-    values[i] = value;
+    uint32_t bits = (*memory)[at];
+    values[i] =
+        expected.type == DType::I32 ? static_cast<int32_t>(bits) : std::bit_cast<float>(bits);
   }
   return values;
 }
@@ -291,19 +292,18 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
     return deviceError("kernel " + launch.kernel +
                        ": the fused stage in the file has no such kernel");
   const GroupResults &reference = groups[static_cast<size_t>(index)];
-  Operation *yield = const_cast<GroupResults &>(reference).group.getBody().front().getTerminator();
+  std::vector<Value> stored = storedValues(reference.group);
   std::vector<std::vector<double>> found, expected;
   for (unsigned i = 0; i < reference.results.size(); ++i) {
-    auto values = deviceValues(def, i, reference.results[i], paddedHeads(yield->getOperand(i)),
-                               launch, dims, read);
+    auto values =
+        deviceValues(def, i, reference.results[i], paddedHeads(stored[i]), launch, dims, read);
     if (!values)
       return values.takeError();
     found.push_back(std::move(*values));
     expected.push_back(reference.results[i].values);
   }
   ++report.launches;
-  if (yield->getNumOperands() == 2 &&
-      yield->getOperand(0).getDefiningOp<transformer::AttentionStatisticsOp>()) {
+  if (stored.size() == 2 && stored[0].getDefiningOp<transformer::AttentionStatisticsOp>()) {
     joinStatistics(found[0], found[1]);
     joinStatistics(expected[0], expected[1]);
     return judge(index, 0, found[0], expected[0]);
@@ -316,52 +316,67 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
 
 } // namespace
 
-Expected<NamedTensors> verify(Session &session, const std::string &function,
-                              const NamedInputs &inputs, VerifyReport &report) {
-  const Artifact &artifact = session.artifact();
-  const Function *entry = session.program().findFunction(function);
-  if (!entry)
-    return usageError("--function: expected a function of " + artifact.name() + ", found '" +
-                      function + "'");
-  if (entry->needsSession)
-    return usageError("--verify: " + function +
-                      " needs a session's caches, which is not built yet");
-  auto modules = Modules::load(artifact);
+struct Verifier::State {
+  State(Session &session, std::unique_ptr<Modules> modules)
+      : session(session), modules(std::move(modules)),
+        reference(*this->modules->fused, weightsOf(session.artifact())) {}
+
+  Session &session;
+  std::unique_ptr<Modules> modules;
+  Reference reference;
+};
+
+Verifier::Verifier(std::unique_ptr<State> state) : state(std::move(state)) {}
+Verifier::Verifier(Verifier &&) noexcept = default;
+Verifier::~Verifier() = default;
+
+Expected<Verifier> Verifier::make(Session &session) {
+  auto modules = Modules::load(session.artifact());
   if (!modules)
     return modules.takeError();
-  auto groups = runReference(artifact, *(*modules)->fused, function, inputs);
+  return Verifier(std::make_unique<State>(session, std::move(*modules)));
+}
+
+Expected<NamedTensors> Verifier::run(const std::string &function, const NamedInputs &inputs,
+                                     VerifyReport &report) {
+  Session &session = state->session;
+  const Function *entry = session.program().findFunction(function);
+  if (!entry)
+    return usageError("--function: expected a function of " + session.artifact().name() +
+                      ", found '" + function + "'");
+  auto groups = runReference(state->reference, function, inputs);
   if (!groups)
     return groups.takeError();
-  Comparison comparison(session.program(), *entry, *(*modules)->outlined, *groups, report);
+  Comparison comparison(session.program(), *entry, *state->modules->outlined, *groups, report);
   return session.runObserved(function, inputs,
                              [&](int launch, const Dimensions &dims, const BufferReader &read) {
                                return comparison.compare(launch, dims, read);
                              });
 }
 
+Expected<NamedTensors> verify(Session &session, const std::string &function,
+                              const NamedInputs &inputs, VerifyReport &report) {
+  auto verifier = Verifier::make(session);
+  if (!verifier)
+    return verifier.takeError();
+  return verifier->run(function, inputs, report);
+}
+
 Status verifyCommand(Session &session, const RunCommand &command, std::ostream &out) {
-  Expected<std::string> function = chooseFunction(session.program(), command.function);
-  if (!function)
-    return function.takeError();
-  if (Status status = checkOutputDir(command.outputDir); !status)
-    return status;
-  Expected<NamedTensors> tensors = readInputs(command.inputs);
-  if (!tensors)
-    return tensors.takeError();
-  NamedInputs inputs;
-  for (const auto &[name, tensor] : *tensors)
-    inputs.emplace_back(name, tensor);
+  auto verifier = Verifier::make(session);
+  if (!verifier)
+    return verifier.takeError();
   VerifyReport report;
-  Expected<NamedTensors> outputs = verify(session, *function, inputs, report);
-  if (!outputs)
-    return outputs.takeError();
-  if (Status status = writeOutputs(*outputs, command.outputDir, out); !status)
+  auto run = [&](const std::string &function, const NamedInputs &inputs) {
+    return verifier->run(function, inputs, report);
+  };
+  if (Status status = runFunctions(session.program(), command, run, out); !status)
     return status;
   char line[64];
   std::snprintf(line, sizeof line, "%.2g", report.largestDifference);
   out << "verified: " << report.launches
-      << " launches agree with the reference, largest difference " << line << " ("
-      << report.worstKernel << ")\n";
+      << " launches agree with the reference, largest difference " << line
+      << (report.worstKernel.empty() ? "" : " (" + report.worstKernel + ")") << "\n";
   return {};
 }
 

@@ -13,46 +13,59 @@
 #include "heddle/Runtime/Device.h"
 #include "heddle/Runtime/Npy.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 
 namespace heddle {
 
-static std::string runnableFunctions(const Program &program) {
+static std::string namesOf(const std::vector<Function> &functions) {
   std::string names;
-  for (const Function &function : program.functions)
-    if (!function.needsSession)
-      names += (names.empty() ? "" : ", ") + function.name;
+  for (const Function &function : functions)
+    names += (names.empty() ? "" : ", ") + function.name;
   return names.empty() ? "none" : names;
 }
 
-Expected<std::string> chooseFunction(const Program &program, const std::string &name) {
-  if (!name.empty()) {
-    const Function *function = program.findFunction(name);
-    if (!function)
-      return usageError("--function: expected one of " + runnableFunctions(program) + ", found " +
-                        name);
-    if (function->needsSession)
-      return usageError("--function: " + name +
-                        " works on the caches of a session, which one run does not have");
-    return name;
-  }
+/// The only function that needs no session.
+static Expected<const Function *> onlyFunction(const Program &program) {
   const Function *only = nullptr;
   for (const Function &function : program.functions) {
     if (function.needsSession)
       continue;
     if (only)
-      return usageError("--function: expected one of " + runnableFunctions(program) +
+      return usageError("--function: expected one of " + namesOf(program.functions) +
                         ", found none");
     only = &function;
   }
   if (!only)
-    return usageError(
-        "--function: expected a function that needs no session, found none in this model");
-  return only->name;
+    return usageError("--function: expected one of " + namesOf(program.functions) +
+                      ", found none, and all of them need a session");
+  return only;
 }
 
-Expected<NamedTensors> readInputs(const std::vector<std::string> &arguments) {
+static Expected<std::vector<const Function *>> chooseFunctions(const Program &program,
+                                                               const std::string &names) {
+  std::vector<const Function *> chosen;
+  if (names.empty()) {
+    auto only = onlyFunction(program);
+    if (!only)
+      return only.takeError();
+    chosen.push_back(*only);
+    return chosen;
+  }
+  for (size_t start = 0; start <= names.size();) {
+    size_t end = std::min(names.find(',', start), names.size());
+    std::string name = names.substr(start, end - start);
+    chosen.push_back(program.findFunction(name));
+    if (!chosen.back())
+      return usageError("--function: expected one of " + namesOf(program.functions) + ", found " +
+                        (name.empty() ? "an empty name" : name));
+    start = end + 1;
+  }
+  return chosen;
+}
+
+static Expected<NamedTensors> readInputs(const std::vector<std::string> &arguments) {
   NamedTensors inputs;
   for (const std::string &argument : arguments) {
     size_t equals = argument.find('=');
@@ -69,14 +82,14 @@ Expected<NamedTensors> readInputs(const std::vector<std::string> &arguments) {
   return inputs;
 }
 
-Status checkOutputDir(const std::optional<std::string> &directory) {
+static Status checkOutputDir(const std::optional<std::string> &directory) {
   if (directory && directory->empty())
     return usageError("--output-dir: expected a folder, found an empty name");
   return {};
 }
 
-Status writeOutputs(const NamedTensors &outputs, const std::optional<std::string> &directory,
-                    std::ostream &out) {
+static Status writeOutputs(const NamedTensors &outputs, const std::optional<std::string> &directory,
+                           std::ostream &out) {
   if (!directory) {
     for (const auto &[name, tensor] : outputs)
       out << name << ": " << describe(tensor) << '\n';
@@ -97,22 +110,65 @@ Status writeOutputs(const NamedTensors &outputs, const std::optional<std::string
   return {};
 }
 
-Status runCommand(Session &session, const RunCommand &command, std::ostream &out) {
-  auto function = chooseFunction(session.program(), command.function);
-  if (!function)
-    return function.takeError();
+static bool takes(const Function &function, std::string_view name) {
+  return std::ranges::any_of(function.inputs, [&](const Port &port) { return port.name == name; });
+}
+
+/// An input that no function takes is an error, which names those that could be meant.
+static Status checkNames(const std::vector<const Function *> &functions,
+                         const NamedTensors &given) {
+  std::string known;
+  for (const Function *function : functions)
+    for (const Port &port : function->inputs)
+      known += (known.empty() ? "" : ", ") + port.name;
+  for (const auto &[name, tensor] : given)
+    if (std::ranges::none_of(functions, [&](const Function *f) { return takes(*f, name); }))
+      return inputError(name + ": expected an input of " + functions.front()->name +
+                        (functions.size() > 1 ? " and what follows (" : " (") +
+                        (known.empty() ? "none" : known) + "), found another name");
+  return {};
+}
+
+static NamedInputs inputsOf(const Function &function, const NamedTensors &given,
+                            const NamedTensors &results) {
+  NamedInputs inputs;
+  for (const Port &port : function.inputs)
+    for (const NamedTensors *source : {&given, &results})
+      if (const Tensor *tensor = source->find(port.name)) {
+        inputs.emplace_back(port.name, *tensor);
+        break;
+      }
+  return inputs;
+}
+
+Status runFunctions(const Program &program, const RunCommand &command, const FunctionRunner &run,
+                    std::ostream &out) {
+  auto functions = chooseFunctions(program, command.function);
+  if (!functions)
+    return functions.takeError();
   if (Status status = checkOutputDir(command.outputDir); !status)
     return status;
-  auto inputs = readInputs(command.inputs);
-  if (!inputs)
-    return inputs.takeError();
-  NamedInputs given;
-  for (const auto &[name, tensor] : *inputs)
-    given.emplace_back(name, tensor);
-  auto outputs = session.run(*function, given);
-  if (!outputs)
-    return outputs.takeError();
-  return writeOutputs(*outputs, command.outputDir, out);
+  auto given = readInputs(command.inputs);
+  if (!given)
+    return given.takeError();
+  if (Status status = checkNames(*functions, *given); !status)
+    return status;
+  NamedTensors results; // of all functions so far; a later one replaces an earlier of its name
+  for (const Function *function : *functions) {
+    auto outputs = run(function->name, inputsOf(*function, *given, results));
+    if (!outputs)
+      return outputs.takeError();
+    for (auto &[name, tensor] : *outputs)
+      (results.find(name) ? results[name] : results.slot(results.size(), name)) = std::move(tensor);
+  }
+  return writeOutputs(results, command.outputDir, out);
+}
+
+Status runCommand(Session &session, const RunCommand &command, std::ostream &out) {
+  auto run = [&](const std::string &function, const NamedInputs &inputs) {
+    return session.run(function, inputs);
+  };
+  return runFunctions(session.program(), command, run, out);
 }
 
 Status devicesCommand(std::ostream &out) {

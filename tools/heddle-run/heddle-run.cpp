@@ -43,7 +43,7 @@ void addSessionFlags(CLI::App &command, RunFlags &flags) {
 void addRun(CLI::App &app, RunFlags &flags) {
   CLI::App *run = app.add_subcommand("run", "run a function on .npy files");
   addSessionFlags(*run, flags);
-  run->add_option("--function", flags.command.function, "function to run, if there are several")->type_name("NAME");
+  run->add_option("--function", flags.command.function, "function to run, if there are several; NAME,NAME in one session")->type_name("NAME");
   run->add_option("--input", flags.command.inputs, "an input, once each")->type_name("NAME=FILE.npy")->allow_extra_args(false);
   run->add_option("--output-dir", flags.command.outputDir, "write results here as NAME.npy")->type_name("DIR");
   run->add_flag("--verify", flags.verify, "compare with the reference (heddle only)");

@@ -62,7 +62,8 @@ void addRun(CLI::App &app, Outcome &outcome) {
   command->add_option("model", flags->model, "MODEL")->required();
   addDeviceFlags(*command, flags->jit);
   command->add_option("--function", flags->run.function,
-                      "the function; may be left out if there is one");
+                      "the function; may be left out if there is one; several, by commas, share a "
+                      "session");
   command->add_option("--input,inputs", flags->run.inputs, "NAME=FILE.npy")
       ->allow_extra_args(false);
   command->add_option("--output-dir", flags->run.outputDir,
@@ -73,7 +74,9 @@ void addRun(CLI::App &app, Outcome &outcome) {
   command->footer(
       "Examples:\n"
       "  heddle run model.json --function=encode --input source=ids.npy --output-dir out\n"
-      "  heddle run model.heddle --device=vulkan --input source=ids.npy --verify");
+      "  heddle run model.heddle --device=vulkan --input source=ids.npy --verify\n"
+      "  heddle run model.heddle --function=encode,decode_start,decode_step --input source=ids.npy "
+      "--input target=next.npy");
   command->callback([flags, &outcome] { outcome.status = run(*flags); });
 }
 

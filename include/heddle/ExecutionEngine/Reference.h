@@ -26,6 +26,7 @@
 namespace mlir {
 class ModuleOp;
 class Operation;
+class Value;
 } // namespace mlir
 
 namespace heddle {
@@ -44,8 +45,14 @@ using NamedRefTensors = std::vector<std::pair<std::string, RefTensor>>;
 /// Values of a tensor of the checkpoint, in its own layout, rows first.
 using ReferenceWeights = std::function<Expected<std::vector<float>>(const std::string &name)>;
 
-/// Called after each op of the function's body that has tensor results (a group is one op), with
-/// these results. An error ends the run and is what the run returns.
+/// What a group stores when it runs as a kernel, in the order of the kernel's results: values that
+/// states are set to and rows that are appended for later calls only, then the group's results, an
+/// appended cache as the rows that are new.
+std::vector<mlir::Value> storedValues(mlir::Operation *group);
+
+/// Called after each op of the function's body that has tensor results, with these results; a group
+/// is one op and its results are its stored values. An error ends the run and is what the run
+/// returns.
 using ReferenceObserver =
     std::function<Status(mlir::Operation *op, std::span<const RefTensor *const> results)>;
 

@@ -15,6 +15,7 @@
 
 #include "heddle/Runtime/Commands.h"
 
+#include <memory>
 #include <string>
 
 namespace heddle {
@@ -25,7 +26,26 @@ struct VerifyReport {
   std::string worstKernel;
 };
 
-/// Results of the device, or an error of kind Device that names the first kernel that differs.
+/// A session with the reference's session beside it: both keep their caches from call to call. The
+/// session, which must outlive the verifier, has run nothing before it.
+class Verifier {
+public:
+  static Expected<Verifier> make(Session &session);
+  Verifier(Verifier &&) noexcept;
+  ~Verifier();
+
+  /// Results of the device, or an error of kind Device that names the first kernel that differs.
+  Expected<NamedTensors> run(const std::string &function, const NamedInputs &inputs,
+                             VerifyReport &report);
+
+private:
+  struct State;
+  explicit Verifier(std::unique_ptr<State> state);
+  std::unique_ptr<State> state;
+};
+
+/// One call of a verifier: results of the device, or an error of kind Device that names the first
+/// kernel that differs.
 Expected<NamedTensors> verify(Session &session, const std::string &function,
                               const NamedInputs &inputs, VerifyReport &report);
 

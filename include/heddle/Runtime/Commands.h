@@ -20,20 +20,21 @@
 namespace heddle {
 
 struct RunCommand {
-  std::string function;            ///< empty: the only one
-  std::vector<std::string> inputs; ///< NAME=FILE.npy
+  /// Empty: the only one. Several, by commas, run in this order in one session.
+  std::string function;
+  std::vector<std::string> inputs;      ///< NAME=FILE.npy
   std::optional<std::string> outputDir; ///< none: results are printed
 };
 
-/// The function a command means: the named one, or the only one that needs no session.
-Expected<std::string> chooseFunction(const Program &program, const std::string &name);
-/// Reads the inputs, runs the function and writes or prints its results.
-Status runCommand(Session &session, const RunCommand &command, std::ostream &out);
-/// The same in two steps, for a driver that does something between them (`--verify`).
-Expected<NamedTensors> readInputs(const std::vector<std::string> &arguments);
-Status checkOutputDir(const std::optional<std::string> &directory);
-Status writeOutputs(const NamedTensors &outputs, const std::optional<std::string> &directory,
+/// How a driver runs one function: `Session::run`, or with the reference beside it (`--verify`).
+using FunctionRunner =
+    std::function<Expected<NamedTensors>(const std::string &function, const NamedInputs &inputs)>;
+
+/// Reads the inputs, runs the command's functions and writes or prints their results. A function
+/// takes what was given by the names of its inputs, else results of earlier ones.
+Status runFunctions(const Program &program, const RunCommand &command, const FunctionRunner &run,
                     std::ostream &out);
+Status runCommand(Session &session, const RunCommand &command, std::ostream &out);
 
 /// Lists the devices.
 Status devicesCommand(std::ostream &out);

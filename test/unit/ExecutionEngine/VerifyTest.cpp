@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Verification of a model that is right, and of the same model with one launch
-// that reads the wrong weight.
+// that reads the wrong weight; the same for the functions of a session.
 //
 //===----------------------------------------------------------------------===//
 
@@ -106,13 +106,87 @@ TEST(Verify, NamesTheFirstKernelThatDiffers) {
       << outputs.error().message;
 }
 
-TEST(Verify, FunctionsOfASessionAreRefused) {
+namespace {
+
+/// The artifact with the append of the second layer's step reading the first layer's weight.
+Expected<Artifact> withBrokenAppend(const Artifact &artifact) {
+  Program program = artifact.program();
+  for (Function &function : program.functions) {
+    if (function.name != "decode_step")
+      continue;
+    int *first = nullptr;
+    for (Launch &launch : function.launches)
+      if (launch.kernel == "linear3_heads_append") {
+        int &key = launch.arguments[2].index; // after the rows and the query's weight
+        if (first)
+          key = *first;
+        first = &key;
+      }
+  }
+  return withProgram(artifact, program);
+}
+
+/// Encodes two sentences, one of them padded, and takes three steps.
+Status verifySteps(Session &session, VerifyReport &report) {
+  auto verifier = Verifier::make(session);
+  if (!verifier)
+    return verifier.takeError();
+  Tensor source = ids();
+  auto memory = verifier->run("encode", {{"source", source}}, report);
+  if (!memory)
+    return memory.takeError();
+  auto started = verifier->run(
+      "decode_start",
+      {{"memory", (*memory)["memory"]}, {"source.lengths", (*memory)["source.lengths"]}}, report);
+  if (!started)
+    return started.takeError();
+  for (int32_t step = 0; step < 3; ++step) {
+    const int32_t values[] = {1 + step, 9 - step};
+    Tensor target = Tensor::i32({2, 1}, values);
+    auto logits = verifier->run("decode_step", {{"target", target}}, report);
+    if (!logits)
+      return logits.takeError();
+  }
+  const int32_t order[] = {1, 1};
+  Tensor parents = Tensor::i32({2}, order);
+  if (auto moved = verifier->run("decode_reorder", {{"parents", parents}}, report); !moved)
+    return moved.takeError();
+  auto last = verifier->run("decode_step", {{"target", Tensor::i32({2, 1}, order)}}, report);
+  return last ? Status() : Status(last.takeError());
+}
+
+} // namespace
+
+TEST(Verify, CachesAreFollowedFromCallToCall) {
   Expected<Session> session = jit(HEDDLE_SOURCE_DIR "/examples/translate");
   ASSERT_TRUE(session) << session.error().message;
   VerifyReport report;
-  auto outputs = verify(*session, "decode_step", {}, report);
-  ASSERT_FALSE(outputs);
-  EXPECT_EQ(outputs.error().kind, ErrorKind::Usage);
+  Status status = verifySteps(*session, report);
+  ASSERT_TRUE(status) << status.error().message;
+  size_t launches = 0;
+  for (const Function &function : session->program().functions)
+    launches += function.launches.size() * (function.name == "decode_step" ? 4 : 1);
+  for (const char *unused : {"decode"})
+    launches -= session->program().findFunction(unused)->launches.size();
+  EXPECT_EQ(static_cast<size_t>(report.launches), launches);
+  EXPECT_LT(report.largestDifference, 1e-5);
+}
+
+TEST(Verify, NamesTheAppendThatDiffers) {
+  CompileOptions options;
+  options.cpus = {"native"};
+  auto artifact = compileToMemory(HEDDLE_SOURCE_DIR "/examples/translate", options);
+  ASSERT_TRUE(artifact) << artifact.error().message;
+  auto broken = withBrokenAppend(*artifact);
+  ASSERT_TRUE(broken) << broken.error().message;
+  Expected<Session> session = Session::fromArtifact(std::move(*broken));
+  ASSERT_TRUE(session) << session.error().message;
+  VerifyReport report;
+  Status status = verifySteps(*session, report);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().kind, ErrorKind::Device);
+  EXPECT_NE(status.error().message.find("kernel linear3_heads_append (launch "), std::string::npos)
+      << status.error().message;
 }
 
 TEST(StoredTensor, UnpacksWhatPackingStored) {
