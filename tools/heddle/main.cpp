@@ -38,6 +38,8 @@ void printError(const Error &error) {
   // One line, and below the error of a formula the formula with a caret.
   size_t end = error.message.find('\n');
   bool pointed = end != std::string::npos && error.message.compare(end, 3, "\n  ") == 0;
+  // An empty formula has nothing to point at.
+  pointed = pointed && error.message.find_first_not_of(" \n", end) != error.message.find('^', end);
   std::cerr << "error: " << (pointed ? error.message : error.message.substr(0, end)) << "\n";
 }
 
