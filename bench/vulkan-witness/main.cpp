@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "Contender.h"
 #include "Peak.h"
+#include "Problem.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
