@@ -286,8 +286,10 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
   chunk.full = loop.getResult(0);
   if (chunk.skips) {
     chunk.visited = loop.getResult(1);
-    chunk.from = loop.getResult(2);
-    chunk.count = t.min(chunk.count, loop.getResult(3));
+    if (visitTile < columns) { // a chunk of one tile is visited whole or not at all
+      chunk.from = loop.getResult(2);
+      chunk.count = t.min(chunk.count, loop.getResult(3));
+    }
     chunk.tiles = counts ? loop.getResult(4) : Value();
   } else {
     Value span = t.sub(chunk.count, chunk.from);
