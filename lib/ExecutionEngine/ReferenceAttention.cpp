@@ -315,9 +315,6 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
 // Statistics and weights, as the compiler separates them
 //===----------------------------------------------------------------------===//
 
-/// A score as kernels hold it: large ones, replaced ones among them, keep few binary places.
-static double inBaseTwo(double score) { return static_cast<float>(score * std::numbers::log2e); }
-
 Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStatisticsOp op,
                                                      const Lookup &lookup) {
   Expected<Scores> scores = Scores::create(op, lookup);
@@ -330,10 +327,10 @@ Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStati
     double largest = -0x1p+120, total = 0; // of a row without an allowed key
     for (double s : row)
       if (s != -infinity)
-        largest = std::max(largest, std::nearbyint(inBaseTwo(s)));
+        largest = std::max(largest, std::nearbyint(s * std::numbers::log2e));
     for (double s : row)
       if (s != -infinity)
-        total += std::exp2(inBaseTwo(s) - largest);
+        total += std::exp2(s * std::numbers::log2e - largest);
     bool poisoned = isPoisoned(row);
     int64_t at = rowOf(*scores, sequence, h, i);
     maximum.values[at] = poisoned ? notANumber : largest;
@@ -355,7 +352,7 @@ Expected<std::vector<RefTensor>> attentionWeights(transformer::AttentionWeightsO
     for (int64_t j = 0; j < sequence.keys && sum.values[at] != 0; ++j)
       if (row[j] != -infinity)
         weights.add(sequence, h, i, j,
-                    std::exp2(inBaseTwo(row[j]) - maximum.values[at]) / sum.values[at]);
+                    std::exp2(row[j] * std::numbers::log2e - maximum.values[at]) / sum.values[at]);
   });
   return std::vector{std::move(weights.tensor)};
 }

@@ -85,6 +85,7 @@ func.func @sum(%x: tensor<?x16xf32> {transformer.dims = ["n", 16]}, %y: tensor<?
 // -----
 
 // A function may have the name that a kernel would get.
+// SHARED: kernel.program @linear attributes
 // CHECK-LABEL: kernel.program @linear
 // CHECK: kernel.launch @linear_2(
 // CHECK: kernel.def @linear_2(

@@ -175,13 +175,15 @@ TEST_P(SessionTest, ClonesRunSideBySide) {
 TEST_P(SessionTest, TheCommandReadsAndWritesFiles) {
   Session session = open();
   std::ostringstream out;
-  EXPECT_EQ(runCommand(session, {"step", {}, ""}, out).error().kind, ErrorKind::Usage);
-  EXPECT_EQ(runCommand(session, {"", {}, ""}, out).error().message,
-            "--function: expected one of triple, count, found none");
-  EXPECT_EQ(runCommand(session, {"triple", {"x"}, ""}, out).error().message,
+  EXPECT_EQ(runCommand(session, {"step", {}, {}}, out).error().kind, ErrorKind::Usage);
+  EXPECT_EQ(runCommand(session, {"", {}, {}}, out).error().message,
+            "--function: expected one of triple, count, start, step, reorder, found none");
+  EXPECT_EQ(runCommand(session, {"triple", {"x"}, {}}, out).error().message,
             "--input: expected NAME=FILE.npy, found x");
-  EXPECT_EQ(runCommand(session, {"triple", {"x=/none.npy"}, ""}, out).error().kind,
+  EXPECT_EQ(runCommand(session, {"triple", {"x=/none.npy"}, {}}, out).error().kind,
             ErrorKind::Input);
+  EXPECT_EQ(runCommand(session, {"triple", {}, ""}, out).error().message,
+            "--output-dir: expected a folder, found an empty name");
 }
 
 TEST(Session, DevicesThatAreNotThere) {
