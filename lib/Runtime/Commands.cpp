@@ -62,6 +62,10 @@ static Expected<std::vector<const Function *>> chooseFunctions(const Program &pr
                         (name.empty() ? "an empty name" : name));
     start = end + 1;
   }
+  if (chosen.front()->needsSession)
+    return usageError("--function: " + chosen.front()->name +
+                      " works on the caches of a session: expected functions before it, joined by "
+                      "commas, found none");
   return chosen;
 }
 

@@ -93,7 +93,7 @@ void addCompile(CLI::App &app, Outcome &outcome) {
   CLI::App *command = app.add_subcommand("compile", "compile a model into one file");
   command->add_option("model", flags->model, "MODEL")->required();
   command->add_option("-o", flags->output, "the file to write");
-  command->add_option("--target", flags->options.targets, "cpu, vulkan (default: cpu)")
+  command->add_option("--target", flags->options.targets, "cpu, vulkan (default: both)")
       ->delimiter(',')
       ->allow_extra_args(false);
   command

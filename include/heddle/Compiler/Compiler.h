@@ -26,7 +26,7 @@ namespace heddle {
 class Artifact;
 
 struct CompileOptions {
-  std::vector<std::string> targets = {"cpu"}; ///< "cpu", "vulkan"
+  std::vector<std::string> targets = {"cpu", "vulkan"};
   /// Instruction sets of the CPU code: "x86-64-v2", …, "native".
   std::vector<std::string> cpus = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   std::string dtype = "f32";      ///< f32 is built; others are an error that says so

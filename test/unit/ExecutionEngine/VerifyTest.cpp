@@ -31,6 +31,7 @@ const std::string model = HEDDLE_SOURCE_DIR "/examples/embed";
 
 Expected<Artifact> compiled() {
   CompileOptions options;
+  options.targets = {"cpu"};
   options.cpus = {"native"};
   return compileToMemory(model, options);
 }
@@ -174,6 +175,7 @@ TEST(Verify, CachesAreFollowedFromCallToCall) {
 
 TEST(Verify, NamesTheAppendThatDiffers) {
   CompileOptions options;
+  options.targets = {"cpu"};
   options.cpus = {"native"};
   auto artifact = compileToMemory(HEDDLE_SOURCE_DIR "/examples/translate", options);
   ASSERT_TRUE(artifact) << artifact.error().message;
