@@ -18,8 +18,9 @@ using namespace heddle::test;
 
 namespace {
 
-/// Compositions in a module, modules on a device.
-constexpr uint64_t perModule = 10, modules = 26;
+/// Compositions in a module. There are 560 in all: fewer on Vulkan, where a software device
+/// compiles each shader once more, slowly.
+constexpr uint64_t perModule = 10;
 
 /// Sizes for which everything has an edge: one query, one key, fewer keys than queries, tiles that
 /// end early, more rows than a tile and, in the last ones, more keys than a chunk.
@@ -84,6 +85,9 @@ void MaskTest::check(const std::vector<uint64_t> &seeds, const Kinds &kinds) {
       MaskModule::compile(compositions, {.device = std::get<0>(GetParam()), .poison = true});
   if (!module && isMissingDevice(module.error()))
     GTEST_SKIP() << module.error().message;
+  // Attention under many tables needs more numbers than the smallest devices take: a limit that is said.
+  if (!module && module.error().message.find("words of push constants") != std::string::npos)
+    GTEST_SKIP() << module.error().message;
   ASSERT_TRUE(module) << module.error().message << "\nseeds from " << seeds.front();
   for (size_t n = 0; n < seeds.size(); ++n)
     for (const Sizes &sizes : kinds.documents ? std::vector{packedSizes(seeds[n])}
@@ -101,11 +105,27 @@ TEST_P(MaskTest, CompositionsAgreeWithTheReference) {
   check(seeds, {});
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, MaskTest,
-                         testing::Combine(testing::Values<std::string>("cpu", "vulkan"),
-                                          testing::Range<uint64_t>(0, modules)),
-                         [](const auto &info) {
-                           return std::get<0>(info.param) + std::to_string(std::get<1>(info.param));
-                         });
+/// The same within packed documents.
+class PackedMaskTest : public MaskTest {};
+
+TEST_P(PackedMaskTest, CompositionsAgreeWithTheReference) {
+  std::vector<uint64_t> seeds;
+  for (uint64_t n = 0; n < perModule; ++n)
+    seeds.push_back(200000 + std::get<1>(GetParam()) * perModule + n);
+  if (const char *only = std::getenv("HEDDLE_MASK_SEED"))
+    seeds = {std::strtoull(only, nullptr, 10)};
+  check(seeds, {.documents = true});
+}
+
+std::string nameOf(const testing::TestParamInfo<std::tuple<std::string, uint64_t>> &info) {
+  return std::get<0>(info.param) + std::to_string(std::get<1>(info.param));
+}
+auto modulesOn(const char *device, uint64_t count) {
+  return testing::Combine(testing::Values<std::string>(device), testing::Range<uint64_t>(0, count));
+}
+INSTANTIATE_TEST_SUITE_P(Cpu, MaskTest, modulesOn("cpu", 40), nameOf);
+INSTANTIATE_TEST_SUITE_P(Vulkan, MaskTest, modulesOn("vulkan", 12), nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, PackedMaskTest, modulesOn("cpu", 3), nameOf);
+INSTANTIATE_TEST_SUITE_P(Vulkan, PackedMaskTest, modulesOn("vulkan", 1), nameOf);
 
 } // namespace

@@ -49,7 +49,8 @@ Status KernelPipelines::createLayouts() {
       vk.vkCreateDescriptorSetLayout(device.handle(), &setInfo, nullptr, &descriptors);
   if (result != VK_SUCCESS)
     return resultError("making a descriptor set layout", result);
-  VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, pushWords * 4};
+  uint32_t pushBytes = std::min(pushWords * 4, device.physical().allLimits().maxPushConstantsSize);
+  VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, pushBytes};
   VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
   info.setLayoutCount = 1;
   info.pSetLayouts = &descriptors;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One layout serves all kernels: three storage buffers (memory as vec4, weights,
-// memory as i32) and 128 bytes of push constants. One pipeline a kernel.
+// memory as i32) and as many push constants as it has, up to 256 bytes. One pipeline a kernel.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,7 +17,8 @@
 
 namespace heddle::vulkan {
 
-constexpr uint32_t bindingCount = 3, pushWords = 32;
+/// Words: Vulkan promises 32, all but some phones have 64; few kernels need more than 32.
+constexpr uint32_t bindingCount = 3, pushWords = 64;
 
 class KernelPipelines {
 public:
