@@ -29,6 +29,16 @@ double TileMap::visited(int64_t queries, int64_t keys) const {
   return elements / (static_cast<double>(queries) * static_cast<double>(keys));
 }
 
+int64_t heddle::transformer::visitTileColumns(Value mask, int64_t chunk) {
+  int64_t width = std::min<int64_t>(chunk, 64);
+  if (mask)
+    for (MaskOpInterface conjunct : conjunctsOf(mask))
+      if (auto blocks = dyn_cast<MaskBlocksOp>(conjunct.getOperation()))
+        while (chunk > 64 && width > 16 && blocks.getColumns() % width != 0)
+          width /= 2;
+  return width;
+}
+
 static TileClass classOf(const MaskBounds &bounds) {
   if (!bounds.may)
     return TileClass::Empty;

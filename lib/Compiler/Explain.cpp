@@ -88,21 +88,6 @@ void addGroup(const std::string &function, kernel::GroupOp group, const std::str
   }
 }
 
-std::string escaped(const std::string &text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '&')
-      result += "&amp;";
-    else
-      result += c;
-  }
-  return result;
-}
-
 /// Names by comma, each once, with its count where there are several.
 std::string joined(const std::vector<std::string> &words, const char *nothing) {
   std::string text;
@@ -120,6 +105,21 @@ std::string refusalText(const OpDecision::Refusal &refusal) {
 }
 
 } // namespace
+
+std::string escapedHtml(const std::string &text) {
+  std::string result;
+  for (char c : text) {
+    if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else if (c == '&')
+      result += "&amp;";
+    else
+      result += c;
+  }
+  return result;
+}
 
 Explanation explainGroups(ModuleOp fused, const LaunchNames &launches) {
   Explanation explanation;
@@ -154,21 +154,22 @@ std::string explanationText(const Explanation &explanation) {
 
 std::string explanationHtml(const Explanation &explanation, const std::string &title) {
   std::string page =
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + escaped(title) +
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
+      escapedHtml(title) +
       "</title>\n<style>body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}"
       "td,th{border:1px solid #bbb;padding:4px "
       "8px;text-align:left;vertical-align:top}</style></head>\n<body><h1>" +
-      escaped(title) +
+      escapedHtml(title) +
       "</h1>\n<table>\n<tr><th>function</th><th>op</th><th>at</th><th>kernel</th><th>root</th>"
       "<th>partners</th><th>not fused, and what would have to change</th></tr>\n";
   for (const OpDecision &decision : explanation) {
     std::string refusals;
     for (const OpDecision::Refusal &refusal : decision.refusals)
-      refusals += escaped(refusalText(refusal)) + "<br>" + escaped(refusal.remedy) + "<br>";
+      refusals += escapedHtml(refusalText(refusal)) + "<br>" + escapedHtml(refusal.remedy) + "<br>";
     page += "<tr>";
     for (const std::string &cell : {decision.function, decision.op, decision.location,
                                     decision.kernel, decision.root, joined(decision.partners, "")})
-      page += "<td>" + escaped(cell) + "</td>";
+      page += "<td>" + escapedHtml(cell) + "</td>";
     page += "<td>" + refusals + "</td></tr>\n";
   }
   return page + "</table></body></html>\n";

@@ -23,6 +23,9 @@ namespace heddle {
 /// For each function the kernels of its launches, in order: one a group.
 using LaunchNames = std::map<std::string, std::vector<std::string>>;
 
+/// Text as HTML and SVG show it.
+std::string escapedHtml(const std::string &text);
+
 Explanation explainGroups(mlir::ModuleOp fused, const LaunchNames &launches);
 
 } // namespace heddle

@@ -13,6 +13,7 @@
 
 #include "heddle/Compiler/Inspect.h"
 #include "heddle/Compiler/OutputFile.h"
+#include "heddle/Compiler/Tiles.h"
 #include "heddle/Runtime/Commands.h"
 
 #include <iostream>
@@ -36,9 +37,42 @@ struct InspectFlags {
   CompileOptions options;
 };
 
+Expected<Dimensions> parseDimensions(const std::vector<std::string> &texts) {
+  Dimensions dims;
+  for (const std::string &text : texts) {
+    auto dim = parseDimension(text);
+    if (!dim)
+      return dim.takeError();
+    dims[dim->first] = dim->second;
+  }
+  return dims;
+}
+
+Status drawTiles(const ExplainFlags &flags) {
+  auto dims = parseDimensions(flags.dims);
+  if (!dims)
+    return dims.takeError();
+  auto picture = explainTiles(flags.model, {flags.layer, *dims}, flags.options);
+  if (!picture)
+    return picture.takeError();
+  if (!flags.svg.empty())
+    return writeOutput(flags.svg, tileSvg(*picture));
+  return writeOutput(flags.html,
+                     flags.html.empty() ? tileText(*picture) : tileHtml(*picture, flags.model));
+}
+
 Status explain(const ExplainFlags &flags) {
-  if (flags.tiles || flags.positions || !flags.svg.empty() || !flags.layer.empty())
-    return usageError("explain: --tiles, --layer, --positions and --svg are not built yet");
+  if (flags.positions)
+    return usageError("explain: --positions is not built yet");
+  if (!flags.html.empty() && !flags.svg.empty())
+    return usageError("explain: expected one of --html and --svg, found both");
+  if (flags.tiles)
+    return drawTiles(flags);
+  for (auto [name, given] : {std::pair{"--layer", !flags.layer.empty()},
+                             {"--dim", !flags.dims.empty()},
+                             {"--svg", !flags.svg.empty()}})
+    if (given)
+      return usageError(std::string("explain: ") + name + ": expected --tiles beside it");
   Expected<Explanation> explanation = explainModel(flags.model, flags.options);
   if (!explanation)
     return explanation.takeError();
@@ -49,12 +83,10 @@ Status explain(const ExplainFlags &flags) {
 Status inspect(InspectFlags &flags) {
   if (!flags.graph.empty())
     return usageError("inspect: --graph is not built yet");
-  for (const std::string &text : flags.dims) {
-    auto dim = parseDimension(text);
-    if (!dim)
-      return dim.takeError();
-    flags.inspect.dims[dim->first] = dim->second;
-  }
+  auto dims = parseDimensions(flags.dims);
+  if (!dims)
+    return dims.takeError();
+  flags.inspect.dims = std::move(*dims);
   Expected<std::string> text = inspectModel(flags.model, flags.inspect, flags.options);
   return text ? writeOutput("", *text) : Status(text.takeError());
 }
@@ -64,14 +96,17 @@ void addExplain(CLI::App &app, Outcome &outcome) {
   CLI::App *command = app.add_subcommand("explain", "say what became of each op, and why");
   command->add_option("model", flags->model, "MODEL")->required();
   command->add_option("--html", flags->html, "write a page instead of text");
-  command->add_option("--svg", flags->svg, "not built yet");
-  command->add_flag("--tiles", flags->tiles, "not built yet");
-  command->add_option("--layer", flags->layer, "not built yet");
+  command->add_option("--svg", flags->svg, "draw the tiles into a file");
+  command->add_flag("--tiles", flags->tiles, "which tiles of an attention its mask leaves");
+  command->add_option("--layer", flags->layer, "encoder.3, decoder.3, decoder.3.cross");
   command->add_flag("--positions", flags->positions, "not built yet");
-  command->add_option("--dim", flags->dims, "NAME=N")->allow_extra_args(false);
+  command->add_option("--dim", flags->dims, "sizes for --tiles, NAME=N (default: 512)")
+      ->allow_extra_args(false);
   addModelFlags(*command, flags->options);
-  command->footer("Examples:\n  heddle explain examples/translate\n  heddle explain model.json "
-                  "--html=fusion.html");
+  command->footer(
+      "Examples:\n  heddle explain examples/translate\n  heddle explain model.json "
+      "--html=fusion.html\n  heddle explain model.json --tiles --layer=decoder.3 --dim T=4096 "
+      "--svg=tiles.svg");
   command->callback([flags, &outcome] { outcome.status = explain(*flags); });
 }
 

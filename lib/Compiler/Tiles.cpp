@@ -1,0 +1,347 @@
+//===- Tiles.cpp - The tiles that a mask leaves ---------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds the attention that is meant, its sizes and its mask, makes data for what
+// the mask reads, and asks the analysis. Layers are named by the weights that
+// their queries go through: a compiled file keeps no other names.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Compiler/Tiles.h"
+
+#include "Compilation.h"
+#include "MaskText.h"
+#include "heddle/Analysis/ShapeExpressions.h"
+#include "heddle/Analysis/TileClasses.h"
+#include "heddle/Compiler/RegisterAll.h"
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Support/Artifact.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+
+#include <bit>
+#include <set>
+
+using namespace mlir;
+using namespace heddle::transformer;
+
+namespace heddle {
+
+int64_t TilePicture::count(TileKind kind) const { return llvm::count(tiles, kind); }
+
+namespace {
+
+/// Sizes of dimensions that `--dim` does not give: one sentence, of this many tokens.
+constexpr int64_t usualLength = 512;
+
+//===----------------------------------------------------------------------===//
+// Which attention
+//===----------------------------------------------------------------------===//
+
+/// The value behind groups' borders.
+Value resolved(Value value) {
+  while (true) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto group = dyn_cast<kernel::GroupOp>(argument.getOwner()->getParentOp());
+      if (!group)
+        return value;
+      value = group->getOperand(argument.getArgNumber());
+    } else if (auto group = value.getDefiningOp<kernel::GroupOp>()) {
+      unsigned index = cast<OpResult>(value).getResultNumber();
+      value = group.getBody().front().getTerminator()->getOperand(index);
+    } else {
+      return value;
+    }
+  }
+}
+
+/// "decoder.3" or "decoder.3.cross" from the weight of the queries' projection; empty where it has another
+/// name.
+std::string layerOf(AttentionOp attention) {
+  Value value = resolved(attention.getQuery());
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto linear = dyn_cast<LinearOp>(op)) {
+      auto weight = resolved(linear.getWeight()).getDefiningOp<WeightOp>();
+      StringRef name = weight ? weight.getName() : "";
+      if (!name.consume_back(".query.weight"))
+        return "";
+      name.consume_back(".attention"); // "decoder.3.cross" stays
+      return name.str();
+    }
+    if (op->getNumOperands() == 0)
+      break;
+    value = resolved(op->getOperand(0));
+  }
+  return "";
+}
+
+struct Candidate {
+  std::string layer;
+  AttentionOp attention;
+  func::FuncOp function;
+};
+
+/// Every attention once; a layer that several functions run is the one of the first, which is the
+/// one that works on whole sentences.
+std::vector<Candidate> attentionsOf(ModuleOp module) {
+  std::vector<Candidate> all;
+  std::set<std::string> seen;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    std::set<std::string> earlier = seen;
+    int64_t index = 0;
+    function.walk([&](AttentionOp attention) {
+      std::string layer = layerOf(attention);
+      if (layer.empty() || (seen.count(layer) && !earlier.count(layer)))
+        layer = function.getName().str() + "." + std::to_string(index);
+      ++index;
+      if (seen.insert(layer).second)
+        all.push_back({layer, attention, function});
+    });
+  }
+  return all;
+}
+
+Expected<Candidate> choose(const std::vector<Candidate> &all, const std::string &layer) {
+  std::string known;
+  for (const Candidate &candidate : all) {
+    if (candidate.layer == layer || (layer.empty() && all.size() == 1))
+      return candidate;
+    known += (known.empty() ? "" : ", ") + candidate.layer;
+  }
+  return usageError("--layer: expected one of " + (known.empty() ? "none" : known) + ", found " +
+                    (layer.empty() ? "none" : "'" + layer + "'"));
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes and data
+//===----------------------------------------------------------------------===//
+
+/// Given sizes, and usual ones for the rest.
+Expected<Dimensions> completed(const ShapeExpressions &shapes, const Dimensions &given) {
+  Dimensions dims;
+  std::string known;
+  for (const std::string &name : shapes.dims()) {
+    dims[name] = name == "B" ? 1 : usualLength;
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  for (const auto &[name, value] : given) {
+    if (!dims.contains(name))
+      return usageError("--dim: expected a dimension of " + (known.empty() ? "none" : known) +
+                        ", found '" + name + "'");
+    if (value < 1)
+      return usageError("--dim: expected " + name + " of at least 1, found " +
+                        std::to_string(value));
+    dims[name] = value;
+  }
+  return dims;
+}
+
+/// Data for what a mask reads, as plain as its meaning allows: whole sentences, documents of equal
+/// length, zeros.
+class DataMaker {
+public:
+  DataMaker(const ShapeExpressions &shapes, const Dimensions &dims, MaskPlace place)
+      : shapes(shapes), dims(dims), place(place) {}
+
+  Status makeFor(Value mask);
+  MaskInputs inputs;
+  std::vector<std::string> assumptions;
+
+private:
+  Status make(Value value, Operation *user);
+  Expected<SmallVector<int64_t>> shapeOf(Value value) const;
+  static int64_t elements(ArrayRef<int64_t> shape);
+
+  const ShapeExpressions &shapes;
+  const Dimensions &dims;
+  MaskPlace place;
+};
+
+int64_t DataMaker::elements(ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  return count;
+}
+
+Expected<SmallVector<int64_t>> DataMaker::shapeOf(Value value) const {
+  SmallVector<int64_t> shape;
+  if (!isa<RankedTensorType>(value.getType()))
+    return shape;
+  for (const SizeExpr &size : shapes.of(value)) {
+    Expected<int64_t> number = size.evaluate(dims);
+    if (!number)
+      return number.takeError();
+    shape.push_back(*number);
+  }
+  return shape;
+}
+
+/// What an element is assumed to be, and how to say it.
+struct Assumption {
+  std::function<int64_t(int64_t)> element; ///< by its place in the last dimension
+  std::string text;
+};
+
+Assumption constant(int64_t value) {
+  return {[value](int64_t) { return value; }, std::to_string(value)};
+}
+
+Assumption assume(Operation *user, ArrayRef<int64_t> shape, const MaskPlace &place) {
+  constexpr int64_t documents = 4;
+  int64_t last = shape.empty() ? 1 : shape.back();
+  if (isa<MaskLengthsOp>(user))
+    return constant(place.keys);
+  if (isa<MaskPrefixOp>(user))
+    return constant(place.keys / 4);
+  if (auto op = dyn_cast<MaskDocumentsOp>(user)) {
+    if (op.getStarts()) // both sides have as many rows as the shorter: equal starts
+      return {[=](int64_t n) { return last > 1 ? n * place.queries / (last - 1) : 0; },
+              std::to_string(last - 1) + " documents of equal length"};
+    return {[=](int64_t n) { return n * documents / last; },
+            std::to_string(documents) + " documents of equal length"};
+  }
+  if (isa<MaskDenseOp, MaskBlocksOp>(user))
+    return {[](int64_t) { return 1; }, "all true"};
+  return constant(0);
+}
+
+Status DataMaker::make(Value value, Operation *user) {
+  if (inputs.contains(value))
+    return {};
+  Operation *definition = resolved(value).getDefiningOp();
+  if (definition && definition->hasTrait<OpTrait::ConstantLike>())
+    return {};
+  Expected<SmallVector<int64_t>> shape = shapeOf(value);
+  if (!shape)
+    return shape.takeError();
+  Assumption assumption = assume(user, *shape, place);
+  MaskData data{*shape, {}};
+  int64_t last = shape->empty() ? 1 : std::max<int64_t>(shape->back(), 1);
+  bool floating = getElementTypeOrSelf(value.getType()).isF32();
+  for (int64_t n = 0; n < elements(*shape); ++n) {
+    auto number = static_cast<int32_t>(assumption.element(n % last));
+    data.values.push_back(floating ? std::bit_cast<uint32_t>(static_cast<float>(number))
+                                   : static_cast<uint32_t>(number));
+  }
+  inputs[value] = std::move(data);
+  assumptions.push_back(inputName(resolved(value)) + ": " + assumption.text);
+  return {};
+}
+
+/// Leaves of the mask, and what regions of formulas take from outside.
+Status DataMaker::makeFor(Value mask) {
+  Operation *op = mask.getDefiningOp();
+  SmallVector<Value> leaves;
+  for (Value operand : op->getOperands()) {
+    if (!isa<MaskType>(operand.getType()))
+      leaves.push_back(operand);
+    else if (Status status = makeFor(operand); !status)
+      return status;
+  }
+  for (Region &region : op->getRegions())
+    region.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (!region.isAncestor(operand.getParentRegion()))
+          leaves.push_back(operand);
+    });
+  for (Value leaf : leaves)
+    if (Status status = make(leaf, op); !status)
+      return status;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// The answer
+//===----------------------------------------------------------------------===//
+
+Expected<int64_t> sizeAt(const ShapeExpressions &shapes, Value tensor, const Dimensions &dims) {
+  return shapes.of(tensor)[2].evaluate(dims);
+}
+
+Expected<TilePicture> pictureOf(Candidate found, const Dimensions &given) {
+  ShapeExpressions shapes(found.function);
+  auto dims = completed(shapes, given);
+  if (!dims)
+    return dims.takeError();
+  auto queries = sizeAt(shapes, found.attention.getQuery(), *dims);
+  auto keys = queries ? sizeAt(shapes, found.attention.getKey(), *dims) : Expected<int64_t>(1);
+  if (!queries || !keys)
+    return queries ? keys.takeError() : queries.takeError();
+  MaskPlace place{0, 0, *queries, *keys};
+  DataMaker data(shapes, *dims, place);
+  Value mask = found.attention.getMask();
+  if (mask)
+    if (Status status = data.makeFor(mask); !status)
+      return status.takeError();
+  auto map = computeTileMap(found.attention, place, data.inputs, visitTileRows,
+                            visitTileColumns(mask, attentionChunk));
+  if (!map)
+    return inputError(found.layer + ": " + llvm::toString(map.takeError()));
+  TilePicture picture{found.layer,
+                      found.function.getName().str(),
+                      maskText(mask),
+                      *queries,
+                      *keys,
+                      map->tileRows,
+                      map->tileColumns,
+                      map->rows,
+                      map->columns,
+                      {},
+                      0,
+                      {}};
+  for (TileClass which : map->classes)
+    picture.tiles.push_back(static_cast<TileKind>(which));
+  picture.saved = 1 - map->visited(*queries, *keys);
+  picture.assumptions = std::move(data.assumptions);
+  return picture;
+}
+
+Expected<TilePicture> pictureIn(ModuleOp module, const TileQuestion &question) {
+  Expected<Candidate> found = choose(attentionsOf(module), question.layer);
+  if (!found)
+    return found.takeError();
+  return pictureOf(*found, question.dims);
+}
+
+Expected<TilePicture> explainArtifactTiles(const std::string &path, const TileQuestion &question) {
+  Expected<Artifact> artifact = readArtifact(path);
+  if (!artifact)
+    return artifact.takeError();
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry);
+  DiagnosticCollector diagnostics(context);
+  auto bytes = artifact->fused();
+  auto fused = parseSourceString<ModuleOp>(
+      StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()),
+      ParserConfig(&context));
+  if (!fused)
+    return diagnostics.error(inputError(path + ": the fused stage cannot be read"));
+  return pictureIn(*fused, question);
+}
+
+} // namespace
+
+Expected<TilePicture> explainTiles(const std::string &model, const TileQuestion &question,
+                                   const CompileOptions &options) {
+  if (isArtifactPath(model)) {
+    if (Status status = checkCompiled(model, options); !status)
+      return status.takeError();
+    return explainArtifactTiles(model, question);
+  }
+  CompileOptions withoutWeights = options;
+  withoutWeights.needsWeights = false;
+  auto compilation = Compilation::load(model, withoutWeights);
+  if (!compilation)
+    return compilation.takeError();
+  return pictureIn((*compilation)->module(), question);
+}
+
+} // namespace heddle
