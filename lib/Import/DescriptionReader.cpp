@@ -145,7 +145,7 @@ void Reader::vocabulary(ObjectReader &in, SideDescription &side, const std::stri
   } else if (value->is_string()) {
     side.file = value->get<std::string>();
     side.size = fileLines(side.file, name + ".txt", path);
-  } else if (value->is_number_integer()) {
+  } else if (integerOf(*value)) {
     side.size = in.integer("vocabulary", 1, 1, maxId);
   } else {
     errors.expected(path, what, shown(*value));

@@ -123,15 +123,27 @@ void ObjectReader::known(const std::vector<std::string> &keys) {
     }
 }
 
+std::optional<int64_t> heddle::integerOf(const Json &value) {
+  // JSON has one kind of number: 32.0 is 32. Doubles name integers one by one up to 2^53.
+  if (value.is_number_float()) {
+    double number = value.get<double>();
+    if (std::trunc(number) != number || std::abs(number) > 0x1p53)
+      return std::nullopt;
+    return static_cast<int64_t>(number);
+  }
+  if (!value.is_number_integer() ||
+      (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t(INT64_MAX)))
+    return std::nullopt;
+  return value.get<int64_t>();
+}
+
 int64_t ObjectReader::integer(const std::string &key, int64_t standard, int64_t low, int64_t high) {
   const Json *value = find(key);
   if (!value)
     return standard;
-  bool fits = value->is_number_integer() &&
-              !(value->is_number_unsigned() && value->get<uint64_t>() > uint64_t(INT64_MAX));
-  int64_t number = fits ? value->get<int64_t>() : low - 1;
-  if (number >= low && number <= high)
-    return number;
+  std::optional<int64_t> number = integerOf(*value);
+  if (number && *number >= low && *number <= high)
+    return *number;
   errors.expected(path(key),
                   "an integer of at least " + std::to_string(low) + " and at most " +
                       std::to_string(high),

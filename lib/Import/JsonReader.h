@@ -25,6 +25,9 @@ namespace heddle {
 
 using Json = nlohmann::ordered_json;
 
+/// An integer, written as 32 or as 32.0; nothing else, and nothing that i64 does not hold.
+std::optional<int64_t> integerOf(const Json &value);
+
 /// Keeps the first error of a file.
 class ErrorSink {
 public:

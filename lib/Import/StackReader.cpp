@@ -176,10 +176,12 @@ std::optional<MaskExpression> StackReader::mask(const std::string &key, size_t i
                                                 const Json *override) {
   bool ofLayer = override && override->contains(key);
   std::string shared = name + "." + key, layer = name + "." + std::to_string(index) + "." + key;
-  const MaskExpression *replaced = masks.find(shared), *own = masks.find(layer);
-  if (own || (replaced && !ofLayer)) {
-    checkMask(own ? *own : *replaced, key == "cross-mask", "--mask");
-    return own ? *own : *replaced;
+  const MaskExpression *replaced = masks.find(layer);
+  if (const MaskExpression *ofStack = ofLayer ? nullptr : masks.find(shared); !replaced)
+    replaced = ofStack; // looked for even so: an option is unused where every layer has its own mask
+  if (replaced) {
+    checkMask(*replaced, key == "cross-mask", "--mask");
+    return *replaced;
   }
   ObjectReader in(ofLayer ? std::vector<ObjectReader::Layer>{{override, name + ".layers." +
                                                                             std::to_string(index)}}

@@ -129,12 +129,24 @@ std::string foundAt(std::string_view text, size_t at) {
   return "byte " + std::to_string(byte);
 }
 
+/// What the parser would pass over: it skips a byte order mark and ends at a NUL, whatever follows.
+std::optional<std::string> strayBytes(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF"))
+    return "1:1: expected valid JSON, found a byte order mark";
+  if (size_t at = text.find('\0'); at != text.npos)
+    return lineAndColumn(text, at) + ": expected valid JSON, found " + foundAt(text, at);
+  return std::nullopt;
+}
+
 } // namespace
 
 Expected<Json> parseJson(std::string_view text, const std::string &place) {
   Builder builder;
-  if (Json::sax_parse(text.begin(), text.end(), &builder))
+  if (Json::sax_parse(text.begin(), text.end(), &builder)) {
+    if (std::optional<std::string> stray = strayBytes(text))
+      return inputError(place + ":" + *stray);
     return std::move(builder.root);
+  }
   if (!builder.failedAt)
     return inputError(place + ": " + builder.failure);
   size_t at = *builder.failedAt;

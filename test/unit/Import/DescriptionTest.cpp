@@ -37,6 +37,10 @@ TEST_F(DescriptionTest, TextThatIsNoDescription) {
   EXPECT_EQ(textProblem("{\"size\": NaN}"), "m.json:1:10: expected valid JSON, found 'N'");
   EXPECT_EQ(textProblem("{\"a\": 1e999}"),
             "m.json:1:11: expected valid JSON, found a number that no double holds");
+  EXPECT_EQ(textProblem("\xEF\xBB\xBF" + small().dump()),
+            "m.json:1:1: expected valid JSON, found a byte order mark");
+  EXPECT_EQ(textProblem("{}" + std::string(1, '\0')),
+            "m.json:1:3: expected valid JSON, found byte 0");
   EXPECT_EQ(textProblem("[1]"), "m.json: expected an object, found [1]");
   EXPECT_EQ(textProblem("{\"attention\": {\"heads\": 1, \"heads\": 2}}"),
             "m.json: attention: expected each key once, found 'heads' twice");
@@ -76,6 +80,9 @@ TEST_F(DescriptionTest, TypesAndRanges) {
   EXPECT_EQ(problemWith("/attention/heads", 2.5),
             "m.json: attention.heads: expected an integer of at least 1 and at most 65536, found "
             "2.5");
+  EXPECT_EQ(problemWith("/attention/heads", 3.0), "no error");
+  EXPECT_EQ(problemWith("/source/vocabulary", 20.0), "no error");
+  EXPECT_THAT(problemWith("/size", 1e30), HasSubstr("size: expected an integer"));
   EXPECT_THAT(problemWith("/size", uint64_t(1) << 63), HasSubstr("size: expected an integer"));
   EXPECT_EQ(problemWith("/attention", nullptr),
             "m.json: attention: expected an object, found null");

@@ -103,6 +103,13 @@ TEST_F(ModelTest, MasksOfTheCommandLine) {
     options.masks = {mask};
     EXPECT_EQ(problem(small(), options), message);
   }
+  // A stack's mask where each layer has its own would replace nothing.
+  Json json = small();
+  json["decoder"]["layers"] = Json::array({{{"mask", "causal"}}});
+  options.masks = {"decoder.mask=window(3, 0)"};
+  EXPECT_THAT(problem(json, options), HasSubstr("found 'decoder.mask'"));
+  options.masks = {"decoder.0.mask=window(3, 0)"};
+  EXPECT_EQ(problem(json, options), "no error");
 }
 
 TEST_F(ModelTest, InputsOfMasks) {
