@@ -167,20 +167,14 @@ static LaunchNames launchNames(const Program &program) {
 
 /// Decisions of a compiled file: it carries its fused stage.
 static Expected<Explanation> explainArtifact(const std::string &path) {
-  Expected<Artifact> artifact = readArtifact(path);
-  if (!artifact)
-    return artifact.takeError();
-  DialectRegistry registry;
-  registerAllDialects(registry);
-  MLIRContext context(registry);
-  DiagnosticCollector diagnostics(context);
-  auto bytes = artifact->fused();
-  auto fused = parseSourceString<ModuleOp>(
-      StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()),
-      ParserConfig(&context));
-  if (!fused)
-    return diagnostics.error(inputError(path + ": the fused stage cannot be read"));
-  return explainGroups(*fused, launchNames(artifact->program()));
+  Explanation explanation;
+  Status status = onFusedStage(path, [&](ModuleOp fused, const Program &program) {
+    explanation = explainGroups(fused, launchNames(program));
+    return Status();
+  });
+  if (!status)
+    return status.takeError();
+  return explanation;
 }
 
 Expected<Explanation> explainModel(const std::string &model, const CompileOptions &options) {

@@ -15,10 +15,13 @@
 
 #include "Diagnostics.h"
 #include "heddle/Analysis/FusionRefusal.h"
+#include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Support/Artifact.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <algorithm>
@@ -119,6 +122,24 @@ std::string escapedHtml(const std::string &text) {
       result += c;
   }
   return result;
+}
+
+Status onFusedStage(const std::string &path,
+                    llvm::function_ref<Status(ModuleOp, const Program &)> ask) {
+  Expected<Artifact> artifact = readArtifact(path);
+  if (!artifact)
+    return artifact.takeError();
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry);
+  DiagnosticCollector diagnostics(context);
+  auto bytes = artifact->fused();
+  auto fused = parseSourceString<ModuleOp>(
+      StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()),
+      ParserConfig(&context));
+  if (!fused)
+    return diagnostics.error(inputError(path + ": the fused stage cannot be read"));
+  return ask(*fused, artifact->program());
 }
 
 Explanation explainGroups(ModuleOp fused, const LaunchNames &launches) {

@@ -14,6 +14,7 @@
 #include "heddle/Compiler/Tiles.h"
 
 #include "Compilation.h"
+#include "Explain.h"
 #include "MaskText.h"
 #include "heddle/Analysis/ShapeExpressions.h"
 #include "heddle/Analysis/TileClasses.h"
@@ -61,8 +62,8 @@ Value resolved(Value value) {
   }
 }
 
-/// "decoder.3" or "decoder.3.cross" from the weight of the queries' projection; empty where it has another
-/// name.
+/// "decoder.3" or "decoder.3.cross" from the weight of the queries' projection; empty where it has
+/// another name.
 std::string layerOf(AttentionOp attention) {
   Value value = resolved(attention.getQuery());
   while (Operation *op = value.getDefiningOp()) {
@@ -311,20 +312,17 @@ Expected<TilePicture> pictureIn(ModuleOp module, const TileQuestion &question) {
 }
 
 Expected<TilePicture> explainArtifactTiles(const std::string &path, const TileQuestion &question) {
-  Expected<Artifact> artifact = readArtifact(path);
-  if (!artifact)
-    return artifact.takeError();
-  DialectRegistry registry;
-  registerAllDialects(registry);
-  MLIRContext context(registry);
-  DiagnosticCollector diagnostics(context);
-  auto bytes = artifact->fused();
-  auto fused = parseSourceString<ModuleOp>(
-      StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()),
-      ParserConfig(&context));
-  if (!fused)
-    return diagnostics.error(inputError(path + ": the fused stage cannot be read"));
-  return pictureIn(*fused, question);
+  TilePicture picture;
+  Status status = onFusedStage(path, [&](ModuleOp fused, const Program &) -> Status {
+    Expected<TilePicture> found = pictureIn(fused, question);
+    if (!found)
+      return found.takeError();
+    picture = std::move(*found);
+    return {};
+  });
+  if (!status)
+    return status.takeError();
+  return picture;
 }
 
 } // namespace

@@ -15,6 +15,7 @@
 
 #include "AttentionScores.h"
 
+#include "heddle/Analysis/TileClasses.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -28,13 +29,16 @@ using kernel::Size;
 namespace {
 class TileSite : public MaskSite {
 public:
-  TileSite(KernelFrame &f, const Sequence &s, Value h, Value i, Value j, RankedTensorType tile, int64_t heads)
+  TileSite(KernelFrame &f, const Sequence &s, Value h, Value i, Value j, RankedTensorType tile,
+           int64_t heads)
       : f(f), t(f.t), s(s), h(h), i(i), j(j), tile(tile), heads(heads) {}
 
   Location loc() const override { return t.loc; }
   Value rowIndices(OpBuilder &) override { return t.iota(true, i, of(t.b.getI32Type())); }
   Value columnIndices(OpBuilder &) override { return t.iota(false, j, of(t.b.getI32Type())); }
-  Value splat(OpBuilder &, Value scalar) override { return t.broadcast(scalar, of(scalar.getType())); }
+  Value splat(OpBuilder &, Value scalar) override {
+    return t.broadcast(scalar, of(scalar.getType()));
+  }
   Value keyCount(OpBuilder &) override { return t.i32(s.keys); }
   Value queryCount(OpBuilder &) override { return t.i32(s.queries); }
   Value batch(OpBuilder &) override { return t.i32(s.number); }
@@ -42,23 +46,32 @@ public:
   int64_t headCount() const override { return heads; }
   Value defaultOffset(OpBuilder &) override { return t.sub(t.i32(s.keys), t.i32(s.queries)); }
   Value scalar(OpBuilder &, Value operand) override { return f.scalar(operand); }
-  Value perBatch(OpBuilder &, Value table) override { return read(f.view(f.viewOf(table)), {s.number}); }
-  Value perHead(OpBuilder &, Value table, Value x) override { return read(f.view(f.viewOf(table)), {t.toIndex(x), h}); }
+  Value perBatch(OpBuilder &, Value table) override {
+    return read(f.view(f.viewOf(table)), {s.number});
+  }
+  Value perHead(OpBuilder &, Value table, Value x) override {
+    return read(f.view(f.viewOf(table)), {t.toIndex(x), h});
+  }
 
   /// Dimensions of size 1 are repeated.
   Value dense(OpBuilder &, Value table) override {
     Value view = f.view(f.viewOf(table));
     auto type = cast<kernel::ViewType>(view.getType());
     auto size = [&](int64_t dim, int64_t full) { return isOne(type, dim) ? 1 : full; };
-    Value matrix = kernel::SliceOp::create(t.b, t.loc, view, ValueRange{at(type, 0, s.batch), at(type, 1, h)});
-    RankedTensorType part = t.type(size(2, tile.getDimSize(0)), size(3, tile.getDimSize(1)), type.getElementType());
-    Value loaded = kernel::LoadOp::create(t.b, t.loc, part, matrix, ValueRange{at(type, 2, i), at(type, 3, j)}, UnitAttr());
+    Value matrix =
+        kernel::SliceOp::create(t.b, t.loc, view, ValueRange{at(type, 0, s.batch), at(type, 1, h)});
+    RankedTensorType part =
+        t.type(size(2, tile.getDimSize(0)), size(3, tile.getDimSize(1)), type.getElementType());
+    Value loaded = kernel::LoadOp::create(t.b, t.loc, part, matrix,
+                                          ValueRange{at(type, 2, i), at(type, 3, j)}, UnitAttr());
     if (type.getElementType().isF32())
       return t.broadcast(loaded, tile);
     return t.broadcast(isSet(loaded), of(t.b.getI1Type()));
   }
 
-  Value lookup(OpBuilder &, Value table, Value indices) override { return lookupIn(rowOf(table), indices); }
+  Value lookup(OpBuilder &, Value table, Value indices) override {
+    return lookupIn(rowOf(table), indices);
+  }
   Value lookupRow(OpBuilder &, Value table) override {
     Value indices = t.iota(true, i, t.type(tile.getDimSize(0), 1, t.b.getI32Type()));
     Value found = lookupIn(rowOf(table), indices);
@@ -75,19 +88,22 @@ public:
     Value place = t.toIndex(x), zero = t.index(0);
     Value inside = arith::AndIOp::create(t.b, t.loc, notLess(place, zero), t.less(place, count));
     Value found = read(row, {t.select(inside, place, zero)});
-    Value none = arith::ConstantOp::create(t.b, t.loc, cast<TypedAttr>(t.b.getZeroAttr(found.getType())));
+    Value none =
+        arith::ConstantOp::create(t.b, t.loc, cast<TypedAttr>(t.b.getZeroAttr(found.getType())));
     return t.select(inside, found, none);
   }
 
   std::pair<Value, Value> tableRange(OpBuilder &, Value table, Value from, Value to) override {
-    auto range = kernel::TableRangeOp::create(t.b, t.loc, t.b.getI32Type(), t.b.getI32Type(), rowOf(table), t.toIndex(from), t.toIndex(to));
+    auto range = kernel::TableRangeOp::create(t.b, t.loc, t.b.getI32Type(), t.b.getI32Type(),
+                                              rowOf(table), t.toIndex(from), t.toIndex(to));
     return {range.getMin(), range.getMax()};
   }
 
   Value block(OpBuilder &, Value table, Value y, Value x) override {
     Value view = f.view(f.viewOf(table));
     auto type = cast<kernel::ViewType>(view.getType());
-    Value matrix = kernel::SliceOp::create(t.b, t.loc, view, ValueRange{at(type, 0, s.batch), at(type, 1, h)});
+    Value matrix =
+        kernel::SliceOp::create(t.b, t.loc, view, ValueRange{at(type, 0, s.batch), at(type, 1, h)});
     if (isa<RankedTensorType>(y.getType()))
       return isSet(kernel::LookupOp::create(t.b, t.loc, y.getType(), matrix, ValueRange{y, x}));
     Value zero = t.index(0), row = t.toIndex(y), column = t.toIndex(x), inside;
@@ -101,13 +117,29 @@ public:
   }
 
 private:
-  RankedTensorType of(Type element) { return t.type(tile.getDimSize(0), tile.getDimSize(1), element); }
-  static bool isOne(kernel::ViewType type, int64_t dim) { return type.getDim(dim).extent == Size(1); }
-  Value at(kernel::ViewType type, int64_t dim, Value index) { return isOne(type, dim) ? t.index(0) : index; }
-  Value extent(Value view, int64_t dim) { return kernel::ExtentOp::create(t.b, t.loc, t.b.getIndexType(), view, t.b.getI64IntegerAttr(dim)); }
-  Value read(Value view, ValueRange indices) { return kernel::ReadOp::create(t.b, t.loc, view, indices); }
-  Value notLess(Value x, Value y) { return arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sge, x, y); }
-  Value isSet(Value flags) { return arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne, flags, t.constantI(0, flags)); }
+  RankedTensorType of(Type element) {
+    return t.type(tile.getDimSize(0), tile.getDimSize(1), element);
+  }
+  static bool isOne(kernel::ViewType type, int64_t dim) {
+    return type.getDim(dim).extent == Size(1);
+  }
+  Value at(kernel::ViewType type, int64_t dim, Value index) {
+    return isOne(type, dim) ? t.index(0) : index;
+  }
+  Value extent(Value view, int64_t dim) {
+    return kernel::ExtentOp::create(t.b, t.loc, t.b.getIndexType(), view,
+                                    t.b.getI64IntegerAttr(dim));
+  }
+  Value read(Value view, ValueRange indices) {
+    return kernel::ReadOp::create(t.b, t.loc, view, indices);
+  }
+  Value notLess(Value x, Value y) {
+    return arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sge, x, y);
+  }
+  Value isSet(Value flags) {
+    return arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne, flags,
+                                 t.constantI(0, flags));
+  }
   /// A vector, or the row of a table that belongs to the sequence.
   Value rowOf(Value table) {
     Value view = f.view(f.viewOf(table));
@@ -134,24 +166,15 @@ private:
 // Heads and sequences
 //===----------------------------------------------------------------------===//
 
-/// Tiles as narrow as the mask can be: a table of blocks cuts them at its columns.
-static int64_t visitTileOf(Value mask, int64_t chunk) {
-  int64_t width = std::min<int64_t>(chunk, 64);
-  if (mask)
-    for (MaskOpInterface conjunct : conjunctsOf(mask))
-      if (auto blocks = dyn_cast<MaskBlocksOp>(conjunct.getOperation()))
-        while (chunk > 64 && width > 16 && blocks.getColumns() % width != 0)
-          width /= 2;
-  return width;
-}
-
 Scores::Scores(KernelFrame &f, Value query, Value key, Value mask, double scale, ScoreRules rules)
-    : queryView(f.viewOf(query)), keyView(f.viewOf(key)), visitTile(visitTileOf(mask, f.sizes.chunk)), f(f), t(f.t), mask(mask),
-      scale(scale), rules(rules) {
+    : queryView(f.viewOf(query)), keyView(f.viewOf(key)),
+      visitTile(visitTileColumns(mask, f.sizes.chunk)), f(f), t(f.t), mask(mask), scale(scale),
+      rules(rules) {
   kernel::ViewType q = f.viewType(queryView), k = f.viewType(keyView);
   queries = q.getDim(2).extent;
   keys = k.getDim(2).extent;
-  group = q.getDim(1).extent.value / k.getDim(1).extent.value;
+  heads = q.getDim(1).extent.value;
+  group = heads / k.getDim(1).extent.value;
   documents = packedDocumentsOf(mask);
 }
 
@@ -164,13 +187,16 @@ Sequence Scores::sentence(Value batch) {
 }
 
 std::pair<Sequence, Value> Scores::document(Value batch, Value slot, int64_t rows) {
-  Value starts = f.view(f.viewOf(documents.getQueries())), keyStarts = f.view(f.viewOf(documents.getKeys()));
+  Value starts = f.view(f.viewOf(documents.getQueries())),
+        keyStarts = f.view(f.viewOf(documents.getKeys()));
   Value one = t.index(1), zero = t.index(0);
   Value count = t.sub(f.sizeValue(cast<kernel::ViewType>(starts.getType()).getDim(0).extent), one);
   Value number = t.div(slot, t.index(rows));
   DocumentTile found = findDocument(t, starts, count, number, rows);
   Value i = t.mul(t.sub(number, found.first), t.index(rows));
-  auto start = [&](Value view, Value d) { return t.toIndex(kernel::ReadOp::create(t.b, t.loc, view, ValueRange{d})); };
+  auto start = [&](Value view, Value d) {
+    return t.toIndex(kernel::ReadOp::create(t.b, t.loc, view, ValueRange{d}));
+  };
   Value next = t.add(found.document, one);
   Sequence s;
   s.batch = batch;
@@ -202,7 +228,7 @@ Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
   Value zero = t.index(0);
   if (!mask || rules.hiddenScore) // every key counts where scores are replaced
     return {zero, zero, sequence.keys};
-  TileSite site(f, sequence, head, i, i, t.type(rows, chunk), f.viewType(queryView).getDim(1).extent.value);
+  TileSite site(f, sequence, head, i, i, t.type(rows, chunk), heads);
   Value end = t.min(t.add(i, t.index(rows)), sequence.queries);
   KeyBand band = bandOf(mask, t.b, site);
   Value low = zero, high = sequence.keys;
@@ -235,11 +261,14 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
   chunk.first = c;
   chunk.count = t.min(t.index(columns), t.sub(range.high, c));
   Value width = t.index(std::min(visitTile, columns)), zero = t.index(0);
-  auto integer = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(t.b, t.loc, value, 32); };
+  auto integer = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(t.b, t.loc, value, 32);
+  };
   Value one = integer(1), none = integer(0), everything = integer(-1);
   chunk.visited = everything;
   if (!mask || rules.hiddenScore) {
-    // Every key is one; tiles that the end cuts are not full. A mask of replaced scores is applied apart.
+    // Every key is one; tiles that the end cuts are not full. A mask of replaced scores is applied
+    // apart.
     chunk.from = zero;
     Value whole = arith::ShLIOp::create(t.b, t.loc, one, t.i32(t.div(chunk.count, width)));
     chunk.full = t.sub(whole, one);
@@ -250,7 +279,8 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
   Value before = t.max(t.sub(range.low, c), zero);
   chunk.from = t.mul(t.div(before, width), width);
   Value end = t.min(t.add(i, t.index(rows)), sequence.queries);
-  // Bits of full tiles; then those of visited ones, and from where to where they reach; then how many.
+  // Bits of full tiles; then those of visited ones, and from where to where they reach; then how
+  // many.
   SmallVector<Value> init{none};
   bool counts = chunk.skips && f.sizes.countTiles;
   if (chunk.skips)
@@ -262,11 +292,13 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPointToStart(loop.getBody());
     Value tile = loop.getInductionVar(), tileEnd = t.add(tile, width);
-    TileSite site(f, sequence, head, i, t.add(c, tile), t.type(rows, columns), f.viewType(queryView).getDim(1).extent.value);
-    TileCorners corners{t.i32(i), t.i32(end), t.i32(t.add(c, tile)), t.i32(t.add(c, t.min(tileEnd, chunk.count)))};
+    TileSite site(f, sequence, head, i, t.add(c, tile), t.type(rows, columns), heads);
+    TileCorners corners{t.i32(i), t.i32(end), t.i32(t.add(c, tile)),
+                        t.i32(t.add(c, t.min(tileEnd, chunk.count)))};
     TileTruth truth = boundOf(mask, t.b, site, corners);
     // Keys past the end lie in the last tile: it is never full.
-    Value whole = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sle, tileEnd, chunk.count);
+    Value whole =
+        arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sle, tileEnd, chunk.count);
     Value must = arith::AndIOp::create(t.b, t.loc, truth.must, whole);
     Value bit = arith::ShLIOp::create(t.b, t.loc, one, t.i32(t.div(tile, width)));
     auto with = [&](Value bits, Value condition) -> Value {
@@ -305,21 +337,26 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
 constexpr double log2e = 1.4426950408889634;
 
 Value Scores::rawScores(Value i, const KeyChunk &chunk, RankedTensorType type) {
-  auto visit = chunk.skips ? t.b.getI64IntegerAttr(std::min(visitTile, type.getDimSize(1))) : IntegerAttr();
+  auto visit =
+      chunk.skips ? t.b.getI64IntegerAttr(std::min(visitTile, type.getDimSize(1))) : IntegerAttr();
   Value row = sequence.firstQuery ? t.add(i, sequence.firstQuery) : i;
   Value column = sequence.firstPanelRow ? t.add(chunk.first, sequence.firstPanelRow) : chunk.first;
   bool starts = mask && !rules.hiddenScore;
-  return kernel::ContractOp::create(t.b, t.loc, type, q, row, k, column, /*rows=*/Value(), chunk.count,
-                                    starts ? chunk.from : Value(), chunk.skips ? chunk.visited : Value(), visit, UnitAttr());
+  return kernel::ContractOp::create(t.b, t.loc, type, q, row, k, column, /*rows=*/Value(),
+                                    chunk.count, starts ? chunk.from : Value(),
+                                    chunk.skips ? chunk.visited : Value(), visit, UnitAttr());
 }
 
-/// Finite scores are kept within +-2^100: a common mask value, the lowest float, times log2 e is not one.
+/// Finite scores are kept within +-2^100: a common mask value, the lowest float, times log2 e is
+/// not one.
 Value Scores::clampFinite(Value score) {
   Value limited = t.max(t.min(score, t.constant(0x1p+100, score)), t.constant(-0x1p+100, score));
   auto bits = cast<RankedTensorType>(score.getType()).clone(t.b.getI32Type());
   Value pattern = arith::BitcastOp::create(t.b, t.loc, bits, score);
   Value exponent = t.constantI(0x7f800000, pattern);
-  Value finite = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne, arith::AndIOp::create(t.b, t.loc, pattern, exponent), exponent);
+  Value finite =
+      arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne,
+                            arith::AndIOp::create(t.b, t.loc, pattern, exponent), exponent);
   return t.select(finite, limited, score);
 }
 
@@ -346,8 +383,10 @@ Value Scores::withRules(Value raw, MaskSite &site) {
   return t.mul(score, log2e);
 }
 
-Value Scores::masked(Value tile, Value visited, Value full, int64_t visit, double value, function_ref<Value()> predicate) {
-  auto op = kernel::MaskOp::create(t.b, t.loc, tile.getType(), tile, visited, full, t.b.getI64IntegerAttr(visit),
+Value Scores::masked(Value tile, Value visited, Value full, int64_t visit, double value,
+                     function_ref<Value()> predicate) {
+  auto op = kernel::MaskOp::create(t.b, t.loc, tile.getType(), tile, visited, full,
+                                   t.b.getI64IntegerAttr(visit),
                                    t.b.getF32FloatAttr(static_cast<float>(value)));
   OpBuilder::InsertionGuard guard(t.b);
   t.b.createBlock(&op.getPredicate());
@@ -357,14 +396,17 @@ Value Scores::masked(Value tile, Value visited, Value full, int64_t visit, doubl
 
 Value Scores::tile(Value i, const KeyChunk &chunk, RankedTensorType type) {
   int64_t visit = std::min(visitTile, type.getDimSize(1));
-  TileSite site(f, sequence, head, i, chunk.first, type, f.viewType(queryView).getDim(1).extent.value);
+  TileSite site(f, sequence, head, i, chunk.first, type, heads);
   Value score = hideNegativeInfinity(withRules(rawScores(i, chunk, type), site));
   bool replaces = mask && rules.hiddenScore;
   if (replaces) {
-    double value = std::max(static_cast<double>(static_cast<float>(rules.hiddenScore.getValueAsDouble())) * log2e, -0x1p+100);
+    double value = std::max(
+        static_cast<double>(static_cast<float>(rules.hiddenScore.getValueAsDouble())) * log2e,
+        -0x1p+100);
     Value none = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
     Value all = arith::ConstantIntOp::create(t.b, t.loc, -1, 32);
-    score = masked(score, all, none, visit, value, [&] { return maskOf(mask).emitPredicate(t.b, site); });
+    score = masked(score, all, none, visit, value,
+                   [&] { return maskOf(mask).emitPredicate(t.b, site); });
   }
   if (rules.bias) {
     // A key whose bias is minus infinity is excluded, whatever its score is.

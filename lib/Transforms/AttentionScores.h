@@ -20,17 +20,18 @@ namespace heddle {
 /// counts, finite because some devices do not keep infinities.
 constexpr double hiddenScore = -0x1p+127, lowestMaximum = -0x1p+120;
 
-/// The queries and keys that one workgroup works on, and where they are stored. All are index values.
+/// The queries and keys that one workgroup works on, and where they are stored. All are index
+/// values.
 struct Sequence {
-  mlir::Value batch;              ///< of the tensors in memory
-  mlir::Value number;             ///< as masks count: the sentence, or the document
-  mlir::Value queries, keys;      ///< how many there are
-  mlir::Value firstQuery;         ///< row of query 0; null is 0
+  mlir::Value batch;                   ///< of the tensors in memory
+  mlir::Value number;                  ///< as masks count: the sentence, or the document
+  mlir::Value queries, keys;           ///< how many there are
+  mlir::Value firstQuery;              ///< row of query 0; null is 0
   mlir::Value firstKey, firstPanelRow; ///< row of key 0 in values and in panels of keys; null is 0
 };
 
-/// Keys [first, first + count) of a chunk, of which those before `from` need not be computed; and the column
-/// tiles among them that the mask lets through.
+/// Keys [first, first + count) of a chunk, of which those before `from` need not be computed; and
+/// the column tiles among them that the mask lets through.
 struct KeyChunk {
   mlir::Value first, from, count;
   mlir::Value visited, full; ///< a bit for each column tile, i32
@@ -40,14 +41,15 @@ struct KeyChunk {
 
 class Scores {
 public:
-  Scores(KernelFrame &f, mlir::Value query, mlir::Value key, mlir::Value mask, double scale, transformer::ScoreRules rules);
+  Scores(KernelFrame &f, mlir::Value query, mlir::Value key, mlir::Value mask, double scale,
+         transformer::ScoreRules rules);
 
   /// Whether a mask needs keys that begin at each document.
   transformer::MaskDocumentsOp packed() const { return documents; }
   /// Enters a head of a sequence: views of its queries and keys.
   void enter(const Sequence &sequence, mlir::Value head);
-  /// The document that a tile of rows belongs to, and the tile's first row in it; `slot` is the tile's place in a grid of
-  /// `slots` (KernelFrame).
+  /// The document that a tile of rows belongs to, and the tile's first row in it; `slot` is the
+  /// tile's place in a grid of `slots` (KernelFrame).
   std::pair<Sequence, mlir::Value> document(mlir::Value batch, mlir::Value slot, int64_t rows);
   /// The sequence of a sentence, without packed documents.
   Sequence sentence(mlir::Value batch);
@@ -76,8 +78,8 @@ private:
   mlir::Value withRules(mlir::Value raw, transformer::MaskSite &site);
   mlir::Value clampFinite(mlir::Value score);
   mlir::Value hideNegativeInfinity(mlir::Value score);
-  mlir::Value masked(mlir::Value tile, mlir::Value visited, mlir::Value full, int64_t visit, double value,
-                     llvm::function_ref<mlir::Value()> predicate);
+  mlir::Value masked(mlir::Value tile, mlir::Value visited, mlir::Value full, int64_t visit,
+                     double value, llvm::function_ref<mlir::Value()> predicate);
 
   KernelFrame &f;
   TileBuilder &t;
@@ -85,7 +87,7 @@ private:
   double scale;
   transformer::ScoreRules rules;
   transformer::MaskDocumentsOp documents;
-  int64_t group;
+  int64_t heads, group; ///< query heads, and how many of them share a key head
   mlir::Value q, k;
   mlir::Value biasTile; ///< of the last tile; null without a bias
 };
