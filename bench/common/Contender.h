@@ -33,9 +33,9 @@ struct Duration {
 
 class Contender {
 public:
-  /// Loads the only function of an artifact on `device` ("cpu", "vulkan" or "vulkan:N"; `threads` 0:
-  /// all processors) and uploads its inputs, the bits of integers as if they were floats. Shapes are
-  /// such that the memory form is dense: no value is padded.
+  /// Loads the only function of an artifact on `device` ("cpu", "vulkan" or "vulkan:N"; `threads`
+  /// 0: all processors) and uploads its inputs, the bits of integers as if they were floats. Shapes
+  /// are such that the memory form is dense: no value is padded.
   static Expected<Contender> create(Artifact artifact, const std::string &device, int threads,
                                     const Dimensions &dims, const Inputs &inputs);
 

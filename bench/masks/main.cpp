@@ -194,11 +194,12 @@ int run(int rounds) {
   constexpr size_t packed = 3, ids = 4;
   double fastest = *std::min_element(times[0].begin(), times[0].end());
   double share = kFlops / fastest / peak;
-  std::printf("device     %s\npeak       %.1f GFLOP/s, %s, 1 thread\nunmasked   %.2f of the peak%s\n"
-              "documents  %zu, %.4f of the pairs are in one document\nrounds     %d\n\n",
-              contenders.front().describe().c_str(), peak * 1e-9, peakVectors().c_str(), share,
-              share >= 0.70 ? "" : "  (below 0.70: missed)", documents.starts.size() - 1,
-              documents.share, rounds);
+  std::printf(
+      "device     %s\npeak       %.1f GFLOP/s, %s, 1 thread\nunmasked   %.2f of the peak%s\n"
+      "documents  %zu, %.4f of the pairs are in one document\nrounds     %d\n\n",
+      contenders.front().describe().c_str(), peak * 1e-9, peakVectors().c_str(), share,
+      share >= 0.70 ? "" : "  (below 0.70: missed)", documents.starts.size() - 1, documents.share,
+      rounds);
   std::printf("%-44s %9s %10s\n", "mask", "ms", "of no mask");
   bool passed = share >= 0.70;
   for (size_t i = 0; i < contenders.size(); ++i) {

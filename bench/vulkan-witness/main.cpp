@@ -124,7 +124,8 @@ Expected<Entry> prepare(std::string name, double flops, Expected<Artifact> artif
                         const std::vector<double> &expected) {
   if (!artifact)
     return artifact.takeError();
-  auto contender = Contender::create(std::move(*artifact), options.device, /*threads=*/0, dims, inputs);
+  auto contender =
+      Contender::create(std::move(*artifact), options.device, /*threads=*/0, dims, inputs);
   if (!contender)
     return contender.takeError();
   auto found = contender->run();
@@ -163,8 +164,9 @@ Expected<std::vector<Entry>> prepareAll(const Options &options) {
               options, {{"M", n}}, x, y),
       prepare("product, GLSL", Product::flops, packWitness(handWrittenProduct(product)), options,
               {}, x, y),
-      prepare("attention, Heddle", Attention::flops, compileKernel(models + "/attention.mlir", "vulkan", {}),
-              options, {{"B", 1}, {"T", length}, {"S", length}}, qkv, headsMerged(o)),
+      prepare("attention, Heddle", Attention::flops,
+              compileKernel(models + "/attention.mlir", "vulkan", {}), options,
+              {{"B", 1}, {"T", length}, {"S", length}}, qkv, headsMerged(o)),
       prepare("attention, GLSL", Attention::flops, packWitness(handWrittenAttention()), options, {},
               packed, o)};
   std::vector<Entry> entries;

@@ -26,15 +26,20 @@ static constexpr Entry entries[] = {
     {"several-uses", "the value is read by several ops, so it has to reach memory",
      "let one op read it, or compute it twice"},
     {"row-reduction", "the reader reduces whole rows, while this kernel holds tiles of columns",
-     "none needed on a CPU, where the extra pass costs a few percent; use a pre-norm model to read it once"},
-    {"second-contraction", "the reader is a contraction of its own, with weights that would be read again for every tile",
+     "none needed on a CPU, where the extra pass costs a few percent; use a pre-norm model to read "
+     "it once"},
+    {"second-contraction",
+     "the reader is a contraction of its own, with weights that would be read again for every tile",
      "none: two contractions in one kernel move more bytes than they save"},
     {"function-result", "the value is a result of the function", "do not return it"},
-    {"session-state", "the value is kept in the session's memory and read from there", "none: the cache is its place"},
+    {"session-state", "the value is kept in the session's memory and read from there",
+     "none: the cache is its place"},
     {"consumer-between", "another op reads one part before the last part can be computed",
      "move the projections next to each other"},
-    {"too-many-parts", "a launch runs at most three contractions over the same rows", "none: launch overhead is small beside three contractions"},
-    {"other-reader", "the contractions over the same rows do not feed the same attention or state", "none needed"},
+    {"too-many-parts", "a launch runs at most three contractions over the same rows",
+     "none: launch overhead is small beside three contractions"},
+    {"other-reader", "the contractions over the same rows do not feed the same attention or state",
+     "none needed"},
 };
 
 static const Entry &entry(FusionRefusal reason) { return entries[static_cast<int>(reason)]; }

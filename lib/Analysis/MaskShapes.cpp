@@ -40,7 +40,8 @@ void ShapeExpressions::visitRules(AttentionOp op, const Shape &full) {
     if (auto documents = dyn_cast<MaskDocumentsOp>(rule); documents && documents.getStarts()) {
       require(full[0], 1, "the batch of packed documents");
       sequences = shapes.lookup(documents.getQueries())[0] - 1;
-      require(shapes.lookup(documents.getKeys())[0], shapes.lookup(documents.getQueries())[0], "the starts of documents");
+      require(shapes.lookup(documents.getKeys())[0], shapes.lookup(documents.getQueries())[0],
+              "the starts of documents");
     }
   auto one = [&](Value table, const char *what) {
     if (table && isa<ShapedType>(table.getType()))
@@ -61,14 +62,16 @@ void ShapeExpressions::visitRules(AttentionOp op, const Shape &full) {
   };
   for (Operation *rule : ops)
     llvm::TypeSwitch<Operation *>(rule)
-        .Case<MaskCausalOp, MaskWindowOp, BiasAlibiOp, BiasRelativeOp>([&](auto o) { one(o.getOffset(), "the offsets of a mask"); })
+        .Case<MaskCausalOp, MaskWindowOp, BiasAlibiOp, BiasRelativeOp>(
+            [&](auto o) { one(o.getOffset(), "the offsets of a mask"); })
         .Case<MaskLengthsOp>([&](MaskLengthsOp o) { one(o.getLengths(), "the lengths of a mask"); })
         .Case<MaskPrefixOp>([&](MaskPrefixOp o) { one(o.getPrefix(), "the prefixes of a mask"); })
         .Case<MaskDenseOp>([&](MaskDenseOp o) { dense(o.getTable(), "a dense mask"); })
         .Case<BiasDenseOp>([&](BiasDenseOp o) { dense(o.getTable(), "a dense score rule"); })
         .Case<MaskBlocksOp>([&](MaskBlocksOp o) {
           Shape table = shapes.lookup(o.getTable());
-          Shape expected{full[0], full[1], SizeExpr::ceilDiv(full[2], static_cast<int64_t>(o.getRows())),
+          Shape expected{full[0], full[1],
+                         SizeExpr::ceilDiv(full[2], static_cast<int64_t>(o.getRows())),
                          SizeExpr::ceilDiv(full[3], static_cast<int64_t>(o.getColumns()))};
           fits(table[0], expected[0], false, "a table of blocks");
           fits(table[1], expected[1], false, "a table of blocks");

@@ -70,7 +70,8 @@ void ShapeExpressions::require(const SizeExpr &left, const SizeExpr &right, std:
 }
 
 Shape ShapeExpressions::state(Operation *user, StringRef symbol) const {
-  auto op = SymbolTable::lookupNearestSymbolFrom<StateOp>(user, StringAttr::get(user->getContext(), symbol));
+  auto op = SymbolTable::lookupNearestSymbolFrom<StateOp>(
+      user, StringAttr::get(user->getContext(), symbol));
   return dimsFromAttr(op.getDims());
 }
 
@@ -99,7 +100,8 @@ void ShapeExpressions::visit(Operation *op) {
         Shape in = like(op->getOperand(0));
         set({in[0], in[2], lastOf()});
       })
-      .Case<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>([&](auto) { visitAttention(op); })
+      .Case<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(
+          [&](auto) { visitAttention(op); })
       .Case<StateGetOp>([&](StateGetOp o) { set(state(op, o.getState())); })
       .Case<StateSetOp>([&](StateSetOp o) {
         for (auto [a, b] : llvm::zip(state(op, o.getState()), like(o.getValue())))
@@ -124,8 +126,8 @@ void ShapeExpressions::visit(Operation *op) {
       });
 }
 
-/// Attention and its statistics and weights: batch and key counts of the operands have to agree, and so do the tables of
-/// masks and rules.
+/// Attention and its statistics and weights: batch and key counts of the operands have to agree,
+/// and so do the tables of masks and rules.
 void ShapeExpressions::visitAttention(Operation *op) {
   Shape q = shapes.lookup(op->getOperand(0)), k = shapes.lookup(op->getOperand(1));
   require(q[0], k[0], "the batch of queries and keys");
@@ -138,7 +140,8 @@ void ShapeExpressions::visitAttention(Operation *op) {
         if (o.getLse())
           shapes[o.getLse()] = {q[0], q[1], q[2]};
         if (o.getWeights())
-          shapes[o.getWeights()] = o.getAverageWeights() ? Shape{q[0], q[2], k[2]} : Shape{q[0], q[1], q[2], k[2]};
+          shapes[o.getWeights()] =
+              o.getAverageWeights() ? Shape{q[0], q[2], k[2]} : Shape{q[0], q[1], q[2], k[2]};
         visitRules(o, {q[0], q[1], q[2], k[2]});
       })
       .Case<AttentionStatisticsOp>([&](AttentionStatisticsOp o) {
@@ -146,7 +149,8 @@ void ShapeExpressions::visitAttention(Operation *op) {
           shapes[result] = {q[0], q[1], q[2]};
       })
       .Case<AttentionWeightsOp>([&](AttentionWeightsOp o) {
-        shapes[op->getResult(0)] = o.getAverage() ? Shape{q[0], q[2], k[2]} : Shape{q[0], q[1], q[2], k[2]};
+        shapes[op->getResult(0)] =
+            o.getAverage() ? Shape{q[0], q[2], k[2]} : Shape{q[0], q[1], q[2], k[2]};
       });
 }
 

@@ -35,8 +35,8 @@ Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> 
 /// Instruction sets as `--cpu` names them, each once, in the given order.
 Expected<std::vector<std::string>> checkedCpus(const std::vector<std::string> &names);
 
-/// Native code of every kernel for each instruction set, one shader a kernel, as the options' targets
-/// ask, and the grids of the program's kernels. Kernels are compiled on all cores.
+/// Native code of every kernel for each instruction set, one shader a kernel, as the options'
+/// targets ask, and the grids of the program's kernels. Kernels are compiled on all cores.
 Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOptions &options,
                                      Program &program);
 

@@ -37,8 +37,7 @@ static bool isStandardOutput(const std::string &path) { return path.empty() || p
 /// Devices and pipes cannot be renamed over.
 static bool isWrittenInPlace(const std::string &path) {
   std::error_code ignored;
-  return std::filesystem::exists(path, ignored) &&
-         !std::filesystem::is_regular_file(path, ignored);
+  return std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
 }
 
 static std::string nameBeside(const std::string &path) {

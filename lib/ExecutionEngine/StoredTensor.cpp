@@ -49,7 +49,8 @@ int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column) {
   if (layout.dims.size() < 2)
     return c;
   int64_t perMatrix = layout.dims[layout.dims.size() - 2];
-  int64_t matrix = perMatrix ? row / perMatrix : 0, r = layout.first + (perMatrix ? row % perMatrix : 0);
+  int64_t matrix = perMatrix ? row / perMatrix : 0,
+          r = layout.first + (perMatrix ? row % perMatrix : 0);
   int64_t start = matrix * layout.rows * layout.pitch;
   return layout.panel ? start + r / 16 * 16 * layout.pitch + c * 16 + r % 16
                       : start + r * layout.pitch + c;

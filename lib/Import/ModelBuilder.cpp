@@ -203,7 +203,8 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
   if (returns && average)
     f.result(site.result + "weights", attention.getWeights(), {"B", queries, keys});
   else if (returns)
-    f.result(site.result + "weights", attention.getWeights(), {"B", std::to_string(a.heads), queries, keys});
+    f.result(site.result + "weights", attention.getWeights(),
+             {"B", std::to_string(a.heads), queries, keys});
   Value merged = MergeHeadsOp::create(f.b, f.loc, attention.getOutput());
   if (!a.outputProjection)
     return merged;

@@ -178,7 +178,8 @@ std::optional<MaskExpression> StackReader::mask(const std::string &key, size_t i
   std::string shared = name + "." + key, layer = name + "." + std::to_string(index) + "." + key;
   const MaskExpression *replaced = masks.find(layer);
   if (const MaskExpression *ofStack = ofLayer ? nullptr : masks.find(shared); !replaced)
-    replaced = ofStack; // looked for even so: an option is unused where every layer has its own mask
+    replaced =
+        ofStack; // looked for even so: an option is unused where every layer has its own mask
   if (replaced) {
     checkMask(*replaced, key == "cross-mask", "--mask");
     return *replaced;

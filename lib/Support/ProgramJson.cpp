@@ -36,17 +36,19 @@ public:
 
   /// Structures; the field lists are shared with the reader, hence not const.
   template <typename T>
-  requires std::is_class_v<T>
+    requires std::is_class_v<T>
   static Json encode(const T &value) {
     Writer writer;
     visitFields(writer, const_cast<T &>(value));
     return std::move(writer.object);
   }
   template <typename T>
-  requires std::is_arithmetic_v<T>
-  static Json encode(T value) { return value; }
+    requires std::is_arithmetic_v<T>
+  static Json encode(T value) {
+    return value;
+  }
   template <typename T>
-  requires std::is_enum_v<T>
+    requires std::is_enum_v<T>
   static Json encode(T value) {
     for (auto [entry, name] : EnumNames<T>::all)
       if (entry == value)
@@ -101,7 +103,7 @@ public:
   }
 
   template <typename T>
-  requires std::is_class_v<T>
+    requires std::is_class_v<T>
   void decode(const Json &json, T &value) {
     if (!json.is_object())
       return mismatch("an object", json);
@@ -124,7 +126,7 @@ public:
     value = json.get<bool>();
   }
   template <typename T>
-  requires std::is_integral_v<T>
+    requires std::is_integral_v<T>
   void decode(const Json &json, T &value) {
     // Anything past int64 arrives as unsigned or as a float.
     bool fits = json.is_number_integer() &&
@@ -136,7 +138,7 @@ public:
     value = static_cast<T>(wide);
   }
   template <typename T>
-  requires std::is_enum_v<T>
+    requires std::is_enum_v<T>
   void decode(const Json &json, T &value) {
     std::string known;
     for (auto [entry, name] : EnumNames<T>::all) {

@@ -7,9 +7,8 @@
 //
 // Walks a function once. Each root takes the ops that can follow it on its tiles:
 //
-//   linear ── activation ── + residual ── split_heads ── cache.append | state.set      (up to three over the same rows)
-//   attention (with its mask ops) ── merge_heads
-//   embedding ── position
+//   linear ── activation ── + residual ── split_heads ── cache.append | state.set      (up to three
+//   over the same rows) attention (with its mask ops) ── merge_heads embedding ── position
 //
 // What cannot follow is written down with its reason. Then every cluster is
 // moved to the place of its last op and wrapped into a kernel.group.
@@ -81,7 +80,8 @@ private:
 
 /// Ops that stay outside groups: operands, and the session's bookkeeping.
 static bool staysOutside(Operation *op) {
-  return isa<WeightOp, arith::ConstantOp, CacheLengthOp, CacheClearOp, CacheReorderOp, StateGetOp, func::ReturnOp>(op);
+  return isa<WeightOp, arith::ConstantOp, CacheLengthOp, CacheClearOp, CacheReorderOp, StateGetOp,
+             func::ReturnOp>(op);
 }
 
 /// Masks and score rules: cloned into the groups that use them.
@@ -94,10 +94,12 @@ static Operation *onlyReader(Value value) {
   return value.hasOneUse() ? *value.getUsers().begin() : nullptr;
 }
 
-/// What the result of a chain of a linear ends in: the attention that reads it, or the stack of states it is stored in.
+/// What the result of a chain of a linear ends in: the attention that reads it, or the stack of
+/// states it is stored in.
 static const void *sinkOf(Operation *last) {
   if (auto set = dyn_cast<StateSetOp>(last))
-    return StringAttr::get(last->getContext(), set.getState().rsplit('.').first).getAsOpaquePointer();
+    return StringAttr::get(last->getContext(), set.getState().rsplit('.').first)
+        .getAsOpaquePointer();
   if (last->getNumResults() == 1)
     if (Operation *reader = onlyReader(last->getResult(0)); isa_and_nonnull<AttentionOp>(reader))
       return reader;
@@ -145,19 +147,22 @@ static bool canBeStoredInPanels(Value key) {
     return true;
   auto split = dyn_cast_or_null<SplitHeadsOp>(def);
   return split && llvm::all_of(key.getUses(), [](OpOperand &use) {
-           return isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(use.getOwner()) && use.getOperandNumber() == 1;
+           return isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(use.getOwner()) &&
+                  use.getOperandNumber() == 1;
          });
 }
 
 /// Whether an op that reads scores has this mask.
 static bool maskIn(Operation *op, Value mask) {
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>([&](auto o) { return o.getMask() == mask; })
+      .Case<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(
+          [&](auto o) { return o.getMask() == mask; })
       .Default([](Operation *) { return false; });
 }
 
-/// Keys that come from elsewhere are copied: a group that yields its first argument is a relayout. Packed documents need keys
-/// whose panels begin with each document: the group's second argument says where.
+/// Keys that come from elsewhere are copied: a group that yields its first argument is a relayout.
+/// Packed documents need keys whose panels begin with each document: the group's second argument
+/// says where.
 void Grouper::addPanelRelayouts() {
   DenseMap<std::pair<Value, Value>, Value> copies;
   func.walk([&](AttentionOp op) {
@@ -171,15 +176,19 @@ void Grouper::addPanelRelayouts() {
       SmallVector<Value> operands{key};
       if (documents)
         operands.push_back(documents.getKeys());
-      auto group = GroupOp::create(builder, op.getLoc(), TypeRange(key.getType()), operands, "relayout", "pack_keys");
+      auto group = GroupOp::create(builder, op.getLoc(), TypeRange(key.getType()), operands,
+                                   "relayout", "pack_keys");
       SmallVector<Location> locs(operands.size(), op.getLoc());
-      Block *block = builder.createBlock(&group.getBody(), {}, ValueRange(operands).getTypes(), locs);
+      Block *block =
+          builder.createBlock(&group.getBody(), {}, ValueRange(operands).getTypes(), locs);
       kernel::YieldOp::create(builder, op.getLoc(), block->getArgument(0));
       claimed.insert(group);
       copy = group.getResult(0);
     }
     key.replaceUsesWithIf(copy, [&](OpOperand &use) {
-      return maskIn(use.getOwner(), op.getMask()) && isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(use.getOwner()) && use.getOperandNumber() == 1;
+      return maskIn(use.getOwner(), op.getMask()) &&
+             isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(use.getOwner()) &&
+             use.getOperandNumber() == 1;
     });
   });
 }
@@ -190,9 +199,11 @@ void Grouper::addPanelRelayouts() {
 
 /// Whether the statistics are those of the attention's rows.
 static bool sameScores(AttentionOp attention, AttentionStatisticsOp stats) {
-  return stats.getQuery() == attention.getQuery() && stats.getMask() == attention.getMask() && stats.getBias() == attention.getBias() &&
-         stats.getSinks() == attention.getSinks() && stats.getSoftcapAttr() == attention.getSoftcapAttr() &&
-         stats.getHiddenScoreAttr() == attention.getHiddenScoreAttr() && stats.getScaleAttr() == attention.getScaleAttr();
+  return stats.getQuery() == attention.getQuery() && stats.getMask() == attention.getMask() &&
+         stats.getBias() == attention.getBias() && stats.getSinks() == attention.getSinks() &&
+         stats.getSoftcapAttr() == attention.getSoftcapAttr() &&
+         stats.getHiddenScoreAttr() == attention.getHiddenScoreAttr() &&
+         stats.getScaleAttr() == attention.getScaleAttr();
 }
 
 LogicalResult Grouper::collect(Operation &op) {
@@ -215,7 +226,8 @@ LogicalResult Grouper::collect(Operation &op) {
       .Case<AttentionOp>([&](AttentionOp attention) {
         Cluster cluster{"attention", {&op}, {}, nullptr};
         extend(cluster, [](Operation *next) { return isa<MergeHeadsOp>(next); });
-        for (Operation *user : attention.getKey().getUsers()) // the statistics are a by-product of the same loop
+        for (Operation *user :
+             attention.getKey().getUsers()) // the statistics are a by-product of the same loop
           if (auto stats = dyn_cast<AttentionStatisticsOp>(user);
               stats && sameScores(attention, stats))
             cluster.ops.push_back(stats);
@@ -224,13 +236,23 @@ LogicalResult Grouper::collect(Operation &op) {
       })
       .Case<AttentionWeightsOp>([&](auto) { return single("weights", nothing); })
       .Case<LayerNormOp>([&](auto) { return single("norm", nothing); })
-      .Case<EmbeddingOp>([&](auto) { return single("embedding", [](Operation *next) { return isa<PositionSinusoidalOp>(next); }); })
-      .Case<PositionSinusoidalOp, arith::AddFOp>(
-          [&](auto) { return single("elementwise", [](Operation *next) { return isa<PositionSinusoidalOp, arith::AddFOp>(next); }); })
-      .Case<SplitHeadsOp>([&](auto) { return single("relayout", [](Operation *next) { return isa<CacheAppendOp, StateSetOp>(next); }); })
-      .Case<MergeHeadsOp, CacheAppendOp, StateSetOp>([&](auto) { return single("relayout", nothing); })
+      .Case<EmbeddingOp>([&](auto) {
+        return single("embedding", [](Operation *next) { return isa<PositionSinusoidalOp>(next); });
+      })
+      .Case<PositionSinusoidalOp, arith::AddFOp>([&](auto) {
+        return single("elementwise", [](Operation *next) {
+          return isa<PositionSinusoidalOp, arith::AddFOp>(next);
+        });
+      })
+      .Case<SplitHeadsOp>([&](auto) {
+        return single("relayout",
+                      [](Operation *next) { return isa<CacheAppendOp, StateSetOp>(next); });
+      })
+      .Case<MergeHeadsOp, CacheAppendOp, StateSetOp>(
+          [&](auto) { return single("relayout", nothing); })
       .Default([](Operation *other) {
-        return other->emitOpError("expected an op that kernels can be made of, found one that is not built yet");
+        return other->emitOpError(
+            "expected an op that kernels can be made of, found one that is not built yet");
       });
 }
 
@@ -251,7 +273,8 @@ Cluster Grouper::linearChain(LinearOp op) {
 /// Takes further linears over the same rows as parts of the same launch.
 void Grouper::mergeParts(Cluster &first, LinearOp op) {
   size_t parts = 1;
-  for (Operation *user : llvm::to_vector(llvm::reverse(llvm::to_vector(op.getInput().getUsers())))) {
+  for (Operation *user :
+       llvm::to_vector(llvm::reverse(llvm::to_vector(op.getInput().getUsers())))) {
     auto other = dyn_cast<LinearOp>(user);
     if (!other || other == op || claimed.contains(other) || other->getBlock() != op->getBlock())
       continue;
@@ -289,14 +312,16 @@ void Grouper::extend(Cluster &cluster, function_ref<bool(Operation *)> accepts) 
       continue;
     }
     if (!reason)
-      reason = isa<LayerNormOp>(reader) ? FusionRefusal::RowReduction : FusionRefusal::SecondContraction;
+      reason =
+          isa<LayerNormOp>(reader) ? FusionRefusal::RowReduction : FusionRefusal::SecondContraction;
     if (reader)
       refuse(cluster, last, reader, *reason);
     return;
   }
 }
 
-/// Why no single reader can follow `value`, or none and the reader; no reader where nothing but the function's result reads it.
+/// Why no single reader can follow `value`, or none and the reader; no reader where nothing but the
+/// function's result reads it.
 std::optional<FusionRefusal> Grouper::refusalOf(Value value, Operation *&reader) {
   bool returned = false;
   for (Operation *user : value.getUsers())
@@ -316,7 +341,8 @@ std::optional<FusionRefusal> Grouper::refusalOf(Value value, Operation *&reader)
 void Grouper::refuse(Cluster &cluster, Operation *op, Operation *reader, FusionRefusal reason) {
   NamedAttrList entry;
   entry.append("op", builder.getStringAttr(op->getName().getStringRef()));
-  entry.append("with", builder.getStringAttr(reader ? reader->getName().getStringRef() : StringRef("several")));
+  entry.append("with", builder.getStringAttr(reader ? reader->getName().getStringRef()
+                                                    : StringRef("several")));
   entry.append("reason", builder.getStringAttr(toString(reason)));
   cluster.refusals.push_back(entry.getDictionary(builder.getContext()));
 }
@@ -325,7 +351,9 @@ void Grouper::refuse(Cluster &cluster, Operation *op, Operation *reader, FusionR
 bool Grouper::readersFollow(ArrayRef<Operation *> ops) {
   llvm::SmallPtrSet<Operation *, 8> inside(llvm::from_range, ops);
   return llvm::all_of(ops, [&](Operation *op) {
-    return llvm::all_of(op->getUsers(), [&](Operation *user) { return inside.contains(user) || ops.back()->isBeforeInBlock(user); });
+    return llvm::all_of(op->getUsers(), [&](Operation *user) {
+      return inside.contains(user) || ops.back()->isBeforeInBlock(user);
+    });
   });
 }
 
@@ -339,7 +367,8 @@ void Grouper::claim(Cluster cluster) {
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// A name that says what the kernel does: "linear_relu_add", "linear3_heads" for three parts that store heads.
+/// A name that says what the kernel does: "linear_relu_add", "linear3_heads" for three parts that
+/// store heads.
 static std::string nameOf(const Cluster &cluster) {
   if (cluster.root != "linear")
     return cluster.root.str();
@@ -351,7 +380,10 @@ static std::string nameOf(const Cluster &cluster) {
       if (linear.getActivation() != Activation::None)
         words.insert(stringifyActivation(linear.getActivation()));
     }
-    StringRef word = isa<arith::AddFOp>(op) ? "add" : isa<SplitHeadsOp>(op) ? "heads" : isa<CacheAppendOp>(op) ? "append" : "";
+    StringRef word = isa<arith::AddFOp>(op)   ? "add"
+                     : isa<SplitHeadsOp>(op)  ? "heads"
+                     : isa<CacheAppendOp>(op) ? "append"
+                                              : "";
     if (!word.empty())
       words.insert(word);
   }
@@ -393,13 +425,15 @@ void Grouper::build(Cluster &cluster) {
       if (!operand.getDefiningOp() || !all.contains(operand.getDefiningOp()))
         operands.insert(operand);
     for (Value result : op->getResults())
-      if (!isRule(op) && llvm::any_of(result.getUsers(), [&](Operation *user) { return !all.contains(user); }))
+      if (!isRule(op) &&
+          llvm::any_of(result.getUsers(), [&](Operation *user) { return !all.contains(user); }))
         results.insert(result);
   }
   Operation *last = cluster.ops.back();
   builder.setInsertionPoint(last);
   SmallVector<Type> types(llvm::map_range(results, [](Value v) { return v.getType(); }));
-  auto group = GroupOp::create(builder, last->getLoc(), types, operands.getArrayRef(), cluster.root, nameOf(cluster));
+  auto group = GroupOp::create(builder, last->getLoc(), types, operands.getArrayRef(), cluster.root,
+                               nameOf(cluster));
   if (!cluster.refusals.empty())
     group->setAttr("refusals", builder.getArrayAttr(cluster.refusals));
 
@@ -412,7 +446,8 @@ void Grouper::build(Cluster &cluster) {
   SmallVector<Value> yields(llvm::map_range(results, [&](Value v) { return mapping.lookup(v); }));
   kernel::YieldOp::create(builder, last->getLoc(), yields);
   for (auto [original, replacement] : llvm::zip(results, group.getResults()))
-    Value(original).replaceUsesWithIf(replacement, [&](OpOperand &use) { return !all.contains(use.getOwner()); });
+    Value(original).replaceUsesWithIf(
+        replacement, [&](OpOperand &use) { return !all.contains(use.getOwner()); });
   for (Operation *op : llvm::reverse(cluster.ops))
     op->erase();
 }

@@ -45,7 +45,8 @@ private:
 
 } // namespace
 
-KernelDefinitions::KernelDefinitions(ModuleOp module) : module(module), builder(module.getContext()) {
+KernelDefinitions::KernelDefinitions(ModuleOp module)
+    : module(module), builder(module.getContext()) {
   for (auto symbol : module.getOps<SymbolOpInterface>()) // a function may be called like a kernel
     names.insert(symbol.getName());
 }
@@ -53,7 +54,8 @@ KernelDefinitions::KernelDefinitions(ModuleOp module) : module(module), builder(
 /// Kernels that treat every row alike see all leading dimensions as one.
 static bool treatsRowsAlike(GroupOp group) {
   for (Operation &op : group.getBody().front())
-    if (!isa<LinearOp, LayerNormOp, EmbeddingOp, kernel::YieldOp>(op) && op.getName().getStringRef() != "arith.addf")
+    if (!isa<LinearOp, LayerNormOp, EmbeddingOp, kernel::YieldOp>(op) &&
+        op.getName().getStringRef() != "arith.addf")
       return false;
   return group.getRoot() != "relayout";
 }
@@ -72,7 +74,8 @@ static Shape flattened(const Place &place, bool ids) {
 }
 
 /// The dictionary that says how an argument is stored; see KernelOps.td, `def`.
-static DictionaryAttr layoutOf(const Place &place, bool flat, bool ids, ScalarNames &names, Builder &b) {
+static DictionaryAttr layoutOf(const Place &place, bool flat, bool ids, ScalarNames &names,
+                               Builder &b) {
   NamedAttrList layout;
   if (place.scalar) {
     layout.append("scalar", names.name(*place.scalar));
@@ -147,7 +150,8 @@ static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
           total = total + q[0] * q[1] * q[2] * k[2] * q[3] * 2;
         })
         .Default([&](Operation *other) {
-          if (other->getNumResults() == 1 && isa<RankedTensorType>(other->getResult(0).getType()) && isa<LayerNormOp>(other))
+          if (other->getNumResults() == 1 && isa<RankedTensorType>(other->getResult(0).getType()) &&
+              isa<LayerNormOp>(other))
             total = total + product(shapes.of(other->getResult(0))) * 8;
         });
   return total;
@@ -165,14 +169,19 @@ static SizeExpr bytesOf(ArrayRef<Place> places) {
 //===----------------------------------------------------------------------===//
 
 /// The definition of a group's body, under a name that the caller replaces.
-kernel::DefOp KernelDefinitions::define(GroupOp group, Region &body, ArrayRef<DictionaryAttr> layouts, size_t inputs, size_t scalars) {
+kernel::DefOp KernelDefinitions::define(GroupOp group, Region &body,
+                                        ArrayRef<DictionaryAttr> layouts, size_t inputs,
+                                        size_t scalars) {
   yieldStores(body.front());
-  auto type = builder.getFunctionType(body.getArgumentTypes(), body.front().getTerminator()->getOperandTypes());
+  auto type = builder.getFunctionType(body.getArgumentTypes(),
+                                      body.front().getTerminator()->getOperandTypes());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(module.getBody());
   auto def = kernel::DefOp::create(builder, group.getLoc(), "kernel", type, group.getRoot());
   def.getBody().takeBody(body);
-  auto prefixed = [&](DictionaryAttr layout) { return builder.getDictionaryAttr(builder.getNamedAttr("kernel.layout", layout)); };
+  auto prefixed = [&](DictionaryAttr layout) {
+    return builder.getDictionaryAttr(builder.getNamedAttr("kernel.layout", layout));
+  };
   SmallVector<Attribute> arguments, results;
   for (auto [i, layout] : llvm::enumerate(layouts))
     (i < inputs ? arguments : results).push_back(prefixed(layout));
@@ -185,8 +194,10 @@ kernel::DefOp KernelDefinitions::define(GroupOp group, Region &body, ArrayRef<Di
   return def;
 }
 
-FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<Place> operands, const std::optional<Place> &table,
-                                            ArrayRef<Place> results, const ShapeExpressions &shapes) {
+FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<Place> operands,
+                                            const std::optional<Place> &table,
+                                            ArrayRef<Place> results,
+                                            const ShapeExpressions &shapes) {
   bool flat = treatsRowsAlike(group);
   ScalarNames names(builder);
   SmallVector<DictionaryAttr> layouts;
@@ -204,8 +215,10 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<Place> opera
   Region body;
   group.getBody().cloneInto(&body, mapping);
   if (table) {
-    body.addArgument(RankedTensorType::get({ShapedType::kDynamic, table->dims.back().constantValue()}, builder.getF32Type()),
-                     group.getLoc());
+    body.addArgument(
+        RankedTensorType::get({ShapedType::kDynamic, table->dims.back().constantValue()},
+                              builder.getF32Type()),
+        group.getLoc());
     argument(*table, false);
   }
   size_t inputs = layouts.size();

@@ -59,12 +59,13 @@ public:
   explicit KernelDefinitions(mlir::ModuleOp module);
 
   /// The definition of `group` under these places (made if it is new), and how to launch it.
-  mlir::FailureOr<KernelUse> use(kernel::GroupOp group, llvm::ArrayRef<Place> operands, const std::optional<Place> &table,
-                                 llvm::ArrayRef<Place> results, const ShapeExpressions &shapes);
+  mlir::FailureOr<KernelUse> use(kernel::GroupOp group, llvm::ArrayRef<Place> operands,
+                                 const std::optional<Place> &table, llvm::ArrayRef<Place> results,
+                                 const ShapeExpressions &shapes);
 
 private:
-  kernel::DefOp define(kernel::GroupOp group, mlir::Region &body, llvm::ArrayRef<mlir::DictionaryAttr> layouts, size_t inputs,
-                       size_t scalars);
+  kernel::DefOp define(kernel::GroupOp group, mlir::Region &body,
+                       llvm::ArrayRef<mlir::DictionaryAttr> layouts, size_t inputs, size_t scalars);
 
   mlir::ModuleOp module;
   mlir::OpBuilder builder;

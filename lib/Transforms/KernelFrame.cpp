@@ -71,7 +71,8 @@ KernelFrame::Argument KernelFrame::describe(DictionaryAttr attrs, Type type) {
   if (!getElementTypeOrSelf(type).isF32())
     element = IntegerType::get(context, 32);
   argument.view = types.size();
-  types.push_back(ViewType::get(context, dims, element, argument.layout.contains("panel") ? 16 : 0));
+  types.push_back(
+      ViewType::get(context, dims, element, argument.layout.contains("panel") ? 16 : 0));
   storage.push_back(argument.layout.get("storage"));
   return argument;
 }
@@ -108,7 +109,8 @@ static Value firstTile(TileBuilder &t, Value starts, Value d, int64_t tile) {
   return t.add(t.div(start, t.index(tile)), d);
 }
 
-DocumentTile heddle::findDocument(TileBuilder &t, Value starts, Value count, Value number, int64_t tile) {
+DocumentTile heddle::findDocument(TileBuilder &t, Value starts, Value count, Value number,
+                                  int64_t tile) {
   // Halves [low, high), at most 31 times: counts are i32.
   Value zero = t.index(0), one = t.index(1);
   auto loop = scf::ForOp::create(t.b, t.loc, zero, t.index(31), one, ValueRange{zero, count});
@@ -136,12 +138,14 @@ Value KernelFrame::scalar(Value argument) {
   return t.i32(sizeValue(sizeOf(known.layout.get("scalar"))));
 }
 
-kernel::FuncOp KernelFrame::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int64_t> gridTiles, kernel::ScheduleAttr schedule) {
+kernel::FuncOp KernelFrame::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int64_t> gridTiles,
+                                       kernel::ScheduleAttr schedule) {
   SmallVector<Type> viewTypes(types.begin(), types.end());
   SmallVector<StringRef> scalars;
   for (auto name : def->getAttrOfType<ArrayAttr>("scalars").getAsRange<StringAttr>())
     scalars.push_back(name.getValue());
-  func = kernel::FuncOp::create(t.b, t.loc, def.getSymName(), viewTypes, scalars, gridSizes, gridTiles, schedule);
+  func = kernel::FuncOp::create(t.b, t.loc, def.getSymName(), viewTypes, scalars, gridSizes,
+                                gridTiles, schedule);
   func->setAttr("storage", t.b.getArrayAttr(storage));
   t.b.setInsertionPointToStart(&func.getBody().front());
   return func;
@@ -154,10 +158,14 @@ Value KernelFrame::slice(Value view, ValueRange points) {
 /// 64 invocations, or 32 for the low tiles of attention: 8 rows each where the tile has them.
 kernel::ScheduleAttr KernelFrame::gpuSchedule(int64_t rows, int64_t cols) {
   if (!sizes.onGpu)
-    return kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsOutside, 0, 0, {}, {});
-  int64_t fragmentRows = std::max<int64_t>(rows / 8, 1), across = cols >= 128 ? 8 : cols >= 32 ? 8 : 4;
+    return kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsOutside, 0, 0, {},
+                                     {});
+  int64_t fragmentRows = std::max<int64_t>(rows / 8, 1), across = cols >= 128  ? 8
+                                                                  : cols >= 32 ? 8
+                                                                               : 4;
   if (rows <= 32 && cols < 128)
     fragmentRows = std::max<int64_t>(rows / 4, 1);
   SmallVector<int64_t> threads{rows / fragmentRows, across}, fragment{fragmentRows, cols / across};
-  return kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsOutside, 0, 0, threads, fragment);
+  return kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsOutside, 0, 0, threads,
+                                   fragment);
 }

@@ -36,7 +36,8 @@ static llvm::StringSet<> statesOfKeys(ModuleOp module) {
       if (auto group = dyn_cast<GroupOp>(argument.getOwner()->getParentOp()))
         key = group->getOperand(argument.getArgNumber());
     if (auto group = key.getDefiningOp<GroupOp>())
-      key = group.getBody().front().getTerminator()->getOperand(cast<OpResult>(key).getResultNumber());
+      key = group.getBody().front().getTerminator()->getOperand(
+          cast<OpResult>(key).getResultNumber());
     if (auto get = key.getDefiningOp<StateGetOp>())
       result.insert(get.getState());
     if (auto append = key.getDefiningOp<CacheAppendOp>())

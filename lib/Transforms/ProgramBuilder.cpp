@@ -82,7 +82,8 @@ void ProgramBuilder::addKernel(kernel::DefOp def) {
       if (layout.contains("scalar"))
         continue;
       bool weight = layout.getAs<StringAttr>("storage").getValue() == "weight";
-      kernel.arguments.push_back({weight ? KernelArgument::Storage::Weight : KernelArgument::Storage::Memory, written});
+      kernel.arguments.push_back(
+          {weight ? KernelArgument::Storage::Weight : KernelArgument::Storage::Memory, written});
     }
   };
   add(*def.getArgAttrs(), false);
@@ -110,11 +111,15 @@ void ProgramBuilder::addBuffer(Function &f, kernel::BufferOp op) {
 }
 
 /// Rows and columns in storage, groups padded one by one.
-static int64_t paddedIn(int64_t n, int64_t group) { return group ? n / group * padded(group) : padded(n); }
+static int64_t paddedIn(int64_t n, int64_t group) {
+  return group ? n / group * padded(group) : padded(n);
+}
 
 /// Equal weights are stored once, whatever function reads them.
 void ProgramBuilder::addWeight(kernel::WeightOp op) {
-  std::string key = (op.getName() + "|" + op.getLayout() + "|" + Twine(op.getRowGroup()) + "|" + Twine(op.getColumnGroup())).str();
+  std::string key = (op.getName() + "|" + op.getLayout() + "|" + Twine(op.getRowGroup()) + "|" +
+                     Twine(op.getColumnGroup()))
+                        .str();
   auto [it, isNew] = weightIndex.try_emplace(key, static_cast<int>(program.weights.size()));
   handles[op.getResult()] = {LaunchArgument::Kind::Weight, it->second, SizeExpr(0)};
   if (!isNew)
@@ -133,7 +138,9 @@ void ProgramBuilder::addWeight(kernel::WeightOp op) {
     weight.elements = paddedIn(entry.shape[0], entry.rowGroup);
   } else {
     entry.layout = op.getLayout() == "rows" ? PackEntry::Layout::Rows : PackEntry::Layout::Panels;
-    int64_t rows = entry.layout == PackEntry::Layout::Rows ? entry.shape[0] : paddedIn(entry.shape[0], entry.rowGroup);
+    int64_t rows = entry.layout == PackEntry::Layout::Rows
+                       ? entry.shape[0]
+                       : paddedIn(entry.shape[0], entry.rowGroup);
     weight.elements = rows * paddedIn(entry.shape[1], entry.columnGroup);
   }
   program.weightBytes += (weight.elements * 4 + 255) / 256 * 256;
@@ -169,7 +176,8 @@ Port ProgramBuilder::port(PortOp op) {
 void ProgramBuilder::addLaunch(Function &f, kernel::LaunchOp op) {
   Launch launch;
   launch.kernel = op.getKernel().str();
-  for (auto [value, offset] : llvm::zip(op.getArguments(), op.getOffsets().getAsRange<StringAttr>())) {
+  for (auto [value, offset] :
+       llvm::zip(op.getArguments(), op.getOffsets().getAsRange<StringAttr>())) {
     LaunchArgument argument = handles.lookup(value);
     argument.offset = expression(offset.getValue());
     launch.arguments.push_back(argument);
@@ -203,8 +211,9 @@ void ProgramBuilder::addFunction(kernel::ProgramOp op) {
     else if (auto launch = dyn_cast<kernel::LaunchOp>(inner))
       addLaunch(f, launch);
     else if (auto check = dyn_cast<kernel::CheckOp>(inner))
-      f.checks.push_back({check.getRelation() == "equal" ? Check::Kind::Equal : Check::Kind::AtMost, expression(check.getLeft()),
-                          expression(check.getRight()), check.getMessage().str()});
+      f.checks.push_back({check.getRelation() == "equal" ? Check::Kind::Equal : Check::Kind::AtMost,
+                          expression(check.getLeft()), expression(check.getRight()),
+                          check.getMessage().str()});
   }
   program.functions.push_back(std::move(f));
 }
@@ -238,7 +247,8 @@ static Expected<KernelCode> codeOf(kernel::FuncOp func, bool gpu) {
     axes.push_back(parts);
   }
   if (axes.size() > 3)
-    return deviceError("kernel " + func.getSymName().str() + ": expected at most 3 grid axes, found " + std::to_string(axes.size()));
+    return deviceError("kernel " + func.getSymName().str() +
+                       ": expected at most 3 grid axes, found " + std::to_string(axes.size()));
   KernelCode code;
   std::copy(axes.begin(), axes.end(), code.grid.begin());
   if (gpu) {

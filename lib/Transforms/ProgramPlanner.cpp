@@ -46,12 +46,14 @@ static SizeExpr elementsOf(const Shape &dims, const SizeExpr &rows, bool dense) 
   return total;
 }
 
-static SizeExpr rowsOf(const Shape &dims) { return dims.size() < 2 ? SizeExpr(1) : dims[dims.size() - 2]; }
+static SizeExpr rowsOf(const Shape &dims) {
+  return dims.size() < 2 ? SizeExpr(1) : dims[dims.size() - 2];
+}
 
 Value ProgramPlanner::bufferOf(StringRef name, StringRef kind, const SizeExpr &elements) {
-  return kernel::BufferOp::create(b, func.getLoc(), b.getType<kernel::BufferType>(), b.getStringAttr(name),
-                                  b.getStringAttr(kind), text(elements), b.getI64IntegerAttr(0),
-                                  b.getI64IntegerAttr(0), StringAttr());
+  return kernel::BufferOp::create(b, func.getLoc(), b.getType<kernel::BufferType>(),
+                                  b.getStringAttr(name), b.getStringAttr(kind), text(elements),
+                                  b.getI64IntegerAttr(0), b.getI64IntegerAttr(0), StringAttr());
 }
 
 ArrayAttr ProgramPlanner::texts(ArrayRef<SizeExpr> list) {
@@ -59,7 +61,8 @@ ArrayAttr ProgramPlanner::texts(ArrayRef<SizeExpr> list) {
   return b.getArrayAttr(attrs);
 }
 
-/// Heads are cut out of the rows of a weight; a head that is no multiple of 16 is padded on its own.
+/// Heads are cut out of the rows of a weight; a head that is no multiple of 16 is padded on its
+/// own.
 static int64_t headGroup(LinearOp linear) {
   Value value = linear.getResult();
   while (value.hasOneUse()) {
@@ -80,19 +83,23 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
   BlockArgument argument = group.getBody().getArgument(index);
   OpOperand &use = *argument.use_begin();
   auto type = cast<RankedTensorType>(weight.getType());
-  StringRef layout = isa<EmbeddingOp, BiasRelativeOp>(use.getOwner()) ? "rows" : type.getRank() == 2 ? "panels" : "vector";
+  StringRef layout = isa<EmbeddingOp, BiasRelativeOp>(use.getOwner()) ? "rows"
+                     : type.getRank() == 2                            ? "panels"
+                                                                      : "vector";
   int64_t rowGroup = 0, columnGroup = 0;
   if (auto linear = dyn_cast<LinearOp>(use.getOwner())) {
     rowGroup = headGroup(linear);
     if (auto input = dyn_cast<BlockArgument>(linear.getInput()); input && layout == "panels")
       columnGroup = places.lookup(group->getOperand(input.getArgNumber())).group;
   }
-  std::string key = (weight.getName() + "|" + layout + "|" + Twine(rowGroup) + "|" + Twine(columnGroup)).str();
+  std::string key =
+      (weight.getName() + "|" + layout + "|" + Twine(rowGroup) + "|" + Twine(columnGroup)).str();
   Value &handle = weights[key];
   if (!handle)
-    handle = kernel::WeightOp::create(b, weight.getLoc(), b.getType<kernel::BufferType>(), weight.getNameAttr(),
-                                      b.getStringAttr(layout), b.getDenseI64ArrayAttr(type.getShape()),
-                                      b.getI64IntegerAttr(rowGroup), b.getI64IntegerAttr(columnGroup));
+    handle = kernel::WeightOp::create(
+        b, weight.getLoc(), b.getType<kernel::BufferType>(), weight.getNameAttr(),
+        b.getStringAttr(layout), b.getDenseI64ArrayAttr(type.getShape()),
+        b.getI64IntegerAttr(rowGroup), b.getI64IntegerAttr(columnGroup));
   Place place{handle, 0, {}, 1, false, true};
   for (int64_t size : type.getShape())
     place.dims.push_back(size);
@@ -119,7 +126,8 @@ Place ProgramPlanner::statePlace(Operation *user, StringRef symbol, const Shape 
   place.dims = content;
   bool dense = place.dense = isDense(op.getType());
   if (dims.size() == 4)
-    place.rows = SizeExpr::roundUp(op.getCapacity() ? SizeExpr(static_cast<int64_t>(*op.getCapacity())) : dims[2], 16);
+    place.rows = SizeExpr::roundUp(
+        op.getCapacity() ? SizeExpr(static_cast<int64_t>(*op.getCapacity())) : dims[2], 16);
   place.panel = keyStates.contains(symbol);
   Value &buffer = states[symbol];
   if (!buffer)
@@ -176,7 +184,8 @@ FailureOr<Place> ProgramPlanner::operandPlace(GroupOp group, unsigned index) {
     }
   if (auto it = places.find(operand); it != places.end())
     return it->second;
-  return group.emitOpError() << "expected operand " << index << " in planned memory, a weight or a state, found "
+  return group.emitOpError() << "expected operand " << index
+                             << " in planned memory, a weight or a state, found "
                              << operand.getType();
 }
 
@@ -209,19 +218,28 @@ FailureOr<Place> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int 
   place.dims = shapes.of(result);
   place.group = resultGroup(yielded, {});
   if (place.group)
-    place.dims.back() = place.dims.back().constantValue() / place.group * ((place.group + 15) / 16 * 16);
+    place.dims.back() =
+        place.dims.back().constantValue() / place.group * ((place.group + 15) / 16 * 16);
   place.panel = llvm::any_of(result.getUses(), [](OpOperand &use) {
     auto reader = dyn_cast<GroupOp>(use.getOwner());
-    return reader && llvm::any_of(reader.getBody().getArgument(use.getOperandNumber()).getUses(), [](OpOperand &inner) {
-             return inner.getOperandNumber() == 1 && isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(inner.getOwner());
-           });
+    return reader &&
+           llvm::any_of(reader.getBody().getArgument(use.getOperandNumber()).getUses(),
+                        [](OpOperand &inner) {
+                          return inner.getOperandNumber() == 1 &&
+                                 isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(
+                                     inner.getOwner());
+                        });
   });
   place.rows = place.panel ? SizeExpr::roundUp(rowsOf(place.dims), 16) : rowsOf(place.dims);
-  if (group.getRoot() == "relayout" && group->getNumOperands() == 2) // a panel more for each document
-    place.rows = (SizeExpr::floorDiv(rowsOf(place.dims), 16) + shapes.of(group->getOperand(1))[0] - 1) * 16;
-  bool returned = llvm::any_of(result.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
+  if (group.getRoot() == "relayout" &&
+      group->getNumOperands() == 2) // a panel more for each document
+    place.rows =
+        (SizeExpr::floorDiv(rowsOf(place.dims), 16) + shapes.of(group->getOperand(1))[0] - 1) * 16;
+  bool returned =
+      llvm::any_of(result.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
   place.dense = isDense(result.getType());
-  place.buffer = bufferOf(group.getName(), returned ? "argument" : "temporary", elementsOf(place.dims, place.rows, place.dense));
+  place.buffer = bufferOf(group.getName(), returned ? "argument" : "temporary",
+                          elementsOf(place.dims, place.rows, place.dense));
   auto buffer = place.buffer.getDefiningOp<kernel::BufferOp>();
   buffer.setFirst(launch);
   buffer.setLast(launch);
@@ -235,7 +253,8 @@ FailureOr<Place> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int 
 
 LogicalResult ProgramPlanner::run() {
   b.setInsertionPoint(func);
-  program = kernel::ProgramOp::create(b, func.getLoc(), func.getSymNameAttr(), b.getStrArrayAttr({}), b.getStrArrayAttr({}),
+  program = kernel::ProgramOp::create(b, func.getLoc(), func.getSymNameAttr(),
+                                      b.getStrArrayAttr({}), b.getStrArrayAttr({}),
                                       b.getStrArrayAttr({}), UnitAttr(), UnitAttr(), StringAttr());
   b.createBlock(&program.getBody());
   if (failed(planArguments()) || failed(planGroups()) || failed(planResults()))
@@ -265,7 +284,8 @@ static ArgumentLimits limitsOf(Value argument, const ShapeExpressions &shapes) {
       for (OpOperand &inner : group.getBody().getArgument(use.getOperandNumber()).getUses()) {
         if (isa<MaskLengthsOp>(inner.getOwner()))
           limits.high = rowsIn(group, 1);
-        if (auto documents = dyn_cast<MaskDocumentsOp>(inner.getOwner()); documents && documents.getStarts()) {
+        if (auto documents = dyn_cast<MaskDocumentsOp>(inner.getOwner());
+            documents && documents.getStarts()) {
           limits.high = rowsIn(group, inner.getOperandNumber());
           limits.starts = true;
         }
@@ -281,10 +301,13 @@ LogicalResult ProgramPlanner::planArguments() {
     if (!name)
       name = b.getStringAttr("arg" + Twine(index));
     if (!type && !argument.getType().isInteger(32))
-      return func.emitError() << "argument " << name << ": expected a tensor or i32, found " << argument.getType();
+      return func.emitError() << "argument " << name << ": expected a tensor or i32, found "
+                              << argument.getType();
     Type element = getElementTypeOrSelf(argument.getType());
     if (!element.isF32() && !element.isInteger(32) && !element.isInteger(1))
-      return func.emitError() << "argument " << name << ": expected elements of f32, i32 or i1, found " << element << ", which is not built yet";
+      return func.emitError() << "argument " << name
+                              << ": expected elements of f32, i32 or i1, found " << element
+                              << ", which is not built yet";
     Place place;
     place.dims = type ? shapes.of(argument) : Shape{1}; // a number is a vector of one
     place.rows = rowsOf(place.dims);
@@ -292,9 +315,14 @@ LogicalResult ProgramPlanner::planArguments() {
     place.buffer = bufferOf(name, "argument", elementsOf(place.dims, place.rows, place.dense));
     places[argument] = place;
     auto input = kernel::InputOp::create(b, func.getLoc(), name, place.buffer,
-                                         b.getStringAttr(element.isF32() ? "f32" : element.isInteger(1) ? "bool" : "i32"),
-                                         texts(type ? place.dims : Shape()), b.getI64IntegerAttr(0), place.dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr(), UnitAttr());
-    if (auto port = func.getArgAttrOfType<ArrayAttr>(index, "transformer.port")) // callers leave dimensions of 1 out
+                                         b.getStringAttr(element.isF32()        ? "f32"
+                                                         : element.isInteger(1) ? "bool"
+                                                                                : "i32"),
+                                         texts(type ? place.dims : Shape()), b.getI64IntegerAttr(0),
+                                         place.dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(),
+                                         DictionaryAttr(), UnitAttr());
+    if (auto port = func.getArgAttrOfType<ArrayAttr>(
+            index, "transformer.port")) // callers leave dimensions of 1 out
       input.setShapeAttr(texts(dimsFromAttr(port)));
     if (auto range = func.getArgAttrOfType<ArrayAttr>(index, "transformer.range"))
       input.setRangeAttr(texts(dimsFromAttr(range)));
@@ -314,19 +342,23 @@ LogicalResult ProgramPlanner::planGroups() {
     if (auto group = dyn_cast<GroupOp>(op)) {
       if (failed(planGroup(group, index++)))
         return failure();
-    } else if (!isa<WeightOp, arith::ConstantOp, StateGetOp, CacheLengthOp, CacheClearOp, CacheReorderOp, func::ReturnOp>(op)) {
-      return op.emitOpError("expected a group, found an op outside of one; run group-kernels first");
+    } else if (!isa<WeightOp, arith::ConstantOp, StateGetOp, CacheLengthOp, CacheClearOp,
+                    CacheReorderOp, func::ReturnOp>(op)) {
+      return op.emitOpError(
+          "expected a group, found an op outside of one; run group-kernels first");
     }
   }
   return success();
 }
 
-/// Heads side by side, padded one by one, can only be the input of a projection: its weight is packed alike.
+/// Heads side by side, padded one by one, can only be the input of a projection: its weight is
+/// packed alike.
 static LogicalResult verifyGrouped(GroupOp group, unsigned operand, const Place &place) {
   for (OpOperand &use : group.getBody().getArgument(operand).getUses())
     if (place.group && !(isa<LinearOp>(use.getOwner()) && use.getOperandNumber() == 0))
       return group.emitOpError() << "operand " << operand << ": merged heads of " << place.group
-                                 << " features (no multiple of 16) that enter '" << use.getOwner()->getName()
+                                 << " features (no multiple of 16) that enter '"
+                                 << use.getOwner()->getName()
                                  << "' are not built yet, expected a projection";
   return success();
 }
@@ -348,7 +380,8 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
       if (MaskDocumentsOp documents = packedDocumentsOf(attention.getMask())) {
         // Enough tiles on every device: the largest tile counts.
         SizeExpr count = shapes.of(documents.getQueries())[0] - 1;
-        operands[cast<BlockArgument>(documents.getQueries()).getArgNumber()].slots = shapes.of(attention.getQuery())[2] + count * largestAttentionRows;
+        operands[cast<BlockArgument>(documents.getQueries()).getArgNumber()].slots =
+            shapes.of(attention.getQuery())[2] + count * largestAttentionRows;
       }
     if (auto position = dyn_cast<PositionSinusoidalOp>(op))
       table = tablePlace(position, group);
@@ -372,8 +405,9 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
     buffers.push_back(place.buffer);
     offsets.push_back(place.offset);
   }
-  kernel::LaunchOp::create(b, group.getLoc(), FlatSymbolRefAttr::get(b.getContext(), use->kernel), buffers, texts(offsets),
-                           texts(use->scalars), text(use->flops), text(use->bytes));
+  kernel::LaunchOp::create(b, group.getLoc(), FlatSymbolRefAttr::get(b.getContext(), use->kernel),
+                           buffers, texts(offsets), texts(use->scalars), text(use->flops),
+                           text(use->bytes));
   return success();
 }
 
@@ -385,13 +419,19 @@ LogicalResult ProgramPlanner::planResults() {
       name = b.getStringAttr("out" + Twine(index));
     auto it = places.find(value);
     if (it == places.end())
-      return ret.emitOpError() << "result " << name << ": expected a value that a kernel writes or an argument";
+      return ret.emitOpError() << "result " << name
+                               << ": expected a value that a kernel writes or an argument";
     const Place &place = it->second;
     Shape shape = shapes.of(value);
     Type element = cast<ShapedType>(value.getType()).getElementType();
     bool dense = isDense(value.getType());
-    kernel::OutputOp::create(b, func.getLoc(), name, place.buffer, b.getStringAttr(element.isF32() ? "f32" : element.isInteger(1) ? "bool" : "i32"),
-                             texts(shape), b.getI64IntegerAttr(place.group), dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr(), UnitAttr());
+    kernel::OutputOp::create(b, func.getLoc(), name, place.buffer,
+                             b.getStringAttr(element.isF32()        ? "f32"
+                                             : element.isInteger(1) ? "bool"
+                                                                    : "i32"),
+                             texts(shape), b.getI64IntegerAttr(place.group),
+                             dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr(),
+                             UnitAttr());
   }
   return success();
 }

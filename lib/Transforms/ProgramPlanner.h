@@ -23,8 +23,10 @@ namespace heddle {
 /// Plans one function.
 class ProgramPlanner {
 public:
-  ProgramPlanner(mlir::func::FuncOp func, KernelDefinitions &definitions, const llvm::StringSet<> &keyStates)
-      : func(func), definitions(definitions), keyStates(keyStates), shapes(func), b(func.getContext()) {}
+  ProgramPlanner(mlir::func::FuncOp func, KernelDefinitions &definitions,
+                 const llvm::StringSet<> &keyStates)
+      : func(func), definitions(definitions), keyStates(keyStates), shapes(func),
+        b(func.getContext()) {}
   mlir::LogicalResult run();
 
 private:
@@ -37,7 +39,8 @@ private:
 
   mlir::Value bufferOf(llvm::StringRef name, llvm::StringRef kind, const SizeExpr &elements);
   mlir::FailureOr<Place> operandPlace(kernel::GroupOp group, unsigned index);
-  mlir::FailureOr<Place> weightPlace(kernel::GroupOp group, unsigned index, transformer::WeightOp weight);
+  mlir::FailureOr<Place> weightPlace(kernel::GroupOp group, unsigned index,
+                                     transformer::WeightOp weight);
   Place statePlace(mlir::Operation *user, llvm::StringRef symbol, const Shape &content);
   mlir::FailureOr<Place> resultPlace(kernel::GroupOp group, unsigned index, int launch);
   Place tablePlace(transformer::PositionSinusoidalOp op, kernel::GroupOp group);

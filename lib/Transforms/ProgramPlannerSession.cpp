@@ -48,14 +48,17 @@ void ProgramPlanner::planSession() {
       program.setStartsStates(true);
     } else if (auto reorder = dyn_cast<CacheReorderOp>(op)) {
       auto argument = cast<BlockArgument>(reorder.getParents());
-      program.setReorderBy(func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "transformer.name"));
+      program.setReorderBy(
+          func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "transformer.name"));
       func->getParentOfType<ModuleOp>().walk([&](StateOp state) {
         keep(state.getSymName());
         // The sizes that the states have afterwards: as many rows as there are parents.
         std::string batch = dimsFromAttr(state.getDims())[0].dimName();
         Place place = statePlace(func, state.getSymName(), dimsFromAttr(state.getDims()));
         auto buffer = place.buffer.getDefiningOp<kernel::BufferOp>();
-        buffer.setElements(SizeExpr::parse(buffer.getElements().str())->substitute({{batch, shapes.of(argument)[0]}}).str());
+        buffer.setElements(SizeExpr::parse(buffer.getElements().str())
+                               ->substitute({{batch, shapes.of(argument)[0]}})
+                               .str());
         update(batch, shapes.of(argument)[0]);
       });
     } else {
@@ -76,14 +79,19 @@ void ProgramPlanner::planSession() {
 
 void ProgramPlanner::addChecks() {
   llvm::StringSet<> seen;
-  auto check = [&](StringRef relation, const SizeExpr &left, const SizeExpr &right, const Twine &message) {
+  auto check = [&](StringRef relation, const SizeExpr &left, const SizeExpr &right,
+                   const Twine &message) {
     if (seen.insert(left.str() + "|" + right.str()).second)
-      kernel::CheckOp::create(b, func.getLoc(), b.getStringAttr(relation), text(left), text(right), b.getStringAttr(message));
+      kernel::CheckOp::create(b, func.getLoc(), b.getStringAttr(relation), text(left), text(right),
+                              b.getStringAttr(message));
   };
   for (const ShapeEquality &e : shapes.equalities())
-    check(e.atMost ? "at_most" : "equal", e.left, e.right, func.getSymName() + ": " + e.what + ": expected " + e.left.str() + (e.atMost ? " <= " : " = ") + e.right.str() + ", found {left} and {right}");
+    check(e.atMost ? "at_most" : "equal", e.left, e.right,
+          func.getSymName() + ": " + e.what + ": expected " + e.left.str() +
+              (e.atMost ? " <= " : " = ") + e.right.str() + ", found {left} and {right}");
   func.walk([&](CacheAppendOp append) {
-    auto state = SymbolTable::lookupNearestSymbolFrom<StateOp>(func, append.getStateAttr().getAttr());
+    auto state =
+        SymbolTable::lookupNearestSymbolFrom<StateOp>(func, append.getStateAttr().getAttr());
     if (auto capacity = state.getCapacity()) {
       SmallVector<SizeExpr> dims = stateDims(append.getState());
       check("at_most", dims[2] + shapes.of(append.getRows())[2], static_cast<int64_t>(*capacity),

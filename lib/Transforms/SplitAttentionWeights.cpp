@@ -28,8 +28,9 @@ using namespace heddle::transformer;
 static void split(AttentionOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
-  auto plain = AttentionOp::create(b, loc, op.getQuery(), op.getKey(), op.getValue(), op.getMask(), op.getScale().convertToFloat(),
-                                   WeightsResult::None, /*lse=*/static_cast<bool>(op.getLse()), op.getRules());
+  auto plain = AttentionOp::create(b, loc, op.getQuery(), op.getKey(), op.getValue(), op.getMask(),
+                                   op.getScale().convertToFloat(), WeightsResult::None,
+                                   /*lse=*/static_cast<bool>(op.getLse()), op.getRules());
   auto statistics = AttentionStatisticsOp::create(b, loc, op);
   auto weights = AttentionWeightsOp::create(b, loc, op, statistics);
   op.getOutput().replaceAllUsesWith(plain.getOutput());

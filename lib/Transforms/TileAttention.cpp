@@ -23,7 +23,8 @@ namespace {
 class AttentionTiler {
 public:
   AttentionTiler(KernelFrame &f, AttentionOp op)
-      : f(f), t(f.t), op(op), scores(f, op.getQuery(), op.getKey(), op.getMask(), op.getScale().convertToDouble(), op.getRules()) {}
+      : f(f), t(f.t), op(op), scores(f, op.getQuery(), op.getKey(), op.getMask(),
+                                     op.getScale().convertToDouble(), op.getRules()) {}
 
   void run() {
     int64_t rows = f.sizes.attentionRows;
@@ -45,7 +46,8 @@ public:
   }
 
 private:
-  /// What a row has gathered, on tiles: sum of weighted values, base-2 maximum, sum of weights; and the visited tiles.
+  /// What a row has gathered, on tiles: sum of weighted values, base-2 maximum, sum of weights; and
+  /// the visited tiles.
   struct Row {
     Value weighted, maximum, total, tiles;
 
@@ -55,13 +57,16 @@ private:
         list.push_back(tiles);
       return list;
     }
-    static Row of(ValueRange list) { return {list[0], list[1], list[2], list.size() > 3 ? list[3] : Value()}; }
+    static Row of(ValueRange list) {
+      return {list[0], list[1], list[2], list.size() > 3 ? list[3] : Value()};
+    }
   };
 
   kernel::ScheduleAttr schedule() {
     if (f.sizes.onGpu) {
       int64_t across = valueColumns % 32 ? 4 : 8;
-      return kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsInside, 0, 0, {4, across},
+      return kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsInside, 0, 0,
+                                       {4, across},
                                        {f.sizes.attentionRows / 4, f.sizes.chunk / across});
     }
     return kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsInside, 0, 0, {}, {});
@@ -71,10 +76,13 @@ private:
     Scores::Range range = scores.range(i, rows, f.sizes.chunk);
     auto tile = [&](int64_t columns, double value) -> Value {
       RankedTensorType type = t.type(rows, columns);
-      return arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(type, static_cast<float>(value)));
+      return arith::ConstantOp::create(t.b, t.loc,
+                                       DenseElementsAttr::get(type, static_cast<float>(value)));
     };
-    Row none{tile(valueColumns, 0), tile(1, lowestMaximum), tile(1, 0), f.sizes.countTiles ? tile(1, 0) : Value()};
-    auto loop = scf::ForOp::create(t.b, t.loc, range.start, range.high, t.index(f.sizes.chunk), none.values());
+    Row none{tile(valueColumns, 0), tile(1, lowestMaximum), tile(1, 0),
+             f.sizes.countTiles ? tile(1, 0) : Value()};
+    auto loop = scf::ForOp::create(t.b, t.loc, range.start, range.high, t.index(f.sizes.chunk),
+                                   none.values());
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPointToStart(loop.getBody());
     KeyChunk keys = scores.chunk(range, i, rows, loop.getInductionVar(), f.sizes.chunk);
@@ -89,7 +97,8 @@ private:
       return merged(before, alone(i, keys, rows), keys);
     Value zero = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
     Value any = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne, keys.visited, zero);
-    auto branch = scf::IfOp::create(t.b, t.loc, ValueRange(before.values()).getTypes(), any, /*withElseRegion=*/true);
+    auto branch = scf::IfOp::create(t.b, t.loc, ValueRange(before.values()).getTypes(), any,
+                                    /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(t.b, t.loc, before.values());
@@ -109,28 +118,36 @@ private:
     bool starts = op.getMask() && !op.getHiddenScoreAttr();
     auto visitTile = keys.skips ? t.b.getI64IntegerAttr(scores.visitTile) : IntegerAttr();
     Value row = scores.sequence.firstKey ? t.add(keys.first, scores.sequence.firstKey) : keys.first;
-    Value weighted = kernel::ContractOp::create(t.b, t.loc, t.type(rows, valueColumns), p, Value(), value, row, keys.count, Value(),
-                                                starts ? keys.from : Value(), keys.skips ? keys.visited : Value(), visitTile,
-                                                t.b.getUnitAttr());
+    Value weighted = kernel::ContractOp::create(
+        t.b, t.loc, t.type(rows, valueColumns), p, Value(), value, row, keys.count, Value(),
+        starts ? keys.from : Value(), keys.skips ? keys.visited : Value(), visitTile,
+        t.b.getUnitAttr());
     return {weighted, top, sum, {}};
   }
 
   /// The left fold of section 6: products and sums, no fused ones.
   Row merged(const Row &before, const Row &chunk, const KeyChunk &keys) {
     Value both = t.max(before.maximum, chunk.maximum);
-    Value x = t.exp2Integer(t.sub(before.maximum, both)), y = t.exp2Integer(t.sub(chunk.maximum, both));
-    Row row{t.add(t.mul(before.weighted, x), t.mul(chunk.weighted, y)), both, t.add(t.mul(before.total, x), t.mul(chunk.total, y)), {}};
+    Value x = t.exp2Integer(t.sub(before.maximum, both)),
+          y = t.exp2Integer(t.sub(chunk.maximum, both));
+    Row row{t.add(t.mul(before.weighted, x), t.mul(chunk.weighted, y)),
+            both,
+            t.add(t.mul(before.total, x), t.mul(chunk.total, y)),
+            {}};
     if (before.tiles) {
       Value count = arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), keys.tiles);
-      row.tiles = t.add(before.tiles, t.broadcast(count, cast<RankedTensorType>(before.tiles.getType())));
+      row.tiles =
+          t.add(before.tiles, t.broadcast(count, cast<RankedTensorType>(before.tiles.getType())));
     }
     return row;
   }
 
   /// The sink is one more key, the last, of weight exp(sink) and no value.
   Row withSink(const Row &row, Value h) {
-    Value natural = kernel::ReadOp::create(t.b, t.loc, f.view(f.viewOf(op.getSinks())), ValueRange{h});
-    Value sink = t.mul(t.broadcast(natural, cast<RankedTensorType>(row.maximum.getType())), 1.4426950408889634);
+    Value natural =
+        kernel::ReadOp::create(t.b, t.loc, f.view(f.viewOf(op.getSinks())), ValueRange{h});
+    Value sink = t.mul(t.broadcast(natural, cast<RankedTensorType>(row.maximum.getType())),
+                       1.4426950408889634);
     Value hidden = t.constant(hiddenScore, sink);
     sink = t.select(t.less(sink, hidden), hidden, sink);
     Value rounded = t.round(sink), top = t.max(rounded, t.constant(lowestMaximum, rounded));
@@ -152,7 +169,8 @@ private:
   }
 
   void store(const Row &row, Value i) {
-    Value none = arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, row.total, t.constant(0, row.total));
+    Value none = arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, row.total,
+                                       t.constant(0, row.total));
     // Rows without an allowed key: 0 / 1.
     Value out = t.div(row.weighted, t.select(none, t.constant(1, row.total), row.total));
     if (row.tiles)
@@ -165,14 +183,19 @@ private:
       auto stats = result.getDefiningOp<AttentionStatisticsOp>();
       if (stats || result == op.getLse()) {
         Value vector = f.slice(f.view(view), {scores.batch, scores.head});
-        Value number = !stats ? logSumExp(row, none) : result == stats.getMaximum() ? row.maximum : row.total;
-        kernel::StoreOp::create(t.b, t.loc, number, vector, ValueRange{first}, left, t.b.getUnitAttr());
+        Value number = !stats                         ? logSumExp(row, none)
+                       : result == stats.getMaximum() ? row.maximum
+                                                      : row.total;
+        kernel::StoreOp::create(t.b, t.loc, number, vector, ValueRange{first}, left,
+                                t.b.getUnitAttr());
         continue;
       }
       bool merges = result.getDefiningOp<MergeHeadsOp>();
       Value zero = t.index(0);
-      SmallVector<Value> indices = merges ? SmallVector<Value>{scores.batch, first, t.mul(scores.head, t.index(valueColumns))}
-                                          : SmallVector<Value>{scores.batch, scores.head, first, zero};
+      SmallVector<Value> indices =
+          merges
+              ? SmallVector<Value>{scores.batch, first, t.mul(scores.head, t.index(valueColumns))}
+              : SmallVector<Value>{scores.batch, scores.head, first, zero};
       kernel::StoreOp::create(t.b, t.loc, out, f.view(view), indices, left);
     }
   }

@@ -32,7 +32,8 @@ LogicalResult heddle::tileAttentionWeights(KernelFrame &f) {
   kernel::ViewType q = f.viewType(scores.queryView);
   bool average = op.getAverage();
   int64_t heads = q.getDim(1).extent.value;
-  f.createFunc({q.getDim(0).extent, q.getDim(2).extent, scores.keys}, {1, rows, columns}, f.gpuSchedule(rows, columns));
+  f.createFunc({q.getDim(0).extent, q.getDim(2).extent, scores.keys}, {1, rows, columns},
+               f.gpuSchedule(rows, columns));
   Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
   auto weightsOf = [&](Value h) -> Value {
     scores.enter(scores.sentence(b), h);
@@ -41,16 +42,19 @@ LogicalResult heddle::tileAttentionWeights(KernelFrame &f) {
     Value score = scores.tile(i, keys, type);
     auto statistic = [&](Value operand) -> Value {
       Value vector = f.slice(f.view(f.viewOf(operand)), {b, h});
-      return kernel::LoadOp::create(t.b, t.loc, t.type(rows, 1), vector, ValueRange{i}, t.b.getUnitAttr());
+      return kernel::LoadOp::create(t.b, t.loc, t.type(rows, 1), vector, ValueRange{i},
+                                    t.b.getUnitAttr());
     };
     Value total = statistic(op.getSum());
-    Value none = arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, total, t.constant(0, total));
+    Value none =
+        arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, total, t.constant(0, total));
     Value divisor = t.select(none, t.constant(1, total), total);
     return t.div(scores.power(score, t.round(score), statistic(op.getMaximum())), divisor);
   };
   Value zero = t.index(0), one = t.index(1), count = t.index(heads);
   Value start = arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(type, 0.0f));
-  auto loop = scf::ForOp::create(t.b, t.loc, zero, count, one, average ? ValueRange(start) : ValueRange());
+  auto loop =
+      scf::ForOp::create(t.b, t.loc, zero, count, one, average ? ValueRange(start) : ValueRange());
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToStart(loop.getBody());
   Value h = loop.getInductionVar(), w = weightsOf(h);
@@ -59,7 +63,8 @@ LogicalResult heddle::tileAttentionWeights(KernelFrame &f) {
     scf::YieldOp::create(t.b, t.loc, t.add(loop.getRegionIterArg(0), w));
     t.b.setInsertionPointAfter(loop);
     Value end = t.sub(f.sizeValue(scores.queries), i);
-    Value mean = t.div(loop.getResult(0), t.constant(static_cast<double>(heads), loop.getResult(0)));
+    Value mean =
+        t.div(loop.getResult(0), t.constant(static_cast<double>(heads), loop.getResult(0)));
     kernel::StoreOp::create(t.b, t.loc, mean, f.view(f.firstResult()), ValueRange{b, i, j}, end);
   } else {
     kernel::StoreOp::create(t.b, t.loc, w, f.view(f.firstResult()), ValueRange{b, h, i, j}, left);

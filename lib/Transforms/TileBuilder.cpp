@@ -25,8 +25,12 @@ RankedTensorType TileBuilder::type(int64_t rows, int64_t cols, Type element) {
 }
 
 Value TileBuilder::index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
-Value TileBuilder::i32(Value index) { return arith::IndexCastOp::create(b, loc, b.getI32Type(), index); }
-Value TileBuilder::toIndex(Value i32) { return arith::IndexCastOp::create(b, loc, b.getIndexType(), i32); }
+Value TileBuilder::i32(Value index) {
+  return arith::IndexCastOp::create(b, loc, b.getI32Type(), index);
+}
+Value TileBuilder::toIndex(Value i32) {
+  return arith::IndexCastOp::create(b, loc, b.getIndexType(), i32);
+}
 
 static TypedAttr splat(Type type, Attribute value) {
   if (auto shaped = dyn_cast<ShapedType>(type))
@@ -55,8 +59,10 @@ static std::pair<Value, Value> align(TileBuilder &t, Value x, Value y) {
   auto tx = dyn_cast<RankedTensorType>(x.getType()), ty = dyn_cast<RankedTensorType>(y.getType());
   if (!tx || !ty || tx.getShape() == ty.getShape())
     return {x, y};
-  int64_t rows = std::max(tx.getDimSize(0), ty.getDimSize(0)), cols = std::max(tx.getDimSize(1), ty.getDimSize(1));
-  return {t.broadcast(x, t.type(rows, cols, tx.getElementType())), t.broadcast(y, t.type(rows, cols, ty.getElementType()))};
+  int64_t rows = std::max(tx.getDimSize(0), ty.getDimSize(0)),
+          cols = std::max(tx.getDimSize(1), ty.getDimSize(1));
+  return {t.broadcast(x, t.type(rows, cols, tx.getElementType())),
+          t.broadcast(y, t.type(rows, cols, ty.getElementType()))};
 }
 
 static bool isInteger(Value x) { return getElementTypeOrSelf(x.getType()).isIntOrIndex(); }
@@ -69,12 +75,24 @@ static Value binary(TileBuilder &t, Value x, Value y) {
   return Float::create(t.b, t.loc, l, r);
 }
 
-Value TileBuilder::add(Value x, Value y) { return binary<arith::AddFOp, arith::AddIOp>(*this, x, y); }
-Value TileBuilder::sub(Value x, Value y) { return binary<arith::SubFOp, arith::SubIOp>(*this, x, y); }
-Value TileBuilder::mul(Value x, Value y) { return binary<arith::MulFOp, arith::MulIOp>(*this, x, y); }
-Value TileBuilder::div(Value x, Value y) { return binary<arith::DivFOp, arith::DivUIOp>(*this, x, y); }
-Value TileBuilder::max(Value x, Value y) { return binary<arith::MaxNumFOp, arith::MaxSIOp>(*this, x, y); }
-Value TileBuilder::min(Value x, Value y) { return binary<arith::MinNumFOp, arith::MinSIOp>(*this, x, y); }
+Value TileBuilder::add(Value x, Value y) {
+  return binary<arith::AddFOp, arith::AddIOp>(*this, x, y);
+}
+Value TileBuilder::sub(Value x, Value y) {
+  return binary<arith::SubFOp, arith::SubIOp>(*this, x, y);
+}
+Value TileBuilder::mul(Value x, Value y) {
+  return binary<arith::MulFOp, arith::MulIOp>(*this, x, y);
+}
+Value TileBuilder::div(Value x, Value y) {
+  return binary<arith::DivFOp, arith::DivUIOp>(*this, x, y);
+}
+Value TileBuilder::max(Value x, Value y) {
+  return binary<arith::MaxNumFOp, arith::MaxSIOp>(*this, x, y);
+}
+Value TileBuilder::min(Value x, Value y) {
+  return binary<arith::MinNumFOp, arith::MinSIOp>(*this, x, y);
+}
 
 Value TileBuilder::fma(Value x, Value y, Value z) { return math::FmaOp::create(b, loc, x, y, z); }
 Value TileBuilder::round(Value x) { return math::RoundEvenOp::create(b, loc, x); }
@@ -191,8 +209,8 @@ Value TileBuilder::activation(transformer::Activation kind, Value x) {
 // Logarithm, hyperbolic tangent
 //===----------------------------------------------------------------------===//
 
-/// x = 2^e m with m in [sqrt(1/2), sqrt(2)); log2 m by the series of the inverse hyperbolic tangent of
-/// s = (m - 1) / (m + 1), |s| < 0.172.
+/// x = 2^e m with m in [sqrt(1/2), sqrt(2)); log2 m by the series of the inverse hyperbolic tangent
+/// of s = (m - 1) / (m + 1), |s| < 0.172.
 Value TileBuilder::log2(Value x) {
   Type integer = b.getI32Type();
   if (auto shaped = dyn_cast<RankedTensorType>(x.getType()))
@@ -201,7 +219,8 @@ Value TileBuilder::log2(Value x) {
   // Moves the cut between exponents from 1 to sqrt(2).
   Value moved = arith::SubIOp::create(b, loc, pattern, constantI(0x3f3504f3, pattern));
   Value e = arith::ShRSIOp::create(b, loc, moved, constantI(23, moved));
-  Value mantissa = arith::SubIOp::create(b, loc, pattern, arith::ShLIOp::create(b, loc, e, constantI(23, e)));
+  Value mantissa =
+      arith::SubIOp::create(b, loc, pattern, arith::ShLIOp::create(b, loc, e, constantI(23, e)));
   Value m = arith::BitcastOp::create(b, loc, x.getType(), mantissa), one = constant(1, x);
   Value s = div(sub(m, one), add(m, one)), square = mul(s, s);
   Value p = constant(0.32059889797, s);
@@ -214,7 +233,9 @@ Value TileBuilder::log2(Value x) {
 Value TileBuilder::exp(Value x) { return exp2(mul(x, log2e)); }
 
 Value TileBuilder::log(Value x) {
-  auto compare = [&](arith::CmpFPredicate predicate, Value y) -> Value { return arith::CmpFOp::create(b, loc, predicate, x, y); };
+  auto compare = [&](arith::CmpFPredicate predicate, Value y) -> Value {
+    return arith::CmpFOp::create(b, loc, predicate, x, y);
+  };
   Value zero = constant(0, x), largest = constant(0x1.fffffep+127, x);
   Value result = mul(log2(x), 0.6931471805599453);
   // Infinity and NaN are their own logarithms; 0 / 0 is NaN, -1 / 0 minus infinity.
@@ -223,9 +244,11 @@ Value TileBuilder::log(Value x) {
   return select(compare(arith::CmpFPredicate::OLT, zero), div(zero, zero), result);
 }
 
-/// Near 0 an odd polynomial, elsewhere 1 - 2 / (e^2|x| + 1) with the sign of x. Coefficients: Cephes, tanhf.
+/// Near 0 an odd polynomial, elsewhere 1 - 2 / (e^2|x| + 1) with the sign of x. Coefficients:
+/// Cephes, tanhf.
 Value TileBuilder::tanh(Value x) {
-  Value zero = constant(0, x), one = constant(1, x), negative = sub(zero, x), magnitude = max(x, negative);
+  Value zero = constant(0, x), one = constant(1, x), negative = sub(zero, x),
+        magnitude = max(x, negative);
   Value square = mul(x, x), p = constant(-5.70498872745e-3, x);
   for (double c : {2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1})
     p = fma(p, square, constant(c, x));
@@ -244,7 +267,8 @@ void heddle::expandFunctions(kernel::FuncOp func) {
       return;
     b.setInsertionPoint(op);
     TileBuilder t(b, op->getLoc());
-    op->getResult(0).replaceAllUsesWith(isa<math::ExpOp>(op) ? t.exp(op->getOperand(0)) : t.log(op->getOperand(0)));
+    op->getResult(0).replaceAllUsesWith(isa<math::ExpOp>(op) ? t.exp(op->getOperand(0))
+                                                             : t.log(op->getOperand(0)));
     op->erase();
   });
 }
@@ -253,11 +277,14 @@ void heddle::hoistScalars(kernel::FuncOp func) {
   // Tiles stay where they are: outside of the loop they would need memory.
   auto isScalar = [](Operation *op) {
     return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
-           llvm::none_of(op->getResultTypes(), [](Type type) { return isa<RankedTensorType>(type); });
+           llvm::none_of(op->getResultTypes(),
+                         [](Type type) { return isa<RankedTensorType>(type); });
   };
   func.walk([&](scf::ForOp loop) { // inner loops first
     mlir::moveLoopInvariantCode(
-        loop.getLoopRegions(), [&](Value value, Region *) { return loop.isDefinedOutsideOfLoop(value); },
-        [&](Operation *op, Region *) { return isScalar(op); }, [&](Operation *op, Region *) { op->moveBefore(loop); });
+        loop.getLoopRegions(),
+        [&](Value value, Region *) { return loop.isDefinedOutsideOfLoop(value); },
+        [&](Operation *op, Region *) { return isScalar(op); },
+        [&](Operation *op, Region *) { op->moveBefore(loop); });
   });
 }

@@ -45,7 +45,8 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
   void runOnOperation() override {
     const TileSizes *known = TileSizes::find(target);
     if (!known) {
-      getOperation().emitError() << "tile-kernels: expected target to be cpu or vulkan, found '" << target << "'";
+      getOperation().emitError() << "tile-kernels: expected target to be cpu or vulkan, found '"
+                                 << target << "'";
       return signalPassFailure();
     }
     TileSizes sizes = *known;
@@ -60,7 +61,8 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
   LogicalResult tile(kernel::DefOp def, const TileSizes &sizes) {
     Writer writer = writerOf(def.getRoot().value_or(""));
     if (!writer)
-      return def.emitOpError() << "expected a known root, found '" << def.getRoot().value_or("") << "'";
+      return def.emitOpError() << "expected a known root, found '" << def.getRoot().value_or("")
+                               << "'";
     OpBuilder builder(def);
     KernelFrame frame(def, sizes, builder);
     if (failed(writer(frame)))

@@ -82,8 +82,11 @@ static int64_t storedColumns(KernelFrame &f, LinearOp linear) {
 int64_t LinearTiler::tileColumns() {
   for (int64_t tile : f.sizes.linearColumns)
     if (llvm::all_of(parts, [&](const Part &part) {
-          int64_t unit = part.heads ? paddedTo16(f.viewType(f.firstResult() + part.result).getDims().back().extent.value)
-                                    : storedColumns(f, part.linear);
+          int64_t unit =
+              part.heads
+                  ? paddedTo16(
+                        f.viewType(f.firstResult() + part.result).getDims().back().extent.value)
+                  : storedColumns(f, part.linear);
           return unit % tile == 0;
         }))
       return tile;
@@ -91,7 +94,8 @@ int64_t LinearTiler::tileColumns() {
 }
 
 LogicalResult LinearTiler::run() {
-  for (auto [index, value] : llvm::enumerate(f.def.getBody().front().getTerminator()->getOperands()))
+  for (auto [index, value] :
+       llvm::enumerate(f.def.getBody().front().getTerminator()->getOperands()))
     if (failed(collect(index, value)))
       return failure();
   kernel::ViewType input = f.viewType(f.viewOf(parts[0].linear.getInput()));
@@ -107,8 +111,10 @@ LogicalResult LinearTiler::run() {
     sizes.push_back(storedColumns(f, parts[0].linear));
     tiles.push_back(columns);
   }
-  f.createFunc(sizes, tiles, f.sizes.onGpu ? f.gpuSchedule(f.sizes.linearRows, columns)
-                                           : kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsOutside, 1, 0, {}, {}));
+  f.createFunc(sizes, tiles,
+               f.sizes.onGpu ? f.gpuSchedule(f.sizes.linearRows, columns)
+                             : kernel::ScheduleAttr::get(
+                                   t.b.getContext(), kernel::LoopOrder::RowsOutside, 1, 0, {}, {}));
   int64_t rowAxis = input.getRank() - 2;
   for (int64_t axis = 0; axis < rowAxis; ++axis)
     points.push_back(f.func.getGridIndex(axis));
@@ -128,16 +134,19 @@ LogicalResult LinearTiler::run() {
 
 /// A tile of a tensor with the same rows as the result.
 Value LinearTiler::loadRows(unsigned view, Value j, RankedTensorType type) {
-  return kernel::LoadOp::create(t.b, t.loc, type, f.slice(f.view(view), points), ValueRange{i, j}, UnitAttr());
+  return kernel::LoadOp::create(t.b, t.loc, type, f.slice(f.view(view), points), ValueRange{i, j},
+                                UnitAttr());
 }
 
 void LinearTiler::body(const Part &part, Value j, int64_t columns) {
   LinearOp linear = part.linear;
   RankedTensorType type = t.type(f.sizes.linearRows, columns);
   Value rows = f.slice(f.view(f.viewOf(linear.getInput())), points);
-  Value tile = kernel::ContractOp::create(t.b, t.loc, type, rows, i, f.view(f.viewOf(linear.getWeight())), j);
+  Value tile = kernel::ContractOp::create(t.b, t.loc, type, rows, i,
+                                          f.view(f.viewOf(linear.getWeight())), j);
   if (Value bias = linear.getBias())
-    tile = t.add(tile, kernel::LoadOp::create(t.b, t.loc, t.type(1, columns), f.view(f.viewOf(bias)), ValueRange{j}, UnitAttr()));
+    tile = t.add(tile, kernel::LoadOp::create(t.b, t.loc, t.type(1, columns),
+                                              f.view(f.viewOf(bias)), ValueRange{j}, UnitAttr()));
   tile = t.activation(linear.getActivation(), tile);
   Value before = linear.getResult();
   for (arith::AddFOp add : part.residuals) {
@@ -161,7 +170,8 @@ void LinearTiler::store(const Part &part, Value tile, Value j) {
     // Columns of heads: head j / D, column j mod D; a tile lies in one head.
     Value size = t.index(paddedTo16(f.viewType(result).getDims().back().extent.value));
     Value base = f.storeBase(part.result);
-    indices.append({t.div(j, size), base ? t.add(i, base) : i, arith::RemUIOp::create(t.b, t.loc, j, size)});
+    indices.append(
+        {t.div(j, size), base ? t.add(i, base) : i, arith::RemUIOp::create(t.b, t.loc, j, size)});
   }
   kernel::StoreOp::create(t.b, t.loc, tile, target, indices, left);
 }

@@ -21,10 +21,13 @@ using kernel::LoadOp;
 using kernel::Size;
 
 /// The only value that a definition yields.
-static Value yielded(KernelFrame &f) { return f.def.getBody().front().getTerminator()->getOperand(0); }
+static Value yielded(KernelFrame &f) {
+  return f.def.getBody().front().getTerminator()->getOperand(0);
+}
 
 /// Grid over the leading dimensions one by one, rows and columns in tiles.
-static void rowGrid(KernelFrame &f, kernel::ViewType view, int64_t rows, int64_t columns, int64_t storedColumns) {
+static void rowGrid(KernelFrame &f, kernel::ViewType view, int64_t rows, int64_t columns,
+                    int64_t storedColumns) {
   SmallVector<Size> sizes;
   SmallVector<int64_t> tiles;
   for (int64_t d = 0; d + 1 < view.getRank(); ++d) {
@@ -55,26 +58,34 @@ LogicalResult heddle::tileNorm(KernelFrame &f) {
   if (!norm)
     return f.def.emitOpError("expected a layer_norm that is yielded");
   kernel::ViewType in = f.viewType(f.viewOf(norm.getInput()));
-  int64_t size = in.getDims().back().extent.value, stored = paddedTo16(size), rows = f.sizes.normRows;
+  int64_t size = in.getDims().back().extent.value, stored = paddedTo16(size),
+          rows = f.sizes.normRows;
   rowGrid(f, in, rows, 0, 0);
   if (f.sizes.onGpu) // four invocations a row hold the 16 lanes
-    f.func.setScheduleAttr(kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsOutside, 0, 0, {rows, 4}, {1, 16}));
+    f.func.setScheduleAttr(kernel::ScheduleAttr::get(
+        t.b.getContext(), kernel::LoopOrder::RowsOutside, 0, 0, {rows, 4}, {1, 16}));
   Value i = f.func.getGridIndex(in.getRank() - 2), zero = t.index(0);
-  SmallVector<Value> points(llvm::map_range(llvm::seq<int64_t>(0, in.getRank() - 2), [&](int64_t a) -> Value { return f.func.getGridIndex(a); }));
+  SmallVector<Value> points(
+      llvm::map_range(llvm::seq<int64_t>(0, in.getRank() - 2),
+                      [&](int64_t a) -> Value { return f.func.getGridIndex(a); }));
   RankedTensorType type = t.type(rows, stored);
-  Value x = LoadOp::create(t.b, t.loc, type, f.slice(f.view(f.viewOf(norm.getInput())), points), ValueRange{i, zero}, UnitAttr());
+  Value x = LoadOp::create(t.b, t.loc, type, f.slice(f.view(f.viewOf(norm.getInput())), points),
+                           ValueRange{i, zero}, UnitAttr());
   Value mean = t.mul(t.reduce(kernel::ReduceKind::Add, x), 1.0 / size);
   Value centred = t.sub(x, mean);
   if (size != stored) { // padding must not count
     Value column = t.iota(false, zero, t.type(1, stored, t.b.getI32Type()));
-    Value inside = t.broadcast(t.less(column, t.constantI(size, column)), t.type(rows, stored, t.b.getI1Type()));
+    Value inside = t.broadcast(t.less(column, t.constantI(size, column)),
+                               t.type(rows, stored, t.b.getI1Type()));
     centred = t.select(inside, centred, t.constant(0, centred));
   }
   Value variance = t.mul(t.reduce(kernel::ReduceKind::Add, t.mul(centred, centred)), 1.0 / size);
-  Value root = math::SqrtOp::create(t.b, t.loc, t.add(variance, t.constant(norm.getEpsilon().convertToDouble(), variance)));
+  Value root = math::SqrtOp::create(
+      t.b, t.loc, t.add(variance, t.constant(norm.getEpsilon().convertToDouble(), variance)));
   Value y = t.mul(centred, t.div(t.constant(1, root), root));
   auto vector = [&](Value operand) -> Value {
-    return LoadOp::create(t.b, t.loc, t.type(1, stored), f.view(f.viewOf(operand)), ValueRange{zero}, UnitAttr());
+    return LoadOp::create(t.b, t.loc, t.type(1, stored), f.view(f.viewOf(operand)),
+                          ValueRange{zero}, UnitAttr());
   };
   y = t.add(t.mul(y, vector(norm.getGamma())), vector(norm.getBeta()));
   Value left = t.sub(f.sizeValue(in.getDim(in.getRank() - 2).extent), i);
@@ -110,7 +121,8 @@ public:
       return failure();
     SmallVector<Value> indices(points);
     indices.append({i, j});
-    kernel::StoreOp::create(t.b, t.loc, *tile, f.view(f.firstResult()), indices, t.sub(f.sizeValue(out.getDim(rowAxis).extent), i));
+    kernel::StoreOp::create(t.b, t.loc, *tile, f.view(f.firstResult()), indices,
+                            t.sub(f.sizeValue(out.getDim(rowAxis).extent), i));
     return success();
   }
 
@@ -133,7 +145,8 @@ private:
     }
     if (auto embedding = dyn_cast<EmbeddingOp>(op))
       return gather(embedding);
-    return f.def.emitOpError() << "expected sums, embeddings and positions, found " << op->getName();
+    return f.def.emitOpError() << "expected sums, embeddings and positions, found "
+                               << op->getName();
   }
 
   Value load(Value view) {
@@ -142,15 +155,19 @@ private:
 
   Value gather(EmbeddingOp embedding) {
     Type integer = t.b.getI32Type();
-    Value ids = LoadOp::create(t.b, t.loc, t.type(rows, 1, integer), f.slice(f.view(f.viewOf(embedding.getIds())), points),
-                               ValueRange{i}, t.b.getUnitAttr());
-    Value tile = kernel::GatherOp::create(t.b, t.loc, t.type(rows, columns), f.view(f.viewOf(embedding.getTable())), ids, j);
+    Value ids = LoadOp::create(t.b, t.loc, t.type(rows, 1, integer),
+                               f.slice(f.view(f.viewOf(embedding.getIds())), points), ValueRange{i},
+                               t.b.getUnitAttr());
+    Value tile = kernel::GatherOp::create(t.b, t.loc, t.type(rows, columns),
+                                          f.view(f.viewOf(embedding.getTable())), ids, j);
     double scale = embedding.getScale().convertToDouble();
     if (scale != 1)
       tile = t.mul(tile, scale);
     if (auto padding = embedding.getPaddingId()) {
-      Value same = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, ids, t.constantI(static_cast<int64_t>(*padding), ids));
-      tile = t.select(t.broadcast(same, t.type(rows, columns, t.b.getI1Type())), t.constant(0, tile), tile);
+      Value same = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, ids,
+                                         t.constantI(static_cast<int64_t>(*padding), ids));
+      tile = t.select(t.broadcast(same, t.type(rows, columns, t.b.getI1Type())),
+                      t.constant(0, tile), tile);
     }
     return tile;
   }
@@ -163,8 +180,12 @@ private:
 };
 } // namespace
 
-LogicalResult heddle::tileEmbedding(KernelFrame &f) { return ElementwiseTiler(f, f.sizes.copyRows).run(); }
-LogicalResult heddle::tileElementwise(KernelFrame &f) { return ElementwiseTiler(f, f.sizes.copyRows).run(); }
+LogicalResult heddle::tileEmbedding(KernelFrame &f) {
+  return ElementwiseTiler(f, f.sizes.copyRows).run();
+}
+LogicalResult heddle::tileElementwise(KernelFrame &f) {
+  return ElementwiseTiler(f, f.sizes.copyRows).run();
+}
 
 //===----------------------------------------------------------------------===//
 // Copies
@@ -176,8 +197,10 @@ static LogicalResult copyVector(KernelFrame &f) {
   kernel::ViewType type = f.viewType(0);
   f.createFunc({type.getDim(0).extent}, {f.sizes.copyRows}, f.gpuSchedule(f.sizes.copyRows, 16));
   Value i = f.func.getGridIndex(0);
-  Value tile = LoadOp::create(t.b, t.loc, t.type(f.sizes.copyRows, 1, type.getElementType()), f.view(0), ValueRange{i}, t.b.getUnitAttr());
-  kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult()), ValueRange{i}, t.sub(f.sizeValue(type.getDim(0).extent), i), t.b.getUnitAttr());
+  Value tile = LoadOp::create(t.b, t.loc, t.type(f.sizes.copyRows, 1, type.getElementType()),
+                              f.view(0), ValueRange{i}, t.b.getUnitAttr());
+  kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult()), ValueRange{i},
+                          t.sub(f.sizeValue(type.getDim(0).extent), i), t.b.getUnitAttr());
   return success();
 }
 
@@ -187,16 +210,23 @@ static LogicalResult packDocuments(KernelFrame &f) {
   constexpr int64_t rows = 16; // a panel
   kernel::ViewType out = f.viewType(f.firstResult());
   int64_t stored = paddedTo16(out.getDims().back().extent.value);
-  f.createFunc({out.getDim(0).extent, out.getDim(1).extent, out.getDim(2).pitch}, {1, 1, rows}, f.gpuSchedule(rows, stored));
-  Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), panelRow = f.func.getGridIndex(2), starts = f.view(1);
+  f.createFunc({out.getDim(0).extent, out.getDim(1).extent, out.getDim(2).pitch}, {1, 1, rows},
+               f.gpuSchedule(rows, stored));
+  Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), panelRow = f.func.getGridIndex(2),
+        starts = f.view(1);
   Value one = t.index(1), zero = t.index(0), size = t.index(rows);
-  Value count = t.sub(f.sizeValue(f.viewType(1).getDim(0).extent), one), panel = t.div(panelRow, size);
+  Value count = t.sub(f.sizeValue(f.viewType(1).getDim(0).extent), one),
+        panel = t.div(panelRow, size);
   DocumentTile found = findDocument(t, starts, count, panel, rows);
-  auto start = [&](Value d) { return t.toIndex(kernel::ReadOp::create(t.b, t.loc, starts, ValueRange{d})); };
+  auto start = [&](Value d) {
+    return t.toIndex(kernel::ReadOp::create(t.b, t.loc, starts, ValueRange{d}));
+  };
   Value row = t.add(start(found.document), t.mul(t.sub(panel, found.first), size));
   Value left = t.sub(start(t.add(found.document, one)), row);
-  Value tile = LoadOp::create(t.b, t.loc, t.type(rows, stored), f.slice(f.view(0), {b, h}), ValueRange{row, zero}, UnitAttr());
-  kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult()), ValueRange{b, h, panelRow, zero}, left);
+  Value tile = LoadOp::create(t.b, t.loc, t.type(rows, stored), f.slice(f.view(0), {b, h}),
+                              ValueRange{row, zero}, UnitAttr());
+  kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult()),
+                          ValueRange{b, h, panelRow, zero}, left);
   return success();
 }
 
@@ -213,18 +243,25 @@ LogicalResult heddle::tileRelayout(KernelFrame &f) {
     return copyVector(f);
   if (heads.getRank() != 4)
     return f.def.emitOpError() << "expected heads of rank 4, found rank " << heads.getRank();
-  int64_t size = heads.getDims().back().extent.value, stored = paddedTo16(size), rows = f.sizes.copyRows;
+  int64_t size = heads.getDims().back().extent.value, stored = paddedTo16(size),
+          rows = f.sizes.copyRows;
   if (split && size != stored)
-    return f.def.emitOpError() << "expected a head size that is a multiple of 16 to split a value that no linear made, found " << size
-                               << ", which is not built yet";
+    return f.def.emitOpError() << "expected a head size that is a multiple of 16 to split a value "
+                                  "that no linear made, found "
+                               << size << ", which is not built yet";
   Size extent = split ? in.getDim(1).extent : in.getDim(2).extent;
-  f.createFunc({heads.getDim(0).extent, heads.getDim(1).extent, extent}, {1, 1, rows}, f.gpuSchedule(rows, stored));
-  Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), i = f.func.getGridIndex(2), zero = t.index(0);
+  f.createFunc({heads.getDim(0).extent, heads.getDim(1).extent, extent}, {1, 1, rows},
+               f.gpuSchedule(rows, stored));
+  Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), i = f.func.getGridIndex(2),
+        zero = t.index(0);
   Value column = t.mul(h, t.index(stored));
   Value source = split ? f.slice(f.view(0), {b}) : f.slice(f.view(0), {b, h});
-  Value tile = LoadOp::create(t.b, t.loc, t.type(rows, stored), source, ValueRange{i, split ? column : zero}, UnitAttr());
+  Value tile = LoadOp::create(t.b, t.loc, t.type(rows, stored), source,
+                              ValueRange{i, split ? column : zero}, UnitAttr());
   Value base = f.storeBase(0), row = base ? t.add(i, base) : i;
-  SmallVector<Value> indices = merge ? SmallVector<Value>{b, row, column} : SmallVector<Value>{b, h, row, zero};
-  kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult()), indices, t.sub(f.sizeValue(extent), i));
+  SmallVector<Value> indices =
+      merge ? SmallVector<Value>{b, row, column} : SmallVector<Value>{b, h, row, zero};
+  kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult()), indices,
+                          t.sub(f.sizeValue(extent), i));
   return success();
 }

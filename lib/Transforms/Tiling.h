@@ -27,12 +27,13 @@ struct TileSizes {
   llvm::StringRef name;
   int64_t linearRows;
   llvm::ArrayRef<int64_t> linearColumns; ///< the first that divides the columns is taken
-  int64_t attentionRows, chunk;          ///< chunk: section 6 of the language, 512 on the CPU, 64 on Vulkan
+  int64_t attentionRows, chunk; ///< chunk: section 6 of the language, 512 on the CPU, 64 on Vulkan
   int64_t weightsRows;
   int64_t normRows;
   int64_t copyRows;
   bool onGpu; ///< schedules name threads and fragments
-  /// A build for tests: attention stores how many column tiles each tile of rows visited, instead of its output.
+  /// A build for tests: attention stores how many column tiles each tile of rows visited, instead
+  /// of its output.
   bool countTiles = false;
 
   static const TileSizes *find(llvm::StringRef name);
@@ -109,7 +110,8 @@ struct KernelFrame {
   mlir::Value scalar(mlir::Value argument);
 
   /// Creates the kernel and moves the builder into its body.
-  kernel::FuncOp createFunc(llvm::ArrayRef<kernel::Size> gridSizes, llvm::ArrayRef<int64_t> gridTiles, kernel::ScheduleAttr schedule);
+  kernel::FuncOp createFunc(llvm::ArrayRef<kernel::Size> gridSizes,
+                            llvm::ArrayRef<int64_t> gridTiles, kernel::ScheduleAttr schedule);
   mlir::Value view(unsigned index) { return func.getView(index); }
   /// A view of the matrix (last two dimensions) or vector at leading points.
   mlir::Value slice(mlir::Value view, mlir::ValueRange points);
@@ -133,14 +135,17 @@ private:
   unsigned resultStart = 0;
 };
 
-/// A document among those that lie one after another, found by a place in a grid over their tiles. The tiles of document d
-/// are numbered from starts[d] / tile + d: always enough of them, and no table is needed to find d again.
+/// A document among those that lie one after another, found by a place in a grid over their tiles.
+/// The tiles of document d are numbered from starts[d] / tile + d: always enough of them, and no
+/// table is needed to find d again.
 struct DocumentTile {
   mlir::Value document; ///< index
   mlir::Value first;    ///< number of the document's first tile
 };
-/// Emits a search among `count` documents for the one that tile number `number` (an index) belongs to.
-DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count, mlir::Value number, int64_t tile);
+/// Emits a search among `count` documents for the one that tile number `number` (an index) belongs
+/// to.
+DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count, mlir::Value number,
+                          int64_t tile);
 
 /// Storage width of a static dimension.
 inline int64_t paddedTo16(int64_t n) { return (n + 15) / 16 * 16; }

@@ -36,37 +36,56 @@ int report(const Status &status) { return status ? 0 : report(status.error()); }
 
 void addSessionFlags(CLI::App &command, RunFlags &flags) {
   command.add_option("FILE", flags.file, "compiled model (.heddle)")->required();
-  command.add_option("--device", flags.session.device, "cpu, vulkan or vulkan:N")->type_name("DEVICE");
-  command.add_option("--threads", flags.session.threads, "threads on the CPU, 0 for all processors")->check(driver::atLeast(0))->type_name("N");
+  command.add_option("--device", flags.session.device, "cpu, vulkan or vulkan:N")
+      ->type_name("DEVICE");
+  command
+      .add_option("--threads", flags.session.threads, "threads on the CPU, 0 for all processors")
+      ->check(driver::atLeast(0))
+      ->type_name("N");
 }
 
 void addRun(CLI::App &app, RunFlags &flags) {
   CLI::App *run = app.add_subcommand("run", "run a function on .npy files");
   addSessionFlags(*run, flags);
-  run->add_option("--function", flags.command.function, "function to run, if there are several; NAME,NAME in one session")->type_name("NAME");
-  run->add_option("--input", flags.command.inputs, "an input, once each")->type_name("NAME=FILE.npy")->allow_extra_args(false);
-  run->add_option("--output-dir", flags.command.outputDir, "write results here as NAME.npy")->type_name("DIR");
+  run->add_option("--function", flags.command.function,
+                  "function to run, if there are several; NAME,NAME in one session")
+      ->type_name("NAME");
+  run->add_option("--input", flags.command.inputs, "an input, once each")
+      ->type_name("NAME=FILE.npy")
+      ->allow_extra_args(false);
+  run->add_option("--output-dir", flags.command.outputDir, "write results here as NAME.npy")
+      ->type_name("DIR");
   run->add_flag("--verify", flags.verify, "compare with the reference (heddle only)");
-  run->footer("Examples:\n  heddle-run run encoder.heddle --input source=ids.npy --output-dir out\n"
-              "  heddle-run run encoder.heddle --device=vulkan --function=encode --input source=ids.npy");
+  run->footer(
+      "Examples:\n  heddle-run run encoder.heddle --input source=ids.npy --output-dir out\n"
+      "  heddle-run run encoder.heddle --device=vulkan --function=encode --input source=ids.npy");
 }
 
 CLI::App *addTranslate(CLI::App &app, RunFlags &flags) {
-  CLI::App *translate = app.add_subcommand("translate", "translate texts, or the lines of standard input");
+  CLI::App *translate =
+      app.add_subcommand("translate", "translate texts, or the lines of standard input");
   addSessionFlags(*translate, flags);
   translate->add_option("TEXT", flags.translate.texts, "texts, one translation each");
-  translate->add_option("--batch", flags.translate.batch, "texts translated together (default: 1)")->check(driver::atLeast(1))->type_name("N");
-  translate->add_option("--limit", flags.translate.limit, "tokens of a translation (default: the model's)")->check(driver::atLeast(1))->type_name("N");
+  translate->add_option("--batch", flags.translate.batch, "texts translated together (default: 1)")
+      ->check(driver::atLeast(1))
+      ->type_name("N");
+  translate
+      ->add_option("--limit", flags.translate.limit,
+                   "tokens of a translation (default: the model's)")
+      ->check(driver::atLeast(1))
+      ->type_name("N");
   translate->add_flag("--truncate", flags.translate.truncate, "cut texts that are too long");
   for (const FutureOption &option : futureTextOptions) {
     auto note = [&flags, name = option.flag] { flags.unbuilt.push_back(name); };
     if (option.takesValue)
-      translate->add_option_function<std::string>(option.flag, [note](const std::string &) { note(); }, "not built yet");
+      translate->add_option_function<std::string>(
+          option.flag, [note](const std::string &) { note(); }, "not built yet");
     else
       translate->add_flag_function(option.flag, [note](int64_t) { note(); }, "not built yet");
   }
-  translate->footer("Examples:\n  heddle-run translate translate.heddle \"我 是 谁\"\n"
-                    "  heddle-run translate translate.heddle --device=vulkan --batch=8 < sentences.txt");
+  translate->footer(
+      "Examples:\n  heddle-run translate translate.heddle \"我 是 谁\"\n"
+      "  heddle-run translate translate.heddle --device=vulkan --batch=8 < sentences.txt");
   return translate;
 }
 
@@ -101,7 +120,8 @@ int reportParse(const CLI::App &app, const CLI::ParseError &error) {
 int main(int argc, char **argv) {
   CLI::App app("Runs compiled models.", "heddle-run");
   app.require_subcommand(1);
-  app.footer("Examples:\n  heddle-run run encoder.heddle --input source=ids.npy\n  heddle-run devices");
+  app.footer(
+      "Examples:\n  heddle-run run encoder.heddle --input source=ids.npy\n  heddle-run devices");
   RunFlags flags;
   addRun(app, flags);
   CLI::App *translation = addTranslate(app, flags);

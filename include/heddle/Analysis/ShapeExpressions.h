@@ -54,7 +54,8 @@ private:
   void visit(mlir::Operation *op);
   void visitGroup(mlir::Operation *op);
   void visitAttention(mlir::Operation *op);
-  /// Masks and score rules of an attention over `full`, its batch, heads, queries and keys (MaskShapes.cpp).
+  /// Masks and score rules of an attention over `full`, its batch, heads, queries and keys
+  /// (MaskShapes.cpp).
   void visitRules(transformer::AttentionOp op, const Shape &full);
   Shape state(mlir::Operation *user, llvm::StringRef symbol) const;
   void require(const SizeExpr &left, const SizeExpr &right, std::string what);

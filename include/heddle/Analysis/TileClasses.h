@@ -32,7 +32,8 @@ struct TileMap {
 
 /// Tiles that the CPU's kernels visit: rows of queries, in chunks of keys.
 inline constexpr int64_t visitTileRows = 96, attentionChunk = 512;
-/// Columns of the tiles that a kernel with this chunk visits: a table of blocks cuts them at its own.
+/// Columns of the tiles that a kernel with this chunk visits: a table of blocks cuts them at its
+/// own.
 int64_t visitTileColumns(mlir::Value mask, int64_t chunk);
 
 /// Classes for one sentence and one head. Under packed documents the map counts in the packed row

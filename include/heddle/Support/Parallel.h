@@ -21,7 +21,8 @@ namespace heddle {
 class LoopBody {
 public:
   template <typename Callable>
-  requires(!std::is_same_v<std::remove_cvref_t<Callable>, LoopBody>) LoopBody(Callable &&callable)
+    requires(!std::is_same_v<std::remove_cvref_t<Callable>, LoopBody>)
+  LoopBody(Callable &&callable)
       : object(const_cast<void *>(static_cast<const void *>(std::addressof(callable)))),
         call([](void *object, int64_t index, int thread) {
           (*static_cast<std::remove_reference_t<Callable> *>(object))(index, thread);

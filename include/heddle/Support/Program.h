@@ -89,7 +89,8 @@ struct Port {
   bool dense = false;
   /// Integer inputs: values allowed, [low, high); high may name dimensions.
   std::optional<std::pair<SizeExpr, SizeExpr>> range;
-  /// Inputs with a range: ascending numbers, the first `low`, the last `high - 1` (where documents start).
+  /// Inputs with a range: ascending numbers, the first `low`, the last `high - 1` (where documents
+  /// start).
   bool starts = false;
   DefaultInput fallback; ///< inputs only
 };

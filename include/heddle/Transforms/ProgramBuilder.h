@@ -21,8 +21,8 @@ namespace heddle {
 /// Functions, weights, packing and kernels (without code) of a module at the `program` stage.
 Expected<Program> buildProgram(mlir::ModuleOp program);
 
-/// Fills the grids of `target` ("cpu" or "vulkan") from a module at the `tiled` stage. For Vulkan the members are named
-/// `vulkan/<kernel>.spv`; the workgroup size comes from the schedule.
+/// Fills the grids of `target` ("cpu" or "vulkan") from a module at the `tiled` stage. For Vulkan
+/// the members are named `vulkan/<kernel>.spv`; the workgroup size comes from the schedule.
 Status addGrids(Program &program, mlir::ModuleOp tiled, llvm::StringRef target);
 
 } // namespace heddle

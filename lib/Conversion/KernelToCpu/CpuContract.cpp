@@ -190,9 +190,10 @@ FailureOr<SmallVector<Value>> CpuEmitter::contractTile(ContractOp op, const Frag
   auto chain = [&](int64_t unroll) {
     if (!op.getVisited())
       return emitChain(shape, zeros, from, count, operands, unroll);
-    return overVisited(op, from, count, zeros, [&](Value begin, Value end, SmallVector<Value> sums) {
-      return emitChain(shape, std::move(sums), begin, end, operands, unroll);
-    });
+    return overVisited(op, from, count, zeros,
+                       [&](Value begin, Value end, SmallVector<Value> sums) {
+                         return emitChain(shape, std::move(sums), begin, end, operands, unroll);
+                       });
   };
   SmallVector<Value> sums = chain(4);
   if (!op.getGuarded())

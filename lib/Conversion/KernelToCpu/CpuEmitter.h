@@ -30,10 +30,10 @@ namespace heddle::kernel {
 
 /// Register tile of a body and what must be trimmed, see CpuPlan.cpp.
 struct CpuPlan {
-  int64_t tileRows = 1;                      ///< rows of the body's tiles
-  CpuFragment fragment{1, 16};               ///< rows and columns of the register tile
-  int64_t fewRows = 0;                       ///< rows of the one for the last rows; 0: none
-  int64_t visitTile = 1 << 20;               ///< columns of the narrowest tile that a mask decides on
+  int64_t tileRows = 1;        ///< rows of the body's tiles
+  CpuFragment fragment{1, 16}; ///< rows and columns of the register tile
+  int64_t fewRows = 0;         ///< rows of the one for the last rows; 0: none
+  int64_t visitTile = 1 << 20; ///< columns of the narrowest tile that a mask decides on
   llvm::SmallSet<int64_t, 4> clippedColumns; ///< tile widths that may reach past a view's columns
 };
 
@@ -87,7 +87,8 @@ protected:
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c) override;
   mlir::LogicalResult emitContract(ContractOp op) override;
   mlir::Value loadElements(const BoundView &view, mlir::Value indices, mlir::Value valid) override;
-  mlir::Value loadNeighbours(const BoundView &view, mlir::Value indices, mlir::Value valid) override;
+  mlir::Value loadNeighbours(const BoundView &view, mlir::Value indices,
+                             mlir::Value valid) override;
   std::pair<mlir::Value, mlir::Value> rangeOfElements(const BoundView &view, mlir::Value from,
                                                       mlir::Value to) override;
 

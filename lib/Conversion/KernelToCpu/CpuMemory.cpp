@@ -318,7 +318,8 @@ Value CpuEmitter::loadElements(const BoundView &view, Value indices, Value valid
   Value places = LLVM::GEPOp::create(builder, loc, VectorType::get(type.getShape(), pointer),
                                      builder.getF32Type(), start, ArrayRef<LLVM::GEPArg>{indices});
   auto elements = VectorType::get(type.getShape(), view.type.getElementType());
-  Value zero = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(elements)));
+  Value zero =
+      arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(elements)));
   return LLVM::masked_gather::create(builder, loc, elements, places, valid, ValueRange{zero},
                                      /*alignment=*/4);
 }
@@ -329,9 +330,11 @@ Value CpuEmitter::loadNeighbours(const BoundView &view, Value indices, Value val
     return loadElements(view, indices, valid);
   Value first = vector::ExtractOp::create(builder, loc, indices, 0);
   first = arith::ExtSIOp::create(builder, loc, indexType, first);
-  Value start = address(pointers[view.argument], {add(view.offset, first), 0}, builder.getF32Type());
+  Value start =
+      address(pointers[view.argument], {add(view.offset, first), 0}, builder.getF32Type());
   auto elements = VectorType::get(type.getShape(), view.type.getElementType());
-  Value zero = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(elements)));
+  Value zero =
+      arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(elements)));
   return LLVM::MaskedLoadOp::create(builder, loc, elements, start, valid, zero,
                                     builder.getI32IntegerAttr(4), UnitAttr());
 }
@@ -349,11 +352,13 @@ std::pair<Value, Value> CpuEmitter::rangeOfElements(const BoundView &view, Value
   Value low = loop.getRegionIterArg(0), high = loop.getRegionIterArg(1);
   Value next = loadVector(view, {add(view.offset, loop.getInductionVar()), 0});
   Value left = arith::TruncIOp::create(builder, loc, i32, sub(to, loop.getInductionVar()));
-  Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lanes, splat(left, type));
+  Value inside =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lanes, splat(left, type));
   low = minimum(low, arith::SelectOp::create(builder, loc, inside, next, low));
   high = maximum(high, arith::SelectOp::create(builder, loc, inside, next, high));
   scf::YieldOp::create(builder, loc, ValueRange{low, high});
   builder.setInsertionPointAfter(loop);
-  return {vector::ReductionOp::create(builder, loc, vector::CombiningKind::MINSI, loop.getResult(0)),
-          vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXSI, loop.getResult(1))};
+  return {
+      vector::ReductionOp::create(builder, loc, vector::CombiningKind::MINSI, loop.getResult(0)),
+      vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXSI, loop.getResult(1))};
 }

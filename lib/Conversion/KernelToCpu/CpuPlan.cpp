@@ -171,9 +171,8 @@ FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target
   plan.tileRows = needs->tileRows;
   plan.fragment = chooseFragment(*needs, target);
   plan.clippedColumns = needs->clipped;
-  body.walk([&](MaskOp op) {
-    plan.visitTile = std::min<int64_t>(plan.visitTile, op.getVisitTile());
-  });
+  body.walk(
+      [&](MaskOp op) { plan.visitTile = std::min<int64_t>(plan.visitTile, op.getVisitTile()); });
   if (!needs->products.empty() && plan.fragment.rows > target.fewRows)
     plan.fewRows = target.fewRows;
   return plan;

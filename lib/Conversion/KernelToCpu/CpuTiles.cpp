@@ -210,12 +210,13 @@ LogicalResult CpuEmitter::emitTileFor(scf::ForOp op) {
   return emitTileBlock(*op.getBody(), carried);
 }
 
-/// A branch around all rows that otherwise leaves tiles as they are: its results take their place in
-/// memory.
+/// A branch around all rows that otherwise leaves tiles as they are: its results take their place
+/// in memory.
 LogicalResult CpuEmitter::emitTileIf(scf::IfOp op) {
   SmallVector<TileMemory> kept;
   if (op.getElseRegion().empty() || op.elseBlock()->getOperations().size() != 1)
-    return op.emitOpError("expected a branch around rows to yield tiles of its surroundings otherwise");
+    return op.emitOpError(
+        "expected a branch around rows to yield tiles of its surroundings otherwise");
   for (auto [value, result] : llvm::zip(op.elseYield().getOperands(), op.getResults())) {
     auto memory = rowMemory.find(value);
     if (memory == rowMemory.end())
@@ -223,7 +224,8 @@ LogicalResult CpuEmitter::emitTileIf(scf::IfOp op) {
     kept.push_back(memory->second);
     rowMemory[result] = kept.back();
   }
-  auto branch = scf::IfOp::create(builder, loc, scalar(op.getCondition()), /*withElseRegion=*/false);
+  auto branch =
+      scf::IfOp::create(builder, loc, scalar(op.getCondition()), /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
   return emitTileBlock(*op.thenBlock(), kept);

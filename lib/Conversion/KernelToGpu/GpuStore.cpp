@@ -142,8 +142,7 @@ void GpuEmitter::storePanels(const Target &target, Value rowsLeft) {
     Value all = compare(arith::CmpIPredicate::sge, rowsLeft, constant(target.tile.rows));
     quads = arith::AndIOp::create(builder, loc, quads, all);
   }
-  onlyIf(
-      quads, [&] { storePanelQuads(target); }, some);
+  onlyIf(quads, [&] { storePanelQuads(target); }, some);
 }
 
 //===----------------------------------------------------------------------===//

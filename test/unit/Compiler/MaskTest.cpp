@@ -22,12 +22,14 @@ namespace {
 
 TEST(MaskBuilder, Text) {
   Formula i = query(), j = key();
-  EXPECT_EQ(((causal() & window(255, 0)) | !keep("seen")).text(), "((causal & window(255, 0)) | !(keep(seen)))");
+  EXPECT_EQ(((causal() & window(255, 0)) | !keep("seen")).text(),
+            "((causal & window(255, 0)) | !(keep(seen)))");
   EXPECT_EQ((causal("cached") & causal(-2) & window(1, 2, "n")).text(),
             "((causal(cached) & causal(-2)) & window(1, 2, n))");
   EXPECT_EQ(where(0 <= i - j && i - j < 256 || j < 16).text(),
             "where((((0 <= (i - j)) && ((i - j) < 256)) || (j < 16)))");
-  EXPECT_EQ(where(table("t")[i] == table("t").ofBatch(j + 1)).text(), "where((t[i] == t[b, (j + 1)]))");
+  EXPECT_EQ(where(table("t")[i] == table("t").ofBatch(j + 1)).text(),
+            "where((t[i] == t[b, (j + 1)]))");
   EXPECT_EQ((alibi() + whereRule(choose(i < j, -0.5, exp(Formula(0.0))))).text(),
             "alibi + where(((i < j) ? -5.000000000e-01 : exp(0.000000000e+00)))");
   EXPECT_EQ(where(j > INT32_MIN).text(), "where((j > (-2147483647 - 1)))");
@@ -36,14 +38,16 @@ TEST(MaskBuilder, Text) {
 /// Each mask and each operator of formulas is understood.
 TEST(MaskBuilder, TheCompilerTakesIt) {
   Formula i = query(), j = key(), b = batch(), h = head();
-  Formula truth = min(i, j) * 2 / 3 % 4 >= -max(abs(i - j), h) && !(i > j) || b != 1 || i <= j || i < 2;
-  Mask all = (causal() & window(3, 1, 0)) | (prefix("p") & !dense("d")) | documents("q", "k") | where(truth) |
-             (hide("x") & lengths("n"));
+  Formula truth =
+      min(i, j) * 2 / 3 % 4 >= -max(abs(i - j), h) && !(i > j) || b != 1 || i <= j || i < 2;
+  Mask all = (causal() & window(3, 1, 0)) | (prefix("p") & !dense("d")) | documents("q", "k") |
+             where(truth) | (hide("x") & lengths("n"));
   CompileOptions options;
   options.masks = {"encoder.mask=" + all.text()};
   auto text = emitStage(HEDDLE_SOURCE_DIR "/test/models/tiny.json", Stage::Transformer, options);
   ASSERT_TRUE(text) << text.error().message;
-  for (const char *op : {"mask.prefix", "mask.documents", "mask.where", "mask.lengths", "mask.or", "arith.minsi"})
+  for (const char *op :
+       {"mask.prefix", "mask.documents", "mask.where", "mask.lengths", "mask.or", "arith.minsi"})
     EXPECT_THAT(*text, HasSubstr(op));
 }
 

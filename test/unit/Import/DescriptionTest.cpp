@@ -153,8 +153,10 @@ TEST_F(DescriptionTest, NotBuiltYet) {
 TEST_F(DescriptionTest, ScoreRules) {
   EXPECT_EQ(problemWith("/attention/score-bias", "alibi + where(0.5 * j)"), "no error");
   EXPECT_EQ(problemWith("/attention/score-bias", "alibi +"),
-            "m.json: attention.score-bias: column 8: expected a name, found the end\n  alibi +\n         ^");
-  EXPECT_EQ(problemWith("/attention/softcap", 0), "m.json: attention.softcap: expected a number above 0, found 0");
+            "m.json: attention.score-bias: column 8: expected a name, found the end\n  alibi +\n   "
+            "      ^");
+  EXPECT_EQ(problemWith("/attention/softcap", 0),
+            "m.json: attention.softcap: expected a number above 0, found 0");
   EXPECT_EQ(problemWith("/attention/hidden-score", -1e9), "no error");
   EXPECT_EQ(problemWith("/attention/sinks", true), "no error");
 }

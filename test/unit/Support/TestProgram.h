@@ -23,8 +23,9 @@ inline Function testFunction() {
   f.inputs.resize(2);
   f.inputs[0] = {"source", DType::I32, {b, s}, 0, 0, true, std::pair(SizeExpr(0), SizeExpr(100)),
                  {}};
-  f.inputs[1] = {"lengths", DType::I32, {b}, 2,
-                 0,         true,       {},  false, {DefaultInput::Kind::LengthsOf, "source", 0}};
+  f.inputs[1] = {"lengths", DType::I32, {b},
+                 2,         0,          true,
+                 {},        false,      {DefaultInput::Kind::LengthsOf, "source", 0}};
   f.outputs.push_back({"memory", DType::F32, {b, s, 64}, 3, 0, false, {}, {}});
   f.buffers.resize(4);
   f.buffers[0] = {"ids", Buffer::Kind::Argument, b * s, 0, 0, ""};

@@ -24,20 +24,30 @@ using namespace heddle;
 
 static std::string layer(bool weights) {
   std::string heads = "tensor<?x4x?x16xf32>", rows = "tensor<?x?x64xf32>";
-  std::string text = "func.func @encode(%x: " + rows + " {transformer.name = \"x\", transformer.dims = [\"B\", \"S\", 64]}, %n: tensor<?xi32> "
-                     "{transformer.name = \"n\", transformer.dims = [\"B\"]}) -> (" + rows + (weights ? ", tensor<?x?x?xf32>" : "") + ") {\n"
-                     "%w = transformer.weight \"w\" : tensor<64x64xf32>\n";
+  std::string text =
+      "func.func @encode(%x: " + rows +
+      " {transformer.name = \"x\", transformer.dims = [\"B\", \"S\", 64]}, %n: tensor<?xi32> "
+      "{transformer.name = \"n\", transformer.dims = [\"B\"]}) -> (" +
+      rows + (weights ? ", tensor<?x?x?xf32>" : "") +
+      ") {\n"
+      "%w = transformer.weight \"w\" : tensor<64x64xf32>\n";
   for (const char *name : {"q", "k", "v"}) {
     std::string n = name;
-    text += "%" + n + "w = transformer.weight \"" + n + "\" : tensor<64x64xf32>\n%" + n + "0 = transformer.linear %x, %" + n + "w : (" + rows +
-            ", tensor<64x64xf32>) -> " + rows + "\n%" + n + " = transformer.split_heads %" + n + "0 {heads = 4 : i64} : " + rows + " -> " + heads + "\n";
+    text += "%" + n + "w = transformer.weight \"" + n + "\" : tensor<64x64xf32>\n%" + n +
+            "0 = transformer.linear %x, %" + n + "w : (" + rows + ", tensor<64x64xf32>) -> " +
+            rows + "\n%" + n + " = transformer.split_heads %" + n +
+            "0 {heads = 4 : i64} : " + rows + " -> " + heads + "\n";
   }
-  text += "%m0 = transformer.mask.lengths %n : tensor<?xi32>\n%m1 = transformer.mask.causal\n%m = transformer.mask.and %m0, %m1\n";
+  text += "%m0 = transformer.mask.lengths %n : tensor<?xi32>\n%m1 = transformer.mask.causal\n%m = "
+          "transformer.mask.and %m0, %m1\n";
   text += weights ? "%o, %a" : "%o";
-  text += " = transformer.attention %q, %k, %v mask(%m) {scale = 0.25 : f32" + std::string(weights ? ", average_weights" : "") + "} : (" + heads + ", " +
-          heads + ", " + heads + ") -> " + heads + (weights ? " weights tensor<?x?x?xf32>" : "") + "\n";
-  text += "%c = transformer.merge_heads %o : " + heads + " -> " + rows + "\n%y = transformer.linear %c, %w : (" + rows + ", tensor<64x64xf32>) -> " + rows +
-          "\nreturn %y" + (weights ? ", %a : " + rows + ", tensor<?x?x?xf32>" : " : " + rows) + "\n}\n";
+  text += " = transformer.attention %q, %k, %v mask(%m) {scale = 0.25 : f32" +
+          std::string(weights ? ", average_weights" : "") + "} : (" + heads + ", " + heads + ", " +
+          heads + ") -> " + heads + (weights ? " weights tensor<?x?x?xf32>" : "") + "\n";
+  text += "%c = transformer.merge_heads %o : " + heads + " -> " + rows +
+          "\n%y = transformer.linear %c, %w : (" + rows + ", tensor<64x64xf32>) -> " + rows +
+          "\nreturn %y" + (weights ? ", %a : " + rows + ", tensor<?x?x?xf32>" : " : " + rows) +
+          "\n}\n";
   return text;
 }
 

@@ -164,7 +164,8 @@ static LogicalResult verifyOverRows(ContractOp op) {
 }
 
 /// Column tiles whose bits fit an i32.
-static LogicalResult verifyVisitTile(Operation *op, StringRef constraint, int64_t visit, Type tile) {
+static LogicalResult verifyVisitTile(Operation *op, StringRef constraint, int64_t visit,
+                                     Type tile) {
   int64_t columns = cast<RankedTensorType>(tile).getDimSize(1);
   if (visit <= 0 || columns % visit != 0 || columns / visit > 32)
     return op->emitOpError() << constraint << ": expected column tiles that divide " << columns

@@ -78,7 +78,8 @@ LogicalResult LaunchOp::verify() {
   if (getOffsets().size() != getArguments().size())
     return emitOpError() << "expected one offset an argument: " << getArguments().size()
                          << ", found " << getOffsets().size();
-  return failure(failed(verifySizes(*this, getOffsets())) || failed(verifySizes(*this, getScalars())) ||
+  return failure(failed(verifySizes(*this, getOffsets())) ||
+                 failed(verifySizes(*this, getScalars())) ||
                  failed(verifySize(*this, getFlops())) || failed(verifySize(*this, getBytes())));
 }
 

@@ -49,7 +49,8 @@ LogicalResult BodyEmitter::emitMask(MaskOp op) {
     auto saved = fragments;
     if (failed(emitBlock(op.getPredicate().front())))
       return failure();
-    FailureOr<Fragment> truth = use(cast<MaskYieldOp>(op.getPredicate().front().getTerminator()).getTruth());
+    FailureOr<Fragment> truth =
+        use(cast<MaskYieldOp>(op.getPredicate().front().getTerminator()).getTruth());
     if (failed(truth))
       return failure();
     SmallVector<Value> chosen;
@@ -60,7 +61,8 @@ LogicalResult BodyEmitter::emitMask(MaskOp op) {
     return success();
   };
   Value column = visit == columns ? Value() : columnBase(columns);
-  auto whole = scf::IfOp::create(builder, loc, types, visitBit(op.getFull(), visit, column), /*withElseRegion=*/true);
+  auto whole = scf::IfOp::create(builder, loc, types, visitBit(op.getFull(), visit, column),
+                                 /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(whole.thenBlock());
   scf::YieldOp::create(builder, loc, tile->registers);
@@ -69,7 +71,8 @@ LogicalResult BodyEmitter::emitMask(MaskOp op) {
     if (failed(choose()))
       return failure();
   } else {
-    auto some = scf::IfOp::create(builder, loc, types, visitBit(op.getVisited(), visit, column), /*withElseRegion=*/true);
+    auto some = scf::IfOp::create(builder, loc, types, visitBit(op.getVisited(), visit, column),
+                                  /*withElseRegion=*/true);
     scf::YieldOp::create(builder, loc, some.getResults());
     builder.setInsertionPointToStart(some.elseBlock());
     scf::YieldOp::create(builder, loc, SmallVector<Value>(types.size(), other));
@@ -90,7 +93,8 @@ LogicalResult BodyEmitter::emitMask(MaskOp op) {
 Value BodyEmitter::loadElements(const BoundView &view, Value indices, Value valid) {
   auto type = dyn_cast<VectorType>(indices.getType());
   Type element = view.type.getElementType();
-  Value none = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(element)));
+  Value none =
+      arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(element)));
   auto load = [&](Value index, Value inside) -> Value {
     if (index.getType() != indexType)
       index = arith::ExtSIOp::create(builder, loc, indexType, index);
@@ -150,7 +154,8 @@ std::pair<Value, Value> BodyEmitter::rangeOfElements(const BoundView &view, Valu
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Value next = loadScalars(view, {add(view.offset, loop.getInductionVar()), 0}, 1).front();
-  Value low = minimum(loop.getRegionIterArg(0), next), high = maximum(loop.getRegionIterArg(1), next);
+  Value low = minimum(loop.getRegionIterArg(0), next),
+        high = maximum(loop.getRegionIterArg(1), next);
   scf::YieldOp::create(builder, loc, ValueRange{low, high});
   return {loop.getResult(0), loop.getResult(1)};
 }
@@ -161,15 +166,19 @@ LogicalResult BodyEmitter::emitTableRange(TableRangeOp op) {
   Value begin = maximum(from, zero), end = minimum(to, table.extents.front());
   Type i32 = builder.getI32Type();
   Value none = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
-  auto compare = [&](CmpIPredicate p, Value a, Value b) -> Value { return arith::CmpIOp::create(builder, loc, p, a, b); };
-  auto branch = scf::IfOp::create(builder, loc, TypeRange{i32, i32}, compare(CmpIPredicate::slt, begin, end), /*withElseRegion=*/true);
+  auto compare = [&](CmpIPredicate p, Value a, Value b) -> Value {
+    return arith::CmpIOp::create(builder, loc, p, a, b);
+  };
+  auto branch = scf::IfOp::create(builder, loc, TypeRange{i32, i32},
+                                  compare(CmpIPredicate::slt, begin, end), /*withElseRegion=*/true);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(builder, loc, ValueRange{none, none});
     builder.setInsertionPointToStart(branch.thenBlock());
     auto [low, high] = rangeOfElements(table, begin, end);
-    Value outside = arith::OrIOp::create(builder, loc, compare(CmpIPredicate::slt, from, begin), compare(CmpIPredicate::sgt, to, end));
+    Value outside = arith::OrIOp::create(builder, loc, compare(CmpIPredicate::slt, from, begin),
+                                         compare(CmpIPredicate::sgt, to, end));
     low = arith::SelectOp::create(builder, loc, outside, minimum(low, none), low);
     high = arith::SelectOp::create(builder, loc, outside, maximum(high, none), high);
     scf::YieldOp::create(builder, loc, ValueRange{low, high});

@@ -27,7 +27,8 @@ struct Size {
   Size() = default;
   Size(int64_t value) : value(value) {}
   Size(mlir::StringAttr name) : name(name) {}
-  Size(mlir::MLIRContext *context, llvm::StringRef name) : name(mlir::StringAttr::get(context, name)) {}
+  Size(mlir::MLIRContext *context, llvm::StringRef name)
+      : name(mlir::StringAttr::get(context, name)) {}
 
   bool isStatic() const { return !name; }
   bool operator==(const Size &other) const { return name == other.name && value == other.value; }
@@ -52,8 +53,12 @@ struct ViewDim {
   ViewDim(Size extent, Size pitch) : extent(extent), pitch(pitch) {}
 
   bool isStatic() const { return extent.isStatic() && pitch.isStatic(); }
-  bool operator==(const ViewDim &other) const { return extent == other.extent && pitch == other.pitch; }
-  friend llvm::hash_code hash_value(const ViewDim &dim) { return llvm::hash_combine(dim.extent, dim.pitch); }
+  bool operator==(const ViewDim &other) const {
+    return extent == other.extent && pitch == other.pitch;
+  }
+  friend llvm::hash_code hash_value(const ViewDim &dim) {
+    return llvm::hash_combine(dim.extent, dim.pitch);
+  }
 };
 
 } // namespace heddle::kernel

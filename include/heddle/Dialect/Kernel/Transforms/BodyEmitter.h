@@ -119,11 +119,13 @@ protected:
   /// `view[indices]` lane by lane where `valid`, else 0; registers of i32 and i1.
   virtual mlir::Value loadElements(const BoundView &view, mlir::Value indices, mlir::Value valid);
   /// The same of elements that follow each other, the register's first one at `indices` lane 0.
-  virtual mlir::Value loadNeighbours(const BoundView &view, mlir::Value indices, mlir::Value valid) {
+  virtual mlir::Value loadNeighbours(const BoundView &view, mlir::Value indices,
+                                     mlir::Value valid) {
     return loadElements(view, indices, valid);
   }
   /// Smallest and largest of the elements [from, to) of a vector of i32, at least one.
-  virtual std::pair<mlir::Value, mlir::Value> rangeOfElements(const BoundView &view, mlir::Value from, mlir::Value to);
+  virtual std::pair<mlir::Value, mlir::Value> rangeOfElements(const BoundView &view,
+                                                              mlir::Value from, mlir::Value to);
   virtual mlir::LogicalResult emitFor(mlir::scf::ForOp op);
   virtual mlir::LogicalResult emitIf(mlir::scf::IfOp op);
   mlir::LogicalResult emitConstant(mlir::arith::ConstantOp op);
