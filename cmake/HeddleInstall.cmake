@@ -39,7 +39,7 @@ endif()
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/HeddleConfig.cmake.in ${CMAKE_BINARY_DIR}/HeddleConfig.cmake
   INSTALL_DESTINATION ${HEDDLE_PACKAGE_DIR})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/HeddleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/HeddleConfig.cmake ${CMAKE_BINARY_DIR}/HeddleConfigVersion.cmake
+install(FILES ${CMAKE_BINARY_DIR}/HeddleConfig.cmake ${CMAKE_BINARY_DIR}/HeddleConfigVersion.cmake cmake/HeddleOpenMP.cmake
   DESTINATION ${HEDDLE_PACKAGE_DIR} COMPONENT Runtime)
 
 # The smallest program that uses Heddle is built against an installed tree, as a user would, and checks itself.
@@ -52,6 +52,7 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
       --build-generator ${CMAKE_GENERATOR}
       --build-options -DCMAKE_PREFIX_PATH=${heddle_install_tree} -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
       -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} -DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}
+      -DCMAKE_EXE_LINKER_FLAGS=${CMAKE_EXE_LINKER_FLAGS} # of the sanitisers
       --test-command ${CMAKE_BINARY_DIR}/examples/embed/embed) # everything behind it belongs to the command
   set_tests_properties(install/embed PROPERTIES FIXTURES_REQUIRED install-tree LABELS Install TIMEOUT 600)
 endif()

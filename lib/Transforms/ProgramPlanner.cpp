@@ -205,8 +205,9 @@ static int64_t resultGroup(Value yielded, ArrayRef<Place> operands) {
   auto merge = yielded.getDefiningOp<MergeHeadsOp>();
   if (!merge)
     return 0;
-  int64_t size = cast<ShapedType>(merge->getOperand(0).getType()).getDimSize(3);
-  return size % 16 ? size : 0;
+  auto heads = cast<ShapedType>(merge->getOperand(0).getType());
+  int64_t size = heads.getDimSize(3);
+  return size % 16 && heads.getDimSize(1) > 1 ? size : 0;
 }
 
 FailureOr<Place> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int launch) {

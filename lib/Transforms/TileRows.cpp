@@ -230,6 +230,17 @@ static LogicalResult packDocuments(KernelFrame &f) {
   return success();
 }
 
+/// A head that begins between vectors, element by element; its padding lies outside the view: 0.
+static Value unalignedHead(TileBuilder &t, Value rows, Value row, Value column, int64_t size,
+                           RankedTensorType type) {
+  RankedTensorType indices = t.type(type.getDimSize(0), type.getDimSize(1), t.b.getI32Type());
+  Value inHead = t.iota(/*rows=*/false, t.index(0), indices);
+  Value x = t.select(t.less(inHead, t.constantI(size, inHead)),
+                     t.iota(/*rows=*/false, column, indices), t.constantI(-1, inHead));
+  return kernel::LookupOp::create(t.b, t.loc, type, rows,
+                                  ValueRange{t.iota(/*rows=*/true, row, indices), x});
+}
+
 /// `[B, H, T, D]` by (b, h, rows): heads are cut out of rows or put back, keys go into panels.
 LogicalResult heddle::tileRelayout(KernelFrame &f) {
   TileBuilder &t = f.t;
@@ -245,10 +256,6 @@ LogicalResult heddle::tileRelayout(KernelFrame &f) {
     return f.def.emitOpError() << "expected heads of rank 4, found rank " << heads.getRank();
   int64_t size = heads.getDims().back().extent.value, stored = paddedTo16(size),
           rows = f.sizes.copyRows;
-  if (split && size != stored)
-    return f.def.emitOpError() << "expected a head size that is a multiple of 16 to split a value "
-                                  "that no linear made, found "
-                               << size << ", which is not built yet";
   Size extent = split ? in.getDim(1).extent : in.getDim(2).extent;
   f.createFunc({heads.getDim(0).extent, heads.getDim(1).extent, extent}, {1, 1, rows},
                f.gpuSchedule(rows, stored));
@@ -256,8 +263,11 @@ LogicalResult heddle::tileRelayout(KernelFrame &f) {
         zero = t.index(0);
   Value column = t.mul(h, t.index(stored));
   Value source = split ? f.slice(f.view(0), {b}) : f.slice(f.view(0), {b, h});
-  Value tile = LoadOp::create(t.b, t.loc, t.type(rows, stored), source,
-                              ValueRange{i, split ? column : zero}, UnitAttr());
+  RankedTensorType type = t.type(rows, stored);
+  Value tile = split && size != stored
+                   ? unalignedHead(t, source, i, t.mul(h, t.index(size)), size, type)
+                   : LoadOp::create(t.b, t.loc, type, source,
+                                    ValueRange{i, split ? column : zero}, UnitAttr());
   Value base = f.storeBase(0), row = base ? t.add(i, base) : i;
   SmallVector<Value> indices =
       merge ? SmallVector<Value>{b, row, column} : SmallVector<Value>{b, h, row, zero};
