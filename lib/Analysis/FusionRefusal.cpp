@@ -38,6 +38,10 @@ static constexpr Entry entries[] = {
      "move the projections next to each other"},
     {"too-many-parts", "a launch runs at most three contractions over the same rows",
      "none: launch overhead is small beside three contractions"},
+    {"uneven-heads",
+     "heads of a size that 16 does not divide are stored padded, and only a projection reads them "
+     "so",
+     "use a head size that is a multiple of 16, or an output projection"},
     {"other-reader", "the contractions over the same rows do not feed the same attention or state",
      "none needed"},
 };

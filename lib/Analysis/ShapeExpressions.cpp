@@ -169,3 +169,12 @@ void ShapeExpressions::visitGroup(Operation *op) {
     shapes[result] = std::move(shape);
   }
 }
+
+int64_t heddle::paddedHeadSize(kernel::GroupOp group, Value yielded) {
+  auto merge = yielded.getDefiningOp<MergeHeadsOp>();
+  if (!merge || group.getRoot() != "attention")
+    return 0;
+  auto heads = cast<ShapedType>(merge.getInput().getType());
+  int64_t size = heads.getDimSize(3);
+  return size % 16 && heads.getDimSize(1) > 1 ? size : 0;
+}

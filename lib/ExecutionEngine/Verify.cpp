@@ -16,6 +16,7 @@
 #include "heddle/ExecutionEngine/Verify.h"
 
 #include "StoredTensor.h"
+#include "heddle/Analysis/ShapeExpressions.h"
 #include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
@@ -269,15 +270,6 @@ Status Comparison::judge(int launch, unsigned result, const std::vector<double> 
                      function.name + ", result " + std::to_string(result) + "): " + numbers);
 }
 
-/// Heads that attention leaves padded one by one, as OutlineKernels stores them; 0 if they are not.
-int64_t paddedHeads(Value yielded) {
-  auto merge = yielded.getDefiningOp<transformer::MergeHeadsOp>();
-  if (!merge)
-    return 0;
-  int64_t size = cast<ShapedType>(merge.getInput().getType()).getDimSize(3);
-  return size % 16 ? size : 0;
-}
-
 /// Statistics count as one number a row: a tie of rounding may move a power of two between maximum
 /// and sum.
 void joinStatistics(std::vector<double> &maximum, const std::vector<double> &sum) {
@@ -301,8 +293,8 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
     return {};
   }
   for (unsigned i = 0; i < reference.results.size(); ++i) {
-    auto values =
-        deviceValues(def, i, reference.results[i], paddedHeads(stored[i]), launch, dims, read);
+    auto values = deviceValues(def, i, reference.results[i],
+                               paddedHeadSize(reference.group, stored[i]), launch, dims, read);
     if (!values)
       return values.takeError();
     found.push_back(std::move(*values));

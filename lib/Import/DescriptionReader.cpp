@@ -16,6 +16,10 @@
 
 #include "heddle/Support/Json.h"
 
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/ConvertUTF.h"
+#include "llvm/Support/FormatVariadic.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -118,6 +122,18 @@ void Reader::weights(ObjectReader &root) {
 // Sides
 //===----------------------------------------------------------------------===//
 
+/// What is wrong with the bytes of a text file, with the line; empty if nothing is.
+static std::string textProblem(llvm::StringRef text) {
+  if (text.starts_with("\xef\xbb\xbf"))
+    return "line 1: expected a name, found a byte order mark";
+  auto *at = reinterpret_cast<const llvm::UTF8 *>(text.begin());
+  if (llvm::isLegalUTF8String(&at, reinterpret_cast<const llvm::UTF8 *>(text.end())))
+    return {};
+  auto *bad = reinterpret_cast<const char *>(at);
+  return llvm::formatv("line {0}: expected UTF-8, found byte {1:x2}",
+                       1 + std::count(text.begin(), bad, '\n'), static_cast<uint8_t>(*bad));
+}
+
 /// Lines of a text file beside the description; the text becomes a member of the artifact.
 int64_t Reader::fileLines(const std::string &file, const std::string &member,
                           const std::string &path) {
@@ -131,6 +147,8 @@ int64_t Reader::fileLines(const std::string &file, const std::string &member,
     ++lines;
   if (lines == 0)
     errors.expected(path, "a file of one name a line", "an empty one, '" + file + "'");
+  if (std::string problem = textProblem(*text); !problem.empty())
+    errors.add(path, "'" + file + "', " + problem);
   model.texts[member] = std::move(*text);
   return std::max<int64_t>(lines, 1);
 }

@@ -206,6 +206,18 @@ static bool sameScores(AttentionOp attention, AttentionStatisticsOp stats) {
          stats.getScaleAttr() == attention.getScaleAttr();
 }
 
+/// Attention leaves heads that are no multiple of 16 wide padded one by one. The weight of a
+/// projection is packed alike and a result is copied head by head; other readers want whole rows.
+static bool needsWholeRows(MergeHeadsOp merge) {
+  auto heads = cast<ShapedType>(merge->getOperand(0).getType());
+  if (heads.getDimSize(1) == 1 || heads.getDimSize(3) % 16 == 0)
+    return false;
+  return !llvm::all_of(merge->getUses(), [](OpOperand &use) {
+    return isa<func::ReturnOp>(use.getOwner()) ||
+           (isa<LinearOp>(use.getOwner()) && use.getOperandNumber() == 0);
+  });
+}
+
 LogicalResult Grouper::collect(Operation &op) {
   if (staysOutside(&op) || isRule(&op))
     return success();
@@ -225,7 +237,9 @@ LogicalResult Grouper::collect(Operation &op) {
       })
       .Case<AttentionOp>([&](AttentionOp attention) {
         Cluster cluster{"attention", {&op}, {}, nullptr};
-        extend(cluster, [](Operation *next) { return isa<MergeHeadsOp>(next); });
+        extend(cluster, [](Operation *next) {
+          return isa<MergeHeadsOp>(next) && !needsWholeRows(cast<MergeHeadsOp>(next));
+        });
         for (Operation *user :
              attention.getKey().getUsers()) // the statistics are a by-product of the same loop
           if (auto stats = dyn_cast<AttentionStatisticsOp>(user);
@@ -312,8 +326,9 @@ void Grouper::extend(Cluster &cluster, function_ref<bool(Operation *)> accepts) 
       continue;
     }
     if (!reason)
-      reason =
-          isa<LayerNormOp>(reader) ? FusionRefusal::RowReduction : FusionRefusal::SecondContraction;
+      reason = isa<MergeHeadsOp>(reader)  ? FusionRefusal::UnevenHeads
+               : isa<LayerNormOp>(reader) ? FusionRefusal::RowReduction
+                                          : FusionRefusal::SecondContraction;
     if (reader)
       refuse(cluster, last, reader, *reason);
     return;

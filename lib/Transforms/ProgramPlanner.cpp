@@ -200,16 +200,6 @@ FailureOr<Place> ProgramPlanner::sinkPlace(Operation *sink) {
   return statePlace(func, set.getState(), shapes.of(set.getValue()));
 }
 
-/// Attention over heads that are no multiple of 16 wide leaves them padded one by one.
-static int64_t resultGroup(Value yielded, ArrayRef<Place> operands) {
-  auto merge = yielded.getDefiningOp<MergeHeadsOp>();
-  if (!merge)
-    return 0;
-  auto heads = cast<ShapedType>(merge->getOperand(0).getType());
-  int64_t size = heads.getDimSize(3);
-  return size % 16 && heads.getDimSize(1) > 1 ? size : 0;
-}
-
 FailureOr<Place> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int launch) {
   Value result = group.getResult(index);
   Value yielded = group.getBody().front().getTerminator()->getOperand(index);
@@ -217,7 +207,7 @@ FailureOr<Place> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int 
     return sinkPlace(append);
   Place place;
   place.dims = shapes.of(result);
-  place.group = resultGroup(yielded, {});
+  place.group = paddedHeadSize(group, yielded);
   if (place.group)
     place.dims.back() =
         place.dims.back().constantValue() / place.group * ((place.group + 15) / 16 * 16);
@@ -352,23 +342,11 @@ LogicalResult ProgramPlanner::planGroups() {
   return success();
 }
 
-/// Heads side by side, padded one by one, can only be the input of a projection: its weight is
-/// packed alike.
-static LogicalResult verifyGrouped(GroupOp group, unsigned operand, const Place &place) {
-  for (OpOperand &use : group.getBody().getArgument(operand).getUses())
-    if (place.group && !(isa<LinearOp>(use.getOwner()) && use.getOperandNumber() == 0))
-      return group.emitOpError() << "operand " << operand << ": merged heads of " << place.group
-                                 << " features (no multiple of 16) that enter '"
-                                 << use.getOwner()->getName()
-                                 << "' are not built yet, expected a projection";
-  return success();
-}
-
 LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
   SmallVector<Place> operands, results;
   for (unsigned i = 0; i < group->getNumOperands(); ++i) {
     FailureOr<Place> place = operandPlace(group, i);
-    if (failed(place) || failed(verifyGrouped(group, i, *place)))
+    if (failed(place))
       return failure();
     if (auto buffer = place->buffer ? place->buffer.getDefiningOp<kernel::BufferOp>() : nullptr)
       if (buffer.getKind() == "temporary")

@@ -241,6 +241,38 @@ static Value unalignedHead(TileBuilder &t, Value rows, Value row, Value column, 
                                   ValueRange{t.iota(/*rows=*/true, row, indices), x});
 }
 
+/// Heads that begin between vectors side by side, 16 columns at a time: each element from its head.
+static LogicalResult mergeUnalignedHeads(KernelFrame &f) {
+  TileBuilder &t = f.t;
+  kernel::ViewType in = f.viewType(0), out = f.viewType(f.firstResult());
+  int64_t size = in.getDims().back().extent.value, heads = in.getDim(1).extent.value,
+          rows = f.sizes.copyRows, columns = 16;
+  f.createFunc({in.getDim(0).extent, in.getDim(2).extent, paddedTo16(heads * size)},
+               {1, rows, columns}, f.gpuSchedule(rows, columns));
+  Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
+  RankedTensorType indices = t.type(rows, columns, t.b.getI32Type());
+  Value y = t.iota(/*rows=*/true, i, indices), x = t.iota(/*rows=*/false, j, indices);
+  Value one = t.index(1), first = t.div(j, t.index(size)),
+        end =
+            t.min(t.add(t.div(t.add(j, t.index(columns - 1)), t.index(size)), one), t.index(heads));
+  Value start =
+      arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(t.type(rows, columns), 0.0f));
+  auto loop = scf::ForOp::create(t.b, t.loc, first, end, one, ValueRange{start});
+  {
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(loop.getBody());
+    Value head = loop.getInductionVar();
+    // Columns of other heads are outside this one's view: 0.
+    Value inHead = t.iota(/*rows=*/false, t.sub(j, t.mul(head, t.index(size))), indices);
+    Value part = kernel::LookupOp::create(t.b, t.loc, t.type(rows, columns),
+                                          f.slice(f.view(0), {b, head}), ValueRange{y, inHead});
+    scf::YieldOp::create(t.b, t.loc, t.add(loop.getRegionIterArgs()[0], part));
+  }
+  kernel::StoreOp::create(t.b, t.loc, loop.getResult(0), f.view(f.firstResult()),
+                          ValueRange{b, i, j}, t.sub(f.sizeValue(in.getDim(2).extent), i));
+  return success();
+}
+
 /// `[B, H, T, D]` by (b, h, rows): heads are cut out of rows or put back, keys go into panels.
 LogicalResult heddle::tileRelayout(KernelFrame &f) {
   TileBuilder &t = f.t;
@@ -256,6 +288,8 @@ LogicalResult heddle::tileRelayout(KernelFrame &f) {
     return f.def.emitOpError() << "expected heads of rank 4, found rank " << heads.getRank();
   int64_t size = heads.getDims().back().extent.value, stored = paddedTo16(size),
           rows = f.sizes.copyRows;
+  if (merge && size != stored && in.getDim(1).extent.value > 1)
+    return mergeUnalignedHeads(f);
   Size extent = split ? in.getDim(1).extent : in.getDim(2).extent;
   f.createFunc({heads.getDim(0).extent, heads.getDim(1).extent, extent}, {1, 1, rows},
                f.gpuSchedule(rows, stored));
@@ -266,8 +300,8 @@ LogicalResult heddle::tileRelayout(KernelFrame &f) {
   RankedTensorType type = t.type(rows, stored);
   Value tile = split && size != stored
                    ? unalignedHead(t, source, i, t.mul(h, t.index(size)), size, type)
-                   : LoadOp::create(t.b, t.loc, type, source,
-                                    ValueRange{i, split ? column : zero}, UnitAttr());
+                   : LoadOp::create(t.b, t.loc, type, source, ValueRange{i, split ? column : zero},
+                                    UnitAttr());
   Value base = f.storeBase(0), row = base ? t.add(i, base) : i;
   SmallVector<Value> indices =
       merge ? SmallVector<Value>{b, row, column} : SmallVector<Value>{b, h, row, zero};

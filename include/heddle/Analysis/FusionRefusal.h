@@ -25,6 +25,7 @@ enum class FusionRefusal {
   SessionState,      ///< the value is stored in the session's memory, that is where it is read
   ConsumerBetween,   ///< a reader stands before the last op of the kernel
   TooManyParts,      ///< a launch has room for a limited number of parts
+  UnevenHeads,       ///< heads that 16 does not divide lie padded, the reader needs whole rows
   OtherReader,       ///< the projections do not feed the same attention
 };
 

@@ -25,6 +25,9 @@ class FuncOp;
 
 namespace heddle {
 
+namespace kernel {
+class GroupOp;
+}
 namespace transformer {
 class AttentionOp;
 }
@@ -67,5 +70,9 @@ private:
 
 /// Expressions of a list of names and integers, as in `dims = ["B", 8, "P", 64]`.
 Shape dimsFromAttr(mlir::ArrayAttr dims);
+
+/// Size of the heads that attention stores side by side in a result of its group, each padded to a
+/// multiple of 16 columns; 0 where rows are whole.
+int64_t paddedHeadSize(kernel::GroupOp group, mlir::Value yielded);
 
 } // namespace heddle

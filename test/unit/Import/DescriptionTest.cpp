@@ -241,6 +241,13 @@ TEST_F(DescriptionTest, Vocabularies) {
   EXPECT_EQ(problemWith("/source/vocabulary", "empty.txt"),
             "m.json: source.vocabulary: expected a file of one name a line, found an empty one, "
             "'empty.txt'");
+  write("latin.txt", "<pad>\ncaf\xe9\n");
+  EXPECT_EQ(problemWith("/source/vocabulary", "latin.txt"),
+            "m.json: source.vocabulary: 'latin.txt', line 2: expected UTF-8, found byte 0xe9");
+  write("marked.txt", "\xef\xbb\xbf<pad>\nwho\n");
+  EXPECT_EQ(problemWith("/source/vocabulary", "marked.txt"),
+            "m.json: source.vocabulary: 'marked.txt', line 1: expected a name, found a byte order "
+            "mark");
 }
 
 } // namespace
