@@ -22,9 +22,6 @@ namespace {
 
 /// Sizes past it are damage, and products of two of its kind must not wrap.
 constexpr int64_t largest = int64_t(1) << 46;
-/// Push constants: scalars, offsets of arguments, the grid's base. Vulkan guarantees 32 words; a
-/// kernel that needs more is refused by devices that have no more.
-constexpr size_t pushWords = 64;
 
 std::string at(const std::string &what, const std::string &name) {
   return what + " '" + name + "': ";
@@ -141,9 +138,9 @@ Status checkGrid(const std::string &place, const KernelCode &code, size_t scalar
 
 /// Within what every Vulkan device promises, so that a device is never asked for more.
 Status checkVulkan(const std::string &place, const Kernel &kernel) {
-  size_t words = kernel.scalars.size() + kernel.arguments.size() + 3;
-  if (words > pushWords)
-    return expected(place, "at most 64 words of push constants", static_cast<int64_t>(words));
+  size_t words = kernel.scalars.size() + kernel.arguments.size();
+  if (words > vulkanBlockWords)
+    return expected(place, "at most 1024 scalars and arguments", static_cast<int64_t>(words));
   int64_t invocations = 1;
   for (int32_t size : kernel.vulkan->workgroup) {
     if (size < 1 || size > 1024)

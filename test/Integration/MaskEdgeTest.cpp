@@ -7,7 +7,8 @@
 //
 // Values at excluded pairs change no bit, formulas that overflow or divide by a
 // loaded 0 have their fixed meaning, offsets at the limits of i32 do not wrap,
-// and a packed document has the bits that it has alone.
+// there may be more tables than push constants, and a packed document has the bits that it has
+// alone.
 //
 //===----------------------------------------------------------------------===//
 #include "MaskRun.h"
@@ -176,6 +177,44 @@ TEST_P(MaskEdgeTest, OffsetsAtTheLimitsDoNotWrap) {
   compile({composition});
   if (module)
     agrees(composition, composition.inputs({4, 50, 100}, 3));
+}
+
+//===----------------------------------------------------------------------===//
+// Many tables
+//===----------------------------------------------------------------------===//
+
+/// The sum of `count` tables, each of a length of its own, decides.
+Composition manyTables(const std::string &name, int64_t count) {
+  Random random(static_cast<uint64_t>(count));
+  Composer composer(random, {});
+  std::string ops = "    %zero = arith.constant 0 : i32\n", sum = "%zero";
+  for (int64_t n = 0; n < count; ++n) {
+    std::string id = std::to_string(n);
+    std::string table = composer.argument(
+        "tensor<?xi32>", "\"N" + id + "\"", [n](const Sizes &sizes, Random &random) {
+          RefTensor made{DType::I32, {sizes.keys - n}, {}};
+          for (int64_t j = 0; j < sizes.keys - n; ++j)
+            made.values.push_back(static_cast<double>(random.whole(-9, 9)));
+          return made;
+        });
+    ops += "    %x" + id + " = transformer.mask.load " + table + "[%j] : tensor<?xi32>\n    %s" +
+           id + " = arith.addi " + sum + ", %x" + id + " : i32\n";
+    sum = "%s" + id;
+  }
+  std::string mask =
+      composer.define(where(ops + "    %r = arith.cmpi sge, " + sum + ", %i : i32\n"));
+  return composer.finish(name, " mask(" + mask + ")", "", true);
+}
+
+/// Launches of both kinds follow each other: with their numbers in push constants, and in blocks.
+TEST_P(MaskEdgeTest, AMaskMayReadManyTables) {
+  std::vector<Composition> compositions = {manyTables("few", 2), manyTables("many", 24),
+                                           manyTables("more", 30)};
+  compile(compositions);
+  for (int call = 0; call < 2; ++call)
+    for (const Composition &composition : compositions)
+      if (module)
+        agrees(composition, composition.inputs({2, 40, 150}, 3));
 }
 
 //===----------------------------------------------------------------------===//

@@ -181,13 +181,23 @@ struct KernelArgument {
 /// binding 0 = memory as vec4<f32>[], 1 = weights as vec4<f32>[], 2 = memory as i32[] (each present
 /// only if used); push constants are i32 words: scalars, then one offset an argument (4-byte
 /// elements divided by 4, from the start of the bound window), then the grid base (z, y, x) of the
-/// dispatch, at most 32 words in all.
+/// dispatch. Where these would be more than 32 words, only the grid base is pushed, and the others
+/// stand in a block of their own, binding 3, a uniform buffer as vec4<i32>[].
 struct Kernel {
   std::string name;
   std::vector<KernelArgument> arguments;
   std::vector<std::string> scalars; ///< names, for people
   std::optional<KernelCode> cpu, vulkan;
 };
+
+/// Words of push constants that every Vulkan device has, and words that a block may hold.
+constexpr size_t vulkanPushWords = 32, vulkanBlockWords = 1024;
+/// Words of the grid's base, which are always pushed.
+constexpr size_t vulkanGridWords = 3;
+/// Whether a kernel reads that many scalars and arguments from a block.
+constexpr bool takesWordBlock(size_t scalars, size_t arguments) {
+  return scalars + arguments + vulkanGridWords > vulkanPushWords;
+}
 
 /// How a tensor of the checkpoint becomes a stored weight.
 struct PackEntry {

@@ -5,11 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See GpuKernel.h. Push constants are words of i32: the scalars, one offset an
-// argument in units of four elements, the grid's base (z, y, x).
+// See GpuKernel.h. A launch is told in words of i32: the scalars, one offset an
+// argument in units of four elements, the grid's base (z, y, x). They are push
+// constants, all of them or, where they are too many for that, the last three;
+// the others are then read from a block.
 //
 //===----------------------------------------------------------------------===//
 #include "GpuKernel.h"
+
+#include "heddle/Support/Program.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SPIRV/Transforms/SPIRVConversion.h"
@@ -18,7 +22,7 @@ using namespace mlir;
 
 namespace heddle {
 
-static constexpr int kMemory = 0, kWeights = 1, kWords = 2;
+static constexpr int kMemory = 0, kWeights = 1, kWords = 2, kBlock = 3;
 
 static StringRef storageOf(kernel::FuncOp func, int64_t argument) {
   auto storage = func->getAttrOfType<ArrayAttr>("storage");
@@ -44,10 +48,9 @@ static LogicalResult checkStorage(kernel::FuncOp func) {
 LogicalResult GpuKernel::checkInterface(int64_t invocations) {
   if (LogicalResult storage = checkStorage(func); failed(storage))
     return storage;
-  int64_t needed = func.getScalars().size() + func.getNumViews() + 3;
-  if (needed > kPushConstantWords)
+  if (size_t needed = func.getScalars().size() + func.getNumViews(); needed > vulkanBlockWords)
     return func.emitOpError("expected at most ")
-           << kPushConstantWords << " words of push constants, found " << needed;
+           << vulkanBlockWords << " scalars and arguments, found " << needed;
   if (invocations > kWorkgroupInvocations)
     return func.emitOpError("expected at most ")
            << kWorkgroupInvocations << " invocations, found " << invocations;
@@ -99,6 +102,36 @@ void GpuKernel::declareBindings() {
   }
 }
 
+void GpuKernel::pushWords(int64_t first, int64_t count) {
+  Operation *end = entry.getBody().front().getTerminator();
+  for (int64_t word = first; word < count; ++word)
+    words.push_back(spirv::getPushConstantValue(end, count - first, word - first,
+                                                builder.getI32Type(), builder));
+}
+
+/// Four words a load: uniform blocks keep elements of arrays 16 bytes apart.
+void GpuKernel::loadWordBlock(int64_t count) {
+  Type four = VectorType::get({4}, builder.getI32Type());
+  auto block = spirv::StructType::get({spirv::ArrayType::get(four, (count + 3) / 4, 16)}, {0});
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(module.getBody());
+  auto variable = spirv::GlobalVariableOp::create(
+      builder, loc(), spirv::PointerType::get(block, spirv::StorageClass::Uniform),
+      ("binding" + Twine(kBlock)).str(), 0u, static_cast<unsigned>(kBlock));
+  builder.setInsertionPoint(entry.getBody().front().getTerminator());
+  Value base = spirv::AddressOfOp::create(builder, loc(), variable);
+  Value zero = spirv::ConstantOp::getZero(builder.getI32Type(), loc(), builder), loaded;
+  for (int32_t word = 0; word < count; ++word) {
+    if (word % 4 == 0) {
+      Value index = arith::ConstantIntOp::create(builder, loc(), word / 4, 32);
+      loaded = spirv::LoadOp::create(
+          builder, loc(),
+          spirv::AccessChainOp::create(builder, loc(), base, ValueRange{zero, index}));
+    }
+    words.push_back(spirv::CompositeExtractOp::create(builder, loc(), loaded, {word % 4}));
+  }
+}
+
 LogicalResult GpuKernel::begin(int64_t invocations) {
   if (LogicalResult interface = checkInterface(invocations); failed(interface))
     return interface;
@@ -111,17 +144,19 @@ LogicalResult GpuKernel::begin(int64_t invocations) {
   declareBindings();
   builder.setInsertionPoint(end);
   // All words and numbers first, where every use can see them.
-  int64_t count = func.getScalars().size() + func.getNumViews() + 3;
-  for (int64_t word = 0; word < count; ++word)
-    words[word] = spirv::getPushConstantValue(end, count, word, builder.getI32Type(), builder);
+  int64_t count = func.getScalars().size() + func.getNumViews();
+  bool hasBlock = takesWordBlock(func.getScalars().size(), func.getNumViews());
+  if (hasBlock)
+    loadWordBlock(count);
+  pushWords(hasBlock ? count : 0, count + vulkanGridWords);
   return success();
 }
 
-Value GpuKernel::scalar(StringRef name) { return words.at(func.getScalarIndex(name)); }
+Value GpuKernel::scalar(StringRef name) { return words[func.getScalarIndex(name)]; }
 
 Value GpuKernel::argumentStart(int64_t argument) {
   Value two = arith::ConstantIntOp::create(builder, loc(), 2, 32);
-  return arith::ShLIOp::create(builder, loc(), words.at(func.getScalars().size() + argument), two);
+  return arith::ShLIOp::create(builder, loc(), words[func.getScalars().size() + argument], two);
 }
 
 Value GpuKernel::builtIn(spirv::BuiltIn which, int component) {
@@ -132,7 +167,7 @@ Value GpuKernel::builtIn(spirv::BuiltIn which, int component) {
 
 Value GpuKernel::gridPoint(int64_t axis) {
   Value point = builtIn(spirv::BuiltIn::WorkgroupId, 2 - axis);
-  Value base = words.at(func.getScalars().size() + func.getNumViews() + axis);
+  Value base = words[func.getScalars().size() + func.getNumViews() + axis];
   return arith::AddIOp::create(builder, loc(), point, base);
 }
 

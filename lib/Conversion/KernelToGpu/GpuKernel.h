@@ -24,9 +24,6 @@
 namespace heddle {
 
 /// Limits of the smallest device that is served (Vulkan 1.1, nothing optional).
-/// Words of push constants are the exception: Vulkan promises 32, nearly every device has 64, and
-/// attention under a mask of many tables needs them. The runtime compares with the device.
-constexpr int64_t kPushConstantWords = 64;
 constexpr int64_t kWorkgroupBytes = 16 * 1024;
 constexpr int64_t kWorkgroupInvocations = 128;
 
@@ -68,7 +65,8 @@ private:
   Binding bindingOf(int64_t argument);
   mlir::LogicalResult checkInterface(int64_t invocations);
   void declareBindings();
-  mlir::Value pushConstant(int64_t word);
+  void pushWords(int64_t first, int64_t count);
+  void loadWordBlock(int64_t count);
   mlir::Value builtIn(mlir::spirv::BuiltIn which, int component);
 
   mlir::OpBuilder &builder;
@@ -78,7 +76,8 @@ private:
   int64_t invocations = 0, workgroupBytes = 0;
   std::map<int, mlir::Value> bindings;
   std::map<SharedArray, mlir::Value> arrays;
-  std::map<int64_t, mlir::Value> words;
+  /// Scalars, starts of arguments, the grid's base.
+  llvm::SmallVector<mlir::Value> words;
 };
 
 } // namespace heddle

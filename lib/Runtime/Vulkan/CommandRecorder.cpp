@@ -101,11 +101,12 @@ void CommandRecorder::fill(VkBuffer buffer, int64_t offset, int64_t bytes, uint3
                                      static_cast<VkDeviceSize>(bytes), pattern);
 }
 
-void CommandRecorder::bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set) {
+void CommandRecorder::bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set,
+                           uint32_t block) {
   const VolkDeviceTable &vk = device.functions();
   vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-  vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0,
-                             nullptr);
+  vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 1,
+                             &block);
 }
 
 void CommandRecorder::dispatch(VkPipelineLayout layout, std::span<const uint32_t> push,

@@ -29,8 +29,8 @@ public:
   Status begin();
   void copy(VkBuffer from, int64_t fromOffset, VkBuffer to, int64_t toOffset, int64_t bytes);
   void fill(VkBuffer buffer, int64_t offset, int64_t bytes, uint32_t pattern);
-  /// Kernel and bindings of the dispatches that follow.
-  void bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set);
+  /// Kernel and bindings of the dispatches that follow; their words lie at `block`.
+  void bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set, uint32_t block);
   void dispatch(VkPipelineLayout layout, std::span<const uint32_t> push,
                 std::array<uint32_t, 3> groups);
   /// Submits and waits; what was written can then be read by the host.

@@ -25,11 +25,13 @@ void DescriptorCache::clear() {
 }
 
 Status DescriptorCache::addPool() {
-  VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, setsPerPool * bindingCount};
+  VkDescriptorPoolSize sizes[] = {
+      {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, setsPerPool * storageBindings},
+      {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC, setsPerPool}};
   VkDescriptorPoolCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
   info.maxSets = setsPerPool;
-  info.poolSizeCount = 1;
-  info.pPoolSizes = &size;
+  info.poolSizeCount = 2;
+  info.pPoolSizes = sizes;
   VkDescriptorPool pool = VK_NULL_HANDLE;
   if (VkResult result =
           device.functions().vkCreateDescriptorPool(device.handle(), &info, nullptr, &pool);
@@ -38,6 +40,26 @@ Status DescriptorCache::addPool() {
   pools.push_back(pool);
   used = 0;
   return {};
+}
+
+void DescriptorCache::write(VkDescriptorSet set, const Window &memory, const Window &weights) {
+  const Window block{blocks, 0, vulkanBlockWords * 4};
+  const Window *windows[] = {&memory, &weights, &memory, &block};
+  constexpr uint32_t count = storageBindings + 1;
+  VkDescriptorBufferInfo buffers[count];
+  VkWriteDescriptorSet writes[count] = {};
+  for (uint32_t i = 0; i < count; ++i) {
+    buffers[i] = {windows[i]->buffer, static_cast<VkDeviceSize>(windows[i]->offset),
+                  static_cast<VkDeviceSize>(windows[i]->bytes)};
+    writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    writes[i].dstSet = set;
+    writes[i].dstBinding = i;
+    writes[i].descriptorCount = 1;
+    writes[i].descriptorType = i < storageBindings ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+                                                   : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
+    writes[i].pBufferInfo = &buffers[i];
+  }
+  device.functions().vkUpdateDescriptorSets(device.handle(), count, writes, 0, nullptr);
 }
 
 Expected<VkDescriptorSet> DescriptorCache::find(const Window &memory, const Window &weights) {
@@ -57,20 +79,7 @@ Expected<VkDescriptorSet> DescriptorCache::find(const Window &memory, const Wind
     return resultError("making a descriptor set", result);
   ++used;
 
-  const Window *windows[bindingCount] = {&memory, &weights, &memory};
-  VkDescriptorBufferInfo buffers[bindingCount];
-  VkWriteDescriptorSet writes[bindingCount] = {};
-  for (uint32_t i = 0; i < bindingCount; ++i) {
-    buffers[i] = {windows[i]->buffer, static_cast<VkDeviceSize>(windows[i]->offset),
-                  static_cast<VkDeviceSize>(windows[i]->bytes)};
-    writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    writes[i].dstSet = it->second;
-    writes[i].dstBinding = i;
-    writes[i].descriptorCount = 1;
-    writes[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    writes[i].pBufferInfo = &buffers[i];
-  }
-  device.functions().vkUpdateDescriptorSets(device.handle(), bindingCount, writes, 0, nullptr);
+  write(it->second, memory, weights);
   return it->second;
 }
 

@@ -25,8 +25,9 @@ struct Window {
 
 class DescriptorCache {
 public:
-  DescriptorCache(const LogicalDevice &device, VkDescriptorSetLayout layout)
-      : device(device), layout(layout) {}
+  /// Blocks of words lie in `blocks`, at offsets that each binding of a set gives.
+  DescriptorCache(const LogicalDevice &device, VkDescriptorSetLayout layout, VkBuffer blocks)
+      : device(device), layout(layout), blocks(blocks) {}
   ~DescriptorCache();
   DescriptorCache(const DescriptorCache &) = delete;
   DescriptorCache &operator=(const DescriptorCache &) = delete;
@@ -38,10 +39,12 @@ public:
 
 private:
   Status addPool();
+  void write(VkDescriptorSet set, const Window &memory, const Window &weights);
 
   static constexpr uint32_t setsPerPool = 32;
   const LogicalDevice &device;
   VkDescriptorSetLayout layout;
+  VkBuffer blocks;
   std::vector<VkDescriptorPool> pools;
   uint32_t used = setsPerPool;                                 ///< sets taken from the last pool
   std::map<std::pair<int64_t, int64_t>, VkDescriptorSet> sets; ///< by the windows' offsets

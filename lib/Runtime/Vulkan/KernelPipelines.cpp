@@ -14,15 +14,14 @@
 #include "PipelineCache.h"
 #include "SpirvFacts.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace heddle::vulkan {
 
 Expected<std::unique_ptr<KernelPipelines>> KernelPipelines::create(const LogicalDevice &device,
                                                                    const Artifact &artifact) {
-  if (int64_t buffers = device.physical().limits().storageBuffers; buffers < bindingCount)
-    return inputError("vulkan: expected a device with " + std::to_string(bindingCount) +
+  if (int64_t buffers = device.physical().limits().storageBuffers; buffers < storageBindings)
+    return inputError("vulkan: expected a device with " + std::to_string(storageBindings) +
                       " storage buffers a kernel, found " + std::to_string(buffers));
   std::unique_ptr<KernelPipelines> created(new KernelPipelines(device));
   Status status = created->createLayouts();
@@ -35,22 +34,23 @@ Expected<std::unique_ptr<KernelPipelines>> KernelPipelines::create(const Logical
 
 Status KernelPipelines::createLayouts() {
   const VolkDeviceTable &vk = device.functions();
-  VkDescriptorSetLayoutBinding bindings[bindingCount] = {};
-  for (uint32_t i = 0; i < bindingCount; ++i) {
+  constexpr uint32_t count = storageBindings + 1;
+  VkDescriptorSetLayoutBinding bindings[count] = {};
+  for (uint32_t i = 0; i < count; ++i) {
     bindings[i].binding = i;
-    bindings[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    bindings[i].descriptorType = i < storageBindings ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+                                                     : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
     bindings[i].descriptorCount = 1;
     bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
   }
   VkDescriptorSetLayoutCreateInfo setInfo{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-  setInfo.bindingCount = bindingCount;
+  setInfo.bindingCount = count;
   setInfo.pBindings = bindings;
   VkResult result =
       vk.vkCreateDescriptorSetLayout(device.handle(), &setInfo, nullptr, &descriptors);
   if (result != VK_SUCCESS)
     return resultError("making a descriptor set layout", result);
-  uint32_t pushBytes = std::min(pushWords * 4, device.physical().allLimits().maxPushConstantsSize);
-  VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, pushBytes};
+  VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, vulkanPushWords * 4};
   VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
   info.setLayoutCount = 1;
   info.pSetLayouts = &descriptors;
@@ -79,10 +79,7 @@ static Status checkLimits(const Kernel &kernel, std::span<const uint32_t> words,
     if (int64_t limit = physical.allLimits().maxComputeWorkGroupSize[i];
         kernel.vulkan->workgroup[i] > limit)
       return over(kernel, "invocations along an axis", limit, kernel.vulkan->workgroup[i]);
-  auto push = static_cast<int64_t>(kernel.scalars.size() + kernel.arguments.size() + 3);
-  int64_t pushLimit = std::min<int64_t>(pushWords, limits.pushConstantBytes / 4);
-  return push > pushLimit ? Status(over(kernel, "words of push constants", pushLimit, push))
-                          : Status();
+  return {};
 }
 
 Status KernelPipelines::compileAll(const Artifact &artifact) {

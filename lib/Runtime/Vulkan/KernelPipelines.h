@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // One layout serves all kernels: three storage buffers (memory as vec4, weights,
-// memory as i32) and as many push constants as it has, up to 256 bytes. One pipeline a kernel.
+// memory as i32), a block of words at an offset that each launch chooses, and the
+// 128 bytes of push constants that every device has. One pipeline a kernel.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,8 +18,8 @@
 
 namespace heddle::vulkan {
 
-/// Words: Vulkan promises 32, all but some phones have 64; few kernels need more than 32.
-constexpr uint32_t bindingCount = 3, pushWords = 64;
+/// Bindings 0 to 2 are storage buffers, the one behind them is the block.
+constexpr uint32_t storageBindings = 3;
 
 class KernelPipelines {
 public:

@@ -43,7 +43,6 @@ static VulkanLimits limitsOf(const VkPhysicalDeviceLimits &from) {
       std::min(from.maxPerStageDescriptorStorageBuffers, from.maxDescriptorSetStorageBuffers);
   limits.groupCount = *std::min_element(std::begin(from.maxComputeWorkGroupCount),
                                         std::end(from.maxComputeWorkGroupCount));
-  limits.pushConstantBytes = from.maxPushConstantsSize;
   return limits;
 }
 
@@ -69,11 +68,12 @@ Expected<PhysicalDevice> PhysicalDevice::query(VkPhysicalDevice handle) {
 /// "minimum", or "name=value,…".
 Status PhysicalDevice::applyMask(std::string_view mask) {
   if (mask == "minimum")
-    mask = "shared=16384,invocations=128,range=134217728,buffers=4,groups=65535,push=128";
-  const std::pair<std::string_view, int64_t *> names[] = {
-      {"shared", &masked.sharedBytes}, {"invocations", &masked.invocations},
-      {"range", &masked.storageRange}, {"buffers", &masked.storageBuffers},
-      {"groups", &masked.groupCount},  {"push", &masked.pushConstantBytes}};
+    mask = "shared=16384,invocations=128,range=134217728,buffers=4,groups=65535";
+  const std::pair<std::string_view, int64_t *> names[] = {{"shared", &masked.sharedBytes},
+                                                          {"invocations", &masked.invocations},
+                                                          {"range", &masked.storageRange},
+                                                          {"buffers", &masked.storageBuffers},
+                                                          {"groups", &masked.groupCount}};
   while (!mask.empty()) {
     std::string_view item = mask.substr(0, mask.find(','));
     mask.remove_prefix(std::min(mask.size(), item.size() + 1));

@@ -19,9 +19,7 @@ namespace heddle::vulkan {
 
 VulkanDevice::VulkanDevice(const LogicalDevice &device, const KernelPipelines &kernels,
                            const MemoryBuffer *weights, const Program &program)
-    : device(device), kernels(kernels), weights(weights), program(program) {
-  descriptors = std::make_unique<DescriptorCache>(device, kernels.setLayout());
-}
+    : device(device), kernels(kernels), weights(weights), program(program) {}
 
 Expected<std::unique_ptr<Device>> VulkanDevice::create(const LogicalDevice &device,
                                                        const KernelPipelines &kernels,
@@ -32,6 +30,12 @@ Expected<std::unique_ptr<Device>> VulkanDevice::create(const LogicalDevice &devi
   if (!recorder)
     return recorder.takeError();
   created->recorder = std::move(*recorder);
+  auto blocks = WordBlocks::create(device);
+  if (!blocks)
+    return blocks.takeError();
+  created->blocks = std::move(*blocks);
+  created->descriptors =
+      std::make_unique<DescriptorCache>(device, kernels.setLayout(), created->blocks->handle());
   return std::unique_ptr<Device>(std::move(created));
 }
 
@@ -77,6 +81,7 @@ Status VulkanDevice::begin() {
   }
   stagingUsed = 0;
   downloads.clear();
+  blocks->clear();
   return recorder->begin();
 }
 
@@ -186,14 +191,30 @@ Status VulkanDevice::pushArguments(const LaunchCall &call, const Window &memoryW
   for (const LaunchAddress &argument : call.arguments)
     push.push_back(static_cast<uint32_t>(
         (argument.offset - (argument.weight ? weightWindow : memoryWindow).offset) / 16));
-  push.resize(push.size() + 3); // the grid base
+  push.resize(push.size() + vulkanGridWords);
   return {};
+}
+
+/// Leaves the grid's base to be pushed. Where no block is free, what was recorded runs first.
+Expected<uint32_t> VulkanDevice::moveToBlock() {
+  if (!blocks->hasRoom()) {
+    Status status = recorder->run();
+    if (status)
+      status = recorder->begin();
+    if (!status)
+      return status.takeError();
+    blocks->clear();
+  }
+  std::span<const uint32_t> words(push.data(), push.size() - vulkanGridWords);
+  uint32_t place = blocks->write(words);
+  push.assign(vulkanGridWords, 0);
+  return place;
 }
 
 /// Splits the grid where an axis has more groups than the device takes.
 void VulkanDevice::dispatchAll(const std::array<int64_t, 3> &grid) {
   int64_t limit = device.physical().limits().groupCount;
-  uint32_t *base = &push[push.size() - 3];
+  uint32_t *base = &push[push.size() - vulkanGridWords];
   std::array<int64_t, 3> at = {};
   for (at[0] = 0; at[0] < grid[0]; at[0] += limit)
     for (at[1] = 0; at[1] < grid[1]; at[1] += limit)
@@ -220,7 +241,12 @@ Status VulkanDevice::launch(const LaunchCall &call) {
     return set.takeError();
   if (Status status = pushArguments(call, *memoryWindow, *weightWindow); !status)
     return status;
-  recorder->bind(kernels.pipeline(call.kernel), kernels.layout(), *set);
+  Expected<uint32_t> block = 0;
+  if (takesWordBlock(call.scalars.size(), call.arguments.size()))
+    block = moveToBlock();
+  if (!block)
+    return block.takeError();
+  recorder->bind(kernels.pipeline(call.kernel), kernels.layout(), *set, *block);
   dispatchAll(call.grid);
   return {};
 }

@@ -15,7 +15,7 @@
 #include "CommandRecorder.h"
 #include "DescriptorCache.h"
 #include "KernelPipelines.h"
-#include "MemoryBuffer.h"
+#include "WordBlocks.h"
 
 namespace heddle::vulkan {
 
@@ -52,6 +52,7 @@ private:
   Expected<Staged> stage(MemoryRange range);
   Expected<Window> windowOf(const LaunchCall &call, bool weight) const;
   Status pushArguments(const LaunchCall &call, const Window &memory, const Window &weights);
+  Expected<uint32_t> moveToBlock();
   void dispatchAll(const std::array<int64_t, 3> &grid);
 
   const LogicalDevice &device;
@@ -59,6 +60,7 @@ private:
   const MemoryBuffer *weights;
   const Program &program;
   std::unique_ptr<CommandRecorder> recorder;
+  std::optional<WordBlocks> blocks;
   std::unique_ptr<DescriptorCache> descriptors;
   std::optional<MemoryBuffer> memory;
   int64_t size = 0; ///< of memory without its slack

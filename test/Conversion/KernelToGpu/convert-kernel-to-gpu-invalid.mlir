@@ -26,13 +26,6 @@ kernel.func @written_weight(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i
 
 // -----
 
-// expected-error @+1 {{expected at most 64 words of push constants, found 66}}
-kernel.func @words(%x: !kernel.view<[a0, 16], f32>)
-    scalars(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, d0, d1, d2, d3, d4, d5, d6, d7, d8, d9, e0, e1, e2, e3, e4, e5, e6, e7, e8, e9, f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, g0, g1) grid(%i = a0 by 16) {
-}
-
-// -----
-
 // expected-error @+1 {{expected at most 128 invocations, found 256}}
 kernel.func @invocations(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 16], f32, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
     scalars(d0) grid(%i = d0 by 16) attributes {schedule = #kernel.schedule<threads = [16, 16]>} {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Bindings, push constants and grid; columns strided and blocked; what goes
-// through memory of the workgroup; branches between parts.
+// Bindings, push constants, blocks of words and grid; columns strided and
+// blocked; what goes through memory of the workgroup; branches between parts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +38,23 @@ kernel.func @double(%x: !kernel.view<[d0, 128], f32>, %y: !kernel.view<[d0, 128]
   %m = kernel.scalar "d0" : index
   %left = arith.subi %m, %i : index
   kernel.store %s, %y[%i, %z] rows(%left) : tensor<32x128xf32>, !kernel.view<[d0, 128], f32>
+}
+
+// -----
+
+// More than 32 words: all but the grid's base stand in a block, read four at a time.
+// CHECK-LABEL: module @words
+// CHECK-DAG: spirv.GlobalVariable @binding3 bind(0, 3) : !spirv.ptr<!spirv.struct<(!spirv.array<8 x vector<4xi32>, stride=16> [0])>, Uniform>
+// CHECK-DAG: spirv.GlobalVariable @{{.*}} : !spirv.ptr<!spirv.struct<(!spirv.array<3 x i32, stride=4> [0])>, PushConstant>
+// CHECK-COUNT-8: spirv.Load "Uniform" %{{.*}} : vector<4xi32>
+// CHECK-NEXT: spirv.CompositeExtract %{{.*}}[0 : i32] : vector<4xi32>
+// CHECK-NEXT: spirv.CompositeExtract %{{.*}}[1 : i32] : vector<4xi32>
+// CHECK-COUNT-3: spirv.Load "PushConstant" %{{.*}} : i32
+kernel.func @words(%x: !kernel.view<[a0, 16], f32>, %y: !kernel.view<[a0, 16], f32>)
+    scalars(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, c0, c1, c2, c3, c4, c5, c6, c7) grid(%i = a0 by 16) {
+  %z = arith.constant 0 : index
+  %t = kernel.load %x[%i, %z] : !kernel.view<[a0, 16], f32> -> tensor<16x16xf32>
+  kernel.store %t, %y[%i, %z] : tensor<16x16xf32>, !kernel.view<[a0, 16], f32>
 }
 
 // -----

@@ -171,10 +171,11 @@ std::vector<uint32_t> readSpirv(const std::string &kernel) {
 Artifact toyArtifact(Program program) {
   static const std::vector<char> object =
       compileC(std::string(HEDDLE_SOURCE_DIR) + "/test/unit/Runtime/kernels/toy.c");
+  std::vector<Kernel> kernels = program.kernels;
   ArtifactWriter writer(std::move(program));
   writer.addCpu("baseline", {}, object);
-  for (const char *name : {"add", "accumulate"})
-    writer.addVulkan(ArtifactWriter::vulkanMember(name), readSpirv(name));
+  for (const Kernel &made : kernels)
+    writer.addVulkan(ArtifactWriter::vulkanMember(made.name), readSpirv(made.name));
   auto artifact = writer.build("toy", [](std::span<std::byte>) { return Status(); });
   EXPECT_TRUE(artifact) << artifact.error().message;
   return std::move(*artifact);

@@ -20,12 +20,11 @@ namespace heddle {
 /// Limits that decide what can run; those of the device, or less where HEDDLE_VULKAN_LIMITS says
 /// so.
 struct VulkanLimits {
-  int64_t sharedBytes = 0;       ///< shared=16384
-  int64_t invocations = 0;       ///< invocations=128
-  int64_t storageRange = 0;      ///< range=134217728
-  int64_t storageBuffers = 0;    ///< buffers=4
-  int64_t groupCount = 0;        ///< groups=65535, a dimension
-  int64_t pushConstantBytes = 0; ///< push=128
+  int64_t sharedBytes = 0;    ///< shared=16384
+  int64_t invocations = 0;    ///< invocations=128
+  int64_t storageRange = 0;   ///< range=134217728
+  int64_t storageBuffers = 0; ///< buffers=4
+  int64_t groupCount = 0;     ///< groups=65535, a dimension
 };
 
 struct VulkanDeviceInfo {

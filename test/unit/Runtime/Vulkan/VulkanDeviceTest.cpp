@@ -83,12 +83,52 @@ TEST_F(VulkanTest, WindowsFollowTheArguments) {
 TEST_F(VulkanTest, NeedsBeyondTheLimitsAreOneLine) {
   EXPECT_EQ(tripleUnder("invocations=8", 1),
             "vulkan: kernel add: expected at most 8 invocations a workgroup, found 16");
-  EXPECT_EQ(tripleUnder("push=16", 1),
-            "vulkan: kernel add: expected at most 4 words of push constants, found 7");
   EXPECT_EQ(tripleUnder("buffers=2", 1),
             "vulkan: expected a device with 3 storage buffers a kernel, found 2");
   EXPECT_EQ(tripleUnder("speed=2", 1),
             "HEDDLE_VULKAN_LIMITS: expected minimum or name=value, found speed=2");
+}
+
+/// y = x + x, then y += x by `launches` launches that have each a block of words: every second one
+/// of the first row alone.
+static Program wideProgram(int launches) {
+  Program program = toyProgram();
+  Kernel wide = program.kernels[0];
+  wide.name = "wide";
+  wide.cpu.reset();
+  wide.vulkan->member = ArtifactWriter::vulkanMember("wide");
+  wide.scalars.resize(30, "n");
+  program.kernels.push_back(wide);
+  Function function = program.functions[0];
+  function.name = "wide";
+  Launch launch = function.launches[0];
+  launch.kernel = "wide";
+  launch.arguments[2].index = 2;
+  launch.scalars.resize(30, SizeExpr(7));
+  function.launches = {launch};
+  launch.arguments[1].index = 2;
+  for (int n = 0; n < launches; ++n) {
+    launch.scalars[0] = n % 2 ? function.buffers[0].elements : SizeExpr(32);
+    function.launches.push_back(launch);
+  }
+  program.functions = {function};
+  return program;
+}
+
+TEST_F(VulkanTest, EachLaunchHasItsOwnBlockOfWords) {
+  // 200 fit the buffer of blocks wherever it is; 2000 are more than fit it anywhere.
+  for (int launches : {200, 2000}) {
+    auto session = Session::fromArtifact(toyArtifact(wideProgram(launches)), {.device = "vulkan"});
+    ASSERT_TRUE(session) << session.error().message;
+    for (int call = 0; call < 2; ++call) {
+      auto outputs = session->run("wide", {{"x", counting({1, 3, 20}, 1, 0)}});
+      ASSERT_TRUE(outputs) << outputs.error().message;
+      std::span<const float> y = (*outputs)["y"].values<float>();
+      EXPECT_EQ(y[0], 2 + launches);
+      EXPECT_EQ(y[20], 2 + launches / 2);
+      EXPECT_EQ(y[59], 2 + launches / 2);
+    }
+  }
 }
 
 TEST_F(VulkanTest, ADamagedPipelineCacheIsIgnored) {

@@ -1,0 +1,37 @@
+//===- WordBlocks.cpp - Words of launches in memory -------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Descriptors see the largest block from any offset, so a whole one must lie
+// behind the last.
+//
+//===----------------------------------------------------------------------===//
+#include "WordBlocks.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::vulkan {
+
+Expected<WordBlocks> WordBlocks::create(const LogicalDevice &device) {
+  constexpr int64_t bytes = int64_t{64} << 10;
+  auto buffer = MemoryBuffer::create(device, bytes, MemoryBuffer::Kind::Words);
+  if (!buffer)
+    return buffer.takeError();
+  auto needed = device.physical().allLimits().minUniformBufferOffsetAlignment;
+  return WordBlocks(std::move(*buffer), std::max<int64_t>(16, static_cast<int64_t>(needed)));
+}
+
+uint32_t WordBlocks::write(std::span<const uint32_t> words) {
+  assert(hasRoom() && words.size_bytes() <= blockBytes && "a launch beyond the blocks");
+  int64_t place = used;
+  std::memcpy(buffer.mapped() + place, words.data(), words.size_bytes());
+  auto bytes = static_cast<int64_t>(words.size_bytes());
+  used += (bytes + alignment - 1) / alignment * alignment;
+  return static_cast<uint32_t>(place);
+}
+
+} // namespace heddle::vulkan

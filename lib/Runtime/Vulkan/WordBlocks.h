@@ -1,0 +1,43 @@
+//===- WordBlocks.h - Words of launches in memory ---------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Launches whose words are too many for push constants read them from a block.
+// Each launch that is recorded has a block of its own, so that none changes
+// before its kernel has run. The buffer is made once and never grows.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "MemoryBuffer.h"
+
+#include <span>
+
+namespace heddle::vulkan {
+
+class WordBlocks {
+public:
+  static Expected<WordBlocks> create(const LogicalDevice &device);
+
+  VkBuffer handle() const { return buffer.handle(); }
+  /// Whether another block fits.
+  bool hasRoom() const { return used + blockBytes <= buffer.size(); }
+  /// Copies the words of a launch; returns where they lie.
+  uint32_t write(std::span<const uint32_t> words);
+  /// All kernels that read blocks have run.
+  void clear() { used = 0; }
+
+private:
+  static constexpr int64_t blockBytes = vulkanBlockWords * 4;
+
+  WordBlocks(MemoryBuffer buffer, int64_t alignment)
+      : buffer(std::move(buffer)), alignment(alignment) {}
+
+  MemoryBuffer buffer;
+  int64_t alignment, used = 0;
+};
+
+} // namespace heddle::vulkan
