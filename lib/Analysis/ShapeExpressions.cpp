@@ -91,7 +91,12 @@ void ShapeExpressions::visit(Operation *op) {
         set(std::move(shape));
       })
       .Case<LinearOp, FfnOp>([&](auto o) { withLast(op->getOperand(0), lastOf()); })
-      .Case<LayerNormOp, PositionSinusoidalOp>([&](auto) { set(like(op->getOperand(0))); })
+      .Case<LayerNormOp>([&](auto) { set(like(op->getOperand(0))); })
+      .Case<PositionSinusoidalOp>([&](PositionSinusoidalOp o) {
+        set(like(o.getInput()));
+        if (o.getDocuments())
+          require(like(o.getInput())[0], 1, "the batch of packed documents");
+      })
       .Case<SplitHeadsOp>([&](SplitHeadsOp o) {
         Shape in = like(op->getOperand(0));
         set({in[0], static_cast<int64_t>(o.getHeads()), in[1], lastOf()});

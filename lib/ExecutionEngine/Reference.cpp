@@ -204,7 +204,8 @@ Status Call::runOp(Operation *op) {
   if (auto o = dyn_cast<PositionSinusoidalOp>(op))
     return bindResult(
         op, sinusoidal(o, get(o.getInput()),
-                       o.getOffset() ? static_cast<int64_t>(get(o.getOffset()).values[0]) : 0));
+                       o.getOffset() ? static_cast<int64_t>(get(o.getOffset()).values[0]) : 0,
+                       optional(o.getDocuments())));
   if (auto o = dyn_cast<LinearOp>(op))
     return bindResult(op, linear(get(o.getInput()), get(o.getWeight()), optional(o.getBias()),
                                  o.getActivation()));

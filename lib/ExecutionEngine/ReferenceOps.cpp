@@ -94,13 +94,22 @@ Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids,
   return result;
 }
 
-RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &input, int64_t offset) {
+RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &input, int64_t offset,
+                     const RefTensor *starts) {
+  // Where the document of row t begins: the last start that is not behind it.
+  auto origin = [&](int64_t t) {
+    double first = 0;
+    for (double start : starts ? starts->values : std::vector<double>())
+      if (start <= static_cast<double>(t))
+        first = start;
+    return static_cast<int64_t>(first);
+  };
   double scale = op.getScale().convertToFloat();
   RefTensor result = input;
   int64_t rows = input.shape[1], columns = input.shape[2];
   for (int64_t n = 0; n < input.size(); ++n) {
     int64_t t = n / columns % rows, e = n % columns;
-    double angle = static_cast<double>(offset + t) /
+    double angle = static_cast<double>(offset + t - origin(t)) /
                    std::pow(10000.0, static_cast<double>(e / 2 * 2) / columns);
     result.values[n] += scale * (e % 2 == 0 ? std::sin(angle) : std::cos(angle));
   }

@@ -31,7 +31,9 @@ double activate(transformer::Activation activation, double x);
 // ReferenceOps.cpp
 Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids,
                               const RefTensor &table);
-RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &input, int64_t offset);
+/// `starts`: where packed documents begin, or null.
+RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &input, int64_t offset,
+                     const RefTensor *starts);
 RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
                  transformer::Activation activation);
 RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const RefTensor &gamma,

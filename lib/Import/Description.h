@@ -76,6 +76,9 @@ struct StackDescription {
   bool sinusoidal = true;
   double positionScale = 1;
   NormDescription norm;
+  /// The input that says where packed documents of the stack's rows start; empty: rows are
+  /// sentences.
+  std::string documents;
 };
 
 struct ClassifierDescription {

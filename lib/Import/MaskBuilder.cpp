@@ -67,14 +67,19 @@ Value MaskBuilder::flags(FunctionBuilder &f, const MaskExpression &e, bool cross
 /// An offset left out is the number of tokens before this call.
 Value MaskBuilder::offset(FunctionBuilder &f, const MaskExpression &e, Call call) const {
   if (!e.offsetInput.empty())
-    return f.input(e.offsetInput, f.tensor({-1}, f.b.getI32Type()), {"B"});
+    return f.input(e.offsetInput, f.tensor({-1}, f.b.getI32Type()), {call.sequences()});
   return e.offset ? f.integer(*e.offset) : call.step ? f.cacheLength("P") : f.integer(0);
+}
+
+Value MaskBuilder::starts(FunctionBuilder &f, const std::string &input) const {
+  return f.input(input, f.tensor({-1}, f.b.getI32Type()), {"documents.starts"});
 }
 
 Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const {
   OpBuilder &b = f.b;
+  call.packed |= e.uses(Kind::PackedDocuments);
   auto numbers = [&](size_t i) {
-    return f.input(e.inputs[i], f.tensor({-1}, b.getI32Type()), {"B"});
+    return f.input(e.inputs[i], f.tensor({-1}, b.getI32Type()), {call.sequences()});
   };
   auto ids = [&](size_t i, int64_t count, const std::string &dim) {
     return f.input(e.inputs[i], f.tensor({-1, count}, b.getI32Type()), {"B", dim});
@@ -105,11 +110,8 @@ Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross
     return MaskDocumentsOp::create(b, f.loc, queries, ids(1, -1, keys(cross, call)), UnitAttr());
   }
   case Kind::PackedDocuments: {
-    auto starts = [&](size_t i) {
-      return f.input(e.inputs[i], f.tensor({-1}, b.getI32Type()), {"documents.starts"});
-    };
-    Value queries = starts(0);
-    return MaskDocumentsOp::create(b, f.loc, queries, starts(1), b.getUnitAttr());
+    Value queries = starts(f, e.inputs[0]);
+    return MaskDocumentsOp::create(b, f.loc, queries, starts(f, e.inputs[1]), b.getUnitAttr());
   }
   case Kind::Blocks: {
     std::string name = e.inputs[0];

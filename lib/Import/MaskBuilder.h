@@ -19,16 +19,21 @@ namespace heddle {
 /// What differs between encode, decode and decode_step.
 struct Call {
   bool decoder = false, step = false;
+  bool packed = false; ///< masks and rules count inside packed documents
   /// The stack's own tokens: the name of the input, of the dimension and its size (-1: dynamic).
   const char *side() const { return decoder ? "target" : "source"; }
   const char *rows() const { return step ? "1" : decoder ? "T" : "S"; }
   int64_t rowCount() const { return step ? 1 : -1; }
+  /// What masks have a number for each of: sentences, or packed documents.
+  const char *sequences() const { return packed ? "N" : "B"; }
 };
 
 class MaskBuilder {
 public:
   explicit MaskBuilder(const Description &d) : d(d) {}
 
+  /// The input that says where packed documents start.
+  mlir::Value starts(FunctionBuilder &f, const std::string &input) const;
   /// The mask of an attention over the stack's own tokens, or over the memory (`cross`).
   mlir::Value build(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const;
   /// The score rule of such an attention.

@@ -18,12 +18,14 @@
 using namespace heddle;
 using Kind = MaskExpression::Kind;
 
-bool MaskExpression::uses(Kind wanted, std::string_view name) const {
+const MaskExpression *MaskExpression::find(Kind wanted, std::string_view name) const {
   if (kind == wanted &&
       (name.empty() || std::find(inputs.begin(), inputs.end(), name) != inputs.end()))
-    return true;
-  return std::any_of(operands.begin(), operands.end(),
-                     [&](const MaskExpression &o) { return o.uses(wanted, name); });
+    return this;
+  for (const MaskExpression &operand : operands)
+    if (const MaskExpression *found = operand.find(wanted, name))
+      return found;
+  return nullptr;
 }
 
 namespace {

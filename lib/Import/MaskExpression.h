@@ -55,7 +55,9 @@ struct MaskExpression {
   Formula formula; ///< of where
   std::vector<MaskExpression> operands;
 
-  bool uses(Kind kind, std::string_view input = {}) const;
+  /// The first part of a kind, with an input of that name if one is given; null if there is none.
+  const MaskExpression *find(Kind kind, std::string_view input = {}) const;
+  bool uses(Kind kind, std::string_view input = {}) const { return find(kind, input); }
 };
 
 /// Parses `text`; the error's message shows the place with a caret.

@@ -118,8 +118,10 @@ Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
   if (!stack(call).sinusoidal)
     return x;
   Value offset = call.step ? f.cacheLength("P") : Value();
+  const std::string &documents = stack(call).documents;
+  Value starts = documents.empty() ? Value() : masks.starts(f, documents);
   auto scale = f.b.getF32FloatAttr(static_cast<float>(stack(call).positionScale));
-  return PositionSinusoidalOp::create(f.b, f.loc, x, offset, scale);
+  return PositionSinusoidalOp::create(f.b, f.loc, x, offset, starts, scale);
 }
 
 Value ModelBuilder::memory(FunctionBuilder &f) {
@@ -176,6 +178,8 @@ Value ModelBuilder::heads(FunctionBuilder &f, Value x, const AttentionDescriptio
 /// Attention and output projection; weights become a result where they are asked for.
 Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value k, Value v) {
   const AttentionDescription &a = site.attention;
+  Call call = site.call;
+  call.packed = site.mask && site.mask->uses(MaskExpression::Kind::PackedDocuments);
   Value mask = site.mask ? masks.build(f, *site.mask, site.cross, site.call) : Value();
   bool returns = a.returnWeights != ReturnWeights::None && !site.call.step;
   bool average = a.returnWeights == ReturnWeights::Average;
@@ -190,7 +194,7 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
   if (mask) // without one no pair is hidden
     rules.hiddenScore = real(a.hiddenScore);
   if (a.bias)
-    rules.bias = masks.buildRule(f, *a.bias, site.cross, site.call, a.heads);
+    rules.bias = masks.buildRule(f, *a.bias, site.cross, call, a.heads);
   if (a.sinks)
     rules.sinks = f.weight(site.prefix + ".sinks", {a.heads});
   bool sums = a.returnLogSumExp && !site.call.step;
@@ -358,8 +362,10 @@ Expected<OwningOpRef<ModuleOp>> ModelBuilder::run() {
       return status.takeError();
   if (!d.decoder)
     return std::move(module);
-  declareStates();
   Status status = decode(/*step=*/false);
+  if (!d.decoder->documents.empty()) // whole documents at once: there is no session
+    return status ? Expected<OwningOpRef<ModuleOp>>(std::move(module)) : status.takeError();
+  declareStates();
   if (status)
     status = decodeStart();
   if (status)

@@ -224,11 +224,28 @@ void StackReader::checkMask(const MaskExpression &mask, bool cross, const std::s
     if (input == "memory" || input == "parents" || (ofSide && mask.kind != Kind::Lengths))
       errors.expected(path, "a name for the mask's own input", "'" + input + "'");
   }
-  if (mask.kind == Kind::PackedDocuments && isDecoder())
-    errors.notBuilt(path, "documents_packed in a decoder");
-  if (mask.kind == Kind::PackedDocuments &&
-      !json.value("/position"_json_pointer, Json("")).is_null())
-    errors.notBuilt(path, "documents_packed with positions");
+  // Packed sentences have no padding to count: their lengths are those of their documents.
+  if (mask.uses(Kind::PackedDocuments) && mask.uses(Kind::Lengths, side))
+    errors.expected(path, "lengths of documents by a name of their own beside documents_packed",
+                    "lengths(" + side + ")");
+}
+
+/// All layers of a stack see the same documents: its positions are counted from their starts.
+void StackReader::documents(StackDescription &stack) {
+  for (size_t index = 0; index < stack.layers.size(); ++index)
+    for (const auto *mask : {&stack.layers[index].mask, &stack.layers[index].crossMask}) {
+      const MaskExpression *packed =
+          *mask ? (*mask)->find(MaskExpression::Kind::PackedDocuments) : nullptr;
+      if (!packed)
+        continue;
+      if (stack.documents.empty())
+        stack.documents = packed->inputs[0];
+      if (packed->inputs[0] != stack.documents)
+        errors.expected(name + ".layers." + std::to_string(index),
+                        "the same documents in all masks of the stack, documents_packed(" + stack.documents +
+                            ", …)",
+                        "documents_packed(" + packed->inputs[0] + ", …)");
+    }
 }
 
 LayerDescription StackReader::layer(size_t index, const Json *override) {
@@ -304,6 +321,7 @@ StackDescription StackReader::read() {
   position(in, stack);
   stack.norm = norm(in.object("norm"));
   layers(own, stack);
+  documents(stack);
   return stack;
 }
 

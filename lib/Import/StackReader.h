@@ -58,6 +58,7 @@ private:
   LayerDescription layer(size_t index, const Json *override);
   ObjectReader ownObject(size_t index, const Json *override);
   std::optional<MaskExpression> mask(const std::string &key, size_t index, const Json *override);
+  void documents(StackDescription &stack);
   void checkMask(const MaskExpression &mask, bool cross, const std::string &path);
 
   const Json &json;

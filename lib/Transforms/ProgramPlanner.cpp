@@ -280,6 +280,11 @@ static ArgumentLimits limitsOf(Value argument, const ShapeExpressions &shapes) {
           limits.high = rowsIn(group, inner.getOperandNumber());
           limits.starts = true;
         }
+        if (auto position = dyn_cast<PositionSinusoidalOp>(inner.getOwner());
+            position && position.getDocuments() == inner.get()) {
+          limits.high = shapes.of(position.getResult())[1] + 1;
+          limits.starts = true;
+        }
       }
   return limits;
 }
@@ -362,8 +367,14 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
         operands[cast<BlockArgument>(documents.getQueries()).getArgNumber()].slots =
             shapes.of(attention.getQuery())[2] + count * largestAttentionRows;
       }
-    if (auto position = dyn_cast<PositionSinusoidalOp>(op))
+    if (auto position = dyn_cast<PositionSinusoidalOp>(op)) {
       table = tablePlace(position, group);
+      if (Value starts = position.getDocuments()) {
+        SizeExpr count = shapes.of(starts)[0] - 1;
+        operands[cast<BlockArgument>(starts).getArgNumber()].slots =
+            shapes.of(position.getResult())[1] + count * largestAttentionRows;
+      }
+    }
     if (isa<StateSetOp>(op) || (isa<CacheAppendOp>(op) && op.use_empty()))
       results.push_back(*sinkPlace(&op));
   }

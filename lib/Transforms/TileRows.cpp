@@ -27,12 +27,13 @@ static Value yielded(KernelFrame &f) {
 
 /// Grid over the leading dimensions one by one, rows and columns in tiles.
 static void rowGrid(KernelFrame &f, kernel::ViewType view, int64_t rows, int64_t columns,
-                    int64_t storedColumns) {
+                    int64_t storedColumns, Size rowExtent) {
   SmallVector<Size> sizes;
   SmallVector<int64_t> tiles;
   for (int64_t d = 0; d + 1 < view.getRank(); ++d) {
-    sizes.push_back(view.getDim(d).extent);
-    tiles.push_back(d + 2 < view.getRank() ? 1 : rows);
+    bool isRow = d + 2 == view.getRank();
+    sizes.push_back(isRow ? rowExtent : view.getDim(d).extent);
+    tiles.push_back(isRow ? rows : 1);
   }
   if (columns) {
     sizes.push_back(storedColumns);
@@ -60,7 +61,7 @@ LogicalResult heddle::tileNorm(KernelFrame &f) {
   kernel::ViewType in = f.viewType(f.viewOf(norm.getInput()));
   int64_t size = in.getDims().back().extent.value, stored = paddedTo16(size),
           rows = f.sizes.normRows;
-  rowGrid(f, in, rows, 0, 0);
+  rowGrid(f, in, rows, 0, 0, in.getDim(in.getRank() - 2).extent);
   if (f.sizes.onGpu) // four invocations a row hold the 16 lanes
     f.func.setScheduleAttr(kernel::ScheduleAttr::get(
         t.b.getContext(), kernel::LoopOrder::RowsOutside, 0, 0, {rows, 4}, {1, 16}));
@@ -110,26 +111,60 @@ public:
     kernel::ViewType out = f.viewType(f.firstResult());
     int64_t stored = paddedTo16(out.getDims().back().extent.value);
     columns = columnTile(stored);
-    rowGrid(f, out, rows, columns, stored);
     int64_t rowAxis = out.getRank() - 2;
+    Size extent = out.getDim(rowAxis).extent;
+    Value documents = packedDocuments();
+    rowGrid(f, out, rows, columns, stored, documents ? f.slots(documents) : extent);
     for (int64_t axis = 0; axis < rowAxis; ++axis)
       points.push_back(f.func.getGridIndex(axis));
     i = f.func.getGridIndex(rowAxis);
     j = f.func.getGridIndex(rowAxis + 1);
+    tableRow = i;
+    Value end = f.sizeValue(extent);
+    if (documents)
+      end = enterDocument(f.view(f.viewOf(documents)), end);
     FailureOr<Value> tile = tileOf(result);
     if (failed(tile))
       return failure();
     SmallVector<Value> indices(points);
     indices.append({i, j});
-    kernel::StoreOp::create(t.b, t.loc, *tile, f.view(f.firstResult()), indices,
-                            t.sub(f.sizeValue(out.getDim(rowAxis).extent), i));
+    kernel::StoreOp::create(t.b, t.loc, *tile, f.view(f.firstResult()), indices, t.sub(end, i));
     return success();
   }
 
 private:
+  /// The starts by which positions are counted, or null.
+  Value packedDocuments() {
+    Value starts;
+    f.def.getBody().walk([&](PositionSinusoidalOp op) {
+      if (op.getDocuments())
+        starts = op.getDocuments();
+    });
+    return starts;
+  }
+
+  /// Moves to the document of this tile; gives the row behind its last one. Spare tiles stay at the
+  /// last row of all, and store nothing.
+  Value enterDocument(Value starts, Value total) {
+    Value one = t.index(1), zero = t.index(0), size = t.index(rows);
+    Value count =
+        t.sub(f.sizeValue(cast<kernel::ViewType>(starts.getType()).getDim(0).extent), one);
+    Value number = t.div(i, size);
+    DocumentTile found = findDocument(t, starts, count, number, rows);
+    auto start = [&](Value d) {
+      return t.toIndex(kernel::ReadOp::create(t.b, t.loc, starts, ValueRange{d}));
+    };
+    Value first = start(found.document), end = start(t.add(found.document, one));
+    Value row = t.add(first, t.mul(t.sub(number, found.first), size));
+    Value spare = t.less(t.sub(end, one), row);
+    tableRow = t.select(spare, zero, t.sub(row, first));
+    i = t.select(spare, t.max(t.sub(total, one), zero), row);
+    return t.select(spare, zero, end);
+  }
+
   FailureOr<Value> tileOf(Value value) {
     if (isa<BlockArgument>(value))
-      return load(f.slice(f.view(f.viewOf(value)), points));
+      return load(f.slice(f.view(f.viewOf(value)), points), i);
     Operation *op = value.getDefiningOp();
     if (auto add = dyn_cast<arith::AddFOp>(op)) {
       FailureOr<Value> l = tileOf(add.getLhs()), r = tileOf(add.getRhs());
@@ -139,7 +174,7 @@ private:
       FailureOr<Value> x = tileOf(position.getInput());
       if (failed(x))
         return failure();
-      Value table = load(f.view(f.viewWithRole("table")));
+      Value table = load(f.view(f.viewWithRole("table")), tableRow);
       double scale = position.getScale().convertToDouble();
       return t.add(*x, scale == 1 ? table : t.mul(table, scale));
     }
@@ -149,8 +184,8 @@ private:
                                << op->getName();
   }
 
-  Value load(Value view) {
-    return LoadOp::create(t.b, t.loc, t.type(rows, columns), view, ValueRange{i, j}, UnitAttr());
+  Value load(Value view, Value row) {
+    return LoadOp::create(t.b, t.loc, t.type(rows, columns), view, ValueRange{row, j}, UnitAttr());
   }
 
   Value gather(EmbeddingOp embedding) {
@@ -177,6 +212,7 @@ private:
   int64_t rows, columns = 16;
   SmallVector<Value> points;
   Value i, j;
+  Value tableRow; ///< position of row i: the row itself, or its place in a document
 };
 } // namespace
 

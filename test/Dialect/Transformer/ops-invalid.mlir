@@ -67,6 +67,22 @@ func.func @position_sinusoidal_c1_rank(%x: tensor<?x8xf32>) {
 
 // -----
 
+func.func @position_sinusoidal_c2_rank(%x: tensor<1x?x8xf32>, %s: tensor<1x?xi32>) {
+  // expected-error @+1 {{'transformer.position.sinusoidal' op C2: documents must be a vector of starts, found rank 2}}
+  %y = transformer.position.sinusoidal %x documents(%s : tensor<1x?xi32>) : tensor<1x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @position_sinusoidal_c2_both(%x: tensor<1x?x8xf32>, %s: tensor<?xi32>, %n: i32) {
+  // expected-error @+1 {{'transformer.position.sinusoidal' op C2: expected documents or an offset, found both}}
+  %y = transformer.position.sinusoidal %x offset(%n : i32) documents(%s : tensor<?xi32>) : tensor<1x?x8xf32>
+  return
+}
+
+// -----
+
 func.func @linear_c1_features(%x: tensor<?x8xf32>, %w: tensor<6x9xf32>) {
   // expected-error @+1 {{'transformer.linear' op C1: columns of weight 9 must equal features of input 8}}
   %y = transformer.linear %x, %w : (tensor<?x8xf32>, tensor<6x9xf32>) -> tensor<?x6xf32>

@@ -179,6 +179,12 @@ LogicalResult EmbeddingOp::verify() {
 LogicalResult PositionSinusoidalOp::verify() {
   if (int64_t rank = typeOf(getInput()).getRank(); rank != 3)
     return emitOpError("C1: input must have rank 3 [batch, rows, features], found rank ") << rank;
+  if (!getDocuments())
+    return success();
+  if (int64_t rank = typeOf(getDocuments()).getRank(); rank != 1)
+    return emitOpError("C2: documents must be a vector of starts, found rank ") << rank;
+  if (getOffset())
+    return emitOpError("C2: expected documents or an offset, found both");
   return success();
 }
 

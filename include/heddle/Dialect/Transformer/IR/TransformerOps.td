@@ -76,15 +76,17 @@ def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding"> {
   let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
 }
 
-def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pure, AllTypesMatch<["input", "result"]>]> {
+def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>]> {
   let summary = "adds sinusoidal positions";
   let description = [{
     `result[b, t, e] = input[b, t, e] + scale * PE(offset + t, e)` with `PE(p, 2i) = sin(p / 10000^(2i/E))` and
     `PE(p, 2i + 1) = cos(p / 10000^(2i/E))`; an odd E ends with a sine. Rows are counted along dimension 1 of `[B, T, E]`,
-    from `offset`, by default 0.
+    from `offset`, by default 0. With `documents`, the starts of packed documents as in `transformer.mask.documents`, rows
+    are counted from the start of their own document and B is 1.
 
     Constraints:
     * C1: `input` has rank 3.
+    * C2: `documents` is a vector, and stands without `offset`.
 
     Example:
     ```mlir
@@ -93,11 +95,15 @@ def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pu
       %b = transformer.position.sinusoidal %a offset(%n : i32) : tensor<?x?x512xf32>
       return %b : tensor<?x?x512xf32>
     }
+    func.func @packed(%x: tensor<1x?x512xf32>, %starts: tensor<?xi32>) -> tensor<1x?x512xf32> {
+      %a = transformer.position.sinusoidal %x documents(%starts : tensor<?xi32>) : tensor<1x?x512xf32>
+      return %a : tensor<1x?x512xf32>
+    }
     ```
   }];
-  let arguments = (ins Transformer_Activations:$input, Optional<I32>:$offset, Transformer_Scale:$scale);
+  let arguments = (ins Transformer_Activations:$input, Optional<I32>:$offset, Optional<TensorOf<[I32]>>:$documents, Transformer_Scale:$scale);
   let results = (outs Transformer_Activations:$result);
-  let assemblyFormat = "$input (`offset` `(` $offset^ `:` type($offset) `)`)? attr-dict `:` type($input)";
+  let assemblyFormat = "$input (`offset` `(` $offset^ `:` type($offset) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict `:` type($input)";
   let hasVerifier = 1;
 }
 
