@@ -93,6 +93,16 @@ int64_t LinearTiler::tileColumns() {
   return 16;
 }
 
+/// Features of a block of the reduction on the CPU: a tile of columns of the weight and one of rows
+/// of the input then stay in a cache of 1 MiB. 0: all at once.
+static int64_t featureBlock(int64_t features) {
+  constexpr int64_t most = 512, whole = 1024;
+  if (features <= whole)
+    return 0;
+  int64_t blocks = llvm::divideCeil(features, most);
+  return llvm::alignTo(llvm::divideCeil(features, blocks), 16);
+}
+
 LogicalResult LinearTiler::run() {
   for (auto [index, value] :
        llvm::enumerate(f.def.getBody().front().getTerminator()->getOperands()))
@@ -114,7 +124,8 @@ LogicalResult LinearTiler::run() {
   f.createFunc(sizes, tiles,
                f.sizes.onGpu ? f.gpuSchedule(f.sizes.linearRows, columns)
                              : kernel::ScheduleAttr::get(
-                                   t.b.getContext(), kernel::LoopOrder::RowsOutside, 1, 0, {}, {}));
+                                   t.b.getContext(), kernel::LoopOrder::RowsOutside, 1,
+                                   featureBlock(input.getDims().back().extent.value), {}, {}));
   int64_t rowAxis = input.getRank() - 2;
   for (int64_t axis = 0; axis < rowAxis; ++axis)
     points.push_back(f.func.getGridIndex(axis));

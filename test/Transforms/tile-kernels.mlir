@@ -11,7 +11,7 @@
 
 // Columns that 16 divides; the last rows are clipped.
 // CHECK-LABEL: kernel.func @linear(
-// CPU-SAME: grid(%[[I:.*]] = d0 by 96, %[[J:.*]] = 64 by 64)
+// CPU-SAME: grid(%[[I:.*]] = d0 by 128, %[[J:.*]] = 64 by 64)
 // GPU-SAME: grid(%[[I:.*]] = d0 by 64, %[[J:.*]] = 64 by 64)
 // CHECK-SAME: storage = ["memory", "weight", "weight", "memory", "memory"]
 // CHECK: %[[C:.*]] = kernel.contract %{{.*}}[%[[I]]], %{{.*}}[%[[J]]]

@@ -65,7 +65,8 @@ Value CpuEmitter::anyNotFinite(ArrayRef<Value> registers) {
 // Prefetch
 //===----------------------------------------------------------------------===//
 
-/// Where the panels begin that the next column fragment (or, in a k-block, the next block) reads.
+/// Where the panels begin that the next column fragment (or, in a k-block but the last, the next
+/// block) reads.
 /// Row fragments take turns: each fetches a quarter of the lines.
 Value CpuEmitter::nextPanels(ContractOp op, Value from, Value to) {
   const BoundView &right = view(op.getRhs());
@@ -73,9 +74,13 @@ Value CpuEmitter::nextPanels(ContractOp op, Value from, Value to) {
   int64_t stored = padded(features), fragment = fragmentVectors(columns) * width;
   bool isBlock = constantOf(from).value_or(-1) != 0 || constantOf(to).value_or(-1) != features;
   Value start = add(scalar(op.getRhsIndex()), columnBase(columns));
-  Value element = mul(isBlock ? start : add(start, constant(fragment)), stored);
-  if (isBlock)
-    element = add(element, mul(to, 16));
+  Value element = mul(add(start, constant(fragment)), stored);
+  if (isBlock) {
+    Value isLast =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, to, constant(features));
+    element = arith::SelectOp::create(builder, loc, isLast, element,
+                                      add(mul(start, stored), mul(to, 16)));
+  }
   int64_t length =
       (isBlock ? std::min(kernel.getScheduleOrDefault().getKblock(), features) : features) / 16 * 4;
   Value turn = arith::AndIOp::create(
