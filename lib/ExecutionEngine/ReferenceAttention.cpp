@@ -208,27 +208,33 @@ static bool isPoisoned(const std::vector<double> &scores) {
 // One row
 //===----------------------------------------------------------------------===//
 
-/// Natural log-sum-exp, the sink included; minus infinity where nothing counts.
-static double logSumExp(const std::vector<double> &scores, double sink) {
+/// Natural log-sum-exp in two parts: among scores of -1e30 the logarithm would be lost in the sum.
+struct LogSumExp {
+  double largest, logarithm; ///< of the sum of exp(score - largest)
+  double value() const { return largest + logarithm; }
+};
+
+/// The sink included; minus infinity where nothing counts.
+static LogSumExp logSumExp(const std::vector<double> &scores, double sink) {
   if (isPoisoned(scores) || std::isnan(sink) || sink == infinity)
-    return notANumber;
+    return {notANumber, 0};
   double largest = sink;
   for (double s : scores)
     largest = std::max(largest, s);
   if (largest == -infinity)
-    return -infinity;
+    return {-infinity, 0};
   double sum = std::exp(sink - largest);
   for (double s : scores)
     sum += std::exp(s - largest);
-  return largest + std::log(sum);
+  return {largest, std::log(sum)};
 }
 
 /// The weight of one key: 0 where it is masked, or so small that no device counts it (below
 /// 2^-125).
-static double weightOf(double score, double lse) {
+static double weightOf(double score, LogSumExp total) {
   if (score == -infinity)
     return 0;
-  double weight = std::exp(score - lse);
+  double weight = std::exp(score - total.largest - total.logarithm);
   return weight < 0x1p-126 ? 0 : weight; // a NaN stays one
 }
 
@@ -289,9 +295,9 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
   Weights weights(*scores, op.getAverageWeights());
   forEachRow(*scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
     std::vector<double> row = scores->row(sequence, h, i);
-    double total = logSumExp(row, scores->sink(h));
+    LogSumExp total = logSumExp(row, scores->sink(h));
     int64_t at = rowOf(*scores, sequence, h, i);
-    lse.values[at] = total;
+    lse.values[at] = total.value();
     double *out = output.values.data() + at * Dv;
     for (int64_t j = 0; j < sequence.keys; ++j) {
       double p = weightOf(row[j], total);

@@ -150,7 +150,8 @@ Expected<TextModel> heddle::readTextModel(std::string_view json, const MemberRea
     return inputError("model facts: expected a JSON object");
   auto kind = facts.find("kind"), layout = facts.find("layout");
   if (kind == facts.end() || !kind->is_string())
-    return inputError("model facts: kind: expected a string");
+    return inputError("expected a described model with texts, found one without a kind (dialect "
+                      "text has no vocabularies)");
   TextModel model;
   model.kind = kind->get<std::string>();
   model.sequenceFirst = layout != facts.end() && *layout == "sequence-first";

@@ -97,8 +97,10 @@ int64_t ExpressionCursor::integer() {
   skip();
   int32_t value = 0;
   auto [end, code] = std::from_chars(text.data() + at, text.data() + text.size(), value);
-  if (code != std::errc())
+  if (code == std::errc::result_out_of_range)
     report("expected an integer of 32 bits", at);
+  else if (code != std::errc())
+    fail("an integer");
   else
     at = end - text.data();
   return value;

@@ -121,6 +121,8 @@ MaskExpression Parser::unary() {
 void Parser::offset(MaskExpression &node) {
   if (in.atName())
     node.offsetInput = in.name();
+  else if (!in.atNumber() && in.peek() != '-')
+    in.fail("an integer or the name of an input");
   else
     node.offset = in.integer();
 }

@@ -116,7 +116,7 @@ void addCompile(CLI::App &app, Outcome &outcome) {
       "others text.\n"
       "Examples:\n"
       "  heddle compile examples/translate -o translate.heddle --target=cpu,vulkan --cpu=native\n"
-      "  heddle compile examples/self-attention/model.mlir --emit=fused\n"
+      "  heddle compile examples/self-attention/self-attention.mlir --emit=fused\n"
       "  heddle compile model.json --emit=tiled --target=vulkan");
   command->callback([flags, &outcome] { outcome.status = compile(*flags); });
 }
