@@ -50,14 +50,6 @@ struct Assembled {
   CompileReport report;
 };
 
-Status checkWeights(const Program &program, const WeightSource &source, CompileReport &report) {
-  if (Status status = checkTensors(program.pack, source); !status)
-    return status;
-  for (const std::string &name : unusedTensors(program.pack, source))
-    report.warnings.push_back(source.name() + ": " + name + ": the model does not use this tensor");
-  return {};
-}
-
 void addMembers(Assembled &result, GeneratedCode code, std::string fused) {
   result.writer.emplace(result.program);
   result.writer->setFused(std::move(fused));
@@ -87,8 +79,7 @@ Expected<Assembled> assemble(const std::string &model, const CompileOptions &opt
   if (!program)
     return program.takeError();
   result.program = std::move(*program);
-  if (Status status =
-          checkWeights(result.program, *result.compilation->model().weights, result.report);
+  if (Status status = checkTensors(result.program.pack, *result.compilation->model().weights);
       !status)
     return status.takeError();
   auto code = generateCode(*result.compilation, options, result.program);

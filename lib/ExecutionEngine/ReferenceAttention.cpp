@@ -180,7 +180,7 @@ double Scores::score(const Sequence &sequence, const Pair &pair) const {
   if (added == -infinity) // excluded, whatever the product is
     return -infinity;
   if (isHidden)
-    return *hidden;
+    return std::max(*hidden, -0x1p+100 / std::numbers::log2e); // held like scores with a bias
   double s = asDevice(scale * product(sequence, pair.h, pair.i, pair.j));
   if (softcap)
     s = *softcap * std::tanh(s / *softcap);
@@ -230,7 +230,7 @@ static LogSumExp logSumExp(const std::vector<double> &scores, double sink) {
 }
 
 /// The weight of one key: 0 where it is masked, or so small that no device counts it (below
-/// 2^-125).
+/// 2^-126).
 static double weightOf(double score, LogSumExp total) {
   if (score == -infinity)
     return 0;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What section 5a of the language describes, with defaults filled in and one
+// What docs/model-description.md describes, with defaults filled in and one
 // entry a layer: overrides are resolved here, nobody behind this looks at JSON.
 //
 //===----------------------------------------------------------------------===//

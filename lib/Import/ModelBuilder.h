@@ -15,7 +15,7 @@
 
 namespace heddle {
 
-/// Writes the functions of section 5a of the language; `tensors` receives the tensors that they
+/// Writes the functions of docs/model-description.md; `tensors` receives the tensors that they
 /// read, in order.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> buildModel(const Description &description,
                                                        mlir::MLIRContext &context,

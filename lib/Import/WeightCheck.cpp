@@ -14,9 +14,19 @@
 
 #include "heddle/Pack/Safetensors.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace heddle;
+
+/// On one line of a terminal, whatever a file holds.
+static std::string escaped(llvm::StringRef name) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::printEscapedString(name, stream);
+  return text;
+}
 
 /// "FILE: a, b, c and 4 more: expected by nothing"; nothing if all are read.
 static std::string extraTensors(const WeightSource &source, const llvm::StringSet<> &read) {
@@ -25,7 +35,7 @@ static std::string extraTensors(const WeightSource &source, const llvm::StringSe
   std::string names;
   for (const TensorInfo &tensor : source.tensors())
     if (!read.contains(tensor.name) && extra++ < shown)
-      names += (names.empty() ? "" : ", ") + tensor.name;
+      names += (names.empty() ? "" : ", ") + escaped(tensor.name);
   if (extra > shown)
     names += " and " + std::to_string(extra - shown) + " more";
   if (extra == 0)

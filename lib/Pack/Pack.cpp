@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 
 namespace heddle {
 
@@ -194,18 +193,6 @@ Status checkTensors(std::span<const PackEntry> entries, const WeightSource &sour
     if (auto tensor = source.require(entry.tensor, entry.shape); !tensor)
       return tensor.takeError();
   return {};
-}
-
-std::vector<std::string> unusedTensors(std::span<const PackEntry> entries,
-                                       const WeightSource &source) {
-  std::set<std::string_view> used;
-  for (const PackEntry &entry : entries)
-    used.insert(entry.tensor);
-  std::vector<std::string> unused;
-  for (const TensorInfo &info : source.tensors())
-    if (!used.count(info.name))
-      unused.push_back(info.name);
-  return unused;
 }
 
 Status pack(const PackEntry &entry, const WeightSource &source, float *destination, int threads) {

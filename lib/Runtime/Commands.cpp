@@ -62,7 +62,7 @@ static Expected<std::vector<const Function *>> chooseFunctions(const Program &pr
                         (name.empty() ? "an empty name" : name));
     start = end + 1;
   }
-  if (chosen.front()->needsSession)
+  if (chosen.front()->needsSession && !chosen.front()->startsStates)
     return usageError("--function: " + chosen.front()->name +
                       " works on the caches of a session: expected functions before it, joined by "
                       "commas, found none");

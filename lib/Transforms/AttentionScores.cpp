@@ -9,7 +9,7 @@
 // chunk they let through, whole or in part (bits), and which elements of a tile
 // (the predicate). Only tiles that are let through in part ask the predicate.
 //
-// Order of the rules (section 6 of the language): scale, soft-cap, bias, mask.
+// Order of the rules (docs/semantics.md): scale, soft-cap, bias, mask.
 //
 //===----------------------------------------------------------------------===//
 

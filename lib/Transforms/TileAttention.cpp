@@ -7,7 +7,7 @@
 //
 // A workgroup computes some rows of one head. Keys come in chunks; each chunk is
 // a softmax of its own, chunks are merged in ascending order by exact powers of
-// two (section 6 of the language). Masks bound the loop over chunks, and leave
+// two (docs/semantics.md). Masks bound the loop over chunks, and leave
 // out the column tiles of a chunk, and chunks, that they hide whole.
 //
 //===----------------------------------------------------------------------===//
@@ -125,7 +125,7 @@ private:
     return {weighted, top, sum, {}};
   }
 
-  /// The left fold of section 6: products and sums, no fused ones.
+  /// The left fold over chunks: products and sums, no fused ones.
   Row merged(const Row &before, const Row &chunk, const KeyChunk &keys) {
     Value both = t.max(before.maximum, chunk.maximum);
     Value x = t.exp2Integer(t.sub(before.maximum, both)),

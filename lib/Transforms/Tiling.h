@@ -27,7 +27,7 @@ struct TileSizes {
   llvm::StringRef name;
   int64_t linearRows;
   llvm::ArrayRef<int64_t> linearColumns; ///< the first that divides the columns is taken
-  int64_t attentionRows, chunk; ///< chunk: section 6 of the language, 512 on the CPU, 64 on Vulkan
+  int64_t attentionRows, chunk; ///< chunk: docs/semantics.md, 512 on the CPU, 64 on Vulkan
   int64_t weightsRows;
   int64_t normRows;
   int64_t copyRows;

@@ -196,7 +196,7 @@ TEST_P(GoldenTest, PoisonedMemoryDoesNotChangeBits) {
   EXPECT_TRUE(sameBits(found.second, all.second));
 }
 
-INSTANTIATE_TEST_SUITE_P(R1, GoldenTest,
+INSTANTIATE_TEST_SUITE_P(Models, GoldenTest,
                          testing::Combine(testing::Values<std::string>("base", "pre-norm-gelu",
                                                                        "odd-sizes", "keep-and-hide",
                                                                        "classifier", "long"),

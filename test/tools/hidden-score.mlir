@@ -10,6 +10,8 @@
 // RUN: heddle run %t.near.mlir --input q=%t.npy --verify --device=vulkan | FileCheck %s
 // RUN: sed 's/SCORE/-1.0e25/' %s > %t.far.mlir
 // RUN: heddle run %t.far.mlir --input q=%t.npy --verify | FileCheck %s
+// RUN: sed 's/SCORE/-3.4e38/' %s > %t.last.mlir
+// RUN: heddle run %t.last.mlir --input q=%t.npy --verify | FileCheck %s
 // CHECK: verified:
 
 func.func @attend(%q: tensor<?x1x?x4xf32> {transformer.name = "q", transformer.dims = ["B", 1, "T", 4]})

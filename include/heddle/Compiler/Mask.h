@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The expressions of masks and score rules (section 5a of the language) as C++
+// The expressions of masks and score rules (docs/model-description.md) as C++
 // values; `text()` is what descriptions and `--mask` take:
 //
 //   using namespace heddle::mask;

@@ -25,7 +25,7 @@ struct TranslateCommand {
   bool truncate = false;          ///< cut texts that are longer than `source.length`
 };
 
-/// An option of the text commands that design.md names and that is not built yet.
+/// An option of the text commands that is planned and not built yet.
 struct FutureOption {
   const char *flag;
   bool takesValue;

@@ -26,7 +26,7 @@ struct EncodedText {
   int64_t cut = 0;
 };
 
-/// One side of a model: its vocabulary and the rules of language.md 5a, "Text".
+/// One side of a model: its vocabulary and the rules of docs/model-description.md for text.
 struct TextSide {
   std::string name; ///< "source", "target"
   std::optional<Vocabulary> vocabulary;

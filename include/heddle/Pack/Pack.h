@@ -24,10 +24,6 @@ namespace heddle {
 /// read.
 Status checkTensors(std::span<const PackEntry> entries, const WeightSource &source);
 
-/// Tensors of the source that no entry reads, in the source's order: worth a warning.
-std::vector<std::string> unusedTensors(std::span<const PackEntry> entries,
-                                       const WeightSource &source);
-
 /// Writes packedElements(entry) values, padding included, on at most `threads` threads (0: all
 /// processors).
 Status pack(const PackEntry &entry, const WeightSource &source, float *destination,

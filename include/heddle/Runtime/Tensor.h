@@ -14,6 +14,7 @@
 
 #include "heddle/Support/Program.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -32,7 +33,8 @@ public:
   /// Zeros. The shape must be sound (elementCount gives a value).
   Tensor(DType type, std::vector<int64_t> shape);
 
-  /// A tensor of `values`, whose number must be that of the shape.
+  /// A tensor of `values`, whose number must be that of the shape: values beyond it are left out,
+  /// missing ones are zero. T is float, int32_t, int64_t, bool or uint16_t (F16 bits).
   template <typename T>
   static Tensor of(std::vector<int64_t> shape, std::span<const T> values);
   static Tensor f32(std::vector<int64_t> shape, std::span<const float> values) {
@@ -103,7 +105,12 @@ std::string describe(const Tensor &tensor);
 
 namespace detail {
 template <typename T>
-inline constexpr DType dtypeOf = DType::F32;
+inline constexpr DType dtypeOf = [] {
+  static_assert(sizeof(T) == 0, "no tensor has elements of this type");
+  return DType::F32;
+}();
+template <>
+inline constexpr DType dtypeOf<float> = DType::F32;
 template <>
 inline constexpr DType dtypeOf<int32_t> = DType::I32;
 template <>
@@ -119,8 +126,7 @@ Tensor Tensor::of(std::vector<int64_t> shape, std::span<const T> values) {
   Tensor tensor(detail::dtypeOf<T>, std::move(shape));
   assert(static_cast<int64_t>(values.size()) == tensor.size());
   std::span<T> to = tensor.values<T>();
-  for (size_t i = 0; i < values.size(); ++i)
-    to[i] = values[i];
+  std::copy_n(values.begin(), std::min(values.size(), to.size()), to.begin());
   return tensor;
 }
 

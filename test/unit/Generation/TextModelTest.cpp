@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rules of language.md 5a, "Text", one by one, and facts that are not facts.
+// The rules of texts (docs/model-description.md) one by one, and facts that are not facts.
 //
 //===----------------------------------------------------------------------===//
 #include "heddle/Generation/TextModel.h"
