@@ -14,8 +14,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Contender.h"
-#include "Peak.h"
 #include "Problem.h"
+
+#include "heddle/Runtime/Cpu/Rates.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -186,7 +187,7 @@ Expected<std::vector<Entry>> prepareAll(const Options &options) {
 Expected<std::vector<double>> measure(std::vector<Entry> &entries, const Options &options) {
   std::vector<double> peaks;
   for (int round = 0; round < options.rounds; ++round) {
-    peaks.push_back(measurePeak(kThreads));
+    peaks.push_back(measureRate(Arithmetic::F32, kThreads));
     for (Entry &entry : entries) {
       auto duration = entry.contender.time(options.repeat);
       if (!duration)
@@ -277,7 +278,7 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     return app.exit(error) ? 2 : 0;
   }
-  if (peakVectors().empty())
+  if (rateInstruction(Arithmetic::F32).empty())
     return fail(inputError("expected a processor with fused multiply-add"));
   auto entries = prepareAll(options);
   if (!entries)
@@ -287,7 +288,7 @@ int main(int argc, char **argv) {
     return fail(peaks.error());
   std::printf("device  %s\npeak    %.1f GFLOP/s, %d threads of %s\nrounds  %d of %d launches\n\n",
               entries->front().contender.describe().c_str(),
-              *std::ranges::max_element(*peaks) * 1e-9, kThreads, peakVectors().c_str(),
-              options.rounds, options.repeat);
+              *std::ranges::max_element(*peaks) * 1e-9, kThreads,
+              rateInstruction(Arithmetic::F32).c_str(), options.rounds, options.repeat);
   return report(*entries, *peaks) ? 0 : 1;
 }

@@ -43,8 +43,8 @@ static Expected<const Function *> onlyFunction(const Program &program) {
   return only;
 }
 
-static Expected<std::vector<const Function *>> chooseFunctions(const Program &program,
-                                                               const std::string &names) {
+Expected<std::vector<const Function *>> chooseFunctions(const Program &program,
+                                                        const std::string &names) {
   std::vector<const Function *> chosen;
   if (names.empty()) {
     auto only = onlyFunction(program);
@@ -133,8 +133,8 @@ static Status checkNames(const std::vector<const Function *> &functions,
   return {};
 }
 
-static NamedInputs inputsOf(const Function &function, const NamedTensors &given,
-                            const NamedTensors &results) {
+NamedInputs inputsFrom(const Function &function, const NamedTensors &given,
+                       const NamedTensors &results) {
   NamedInputs inputs;
   for (const Port &port : function.inputs)
     for (const NamedTensors *source : {&given, &results})
@@ -159,7 +159,7 @@ Status runFunctions(const Program &program, const RunCommand &command, const Fun
     return status;
   NamedTensors results; // of all functions so far; a later one replaces an earlier of its name
   for (const Function *function : *functions) {
-    auto outputs = run(function->name, inputsOf(*function, *given, results));
+    auto outputs = run(function->name, inputsFrom(*function, *given, results));
     if (!outputs)
       return outputs.takeError();
     for (auto &[name, tensor] : *outputs)

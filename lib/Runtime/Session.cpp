@@ -111,19 +111,25 @@ Expected<std::vector<PortInfo>> Session::outputs(std::string_view function) cons
 
 Expected<NamedTensors> Session::run(std::string_view function, const NamedInputs &inputs) {
   NamedTensors outputs;
-  if (Status status = impl->run(function, inputs, outputs, nullptr); !status)
+  if (Status status = impl->run(function, inputs, outputs); !status)
     return status.takeError();
   return outputs;
 }
 
 Status Session::run(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs) {
-  return impl->run(function, inputs, outputs, nullptr);
+  return impl->run(function, inputs, outputs);
+}
+
+Status Session::runTimed(std::string_view function, const NamedInputs &inputs,
+                         NamedTensors &outputs, std::vector<LaunchTime> &times) {
+  times.clear();
+  return impl->run(function, inputs, outputs, {.times = &times});
 }
 
 Expected<NamedTensors> Session::runObserved(std::string_view function, const NamedInputs &inputs,
                                             const LaunchObserver &observer) {
   NamedTensors outputs;
-  if (Status status = impl->run(function, inputs, outputs, &observer); !status)
+  if (Status status = impl->run(function, inputs, outputs, {.observer = &observer}); !status)
     return status.takeError();
   return outputs;
 }

@@ -31,6 +31,12 @@ struct Model {
   Expected<const FunctionLayout *> find(std::string_view function) const;
 };
 
+/// Who looks on while the launches of a call run; at most one.
+struct CallWitness {
+  const LaunchObserver *observer = nullptr; ///< buffers share no memory then
+  std::vector<LaunchTime> *times = nullptr;
+};
+
 class Session::Impl {
 public:
   Impl(std::shared_ptr<const Model> model, SessionOptions options, std::unique_ptr<Device> device);
@@ -38,7 +44,7 @@ public:
                                                 const SessionOptions &options);
 
   Status run(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs,
-             const LaunchObserver *observer);
+             CallWitness witness = {});
 
   const std::shared_ptr<const Model> model;
   const SessionOptions options;
@@ -73,7 +79,8 @@ private:
   Status placePersistent(Call &call);
   Status placeBuffers(Call &call);
   Status upload(Call &call);
-  Status launchAll(Call &call, const LaunchObserver *observer);
+  Status launchAll(Call &call, CallWitness witness);
+  Status launchTimed(Call &call, size_t launch, std::vector<LaunchTime> &times);
   Status observe(Call &call, int launch, const LaunchObserver &observer);
   Status collect(Call &call, NamedTensors &outputs);
   void finishStates(const Call &call);

@@ -14,6 +14,7 @@
 #include "SessionImpl.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace heddle {
@@ -40,7 +41,7 @@ Expected<std::unique_ptr<Session::Impl>> Session::Impl::create(std::shared_ptr<c
 }
 
 Status Session::Impl::run(std::string_view name, const NamedInputs &inputs, NamedTensors &outputs,
-                          const LaunchObserver *observer) {
+                          CallWitness witness) {
   auto layout = model->find(name);
   if (!layout)
     return layout.takeError();
@@ -50,14 +51,14 @@ Status Session::Impl::run(std::string_view name, const NamedInputs &inputs, Name
   auto bound = BoundInputs::bind(function, inputs, sessionDims, running);
   if (!bound)
     return bound.takeError();
-  auto plan = planFor(**layout, bound->dims(), observer == nullptr);
+  auto plan = planFor(**layout, bound->dims(), witness.observer == nullptr);
   if (!plan)
     return plan.takeError();
   Call call{**layout, function, std::move(*bound), **plan};
   for (auto step : {&Impl::checkCall, &Impl::placePersistent, &Impl::placeBuffers, &Impl::upload})
     if (Status status = (this->*step)(call); !status)
       return status;
-  if (Status status = launchAll(call, observer); !status)
+  if (Status status = launchAll(call, witness); !status)
     return status;
   if (Status status = collect(call, outputs); !status)
     return status;
@@ -185,17 +186,38 @@ static bool isEmpty(const LaunchCall &launch) {
   return launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0;
 }
 
-Status Session::Impl::launchAll(Call &call, const LaunchObserver *observer) {
+Status Session::Impl::launchAll(Call &call, CallWitness witness) {
   std::span<const LaunchCall> launches = call.plan.launches();
   for (size_t i = 0; i < launches.size(); ++i) {
-    if (!isEmpty(launches[i]))
-      if (Status status = device->launch(launches[i]); !status)
-        return status;
-    if (observer)
-      if (Status status = observe(call, static_cast<int>(i), *observer); !status)
-        return status;
+    Status status = witness.times          ? launchTimed(call, i, *witness.times)
+                    : isEmpty(launches[i]) ? Status()
+                                           : device->launch(launches[i]);
+    if (status && witness.observer)
+      status = observe(call, static_cast<int>(i), *witness.observer);
+    if (!status)
+      return status;
   }
   return {};
+}
+
+/// The work that was recorded so far is finished first: it is not this launch's.
+Status Session::Impl::launchTimed(Call &call, size_t launch, std::vector<LaunchTime> &times) {
+  const LaunchCall &timed = call.plan.launches()[launch];
+  const FunctionLayout::LaunchLayout &form = call.layout.launches[launch];
+  Status status = device->finish();
+  if (status)
+    status = device->begin();
+  auto start = std::chrono::steady_clock::now();
+  if (status && !isEmpty(timed))
+    status = device->launch(timed);
+  if (status)
+    status = device->finish();
+  std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  if (status)
+    status = device->begin();
+  times.push_back({model->program().kernels[static_cast<size_t>(timed.kernel)].name, passed.count(),
+                   call.plan.value(form.flops), call.plan.value(form.bytes)});
+  return status;
 }
 
 Status Session::Impl::observe(Call &call, int launch, const LaunchObserver &observer) {

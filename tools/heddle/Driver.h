@@ -26,6 +26,7 @@ struct Outcome {
 
 void addCompile(CLI::App &app, Outcome &outcome);
 void addRun(CLI::App &app, Outcome &outcome);
+void addBench(CLI::App &app, Outcome &outcome);
 void addText(CLI::App &app, Outcome &outcome);
 void addQuestions(CLI::App &app, Outcome &outcome); ///< explain, inspect, devices, schema
 void addUnbuilt(CLI::App &app, Outcome &outcome);

@@ -74,7 +74,7 @@ void addText(CLI::App &app, Outcome &outcome) {
 }
 
 void addUnbuilt(CLI::App &app, Outcome &outcome) {
-  for (const char *name : {"embed", "classify", "rerank", "generate", "bench"}) {
+  for (const char *name : {"embed", "classify", "rerank", "generate"}) {
     CLI::App *command = app.add_subcommand(name, "not built yet");
     command->allow_extras();
     command->callback([name, &outcome] { outcome.status = notBuiltYet(name); });

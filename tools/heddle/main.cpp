@@ -73,6 +73,7 @@ static int run(int argc, char **argv) {
   addCompile(app, outcome);
   addRun(app, outcome);
   addText(app, outcome);
+  addBench(app, outcome);
   addQuestions(app, outcome);
   addUnbuilt(app, outcome);
   if (Status status = checkCommand(app, argc, argv); !status) {

@@ -26,6 +26,13 @@ struct RunCommand {
   std::optional<std::string> outputDir; ///< none: results are printed
 };
 
+/// The functions that `--function` means, in order: one that needs no session comes first.
+Expected<std::vector<const Function *>> chooseFunctions(const Program &program,
+                                                        const std::string &names);
+/// What was given for the inputs of a function, else results of earlier ones.
+NamedInputs inputsFrom(const Function &function, const NamedTensors &given,
+                       const NamedTensors &results);
+
 /// How a driver runs one function: `Session::run`, or with the reference beside it (`--verify`).
 using FunctionRunner =
     std::function<Expected<NamedTensors>(const std::string &function, const NamedInputs &inputs)>;

@@ -56,6 +56,13 @@ using BufferReader = std::function<Expected<std::vector<uint32_t>>(int buffer)>;
 using LaunchObserver =
     std::function<Status(int launch, const Dimensions &dims, const BufferReader &read)>;
 
+/// What one launch of a call took, and what it had to do.
+struct LaunchTime {
+  std::string_view kernel; ///< a name in the session's program
+  double seconds = 0;
+  int64_t flops = 0, bytes = 0;
+};
+
 class Session {
 public:
   Session(Session &&) noexcept;
@@ -83,6 +90,11 @@ public:
   /// Runs with every buffer in memory of its own, launch by launch.
   Expected<NamedTensors> runObserved(std::string_view function, const NamedInputs &inputs,
                                      const LaunchObserver &observer);
+
+  /// Runs as `run` does and times each launch by itself, one entry a launch. A device that records
+  /// its launches submits each alone, so that there the sum is more than a call takes.
+  Status runTimed(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs,
+                  std::vector<LaunchTime> &times);
 
   /// A dimension that the session keeps ("P"), if some call has set it.
   std::optional<int64_t> stateDim(std::string_view name) const;

@@ -1,0 +1,151 @@
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One row on one number of threads: everyone opens it, results are checked, then rounds in which each is timed once."""
+import math
+import shutil
+
+import numpy
+
+from .figures import Result
+from .worker import Worker, WorkerError
+
+BLOCK = 0.010  # seconds that one figure is made of, at least
+LONG = 0.100  # a call of this length needs no other before it
+
+# How far a result may be from f64, as max |a - b| / max |b|. Quantised encoders lose more than single products.
+TOLERANCES = {"f32": 1e-5, "bf16": 2e-2, "f16-sum": 1e-2, "int8": 5e-2, "int4": 2e-1}
+ENCODER_TOLERANCES = {"f32": 1e-4, "bf16": 1e-1, "int8": 3e-1}
+
+
+def tolerance(row):
+    return (ENCODER_TOLERANCES if row.kind in ("layer", "model") else TOLERANCES)[row.dtype]
+
+
+class Contest:
+    """The processes of one number of threads."""
+
+    def __init__(self, threads, heddle, peers, logs):
+        self.threads = threads
+        self.heddle = Worker.heddle(heddle, threads, logs / f"heddle.t{threads}.log")
+        self.peers = {name: Worker.peer(module, threads, logs / f"{name}.t{threads}.log") for name, module in peers.items()}
+        self.gone = {}  # peers whose process ended, and why
+
+    def close(self):
+        for worker in [self.heddle, *self.peers.values()]:
+            worker.close()
+
+    def run(self, row, spec, check, folder, rounds):
+        result = Result(row, self.threads)
+        request = {"row": row.name, "kind": row.kind, "dtype": row.dtype, "sizes": row.sizes, "threads": self.threads, "folder": str(folder), **spec}
+        timers = self.open_heddle(request, folder, check, result) | self.open_peers(request, folder, check, result)
+        if "heddle" in timers or result.kernels:
+            self.rounds(row, timers, rounds, result)
+        for worker in [self.heddle, *self.peers.values()]:
+            self.quietly(worker, row)
+        return result
+
+    @staticmethod
+    def quietly(worker, row):
+        try:
+            worker.ask(do="close", row=row.name)
+        except (WorkerError, OSError):
+            pass
+        worker.stop()
+
+    #===------------------------------------------------------------------===#
+    # Opening
+    #===------------------------------------------------------------------===#
+
+    def open_heddle(self, request, folder, check, result):
+        row = request["row"]
+        inputs = {name: str(folder / file) for name, file in request["inputs"].items()}
+        try:
+            opened = self.heddle.ask(do="open", row=row, model=str(folder / request["model"]), dtype=request["dtype"], threads=self.threads,
+                                     weights=str(folder / request["weights"]) if request["weights"] else "", inputs=inputs)
+            self.verify("heddle", self.heddle, {"row": row, "function": request["function"], "output": request["output"]}, folder, check, result)
+        except WorkerError as error:
+            result.notes["heddle"] = str(error)
+            return {}
+        result.kernels["heddle"] = opened["device"]
+        # A product or attention alone is measured by its launches, its inputs and outputs in place, as the peers'
+        # are; a model by the whole call.
+        alone = result.row.kind in ("gemm", "attention")
+
+        def timer(kernels):
+            return lambda calls: self.heddle.ask(do="time", row=row, function=request["function"], calls=calls, kernels=kernels)["seconds"]
+
+        timers = {"heddle": (self.heddle, timer(alone), 0)}
+        if alone:
+            timers["heddle.call"] = (self.heddle, timer(False), 0)
+        return timers
+
+    def open_peers(self, request, folder, check, result):
+        timers = {}
+        for name, worker in self.peers.items():
+            if name in self.gone:
+                continue
+            try:
+                opened = worker.ask(do="open", **request)
+                self.verify(name, worker, request, folder, check, result)
+            except WorkerError as error:
+                if "process ended" in str(error):
+                    self.gone[name] = str(error)
+                if not str(error).startswith("not offered"):
+                    result.notes[name] = str(error)
+                worker.stop()
+                continue
+            worker.stop()
+            result.kernels[name] = f"{opened['device']}; an empty call {opened['empty'] * 1e6:.1f} us, taken off"
+            timers[name] = (worker, self.timer_of(worker, request["row"]), opened["empty"])
+        return timers
+
+    @staticmethod
+    def timer_of(worker, row):
+        return lambda calls: worker.ask(do="time", row=row, calls=calls)["seconds"]
+
+    def verify(self, name, worker, request, folder, check, result):
+        to = folder / name
+        shutil.rmtree(to, ignore_errors=True)
+        to.mkdir()
+        worker.ask(do="result", row=request["row"], function=request.get("function"), folder=str(to), output=request["output"])
+        error = check(numpy.load(to / f"{request['output']}.npy"))
+        result.errors[name] = error
+        if not error <= tolerance(result.row):  # also where it is no number
+            result.notes[name] = f"wrong: {error:.1e} from f64, expected at most {tolerance(result.row):g}"
+
+    #===------------------------------------------------------------------===#
+    # Rounds
+    #===------------------------------------------------------------------===#
+
+    def rounds(self, row, timers, rounds, result):
+        calls = {name: self.calls_for(worker, timer) for name, (worker, timer, _) in timers.items()}
+        names = list(timers)
+        for number in range(rounds):
+            self.measure_rates(row, result)
+            turn = number % len(names)
+            for name in names[turn:] + names[:turn]:  # nobody always follows the same one
+                worker, timer, empty = timers[name]
+                count, warm = calls[name]
+                if warm:
+                    timer(warm)
+                seconds = timer(count) - empty
+                worker.stop()
+                result.seconds.setdefault(name, []).append(max(seconds, 1e-9))
+
+    @staticmethod
+    def calls_for(worker, timer):
+        once = timer(1)
+        if once < LONG:
+            once = min(once, timer(3))
+        worker.stop()
+        count = max(1, min(2000, math.ceil(BLOCK / once)))
+        return count, 0 if once > LONG else max(1, count // 4)
+
+    def measure_rates(self, row, result):
+        for name, answer in self.heddle.ask(do="rates", threads=self.threads).items():
+            if answer["rate"] > 0:
+                result.rates.setdefault(name, []).append(answer["rate"])
+        if row.name.startswith("gemv."):
+            rate = self.heddle.ask(do="read", bytes=int(row.bytes), threads=self.threads)["rate"]
+            result.rates.setdefault("read", []).append(rate)
+        self.heddle.stop()

@@ -1,0 +1,107 @@
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ONNX graphs, in the form in which encoders are exported from PyTorch, so that transformer optimisers know them."""
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from . import matrix
+
+SIZE, HEADS, HEAD_SIZE = matrix.SIZE, matrix.HEADS, matrix.HEAD_SIZE
+
+
+class Graph:
+    def __init__(self):
+        self.nodes, self.constants, self.names = [], [], 0
+
+    def constant(self, values, name=None):
+        name = name or self.fresh("constant")
+        self.constants.append(numpy_helper.from_array(numpy.ascontiguousarray(values), name))
+        return name
+
+    def fresh(self, stem):
+        self.names += 1
+        return f"{stem}_{self.names}"
+
+    def add(self, op, *inputs, domain=None, **attributes):
+        output = self.fresh(op)
+        self.nodes.append(helper.make_node(op, list(inputs), [output], name=output, domain=domain, **attributes))
+        return output
+
+    def save(self, path, inputs, output, shape):
+        self.nodes.append(helper.make_node("Identity", [output], ["output"], name="output_identity"))
+        result = helper.make_tensor_value_info("output", TensorProto.FLOAT, shape)
+        graph = helper.make_graph(self.nodes, "heddle_bench", inputs, [result], self.constants)
+        domains = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        onnx.save(helper.make_model(graph, opset_imports=domains, ir_version=8), str(path))
+
+
+def tensor_input(name, kind, shape):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def write_gemm(path, w, m):
+    graph = Graph()
+    y = graph.add("MatMul", "x", graph.constant(w.T, "w"))
+    graph.save(path, [tensor_input("x", TensorProto.FLOAT, [m, w.shape[1]])], y, [m, w.shape[0]])
+
+
+def write_attention(path, t, mask, allowed):
+    """ONNX Runtime's fused attention over [1, t, heads * size] inputs."""
+    graph = Graph()
+    inputs = [tensor_input(name, TensorProto.FLOAT, [1, t, SIZE]) for name in "qkv"]
+    extra = ["", "", graph.constant(numpy.where(allowed, 0, -1e30).astype(numpy.float32)[None, None])] if mask == "window" else []
+    y = graph.add("MultiHeadAttention", "q", "k", "v", *extra, domain="com.microsoft", num_heads=HEADS, unidirectional=int(mask == "causal"))
+    graph.save(path, inputs, y, [1, t, SIZE])
+
+
+def linear(graph, x, tensors, name):
+    product = graph.add("MatMul", x, graph.constant(tensors[name + ".weight"].T, name + ".weight"))
+    return graph.add("Add", graph.constant(tensors[name + ".bias"], name + ".bias"), product)
+
+
+def norm(graph, x, tensors, name):
+    scale, bias = (graph.constant(tensors[f"{name}.{part}"], f"{name}.{part}") for part in ("weight", "bias"))
+    return graph.add("LayerNormalization", x, scale, bias, axis=-1, epsilon=1e-12)
+
+
+def attention(graph, x, tensors, place):
+    split = graph.constant(numpy.array([0, 0, HEADS, HEAD_SIZE], numpy.int64))
+    merge = graph.constant(numpy.array([0, 0, SIZE], numpy.int64))
+
+    def heads(name, order):
+        parts = graph.add("Reshape", linear(graph, x, tensors, f"{place}attention.{name}"), split)
+        return graph.add("Transpose", parts, perm=order)
+
+    q, v = heads("query", [0, 2, 1, 3]), heads("value", [0, 2, 1, 3])
+    k = heads("key", [0, 2, 3, 1])
+    scores = graph.add("Div", graph.add("MatMul", q, k), graph.constant(numpy.array(HEAD_SIZE**0.5, numpy.float32)))
+    mixed = graph.add("MatMul", graph.add("Softmax", scores, axis=-1), v)
+    rows = graph.add("Reshape", graph.add("Transpose", mixed, perm=[0, 2, 1, 3]), merge)
+    return linear(graph, rows, tensors, place + "attention.output")
+
+
+def gelu(graph, x):
+    inner = graph.add("Erf", graph.add("Div", x, graph.constant(numpy.array(2**0.5, numpy.float32))))
+    one, half = (graph.constant(numpy.array(value, numpy.float32)) for value in (1, 0.5))
+    return graph.add("Mul", graph.add("Mul", x, graph.add("Add", inner, one)), half)
+
+
+def write_encoder(path, tensors, layers):
+    graph = Graph()
+    if layers > 1:
+        kind, shape = TensorProto.INT32, ["B", "S"]
+        words = graph.add("Gather", graph.constant(tensors["source.embedding.weight"], "words"), "source")
+        length = graph.add("Slice", graph.add("Shape", "source"), *(graph.constant(numpy.array([at], numpy.int64)) for at in (1, 2)))
+        zero, axis = (graph.constant(numpy.array([0], numpy.int64)) for _ in range(2))
+        places = graph.add("Slice", graph.constant(tensors["source.position.weight"], "positions"), zero, length, axis)
+        x = norm(graph, graph.add("Add", words, places), tensors, "source.embedding.norm")
+    else:
+        kind, shape = TensorProto.FLOAT, ["B", "S", SIZE]
+        x = "source"
+    for layer in range(layers):
+        place = f"encoder.{layer}."
+        x = norm(graph, graph.add("Add", attention(graph, x, tensors, place), x), tensors, place + "attention.norm")
+        inner = gelu(graph, linear(graph, x, tensors, place + "ffn.in"))
+        x = norm(graph, graph.add("Add", linear(graph, inner, tensors, place + "ffn.out"), x), tensors, place + "ffn.norm")
+    graph.save(path, [tensor_input("source", kind, shape)], x, ["B", "S", SIZE])

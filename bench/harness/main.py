@@ -1,0 +1,188 @@
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command: chooses rows, runs them, prints tables, the bandwidths, the gates; exit status 1 where a gate fails."""
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from . import gates, matrix, report
+from .figures import median
+
+HERE = Path(__file__).resolve().parent
+PEERS = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch_eager", "inductor": "inductor", "flex": "flex", "iree": "iree"}
+MODULES = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch", "inductor": "torch", "flex": "torch", "iree": "iree.compiler"}
+LEVELS = {"L1": 24 << 10, "L2": 768 << 10, "L3": 12 << 20, "memory": 512 << 20}
+
+
+def default_venv():
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(os.environ.get("HEDDLE_BENCH_VENV") or Path(cache) / "heddle-bench")
+
+
+def arguments(argv):
+    parser = argparse.ArgumentParser(prog="bench/run", description="Heddle and its peers in one run, interleaved round by round.",
+                                     epilog="examples: bench/run --quick    bench/run --rows='gemm.f32.*' --threads=1    bench/run --gates")
+    parser.add_argument("--rows", help="patterns of row names, by commas (default: the rows of the gates with --gates, else all)")
+    parser.add_argument("--threads", default="1,2", help="numbers of threads, by commas (default: 1,2)")
+    parser.add_argument("--rounds", type=int, help="rounds of a row (default: 15; 5 with --quick)")
+    parser.add_argument("--quick", action="store_true", help="a few rows, five rounds")
+    parser.add_argument("--gates", action="store_true", help="print a line a gate; status 1 where one fails or the run is void")
+    parser.add_argument("--peers", default=",".join(PEERS), help="by commas (default: %(default)s)")
+    parser.add_argument("--build", default=str(HERE.parent.parent / "build"), help="build folder with HEDDLE_BUILD_BENCH (default: build)")
+    parser.add_argument("--list", action="store_true", help="print the names of the rows and end")
+    parser.add_argument("--json", help="also write every figure of every round to this file")
+    parser.add_argument("--from-json", help="judge and print an earlier run instead of measuring")
+    return parser.parse_args(argv)
+
+
+def choose(options):
+    rows = matrix.all_rows()
+    if options.rows:
+        rows = matrix.select(rows, options.rows.split(","))
+    elif options.gates:
+        rows = [row for row in rows if row.gated]
+    if options.quick:
+        rows = [row for row in rows if row.quick]
+    return rows
+
+
+def installed_peers(names):
+    """Peers that can be imported here; the others are a line each."""
+    import importlib.util
+    found = {}
+    for name in names:
+        if name not in PEERS:
+            raise ValueError(f"--peers: expected one of {', '.join(PEERS)}, found '{name}'")
+        try:
+            there = importlib.util.find_spec(MODULES[name]) is not None
+        except ModuleNotFoundError:
+            there = False
+        if there:
+            found[name] = PEERS[name]
+        else:
+            print(f"{name}: not installed in {sys.prefix}: bench/setup says why")
+    return found
+
+
+def cpu_name():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def versions(names):
+    from importlib import metadata
+    packages = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch", "iree": "iree-base-compiler", "nncf": "nncf", "numpy": "numpy"}
+    listed = []
+    for name, package in packages.items():
+        try:
+            listed.append(f"{name} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            pass
+    return ", ".join(listed)
+
+
+def head(options, rounds):
+    commit = subprocess.run(["git", "-C", str(HERE), "describe", "--always", "--dirty"], capture_output=True, text=True, check=False).stdout.strip()
+    load = " ".join(f"{value:.1f}" for value in os.getloadavg())
+    print(f"machine  {cpu_name()}, {os.cpu_count()} processors, load {load} when the run began")
+    print(f"heddle   {commit or 'no repository'};  {versions(PEERS)}")
+    print(f"rounds   {rounds}; times are medians, ratios and shares medians of the rounds' own; command: bench/run {' '.join(sys.argv[1:])}\n")
+
+
+def bandwidths(contest):
+    figures = {}
+    for level, size in LEVELS.items():
+        figures[level] = median([contest.heddle.ask(do="read", bytes=size, threads=contest.threads)["rate"] for _ in range(15)])
+    contest.heddle.stop()
+    print(f"read, {contest.threads} threads: " + ", ".join(f"{level} {rate * 1e-9:.0f} GB/s" for level, rate in figures.items()) + "\n")
+
+
+def measure(options, rows, rounds):
+    from . import models, systems
+    from .contest import Contest
+    heddle = Path(options.build).resolve() / "bin" / "heddle-bench-worker"
+    if not heddle.exists():
+        raise ValueError(f"--build: expected {heddle}, found none: configure with -DHEDDLE_BUILD_BENCH=ON, then ninja heddle-bench-worker heddle-run")
+    peers = installed_peers([name for name in options.peers.split(",") if name])
+    cache = default_venv().parent / "heddle-bench-models" if not os.environ.get("HEDDLE_BENCH_MODELS") else Path(os.environ["HEDDLE_BENCH_MODELS"])
+    cache.mkdir(parents=True, exist_ok=True)
+    threads = [int(number) for number in options.threads.split(",")]
+    # The witness is part of every run that compares.
+    if peers and not any(row.name == matrix.WITNESS for row in rows):
+        rows = matrix.select(matrix.all_rows(), [matrix.WITNESS]) + rows
+    results = []
+    with tempfile.TemporaryDirectory(prefix="heddle-bench-") as name:
+        work = Path(name)
+        for number in threads:
+            contest = Contest(number, heddle, peers, cache)
+            try:
+                bandwidths(contest)
+                for row in rows:
+                    if number in row.threads and row.kind not in systems.ROWS:
+                        spec, check = models.make(row, work / "row", cache)
+                        results.append(contest.run(row, spec, check, work / "row", rounds))
+                        print(report.result_table(results[-1]), flush=True)
+            finally:
+                contest.close()
+        for row in rows:
+            if row.kind in systems.ROWS:
+                results.append(systems.ROWS[row.kind](row, heddle, work, cache, rounds))
+                print(report.result_table(results[-1]), flush=True)
+    return results
+
+
+def read_results(path):
+    from .figures import Result
+    rows = {row.name: row for row in matrix.all_rows()}
+    results = []
+    for entry in json.loads(Path(path).read_text(encoding="utf-8")):
+        result = Result(rows[entry.pop("row")], entry.pop("threads"))
+        vars(result).update(entry)
+        results.append(result)
+    return results
+
+
+def main(argv):
+    options = arguments(argv)
+    try:
+        rows = choose(options)
+        misses = gates.parse_misses((HERE / "misses.txt").read_text(encoding="utf-8"))
+        if options.list:
+            print("\n".join(row.name for row in rows))
+            return 0
+        rounds = options.rounds or (5 if options.quick else 15)
+        if options.from_json:
+            results = read_results(options.from_json)
+        else:
+            head(options, rounds)
+            results = measure(options, rows, rounds)
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    if options.json:
+        Path(options.json).write_text(json.dumps([result.to_json() for result in results]), encoding="utf-8")
+    return conclude(options, results, misses, rounds)
+
+
+def conclude(options, results, misses, rounds):
+    void = gates.voids(results)
+    failed = False
+    if options.gates:
+        verdicts = gates.judge_all(results, misses)
+        print(report.gate_table(verdicts))
+        failed = any(verdict.status == gates.FAIL for verdict in verdicts)
+        if rounds < 15:
+            print(f"{rounds} rounds: gates ask for at least 15")
+    for reason in void:
+        print(f"void: {reason}")
+    wrong = [f"{result.name}: {result.notes['heddle']}" for result in results if result.notes.get("heddle", "").startswith("wrong")]
+    for line in wrong:
+        print(line)
+    return 1 if failed or void or wrong else 0

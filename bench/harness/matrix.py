@@ -1,0 +1,99 @@
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The rows: what is computed, at which sizes, with how much work. A row is chosen by its name. No package needed."""
+import fnmatch
+from dataclasses import dataclass, field
+
+HEADS, HEAD_SIZE = 12, 64
+SIZE, FFN_SIZE, LAYERS, VOCABULARY, POSITIONS = 768, 3072, 12, 30522, 512
+GEMM_SHAPES = [(768, 768), (3072, 768), (768, 3072), (4096, 4096)]
+WIDE_SHAPES = [(2304, 768), (11008, 4096), (32000, 2048)]
+BYTES = {"f32": 4, "bf16": 2, "f16-sum": 2, "int8": 1, "int4": 0.5625}  # of a weight; int4 with its scales
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    kind: str  # gemm, attention, layer, model, compile, start
+    dtype: str
+    sizes: dict = field(compare=False, hash=False)
+    flops: float = 0
+    bytes: float = 0  # of the weights: what a product of one row must read
+    quick: bool = False  # part of --quick
+    gated: bool = False  # asked for by a gate
+    threads: tuple = (1, 2)
+
+
+def gemm(dtype, m, n, k, **flags):
+    # One row is a matter of reading; more are one of multiplying.
+    name = f"gemv.{dtype}.{n}x{k}" if m == 1 else f"gemm.{dtype}.{m}x{n}x{k}"
+    return Row(name, "gemm", dtype, {"m": m, "n": n, "k": k}, 2.0 * m * n * k, n * k * BYTES[dtype], **flags)
+
+
+def attention(dtype, mask, t, **flags):
+    """Work counts the whole square: a rate above the dense one means that tiles were skipped."""
+    flops = 4.0 * HEADS * HEAD_SIZE * t * t
+    return Row(f"attention.{dtype}.{mask}.T{t}", "attention", dtype, {"t": t, "mask": mask}, flops, **flags)
+
+
+def layer_flops(b, s):
+    return b * s * (2.0 * SIZE * SIZE * 4 + 4.0 * SIZE * FFN_SIZE) + 4.0 * b * s * s * SIZE
+
+
+def encoder(prefix, dtype, layers, b, s, **flags):
+    return Row(f"{prefix}.{dtype}.{b}x{s}", "layer" if layers == 1 else "model", dtype,
+               {"b": b, "s": s, "layers": layers}, layers * layer_flops(b, s), **flags)
+
+
+def gemm_rows():
+    for dtype in ("f32", "bf16", "int8", "f16-sum", "int4"):
+        for n, k in GEMM_SHAPES:
+            quick = (n, k) == (3072, 768)
+            yield gemm(dtype, 1, n, k, gated=dtype != "f16-sum", quick=quick and dtype == "f32")
+            for m in (4, 16, 32, 64, 128, 512, 2048):
+                gated = m >= (32 if dtype == "f32" else 64) and dtype != "int4"
+                yield gemm(dtype, m, n, k, gated=gated, quick=quick and m == 128)
+        for n, k in WIDE_SHAPES:
+            for m in (1, 16, 128):
+                yield gemm(dtype, m, n, k)
+
+
+def attention_rows():
+    for t in (16, 32, 64, 128, 512, 2048, 4096):
+        gated = t < 4096
+        yield attention("f32", "full", t, gated=gated, quick=t in (128, 512), threads=(1, 2))
+        yield attention("f32", "causal", t, gated=t == 2048, quick=t == 512)
+        yield attention("bf16", "full", t, gated=t in (512, 2048), quick=t == 512)
+    yield attention("f32", "window", 4096, gated=True)
+
+
+def encoder_rows():
+    for dtype in ("f32", "bf16", "int8"):
+        for s in (1, 16, 128, 512):
+            yield encoder("layer", dtype, 1, 1, s, quick=s == 128)
+        for b in (1, 8):
+            for s in (16, 128, 384):
+                yield encoder("bert", dtype, LAYERS, b, s, gated=True, quick=(b, s) == (1, 128) and dtype == "f32")
+
+
+def all_rows():
+    rows = [*gemm_rows(), *attention_rows(), *encoder_rows()]
+    sizes = {"b": 1, "s": 16, "layers": LAYERS}
+    rows.append(Row("compile.bert", "compile", "f32", sizes, gated=True, threads=(1,)))
+    rows.append(Row("start.bert", "start", "f32", sizes, gated=True, threads=(1,)))
+    return rows
+
+
+def select(rows, patterns):
+    """Rows whose name fits a pattern (`gemm.f32.*`), each once, in their order; a pattern without any is an error."""
+    chosen = set()
+    for pattern in patterns:
+        names = [row.name for row in rows if fnmatch.fnmatchcase(row.name, pattern)]
+        if not names:
+            raise ValueError(f"--rows: expected a pattern that fits a row, found '{pattern}'")
+        chosen.update(names)
+    return [row for row in rows if row.name in chosen]
+
+
+# A run whose best peer is weak here is void: a comparison with a crippled peer flatters.
+WITNESS = "gemm.f32.128x3072x768"

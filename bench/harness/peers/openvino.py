@@ -1,0 +1,113 @@
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""OpenVINO's CPU plugin: precision as the row says, int8 by NNCF (static activations), int4 weights by NNCF."""
+import collections
+from pathlib import Path
+
+import numpy
+import openvino
+from openvino import opset13
+
+from .. import graphs, matrix, models
+from .serve import NotHere, serve
+
+
+class Peer:
+    def __init__(self, threads):
+        self.threads = threads
+        self.core = openvino.Core()
+
+    def compiled(self, model, dtype):
+        precision = "bf16" if dtype == "bf16" else "f32"
+        return self.core.compile_model(model, "CPU", {
+            "INFERENCE_NUM_THREADS": self.threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_PRECISION_HINT": precision, "SCHEDULING_CORE_TYPE": "ANY_CORE"})
+
+    @staticmethod
+    def bound(compiled, inputs):
+        request = compiled.create_infer_request()
+        tensors = [openvino.Tensor(values, shared_memory=True) for values in inputs]
+        for index, tensor in enumerate(tensors):
+            request.set_input_tensor(index, tensor)
+
+        def call(keep=(inputs, tensors)):  # the request does not own what it reads
+            request.start_async()
+            request.wait()
+
+        return call, lambda: request.get_output_tensor(0).data
+
+    def empty(self):
+        x = opset13.parameter([16], numpy.float32)
+        model = openvino.Model([opset13.abs(x)], [x], "empty")
+        self.nothing = self.bound(self.compiled(model, "f32"), [numpy.ones(16, numpy.float32)])
+        return self.nothing[0]
+
+    def open(self, row, folder):
+        model, inputs = getattr(self, row["kind"])(row, folder)
+        compiled = self.compiled(model, row["dtype"])
+        call, result = self.bound(compiled, inputs)
+        return call, result, self.kernels(compiled)
+
+    @staticmethod
+    def kernels(compiled):
+        """The primitives of the heavy nodes, as the plugin names them."""
+        counts = collections.Counter()
+        for node in compiled.get_runtime_model().get_ordered_ops():
+            facts = node.get_rt_info()
+            kind, primitive = (facts[key].astype(str) if key in facts else "" for key in ("layerType", "primitiveType"))
+            if kind in ("FullyConnected", "MatMul", "ScaledDotProductAttention", "ScaledDotProductAttentionWithKVCache", "MHA", "Subgraph"):
+                counts[f"{kind} {primitive}"] += 1
+        return ", ".join(f"{count} {name}" for name, count in counts.most_common(4))
+
+    def quantised(self, model, inputs, transformer=False):
+        import nncf
+        kind = nncf.ModelType.TRANSFORMER if transformer else None
+        return nncf.quantize(model, nncf.Dataset(inputs), subset_size=len(inputs), model_type=kind)
+
+    def gemm(self, row, folder):
+        if row["dtype"] == "f16-sum":
+            raise NotHere("f16 sums on a CPU")
+        x, w = numpy.load(folder / "x.npy"), numpy.load(folder / "w.npy")
+        parameter = opset13.parameter(list(x.shape), numpy.float32, "x")
+        product = opset13.matmul(parameter, opset13.constant(w), False, True)
+        model = openvino.Model([product], [parameter], "gemm")
+        if row["dtype"] == "int8":
+            model = self.quantised(model, [x])
+        if row["dtype"] == "int4":
+            import nncf
+            model = nncf.compress_weights(model, mode=nncf.CompressWeightsMode.INT4_SYM, group_size=32, ratio=1.0, all_layers=True)
+        return model, [x]
+
+    def attention(self, row, folder):
+        t, mask = row["sizes"]["t"], row["mask"]
+        inputs = [numpy.load(folder / f"{name}.npy") for name in "qkv"]
+        q, k, v = (opset13.parameter(list(inputs[0].shape), numpy.float32, name) for name in "qkv")
+        more = [opset13.constant(models.allowed(mask, range(t), t)[None, None])] if mask == "window" else []
+        result = opset13.scaled_dot_product_attention(q, k, v, *more, causal=mask == "causal")
+        return openvino.Model([result], [q, k, v], "attention"), inputs
+
+    def encoder(self, row, folder):
+        path = Path(row["onnx"])
+        source = numpy.load(folder / "source.npy")
+        if row["dtype"] == "int8":
+            stored = path.parent / "openvino.int8.xml"
+            if not stored.exists():
+                model = self.quantised(self.core.read_model(str(path)), self.samples(row), transformer=True)
+                openvino.save_model(model, str(stored), compress_to_fp16=False)
+            path = stored
+        model = self.core.read_model(str(path))
+        model.reshape(list(source.shape))
+        return model, [source]
+
+    @staticmethod
+    def samples(row):
+        random = numpy.random.default_rng(5)
+        if row["sizes"]["layers"] == 1:
+            return [models.normal(random, 1, 128, matrix.SIZE) for _ in range(8)]
+        return [random.integers(1, matrix.VOCABULARY, (1, 128)).astype(numpy.int32) for _ in range(8)]
+
+    layer = model = encoder
+
+
+if __name__ == "__main__":
+    serve(Peer)

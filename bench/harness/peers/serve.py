@@ -1,0 +1,73 @@
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The loop of a peer's process: the same requests that Heddle's worker answers."""
+import json
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import numpy
+
+
+class NotHere(Exception):
+    """The peer has no form of this row."""
+
+
+def timed(call, calls):
+    start = time.perf_counter()
+    for _ in range(calls):
+        call()
+    return (time.perf_counter() - start) / calls
+
+
+class Server:
+    """`peer` has open(row, folder) -> (call, result, kernel) and empty() -> a call that computes next to nothing."""
+
+    def __init__(self, peer):
+        self.peer = peer
+        self.rows = {}
+        self.cost = None
+
+    def open(self, request):
+        call, result, kernel = self.peer.open(request, Path(request["folder"]))
+        self.rows = {request["row"]: (call, result)}
+        call()
+        if self.cost is None:
+            empty = self.peer.empty()
+            timed(empty, 50)
+            self.cost = sorted(timed(empty, 20) for _ in range(15))[7]
+        return {"device": kernel() if callable(kernel) else kernel, "empty": self.cost}
+
+    def time(self, request):
+        return {"seconds": timed(self.rows[request["row"]][0], request["calls"])}
+
+    def result(self, request):
+        call, result = self.rows[request["row"]]
+        call()
+        numpy.save(Path(request["folder"]) / f"{request['output']}.npy", numpy.asarray(result(), numpy.float32))
+        return {}
+
+    def close(self, request):
+        self.rows = {}
+        return {}
+
+    def answer(self, request):
+        try:
+            return getattr(self, request["do"])(request)
+        except NotHere as reason:
+            return {"error": f"not offered: {reason}"}
+        except Exception as error:  # a peer that fails is a line, not the end of the run
+            traceback.print_exc()
+            return {"error": f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"[:200]}
+
+
+def serve(make):
+    # Libraries print to standard output; it belongs to the answers.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    server = Server(make(int(sys.argv[1])))
+    for line in sys.stdin:
+        answers.write(json.dumps(server.answer(json.loads(line))) + "\n")
+        answers.flush()

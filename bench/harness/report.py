@@ -1,0 +1,47 @@
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tables as text. No package needed."""
+from . import gates
+from .figures import median, spread
+
+
+def result_lines(result):
+    """One line a contender: time, rate, share of the peak, Heddle's advantage, error, what it runs."""
+    rate = gates.peak_rate(result.row.dtype, result.rates) if result.rates else None
+    reading = "read" in result.rates and result.row.name.startswith("gemv.")
+    lines = []
+    ordered = sorted(result.seconds, key=lambda c: (not c.startswith("heddle"), median(result.seconds[c])))
+    for contender in ordered:
+        seconds = median(result.seconds[contender])
+        share = result.share(contender, "read" if reading else rate) if reading or rate else None
+        speedup = "" if contender == "heddle" or "heddle" not in result.seconds else f"{result.speedup(contender):8.3f}"
+        work = result.row.bytes / seconds if reading else result.row.flops / seconds
+        error = result.errors.get(contender)
+        lines.append(f"  {contender:<18} {seconds * 1e3:11.4f} {work * 1e-9:9.1f} {'' if share is None else f'{share:7.3f}':>7} {speedup:>8} "
+                     f"{'' if error is None else f'{error:9.1e}':>9} {spread(result.seconds[contender]) * 100:5.0f}%  {result.kernels.get(contender, '')}")
+    for contender, note in result.notes.items():
+        lines.append(f"  {contender:<18} {note}")
+    for name, value in result.facts.items():
+        lines.append(f"  {name:<28} {value:.4g}")
+    return lines
+
+
+def result_table(result):
+    unit = "GB/s" if result.row.name.startswith("gemv.") else "GFLOP/s"
+    rates = "  ".join(f"{name} {median(values) * 1e-9:.0f}" for name, values in result.rates.items() if values)
+    head = f"{result.name}   peaks: {rates} G/s" if rates else result.name
+    columns = f"  {'':<18} {'ms':>11} {unit:>9} {'share':>7} {'heddle x':>8} {'error':>9} {'spread':>6}"
+    return "\n".join([head, *([columns] if result.seconds else []), *result_lines(result), ""])
+
+
+def gate_line(verdict):
+    value = "" if verdict.value is None else f"{verdict.value:.3f}"
+    return f"{verdict.gate.id:<48} {value:>8}  {verdict.gate.text:<28} {verdict.status:<16} {verdict.note}".rstrip()
+
+
+def gate_table(verdicts):
+    counts = {}
+    for verdict in verdicts:
+        counts[verdict.status] = counts.get(verdict.status, 0) + 1
+    total = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    return "\n".join([*map(gate_line, verdicts), "", f"{len(verdicts)} gates: {total}"])

@@ -1,0 +1,157 @@
+//===- Commands.cpp - What the harness may ask of Heddle -------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each request is a call of a public header; clocks stand around nothing else.
+//
+//===----------------------------------------------------------------------===//
+#include "Commands.h"
+
+#include "heddle/Compiler/Compiler.h"
+#include "heddle/ExecutionEngine/Jit.h"
+#include "heddle/Runtime/Npy.h"
+
+#include <chrono>
+
+namespace heddle::bench {
+
+static double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+NamedInputs Worker::Row::named() const {
+  NamedInputs result;
+  for (const auto &[name, tensor] : inputs)
+    result.emplace_back(name, tensor);
+  return result;
+}
+
+Expected<Worker::Row *> Worker::find(const Json &request) {
+  auto row = rows.find(request.at("row").get<std::string>());
+  if (row == rows.end())
+    return inputError("expected a row that is open, found " + request.at("row").dump());
+  return &row->second;
+}
+
+Expected<Json> Worker::open(const Json &request) {
+  NamedTensors inputs;
+  for (const auto &[name, file] : request.at("inputs").items()) {
+    auto tensor = readNpy(file.get<std::string>());
+    if (!tensor)
+      return tensor.takeError();
+    inputs.slot(inputs.size(), name) = std::move(*tensor);
+  }
+  JitOptions options;
+  options.threads = request.at("threads");
+  options.dtype = request.at("dtype");
+  options.weights = request.value("weights", "");
+  auto start = std::chrono::steady_clock::now();
+  auto session = jit(request.at("model"), options);
+  if (!session)
+    return session.takeError();
+  Json answer = {{"device", session->deviceText()}, {"seconds", secondsSince(start)}};
+  rows.erase(request.at("row"));
+  rows.emplace(request.at("row"), Row{std::move(*session), std::move(inputs), {}, {}});
+  return answer;
+}
+
+Expected<Json> Worker::time(const Json &request) {
+  auto row = find(request);
+  if (!row)
+    return row.takeError();
+  std::string function = request.at("function");
+  bool kernels = request.at("kernels");
+  int calls = request.at("calls");
+  NamedInputs inputs = (*row)->named();
+  double ofKernels = 0;
+  auto start = std::chrono::steady_clock::now();
+  for (int call = 0; call < calls; ++call) {
+    Status status = kernels
+                        ? (*row)->session.runTimed(function, inputs, (*row)->outputs, (*row)->times)
+                        : (*row)->session.run(function, inputs, (*row)->outputs);
+    if (!status)
+      return status.takeError();
+    if (kernels)
+      for (const LaunchTime &time : (*row)->times)
+        ofKernels += time.seconds;
+  }
+  return Json{{"seconds", (kernels ? ofKernels : secondsSince(start)) / calls}};
+}
+
+Expected<Json> Worker::result(const Json &request) {
+  auto row = find(request);
+  if (!row)
+    return row.takeError();
+  auto outputs = (*row)->session.run(request.at("function").get<std::string>(), (*row)->named());
+  if (!outputs)
+    return outputs.takeError();
+  for (const auto &[name, tensor] : *outputs)
+    if (Status status =
+            writeNpy(request.at("folder").get<std::string>() + "/" + name + ".npy", tensor);
+        !status)
+      return status.takeError();
+  return Json::object();
+}
+
+Expected<Json> Worker::close(const Json &request) {
+  rows.erase(request.at("row"));
+  return Json::object();
+}
+
+Expected<Json> Worker::compile(const Json &request) {
+  CompileOptions options;
+  options.targets = {"cpu"};
+  options.dtype = request.at("dtype");
+  if (!request.at("cpu").empty())
+    options.cpus = {request.at("cpu")};
+  auto start = std::chrono::steady_clock::now();
+  auto report = compileModel(request.at("model"), request.at("output"), options);
+  if (!report)
+    return report.takeError();
+  return Json{{"kernels", report->kernels},
+              {"code", report->codeSeconds},
+              {"pack", report->packSeconds},
+              {"seconds", secondsSince(start)}};
+}
+
+Expected<Json> Worker::rates(const Json &request) {
+  Json answer;
+  for (auto arithmetic : {Arithmetic::F32, Arithmetic::BF16, Arithmetic::Int8, Arithmetic::F16})
+    answer[toString(arithmetic)] = {{"rate", measureRate(arithmetic, request.at("threads"))},
+                                    {"instruction", rateInstruction(arithmetic)}};
+  return answer;
+}
+
+Expected<Json> Worker::read(const Json &request) {
+  int64_t bytes = request.at("bytes");
+  int threads = request.at("threads");
+  auto probe = probes.find({bytes, threads});
+  if (probe == probes.end()) {
+    auto made = ReadProbe::create(bytes, threads);
+    if (!made)
+      return made.takeError();
+    probe = probes.emplace(std::pair(bytes, threads), std::move(*made)).first;
+  }
+  return Json{{"rate", probe->second.measure()}};
+}
+
+Json Worker::answer(const Json &request) {
+  using Handler = Expected<Json> (Worker::*)(const Json &);
+  static const std::map<std::string, Handler> handlers = {
+      {"open", &Worker::open},       {"time", &Worker::time},   {"result", &Worker::result},
+      {"close", &Worker::close},     {"rates", &Worker::rates}, {"read", &Worker::read},
+      {"compile", &Worker::compile},
+  };
+  auto handler = handlers.find(request.value("do", ""));
+  if (handler == handlers.end())
+    return {{"error", "expected a request of the list, found " + request.dump()}, {"kind", 3}};
+  auto result = (this->*handler->second)(request);
+  if (result)
+    return *result;
+  return {{"error", result.error().message}, {"kind", static_cast<int>(result.error().kind)}};
+}
+
+} // namespace heddle::bench

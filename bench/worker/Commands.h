@@ -1,0 +1,59 @@
+//===- Commands.h - What the harness may ask of Heddle ---------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One object that keeps the open models and answers requests, JSON in and out.
+// Every request has "do"; the answer has "error" (and "kind", the error's kind)
+// or the values that were asked for.
+//
+//   open     row, model, dtype, threads, inputs {NAME: FILE.npy} → device, seconds
+//   time     row, function, calls, kernels (bool) → seconds of a call
+//   result   row, function, folder → writes NAME.npy
+//   close    row
+//   compile  model, output, dtype, cpu → kernels, code, pack (seconds)
+//   rates    threads → {"f32": {rate, instruction}, …}, rate 0 where the CPU lacks it
+//   read     bytes, threads → bytes a second; the buffer is kept
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Runtime/Cpu/Rates.h"
+#include "heddle/Runtime/Session.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace heddle::bench {
+
+using Json = nlohmann::ordered_json;
+
+class Worker {
+public:
+  Json answer(const Json &request);
+
+private:
+  /// A model, its inputs and where results go.
+  struct Row {
+    Session session;
+    NamedTensors inputs, outputs;
+    std::vector<LaunchTime> times;
+    NamedInputs named() const;
+  };
+
+  Expected<Json> open(const Json &request);
+  Expected<Json> time(const Json &request);
+  Expected<Json> result(const Json &request);
+  Expected<Json> close(const Json &request);
+  Expected<Json> compile(const Json &request);
+  Expected<Json> rates(const Json &request);
+  Expected<Json> read(const Json &request);
+  Expected<Row *> find(const Json &request);
+
+  std::map<std::string, Row> rows;
+  std::map<std::pair<int64_t, int>, ReadProbe> probes;
+};
+
+} // namespace heddle::bench

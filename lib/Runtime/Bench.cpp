@@ -1,0 +1,348 @@
+//===- Bench.cpp - A model, kernel by kernel --------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every figure is a median over the rounds; the peaks are measured in the same
+// rounds. Costs (operations, bytes) are those that the compiler wrote beside each
+// launch: every argument read or written once.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Runtime/Bench.h"
+
+#include "heddle/Runtime/Commands.h"
+#include "heddle/Runtime/Cpu/Rates.h"
+#include "heddle/Support/Parallel.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ostream>
+#include <random>
+#include <set>
+
+namespace heddle {
+
+namespace {
+
+constexpr int64_t kMemoryProbe = int64_t{256} << 20; ///< past every cache
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+/// Sizes that were given, and a guess for the others.
+Dimensions completed(const Function &function, const Dimensions &dims) {
+  Dimensions all = dims;
+  for (const std::string &name : function.dims)
+    all.try_emplace(name, name == "B" ? 1 : 128);
+  return all;
+}
+
+void fillIntegers(const Port &port, int64_t low, int64_t high, std::mt19937 &random,
+                  Tensor &tensor) {
+  // A bound that depends on a dimension is that of lengths; one that does not, of ids, of which
+  // the lowest is mostly padding.
+  bool lengths = port.range && !port.range->second.isConstant();
+  std::uniform_int_distribution<int64_t> any(std::min(low + 1, high - 1), high - 1);
+  int64_t last = std::max<int64_t>(1, tensor.size() - 1);
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    int64_t value = port.starts ? low + (high - 1 - low) * i / last
+                    : lengths   ? high - 1
+                                : any(random);
+    if (tensor.dtype() == DType::I64)
+      tensor.values<int64_t>()[static_cast<size_t>(i)] = value;
+    else
+      tensor.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(value);
+  }
+}
+
+Expected<Tensor> syntheticInput(const Port &port, const Dimensions &dims, std::mt19937 &random) {
+  std::vector<int64_t> shape;
+  for (const SizeExpr &dim : port.shape) {
+    auto value = dim.evaluate(dims);
+    if (!value)
+      return value.takeError();
+    shape.push_back(*value);
+  }
+  if (auto count = elementCount(shape, port.type); !count)
+    return count.takeError();
+  Tensor tensor(port.type, shape);
+  if (port.type == DType::F32) {
+    std::normal_distribution<float> normal;
+    for (float &value : tensor.values<float>())
+      value = normal(random);
+    return tensor;
+  }
+  if (port.type == DType::Bool) {
+    std::ranges::fill(tensor.values<bool>(), true);
+    return tensor;
+  }
+  if (port.type != DType::I32 && port.type != DType::I64)
+    return inputError(port.name + ": expected f32, i32, i64 or bool, found " + toString(port.type));
+  auto low = port.range ? port.range->first.evaluate(dims) : Expected<int64_t>(0);
+  auto high = port.range ? port.range->second.evaluate(dims) : Expected<int64_t>(16);
+  for (auto *bound : {&low, &high})
+    if (!*bound)
+      return bound->takeError();
+  fillIntegers(port, *low, *high, random, tensor);
+  return tensor;
+}
+
+Status checkDims(const std::vector<const Function *> &functions, const Dimensions &dims) {
+  for (const auto &[name, value] : dims) {
+    std::string known;
+    bool found = false;
+    for (const Function *function : functions)
+      for (const std::string &dim : function->dims) {
+        found |= dim == name;
+        known += (known.empty() ? "" : ", ") + dim;
+      }
+    if (!found)
+      return usageError("--dim: expected a dimension of " + (known.empty() ? "none" : known) +
+                        ", found '" + name + "'");
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Measuring
+//===----------------------------------------------------------------------===//
+
+/// Launches of one kernel in a call.
+struct KernelFigures {
+  std::string name;
+  int launches = 0;
+  int64_t flops = 0, bytes = 0;
+  std::vector<double> seconds; ///< one a round, of all its launches
+};
+
+struct Figures {
+  std::vector<KernelFigures> kernels; ///< in the order of their first launch
+  std::vector<double> calls, launches, peaks, reads;
+  int64_t leastBytes = 0; ///< inputs, weights and results, once each
+};
+
+void addRound(const std::vector<LaunchTime> &times, size_t round, Figures &figures) {
+  double total = 0;
+  for (const LaunchTime &time : times) {
+    auto &kernels = figures.kernels;
+    auto at = std::ranges::find(kernels, time.kernel, &KernelFigures::name);
+    if (at == kernels.end())
+      at = kernels.insert(at, KernelFigures{std::string(time.kernel)});
+    if (round == 0)
+      ++at->launches, at->flops += time.flops, at->bytes += time.bytes;
+    at->seconds.resize(round + 1);
+    at->seconds.back() += time.seconds;
+    total += time.seconds;
+  }
+  figures.launches.push_back(total);
+}
+
+int64_t leastBytes(const Program &program, const Function &function, const NamedInputs &inputs,
+                   const NamedTensors &outputs) {
+  std::set<int> weights;
+  for (const Launch &launch : function.launches)
+    for (const LaunchArgument &argument : launch.arguments)
+      if (argument.kind == LaunchArgument::Kind::Weight)
+        weights.insert(argument.index);
+  int64_t bytes = 0;
+  for (int weight : weights)
+    bytes += program.weights[static_cast<size_t>(weight)].elements * 4;
+  for (const NamedInput &input : inputs)
+    bytes += static_cast<int64_t>(input.tensor().bytes().size());
+  for (const auto &[name, tensor] : outputs)
+    bytes += static_cast<int64_t>(tensor.bytes().size());
+  return bytes;
+}
+
+/// One run of the functions: all but the last prepare caches and inputs for the last.
+class Rounds {
+public:
+  Rounds(Session &session, std::vector<const Function *> functions, NamedTensors given)
+      : session(session), functions(std::move(functions)), given(std::move(given)) {}
+
+  Status prepare() {
+    for (size_t i = 0; i + 1 < functions.size(); ++i) {
+      auto outputs = session.run(functions[i]->name, inputsFrom(*functions[i], given, results));
+      if (!outputs)
+        return outputs.takeError();
+      for (auto &[name, tensor] : *outputs)
+        (results.find(name) ? results[name] : results.slot(results.size(), name)) =
+            std::move(tensor);
+    }
+    return {};
+  }
+
+  /// Seconds of a call; with `times`, of its launches.
+  Expected<double> run(std::vector<LaunchTime> *times) {
+    if (Status status = prepare(); !status)
+      return status.takeError();
+    NamedInputs inputs = lastInputs();
+    auto start = std::chrono::steady_clock::now();
+    Status status = times ? session.runTimed(last().name, inputs, outputs, *times)
+                          : session.run(last().name, inputs, outputs);
+    std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    if (!status)
+      return status.takeError();
+    return passed.count();
+  }
+
+  const Function &last() const { return *functions.back(); }
+  NamedInputs lastInputs() const { return inputsFrom(last(), given, results); }
+  const NamedTensors &lastOutputs() const { return outputs; }
+
+private:
+  Session &session;
+  std::vector<const Function *> functions;
+  NamedTensors given, results, outputs;
+};
+
+Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCommand &command,
+                          bool onCpu) {
+  Figures figures;
+  int threads = command.threads > 0 ? command.threads : processorCount();
+  auto memory = ReadProbe::create(kMemoryProbe, threads);
+  if (!memory)
+    return memory.takeError();
+  std::vector<LaunchTime> times;
+  if (auto warm = rounds.run(&times); !warm)
+    return warm.takeError();
+  figures.leastBytes =
+      leastBytes(program, rounds.last(), rounds.lastInputs(), rounds.lastOutputs());
+  for (int round = 0; round < command.rounds; ++round) {
+    if (onCpu) {
+      figures.peaks.push_back(measureRate(Arithmetic::F32, threads));
+      figures.reads.push_back(memory->measure());
+    }
+    auto call = rounds.run(nullptr);
+    if (!call)
+      return call.takeError();
+    figures.calls.push_back(*call);
+    if (auto timed = rounds.run(&times); !timed)
+      return timed.takeError();
+    addRound(times, static_cast<size_t>(round), figures);
+  }
+  return figures;
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+template <typename... Values>
+std::string format(const char *form, Values... values) {
+  char line[256];
+  std::snprintf(line, sizeof line, form, values...);
+  return line;
+}
+
+std::string row(const char *name, int launches, double seconds, double all, double flops,
+                double bytes, double peak) {
+  std::string share = peak > 0 ? format("%.3f", flops / seconds / peak) : "-";
+  return format("%-36s %8d %10.4f %7.1f%% %9.1f %8s %8.1f %9.2f\n", name, launches, seconds * 1e3,
+                seconds / all * 100, flops / seconds * 1e-9, share.c_str(), bytes / seconds * 1e-9,
+                bytes * 1e-6);
+}
+
+std::string tableOf(const Figures &figures) {
+  double peak = medianOf(figures.peaks), all = medianOf(figures.launches);
+  int launches = 0;
+  double flops = 0, bytes = 0;
+  std::string text = format("%-36s %8s %10s %8s %9s %8s %8s %9s\n", "kernel", "launches", "ms",
+                            "of all", "GFLOP/s", "of peak", "GB/s", "MB");
+  for (const KernelFigures &kernel : figures.kernels) {
+    launches += kernel.launches;
+    flops += static_cast<double>(kernel.flops), bytes += static_cast<double>(kernel.bytes);
+    text += row(kernel.name.c_str(), kernel.launches, medianOf(kernel.seconds), all,
+                static_cast<double>(kernel.flops), static_cast<double>(kernel.bytes), peak);
+  }
+  text += row("all kernels", launches, all, all, flops, bytes, peak);
+  double call = medianOf(figures.calls), least = static_cast<double>(figures.leastBytes);
+  text += format("\ncall     %.4f ms with binding and the copies at the boundary\n", call * 1e3);
+  text += format("moved    %.2f MB by the kernels; inputs, weights and results once are %.2f MB: "
+                 "%.2f times\n",
+                 bytes * 1e-6, least * 1e-6, bytes / std::max(1.0, least));
+  return text;
+}
+
+std::string headOf(const Session &session, const Function &function, const Dimensions &dims,
+                   const BenchCommand &command, const Figures &figures) {
+  int threads = command.threads > 0 ? command.threads : processorCount();
+  std::string text = "device   " + session.deviceText();
+  if (!figures.peaks.empty()) {
+    text += format(", %d %s\n", threads, threads == 1 ? "thread" : "threads");
+    text += format("peak     %.1f GFLOP/s f32 (", medianOf(figures.peaks) * 1e-9) +
+            rateInstruction(Arithmetic::F32) +
+            format("), memory read at %.1f GB/s", medianOf(figures.reads) * 1e-9);
+  }
+  text += "\nfunction " + function.name;
+  for (const std::string &name : function.dims)
+    text += " " + name + "=" + std::to_string(dims.at(name));
+  return text + format(", medians of %d rounds\n\n", command.rounds);
+}
+
+} // namespace
+
+double medianOf(std::vector<double> values) {
+  if (values.empty())
+    return 0;
+  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  if (values.size() % 2)
+    return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+Expected<NamedTensors> syntheticInputs(const Function &function, const Dimensions &dims) {
+  std::mt19937 random(1);
+  Dimensions all = completed(function, dims);
+  NamedTensors inputs;
+  for (const Port &port : function.inputs) {
+    if (port.fallback.kind != DefaultInput::Kind::None)
+      continue;
+    auto tensor = syntheticInput(port, all, random);
+    if (!tensor)
+      return tensor.takeError();
+    inputs.slot(inputs.size(), port.name) = std::move(*tensor);
+  }
+  return inputs;
+}
+
+Status benchCommand(Session &session, const BenchCommand &command, bool onCpu, std::ostream &out) {
+  const Program &program = session.program();
+  auto functions = chooseFunctions(program, command.function);
+  if (!functions)
+    return functions.takeError();
+  if (Status status = checkDims(*functions, command.dims); !status)
+    return status;
+  NamedTensors given;
+  for (size_t i = 0; i < functions->size(); ++i) {
+    auto inputs = syntheticInputs(*(*functions)[i], command.dims);
+    if (!inputs)
+      return inputs.takeError();
+    // What an earlier function gives is not made up.
+    auto isResult = [&](const std::string &name) {
+      return std::any_of(functions->begin(), functions->begin() + static_cast<ptrdiff_t>(i),
+                         [&](const Function *earlier) {
+                           return std::ranges::any_of(earlier->outputs, [&](const Port &port) {
+                             return port.name == name;
+                           });
+                         });
+    };
+    for (auto &[name, tensor] : *inputs)
+      if (!isResult(name) && !given.find(name))
+        given.slot(given.size(), name) = std::move(tensor);
+  }
+  Rounds rounds(session, *functions, std::move(given));
+  auto figures = measure(rounds, program, command, onCpu);
+  if (!figures)
+    return figures.takeError();
+  const Function &last = *functions->back();
+  out << headOf(session, last, completed(last, command.dims), command, *figures)
+      << tableOf(*figures);
+  return {};
+}
+
+} // namespace heddle

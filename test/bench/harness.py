@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""harness.py BENCH: unit tests of what bench/harness decides without any peer."""
+import sys
+import unittest
+
+sys.path.insert(0, sys.argv.pop(1))
+from harness import figures, gates, matrix, report  # noqa: E402: the path comes first
+
+ROWS = {row.name: row for row in matrix.all_rows()}
+PEAKS = {"f32": 100e9, "bf16": 200e9, "int8": 400e9}
+
+
+def result(name, threads=1, shares=None, rates=None):
+    """A result whose contenders run at given shares of the f32 peak, three rounds."""
+    made = figures.Result(ROWS[name], threads)
+    made.rates = {key: [rate] * 3 for key, rate in (PEAKS if rates is None else rates).items()}
+    for contender, share in (shares or {}).items():
+        made.seconds[contender] = [ROWS[name].flops / (share * PEAKS["f32"])] * 3
+    return made
+
+
+def gate(identifier):
+    return next(gate for gate in gates.all_gates() if gate.id == identifier)
+
+
+class Figures(unittest.TestCase):
+    def test_median_and_quantiles(self):
+        self.assertEqual(figures.median([3, 1, 2]), 2)
+        self.assertEqual(figures.median([4, 1, 2, 3]), 2.5)
+        self.assertEqual(figures.quantile([0, 10], 0.05), 0.5)
+        self.assertAlmostEqual(figures.spread([1, 1, 1]), 0)
+
+    def test_a_ratio_is_taken_inside_a_round(self):
+        # The machine halves its speed in the second round: medians alone would say 1.33.
+        self.assertEqual(figures.ratio([2, 4, 2], [1, 2, 1]), 2)
+
+    def test_wrong_contenders_are_no_peers(self):
+        made = result("gemm.f32.128x768x768", shares={"heddle": 0.9, "heddle.call": 0.95, "openvino": 0.8, "torch": 0.99})
+        made.notes["torch"] = "wrong: 0.5 from f64"
+        self.assertEqual(made.peers(), ["openvino"])
+        self.assertAlmostEqual(made.speedup("openvino"), 0.9 / 0.8)
+
+
+class Matrix(unittest.TestCase):
+    def test_names_are_unique(self):
+        self.assertEqual(len(ROWS), len(matrix.all_rows()))
+
+    def test_selection_keeps_order_and_takes_each_once(self):
+        names = [row.name for row in matrix.select(matrix.all_rows(), ["gemm.f32.64x768x768", "gemm.f32.*x768x768"])]
+        self.assertEqual(names, [f"gemm.f32.{m}x768x768" for m in (4, 16, 32, 64, 128, 512, 2048)])
+        with self.assertRaises(ValueError):
+            matrix.select(matrix.all_rows(), ["gemm.f31.*"])
+
+    def test_work(self):
+        self.assertEqual(ROWS["gemm.f32.128x3072x768"].flops, 2 * 128 * 3072 * 768)
+        self.assertEqual(ROWS["gemv.int8.3072x768"].bytes, 3072 * 768)
+        # 85 million weights twice a token, and two products of attention.
+        self.assertEqual(ROWS["bert.f32.1x128"].flops, 12 * (128 * 2 * 12 * 768 * 768 + 4 * 128 * 128 * 768))
+
+    def test_every_gate_has_its_row(self):
+        for one in gates.all_gates():
+            if one.row != "bits":
+                self.assertIn(one.row, ROWS)
+                self.assertTrue(ROWS[one.row].gated, one.row)
+                self.assertIn(one.threads, ROWS[one.row].threads)
+
+
+class Gates(unittest.TestCase):
+    def judged(self, identifier, made, misses=None):
+        verdict = gates.judge(gate(identifier), made, misses or {})
+        return verdict.status, verdict
+
+    def test_pass_close_and_fail(self):
+        name = "gemm.f32.64x768x768"
+        for share, expected in ((0.95, gates.PASS), (0.90, gates.PASS), (0.885, gates.PASS), (0.875, gates.FAIL)):
+            self.assertEqual(self.judged(name + ".t1.peak", result(name, shares={"heddle": share}))[0], expected, share)
+
+    def test_a_recorded_miss_reaches_nine_tenths(self):
+        name, misses = "gemm.f32.64x768x768", {"gemm.f32.64x768x768.t1.peak": "the cause"}
+        self.assertEqual(self.judged(name + ".t1.peak", result(name, shares={"heddle": 0.82}), misses)[0], gates.MISS)
+        self.assertEqual(self.judged(name + ".t1.peak", result(name, shares={"heddle": 0.80}), misses)[0], gates.FAIL)
+
+    def test_at_most_three_misses(self):
+        identifiers = [f"gemm.f32.{m}x768x768.t1.peak" for m in (64, 128, 512, 2048)]
+        results = [result(name.rsplit(".", 2)[0], shares={"heddle": 0.85}) for name in identifiers]
+        verdicts = {v.gate.id: v.status for v in gates.judge_all(results, dict.fromkeys(identifiers, "the cause"))}
+        self.assertEqual([verdicts[i] for i in identifiers], [gates.MISS] * 3 + [gates.FAIL])
+
+    def test_best_and_named_peers(self):
+        name = "attention.f32.window.T4096"
+        made = result(name, shares={"heddle": 0.8, "flex": 0.5, "openvino": 0.08, "torch": 0.05})
+        status, verdict = self.judged(name + ".t1.dense-peer", made)
+        self.assertEqual((status, verdict.note), (gates.PASS, "x openvino"))
+        self.assertEqual(self.judged(name + ".t1.flex", made)[0], gates.FAIL)
+        del made.seconds["flex"]
+        self.assertEqual(self.judged(name + ".t1.flex", made)[0], gates.UNMEASURED)
+
+    def test_the_type_of_the_peak(self):
+        name = "gemm.bf16.64x768x768"
+        self.assertEqual(self.judged(name + ".t1.peak", result(name, shares={"heddle": 1.65}))[0], gates.FAIL)
+        slow = {"f32": 100e9, "bf16": 49e9}  # vdpbf16ps at half the rate: 0.80 of the f32 peak is asked for
+        self.assertEqual(self.judged(name + ".t1.peak", result(name, shares={"heddle": 0.81}, rates=slow))[0], gates.PASS)
+        name = "gemm.f16-sum.64x768x768"
+        self.assertEqual(self.judged(name + ".t1.peak", result(name, shares={"heddle": 1.7}))[0], gates.ABSENT)
+
+    def test_what_is_not_built_is_no_fail(self):
+        made = result("gemm.bf16.64x768x768")
+        made.notes["heddle"] = "--dtype=bf16: not built yet, expected f32"
+        self.assertEqual(self.judged("gemm.bf16.64x768x768.t1.peak", made)[0], gates.UNBUILT)
+        made.notes["heddle"] = "wrong: 1e-1 from f64, expected at most 0.02"
+        self.assertEqual(self.judged("gemm.bf16.64x768x768.t1.peak", made)[0], gates.FAIL)
+        self.assertEqual(self.judged("gemm.bf16.64x768x768.t1.peak", None)[0], gates.UNMEASURED)
+
+    def test_facts_are_at_most(self):
+        made = figures.Result(ROWS["compile.bert"], 1)
+        made.facts = {"cold": 1.2, "cached": 0.2}
+        self.assertEqual(self.judged("compile.bert.t1.cold", made)[0], gates.PASS)
+        self.assertEqual(self.judged("compile.bert.t1.cached", made)[0], gates.FAIL)
+
+    def test_misses_file(self):
+        self.assertEqual(gates.parse_misses("# none\n a.t1.peak: because # so\n\n"), {"a.t1.peak": "because"})
+        for text in ("a.t1.peak", "a.t1.peak:", "a: x\na: y"):
+            with self.assertRaises(ValueError):
+                gates.parse_misses(text)
+
+    def test_a_run_is_void(self):
+        self.assertEqual(gates.voids([result(matrix.WITNESS, shares={"heddle": 0.9, "openvino": 0.8})]), [])
+        self.assertIn("0.60", gates.voids([result(matrix.WITNESS, shares={"heddle": 0.9, "openvino": 0.6})])[0])
+        self.assertIn("expected at most 1", gates.voids([result("gemm.f32.64x768x768", shares={"heddle": 1.02})])[0])
+
+
+class Report(unittest.TestCase):
+    def test_every_contender_is_a_line(self):
+        made = result(matrix.WITNESS, shares={"heddle": 0.9, "openvino": 0.8})
+        made.notes["iree"] = "the process ended"
+        text = report.result_table(made)
+        for word in ("heddle", "openvino", "1.125", "0.800", "iree", "the process ended"):
+            self.assertIn(word, text)
+
+    def test_gates_are_counted(self):
+        text = report.gate_table(gates.judge_all([], {}))
+        self.assertIn(f"{len(gates.all_gates())} gates: {len(gates.all_gates())} not measured", text)
+
+
+unittest.main()

@@ -1,0 +1,68 @@
+//===- Bench.cpp - heddle bench -------------------------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A session is opened (compiled first if need be) and measured by the runtime.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Driver.h"
+
+#include "heddle/Runtime/Bench.h"
+
+#include <iostream>
+#include <memory>
+
+namespace heddle::driver {
+
+namespace {
+
+struct BenchFlags {
+  std::string model;
+  JitOptions jit;
+  CompileOptions compile;
+  BenchCommand bench;
+  std::vector<std::string> dims;
+};
+
+Status bench(BenchFlags &flags) {
+  for (const std::string &text : flags.dims) {
+    auto dim = parseDimension(text);
+    if (!dim)
+      return dim.takeError();
+    flags.bench.dims[dim->first] = dim->second;
+  }
+  Expected<Session> session = openModel(flags.model, flags.jit, flags.compile);
+  if (!session)
+    return session.takeError();
+  flags.bench.threads = flags.jit.threads;
+  return benchCommand(*session, flags.bench, flags.jit.device == "cpu", std::cout);
+}
+
+} // namespace
+
+void addBench(CLI::App &app, Outcome &outcome) {
+  auto flags = std::make_shared<BenchFlags>();
+  CLI::App *command = app.add_subcommand("bench", "time a function, kernel by kernel");
+  command->add_option("model", flags->model, "MODEL")->required();
+  addDeviceFlags(*command, flags->jit);
+  command->add_option("--function", flags->bench.function,
+                      "the function; several, by commas: the last is timed after the others");
+  command->add_option("--dim", flags->dims, "size of an input, NAME=N (default: B=1, others 128)")
+      ->allow_extra_args(false);
+  command->add_option("--rounds", flags->bench.rounds, "rounds of the medians (default: 15)")
+      ->check(atLeast(1));
+  command->add_option("--dtype", flags->compile.dtype, "f32 (default)");
+  addModelFlags(*command, flags->compile);
+  command->footer("Inputs are made up; shares are of the multiply-add rate measured in the same "
+                  "rounds.\n"
+                  "Examples:\n"
+                  "  heddle bench model.heddle --dim B=8 --dim S=128 --threads=1\n"
+                  "  heddle bench translate.heddle --function=encode,decode_start,decode_step");
+  command->callback([flags, &outcome] { outcome.status = bench(*flags); });
+}
+
+} // namespace heddle::driver
