@@ -91,11 +91,7 @@ def write_encoder(path, tensors, layers):
     graph = Graph()
     if layers > 1:
         kind, shape = TensorProto.INT32, ["B", "S"]
-        words = graph.add("Gather", graph.constant(tensors["source.embedding.weight"], "words"), "source")
-        length = graph.add("Slice", graph.add("Shape", "source"), *(graph.constant(numpy.array([at], numpy.int64)) for at in (1, 2)))
-        zero, axis = (graph.constant(numpy.array([0], numpy.int64)) for _ in range(2))
-        places = graph.add("Slice", graph.constant(tensors["source.position.weight"], "positions"), zero, length, axis)
-        x = norm(graph, graph.add("Add", words, places), tensors, "source.embedding.norm")
+        x = graph.add("Gather", graph.constant(tensors["source.embedding.weight"], "words"), "source")
     else:
         kind, shape = TensorProto.FLOAT, ["B", "S", SIZE]
         x = "source"

@@ -5,7 +5,7 @@ import fnmatch
 from dataclasses import dataclass, field
 
 HEADS, HEAD_SIZE = 12, 64
-SIZE, FFN_SIZE, LAYERS, VOCABULARY, POSITIONS = 768, 3072, 12, 30522, 512
+SIZE, FFN_SIZE, LAYERS, VOCABULARY = 768, 3072, 12, 30522
 GEMM_SHAPES = [(768, 768), (3072, 768), (768, 3072), (4096, 4096)]
 WIDE_SHAPES = [(2304, 768), (11008, 4096), (32000, 2048)]
 BYTES = {"f32": 4, "bf16": 2, "f16-sum": 2, "int8": 1, "int4": 0.5625}  # of a weight; int4 with its scales

@@ -116,11 +116,11 @@ def make_attention(row, folder, cache):
 
 
 def description(layers):
+    """BERT's layers; learned positions and the norm of embeddings wait until descriptions have them, for everyone."""
     whole = layers > 1
     side = {"vocabulary": matrix.VOCABULARY if whole else None, "padding": 0}
     return {"heddle": 1, "kind": "encoder", "size": SIZE, "weights": "weights.safetensors", "source": side,
-            "embedding": {"norm": {"kind": "layer", "epsilon": 1e-12} if whole else None},
-            "position": {"kind": "learned", "length": matrix.POSITIONS} if whole else None,
+            "position": None,
             "attention": {"heads": HEADS, "bias": {"query": True, "key": True, "value": True, "output": True}},
             "ffn": {"size": FFN, "activation": "gelu"}, "norm": {"kind": "layer", "epsilon": 1e-12, "place": "post"},
             "encoder": {"layers": layers}}
@@ -131,9 +131,6 @@ def encoder_weights(layers):
     tensors = {}
     if layers > 1:
         tensors["source.embedding.weight"] = normal(random, matrix.VOCABULARY, SIZE)
-        tensors["source.position.weight"] = normal(random, matrix.POSITIONS, SIZE)
-        tensors["source.embedding.norm.weight"] = numpy.ones(SIZE, numpy.float32)
-        tensors["source.embedding.norm.bias"] = numpy.zeros(SIZE, numpy.float32)
     for layer in range(layers):
         shapes = {f"attention.{name}": (SIZE, SIZE) for name in ("query", "key", "value", "output")}
         shapes |= {"ffn.in": (FFN, SIZE), "ffn.out": (SIZE, FFN)}
@@ -198,8 +195,7 @@ def make_encoder(row, folder, cache):
     weights = numpy.load(home / "weights.npz")
     if layers > 1:
         source = random.integers(1, matrix.VOCABULARY, (b, s)).astype(numpy.int32)
-        x = weights["source.embedding.weight"][source[-1]].astype(numpy.float64) + weights["source.position.weight"][:s]
-        x = norm64(x, weights["source.embedding.norm.weight"], weights["source.embedding.norm.bias"])
+        x = weights["source.embedding.weight"][source[-1]].astype(numpy.float64)
     else:
         source = normal(random, b, s, SIZE)
         x = source[-1].astype(numpy.float64)

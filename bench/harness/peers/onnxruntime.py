@@ -60,7 +60,8 @@ class Peer:
 
     def quantised(self, path, to):
         from onnxruntime.quantization import QuantType, quantize_dynamic
-        quantize_dynamic(str(path), str(to), weight_type=QuantType.QInt8, per_channel=True)
+        quantize_dynamic(str(path), str(to), weight_type=QuantType.QInt8, per_channel=True,
+                         extra_options={"DefaultTensorType": graphs.TensorProto.FLOAT})  # fused operators have no shape inference
         return to
 
     def gemm(self, row, folder):

@@ -26,8 +26,7 @@ def encoder(weights, layers, dtype):
 
     def run(x):
         if layers > 1:
-            words = F.embedding(x, w["source.embedding.weight"])
-            x = norm(words + w["source.position.weight"][:x.shape[1]], "source.embedding.norm")
+            x = F.embedding(x, w["source.embedding.weight"])
         for layer in range(layers):
             place = f"encoder.{layer}."
             q, k, v = (heads(linear(x, f"{place}attention.{name}")) for name in ("query", "key", "value"))
