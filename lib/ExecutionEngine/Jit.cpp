@@ -43,9 +43,13 @@ Expected<Session> jit(const std::string &model, const JitOptions &options) {
       return status.takeError();
     return Session::open(model, session);
   }
-  Expected<Artifact> artifact = compileToMemory(model, compileOptions(options));
+  CompileReport report;
+  Expected<Artifact> artifact = compileToMemory(model, compileOptions(options), &report);
   if (!artifact)
     return artifact.takeError();
+  if (options.warning)
+    for (const std::string &text : report.warnings)
+      options.warning(text);
   return Session::fromArtifact(std::move(*artifact), session);
 }
 

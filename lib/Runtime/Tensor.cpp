@@ -13,6 +13,7 @@
 #include "heddle/Support/Float.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace heddle {
@@ -78,7 +79,7 @@ static std::string elementText(const Tensor &tensor, size_t i) {
   switch (tensor.dtype()) {
   case DType::F32:
     std::snprintf(text, sizeof text, "%.7g", tensor.values<float>()[i]);
-    return text;
+    return std::isnan(tensor.values<float>()[i]) ? "nan" : text; // whatever its sign
   case DType::F16:
     std::snprintf(text, sizeof text, "%.4g", floatFromHalf(tensor.values<uint16_t>()[i]));
     return text;

@@ -47,7 +47,11 @@ Expected<Session> openModel(const std::string &model, JitOptions &options,
   options.weights = compile.weights;
   options.dtype = compile.dtype;
   options.progress = [&](const std::string &phase) { progress.show(phase); };
-  return jit(model, options);
+  std::vector<std::string> warnings;
+  options.warning = [&](const std::string &text) { warnings.push_back(text); };
+  Expected<Session> session = jit(model, options);
+  printWarnings(warnings);
+  return session;
 }
 
 void addDeviceFlags(CLI::App &command, JitOptions &options) {

@@ -28,6 +28,8 @@ struct JitOptions {
   std::string weights;            ///< checkpoint of a `.mlir` model
   /// Called with a short phrase when a phase of the compilation begins.
   std::function<void(const std::string &phase)> progress;
+  /// Called with what is worth knowing about a model that compiles: tensors that it does not read.
+  std::function<void(const std::string &text)> warning;
 };
 
 /// Compiles `model` (any form that `heddle compile` takes, or a `.heddle` file) and opens a session
