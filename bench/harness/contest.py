@@ -6,11 +6,12 @@ import shutil
 
 import numpy
 
-from .figures import Result
+from .figures import Result, median
 from .worker import Worker, WorkerError
 
 BLOCK = 0.010  # seconds that one figure is made of, at least
 LONG = 0.100  # a call of this length needs no other before it
+ENOUGH = 5  # rounds for a contender that takes LONG calls at twice the time of the fastest or more: it decides nothing
 
 # How far a result may be from f64, as max |a - b| / max |b|. Quantised encoders lose more than single products.
 TOLERANCES = {"f32": 1e-5, "bf16": 2e-2, "f16-sum": 1e-2, "int8": 5e-2, "int4": 2e-1}
@@ -124,6 +125,8 @@ class Contest:
             self.measure_rates(row, result)
             turn = number % len(names)
             for name in names[turn:] + names[:turn]:  # nobody always follows the same one
+                if number >= ENOUGH and self.is_far_behind(name, result):
+                    continue
                 worker, timer, empty = timers[name]
                 count, warm = calls[name]
                 if warm:
@@ -131,6 +134,11 @@ class Contest:
                 seconds = timer(count) - empty
                 worker.stop()
                 result.seconds.setdefault(name, []).append(max(seconds, 1e-9))
+
+    @staticmethod
+    def is_far_behind(name, result):
+        own = median(result.seconds[name])
+        return own > LONG and not name.startswith("heddle") and own > 2 * min(median(seconds) for seconds in result.seconds.values())
 
     @staticmethod
     def calls_for(worker, timer):

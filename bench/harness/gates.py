@@ -97,7 +97,7 @@ def other_gates():
             ("compile.bert", "cold", 1.5, "s, cold"), ("compile.bert", "cached", 0.1, "s, from the cache"),
             ("start.bert", "first-result", 0.1, "s to the first result"), ("start.bert", "memory", 1.15, "times the weights")):
         yield Gate(row, 1, what, limit, f"<= {limit:g} {text}", at_most=True)
-    yield Gate("bits", 1, "equal", 1, "every equality of bits, all variants on")
+    yield Gate("bits", 1, "equal", 1, ">= 1: every equality of bits")
 
 
 def all_gates():

@@ -81,6 +81,7 @@ def all_rows():
     sizes = {"b": 1, "s": 16, "layers": LAYERS}
     rows.append(Row("compile.bert", "compile", "f32", sizes, gated=True, threads=(1,)))
     rows.append(Row("start.bert", "start", "f32", sizes, gated=True, threads=(1,)))
+    rows.append(Row("bits", "bits", "f32", {}, gated=True, threads=(1,)))
     return rows
 
 

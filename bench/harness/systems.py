@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rows that are no rounds of calls: compiling, and the way from a command to its first result."""
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -70,4 +71,17 @@ def start_row(row, heddle, work, cache, rounds):
     return result
 
 
-ROWS = {"compile": compile_row, "start": start_row}
+def bits_row(row, heddle, work, cache, rounds):
+    """The tests of the build that compare bits; without them the gate is not measured."""
+    result = Result(row, 1)
+    build = heddle.parent.parent
+    ran = subprocess.run(["ctest", "--test-dir", str(build), "-R", "Bits"], capture_output=True, text=True, check=False)
+    counted = re.search(r"(\d+) tests failed out of (\d+)", ran.stdout)
+    if not counted or "NOT_BUILT" in ran.stdout:
+        result.notes["tests"] = f"expected the built tests in {build}, found none or not all"
+        return result
+    result.facts = {"equal": float(counted[1] == "0"), "tests of bits": int(counted[2])}
+    return result
+
+
+ROWS = {"compile": compile_row, "start": start_row, "bits": bits_row}
