@@ -105,8 +105,8 @@ Expected<Json> Worker::compile(const Json &request) {
   CompileOptions options;
   options.targets = {"cpu"};
   options.dtype = request.at("dtype");
-  if (!request.at("cpu").empty())
-    options.cpus = {request.at("cpu")};
+  if (std::string cpu = request.at("cpu"); !cpu.empty()) // else the default instruction sets
+    options.cpus = {cpu};
   auto start = std::chrono::steady_clock::now();
   auto report = compileModel(request.at("model"), request.at("output"), options);
   if (!report)
