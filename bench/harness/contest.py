@@ -70,7 +70,7 @@ class Contest:
         result.kernels["heddle"] = opened["device"]
         # A product or attention alone is measured by its launches, its inputs and outputs in place, as the peers'
         # are; a model by the whole call.
-        alone = result.row.kind in ("gemm", "attention")
+        alone = result.row.kind in ("gemm", "attention", "ffn")
 
         def timer(kernels):
             return lambda calls: self.heddle.ask(do="time", row=row, function=request["function"], calls=calls, kernels=kernels)["seconds"]

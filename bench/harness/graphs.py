@@ -87,6 +87,12 @@ def gelu(graph, x):
     return graph.add("Mul", graph.add("Mul", x, graph.add("Add", inner, one)), half)
 
 
+def write_ffn(path, tensors, t):
+    graph = Graph()
+    y = linear(graph, gelu(graph, linear(graph, "x", tensors, "ffn.in")), tensors, "ffn.out")
+    graph.save(path, [tensor_input("x", TensorProto.FLOAT, [t, SIZE])], y, [t, SIZE])
+
+
 def write_encoder(path, tensors, layers):
     graph = Graph()
     if layers > 1:

@@ -77,6 +77,7 @@ def cpu_name():
 
 
 def versions(names):
+    """Of what can be named: packages of the environment."""
     from importlib import metadata
     packages = {"openvino": "openvino", "onnxruntime": "onnxruntime", "torch": "torch", "iree": "iree-base-compiler", "nncf": "nncf", "numpy": "numpy"}
     listed = []

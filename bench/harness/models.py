@@ -36,7 +36,7 @@ def normal(random, *shape, scale=1.0):
 def make(row, folder, cache):
     """Writes the folder of a row; gives what contenders are told and a check of their results."""
     folder.mkdir(parents=True, exist_ok=True)
-    return {"gemm": make_gemm, "attention": make_attention, "layer": make_encoder, "model": make_encoder}[row.kind](row, folder, cache)
+    return {"gemm": make_gemm, "attention": make_attention, "ffn": make_ffn, "layer": make_encoder, "model": make_encoder}[row.kind](row, folder, cache)
 
 
 #===----------------------------------------------------------------------===#
@@ -70,6 +70,41 @@ def difference(found, expected):
 
 
 #===----------------------------------------------------------------------===#
+# A feed-forward block
+#===----------------------------------------------------------------------===#
+
+FFN_TEXT = """func.func @main(%x: tensor<?x{n}xf32> {{transformer.name = "x", transformer.dims = ["T", {n}]}}) -> (tensor<?x{n}xf32> {{transformer.name = "y"}}) {{
+  %wi = transformer.weight "ffn.in.weight" : tensor<{h}x{n}xf32>
+  %bi = transformer.weight "ffn.in.bias" : tensor<{h}xf32>
+  %wo = transformer.weight "ffn.out.weight" : tensor<{n}x{h}xf32>
+  %bo = transformer.weight "ffn.out.bias" : tensor<{n}xf32>
+  %y = transformer.ffn %x in(%wi, %bi) out(%wo, %bo) {{activation = #transformer.activation<gelu>}}
+     : (tensor<?x{n}xf32>, tensor<{h}x{n}xf32>, tensor<{h}xf32>, tensor<{n}x{h}xf32>, tensor<{n}xf32>) -> tensor<?x{n}xf32>
+  return %y : tensor<?x{n}xf32>
+}}
+"""
+
+
+def make_ffn(row, folder, cache):
+    from .graphs import write_ffn
+    t = row.sizes["t"]
+    random = numpy.random.default_rng(6)
+    x = normal(random, t, SIZE)
+    weights = {"ffn.in.weight": normal(random, FFN, SIZE, scale=1 / math.sqrt(SIZE)), "ffn.in.bias": normal(random, FFN, scale=0.02),
+               "ffn.out.weight": normal(random, SIZE, FFN, scale=1 / math.sqrt(FFN)), "ffn.out.bias": normal(random, SIZE, scale=0.02)}
+    numpy.save(folder / "x.npy", x)
+    numpy.savez(folder / "weights.npz", **weights)
+    write_safetensors(folder / "weights.safetensors", weights)
+    write_ffn(folder / "ffn.onnx", weights, t)
+    (folder / "model.mlir").write_text(FFN_TEXT.format(n=SIZE, h=FFN))
+    inner = x.astype(numpy.float64) @ weights["ffn.in.weight"].astype(numpy.float64).T + weights["ffn.in.bias"]
+    expected = gelu64(inner) @ weights["ffn.out.weight"].astype(numpy.float64).T + weights["ffn.out.bias"]
+    spec = {"model": "model.mlir", "weights": "weights.safetensors", "function": "main", "inputs": {"x": "x.npy"}, "output": "y",
+            "onnx": str(folder / "ffn.onnx"), "arrays": str(folder / "weights.npz")}
+    return spec, lambda found: difference(found.reshape(t, SIZE), expected)
+
+
+#===----------------------------------------------------------------------===#
 # Attention
 #===----------------------------------------------------------------------===#
 
@@ -79,7 +114,8 @@ MASKS = {"full": "", "causal": "  %m = transformer.mask.causal\n",
 
 def attention_text(mask):
     shape = f"tensor<?x{HEADS}x?x{HEAD_SIZE}xf32>"
-    arguments = ", ".join(f'%{name}: {shape} {{transformer.name = "{name}", transformer.dims = ["B", {HEADS}, "T", {HEAD_SIZE}]}}' for name in "qkv")
+    dims = f'["B", {HEADS}, "T", {HEAD_SIZE}]'
+    arguments = ", ".join(f'%{name}: {shape} {{transformer.name = "{name}", transformer.dims = {dims}}}' for name in "qkv")
     clause = " mask(%m)" if MASKS[mask] else ""
     scale = 1 / math.sqrt(HEAD_SIZE)
     return (f"func.func @attend({arguments}) -> ({shape} {{transformer.name = \"o\"}}) {{\n{MASKS[mask]}"
@@ -158,8 +194,8 @@ def encoder_folder(layers, cache):
     return folder
 
 
-def erf(x):
-    return numpy.vectorize(math.erf, otypes=[numpy.float64])(x)
+def gelu64(x):
+    return 0.5 * x * (1 + numpy.vectorize(math.erf, otypes=[numpy.float64])(x / math.sqrt(2)))
 
 
 def norm64(x, gamma, beta):
@@ -182,8 +218,7 @@ def encoder64(weights, x, layers):
         p = numpy.exp(scores - scores.max(-1, keepdims=True))
         mixed = (p / p.sum(-1, keepdims=True) @ v).transpose(1, 0, 2).reshape(len(x), SIZE)
         x = norm64(x + linear(mixed, place + "attention.output"), *(weights[f"{place}attention.norm.{n}"] for n in ("weight", "bias")))
-        h = linear(x, place + "ffn.in")
-        h = 0.5 * h * (1 + erf(h / math.sqrt(2)))
+        h = gelu64(linear(x, place + "ffn.in"))
         x = norm64(x + linear(h, place + "ffn.out"), *(weights[f"{place}ffn.norm.{n}"] for n in ("weight", "bias")))
     return x
 

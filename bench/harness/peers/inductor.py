@@ -21,6 +21,10 @@ class Peer(torch_eager.Peer):
 
     layer = model
 
+    def ffn(self, row, folder, dtype):
+        function, inputs = super().ffn(row, folder, dtype)
+        return torch.compile(function, dynamic=False), inputs
+
 
 if __name__ == "__main__":
     serve(Peer)

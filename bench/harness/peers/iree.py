@@ -66,7 +66,7 @@ class Peer:
             graphs.write_gemm(path, w, len(x))
             inputs = [x]
         else:
-            path, inputs = row["onnx"], [numpy.load(folder / "source.npy")]
+            path, inputs = row["onnx"], [numpy.load(folder / file) for file in row["inputs"].values()]
         call, result = self.bound(path, inputs)
         return call, result, "llvm-cpu, target-cpu=host, O3"
 

@@ -107,6 +107,13 @@ class Peer:
 
     layer = model = encoder
 
+    def ffn(self, row, folder):
+        if row["dtype"] not in ("f32", "int8"):
+            raise NotHere(f"{row['dtype']} on a CPU")
+        x = numpy.load(folder / "x.npy")
+        path = row["onnx"] if row["dtype"] == "f32" else self.quantised(row["onnx"], folder / "ffn.int8.onnx")
+        return path, {"x": x}, list(x.shape), lambda y: y
+
 
 if __name__ == "__main__":
     serve(Peer)

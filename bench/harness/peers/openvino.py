@@ -108,6 +108,11 @@ class Peer:
 
     layer = model = encoder
 
+    def ffn(self, row, folder):
+        x = numpy.load(folder / "x.npy")
+        model = self.core.read_model(row["onnx"])
+        return (self.quantised(model, [x]) if row["dtype"] == "int8" else model), [x]
+
 
 if __name__ == "__main__":
     serve(Peer)

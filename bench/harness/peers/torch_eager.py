@@ -82,6 +82,11 @@ class Peer:
 
     layer = model
 
+    def ffn(self, row, folder, dtype):
+        weights = numpy.load(row["arrays"])
+        wi, bi, wo, bo = (torch.from_numpy(weights[f"ffn.{name}"]).to(dtype) for name in ("in.weight", "in.bias", "out.weight", "out.bias"))
+        return lambda x: F.linear(F.gelu(F.linear(x, wi, bi)), wo, bo), [self.load(folder, "x", dtype)]
+
 
 if __name__ == "__main__":
     serve(Peer)
