@@ -8,11 +8,13 @@ are known and explained stand in misses.txt by that identifier.
 from dataclasses import dataclass
 
 from . import matrix
+from .figures import spread
 
 NEVER_SLOWER = 0.97
 CLOSE = 0.98  # a miss below 2 % counts as met
 LEAST = 0.90  # of the limit: what a recorded miss may reach
 MOST_MISSES = 3
+QUIET = 0.15  # how far the middle 90 % of a run's peaks may lie apart
 
 PASS, FAIL, MISS, UNBUILT, ABSENT, UNMEASURED = "pass", "FAIL", "recorded miss", "not built yet", "not on this CPU", "not measured"
 
@@ -192,6 +194,11 @@ def judge_all(results, misses):
     for verdict in [v for v in verdicts if v.status == MISS][MOST_MISSES:]:
         verdict.status, verdict.note = FAIL, f"at most {MOST_MISSES} rows may miss"
     return verdicts
+
+
+def restless(results):
+    """Rows whose f32 peak moved between the rounds: something else ran on the machine, and figures are no results."""
+    return [result.name for result in results if result.rates.get("f32") and spread(result.rates["f32"]) > QUIET]
 
 
 def voids(results):

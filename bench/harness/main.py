@@ -174,6 +174,9 @@ def main(argv):
 
 def conclude(options, results, misses, rounds):
     void = gates.voids(results)
+    moved = gates.restless(results)
+    if moved:
+        print(f"not quiet: the f32 peak moved by more than {gates.QUIET:.0%} in {len(moved)} of {len(results)} rows; record nothing of them ({', '.join(moved[:5])}{', …' if len(moved) > 5 else ''})")
     failed = False
     if options.gates:
         verdicts = gates.judge_all(results, misses)

@@ -130,6 +130,13 @@ class Gates(unittest.TestCase):
         self.assertIn("expected at most 1", gates.voids([result("gemm.f32.64x768x768", shares={"heddle": 1.02})])[0])
 
 
+    def test_a_machine_that_is_not_quiet(self):
+        made = result(matrix.WITNESS, shares={"heddle": 0.9, "openvino": 0.8})
+        self.assertEqual(gates.restless([made]), [])
+        made.rates["f32"] = [100e9, 70e9, 100e9]
+        self.assertEqual(gates.restless([made]), [made.name])
+
+
 class Report(unittest.TestCase):
     def test_every_contender_is_a_line(self):
         made = result(matrix.WITNESS, shares={"heddle": 0.9, "openvino": 0.8})
