@@ -160,7 +160,7 @@ Status CodeGenerator::run(const std::function<void(const std::string &)> &progre
   });
   for (Unit &unit : units)
     if (!unit.status)
-      return std::move(unit.status);
+      return compilation.explained(unit.status.takeError());
   return {};
 }
 

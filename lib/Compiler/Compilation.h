@@ -46,6 +46,9 @@ public:
   const ImportedModel &model() const { return imported; }
   Stage stage() const { return current; }
   std::vector<std::string> warnings() const;
+  /// The first error that an op reported, or `fallback`: what threads report arrives when all of
+  /// them have ended.
+  Error explained(Error fallback) const { return diagnostics.error(std::move(fallback)); }
 
 private:
   explicit Compilation(const mlir::DialectRegistry &registry);

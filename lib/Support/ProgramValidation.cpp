@@ -140,7 +140,7 @@ Status checkGrid(const std::string &place, const KernelCode &code, size_t scalar
 Status checkVulkan(const std::string &place, const Kernel &kernel) {
   size_t words = kernel.scalars.size() + kernel.arguments.size();
   if (words > vulkanBlockWords)
-    return expected(place, "at most 1024 scalars and arguments", static_cast<int64_t>(words));
+    return expected(place, "at most 512 scalars and arguments", static_cast<int64_t>(words));
   int64_t invocations = 1;
   for (int32_t size : kernel.vulkan->workgroup) {
     if (size < 1 || size > 1024)

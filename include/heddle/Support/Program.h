@@ -182,7 +182,7 @@ struct KernelArgument {
 /// only if used); push constants are i32 words: scalars, then one offset an argument (4-byte
 /// elements divided by 4, from the start of the bound window), then the grid base (z, y, x) of the
 /// dispatch. Where these would be more than 32 words, only the grid base is pushed, and the others
-/// stand in a block of their own, binding 3, a uniform buffer as vec4<i32>[].
+/// stand in a block of their own, binding 3 as vec4<i32>[].
 struct Kernel {
   std::string name;
   std::vector<KernelArgument> arguments;
@@ -191,7 +191,7 @@ struct Kernel {
 };
 
 /// Words of push constants that every Vulkan device has, and words that a block may hold.
-constexpr size_t vulkanPushWords = 32, vulkanBlockWords = 1024;
+constexpr size_t vulkanPushWords = 32, vulkanBlockWords = 512;
 /// Words of the grid's base, which are always pushed.
 constexpr size_t vulkanGridWords = 3;
 /// Whether a kernel reads that many scalars and arguments from a block.

@@ -96,7 +96,7 @@ LogicalResult GpuEmitter::placeLeft(ContractOp op, Product &product) {
     return stage(op.getLhs());
   }
   const BoundView left = view(op.getLhs());
-  if (!hasQuads(left))
+  if (!hasQuads(left.type))
     return op.emitOpError("expected rows of f32 on the left, found ") << left.type;
   Value row = add(scalar(op.getLhsIndex()), op.getType().getDimSize(0) > 1 ? rowBase() : Value());
   product.left = left;

@@ -87,6 +87,8 @@ int64_t GpuEmitter::activeColumns(int64_t tileColumns) const {
 }
 
 int64_t GpuEmitter::fragmentVectors(int64_t tileColumns) const {
+  if (byElement)
+    return 1;
   if (!placement.strided)
     return blockOfColumns(tileColumns, placement.tx) / width;
   return tileColumns % (4 * width * placement.tx) == 0 ? 4 : 1;
@@ -102,7 +104,7 @@ Value GpuEmitter::columnBase(int64_t tileColumns) {
     return add(runColumn, mul(tx, width));
   int64_t active = activeColumns(tileColumns);
   Value place = active < placement.tx ? minimum(tx, constant(active - 1)) : tx;
-  return mul(place, blockOfColumns(tileColumns, placement.tx));
+  return add(mul(place, blockOfColumns(tileColumns, placement.tx)), elementColumn);
 }
 
 bool GpuEmitter::isWide(RankedTensorType type) const {
@@ -117,6 +119,8 @@ bool GpuEmitter::recomputes(Operation &op) const {
   auto tile = dyn_cast<RankedTensorType>(op.getResult(0).getType());
   if (tile && isWide(tile))
     return isMemoryEffectFree(&op);
+  if (tile && (byElement ? isOfElements(op.getResult(0)) : servesElements(op)))
+    return true;
   return BodyEmitter::recomputes(op);
 }
 
@@ -208,10 +212,9 @@ Value GpuEmitter::quarter(Value elements) {
   return found;
 }
 
-/// Rows of f32 start at multiples of four; index tables and tables of dynamic width do not.
-bool GpuEmitter::hasQuads(const BoundView &view) const {
-  return view.type.getElementType().isF32() &&
-         (view.type.getRank() == 1 || view.type.getDims().back().pitch.isStatic());
+bool GpuEmitter::hasQuads(kernel::ViewType type) {
+  return type.getElementType().isF32() &&
+         (type.getRank() == 1 || type.getDims().back().pitch.isStatic());
 }
 
 Value GpuEmitter::elementIndex(Place place) {
@@ -219,7 +222,9 @@ Value GpuEmitter::elementIndex(Place place) {
 }
 
 Value GpuEmitter::loadVector(const BoundView &view, Place place) {
-  if (!hasQuads(view))
+  if (byElement)
+    return loadScalars(view, place, 1).front();
+  if (!hasQuads(view.type))
     return vector::FromElementsOp::create(builder, loc,
                                           VectorType::get({width}, view.type.getElementType()),
                                           loadScalars(view, place, width));
@@ -240,7 +245,7 @@ SmallVector<Value> GpuEmitter::loadScalars(const BoundView &view, Place place, i
 }
 
 void GpuEmitter::storeVector(Value value, const BoundView &view, Place place) {
-  if (hasQuads(view)) {
+  if (hasQuads(view.type)) {
     Value index = constant(place.constant / width);
     if (place.dynamic)
       index = add(quarter(place.dynamic), index);

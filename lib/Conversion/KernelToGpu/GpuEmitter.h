@@ -42,6 +42,8 @@ public:
   GpuEmitter(mlir::OpBuilder &builder, kernel::FuncOp func, GpuPlacement placement);
   /// Emits the whole module before `func`.
   mlir::LogicalResult run();
+  /// Rows of f32 start at multiples of four; index tables and tables of dynamic width do not.
+  static bool hasQuads(kernel::ViewType type);
 
 protected:
   int64_t fragmentRows() const override { return placement.rows; }
@@ -61,6 +63,10 @@ protected:
   mlir::LogicalResult emitStore(kernel::StoreOp op) override;
   mlir::LogicalResult emitReduce(kernel::ReduceOp op) override;
   mlir::LogicalResult emitRun(llvm::ArrayRef<mlir::Operation *> run) override;
+  mlir::LogicalResult emitPredicate(kernel::MaskOp op,
+                                    llvm::SmallVectorImpl<mlir::Value> &truth) override;
+  mlir::LogicalResult emitLookup(kernel::LookupOp op) override;
+  mlir::LogicalResult emitLoad(kernel::LoadOp op) override;
   bool isWide(mlir::RankedTensorType type) const override;
   bool recomputes(mlir::Operation &op) const override;
   mlir::Value larger(mlir::Value a, mlir::Value b) override;
@@ -76,7 +82,6 @@ private:
   /// Invocations over the columns of a tile that have any.
   int64_t activeColumns(int64_t tileColumns) const;
   mlir::Value quarter(mlir::Value elements);
-  bool hasQuads(const kernel::BoundView &view) const;
   mlir::Value elementIndex(kernel::Place place);
 
   //===--------------------------------------------------------------------===//
@@ -121,6 +126,22 @@ private:
                                   llvm::SmallVectorImpl<mlir::Value> &lanes);
 
   //===--------------------------------------------------------------------===//
+  // Predicates and tables (GpuMasks.cpp)
+  //===--------------------------------------------------------------------===//
+
+  bool isOfElements(mlir::Value tile) const;
+  bool prefersElements(kernel::MaskOp op) const;
+  bool goesByElements(mlir::Operation &op) const;
+  bool servesElements(mlir::Operation &op) const;
+  mlir::LogicalResult repeat(int64_t count, llvm::SmallVectorImpl<mlir::Value> &carried,
+                             llvm::function_ref<mlir::LogicalResult(mlir::Value)> step);
+  mlir::LogicalResult atElement(mlir::Value row, llvm::function_ref<mlir::LogicalResult()> body);
+  mlir::FailureOr<mlir::Value> truthsOfRow(kernel::MaskOp op, int64_t columns, mlir::Value row);
+  mlir::LogicalResult emitRowOf(mlir::Operation &op, mlir::Value row,
+                                llvm::SmallVectorImpl<mlir::Value> &registers);
+  mlir::LogicalResult emitByElements(mlir::Operation &op);
+
+  //===--------------------------------------------------------------------===//
   // Stores (GpuStore.cpp)
   //===--------------------------------------------------------------------===//
 
@@ -147,6 +168,11 @@ private:
   /// First column of the current step of a column loop.
   mlir::Value runColumn;
   llvm::DenseMap<mlir::Value, mlir::Value> quarters;
+  /// In loops over elements: fragments are one scalar, and tiles are emitted where they are used.
+  bool byElement = false;
+  mlir::Value elementColumn;
+  mutable llvm::DenseMap<mlir::Value, bool> ofElements;
+  mutable llvm::DenseMap<mlir::Operation *, bool> serving;
 
   /// What the workgroup's memory holds, and what was read from it since the last barrier of the
   /// block.

@@ -109,14 +109,17 @@ void GpuKernel::pushWords(int64_t first, int64_t count) {
                                                 builder.getI32Type(), builder));
 }
 
-/// Four words a load: uniform blocks keep elements of arrays 16 bytes apart.
+/// Four words a load.
 void GpuKernel::loadWordBlock(int64_t count) {
   Type four = VectorType::get({4}, builder.getI32Type());
-  auto block = spirv::StructType::get({spirv::ArrayType::get(four, (count + 3) / 4, 16)}, {0});
+  spirv::StructType::MemberDecorationInfo readOnly(0, spirv::Decoration::NonWritable,
+                                                   UnitAttr::get(builder.getContext()));
+  auto block =
+      spirv::StructType::get({spirv::ArrayType::get(four, (count + 3) / 4, 16)}, {0}, {readOnly});
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(module.getBody());
   auto variable = spirv::GlobalVariableOp::create(
-      builder, loc(), spirv::PointerType::get(block, spirv::StorageClass::Uniform),
+      builder, loc(), spirv::PointerType::get(block, spirv::StorageClass::StorageBuffer),
       ("binding" + Twine(kBlock)).str(), 0u, static_cast<unsigned>(kBlock));
   builder.setInsertionPoint(entry.getBody().front().getTerminator());
   Value base = spirv::AddressOfOp::create(builder, loc(), variable);

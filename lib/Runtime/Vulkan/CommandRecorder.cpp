@@ -118,6 +118,21 @@ void CommandRecorder::dispatch(VkPipelineLayout layout, std::span<const uint32_t
   vk.vkCmdDispatch(commands, groups[0], groups[1], groups[2]);
 }
 
+/// Work may take long on slow devices, and has no limit here. A device that was lost ends a wait
+/// that is without limit only where its driver wakes those who wait; its fence tells in any case.
+VkResult CommandRecorder::wait() {
+  constexpr uint64_t oneSecond = 1'000'000'000;
+  const VolkDeviceTable &vk = device.functions();
+  for (;;) {
+    VkResult result = vk.vkWaitForFences(device.handle(), 1, &fence, VK_TRUE, oneSecond);
+    if (result != VK_TIMEOUT)
+      return result;
+    result = vk.vkGetFenceStatus(device.handle(), fence);
+    if (result != VK_NOT_READY)
+      return result;
+  }
+}
+
 Status CommandRecorder::run() {
   const VolkDeviceTable &vk = device.functions();
   barrier(transferStage | computeStage, VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT,
@@ -126,7 +141,7 @@ Status CommandRecorder::run() {
   if (result == VK_SUCCESS)
     result = device.submit(commands, fence);
   if (result == VK_SUCCESS)
-    result = vk.vkWaitForFences(device.handle(), 1, &fence, VK_TRUE, UINT64_MAX);
+    result = wait();
   if (result == VK_SUCCESS)
     result = vk.vkResetFences(device.handle(), 1, &fence);
   return result == VK_SUCCESS ? device.instance().takeMessages()

@@ -41,6 +41,7 @@ private:
   explicit CommandRecorder(const LogicalDevice &device) : device(device) {}
   Status createObjects();
   void order(Stage next);
+  VkResult wait();
   void barrier(VkPipelineStageFlags from, VkAccessFlags wrote, VkPipelineStageFlags to,
                VkAccessFlags uses);
 

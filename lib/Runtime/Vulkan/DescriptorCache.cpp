@@ -25,9 +25,8 @@ void DescriptorCache::clear() {
 }
 
 Status DescriptorCache::addPool() {
-  VkDescriptorPoolSize sizes[] = {
-      {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, setsPerPool * storageBindings},
-      {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC, setsPerPool}};
+  VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, setsPerPool * windowBindings},
+                                  {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, setsPerPool}};
   VkDescriptorPoolCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
   info.maxSets = setsPerPool;
   info.poolSizeCount = 2;
@@ -45,21 +44,20 @@ Status DescriptorCache::addPool() {
 void DescriptorCache::write(VkDescriptorSet set, const Window &memory, const Window &weights) {
   const Window block{blocks, 0, vulkanBlockWords * 4};
   const Window *windows[] = {&memory, &weights, &memory, &block};
-  constexpr uint32_t count = storageBindings + 1;
-  VkDescriptorBufferInfo buffers[count];
-  VkWriteDescriptorSet writes[count] = {};
-  for (uint32_t i = 0; i < count; ++i) {
+  VkDescriptorBufferInfo buffers[bindingCount];
+  VkWriteDescriptorSet writes[bindingCount] = {};
+  for (uint32_t i = 0; i < bindingCount; ++i) {
     buffers[i] = {windows[i]->buffer, static_cast<VkDeviceSize>(windows[i]->offset),
                   static_cast<VkDeviceSize>(windows[i]->bytes)};
     writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
     writes[i].dstSet = set;
     writes[i].dstBinding = i;
     writes[i].descriptorCount = 1;
-    writes[i].descriptorType = i < storageBindings ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
-                                                   : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
+    writes[i].descriptorType = i < windowBindings ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+                                                  : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
     writes[i].pBufferInfo = &buffers[i];
   }
-  device.functions().vkUpdateDescriptorSets(device.handle(), count, writes, 0, nullptr);
+  device.functions().vkUpdateDescriptorSets(device.handle(), bindingCount, writes, 0, nullptr);
 }
 
 Expected<VkDescriptorSet> DescriptorCache::find(const Window &memory, const Window &weights) {

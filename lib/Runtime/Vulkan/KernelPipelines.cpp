@@ -20,8 +20,8 @@ namespace heddle::vulkan {
 
 Expected<std::unique_ptr<KernelPipelines>> KernelPipelines::create(const LogicalDevice &device,
                                                                    const Artifact &artifact) {
-  if (int64_t buffers = device.physical().limits().storageBuffers; buffers < storageBindings)
-    return inputError("vulkan: expected a device with " + std::to_string(storageBindings) +
+  if (int64_t buffers = device.physical().limits().storageBuffers; buffers < bindingCount)
+    return inputError("vulkan: expected a device with " + std::to_string(bindingCount) +
                       " storage buffers a kernel, found " + std::to_string(buffers));
   std::unique_ptr<KernelPipelines> created(new KernelPipelines(device));
   Status status = created->createLayouts();
@@ -34,17 +34,16 @@ Expected<std::unique_ptr<KernelPipelines>> KernelPipelines::create(const Logical
 
 Status KernelPipelines::createLayouts() {
   const VolkDeviceTable &vk = device.functions();
-  constexpr uint32_t count = storageBindings + 1;
-  VkDescriptorSetLayoutBinding bindings[count] = {};
-  for (uint32_t i = 0; i < count; ++i) {
+  VkDescriptorSetLayoutBinding bindings[bindingCount] = {};
+  for (uint32_t i = 0; i < bindingCount; ++i) {
     bindings[i].binding = i;
-    bindings[i].descriptorType = i < storageBindings ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
-                                                     : VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
+    bindings[i].descriptorType = i < windowBindings ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+                                                    : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
     bindings[i].descriptorCount = 1;
     bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
   }
   VkDescriptorSetLayoutCreateInfo setInfo{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
-  setInfo.bindingCount = count;
+  setInfo.bindingCount = bindingCount;
   setInfo.pBindings = bindings;
   VkResult result =
       vk.vkCreateDescriptorSetLayout(device.handle(), &setInfo, nullptr, &descriptors);

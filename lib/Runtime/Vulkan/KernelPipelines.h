@@ -18,8 +18,9 @@
 
 namespace heddle::vulkan {
 
-/// Bindings 0 to 2 are storage buffers, the one behind them is the block.
-constexpr uint32_t storageBindings = 3;
+/// Bindings 0 to 2 lie where the window does, the last one, the block, at the launch's offset: all
+/// the storage buffers that Vulkan promises.
+constexpr uint32_t bindingCount = 4, windowBindings = 3;
 
 class KernelPipelines {
 public:

@@ -19,7 +19,7 @@ Expected<MemoryBuffer> MemoryBuffer::create(const LogicalDevice &device, int64_t
     return inputError("vulkan: expected at most " + std::to_string(limit) +
                       " bytes of memory in one piece, found " + std::to_string(bytes));
   MemoryBuffer created(device, bytes);
-  Status status = created.createBuffer(kind);
+  Status status = created.createBuffer();
   if (status)
     status = created.allocate(kind);
   if (!status)
@@ -27,13 +27,11 @@ Expected<MemoryBuffer> MemoryBuffer::create(const LogicalDevice &device, int64_t
   return created;
 }
 
-Status MemoryBuffer::createBuffer(Kind kind) {
+Status MemoryBuffer::createBuffer() {
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = static_cast<VkDeviceSize>(bytes);
-  info.usage = kind == Kind::Words
-                   ? VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT
-                   : VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                         VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+               VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   VkResult result = device->functions().vkCreateBuffer(device->handle(), &info, nullptr, &buffer);
   return result == VK_SUCCESS
              ? Status()
@@ -49,10 +47,6 @@ std::optional<uint32_t> MemoryBuffer::chooseType(Kind kind, uint32_t allowed) co
   if (kind == Kind::Staging)
     return (type = physical.memoryType(allowed, cached)) ? type
                                                          : physical.memoryType(allowed, host);
-  if (kind == Kind::Words)
-    return (type = physical.memoryType(allowed, host | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT))
-               ? type
-               : physical.memoryType(allowed, host);
   if (physical.unifiedMemory())
     return physical.memoryType(allowed, cached | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
   return physical.memoryType(allowed, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
@@ -64,7 +58,7 @@ Status MemoryBuffer::allocate(Kind kind) {
   vk.vkGetBufferMemoryRequirements(device->handle(), buffer, &requirements);
   std::optional<uint32_t> type = chooseType(kind, requirements.memoryTypeBits);
   if (!type)
-    return deviceError("vulkan: expected a memory type for buffers, found none");
+    return deviceError("vulkan: expected a memory type for storage buffers, found none");
   VkMemoryAllocateInfo info{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
   info.allocationSize = requirements.size;
   info.memoryTypeIndex = *type;

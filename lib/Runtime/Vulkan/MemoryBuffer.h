@@ -20,7 +20,6 @@ public:
   enum class Kind : uint8_t {
     Device,  ///< kernels work on it; mapped only on devices with unified memory
     Staging, ///< the host's end of transfers
-    Words,   ///< written by the host, read by kernels as a uniform buffer
   };
   static Expected<MemoryBuffer> create(const LogicalDevice &device, int64_t bytes, Kind kind);
   MemoryBuffer(MemoryBuffer &&other) noexcept;
@@ -34,7 +33,7 @@ public:
 
 private:
   MemoryBuffer(const LogicalDevice &device, int64_t bytes) : device(&device), bytes(bytes) {}
-  Status createBuffer(Kind kind);
+  Status createBuffer();
   Status allocate(Kind kind);
   std::optional<uint32_t> chooseType(Kind kind, uint32_t allowed) const;
 

@@ -11,18 +11,17 @@
 //===----------------------------------------------------------------------===//
 #include "WordBlocks.h"
 
-#include <algorithm>
+#include <cassert>
 #include <cstring>
 
 namespace heddle::vulkan {
 
 Expected<WordBlocks> WordBlocks::create(const LogicalDevice &device) {
   constexpr int64_t bytes = int64_t{64} << 10;
-  auto buffer = MemoryBuffer::create(device, bytes, MemoryBuffer::Kind::Words);
+  auto buffer = MemoryBuffer::create(device, bytes, MemoryBuffer::Kind::Staging);
   if (!buffer)
     return buffer.takeError();
-  auto needed = device.physical().allLimits().minUniformBufferOffsetAlignment;
-  return WordBlocks(std::move(*buffer), std::max<int64_t>(16, static_cast<int64_t>(needed)));
+  return WordBlocks(std::move(*buffer), device.physical().windowAlignment());
 }
 
 uint32_t WordBlocks::write(std::span<const uint32_t> words) {

@@ -7,7 +7,8 @@
 //
 // Launches whose words are too many for push constants read them from a block.
 // Each launch that is recorded has a block of its own, so that none changes
-// before its kernel has run. The buffer is made once and never grows.
+// before its kernel has run. The buffer is made once and never grows. (It is no
+// uniform buffer: some software drivers compile a kernel anew for each content.)
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A predicate stands in a branch of its own; no index leaves its table.
+// A predicate stands in a branch of its own; no index leaves its table; what is
+// looked up in matrices goes by elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -86,4 +87,68 @@ kernel.func @table_range(%t: !kernel.view<[d1], i32>, %y: !kernel.view<[d0, 64],
   %v = kernel.broadcast %s : i32 -> tensor<16x64xi32>
   %f = arith.sitofp %v : tensor<16x64xi32> to tensor<16x64xf32>
   kernel.store %f, %y[%i, %zero] rows(%left) : tensor<16x64xf32>, !kernel.view<[d0, 64], f32>
+}
+
+// -----
+
+// A predicate that looks up elements stands once: rows, columns, and 32 truths in a word.
+// CHECK-LABEL: module @mask_by_elements
+// CHECK: } else {
+// CHECK: %[[WORD:.*]] = scf.for %[[ROW:.*]] = %c0{{.*}} to %c4{{.*}} step %c1{{.*}} iter_args(%[[OLD:.*]] = %c0{{.*}}) -> (i32)
+// CHECK: %[[BITS:.*]] = scf.for %[[COLUMN:.*]] = %c0{{.*}} to %c8{{.*}} step %c1{{.*}} iter_args(%[[SET:.*]] = %c0{{.*}}) -> (i32)
+// CHECK: spirv.Load "StorageBuffer" %{{.*}} : i32
+// CHECK-NOT: spirv.Load
+// CHECK: arith.shli %c1{{.*}}, %[[COLUMN]]
+// CHECK: arith.ori %[[SET]]
+// CHECK: arith.shli %[[BITS]]
+// CHECK: arith.ori %[[OLD]]
+// CHECK: vector.broadcast %[[WORD]] : i32 to vector<4xi32>
+// CHECK-COUNT-8: arith.select %{{.*}} : vector<4xi1>, vector<4xf32>
+// CHECK-NOT: spirv.Load
+kernel.func @mask_by_elements(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 16], f32, panel = 16>, %t: !kernel.view<[d1], i32>, %y: !kernel.view<[d0, 64], f32>)
+    scalars(d0, d1, d2) grid(%i = d0 by 16) attributes {schedule = #kernel.schedule<threads = [4, 8]>} {
+  %zero = arith.constant 0 : index
+  %d0 = kernel.scalar "d0" : index
+  %d2 = kernel.scalar "d2" : index
+  %full = arith.index_cast %d2 : index to i32
+  %left = arith.subi %d0, %i : index
+  %visited = arith.constant -1 : i32
+  %s = kernel.contract %x[%i], %w[%zero] : !kernel.view<[d0, 16], f32>, !kernel.view<[64, 16], f32, panel = 16> -> tensor<16x64xf32>
+  %m = kernel.mask %s tiles(%visited, %full by 64) else -1.0 : tensor<16x64xf32> {
+    %r = kernel.iota rows from %i : tensor<16x64xi32>
+    %c = kernel.iota columns from %zero : tensor<16x64xi32>
+    %p = arith.addi %r, %c : tensor<16x64xi32>
+    %v = kernel.lookup %t[%p] : !kernel.view<[d1], i32>, tensor<16x64xi32> -> tensor<16x64xi32>
+    %in = arith.cmpi slt, %v, %c : tensor<16x64xi32>
+    kernel.mask.yield %in : tensor<16x64xi1>
+  }
+  kernel.store %m, %y[%i, %zero] rows(%left) : tensor<16x64xf32>, !kernel.view<[d0, 64], f32>
+}
+
+// -----
+
+// Numbers that are looked up take their places one by one; their indices are computed in the loops alone.
+// CHECK-LABEL: module @lookup_by_elements
+// CHECK: %[[SUMS:.*]]:8 = scf.for
+// CHECK: %[[FOUND:.*]]:8 = scf.for %[[ROW:.*]] = %c0{{.*}} to %c4{{.*}} step %c1
+// CHECK: %[[LINE:.*]]:2 = scf.for %{{.*}} = %c0{{.*}} to %c8{{.*}} step %c1
+// CHECK: spirv.Load "StorageBuffer" %{{.*}} : f32
+// CHECK-NOT: spirv.Load
+// CHECK: arith.cmpi eq, %[[ROW]], %c0
+// CHECK: arith.cmpi eq, %[[ROW]], %c3
+// CHECK: scf.yield
+// CHECK-NOT: arith.muli
+// CHECK: arith.addf %[[SUMS]]#0, %[[FOUND]]#0
+kernel.func @lookup_by_elements(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[64, 16], f32, panel = 16>, %t: !kernel.view<[d1], f32>, %y: !kernel.view<[d0, 64], f32>)
+    scalars(d0, d1) grid(%i = d0 by 16) attributes {schedule = #kernel.schedule<threads = [4, 8]>} {
+  %zero = arith.constant 0 : index
+  %d0 = kernel.scalar "d0" : index
+  %left = arith.subi %d0, %i : index
+  %s = kernel.contract %x[%i], %w[%zero] : !kernel.view<[d0, 16], f32>, !kernel.view<[64, 16], f32, panel = 16> -> tensor<16x64xf32>
+  %r = kernel.iota rows from %i : tensor<16x64xi32>
+  %c = kernel.iota columns from %zero : tensor<16x64xi32>
+  %p = arith.muli %r, %c : tensor<16x64xi32>
+  %v = kernel.lookup %t[%p] : !kernel.view<[d1], f32>, tensor<16x64xi32> -> tensor<16x64xf32>
+  %u = arith.addf %s, %v : tensor<16x64xf32>
+  kernel.store %u, %y[%i, %zero] rows(%left) : tensor<16x64xf32>, !kernel.view<[d0, 64], f32>
 }

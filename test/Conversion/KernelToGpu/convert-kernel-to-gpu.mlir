@@ -44,9 +44,9 @@ kernel.func @double(%x: !kernel.view<[d0, 128], f32>, %y: !kernel.view<[d0, 128]
 
 // More than 32 words: all but the grid's base stand in a block, read four at a time.
 // CHECK-LABEL: module @words
-// CHECK-DAG: spirv.GlobalVariable @binding3 bind(0, 3) : !spirv.ptr<!spirv.struct<(!spirv.array<8 x vector<4xi32>, stride=16> [0])>, Uniform>
+// CHECK-DAG: spirv.GlobalVariable @binding3 bind(0, 3) : !spirv.ptr<!spirv.struct<(!spirv.array<8 x vector<4xi32>, stride=16> [0, NonWritable])>, StorageBuffer>
 // CHECK-DAG: spirv.GlobalVariable @{{.*}} : !spirv.ptr<!spirv.struct<(!spirv.array<3 x i32, stride=4> [0])>, PushConstant>
-// CHECK-COUNT-8: spirv.Load "Uniform" %{{.*}} : vector<4xi32>
+// CHECK-COUNT-8: spirv.Load "StorageBuffer" %{{.*}} : vector<4xi32>
 // CHECK-NEXT: spirv.CompositeExtract %{{.*}}[0 : i32] : vector<4xi32>
 // CHECK-NEXT: spirv.CompositeExtract %{{.*}}[1 : i32] : vector<4xi32>
 // CHECK-COUNT-3: spirv.Load "PushConstant" %{{.*}} : i32

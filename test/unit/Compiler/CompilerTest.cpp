@@ -115,6 +115,39 @@ TEST_F(Compiler, AVerifierErrorIsOneLineWithItsPlace) {
   EXPECT_EQ(text.error().message.find('\n'), std::string::npos);
 }
 
+/// Attention under a mask that adds up `tables` tables.
+static std::string manyTables(int tables) {
+  std::string arguments, ops;
+  for (int n = 0; n < tables; ++n) {
+    std::string id = std::to_string(n), sum = n ? "%s" + std::to_string(n - 1) : "%zero";
+    arguments += ", %t" + id + ": tensor<?xi32>";
+    ops += "    %x" + id + " = transformer.mask.load %t" + id + "[%j] : tensor<?xi32>\n    %s" +
+           id + " = arith.addi " + sum + ", %x" + id + " : i32\n";
+  }
+  return "func.func @f(%q: tensor<?x2x?x16xf32>, %k: tensor<?x2x?x16xf32>, "
+         "%v: tensor<?x2x?x16xf32>" +
+         arguments +
+         ") -> tensor<?x2x?x16xf32> {\n  %m = transformer.mask.where {\n"
+         "  ^bb0(%b: i32, %h: i32, %i: i32, %j: i32):\n    %zero = arith.constant 0 : i32\n" +
+         ops + "    %r = arith.cmpi sgt, %s" + std::to_string(tables - 1) +
+         ", %zero : i32\n    transformer.yield %r : i1\n  }\n"
+         "  %o = transformer.attention %q, %k, %v mask(%m) {scale = 0.25 : f32} : "
+         "(tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>) -> "
+         "tensor<?x2x?x16xf32>\n  return %o : tensor<?x2x?x16xf32>\n}\n";
+}
+
+/// Kernels are compiled on several threads; what their ops report is the error all the same.
+TEST_F(Compiler, AKernelThatCannotBeSaysWhy) {
+  CompileOptions options;
+  options.targets = {"vulkan"};
+  auto artifact = compileToMemory(write("tables.mlir", manyTables(260)), options);
+  ASSERT_FALSE(artifact);
+  EXPECT_EQ(artifact.error().kind, ErrorKind::Input);
+  EXPECT_NE(artifact.error().message.find("expected at most 512 scalars and arguments, found 5"),
+            std::string::npos)
+      << artifact.error().message;
+}
+
 TEST_F(Compiler, EveryStageHasText) {
   for (Stage stage : {Stage::Transformer, Stage::Fused, Stage::Program, Stage::Tiled, Stage::Cpu,
                       Stage::Llvm, Stage::Asm, Stage::Gpu, Stage::Spirv}) {

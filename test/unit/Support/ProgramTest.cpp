@@ -100,11 +100,11 @@ TEST(Program, IndicesAndSizesAreChecked) {
 
 TEST(Program, WordsOfALaunchFitInABlock) {
   Program program = testProgram();
-  program.kernels[1].scalars.resize(1024 - program.kernels[1].arguments.size(), "d");
+  program.kernels[1].scalars.resize(512 - program.kernels[1].arguments.size(), "d");
   EXPECT_TRUE(validate(program));
   program.kernels[1].scalars.push_back("d");
   EXPECT_THAT(validate(program).error().message,
-              HasSubstr("at most 1024 scalars and arguments, found 1025"));
+              HasSubstr("at most 512 scalars and arguments, found 513"));
   EXPECT_FALSE(takesWordBlock(20, 9));
   EXPECT_TRUE(takesWordBlock(20, 10));
 }

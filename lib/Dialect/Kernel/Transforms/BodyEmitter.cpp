@@ -95,7 +95,7 @@ Fragment BodyEmitter::shapeOf(Type tile) const {
 }
 
 Type BodyEmitter::registerType(Type element, int64_t vectors) const {
-  return vectors ? Type(VectorType::get({width}, element)) : element;
+  return vectors && width > 1 ? Type(VectorType::get({width}, element)) : element;
 }
 
 void BodyEmitter::appendRegisterTypes(Type type, SmallVectorImpl<Type> &types) const {
@@ -239,9 +239,8 @@ LogicalResult BodyEmitter::emitConstant(arith::ConstantOp op) {
   Fragment fragment = shapeOf(tile);
   auto element = elements.getSplatValue<Attribute>();
   TypedAttr value = cast<TypedAttr>(element);
-  if (fragment.vectors)
-    value = DenseElementsAttr::get(
-        cast<ShapedType>(registerType(tile.getElementType(), fragment.vectors)), element);
+  if (auto vector = dyn_cast<VectorType>(registerType(tile.getElementType(), fragment.vectors)))
+    value = DenseElementsAttr::get(vector, element);
   fragment.registers.assign(fragment.size(), arith::ConstantOp::create(builder, loc, value));
   fragments[op.getResult()] = std::move(fragment);
   return success();
@@ -344,12 +343,13 @@ LogicalResult BodyEmitter::emitIota(IotaOp op) {
   start = splat(start, type);
   auto offset = [&](int64_t row, int64_t column) -> TypedAttr {
     int64_t base = op.getOfRows() ? row : vectorColumn(column, tileColumns);
-    if (!result.vectors)
-      return builder.getI32IntegerAttr(op.getOfRows() ? row : 0);
+    auto vector = dyn_cast<VectorType>(type);
+    if (!vector)
+      return builder.getI32IntegerAttr(op.getOfRows() ? row : result.vectors ? base : 0);
     SmallVector<int32_t> lanes(width, base);
     for (int64_t lane = 0; lane < width && !op.getOfRows(); ++lane)
       lanes[lane] += lane;
-    return DenseIntElementsAttr::get(cast<ShapedType>(type), lanes);
+    return DenseIntElementsAttr::get(vector, lanes);
   };
   for (int64_t row = 0; row < result.rows; ++row)
     for (int64_t column = 0; column < result.columns(); ++column) {

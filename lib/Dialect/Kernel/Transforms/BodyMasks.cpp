@@ -34,6 +34,17 @@ Value BodyEmitter::visitBit(Value bits, int64_t visitTile, Value column) {
   return arith::CmpIOp::create(builder, loc, CmpIPredicate::ne, set, number(0));
 }
 
+LogicalResult BodyEmitter::emitPredicate(MaskOp op, SmallVectorImpl<Value> &truth) {
+  Block &block = op.getPredicate().front();
+  if (failed(emitBlock(block)))
+    return failure();
+  FailureOr<Fragment> fragment = use(cast<MaskYieldOp>(block.getTerminator()).getTruth());
+  if (failed(fragment))
+    return failure();
+  llvm::append_range(truth, fragment->registers);
+  return success();
+}
+
 LogicalResult BodyEmitter::emitMask(MaskOp op) {
   FailureOr<Fragment> tile = use(op.getTile());
   if (failed(tile))
@@ -47,14 +58,10 @@ LogicalResult BodyEmitter::emitMask(MaskOp op) {
 
   auto choose = [&]() -> LogicalResult {
     auto saved = fragments;
-    if (failed(emitBlock(op.getPredicate().front())))
+    SmallVector<Value> truth, chosen;
+    if (failed(emitPredicate(op, truth)))
       return failure();
-    FailureOr<Fragment> truth =
-        use(cast<MaskYieldOp>(op.getPredicate().front().getTerminator()).getTruth());
-    if (failed(truth))
-      return failure();
-    SmallVector<Value> chosen;
-    for (auto [condition, kept] : llvm::zip(truth->registers, tile->registers))
+    for (auto [condition, kept] : llvm::zip(truth, tile->registers))
       chosen.push_back(arith::SelectOp::create(builder, loc, condition, kept, other));
     scf::YieldOp::create(builder, loc, chosen);
     fragments = std::move(saved);

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "Toy.h"
 
+#include "Vulkan/CommandRecorder.h"
 #include "Vulkan/PipelineCache.h"
 #include "Vulkan/SpirvFacts.h"
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
@@ -84,7 +85,7 @@ TEST_F(VulkanTest, NeedsBeyondTheLimitsAreOneLine) {
   EXPECT_EQ(tripleUnder("invocations=8", 1),
             "vulkan: kernel add: expected at most 8 invocations a workgroup, found 16");
   EXPECT_EQ(tripleUnder("buffers=2", 1),
-            "vulkan: expected a device with 3 storage buffers a kernel, found 2");
+            "vulkan: expected a device with 4 storage buffers a kernel, found 2");
   EXPECT_EQ(tripleUnder("speed=2", 1),
             "HEDDLE_VULKAN_LIMITS: expected minimum or name=value, found speed=2");
 }
@@ -113,6 +114,52 @@ static Program wideProgram(int launches) {
   }
   program.functions = {function};
   return program;
+}
+
+/// What recording nothing and running it gives where the driver's functions are changed.
+static std::string runWith(const std::function<void(VolkDeviceTable &)> &change) {
+  auto device = vulkan::LogicalDevice::open(0);
+  EXPECT_TRUE(device) << device.error().message;
+  auto &table = const_cast<VolkDeviceTable &>((*device)->functions());
+  const VolkDeviceTable intact = table;
+  auto recorder = vulkan::CommandRecorder::create(**device);
+  EXPECT_TRUE(recorder) << recorder.error().message;
+  EXPECT_TRUE((*recorder)->begin());
+  change(table);
+  Status status = (*recorder)->run();
+  table = intact;
+  intact.vkDeviceWaitIdle((*device)->handle());
+  return status ? "" : status.error().message;
+}
+
+TEST_F(VulkanTest, ALostDeviceIsOneLine) {
+  const char *const lost = "vulkan: running kernels: the device was lost";
+  auto isLost = [](auto...) { return VK_ERROR_DEVICE_LOST; };
+  auto isLate = [](auto...) { return VK_TIMEOUT; };
+  EXPECT_EQ(runWith([&](VolkDeviceTable &table) { table.vkQueueSubmit = isLost; }), lost);
+  EXPECT_EQ(runWith([&](VolkDeviceTable &table) { table.vkWaitForFences = isLost; }), lost);
+  // The wait never ends by itself, but the fence knows.
+  EXPECT_EQ(runWith([&](VolkDeviceTable &table) {
+              table.vkWaitForFences = isLate;
+              table.vkGetFenceStatus = isLost;
+            }),
+            lost);
+}
+
+TEST_F(VulkanTest, SlowKernelsAreWaitedFor) {
+  static int polls;
+  static PFN_vkWaitForFences wait;
+  polls = 0;
+  EXPECT_EQ(runWith([&](VolkDeviceTable &table) {
+              wait = table.vkWaitForFences;
+              table.vkWaitForFences = [](auto...) { return VK_TIMEOUT; };
+              table.vkGetFenceStatus = [](VkDevice device, VkFence fence) {
+                return ++polls < 100 ? VK_NOT_READY
+                                     : wait(device, 1, &fence, VK_TRUE, UINT64_MAX);
+              };
+            }),
+            "");
+  EXPECT_EQ(polls, 100);
 }
 
 TEST_F(VulkanTest, EachLaunchHasItsOwnBlockOfWords) {

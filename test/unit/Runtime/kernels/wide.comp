@@ -5,7 +5,7 @@
 layout(local_size_x = 16) in;
 layout(push_constant) uniform Push { int baseZ, baseY, baseX; } push;
 layout(set = 0, binding = 0) buffer Memory { vec4 memory[]; };
-layout(set = 0, binding = 3) uniform Words { ivec4 words[9]; };
+layout(set = 0, binding = 3) readonly buffer Words { ivec4 words[9]; };
 void main() {
   int i = (int(gl_WorkGroupID.z) + push.baseZ) * 16 + int(gl_LocalInvocationID.x);
   int x = words[7].z, y = words[7].w, z = words[8].x;

@@ -114,6 +114,8 @@ protected:
   virtual mlir::LogicalResult emitIota(IotaOp op);
   virtual mlir::LogicalResult emitRead(ReadOp op);
   virtual mlir::LogicalResult emitMask(MaskOp op);
+  /// One truth a register of the mask's tile, emitted where the builder stands.
+  virtual mlir::LogicalResult emitPredicate(MaskOp op, llvm::SmallVectorImpl<mlir::Value> &truth);
   virtual mlir::LogicalResult emitLookup(LookupOp op);
   virtual mlir::LogicalResult emitTableRange(TableRangeOp op);
   /// `view[indices]` lane by lane where `valid`, else 0; registers of i32 and i1.
@@ -225,7 +227,7 @@ protected:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   mlir::Type indexType;
-  int64_t width; ///< lanes of a native vector
+  int64_t width; ///< lanes of a native vector; 1: registers are scalars
 
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, BoundView> views;
