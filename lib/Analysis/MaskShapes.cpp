@@ -82,9 +82,9 @@ void ShapeExpressions::visitRules(AttentionOp op, const Shape &full) {
           if (o.getStarts())
             return;
           Shape queries = shapes.lookup(o.getQueries()), keys = shapes.lookup(o.getKeys());
-          require(queries[0], full[0], "the documents of queries");
+          require(queries[0], sequences, "the documents of queries");
           require(queries[1], full[2], "the documents of queries");
-          require(keys[0], full[0], "the documents of keys");
+          require(keys[0], sequences, "the documents of keys");
           fits(keys[1], full[3], true, "the documents of keys");
         })
         .Case<MaskWhereOp, BiasWhereOp>([&](auto o) {

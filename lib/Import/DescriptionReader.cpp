@@ -262,7 +262,7 @@ Expected<Description> Reader::run() {
     classifier(root);
   if (errors.failed())
     return errors.take();
-  if (Status status = masks.allUsed(); !status)
+  if (Status status = masks.allUsed("the key path of a mask of this model"); !status)
     return status.takeError();
   return std::move(model);
 }

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DialectText.h"
+#include "MaskReplacement.h"
 #include "WeightCheck.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
@@ -17,6 +18,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
 using namespace mlir;
@@ -80,29 +82,51 @@ static Status checkFunctions(ModuleOp module, const std::string &path) {
   return any ? Status() : inputError(path + ": expected a function, found none");
 }
 
+namespace {
+/// Keeps the first error of its life.
+class FirstError {
+public:
+  FirstError(MLIRContext &context, const std::string &path)
+      : handler(&context, [this, &path](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error && text.empty())
+            text = lineOf(diagnostic, path);
+          return success();
+        }) {}
+  std::string text;
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+} // namespace
+
 /// The module at `path`; its first diagnostic is the error.
 static Expected<OwningOpRef<ModuleOp>> parsed(const std::string &path, MLIRContext &context) {
-  std::string first;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && first.empty())
-      first = lineOf(diagnostic, path);
-    return success();
-  });
+  FirstError first(context, path);
   auto module = parseSourceFile<ModuleOp>(path, ParserConfig(&context));
   if (!module)
-    return inputError(first.empty() ? path + ": expected dialect text" : first);
+    return inputError(first.text.empty() ? path + ": expected dialect text" : first.text);
   return module;
+}
+
+/// The module with masks of the command line; what does not fit the ops around it is an error.
+static Status withMasks(ModuleOp module, const std::vector<std::string> &masks,
+                        const std::string &path) {
+  if (Status status = replaceMasks(module, masks, path); !status)
+    return status;
+  FirstError first(*module.getContext(), path);
+  return succeeded(verify(module)) ? Status() : inputError("--mask: " + first.text);
 }
 
 Expected<ImportedModel> heddle::importDialectText(const std::string &path,
                                                   const ImportOptions &options,
                                                   MLIRContext &context) {
-  if (!options.masks.empty())
-    return usageError("--mask of a .mlir file: not built yet");
   auto module = parsed(path, context);
   if (!module)
     return module.takeError();
-  if (Status status = checkFunctions(**module, path); !status)
+  Status status = checkFunctions(**module, path);
+  if (status && !options.masks.empty())
+    status = withMasks(**module, options.masks, path);
+  if (!status)
     return status.takeError();
   ImportedModel model;
   model.module = std::move(*module);

@@ -282,7 +282,12 @@ Formula heddle::parseFormula(ExpressionCursor &in, bool scoreRule) {
   in.skip();
   size_t start = in.place();
   Formula f = FormulaParser(in, scoreRule).choice(/*integers=*/false);
-  if (!in.failed() && scoreRule == (f.type == Type::Truth))
+  in.skip();
+  if (in.failed() || scoreRule != (f.type == Type::Truth))
+    return f;
+  if (!in.atEnd() && in.peek() != ')') // a stray sign is what is wrong, not the type before it
+    in.fail("an operator or ')'");
+  else
     in.report(scoreRule ? "expected a number, found a truth" : "expected a truth, found a number",
               start);
   return f;

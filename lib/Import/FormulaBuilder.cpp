@@ -25,8 +25,8 @@ using NumberType = Formula::Type;
 namespace {
 class Writer {
 public:
-  Writer(FunctionBuilder &f, Block &block, Value offset)
-      : f(f), b(f.b), block(block), offset(offset) {}
+  Writer(FunctionBuilder &f, Block &block, Value offset, const std::string &sentences)
+      : f(f), b(f.b), block(block), offset(offset), sentences(sentences) {}
 
   Value emit(const Formula &e);
   Value emitReal(const Formula &e) { return toReal(emit(e)); }
@@ -51,6 +51,7 @@ private:
   OpBuilder &b;
   Block &block;
   Value offset;
+  const std::string &sentences;
 };
 } // namespace
 
@@ -65,8 +66,8 @@ Value Writer::index(const Formula &e) {
 Value Writer::table(const Formula &e) {
   Type element = e.type == NumberType::Real ? Type(b.getF32Type()) : Type(b.getI32Type());
   std::string entries = e.word + ".entries";
-  Value input = e.perBatch ? f.input(e.word, f.tensor({-1, -1}, element), {"B", entries})
-                           : f.input(e.word, f.tensor({-1}, element), {entries});
+  Value input = e.perBatch ? f.input(e.word, element, {sentences, entries})
+                           : f.input(e.word, element, {entries});
   SmallVector<Value> indices;
   if (e.perBatch)
     indices.push_back(block.getArgument(0));
@@ -182,11 +183,11 @@ Value Writer::operation(const Formula &e) {
 }
 
 void heddle::buildFormula(FunctionBuilder &f, const Formula &formula, Region &region, Value offset,
-                          bool scoreRule) {
+                          bool scoreRule, const std::string &sentences) {
   OpBuilder::InsertionGuard guard(f.b);
   SmallVector<Type> types(4, f.b.getI32Type());
   Block *block = f.b.createBlock(&region, {}, types, SmallVector<Location>(4, f.loc));
-  Writer writer(f, *block, offset);
+  Writer writer(f, *block, offset, sentences);
   Value result = scoreRule ? writer.emitReal(formula) : writer.emit(formula);
   transformer::YieldOp::create(f.b, f.loc, result);
 }

@@ -16,8 +16,8 @@
 namespace heddle {
 
 /// Fills `region` with the formula. `offset`, which may be null, is added to i: in the dialect i
-/// counts from this call's first query.
+/// counts from this call's first query. `sentences` is the dimension that b counts.
 void buildFormula(FunctionBuilder &f, const Formula &formula, mlir::Region &region,
-                  mlir::Value offset, bool scoreRule);
+                  mlir::Value offset, bool scoreRule, const std::string &sentences);
 
 } // namespace heddle

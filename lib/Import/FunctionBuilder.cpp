@@ -26,6 +26,13 @@ FunctionBuilder::FunctionBuilder(ModuleOp module, TensorNames &names, llvm::Stri
   b.setInsertionPointToStart(func.addEntryBlock());
 }
 
+FunctionBuilder::FunctionBuilder(func::FuncOp func, TensorNames &names, Operation *place)
+    : b(place), loc(place->getLoc()), names(names), func(func), foreign(func.getNumArguments()) {
+  for (unsigned i = 0; i < foreign; ++i)
+    if (auto name = func.getArgAttrOfType<StringAttr>(i, TransformerDialect::nameAttr))
+      arguments.try_emplace(name.getValue(), i);
+}
+
 RankedTensorType FunctionBuilder::tensor(llvm::ArrayRef<int64_t> shape, Type element) {
   SmallVector<int64_t> sizes;
   for (int64_t size : shape)
@@ -56,14 +63,36 @@ ArrayAttr FunctionBuilder::port(llvm::StringRef name, llvm::ArrayRef<std::string
   return attrs(order);
 }
 
+/// "i32 [B, S]".
+static std::string described(Type type, ArrayAttr dims) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << getElementTypeOrSelf(type) << " [";
+  if (!dims) // an argument that names none
+    return "the type of the argument";
+  llvm::interleaveComma(dims, out, [&](Attribute dim) {
+    if (auto name = dyn_cast<StringAttr>(dim))
+      out << name.getValue();
+    else
+      out << cast<IntegerAttr>(dim).getInt();
+  });
+  return text + "]";
+}
+
 Value FunctionBuilder::input(const std::string &name, RankedTensorType type,
                              llvm::ArrayRef<std::string> dims) {
   auto [it, isNew] = arguments.try_emplace(name, func.getNumArguments());
   if (!isNew) {
     Value value = func.getArgument(it->second);
-    if (value.getType() != type ||
-        func.getArgAttrOfType<ArrayAttr>(it->second, TransformerDialect::dimsAttr) != attrs(dims))
-      conflict = name;
+    auto before = func.getArgAttrOfType<ArrayAttr>(it->second, TransformerDialect::dimsAttr);
+    auto tensor = dyn_cast<RankedTensorType>(value.getType());
+    bool alike = it->second >= foreign ? value.getType() == type && before == attrs(dims)
+                                       : tensor && tensor.getRank() == type.getRank() &&
+                                             tensor.getElementType() == type.getElementType();
+    if (conflict.empty() && !alike)
+      conflict = name + "': expected one shape and type in function " + func.getSymName().str() +
+                 ", found " + described(value.getType(), before) + " and " +
+                 described(type, attrs(dims)) + "; give the uses names of their own";
     return value;
   }
   NamedAttrList attributes;
@@ -75,10 +104,28 @@ Value FunctionBuilder::input(const std::string &name, RankedTensorType type,
   return func.getArgument(it->second);
 }
 
-Value FunctionBuilder::flags(const std::string &name, llvm::ArrayRef<int64_t> shape,
-                             llvm::ArrayRef<std::string> dims, llvm::ArrayRef<std::string> port) {
-  Value value = input(name, tensor(shape, b.getI1Type()), dims);
-  seenAs(name, port);
+Value FunctionBuilder::input(const std::string &name, Type element,
+                             llvm::ArrayRef<std::string> dims) {
+  SmallVector<int64_t> shape;
+  for (const std::string &dim : dims) {
+    int64_t number = -1;
+    shape.push_back(StringRef(dim).getAsInteger(10, number) ? -1 : number);
+  }
+  return input(name, tensor(shape, element), dims);
+}
+
+Value FunctionBuilder::number(const std::string &name) {
+  auto it = arguments.find(name);
+  if (it == arguments.end() || !func.getArgument(it->second).getType().isInteger(32))
+    return {};
+  return func.getArgument(it->second);
+}
+
+Value FunctionBuilder::flags(const std::string &name, llvm::ArrayRef<std::string> dims,
+                             llvm::ArrayRef<std::string> port) {
+  Value value = input(name, b.getI1Type(), dims);
+  if (indexOf(name) >= foreign)
+    seenAs(name, port);
   return value;
 }
 
@@ -154,8 +201,11 @@ Status FunctionBuilder::finish(const std::string &file) {
     if (ArrayAttr seen = port(result.name, result.dims))
       func.setResultAttr(index, TransformerDialect::portAttr, seen);
   }
+  return inputsAgree(file);
+}
+
+Status FunctionBuilder::inputsAgree(const std::string &file) const {
   if (!conflict.empty())
-    return inputError(file + ": input '" + conflict + "': expected one shape in function " +
-                      func.getSymName().str() + ", found two uses that differ");
+    return inputError(file + ": input '" + conflict);
   return {};
 }

@@ -39,6 +39,9 @@ public:
   FunctionBuilder(mlir::ModuleOp module, TensorNames &names, llvm::StringRef name,
                   bool sequenceFirst);
 
+  /// Adds to a function that stands already, in front of `place`; its arguments are inputs.
+  FunctionBuilder(mlir::func::FuncOp func, TensorNames &names, mlir::Operation *place);
+
   mlir::OpBuilder b;
   mlir::Location loc;
 
@@ -47,9 +50,13 @@ public:
   /// The argument `name`, added if it is new. Dimensions are names or numbers.
   mlir::Value input(const std::string &name, mlir::RankedTensorType type,
                     llvm::ArrayRef<std::string> dims);
+  /// The same with sizes as `dims` say: numbers are static.
+  mlir::Value input(const std::string &name, mlir::Type element, llvm::ArrayRef<std::string> dims);
+  /// The argument that is a number, if `name` is one.
+  mlir::Value number(const std::string &name);
   /// A table of flags of rank 4; callers give the dimensions of `port`.
-  mlir::Value flags(const std::string &name, llvm::ArrayRef<int64_t> shape,
-                    llvm::ArrayRef<std::string> dims, llvm::ArrayRef<std::string> port);
+  mlir::Value flags(const std::string &name, llvm::ArrayRef<std::string> dims,
+                    llvm::ArrayRef<std::string> port);
   /// Callers give and get the input with these dimensions.
   void seenAs(const std::string &name, llvm::ArrayRef<std::string> port);
   void range(const std::string &name, const std::string &low, const std::string &high);
@@ -90,6 +97,8 @@ public:
   }
   /// Writes the return; inputs used with two types are an error of `file`.
   Status finish(const std::string &file);
+  /// That error, if there is one.
+  Status inputsAgree(const std::string &file) const;
 
 private:
   unsigned indexOf(const std::string &name) const { return arguments.lookup(name); }
@@ -106,7 +115,8 @@ private:
     std::vector<std::string> dims;
   };
   std::vector<Result> results;
-  bool sequenceFirst;
+  bool sequenceFirst = false;
+  unsigned foreign = 0; ///< arguments that were not made here: their sizes are their own
   std::string conflict;
 };
 

@@ -52,22 +52,26 @@ Value MaskBuilder::sideLengths(FunctionBuilder &f, const std::string &side, Call
 
 /// Name of the dimension of keys. In a step callers may give more keys than there are tokens.
 std::string MaskBuilder::keys(bool cross, Call call) const {
-  return cross ? "S" : call.step ? "target.keys" : call.rows();
+  return call.sizes ? call.sizes->keys : cross ? "S" : call.step ? "target.keys" : call.rows();
 }
 
 /// Tables of flags: keep and hide one a key, dense one a query and key.
 Value MaskBuilder::flags(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const {
   std::string columns = keys(cross, call);
   if (e.kind == Kind::Dense)
-    return f.flags(e.inputs[0], {1, 1, call.rowCount(), -1}, {"1", "1", call.rows(), columns},
-                   {call.rows(), columns});
-  return f.flags(e.inputs[0], {-1, 1, 1, -1}, {"B", "1", "1", columns}, {"B", columns});
+    return f.flags(e.inputs[0], {"1", "1", call.rows(), columns}, {call.rows(), columns});
+  std::string sequences = call.sequences();
+  return f.flags(e.inputs[0], {sequences, "1", "1", columns}, {sequences, columns});
 }
 
-/// An offset left out is the number of tokens before this call.
+/// An offset left out is the number of tokens before this call, or what the dialect makes it.
 Value MaskBuilder::offset(FunctionBuilder &f, const MaskExpression &e, Call call) const {
-  if (!e.offsetInput.empty())
-    return f.input(e.offsetInput, f.tensor({-1}, f.b.getI32Type()), {call.sequences()});
+  if (!e.offsetInput.empty()) {
+    Value number = f.number(e.offsetInput);
+    return number ? number : f.input(e.offsetInput, f.b.getI32Type(), {call.sequences()});
+  }
+  if (!e.offset && call.sizes)
+    return {};
   return e.offset ? f.integer(*e.offset) : call.step ? f.cacheLength("P") : f.integer(0);
 }
 
@@ -78,11 +82,9 @@ Value MaskBuilder::starts(FunctionBuilder &f, const std::string &input) const {
 Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const {
   OpBuilder &b = f.b;
   call.packed |= e.uses(Kind::PackedDocuments);
-  auto numbers = [&](size_t i) {
-    return f.input(e.inputs[i], f.tensor({-1}, b.getI32Type()), {call.sequences()});
-  };
-  auto ids = [&](size_t i, int64_t count, const std::string &dim) {
-    return f.input(e.inputs[i], f.tensor({-1, count}, b.getI32Type()), {"B", dim});
+  auto numbers = [&](size_t i) { return f.input(e.inputs[i], b.getI32Type(), {call.sequences()}); };
+  auto ids = [&](size_t i, const std::string &dim) {
+    return f.input(e.inputs[i], b.getI32Type(), {call.sequences(), dim});
   };
   SmallVector<Value> operands;
   for (const MaskExpression &operand : e.operands)
@@ -93,7 +95,7 @@ Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross
   case Kind::Window:
     return MaskWindowOp::create(b, f.loc, e.numbers[0], e.numbers[1], offset(f, e, call));
   case Kind::Lengths: {
-    bool ofSide = e.inputs[0] == "source" || e.inputs[0] == "target";
+    bool ofSide = !call.sizes && (e.inputs[0] == "source" || e.inputs[0] == "target");
     return MaskLengthsOp::create(b, f.loc, ofSide ? sideLengths(f, e.inputs[0], call) : numbers(0));
   }
   case Kind::Prefix:
@@ -106,8 +108,8 @@ Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross
     return MaskNotOp::create(b, f.loc, hidden);
   }
   case Kind::Documents: {
-    Value queries = ids(0, call.rowCount(), call.rows());
-    return MaskDocumentsOp::create(b, f.loc, queries, ids(1, -1, keys(cross, call)), UnitAttr());
+    Value queries = ids(0, call.rows());
+    return MaskDocumentsOp::create(b, f.loc, queries, ids(1, keys(cross, call)), UnitAttr());
   }
   case Kind::PackedDocuments: {
     Value queries = starts(f, e.inputs[0]);
@@ -115,7 +117,7 @@ Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross
   }
   case Kind::Blocks: {
     std::string name = e.inputs[0];
-    Value table = f.flags(name, {1, 1, -1, -1}, {"1", "1", name + ".rows", name + ".columns"},
+    Value table = f.flags(name, {"1", "1", name + ".rows", name + ".columns"},
                           {name + ".rows", name + ".columns"});
     return MaskBlocksOp::create(b, f.loc, table, e.numbers[0], e.numbers[1]);
   }
@@ -123,7 +125,7 @@ Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross
     Value before = call.step ? f.cacheLength("P") : Value();
     auto where = MaskWhereOp::create(b, f.loc, MaskType::get(b.getContext()));
     buildFormula(f, e.formula, where->getRegion(0), before,
-                 /*scoreRule=*/false);
+                 /*scoreRule=*/false, call.sequences());
     return where.getResult();
   }
   case Kind::And:
@@ -164,7 +166,7 @@ Value MaskBuilder::buildRule(FunctionBuilder &f, const MaskExpression &e, bool c
     Value before = call.step ? f.cacheLength("P") : Value();
     auto where = BiasWhereOp::create(b, f.loc, BiasType::get(b.getContext()));
     buildFormula(f, e.formula, where->getRegion(0), before,
-                 /*scoreRule=*/true);
+                 /*scoreRule=*/true, call.sequences());
     return where.getResult();
   }
   default:

@@ -20,12 +20,18 @@ namespace heddle {
 struct Call {
   bool decoder = false, step = false;
   bool packed = false; ///< masks and rules count inside packed documents
+  /// Of an attention that no description made: its sizes, each a name or a number.
+  struct Sizes {
+    std::string sentences, rows, keys;
+  };
+  std::optional<Sizes> sizes;
+
   /// The stack's own tokens: the name of the input, of the dimension and its size (-1: dynamic).
   const char *side() const { return decoder ? "target" : "source"; }
-  const char *rows() const { return step ? "1" : decoder ? "T" : "S"; }
+  std::string rows() const { return sizes ? sizes->rows : step ? "1" : decoder ? "T" : "S"; }
   int64_t rowCount() const { return step ? 1 : -1; }
   /// What masks have a number for each of: sentences, or packed documents.
-  const char *sequences() const { return packed ? "N" : "B"; }
+  std::string sequences() const { return packed ? "N" : sizes ? sizes->sentences : "B"; }
 };
 
 class MaskBuilder {

@@ -224,6 +224,12 @@ void StackReader::checkMask(const MaskExpression &mask, bool cross, const std::s
     if (input == "memory" || input == "parents" || (ofSide && mask.kind != Kind::Lengths))
       errors.expected(path, "a name for the mask's own input", "'" + input + "'");
   }
+  for (const auto &[kind, word] : {std::pair{Kind::Keep, "keep"},
+                                   {Kind::Hide, "hide"},
+                                   {Kind::Dense, "dense"},
+                                   {Kind::Blocks, "blocks"}})
+    if (mask.uses(Kind::PackedDocuments) && mask.uses(kind))
+      errors.expected(path, "no table of whole rows beside documents_packed", word);
   // Packed sentences have no padding to count: their lengths are those of their documents.
   if (mask.uses(Kind::PackedDocuments) && mask.uses(Kind::Lengths, side))
     errors.expected(path, "lengths of documents by a name of their own beside documents_packed",
@@ -242,8 +248,8 @@ void StackReader::documents(StackDescription &stack) {
         stack.documents = packed->inputs[0];
       if (packed->inputs[0] != stack.documents)
         errors.expected(name + ".layers." + std::to_string(index),
-                        "the same documents in all masks of the stack, documents_packed(" + stack.documents +
-                            ", …)",
+                        "the same documents in all masks of the stack, documents_packed(" +
+                            stack.documents + ", …)",
                         "documents_packed(" + packed->inputs[0] + ", …)");
     }
 }
@@ -346,6 +352,8 @@ Expected<MaskOptions> MaskOptions::parse(const std::vector<std::string> &list) {
 }
 
 const MaskExpression *MaskOptions::find(const std::string &path) {
+  if (std::find(asked.begin(), asked.end(), path) == asked.end())
+    asked.push_back(path);
   auto it = options.find(path);
   if (it == options.end())
     return nullptr;
@@ -353,11 +361,16 @@ const MaskExpression *MaskOptions::find(const std::string &path) {
   return &it->second.mask;
 }
 
-Status MaskOptions::allUsed() const {
+Status MaskOptions::allUsed(const std::string &what) const {
+  constexpr size_t shownNames = 8;
+  std::string names;
+  for (size_t i = 0; i < asked.size() && i < shownNames; ++i)
+    names += (i ? ", " : "") + asked[i];
+  if (asked.size() > shownNames)
+    names += " and " + std::to_string(asked.size() - shownNames) + " more";
   for (const auto &[name, option] : options)
     if (!option.used)
-      return inputError("--mask: expected the key path of a mask of this model, such as "
-                        "decoder.mask or encoder.0.mask, found '" +
-                        name + "'");
+      return inputError("--mask: expected " + what + " (" +
+                        (names.empty() ? "it has none" : names) + "), found '" + name + "'");
   return {};
 }

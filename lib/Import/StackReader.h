@@ -23,8 +23,8 @@ public:
   static Expected<MaskOptions> parse(const std::vector<std::string> &options);
   /// The replacement of the mask at `path`, if there is one.
   const MaskExpression *find(const std::string &path);
-  /// An error if some NAME was never looked for.
-  Status allUsed() const;
+  /// An error if some NAME was never looked for; it lists those that were. `what` a NAME is.
+  Status allUsed(const std::string &what) const;
 
 private:
   struct Option {
@@ -32,6 +32,7 @@ private:
     bool used = false;
   };
   std::map<std::string, Option> options;
+  std::vector<std::string> asked; ///< each once
 };
 
 class StackReader {

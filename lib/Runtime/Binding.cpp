@@ -207,6 +207,8 @@ Status BoundInputs::bindDims(const Dimensions &session) {
 Status BoundInputs::bindDim(size_t port, size_t axis) {
   const SizeExpr &formula = function->inputs[port].shape[axis];
   int64_t found = tensors[port]->dim(axis);
+  if (function->inputs[port].starts && found == 0)
+    return inputError(function->inputs[port].name + ": expected at least one start, found none");
   std::string name = formula.dimName();
   if (name.empty() && !formula.isConstant())
     return {}; // checked when everything is bound
@@ -267,8 +269,6 @@ static std::string placeText(const Tensor &tensor, int64_t index) {
 Status BoundInputs::checkStarts(size_t port, int64_t first, int64_t last) const {
   const Tensor &tensor = *tensors[port];
   const std::string &name = function->inputs[port].name;
-  if (tensor.size() == 0)
-    return inputError(name + ": expected at least one start, found none");
   auto must = [&](int64_t index, int64_t value, const char *which) -> Status {
     if (integerAt(tensor, index) == value)
       return {};

@@ -250,9 +250,9 @@ Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
 }
 
 /// Whether the mask is more than a band: then tiles between visited ones may be empty.
-static bool hasHoles(Value mask) {
-  return llvm::any_of(conjunctsOf(mask), [](MaskOpInterface conjunct) {
-    return !isa<MaskCausalOp, MaskWindowOp, MaskLengthsOp, MaskPrefixOp>(conjunct.getOperation());
+static bool hasHoles(Value mask, OpBuilder &b, MaskSite &site) {
+  return !llvm::all_of(conjunctsOf(mask), [&](MaskOpInterface conjunct) {
+    return conjunct.keyRange(b, site).has_value();
   });
 }
 
@@ -275,7 +275,8 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
     chunk.tiles = t.i32(t.div(t.add(chunk.count, t.sub(width, t.index(1))), width));
     return chunk;
   }
-  chunk.skips = hasHoles(mask);
+  TileSite place(f, sequence, head, i, c, t.type(rows, columns), heads);
+  chunk.skips = hasHoles(mask, t.b, place);
   Value before = t.max(t.sub(range.low, c), zero);
   chunk.from = t.mul(t.div(before, width), width);
   Value end = t.min(t.add(i, t.index(rows)), sequence.queries);
@@ -327,6 +328,17 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
     Value span = t.sub(chunk.count, chunk.from);
     chunk.tiles = t.i32(t.div(t.max(t.add(span, t.sub(width, t.index(1))), zero), width));
   }
+  return chunk;
+}
+
+KeyChunk Scores::strayChunk(Value column, int64_t columns) {
+  KeyChunk chunk;
+  chunk.first = t.sub(column, sequence.firstKey);
+  chunk.from = t.index(0);
+  chunk.count = t.index(columns);
+  chunk.visited = arith::ConstantIntOp::create(t.b, t.loc, -1, 32);
+  chunk.full = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
+  chunk.strays = true;
   return chunk;
 }
 
@@ -413,9 +425,12 @@ Value Scores::tile(Value i, const KeyChunk &chunk, RankedTensorType type) {
     Value excluded = t.less(biasTile, t.constant(-0x1.fffffep+127, biasTile));
     score = t.select(excluded, t.constant(hiddenScore, score), score);
   }
-  Value end = t.add(chunk.first, chunk.count);
+  Value end = chunk.strays ? sequence.keys : t.add(chunk.first, chunk.count);
   return masked(score, chunk.visited, chunk.full, visit, hiddenScore, [&] {
-    Value allowed = t.less(site.columnIndices(t.b), site.splat(t.b, t.i32(end)));
+    Value column = site.columnIndices(t.b);
+    Value allowed = t.less(column, site.splat(t.b, t.i32(end)));
+    if (chunk.strays)
+      allowed = arith::AndIOp::create(t.b, t.loc, allowed, t.less(t.constantI(-1, column), column));
     if (mask && !replaces)
       allowed = arith::AndIOp::create(t.b, t.loc, allowed, maskOf(mask).emitPredicate(t.b, site));
     return allowed;

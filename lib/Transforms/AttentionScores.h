@@ -37,6 +37,7 @@ struct KeyChunk {
   mlir::Value visited, full; ///< a bit for each column tile, i32
   mlir::Value tiles;         ///< how many are visited, i32; only where tiles are counted
   bool skips = false;        ///< whether tiles inside [from, count) may be unvisited
+  bool strays = false;       ///< whether keys may lie in front of the sequence or behind it
 };
 
 class Scores {
@@ -61,6 +62,9 @@ public:
   Range range(mlir::Value i, int64_t rows, int64_t chunk);
   /// The part of a chunk of `columns` keys from `c` on that lies in the range.
   KeyChunk chunk(const Range &range, mlir::Value i, int64_t rows, mlir::Value c, int64_t columns);
+  /// `columns` keys from place `column` on among those of all packed documents, whichever document
+  /// they are of. The sequence's keys lie in panels that begin with the first document.
+  KeyChunk strayChunk(mlir::Value column, int64_t columns);
   /// Base-2 scores of rows from i and the keys of a chunk; hidden pairs get the hidden score.
   mlir::Value tile(mlir::Value i, const KeyChunk &chunk, mlir::RankedTensorType type);
   /// 2^(score - maximum), 0 where that is below 2^-125.

@@ -61,6 +61,7 @@ private:
   void hoistOperands();
   LogicalResult collect(Operation &op);
   void addPanelRelayouts();
+  Value relayout(Value key, Value starts, Location loc);
   Cluster linearChain(LinearOp op);
   void mergeParts(Cluster &first, LinearOp op);
   void extend(Cluster &cluster, function_ref<bool(Operation *)> accepts);
@@ -163,6 +164,7 @@ static bool maskIn(Operation *op, Value mask) {
 /// Keys that come from elsewhere are copied: a group that yields its first argument is a relayout.
 /// Packed documents need keys whose panels begin with each document: the group's second argument
 /// says where.
+/// Weights are those of all pairs, whatever the document: their keys lie one after another.
 void Grouper::addPanelRelayouts() {
   DenseMap<std::pair<Value, Value>, Value> copies;
   func.walk([&](AttentionOp op) {
@@ -170,27 +172,38 @@ void Grouper::addPanelRelayouts() {
     MaskDocumentsOp documents = packedDocumentsOf(op.getMask());
     if (!documents && canBeStoredInPanels(key))
       return;
-    Value &copy = copies[{key, documents ? documents.getKeys() : Value()}];
-    if (!copy) {
-      builder.setInsertionPoint(op);
-      SmallVector<Value> operands{key};
-      if (documents)
-        operands.push_back(documents.getKeys());
-      auto group = GroupOp::create(builder, op.getLoc(), TypeRange(key.getType()), operands,
-                                   "relayout", "pack_keys");
-      SmallVector<Location> locs(operands.size(), op.getLoc());
-      Block *block =
-          builder.createBlock(&group.getBody(), {}, ValueRange(operands).getTypes(), locs);
-      kernel::YieldOp::create(builder, op.getLoc(), block->getArgument(0));
-      claimed.insert(group);
-      copy = group.getResult(0);
-    }
-    key.replaceUsesWithIf(copy, [&](OpOperand &use) {
-      return maskIn(use.getOwner(), op.getMask()) &&
-             isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(use.getOwner()) &&
-             use.getOperandNumber() == 1;
-    });
+    builder.setInsertionPoint(op);
+    auto copied = [&](Value starts) {
+      Value &copy = copies[{key, starts}];
+      return copy ? copy : copy = relayout(key, starts, op.getLoc());
+    };
+    auto replace = [&](Value copy, function_ref<bool(Operation *)> reads) {
+      key.replaceUsesWithIf(copy, [&](OpOperand &use) {
+        return maskIn(use.getOwner(), op.getMask()) && reads(use.getOwner()) &&
+               use.getOperandNumber() == 1;
+      });
+    };
+    bool weights = llvm::any_of(key.getUsers(), llvm::IsaPred<AttentionWeightsOp>);
+    if (documents && weights)
+      replace(copied(Value()), llvm::IsaPred<AttentionWeightsOp>);
+    replace(copied(documents ? documents.getKeys() : Value()),
+            llvm::IsaPred<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>);
   });
+}
+
+/// A copy of keys into panels, which begin anew with each document where `starts` is one.
+Value Grouper::relayout(Value key, Value starts, Location loc) {
+  SmallVector<Value> operands{key};
+  if (starts)
+    operands.push_back(starts);
+  auto group =
+      GroupOp::create(builder, loc, TypeRange(key.getType()), operands, "relayout", "pack_keys");
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Location> locs(operands.size(), loc);
+  Block *block = builder.createBlock(&group.getBody(), {}, ValueRange(operands).getTypes(), locs);
+  kernel::YieldOp::create(builder, loc, block->getArgument(0));
+  claimed.insert(group);
+  return group.getResult(0);
 }
 
 //===----------------------------------------------------------------------===//

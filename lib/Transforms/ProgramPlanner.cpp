@@ -347,6 +347,18 @@ LogicalResult ProgramPlanner::planGroups() {
   return success();
 }
 
+/// The grid of attention over packed documents: enough tiles on every device, the largest counts.
+void ProgramPlanner::addSlots(Operation &op, SmallVectorImpl<Place> &operands) {
+  auto attention = dyn_cast<AttentionOp>(op);
+  MaskDocumentsOp documents =
+      packedDocumentsOf(attention ? attention.getMask() : cast<AttentionWeightsOp>(op).getMask());
+  if (!documents)
+    return;
+  SizeExpr count = shapes.of(documents.getQueries())[0] - 1;
+  operands[cast<BlockArgument>(documents.getQueries()).getArgNumber()].slots =
+      shapes.of(op.getOperand(0))[2] + count * largestAttentionRows;
+}
+
 LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
   SmallVector<Place> operands, results;
   for (unsigned i = 0; i < group->getNumOperands(); ++i) {
@@ -360,13 +372,8 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
   }
   std::optional<Place> table;
   for (Operation &op : group.getBody().front()) {
-    if (auto attention = dyn_cast<AttentionOp>(op))
-      if (MaskDocumentsOp documents = packedDocumentsOf(attention.getMask())) {
-        // Enough tiles on every device: the largest tile counts.
-        SizeExpr count = shapes.of(documents.getQueries())[0] - 1;
-        operands[cast<BlockArgument>(documents.getQueries()).getArgNumber()].slots =
-            shapes.of(attention.getQuery())[2] + count * largestAttentionRows;
-      }
+    if (isa<AttentionOp, AttentionWeightsOp>(op))
+      addSlots(op, operands);
     if (auto position = dyn_cast<PositionSinusoidalOp>(op)) {
       table = tablePlace(position, group);
       if (Value starts = position.getDocuments()) {

@@ -34,6 +34,7 @@ private:
   mlir::LogicalResult planGroups();
   mlir::LogicalResult planGroup(kernel::GroupOp group, int index);
   mlir::LogicalResult planResults();
+  void addSlots(mlir::Operation &op, llvm::SmallVectorImpl<Place> &operands);
   void planSession();
   void addChecks();
 

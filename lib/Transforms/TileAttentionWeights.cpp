@@ -24,25 +24,33 @@ LogicalResult heddle::tileAttentionWeights(KernelFrame &f) {
     return f.def.emitOpError("expected an attention.weights");
   Scores scores(f, op.getQuery(), op.getKey(), op.getMask(), op.getScale().convertToDouble(),
                 {op.getBias(), Value(), op.getSoftcapAttr(), op.getHiddenScoreAttr()});
-  if (scores.packed())
-    return f.def.emitOpError("returned weights of packed documents are not built yet");
   // Tiles of 16 columns never reach past a row's padding.
   int64_t rows = f.sizes.weightsRows, columns = 16;
   RankedTensorType type = t.type(rows, columns);
   kernel::ViewType q = f.viewType(scores.queryView);
   bool average = op.getAverage();
   int64_t heads = q.getDim(1).extent.value;
-  f.createFunc({q.getDim(0).extent, q.getDim(2).extent, scores.keys}, {1, rows, columns},
+  MaskDocumentsOp documents = scores.packed();
+  kernel::Size tiles = documents ? f.slots(documents.getQueries()) : q.getDim(2).extent;
+  f.createFunc({q.getDim(0).extent, tiles, scores.keys}, {1, rows, columns},
                f.gpuSchedule(rows, columns));
   Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
+  // Of packed documents the weights of all pairs are stored: those of two documents are hidden.
+  Sequence sequence = scores.sentence(b);
+  if (documents) {
+    std::tie(sequence, i) = scores.document(b, i, rows);
+    sequence.firstPanelRow = sequence.firstKey; // columns are counted as callers count them
+  }
+  Value row = documents ? t.add(i, sequence.firstQuery) : i, left = t.sub(sequence.queries, i);
   auto weightsOf = [&](Value h) -> Value {
-    scores.enter(scores.sentence(b), h);
+    scores.enter(sequence, h);
     Scores::Range all{t.index(0), t.index(0), scores.sequence.keys};
-    KeyChunk keys = scores.chunk(all, i, rows, j, columns);
+    KeyChunk keys =
+        documents ? scores.strayChunk(j, columns) : scores.chunk(all, i, rows, j, columns);
     Value score = scores.tile(i, keys, type);
     auto statistic = [&](Value operand) -> Value {
       Value vector = f.slice(f.view(f.viewOf(operand)), {b, h});
-      return kernel::LoadOp::create(t.b, t.loc, t.type(rows, 1), vector, ValueRange{i},
+      return kernel::LoadOp::create(t.b, t.loc, t.type(rows, 1), vector, ValueRange{row},
                                     t.b.getUnitAttr());
     };
     Value total = statistic(op.getSum());
@@ -58,16 +66,14 @@ LogicalResult heddle::tileAttentionWeights(KernelFrame &f) {
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToStart(loop.getBody());
   Value h = loop.getInductionVar(), w = weightsOf(h);
-  Value left = t.sub(scores.sequence.queries, i);
   if (average) {
     scf::YieldOp::create(t.b, t.loc, t.add(loop.getRegionIterArg(0), w));
     t.b.setInsertionPointAfter(loop);
-    Value end = t.sub(f.sizeValue(scores.queries), i);
     Value mean =
         t.div(loop.getResult(0), t.constant(static_cast<double>(heads), loop.getResult(0)));
-    kernel::StoreOp::create(t.b, t.loc, mean, f.view(f.firstResult()), ValueRange{b, i, j}, end);
+    kernel::StoreOp::create(t.b, t.loc, mean, f.view(f.firstResult()), ValueRange{b, row, j}, left);
   } else {
-    kernel::StoreOp::create(t.b, t.loc, w, f.view(f.firstResult()), ValueRange{b, h, i, j}, left);
+    kernel::StoreOp::create(t.b, t.loc, w, f.view(f.firstResult()), ValueRange{b, h, row, j}, left);
   }
   expandFunctions(f.func);
   return success();

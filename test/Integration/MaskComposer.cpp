@@ -338,7 +338,7 @@ Composition heddle::test::compose(uint64_t seed, const std::string &name, const 
   if (random.chance(15) && !kinds.documents)
     attributes +=
         "hidden_score = " + random.of<std::string>({"-1.0e9", "-3.0", "0.5"}) + " : f32, ";
-  bool weights = random.chance(15) && !kinds.documents; // not built: an error that says so
+  bool weights = random.chance(15);
   if (weights && random.chance(40))
     attributes += "average_weights, ";
   return composer.finish(name, clauses, attributes, random.chance(30), weights);

@@ -94,8 +94,10 @@ TEST_F(ModelTest, MasksOfTheCommandLine) {
             "decode_start(memory, source.lengths); "
             "decode_step(target, k) -> output; decode_reorder(parents)");
   const std::pair<const char *, const char *> wrong[] = {
-      {"encoder.2.mask=causal", "--mask: expected the key path of a mask of this model, such as "
-                                "decoder.mask or encoder.0.mask, found 'encoder.2.mask'"},
+      {"encoder.2.mask=causal",
+       "--mask: expected the key path of a mask of this model (encoder.0.mask, encoder.mask, "
+       "encoder.1.mask, decoder.0.mask, decoder.mask, decoder.0.cross-mask, decoder.cross-mask, "
+       "decoder.1.mask and 1 more), found 'encoder.2.mask'"},
       {"causal", "--mask: expected NAME=EXPR, found 'causal'"},
       {"decoder.mask=causal &",
        "--mask decoder.mask: column 9: expected a name, found the end\n  causal &\n          ^"}};
@@ -118,10 +120,14 @@ TEST_F(ModelTest, InputsOfMasks) {
             "lengths(target)");
   EXPECT_EQ(problemWith("/encoder/mask", "keep(memory)"),
             "m.json: encoder.mask: expected a name for the mask's own input, found 'memory'");
-  EXPECT_EQ(problemWith("/encoder/mask", "keep(a) & dense(a)"),
-            "m.json: input 'a': expected one shape in function encode, found two uses that "
-            "differ");
+  EXPECT_EQ(
+      problemWith("/encoder/mask", "keep(a) & dense(a)"),
+      "m.json: input 'a': expected one shape and type in function encode, found i1 [B, 1, 1, S] "
+      "and i1 [1, 1, S, S]; give the uses names of their own");
   EXPECT_EQ(problemWith("/encoder/mask", "keep(a) & hide(a)"), "no error");
+  EXPECT_EQ(
+      problemWith("/encoder/mask", "documents_packed(s, s) & !keep(a)"),
+      "m.json: encoder.mask: expected no table of whole rows beside documents_packed, found keep");
 }
 
 /// With vectors in, lengths cannot be computed: they are asked for only where they are used.
@@ -168,7 +174,8 @@ TEST_F(ModelTest, DialectText) {
   options.weights = write("w.safetensors", safetensors({{"w", "f32", {3, 2}}}));
   EXPECT_EQ(fileProblem(weight, options), "w.safetensors: w: expected [2, 3], found [3, 2]");
   options.masks = {"mask=causal"};
-  EXPECT_EQ(fileProblem(weight, options), "--mask of a .mlir file: not built yet");
+  EXPECT_EQ(fileProblem(weight, options), "--mask: expected the transformer.name of a mask op of "
+                                          "x.mlir (it has none), found 'mask'");
 }
 
 /// All of them; tensors grow with the layers, but for the norms after the stacks.

@@ -164,6 +164,8 @@ TEST(MaskExpression, Formulas) {
 TEST(MaskExpression, FormulaErrors) {
   EXPECT_EQ(parse("where(i - j)"),
             "column 7: expected a truth, found a number\n  where(i - j)\n        ^");
+  EXPECT_EQ(parse("where(i = j)"),
+            "column 9: expected an operator or ')', found '='\n  where(i = j)\n          ^");
   EXPECT_EQ(parse("where(i < 1.5)"), "column 11: expected integers in the formula of a mask, found "
                                      "a real number\n  where(i < 1.5)\n            ^");
   EXPECT_EQ(parse("where(k < 1)"), "column 7: expected b, h, i, j or a table such as k[j], found "

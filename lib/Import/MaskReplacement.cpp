@@ -1,0 +1,124 @@
+//===- MaskReplacement.cpp - Masks of dialect text, replaced --------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The builder of descriptions writes the new mask; what its inputs have to fit
+// follows from the attention that uses the old one. An offset that is left out
+// is the dialect's: the number of keys minus the number of queries.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MaskReplacement.h"
+
+#include "MaskBuilder.h"
+#include "StackReader.h"
+
+#include "heddle/Analysis/ShapeExpressions.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+
+/// Mask ops that have a name, in order.
+static SmallVector<Operation *> namedMasks(func::FuncOp func) {
+  SmallVector<Operation *> masks;
+  func.walk([&](MaskOpInterface mask) {
+    if (mask->hasAttrOfType<StringAttr>(TransformerDialect::nameAttr))
+      masks.push_back(mask);
+  });
+  return masks;
+}
+
+/// An attention that the mask is a part of; null if there is none.
+static AttentionOp attentionOf(Operation *mask) {
+  for (Operation *user : mask->getUsers()) {
+    if (auto attention = dyn_cast<AttentionOp>(user))
+      return attention;
+    if (isa<MaskOpInterface>(user))
+      if (AttentionOp attention = attentionOf(user))
+        return attention;
+  }
+  return {};
+}
+
+/// A size as `transformer.dims` has it: its name or number, or `own` where it is computed.
+static std::string dimText(const SizeExpr &size, const std::string &own) {
+  return size.isConstant() || !size.dimName().empty() ? size.str() : own;
+}
+
+static Call callOf(AttentionOp attention, const MaskExpression &mask) {
+  ShapeExpressions shapes(attention->getParentOfType<func::FuncOp>());
+  const Shape &q = shapes.of(attention.getQuery()), &k = shapes.of(attention.getKey());
+  Call call;
+  call.packed = mask.uses(MaskExpression::Kind::PackedDocuments);
+  call.sizes = {dimText(q[0], "mask.sentences"), dimText(q[2], "mask.queries"),
+                dimText(k[2], "mask.keys")};
+  return call;
+}
+
+/// Erases the mask, what it alone was made of, and arguments that nothing else used.
+static void eraseMask(Operation *mask, func::FuncOp func) {
+  llvm::SetVector<Value> arguments;
+  SmallVector<Operation *> open{mask};
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val();
+    if (!op->use_empty())
+      continue;
+    SmallVector<Value> operands;
+    op->walk([&](Operation *inner) { llvm::append_range(operands, inner->getOperands()); });
+    llvm::SetVector<Operation *> parts;
+    for (Value operand : operands)
+      if (isa<BlockArgument>(operand) && operand.getParentBlock() == &func.getBody().front())
+        arguments.insert(operand);
+      else if (Operation *def = operand.getDefiningOp(); isa_and_nonnull<MaskOpInterface>(def))
+        parts.insert(def);
+    op->erase();
+    llvm::append_range(open, parts);
+  }
+  BitVector unused(func.getNumArguments());
+  for (Value argument : arguments)
+    if (argument.use_empty())
+      unused.set(cast<BlockArgument>(argument).getArgNumber());
+  (void)func.eraseArguments(unused);
+}
+
+static Status replace(Operation *mask, const MaskExpression &expression, const std::string &path) {
+  auto func = mask->getParentOfType<func::FuncOp>();
+  auto name = mask->getAttrOfType<StringAttr>(TransformerDialect::nameAttr);
+  AttentionOp attention = attentionOf(mask);
+  if (!attention)
+    return inputError("--mask " + name.str() + ": expected a mask that an attention of " + path +
+                      " uses, found one that is not used");
+  std::vector<TensorInfo> tensors;
+  TensorNames weights(tensors);
+  Description none;
+  FunctionBuilder f(func, weights, mask);
+  Value made =
+      MaskBuilder(none).build(f, expression, /*cross=*/false, callOf(attention, expression));
+  if (Status status = f.inputsAgree(path); !status)
+    return status;
+  made.getDefiningOp()->setAttr(TransformerDialect::nameAttr, name);
+  mask->getResult(0).replaceAllUsesWith(made);
+  eraseMask(mask, func);
+  return {};
+}
+
+Status heddle::replaceMasks(ModuleOp module, const std::vector<std::string> &options,
+                            const std::string &path) {
+  Expected<MaskOptions> masks = MaskOptions::parse(options);
+  if (!masks)
+    return masks.takeError();
+  for (auto func : module.getOps<func::FuncOp>())
+    for (Operation *mask : namedMasks(func)) {
+      auto name = mask->getAttrOfType<StringAttr>(TransformerDialect::nameAttr);
+      if (const MaskExpression *expression = masks->find(name.str()))
+        if (Status status = replace(mask, *expression, path); !status)
+          return status;
+    }
+  return masks->allUsed("the transformer.name of a mask op of " + path);
+}
