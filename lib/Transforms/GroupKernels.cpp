@@ -7,8 +7,12 @@
 //
 // Walks a function once. Each root takes the ops that can follow it on its tiles:
 //
-//   linear ── activation ── + residual ── split_heads ── cache.append | state.set      (up to three
-//   over the same rows) attention (with its mask ops) ── merge_heads embedding ── position
+//   linear ── activation ── + residual ── split_heads ── cache.append | state.set
+//     (up to three of these over the same rows)
+//
+//   attention (with its mask ops) ── merge_heads
+//
+//   embedding ── position
 //
 // What cannot follow is written down with its reason. Then every cluster is
 // moved to the place of its last op and wrapped into a kernel.group.
@@ -40,7 +44,7 @@ using heddle::kernel::GroupOp;
 
 namespace {
 
-/// A launch runs at most this many contractions; more would pass the 32 words of push constants.
+/// A launch runs at most this many contractions: queries, keys and values of one attention.
 constexpr size_t maxParts = 3;
 
 /// Ops that become one group, in program order.

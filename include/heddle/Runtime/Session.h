@@ -9,6 +9,13 @@
 // caches; it serves one thread at a time, and clones of it share weights and
 // code. Inputs are checked here, before a device sees them.
 //
+// Errors of every call are of three kinds (ErrorKind). Input: a file, a name, a
+// type or a shape that the caller gave; the message names the input, what the
+// function expects and what it found. Usage: functions in an order that the model
+// does not allow. Device: no such device, its memory is exhausted, or it failed.
+// After an input or usage error the session is as it was before the call; after a
+// device error its caches are unspecified, and `open` or `clone` gives a new one.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
