@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Texts where CLI11's own say too much or too little: numbers that must not be
-// negative, and commands that do not exist.
+// negative, and commands that do not exist. And the flags that both have.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "heddle/Support/Error.h"
+#include "heddle/Generation/Commands.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -31,6 +31,39 @@ inline CLI::Validator atLeast(int64_t least) {
                (text.empty() ? "nothing" : text);
       },
       "");
+}
+
+/// Texts, and the flags of decoding.
+inline void addTranslateFlags(CLI::App &app, TranslateCommand &command) {
+  app.add_option("TEXT", command.texts, "texts, one translation each");
+  app.add_option("--batch", command.batch, "texts translated together (default: 1)")
+      ->check(atLeast(1))
+      ->type_name("N");
+  app.add_option("--limit", command.limit, "tokens of a translation (default: the model's)")
+      ->check(atLeast(1))
+      ->type_name("N");
+  app.add_flag("--truncate", command.truncate, "cut texts that are too long");
+  app.add_option("--beam", command.beam, "hypotheses kept for each text (default: 1, greedy)")
+      ->check(atLeast(1))
+      ->type_name("N");
+  app.add_option("--length-penalty", command.lengthPenalty,
+                 "power of ((5 + tokens) / 6) that a hypothesis is divided by (default: 0.6)")
+      ->type_name("X");
+  app.add_flag("--sample", command.sample, "draw tokens by their probabilities");
+  app.add_option("--temperature", command.temperature, "divides scores before drawing (default: 1)")
+      ->type_name("X");
+  app.add_option("--top-k", command.topK, "draw among the N likeliest (default: 0, all)")
+      ->check(atLeast(0))
+      ->type_name("N");
+  app.add_option("--top-p", command.topP, "draw among the likeliest that sum to X (default: 1)")
+      ->type_name("X");
+  app.add_option("--seed", command.seed, "another seed draws other tokens (default: 0)")
+      ->check(atLeast(0))
+      ->type_name("N");
+  app.add_flag("--stream", command.stream, "write each token as soon as it is chosen");
+  app.add_option_function<std::string>(
+      "--attention", [&command](const std::string &) { command.attention = true; },
+      "not built yet");
 }
 
 /// Insertions, removals and replacements that turn one word into the other.

@@ -1,4 +1,4 @@
-//===- Greedy.cpp - The likeliest token, step by step -------------*- C++ -*-===//
+//===- TextDecoder.cpp - Sequences from an encoder-decoder --------*- C++ -*-===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,10 +10,9 @@
 // A row's bits do not depend on its batch, so neither does a translation.
 //
 //===----------------------------------------------------------------------===//
-#include "heddle/Generation/Greedy.h"
+#include "heddle/Generation/TextDecoder.h"
 
 #include <algorithm>
-#include <numeric>
 
 using namespace heddle;
 
@@ -52,7 +51,7 @@ Expected<std::string> scoresName(const Session &session) {
 }
 
 /// Rows of ids as one tensor, shorter rows padded on the right.
-Tensor padRows(const std::vector<std::vector<int32_t>> &rows, int32_t padding, bool sequenceFirst) {
+Tensor padRows(const std::vector<TokenIds> &rows, int32_t padding, bool sequenceFirst) {
   size_t length = 0;
   for (const auto &row : rows)
     length = std::max(length, row.size());
@@ -67,54 +66,9 @@ Tensor padRows(const std::vector<std::vector<int32_t>> &rows, int32_t padding, b
   return ids;
 }
 
-/// The place of the largest score, the first of equals. A NaN is never larger.
-int32_t argmax(std::span<const float> row) {
-  size_t best = 0;
-  for (size_t i = 1; i < row.size(); ++i)
-    if (row[i] > row[best] || row[best] != row[best])
-      best = i;
-  return static_cast<int32_t>(best);
-}
-
-/// What each row of the batch is at. Ended rows stay, unused, until the batch shrinks.
-struct Rows {
-  Rows(size_t count, int32_t start) : tokens(count, start), sentence(count), ended(count) {
-    std::iota(sentence.begin(), sentence.end(), size_t{0});
-  }
-
-  /// Takes each row's next token into its sentence and says which rows go on.
-  std::vector<int32_t> advance(const std::vector<int32_t> &next, std::optional<int32_t> end,
-                               std::vector<std::vector<int32_t>> &sentences) {
-    std::vector<int32_t> alive;
-    for (size_t r = 0; r < tokens.size(); ++r) {
-      ended[r] = ended[r] || next[r] == end;
-      if (ended[r])
-        continue;
-      tokens[r] = next[r];
-      sentences[sentence[r]].push_back(next[r]);
-      alive.push_back(static_cast<int32_t>(r));
-    }
-    return alive;
-  }
-
-  void keep(const std::vector<int32_t> &alive) {
-    for (size_t r = 0; r < alive.size(); ++r) {
-      tokens[r] = tokens[static_cast<size_t>(alive[r])];
-      sentence[r] = sentence[static_cast<size_t>(alive[r])];
-    }
-    tokens.resize(alive.size());
-    sentence.resize(alive.size());
-    ended.assign(alive.size(), false);
-  }
-
-  std::vector<int32_t> tokens;  ///< what the next step is fed
-  std::vector<size_t> sentence; ///< index into the translations
-  std::vector<bool> ended;
-};
-
 } // namespace
 
-Expected<GreedyDecoder> GreedyDecoder::create(Session &session, const TextModel &model) {
+Expected<TextDecoder> TextDecoder::create(Session &session, const TextModel &model) {
   if (model.kind != "encoder-decoder" || !model.source || !model.target)
     return usageError("expected a model of kind encoder-decoder, found " + model.kind);
   for (const TextSide *side : {&*model.source, &*model.target})
@@ -126,7 +80,7 @@ Expected<GreedyDecoder> GreedyDecoder::create(Session &session, const TextModel 
     if (!session.program().findFunction(function))
       return usageError(
           std::string("expected a model that decodes step by step, found no function ") + function);
-  GreedyDecoder decoder(session, model);
+  TextDecoder decoder(session, model);
   for (Status checked : {checkInputs(session, "encode", {"source", "source.lengths"}),
                          checkInputs(session, "decode_start", {"memory", "source.lengths"}),
                          checkInputs(session, "decode_step", {"target"})})
@@ -143,7 +97,7 @@ Expected<GreedyDecoder> GreedyDecoder::create(Session &session, const TextModel 
   return decoder;
 }
 
-Status GreedyDecoder::encode(const std::vector<std::vector<int32_t>> &sources) {
+Status TextDecoder::encode(const std::vector<TokenIds> &sources) {
   const Tensor ids = padRows(sources, model->source->padding, model->sequenceFirst);
   Tensor lengths(DType::I32, {static_cast<int64_t>(sources.size())});
   for (size_t b = 0; b < sources.size(); ++b) {
@@ -164,7 +118,7 @@ Status GreedyDecoder::encode(const std::vector<std::vector<int32_t>> &sources) {
   return session->run("decode_start", startInputs, nothing);
 }
 
-Expected<std::vector<int32_t>> GreedyDecoder::step(const std::vector<int32_t> &tokens) {
+Expected<std::span<const float>> TextDecoder::step(std::span<const int32_t> tokens) {
   const int64_t rows = static_cast<int64_t>(tokens.size());
   const std::vector<int64_t> shape =
       model->sequenceFirst ? std::vector<int64_t>{1, rows} : std::vector<int64_t>{rows, 1};
@@ -178,37 +132,26 @@ Expected<std::vector<int32_t>> GreedyDecoder::step(const std::vector<int32_t> &t
     return inputError(model->target->vocabulary->name() + ": expected " + std::to_string(classes) +
                       " tokens, one a class, found " +
                       std::to_string(model->target->vocabulary->size()));
-  std::vector<int32_t> next;
-  for (size_t b = 0; b < tokens.size(); ++b)
-    next.push_back(argmax(values.subspan(b * classes, classes)));
-  return next;
+  return values;
 }
 
-Status GreedyDecoder::keepRows(const std::vector<int32_t> &rows) {
-  const Tensor parents = Tensor::i32({static_cast<int64_t>(rows.size())}, rows);
-  return session->run("decode_reorder", {{"parents", parents}}, nothing);
+Status TextDecoder::reorder(std::span<const int32_t> parents) {
+  const Tensor rows = Tensor::i32({static_cast<int64_t>(parents.size())}, parents);
+  return session->run("decode_reorder", {{"parents", rows}}, nothing);
 }
 
-Expected<std::vector<std::vector<int32_t>>>
-GreedyDecoder::decode(const std::vector<std::vector<int32_t>> &sources, int64_t limit) {
-  std::vector<std::vector<int32_t>> translations(sources.size());
-  if (sources.empty() || limit == 0)
-    return translations;
-  if (Status ran = encode(sources); !ran)
-    return ran.takeError();
-  Rows rows(sources.size(), *model->target->start);
-  for (int64_t count = 1;; ++count) {
-    auto next = step(rows.tokens);
-    if (!next)
-      return next.takeError();
-    const std::vector<int32_t> alive = rows.advance(*next, model->target->end, translations);
-    if (alive.empty() || count == limit)
-      return translations;
-    // Leaving costs a copy of the caches: worth it for half of the batch.
-    if (alive.size() * 2 > rows.tokens.size())
-      continue;
-    if (Status kept = keepRows(alive); !kept)
-      return kept.takeError();
-    rows.keep(alive);
-  }
+DecodingOptions TextDecoder::defaults() const {
+  DecodingOptions options;
+  options.start = *model->target->start;
+  options.end = model->target->end;
+  options.limit = model->target->limit;
+  return options;
+}
+
+Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> &sources,
+                                                    const DecodingOptions &options) {
+  if (!sources.empty())
+    if (Status ran = encode(sources); !ran)
+      return ran.takeError();
+  return decodeSentences(*this, sources.size(), options);
 }

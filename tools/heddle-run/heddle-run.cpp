@@ -23,7 +23,6 @@ struct RunFlags {
   SessionOptions session;
   RunCommand command;
   TranslateCommand translate;
-  std::vector<std::string> unbuilt; ///< options that were given and are not built yet
   bool verify = false;
 };
 
@@ -65,24 +64,7 @@ CLI::App *addTranslate(CLI::App &app, RunFlags &flags) {
   CLI::App *translate =
       app.add_subcommand("translate", "translate texts, or the lines of standard input");
   addSessionFlags(*translate, flags);
-  translate->add_option("TEXT", flags.translate.texts, "texts, one translation each");
-  translate->add_option("--batch", flags.translate.batch, "texts translated together (default: 1)")
-      ->check(driver::atLeast(1))
-      ->type_name("N");
-  translate
-      ->add_option("--limit", flags.translate.limit,
-                   "tokens of a translation (default: the model's)")
-      ->check(driver::atLeast(1))
-      ->type_name("N");
-  translate->add_flag("--truncate", flags.translate.truncate, "cut texts that are too long");
-  for (const FutureOption &option : futureTextOptions) {
-    auto note = [&flags, name = option.flag] { flags.unbuilt.push_back(name); };
-    if (option.takesValue)
-      translate->add_option_function<std::string>(
-          option.flag, [note](const std::string &) { note(); }, "not built yet");
-    else
-      translate->add_flag_function(option.flag, [note](int64_t) { note(); }, "not built yet");
-  }
+  driver::addTranslateFlags(*translate, flags.translate);
   translate->footer(
       "Examples:\n  heddle-run translate translate.heddle \"我 是 谁\"\n"
       "  heddle-run translate translate.heddle --device=vulkan --batch=8 < sentences.txt");
@@ -90,8 +72,8 @@ CLI::App *addTranslate(CLI::App &app, RunFlags &flags) {
 }
 
 int translate(RunFlags &flags) {
-  if (!flags.unbuilt.empty())
-    return report(notBuiltYet(flags.unbuilt.front()));
+  if (Status checked = checkTranslate(flags.translate); !checked)
+    return report(checked);
   auto session = Session::open(flags.file, flags.session);
   if (!session)
     return report(session.error());

@@ -26,27 +26,15 @@ struct TextFlags {
   JitOptions jit;
   CompileOptions compile;
   TranslateCommand translate;
-  std::vector<std::string> unbuilt; ///< flags that were given and are not built yet
 };
 
 Status translate(TextFlags &flags) {
-  if (!flags.unbuilt.empty())
-    return notBuiltYet(flags.unbuilt.front());
+  if (Status checked = checkTranslate(flags.translate); !checked)
+    return checked;
   Expected<Session> session = openModel(flags.model, flags.jit, flags.compile);
   if (!session)
     return session.takeError();
   return translateCommand(*session, flags.translate, std::cin, std::cout, std::cerr);
-}
-
-void addFutureFlags(CLI::App &command, const std::shared_ptr<TextFlags> &flags) {
-  for (const FutureOption &option : futureTextOptions) {
-    auto note = [flags, name = option.flag] { flags->unbuilt.push_back(name); };
-    if (option.takesValue)
-      command.add_option_function<std::string>(
-          option.flag, [note](const std::string &) { note(); }, "not built yet");
-    else
-      command.add_flag_function(option.flag, [note](int64_t) { note(); }, "not built yet");
-  }
 }
 
 } // namespace
@@ -56,20 +44,15 @@ void addText(CLI::App &app, Outcome &outcome) {
   CLI::App *command =
       app.add_subcommand("translate", "translate texts, or the lines of standard input");
   command->add_option("model", flags->model, "MODEL")->required();
-  command->add_option("text", flags->translate.texts, "TEXT …");
   addDeviceFlags(*command, flags->jit);
-  command->add_option("--batch", flags->translate.batch, "texts translated together (default: 1)")
-      ->check(atLeast(1));
-  command
-      ->add_option("--limit", flags->translate.limit,
-                   "tokens of a translation (default: the model's)")
-      ->check(atLeast(1));
-  command->add_flag("--truncate", flags->translate.truncate, "cut texts that are too long");
-  addFutureFlags(*command, flags);
+  addTranslateFlags(*command, flags->translate);
   addModelFlags(*command, flags->compile);
   command->footer("Examples:\n"
                   "  heddle translate examples/translate \"我 是 谁\"\n"
-                  "  heddle translate translate.heddle --device=vulkan --batch=8 < sentences.txt");
+                  "  heddle translate translate.heddle --device=vulkan --batch=8 < sentences.txt\n"
+                  "  heddle translate translate.heddle --beam=4 \"我 是 谁\"\n"
+                  "  heddle translate translate.heddle --sample --top-p=0.9 --seed=7 --stream "
+                  "\"我 是 谁\"");
   command->callback([flags, &outcome] { outcome.status = translate(*flags); });
 }
 

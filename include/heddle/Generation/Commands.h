@@ -13,8 +13,8 @@
 
 #include "heddle/Runtime/Session.h"
 
-#include <array>
 #include <iosfwd>
+#include <optional>
 
 namespace heddle {
 
@@ -23,24 +23,22 @@ struct TranslateCommand {
   int64_t batch = 1;              ///< texts translated together; the results do not depend on it
   std::optional<int64_t> limit;   ///< tokens of a translation; default: the model's `target.limit`
   bool truncate = false;          ///< cut texts that are longer than `source.length`
+  bool stream = false;            ///< write each token as soon as it is chosen
+  bool attention = false;         ///< not built yet
+  int64_t beam = 1;
+  bool sample = false;
+  /// Options of a search that were given; each needs its search (DecodingOptions).
+  std::optional<double> lengthPenalty, temperature, topP;
+  std::optional<int64_t> topK;
+  std::optional<uint64_t> seed;
 };
 
-/// An option of the text commands that is planned and not built yet.
-struct FutureOption {
-  const char *flag;
-  bool takesValue;
-};
-inline constexpr std::array<FutureOption, 9> futureTextOptions = {{{"--beam", true},
-                                                                   {"--length-penalty", true},
-                                                                   {"--sample", false},
-                                                                   {"--temperature", true},
-                                                                   {"--top-k", true},
-                                                                   {"--top-p", true},
-                                                                   {"--seed", true},
-                                                                   {"--stream", false},
-                                                                   {"--attention", true}}};
-/// What to answer where one is given.
+/// What to answer where something is asked for that is planned and not built yet.
 Error notBuiltYet(std::string_view what);
+
+/// A usage error where an option would be ignored or contradicts another: to be asked before a model
+/// is opened, and asked again by `translateCommand`.
+Status checkTranslate(const TranslateCommand &command);
 
 /// Translates every text, one line each, in order. An empty text gives an empty line. Notes about
 /// cut texts go to `notes`.

@@ -1,43 +1,48 @@
-//===- Greedy.h - The likeliest token, step by step ------------*- C++ -*-===//
+//===- TextDecoder.h - Sequences from an encoder-decoder -------*- C++ -*-===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Greedy generation with an encoder-decoder. A batch of sources is encoded once,
-// the memory's keys and values are projected once, and then one token a row is
-// fed and the likeliest next one taken. Rows that have ended leave the batch when
-// half of it has, so long sentences do not pay for short ones.
+// A session of an encoder-decoder, decoded by any of the searches of Decoding.h.
+// A batch of sources is encoded once, the memory's keys and values are projected
+// once, and then one token a row is fed.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "heddle/Generation/Decoding.h"
 #include "heddle/Generation/TextModel.h"
 #include "heddle/Runtime/Session.h"
 
 namespace heddle {
 
-class GreedyDecoder {
+class TextDecoder : private StepModel {
 public:
-  /// Checks that the model has the functions and the inputs that decoding needs. The session must
-  /// outlive the decoder.
-  static Expected<GreedyDecoder> create(Session &session, const TextModel &model);
+  /// Checks that the model has the functions and the inputs that decoding needs. Both must outlive
+  /// the decoder.
+  static Expected<TextDecoder> create(Session &session, const TextModel &model);
 
-  /// Ids for each source, without `target.start` and `target.end`; at most `limit` of them.
-  Expected<std::vector<std::vector<int32_t>>>
-  decode(const std::vector<std::vector<int32_t>> &sources, int64_t limit);
+  /// Options with the start, the end and the limit of the model's target.
+  DecodingOptions defaults() const;
+
+  /// Ids for each source.
+  Expected<std::vector<TokenIds>> decode(const std::vector<TokenIds> &sources,
+                                         const DecodingOptions &options);
 
   /// False if sources of different lengths would see each other's padding: the encoder's mask does
   /// not know lengths.
   bool takesLengths() const { return encodeTakesLengths; }
 
 private:
-  GreedyDecoder(Session &session, const TextModel &model) : session(&session), model(&model) {}
+  TextDecoder(Session &session, const TextModel &model) : session(&session), model(&model) {}
 
-  Status encode(const std::vector<std::vector<int32_t>> &sources);
-  Expected<std::vector<int32_t>> step(const std::vector<int32_t> &tokens);
-  Status keepRows(const std::vector<int32_t> &rows);
+  Expected<std::span<const float>> step(std::span<const int32_t> tokens) override;
+  Status reorder(std::span<const int32_t> parents) override;
+  bool givesProbabilities() const override { return scores == "probabilities"; }
+
+  Status encode(const std::vector<TokenIds> &sources);
 
   Session *session;
   const TextModel *model;

@@ -1,0 +1,192 @@
+//===- BeamSearch.cpp - Several hypotheses a sentence -------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each step feeds the open hypotheses of all sentences as one batch. Of a
+// sentence's continuations the best `beam` count: those among them that end
+// compete with what has ended before, and the best `beam` that do not end stay
+// open. A sentence is done when no open hypothesis can overtake its best ended
+// one: a log probability only falls, so its worth is bounded by today's log
+// probability and the kindest length.
+//
+//===----------------------------------------------------------------------===//
+#include "Search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace heddle;
+
+namespace {
+
+struct Hypothesis {
+  double logProbability = 0;
+  TokenIds tokens;
+  int32_t row = 0; ///< of the batch that was fed last
+};
+
+/// A hypothesis and the token that may follow it.
+struct Continuation {
+  Candidate next; ///< with the log probability of the whole
+  const Hypothesis *from;
+};
+
+double worthOf(double logProbability, int64_t tokens, const DecodingOptions &options) {
+  return logProbability /
+         std::pow((5.0 + static_cast<double>(tokens)) / 6.0, options.lengthPenalty);
+}
+
+class Sentence {
+public:
+  Sentence(int32_t row, const DecodingOptions &options) : options(options) {
+    open.push_back({0, {}, row});
+  }
+
+  bool isDone() const { return open.empty(); }
+  const std::vector<Hypothesis> &hypotheses() const { return open; }
+  std::vector<Hypothesis> &hypotheses() { return open; }
+  TokenIds takeBest() { return std::move(best); }
+
+  /// Takes the scores of all rows, [rows, classes].
+  Status advance(std::span<const float> scores, size_t classes, bool probabilities) {
+    std::vector<Continuation> continuations;
+    for (const Hypothesis &hypothesis : open) {
+      auto row = scores.subspan(static_cast<size_t>(hypothesis.row) * classes, classes);
+      if (Status added = addContinuations(hypothesis, row, probabilities, continuations); !added)
+        return added;
+    }
+    // Stable: of equals the one whose hypothesis was better before, then the lower token.
+    std::stable_sort(continuations.begin(), continuations.end(),
+                     [](const Continuation &a, const Continuation &b) {
+                       return a.next.logProbability > b.next.logProbability;
+                     });
+    keepBest(continuations);
+    return {};
+  }
+
+private:
+  /// At most one continuation of a hypothesis ends it, so twice the beam always leaves a beam of
+  /// open ones.
+  Status addContinuations(const Hypothesis &hypothesis, std::span<const float> row,
+                          bool probabilities, std::vector<Continuation> &continuations) {
+    auto candidates = candidatesOf(row, probabilities);
+    if (!candidates)
+      return candidates.takeError();
+    const size_t wanted = std::min(candidates->size(), 2 * static_cast<size_t>(options.beam));
+    std::partial_sort(candidates->begin(), candidates->begin() + static_cast<ptrdiff_t>(wanted),
+                      candidates->end());
+    for (size_t i = 0; i < wanted; ++i) {
+      Candidate next = (*candidates)[i];
+      next.logProbability += hypothesis.logProbability;
+      if (std::isfinite(next.logProbability))
+        continuations.push_back({next, &hypothesis});
+    }
+    return {};
+  }
+
+  void keepBest(const std::vector<Continuation> &continuations) {
+    const size_t beam = static_cast<size_t>(options.beam);
+    std::vector<Hypothesis> next;
+    for (size_t rank = 0; rank < continuations.size() && next.size() < beam; ++rank) {
+      const auto &[candidate, from] = continuations[rank];
+      const bool ends = candidate.token == options.end;
+      if (ends && rank < beam)
+        finish(from->tokens, candidate.logProbability,
+               static_cast<int64_t>(from->tokens.size()) + 1);
+      if (ends)
+        continue;
+      next.push_back({candidate.logProbability, from->tokens, from->row});
+      next.back().tokens.push_back(candidate.token);
+    }
+    open = std::move(next);
+    if (open.empty() || static_cast<int64_t>(open[0].tokens.size()) == options.limit)
+      finishAll();
+    else if (isOvertaken())
+      open.clear();
+  }
+
+  void finish(const TokenIds &tokens, double logProbability, int64_t length) {
+    const double worth = worthOf(logProbability, length, options);
+    if (worth <= bestWorth)
+      return;
+    bestWorth = worth;
+    best = tokens;
+  }
+
+  void finishAll() {
+    for (const Hypothesis &hypothesis : open)
+      finish(hypothesis.tokens, hypothesis.logProbability,
+             static_cast<int64_t>(hypothesis.tokens.size()));
+    open.clear();
+  }
+
+  bool isOvertaken() const {
+    const auto length = static_cast<int64_t>(open[0].tokens.size());
+    const double kindest = std::max(worthOf(open[0].logProbability, length + 1, options),
+                                    worthOf(open[0].logProbability, options.limit, options));
+    return bestWorth >= kindest;
+  }
+
+  const DecodingOptions &options;
+  std::vector<Hypothesis> open; ///< best first
+  TokenIds best;
+  double bestWorth = -std::numeric_limits<double>::infinity();
+};
+
+/// The rows of the next batch are the open hypotheses, sentence by sentence.
+struct Batch {
+  std::vector<int32_t> tokens, parents;
+
+  void take(std::vector<Sentence> &sentences) {
+    tokens.clear();
+    parents.clear();
+    for (Sentence &sentence : sentences)
+      for (Hypothesis &hypothesis : sentence.hypotheses()) {
+        tokens.push_back(hypothesis.tokens.back());
+        parents.push_back(hypothesis.row);
+        hypothesis.row = static_cast<int32_t>(parents.size()) - 1;
+      }
+  }
+
+  /// Whether every row goes on where it is.
+  bool staysAsItIs(size_t rows) const {
+    for (size_t r = 0; r < parents.size(); ++r)
+      if (parents[r] != static_cast<int32_t>(r))
+        return false;
+    return parents.size() == rows;
+  }
+};
+
+} // namespace
+
+Expected<std::vector<TokenIds>> heddle::beamSearch(StepModel &model, size_t count,
+                                                   const DecodingOptions &options) {
+  std::vector<Sentence> sentences;
+  for (size_t s = 0; s < count; ++s)
+    sentences.emplace_back(static_cast<int32_t>(s), options);
+  Batch batch;
+  batch.tokens.assign(count, options.start);
+  while (!batch.tokens.empty()) {
+    const size_t rows = batch.tokens.size();
+    auto scores = model.step(batch.tokens);
+    if (!scores)
+      return scores.takeError();
+    for (Sentence &sentence : sentences)
+      if (Status advanced =
+              sentence.advance(*scores, scores->size() / rows, model.givesProbabilities());
+          !advanced)
+        return advanced.takeError();
+    batch.take(sentences);
+    if (!batch.tokens.empty() && !batch.staysAsItIs(rows))
+      if (Status reordered = model.reorder(batch.parents); !reordered)
+        return reordered.takeError();
+  }
+  std::vector<TokenIds> results;
+  for (Sentence &sentence : sentences)
+    results.push_back(sentence.takeBest());
+  return results;
+}

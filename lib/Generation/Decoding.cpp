@@ -1,0 +1,184 @@
+//===- Decoding.cpp - From scores to sequences --------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks of the options, the choice of a search, and the walk of greedy decoding
+// and sampling: one row a sentence, and rows that have ended leave the batch when
+// half of it has, so long sentences do not pay for short ones.
+//
+//===----------------------------------------------------------------------===//
+#include "Search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+using namespace heddle;
+
+namespace {
+
+Error noNumbers() {
+  return inputError("decode_step: expected a number among the scores of a token, found only NaN");
+}
+
+/// The place of the largest score, the first of equals. A NaN is never larger.
+Expected<int32_t> argmax(std::span<const float> row) {
+  size_t best = 0;
+  for (size_t i = 1; i < row.size(); ++i)
+    if (row[i] > row[best] || std::isnan(row[best]))
+      best = i;
+  if (row.empty() || std::isnan(row[best]))
+    return noNumbers();
+  return static_cast<int32_t>(best);
+}
+
+/// What each row of the batch is at. Ended rows stay, unused, until the batch shrinks.
+struct Rows {
+  Rows(size_t count, int32_t start) : tokens(count, start), sentence(count), ended(count) {
+    std::iota(sentence.begin(), sentence.end(), size_t{0});
+  }
+
+  std::vector<int32_t> alive() const {
+    std::vector<int32_t> rows;
+    for (size_t r = 0; r < ended.size(); ++r)
+      if (!ended[r])
+        rows.push_back(static_cast<int32_t>(r));
+    return rows;
+  }
+
+  void keep(const std::vector<int32_t> &rows) {
+    for (size_t r = 0; r < rows.size(); ++r) {
+      tokens[r] = tokens[static_cast<size_t>(rows[r])];
+      sentence[r] = sentence[static_cast<size_t>(rows[r])];
+    }
+    tokens.resize(rows.size());
+    sentence.resize(rows.size());
+    ended.assign(rows.size(), false);
+  }
+
+  std::vector<int32_t> tokens;  ///< what the next step is fed
+  std::vector<size_t> sentence; ///< index into the sentences
+  std::vector<bool> ended;
+};
+
+/// Takes the next token of every row that has not ended.
+Status advance(Rows &rows, std::span<const float> scores, int64_t step,
+               const DecodingOptions &options, const ChooseToken &choose,
+               std::vector<TokenIds> &sentences) {
+  const size_t classes = scores.size() / rows.tokens.size();
+  for (size_t r = 0; r < rows.tokens.size(); ++r) {
+    if (rows.ended[r])
+      continue;
+    const size_t sentence = rows.sentence[r];
+    auto token = choose(scores.subspan(r * classes, classes), sentence, step);
+    if (!token)
+      return token.takeError();
+    rows.tokens[r] = *token;
+    rows.ended[r] = *token == options.end;
+    if (rows.ended[r])
+      continue;
+    sentences[sentence].push_back(*token);
+    if (options.onToken)
+      if (Status taken = options.onToken(sentence, *token); !taken)
+        return taken;
+  }
+  return {};
+}
+
+} // namespace
+
+StepModel::~StepModel() = default;
+
+Expected<std::vector<Candidate>> heddle::candidatesOf(std::span<const float> scores,
+                                                      bool probabilities, double temperature) {
+  constexpr double never = -std::numeric_limits<double>::infinity();
+  std::vector<Candidate> candidates;
+  double largest = never;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    double score = probabilities ? std::log(static_cast<double>(scores[i])) : scores[i];
+    score = std::isnan(score) ? never : score;
+    largest = std::max(largest, score);
+    candidates.push_back({score, static_cast<int32_t>(i)});
+  }
+  if (largest == never)
+    return noNumbers();
+  double sum = 0;
+  for (Candidate &candidate : candidates) {
+    // Of an infinite score nothing is subtracted: it would leave NaN.
+    const bool top = candidate.logProbability == largest;
+    candidate.logProbability = top ? 0 : (candidate.logProbability - largest) / temperature;
+    sum += std::exp(candidate.logProbability);
+  }
+  for (Candidate &candidate : candidates)
+    candidate.logProbability -= std::log(sum);
+  return candidates;
+}
+
+Status heddle::checkDecoding(const DecodingOptions &options) {
+  auto outside = [](const char *name, const std::string &range, double found) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", found);
+    return usageError(std::string(name) + ": expected " + range + ", found " + text);
+  };
+  if (options.beam < 1 || options.beam > maximumBeam)
+    return outside("beam", "1 to " + std::to_string(maximumBeam),
+                   static_cast<double>(options.beam));
+  if (!std::isfinite(options.lengthPenalty))
+    return outside("length-penalty", "a finite number", options.lengthPenalty);
+  if (!std::isfinite(options.temperature) || options.temperature <= 0)
+    return outside("temperature", "a number above 0", options.temperature);
+  if (options.topK < 0)
+    return outside("top-k", "at least 0", static_cast<double>(options.topK));
+  if (!(options.topP > 0 && options.topP <= 1))
+    return outside("top-p", "a number above 0 and at most 1", options.topP);
+  if (options.beam > 1 && options.sample)
+    return usageError("sample: expected a beam of 1, found " + std::to_string(options.beam));
+  if (options.beam > 1 && options.onToken)
+    return usageError("stream: expected a beam of 1, found " + std::to_string(options.beam));
+  return {};
+}
+
+Expected<std::vector<TokenIds>> heddle::walkRows(StepModel &model, size_t count,
+                                                 const DecodingOptions &options,
+                                                 const ChooseToken &choose) {
+  std::vector<TokenIds> sentences(count);
+  Rows rows(count, options.start);
+  for (int64_t step = 0; step < options.limit; ++step) {
+    auto scores = model.step(rows.tokens);
+    if (!scores)
+      return scores.takeError();
+    if (Status taken = advance(rows, *scores, step, options, choose, sentences); !taken)
+      return taken.takeError();
+    const std::vector<int32_t> alive = rows.alive();
+    if (alive.empty() || step + 1 == options.limit)
+      break;
+    // Leaving costs a copy of the caches: worth it for half of the batch.
+    if (alive.size() * 2 > rows.tokens.size())
+      continue;
+    if (Status kept = model.reorder(alive); !kept)
+      return kept.takeError();
+    rows.keep(alive);
+  }
+  return sentences;
+}
+
+Expected<std::vector<TokenIds>> heddle::decodeSentences(StepModel &model, size_t sentences,
+                                                        const DecodingOptions &options) {
+  if (Status checked = checkDecoding(options); !checked)
+    return checked.takeError();
+  if (sentences == 0 || options.limit <= 0)
+    return std::vector<TokenIds>(sentences);
+  if (options.beam > 1)
+    return beamSearch(model, sentences, options);
+  if (!options.sample)
+    return walkRows(model, sentences, options,
+                    [](std::span<const float> scores, size_t, int64_t) { return argmax(scores); });
+  return walkRows(model, sentences, options,
+                  [&](std::span<const float> scores, size_t sentence, int64_t step) {
+                    return sampleToken(scores, model.givesProbabilities(), options, sentence, step);
+                  });
+}

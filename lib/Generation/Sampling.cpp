@@ -1,0 +1,61 @@
+//===- Sampling.cpp - Tokens drawn by their probabilities ---------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The engine and its seeding are those of the C++ standard, which fixes their
+// numbers on every system. Each token has an engine of its own, so that a
+// sentence draws the same whatever else is in its batch.
+//
+//===----------------------------------------------------------------------===//
+#include "Search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+using namespace heddle;
+
+namespace {
+
+/// In [0, 1), 53 bits.
+double drawUniform(uint64_t seed, uint64_t sentence, int64_t step) {
+  auto low = [](uint64_t x) { return static_cast<uint32_t>(x); };
+  auto high = [](uint64_t x) { return static_cast<uint32_t>(x >> 32); };
+  std::seed_seq words{low(seed), high(seed), low(sentence), high(sentence),
+                      static_cast<uint32_t>(step)};
+  std::mt19937_64 engine(words);
+  return std::ldexp(static_cast<double>(engine() >> 11), -53);
+}
+
+} // namespace
+
+Expected<int32_t> heddle::sampleToken(std::span<const float> scores, bool probabilities,
+                                      const DecodingOptions &options, size_t sentence,
+                                      int64_t step) {
+  auto candidates = candidatesOf(scores, probabilities, options.temperature);
+  if (!candidates)
+    return candidates.takeError();
+  std::sort(candidates->begin(), candidates->end());
+  if (options.topK > 0 && static_cast<size_t>(options.topK) < candidates->size())
+    candidates->resize(static_cast<size_t>(options.topK));
+
+  double whole = 0;
+  for (const Candidate &candidate : *candidates)
+    whole += std::exp(candidate.logProbability);
+  double kept = 0;
+  size_t count = 0;
+  while (count < candidates->size() && kept < options.topP * whole)
+    kept += std::exp((*candidates)[count++].logProbability);
+
+  const uint64_t number = options.numbers.empty() ? sentence : options.numbers[sentence];
+  double rest = drawUniform(options.seed, number, step) * kept;
+  for (size_t i = 0; i + 1 < count; ++i) {
+    rest -= std::exp((*candidates)[i].logProbability);
+    if (rest < 0)
+      return (*candidates)[i].token;
+  }
+  return (*candidates)[count - 1].token;
+}

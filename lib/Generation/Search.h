@@ -1,0 +1,46 @@
+//===- Search.h - The searches behind decodeSentences ----------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the searches share: the scores of one row, and the two ways to walk on.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Generation/Decoding.h"
+
+namespace heddle {
+
+/// A token that may follow, and its log probability.
+struct Candidate {
+  double logProbability;
+  int32_t token;
+  /// Likelier first, of equals the lower token.
+  bool operator<(const Candidate &other) const {
+    return logProbability != other.logProbability ? logProbability > other.logProbability
+                                                  : token < other.token;
+  }
+};
+
+/// Log probabilities of a row of scores, in the order of tokens. A NaN has probability 0; a row
+/// without any number is an error.
+Expected<std::vector<Candidate>> candidatesOf(std::span<const float> scores, bool probabilities,
+                                              double temperature = 1);
+
+/// One token a sentence, by `choose`, until all have ended.
+using ChooseToken =
+    std::function<Expected<int32_t>(std::span<const float> scores, size_t sentence, int64_t step)>;
+Expected<std::vector<TokenIds>> walkRows(StepModel &model, size_t sentences,
+                                         const DecodingOptions &options, const ChooseToken &choose);
+
+Expected<std::vector<TokenIds>> beamSearch(StepModel &model, size_t sentences,
+                                           const DecodingOptions &options);
+
+/// The token of a sampling step.
+Expected<int32_t> sampleToken(std::span<const float> scores, bool probabilities,
+                              const DecodingOptions &options, size_t sentence, int64_t step);
+
+} // namespace heddle

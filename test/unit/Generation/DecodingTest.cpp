@@ -1,0 +1,324 @@
+//===- DecodingTest.cpp - From scores to sequences ----------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The searches on a small language whose scores are a function of the sentence
+// and all that was said in it, so that every outcome can be computed by trying all.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Generation/Decoding.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+
+using namespace heddle;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+constexpr int32_t vocabulary = 5, startToken = 2, endToken = 3;
+constexpr float never = -std::numeric_limits<float>::infinity();
+
+/// The scores of what follows `said` in sentence `sentence`.
+std::vector<float> scoresAfter(uint64_t sentence, const TokenIds &said) {
+  std::vector<uint32_t> words(said.begin(), said.end());
+  words.push_back(static_cast<uint32_t>(sentence) + 1000);
+  std::seed_seq seed(words.begin(), words.end());
+  std::mt19937 engine(seed);
+  std::vector<float> scores(vocabulary);
+  for (float &score : scores)
+    score = static_cast<float>(engine() % 1000) / 250;
+  return scores;
+}
+
+std::vector<double> logProbabilities(const std::vector<float> &scores) {
+  double sum = 0;
+  for (float score : scores)
+    sum += std::exp(score);
+  std::vector<double> logs;
+  for (float score : scores)
+    logs.push_back(score - std::log(sum));
+  return logs;
+}
+
+/// A model that remembers what each row was fed, as caches do.
+class Language : public StepModel {
+public:
+  explicit Language(std::vector<uint64_t> sentences, bool probabilities = false)
+      : probabilities(probabilities) {
+    for (uint64_t sentence : sentences)
+      rows.push_back({sentence, {}});
+  }
+
+  Expected<std::span<const float>> step(std::span<const int32_t> tokens) override {
+    EXPECT_EQ(tokens.size(), rows.size());
+    scores.clear();
+    for (size_t r = 0; r < rows.size(); ++r) {
+      // The start is fed first and is no part of the sentence.
+      if (rows[r].started)
+        rows[r].said.push_back(tokens[r]);
+      else
+        EXPECT_EQ(tokens[r], startToken);
+      rows[r].started = true;
+      std::vector<float> row = scoresAfter(rows[r].sentence, rows[r].said);
+      if (probabilities)
+        for (size_t i = 0; auto log : logProbabilities(row))
+          row[i++] = static_cast<float>(std::exp(log));
+      scores.insert(scores.end(), row.begin(), row.end());
+    }
+    ++steps;
+    return std::span<const float>(scores);
+  }
+
+  Status reorder(std::span<const int32_t> parents) override {
+    std::vector<Row> next;
+    for (int32_t parent : parents)
+      next.push_back(rows.at(static_cast<size_t>(parent)));
+    rows = std::move(next);
+    return {};
+  }
+
+  bool givesProbabilities() const override { return probabilities; }
+
+  int steps = 0;
+
+private:
+  struct Row {
+    uint64_t sentence;
+    TokenIds said;
+    bool started = false;
+  };
+  std::vector<Row> rows;
+  std::vector<float> scores;
+  bool probabilities;
+};
+
+/// A model that gives the same scores for ever.
+class Constant : public StepModel {
+public:
+  explicit Constant(std::vector<float> scores) : row(std::move(scores)) {}
+  Expected<std::span<const float>> step(std::span<const int32_t> tokens) override {
+    scores.clear();
+    for (size_t r = 0; r < tokens.size(); ++r)
+      scores.insert(scores.end(), row.begin(), row.end());
+    return std::span<const float>(scores);
+  }
+  Status reorder(std::span<const int32_t>) override { return {}; }
+  bool givesProbabilities() const override { return false; }
+
+private:
+  std::vector<float> row, scores;
+};
+
+DecodingOptions options(int64_t limit = 5) {
+  DecodingOptions options;
+  options.start = startToken;
+  options.end = endToken;
+  options.limit = limit;
+  return options;
+}
+
+std::vector<TokenIds> decode(StepModel &model, size_t sentences, const DecodingOptions &options) {
+  auto decoded = decodeSentences(model, sentences, options);
+  EXPECT_TRUE(decoded) << decoded.error().message;
+  return decoded ? *decoded : std::vector<TokenIds>();
+}
+
+TokenIds decodeOne(uint64_t sentence, DecodingOptions chosen) {
+  Language model({sentence});
+  chosen.numbers = {sentence};
+  return decode(model, 1, chosen).at(0);
+}
+
+/// The best of all sentences, tried one by one.
+void tryAll(uint64_t sentence, const TokenIds &said, double logProbability,
+            const DecodingOptions &options, std::pair<double, TokenIds> &best) {
+  auto offer = [&](size_t length, double log) {
+    double worth = log / std::pow((5.0 + static_cast<double>(length)) / 6.0, options.lengthPenalty);
+    if (worth > best.first)
+      best = {worth, said};
+  };
+  if (static_cast<int64_t>(said.size()) == options.limit)
+    return offer(said.size(), logProbability);
+  std::vector<double> logs = logProbabilities(scoresAfter(sentence, said));
+  for (int32_t token = 0; token < vocabulary; ++token) {
+    double log = logProbability + logs[static_cast<size_t>(token)];
+    if (token == options.end) {
+      offer(said.size() + 1, log);
+      continue;
+    }
+    TokenIds longer = said;
+    longer.push_back(token);
+    tryAll(sentence, longer, log, options, best);
+  }
+}
+
+TEST(Decoding, GreedyTakesTheLikeliestUntilTheEnd) {
+  for (uint64_t sentence = 0; sentence < 50; ++sentence) {
+    TokenIds expected;
+    while (expected.size() < 5) {
+      std::vector<float> scores = scoresAfter(sentence, expected);
+      auto token = static_cast<int32_t>(
+          std::distance(scores.begin(), std::max_element(scores.begin(), scores.end())));
+      if (token == endToken)
+        break;
+      expected.push_back(token);
+    }
+    EXPECT_EQ(decodeOne(sentence, options()), expected) << sentence;
+  }
+}
+
+TEST(Decoding, ABeamThatHoldsEverythingFindsTheBestOfAll) {
+  for (double penalty : {0.0, 0.6, 2.0, -1.0})
+    for (uint64_t sentence = 0; sentence < 30; ++sentence) {
+      DecodingOptions wide = options(4);
+      wide.beam = 300; // 4^4 open hypotheses at most
+      wide.lengthPenalty = penalty;
+      std::pair<double, TokenIds> best = {-1e300, {}};
+      tryAll(sentence, {}, 0, wide, best);
+      EXPECT_EQ(decodeOne(sentence, wide), best.second) << sentence << " penalty " << penalty;
+    }
+}
+
+TEST(Decoding, ResultsDoNotDependOnTheBatch) {
+  std::vector<uint64_t> sentences(12);
+  for (size_t s = 0; s < sentences.size(); ++s)
+    sentences[s] = s * 7;
+  DecodingOptions greedy = options(8), beam = greedy, sample = greedy;
+  beam.beam = 3;
+  sample.sample = true;
+  for (DecodingOptions chosen : {greedy, beam, sample}) {
+    chosen.numbers = sentences;
+    Language model(sentences);
+    std::vector<TokenIds> together = decode(model, sentences.size(), chosen);
+    for (size_t s = 0; s < sentences.size(); ++s)
+      EXPECT_EQ(together[s], decodeOne(sentences[s], chosen)) << "sentence " << s;
+  }
+}
+
+TEST(Decoding, ProbabilitiesGiveWhatTheirLogitsGive) {
+  DecodingOptions beam = options();
+  beam.beam = 4;
+  for (uint64_t sentence = 0; sentence < 20; ++sentence) {
+    Language model({sentence}, /*probabilities=*/true);
+    EXPECT_EQ(decode(model, 1, beam).at(0), decodeOne(sentence, beam));
+  }
+}
+
+TEST(Decoding, AShortCertainSentenceEndsTheSearchEarly) {
+  Constant model({-20, -20, -20, 0, -20});
+  DecodingOptions beam = options(200);
+  beam.beam = 4;
+  EXPECT_THAT(decode(model, 1, beam).at(0), ElementsAre());
+  Language counted({1});
+  beam.limit = 200;
+  decode(counted, 1, beam);
+  EXPECT_LT(counted.steps, 100);
+}
+
+TEST(Decoding, SamplesFollowTheProbabilities) {
+  // Probabilities 1/2, 1/4, 1/8, 1/8 of four tokens and none of the end.
+  const float two = std::log(2.0f);
+  Constant model({3 * two, 2 * two, two, never, two});
+  DecodingOptions chosen = options(1);
+  chosen.sample = true;
+  std::map<int32_t, int> counts;
+  for (chosen.seed = 0; chosen.seed < 4000; ++chosen.seed)
+    ++counts[decode(model, 1, chosen).at(0).at(0)];
+  EXPECT_NEAR(counts[0], 2000, 130); // four standard deviations
+  EXPECT_NEAR(counts[1], 1000, 110);
+  EXPECT_NEAR(counts[2], 500, 84);
+  EXPECT_NEAR(counts[4], 500, 84);
+  EXPECT_EQ(counts[3], 0);
+}
+
+/// The tokens that come out for any of many seeds.
+std::vector<int32_t> drawn(DecodingOptions chosen) {
+  const float two = std::log(2.0f);
+  Constant model({3 * two, 2 * two, two, never, two});
+  chosen.sample = true;
+  std::map<int32_t, int> counts;
+  for (chosen.seed = 0; chosen.seed < 300; ++chosen.seed)
+    ++counts[decode(model, 1, chosen).at(0).at(0)];
+  std::vector<int32_t> tokens;
+  for (auto [token, count] : counts)
+    tokens.push_back(token);
+  return tokens;
+}
+
+TEST(Decoding, FewerTokensAreDrawnFrom) {
+  DecodingOptions chosen = options(1);
+  EXPECT_THAT(drawn(chosen), ElementsAre(0, 1, 2, 4));
+  chosen.topK = 3; // of equals the lower token
+  EXPECT_THAT(drawn(chosen), ElementsAre(0, 1, 2));
+  chosen.topP = 0.6; // 4/7 of what is left is token 0
+  EXPECT_THAT(drawn(chosen), ElementsAre(0, 1));
+  chosen.topP = 0.5;
+  EXPECT_THAT(drawn(chosen), ElementsAre(0));
+  chosen = options(1);
+  chosen.topK = 99;
+  chosen.temperature = 1e-6;
+  EXPECT_THAT(drawn(chosen), ElementsAre(0));
+}
+
+TEST(Decoding, TokensAreShownAsTheyCome) {
+  Language model({4, 5});
+  DecodingOptions chosen = options();
+  std::vector<TokenIds> shown(2);
+  chosen.onToken = [&](size_t sentence, int32_t token) {
+    shown[sentence].push_back(token);
+    return Status();
+  };
+  EXPECT_EQ(decode(model, 2, chosen), shown);
+  chosen.onToken = [](size_t, int32_t) { return Status(inputError("closed")); };
+  Language again({4, 5});
+  auto decoded = decodeSentences(again, 2, chosen);
+  ASSERT_FALSE(decoded);
+  EXPECT_EQ(decoded.error().message, "closed");
+}
+
+TEST(Decoding, NaNIsNeverChosenAndNothingButNaNIsAnError) {
+  const float nan = std::nanf("");
+  DecodingOptions greedy = options(2), beam = greedy, sample = greedy;
+  beam.beam = 2;
+  sample.sample = true;
+  for (const DecodingOptions &chosen : {greedy, beam, sample}) {
+    Constant some({nan, 1, nan, never, nan});
+    EXPECT_THAT(decode(some, 1, chosen).at(0), ElementsAre(1, 1));
+    Constant none(std::vector<float>(vocabulary, nan));
+    auto decoded = decodeSentences(none, 1, chosen);
+    ASSERT_FALSE(decoded);
+    EXPECT_THAT(decoded.error().message, HasSubstr("found only NaN"));
+  }
+}
+
+std::string refusal(const std::function<void(DecodingOptions &)> &change) {
+  DecodingOptions chosen = options();
+  change(chosen);
+  Status status = checkDecoding(chosen);
+  return status ? "none" : status.error().message;
+}
+
+TEST(Decoding, OptionsOutOfRangeAreNamed) {
+  EXPECT_EQ(refusal([](auto &o) { o.beam = 0; }), "beam: expected 1 to 1024, found 0");
+  EXPECT_EQ(refusal([](auto &o) { o.beam = 1025; }), "beam: expected 1 to 1024, found 1025");
+  EXPECT_EQ(refusal([](auto &o) { o.lengthPenalty = std::nan(""); }),
+            "length-penalty: expected a finite number, found nan");
+  EXPECT_EQ(refusal([](auto &o) { o.temperature = 0; }),
+            "temperature: expected a number above 0, found 0");
+  EXPECT_EQ(refusal([](auto &o) { o.topK = -1; }), "top-k: expected at least 0, found -1");
+  EXPECT_EQ(refusal([](auto &o) { o.topP = 1.5; }),
+            "top-p: expected a number above 0 and at most 1, found 1.5");
+  EXPECT_EQ(refusal([](auto &o) { o.sample = true, o.beam = 2; }),
+            "sample: expected a beam of 1, found 2");
+}
+
+} // namespace
