@@ -199,7 +199,8 @@ TEST_P(GoldenTest, PoisonedMemoryDoesNotChangeBits) {
 INSTANTIATE_TEST_SUITE_P(Models, GoldenTest,
                          testing::Combine(testing::Values<std::string>("base", "pre-norm-gelu",
                                                                        "odd-sizes", "keep-and-hide",
-                                                                       "classifier", "long"),
+                                                                       "classifier",
+                                                                       "stored-weights", "long"),
                                           testing::Values<std::string>("cpu", "vulkan")),
                          [](const auto &info) {
                            std::string name =

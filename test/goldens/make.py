@@ -5,8 +5,9 @@
 
 usage: make.py [CASE ...]      in an environment made by scripts/goldens-setup
 
-A case is a folder: model.json, inputs/NAME.npy, and one folder a function with what it must return. The weights are
-seeded (language.md 5a), so none are stored. Everything is computed in f64 from f32 weights and stored as f32. Where
+A case is a folder: model.json, inputs/NAME.npy, and one folder a function with what it must return. Weights are seeded
+(docs/model-description.md) and none are stored, but for a case that names a file: seeded norms are 1 and 0, those of a
+file are not. Everything is computed in f64 from f32 weights and stored as f32. Where
 torch.nn.Transformer can express a case, both it and the plain functions below are run and must agree.
 """
 import json
@@ -26,16 +27,15 @@ CASES = {
     "odd-sizes": dict(B=2, S=5, T=19, source=[3, 5], target=None),
     "keep-and-hide": dict(B=2, S=6, T=5, source=None, target=None),
     "classifier": dict(B=4, S=17, T=0, source=[17, 1, 16, 8], target=None),
+    "stored-weights": dict(B=2, S=7, T=5, source=[7, 3], target=[5, 5]),
     "long": dict(B=1, S=1100, T=530, source=[1037], target=[530]),
 }
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
 EXTRAS = ["source.keep", "target.hide"]
 
 
-def seeded(seed, name, shape, fan_in):
+def uniform(seed, name, shape, fan_in):
     """The documented generator: ten lines, the same in lib/Pack."""
-    if ".norm." in name:
-        return np.full(shape, 1.0 if name.endswith("weight") else 0.0, np.float32)
     state = 0xCBF29CE484222325
     for byte in name.encode():
         state = (state ^ byte) * 0x100000001B3 % 2**64
@@ -46,6 +46,12 @@ def seeded(seed, name, shape, fan_in):
         z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     u = ((z ^ z >> np.uint64(31)) >> np.uint64(40)).astype(np.float64) * 2.0**-23 - 1.0
     return (u.astype(np.float32) * np.float32(math.sqrt(3.0 / fan_in))).reshape(shape)
+
+
+def seeded(seed, name, shape, fan_in):
+    if ".norm." in name:
+        return np.full(shape, 1.0 if name.endswith("weight") else 0.0, np.float32)
+    return uniform(seed, name, shape, fan_in)
 
 
 class Model:
@@ -61,10 +67,17 @@ class Model:
         self.activation = ACTIVATIONS[j["ffn"].get("activation", "relu")]
         norm = j.get("norm", {})
         self.pre, self.after, self.epsilon = norm.get("place") == "pre", norm.get("after-stack", False), norm.get("epsilon", 1e-5)
+        self.file = j["weights"] if isinstance(j["weights"], str) else None
+        self.stored = {}  # tensors of the file, by name
         self.weights = {}  # averaged attention weights, by result name
 
     def weight(self, name, *shape, fan_in=None):
-        return torch.from_numpy(seeded(self.json["weights"]["seed"], name, shape, fan_in or shape[-1])).double()
+        if not self.file:
+            return torch.from_numpy(seeded(self.json["weights"]["seed"], name, shape, fan_in or shape[-1])).double()
+        if name not in self.stored:
+            values = uniform(5, name, shape, 12 if ".norm." in name else fan_in or shape[-1])
+            self.stored[name] = values + np.float32(name.endswith("norm.weight"))
+        return torch.from_numpy(self.stored[name]).double()
 
     def linear(self, name, x, rows, bias):
         columns = x.shape[-1]
@@ -83,7 +96,8 @@ class Model:
         return self.linear(f"{prefix}.output", y, self.size, self.bias["output"])
 
     def normal(self, name, x):
-        return F.layer_norm(x, (self.size,), eps=self.epsilon)  # seeded norms are 1 and 0
+        weight, bias = (self.weight(f"{name}.norm.{part}", self.size) for part in ("weight", "bias"))
+        return F.layer_norm(x, (self.size,), weight, bias, self.epsilon)
 
     def sublayer(self, name, x, f):
         return x + f(self.normal(name, x)) if self.pre else self.normal(name, x + f(x))
@@ -197,11 +211,24 @@ def compute(model, inputs, shape, name):
             "decode": {**model.classify(output), **(model.weights if returns else {})}}
 
 
+def write_safetensors(path, tensors):
+    header, offset = {}, 0
+    for name, value in sorted(tensors.items()):
+        header[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [offset, offset + value.nbytes]}
+        offset += value.nbytes
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + b"".join(value.tobytes() for _, value in sorted(tensors.items())))
+
+
 def make(name):
     folder, shape = os.path.join(HERE, name), CASES[name]
     model = Model(os.path.join(folder, "model.json"))
     inputs = random_inputs(model, name, shape)
     results = compute(model, inputs, shape, name)
+    if model.file:
+        write_safetensors(os.path.join(folder, model.file), model.stored)
     exchanged = ("source", "target", "memory", "output", "logits") if model.json.get("layout") == "sequence-first" else ()
     total = 0
     for function, tensors in [("inputs", inputs), *results.items()]:

@@ -29,12 +29,10 @@ struct BenchFlags {
 };
 
 Status bench(BenchFlags &flags) {
-  for (const std::string &text : flags.dims) {
-    auto dim = parseDimension(text);
-    if (!dim)
-      return dim.takeError();
-    flags.bench.dims[dim->first] = dim->second;
-  }
+  auto dims = parseDimensions(flags.dims);
+  if (!dims)
+    return dims.takeError();
+  flags.bench.dims = std::move(*dims);
   Expected<Session> session = openModel(flags.model, flags.jit, flags.compile);
   if (!session)
     return session.takeError();

@@ -37,17 +37,6 @@ struct InspectFlags {
   CompileOptions options;
 };
 
-Expected<Dimensions> parseDimensions(const std::vector<std::string> &texts) {
-  Dimensions dims;
-  for (const std::string &text : texts) {
-    auto dim = parseDimension(text);
-    if (!dim)
-      return dim.takeError();
-    dims[dim->first] = dim->second;
-  }
-  return dims;
-}
-
 Status drawTiles(const ExplainFlags &flags) {
   auto dims = parseDimensions(flags.dims);
   if (!dims)

@@ -48,7 +48,7 @@ void printWarnings(const std::vector<std::string> &warnings) {
     std::cerr << "warning: " << warning << "\n";
 }
 
-Expected<std::pair<std::string, int64_t>> parseDimension(const std::string &text) {
+static Expected<std::pair<std::string, int64_t>> parseDimension(const std::string &text) {
   size_t equals = text.find('=');
   std::string digits = equals == std::string::npos ? "" : text.substr(equals + 1);
   bool number = !digits.empty() && digits.size() <= 18 &&
@@ -56,6 +56,17 @@ Expected<std::pair<std::string, int64_t>> parseDimension(const std::string &text
   if (equals == 0 || !number)
     return usageError("--dim: expected NAME=NUMBER, found '" + text + "'");
   return std::pair{text.substr(0, equals), static_cast<int64_t>(std::stoll(digits))};
+}
+
+Expected<Dimensions> parseDimensions(const std::vector<std::string> &texts) {
+  Dimensions dims;
+  for (const std::string &text : texts) {
+    auto dim = parseDimension(text);
+    if (!dim)
+      return dim.takeError();
+    dims[dim->first] = dim->second;
+  }
+  return dims;
 }
 
 static int run(int argc, char **argv) {

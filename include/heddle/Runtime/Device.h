@@ -33,7 +33,9 @@ struct MemoryRange {
   int64_t bytes = 0;
 };
 
-/// Bytes past the end of planned memory that kernels may read (whole tiles past the last row).
+/// Bytes past the end of planned memory that kernels may read: attention loads queries in fragments
+/// of 8 rows, so at most 7 rows of one head behind its last, 28 bytes a feature. That is enough for
+/// heads of 65,536 features.
 constexpr int64_t memorySlack = int64_t{2} << 20;
 constexpr int64_t memoryAlignment = 256;
 
