@@ -14,6 +14,7 @@
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -91,7 +92,7 @@ void ShapeExpressions::visit(Operation *op) {
         set(std::move(shape));
       })
       .Case<LinearOp, FfnOp>([&](auto o) { withLast(op->getOperand(0), lastOf()); })
-      .Case<LayerNormOp>([&](auto) { set(like(op->getOperand(0))); })
+      .Case<LayerNormOp, arith::TruncFOp>([&](auto) { set(like(op->getOperand(0))); })
       .Case<PositionSinusoidalOp>([&](PositionSinusoidalOp o) {
         set(like(o.getInput()));
         if (o.getDocuments())
@@ -176,7 +177,7 @@ void ShapeExpressions::visitGroup(Operation *op) {
 }
 
 int64_t heddle::paddedHeadSize(kernel::GroupOp group, Value yielded) {
-  auto merge = yielded.getDefiningOp<MergeHeadsOp>();
+  auto merge = beforeRounding(yielded).getDefiningOp<MergeHeadsOp>();
   if (!merge || group.getRoot() != "attention")
     return 0;
   auto heads = cast<ShapedType>(merge.getInput().getType());

@@ -39,17 +39,22 @@ Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> 
   return targets;
 }
 
-Expected<std::vector<std::string>> checkedCpus(const std::vector<std::string> &names) {
+static std::vector<std::string> defaultCpus(const std::string &dtype) {
+  std::vector<std::string> cpus = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+  if (dtype == "bf16")
+    cpus.push_back("x86-64-v4-bf16");
+  return cpus;
+}
+
+Expected<std::vector<std::string>> checkedCpus(const CompileOptions &options) {
   std::vector<std::string> cpus;
-  for (const std::string &name : names) {
+  for (const std::string &name : options.cpus.empty() ? defaultCpus(options.dtype) : options.cpus) {
     Expected<CpuTarget> target = findCpuTarget(name);
     if (!target)
       return target.takeError();
     if (!llvm::is_contained(cpus, name))
       cpus.push_back(name);
   }
-  if (cpus.empty())
-    return usageError("--cpu: expected an instruction set, found none");
   return cpus;
 }
 
@@ -189,7 +194,7 @@ Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOpti
   auto targets = checkedTargets(options.targets);
   if (!targets)
     return targets.takeError();
-  auto names = checkedCpus(options.cpus);
+  auto names = checkedCpus(options);
   if (!names)
     return names.takeError();
   std::vector<CpuTarget> cpus;

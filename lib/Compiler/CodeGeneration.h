@@ -32,8 +32,9 @@ struct GeneratedCode {
 /// Targets as `--target` names them, each once; none is an error.
 Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> &names);
 
-/// Instruction sets as `--cpu` names them, each once, in the given order.
-Expected<std::vector<std::string>> checkedCpus(const std::vector<std::string> &names);
+/// Instruction sets as `--cpu` names them, each once, in the given order; those of the dtype where
+/// none is named.
+Expected<std::vector<std::string>> checkedCpus(const CompileOptions &options);
 
 /// Native code of every kernel for each instruction set, one shader a kernel, as the options'
 /// targets ask, and the grids of the program's kernels. Kernels are compiled on all cores.

@@ -27,10 +27,21 @@ Compilation::Compilation(const DialectRegistry &registry)
   context.loadAllAvailableDialects();
 }
 
+/// Types that are not built say so; others are misspelt.
+static Status checkDtype(const std::string &dtype) {
+  for (const char *built : {"f32", "bf16"})
+    if (dtype == built)
+      return {};
+  for (const char *planned : {"f16", "f16-sum", "int8", "int4"})
+    if (dtype == planned)
+      return usageError("--dtype=" + dtype + ": not built yet, expected f32 or bf16");
+  return usageError("--dtype: expected f32, bf16, f16, f16-sum, int8 or int4, found " + dtype);
+}
+
 Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &model,
                                                          const CompileOptions &options) {
-  if (options.dtype != "f32")
-    return usageError("--dtype=" + options.dtype + ": not built yet, expected f32");
+  if (Status known = checkDtype(options.dtype); !known)
+    return known.takeError();
   if (isArtifactPath(model))
     return inputError(model + ": expected a model to compile, found a compiled file");
   DialectRegistry registry;
@@ -45,7 +56,9 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   if (!imported)
     return compilation->diagnostics.error(imported.takeError());
   compilation->imported = std::move(*imported);
-  if (failed(runTo(compilation->module(), Stage::Transformer, Stage::Transformer)))
+  StageOptions stage;
+  stage.dtype = options.dtype;
+  if (failed(runTo(compilation->module(), Stage::Transformer, Stage::Transformer, stage)))
     return compilation->diagnostics.error(deviceError(model + ": the transformer stage failed"));
   return compilation;
 }

@@ -28,7 +28,7 @@ Expected<StageOptions> optionsFor(Stage stage, const CompileOptions &options) {
   auto targets = checkedTargets(options.targets);
   if (!targets)
     return targets.takeError();
-  auto cpus = checkedCpus(options.cpus);
+  auto cpus = checkedCpus(options);
   if (!cpus)
     return cpus.takeError();
   StageOptions result;

@@ -37,7 +37,9 @@ struct Reference::Session : reference::SessionState {
 
 Expected<Ref> Reference::Session::weight(transformer::WeightOp op) {
   std::string name = op.getName().str();
-  if (auto found = loaded.find(name); found != loaded.end())
+  DType type = *elementType(op.getType());
+  std::string key = name + " " + toString(type); // a table may be a matrix of a product too
+  if (auto found = loaded.find(key); found != loaded.end())
     return found->second;
   Expected<std::vector<float>> values = weights(name);
   if (!values)
@@ -48,7 +50,7 @@ Expected<Ref> Reference::Session::weight(transformer::WeightOp op) {
   if (tensor.size() != elementCount(tensor.shape))
     return errorAt(op, name + ": expected " + std::to_string(elementCount(tensor.shape)) +
                            " elements, found " + std::to_string(tensor.size()));
-  return loaded[name] = std::make_shared<const RefTensor>(std::move(tensor));
+  return loaded[key] = std::make_shared<const RefTensor>(roundedTo(type, std::move(tensor)));
 }
 
 std::vector<Value> storedValues(Operation *group) {
@@ -212,6 +214,7 @@ Status Call::runOp(Operation *op) {
   if (auto o = dyn_cast<FfnOp>(op)) {
     RefTensor hidden =
         linear(get(o.getInput()), get(o.getInWeight()), optional(o.getInBias()), o.getActivation());
+    hidden = roundedTo(*elementType(o.getOutWeight().getType()), std::move(hidden));
     return bindResult(
         op, linear(hidden, get(o.getOutWeight()), optional(o.getOutBias()), Activation::None));
   }

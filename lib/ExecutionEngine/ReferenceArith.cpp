@@ -23,11 +23,13 @@ using namespace mlir;
 
 namespace heddle::reference {
 
-static std::optional<DType> elementType(Type type) {
+std::optional<DType> elementType(Type type) {
   if (auto shaped = dyn_cast<ShapedType>(type))
     type = shaped.getElementType();
   if (type.isF32())
     return DType::F32;
+  if (type.isBF16())
+    return DType::BF16;
   if (type.isInteger(1))
     return DType::Bool;
   if (type.isInteger(32))
@@ -164,6 +166,9 @@ Expected<RefTensor> arithmetic(Operation *op, const Lookup &lookup) {
                              std::to_string(i));
     return RefTensor{DType::I64, {}, {static_cast<double>(source.shape[i])}};
   }
+  if (auto round = dyn_cast<arith::TruncFOp>(op))
+    if (std::optional<DType> type = elementType(round.getType()))
+      return roundedTo(*type, lookup(round.getIn()));
   if (op->getNumResults() != 1 || op->getNumOperands() == 0 || op->getNumOperands() > 3)
     return errorAt(op, "the reference has no meaning for this op");
   return elementwise(op, lookup);

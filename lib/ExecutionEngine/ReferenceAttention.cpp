@@ -14,6 +14,7 @@
 
 #include "ReferenceMasks.h"
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <limits>
@@ -238,6 +239,16 @@ static double weightOf(double score, LogSumExp total) {
   return weight < 0x1p-126 ? 0 : weight; // a NaN stays one
 }
 
+/// A weight as it meets the values: rounded to their type, in units of the power of two next to the
+/// row's largest weight. Any other power of two gives the same.
+static double roundedWeight(DType type, double weight, double score, double largest) {
+  if (type == DType::F32 || std::isnan(weight))
+    return weight;
+  double unit = std::nearbyint(largest * std::numbers::log2e);
+  double inUnits = std::exp2(score * std::numbers::log2e - unit);
+  return inUnits > 0 ? roundedTo(type, inUnits) * (weight / inUnits) : 0;
+}
+
 /// Calls `visit` with each query: its sequence, head and number in it.
 static void
 forEachRow(const Scores &scores,
@@ -299,14 +310,16 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
     int64_t at = rowOf(*scores, sequence, h, i);
     lse.values[at] = total.value();
     double *out = output.values.data() + at * Dv;
+    double largest = row.empty() ? 0 : *std::max_element(row.begin(), row.end());
     for (int64_t j = 0; j < sequence.keys; ++j) {
       double p = weightOf(row[j], total);
       if (p == 0) // a value that is not finite must not reach the row through a zero
         continue;
       weights.add(sequence, h, i, j, p);
       int64_t from = (sequence.batch * keyHeads + h / group) * scores->keys + sequence.firstKey + j;
-      for (int64_t d = 0; d < Dv; ++d)
-        out[d] += p * value.values[from * Dv + d];
+      double factor = roundedWeight(value.type, p, row[j], largest);
+      for (int64_t d = 0; d < Dv && factor != 0; ++d)
+        out[d] += factor * value.values[from * Dv + d];
     }
   });
   std::vector<RefTensor> results = {std::move(output)};

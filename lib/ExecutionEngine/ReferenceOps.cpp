@@ -11,6 +11,8 @@
 
 #include "ReferenceOps.h"
 
+#include "heddle/Support/Float.h"
+
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
@@ -72,6 +74,17 @@ double activate(transformer::Activation activation, double x) {
     return x / (1 + std::exp(-x));
   }
   llvm_unreachable("all activations are listed");
+}
+
+double roundedTo(DType type, double x) {
+  return type == DType::BF16 ? floatFromBFloat(bfloatFromFloat(static_cast<float>(x))) : x;
+}
+
+RefTensor roundedTo(DType type, RefTensor value) {
+  for (double &x : value.values)
+    x = roundedTo(type, x);
+  value.type = type;
+  return value;
 }
 
 Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids,

@@ -14,6 +14,8 @@
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/ExecutionEngine/Reference.h"
 
+#include <optional>
+
 namespace heddle::reference {
 
 /// Values are never changed once made.
@@ -27,6 +29,10 @@ std::string shapeText(const std::vector<int64_t> &shape);
 int64_t elementCount(const std::vector<int64_t> &shape);
 
 double activate(transformer::Activation activation, double x);
+/// A number as `type` holds it: rounded to nearest, ties to even, where it is narrower than f32.
+double roundedTo(DType type, double x);
+/// The element type of a tensor's or number's values; none where the reference has no such values.
+std::optional<DType> elementType(mlir::Type type);
 
 // ReferenceOps.cpp
 Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids,
@@ -36,6 +42,7 @@ RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &inpu
                      const RefTensor *starts);
 RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
                  transformer::Activation activation);
+RefTensor roundedTo(DType type, RefTensor value);
 RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const RefTensor &gamma,
                     const RefTensor &beta);
 RefTensor splitHeads(const RefTensor &input, int64_t heads);

@@ -12,6 +12,8 @@
 
 #include "StoredTensor.h"
 
+#include "heddle/Support/Float.h"
+
 #include <cstring>
 
 namespace heddle {
@@ -28,6 +30,14 @@ int64_t storedSize(int64_t n, int64_t group) {
   return group ? n / group * padded(group) : padded(n);
 }
 
+/// Panels of 16 rows; of 16-bit elements, two columns of a row lie side by side.
+int64_t inPanels(DType type, int64_t row, int64_t column, int64_t pitch) {
+  int64_t start = row / 16 * 16 * pitch;
+  if (byteSize(type) == 4)
+    return start + column * 16 + row % 16;
+  return start + (column / 2 * 16 + row % 16) * 2 + column % 2;
+}
+
 int64_t packedIndex(const PackEntry &entry, int64_t row, int64_t column) {
   int64_t pitch = storedSize(entry.shape.back(), entry.columnGroup);
   int64_t r = inGroups(row, entry.rowGroup), c = inGroups(column, entry.columnGroup);
@@ -37,7 +47,7 @@ int64_t packedIndex(const PackEntry &entry, int64_t row, int64_t column) {
   case PackEntry::Layout::Rows:
     return r * pitch + c;
   case PackEntry::Layout::Panels:
-    return r / 16 * 16 * pitch + c * 16 + r % 16;
+    return inPanels(entry.type, r, c, pitch);
   }
   return 0;
 }
@@ -52,8 +62,18 @@ int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column) {
   int64_t matrix = perMatrix ? row / perMatrix : 0,
           r = layout.first + (perMatrix ? row % perMatrix : 0);
   int64_t start = matrix * layout.rows * layout.pitch;
-  return layout.panel ? start + r / 16 * 16 * layout.pitch + c * 16 + r % 16
-                      : start + r * layout.pitch + c;
+  return start + (layout.panel ? inPanels(layout.type, r, c, layout.pitch) : r * layout.pitch + c);
+}
+
+float storedValue(DType type, const std::byte *memory, int64_t index) {
+  if (type == DType::BF16) {
+    uint16_t bits;
+    std::memcpy(&bits, memory + index * 2, 2);
+    return floatFromBFloat(bits);
+  }
+  float value;
+  std::memcpy(&value, memory + index * 4, 4);
+  return value;
 }
 
 std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,
@@ -63,11 +83,11 @@ std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,
   int64_t columns = entry.shape.back(), rows = 1;
   for (size_t i = 0; i + 1 < entry.shape.size(); ++i)
     rows *= entry.shape[i];
-  std::vector<float> values(static_cast<size_t>(rows * columns));
+  std::vector<float> values;
+  values.reserve(static_cast<size_t>(rows * columns));
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column)
-      std::memcpy(&values[static_cast<size_t>(row * columns + column)],
-                  start + packedIndex(entry, row, column) * 4, 4);
+      values.push_back(storedValue(entry.type, start, packedIndex(entry, row, column)));
   return values;
 }
 

@@ -25,11 +25,15 @@ struct StoredLayout {
   int64_t rows = 1;          ///< distance of matrices of the last two dimensions, in rows
   int64_t pitch = 1;         ///< distance of rows, in elements
   bool panel = false;
-  int64_t group = 0; ///< heads of this size in the last dimension are padded one by one
+  int64_t group = 0;       ///< heads of this size in the last dimension are padded one by one
+  DType type = DType::F32; ///< narrower elements lie in pairs of columns in panels
 };
 
-/// Where element `column` of row `row` (all leading dimensions flattened) lies.
+/// Where element `column` of row `row` (all leading dimensions flattened) lies, in elements.
 int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column);
+
+/// Element `index` of memory that holds elements of `type`, f32 or bf16.
+float storedValue(DType type, const std::byte *memory, int64_t index);
 
 /// The values of a tensor of `entry` from an artifact's packed weights.
 std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,

@@ -12,6 +12,7 @@
 
 #include "heddle/Pack/Pack.h"
 
+#include "heddle/Support/Float.h"
 #include "heddle/Support/Parallel.h"
 
 #include <algorithm>
@@ -106,11 +107,21 @@ void transposePanel(const float *const *rows, int64_t count, float *to) {
       to[column * panelRows + r] = rows[r][column];
 }
 
+/// Writes `count` columns of 16 rows, rounded, two columns of a row side by side; an odd last one
+/// beside zero.
+void interleavePanel(const float *const *rows, int64_t count, uint16_t *to) {
+  for (int64_t column = 0; column < count; column += 2, to += 2 * panelRows)
+    for (int64_t r = 0; r < panelRows; ++r) {
+      to[2 * r] = bfloatFromFloat(rows[r][column]);
+      to[2 * r + 1] = column + 1 < count ? bfloatFromFloat(rows[r][column + 1]) : 0;
+    }
+}
+
 /// One entry of the list, cut in pieces that are independent of each other: panels, or 16 rows.
 class EntryPacker {
 public:
   static Expected<EntryPacker> make(const PackEntry &entry, const WeightSource &source,
-                                    float *destination);
+                                    std::byte *destination);
 
   int64_t pieces() const { return (storedRows + panelRows - 1) / panelRows; }
   void run(int64_t piece) const {
@@ -121,17 +132,21 @@ public:
   }
 
 private:
-  EntryPacker(const RowReader &reader, Grouping rows, Grouping columns, bool panels, float *to)
-      : reader(reader), rows(rows), columns(columns), panels(panels), to(to),
+  EntryPacker(const RowReader &reader, Grouping rows, Grouping columns, const PackEntry &entry,
+              std::byte *to)
+      : reader(reader), rows(rows), columns(columns),
+        panels(entry.layout == PackEntry::Layout::Panels), type(entry.type), to(to),
         storedRows(panels ? rows.stored() : rows.extent) {}
 
   void packRows(int64_t first, int64_t end) const;
   void packPanel(int64_t panel) const;
+  void writePanel(const float *const *pieces, int64_t panel, int64_t column, int64_t count) const;
 
   RowReader reader;
   Grouping rows, columns;
   bool panels;
-  float *to;
+  DType type;
+  std::byte *to;
   int64_t storedRows;
 };
 
@@ -142,30 +157,41 @@ void EntryPacker::packRows(int64_t first, int64_t end) const {
   std::vector<float> scratch(std::min(columns.group, columns.extent));
   for (int64_t row = first; row < end; ++row)
     columns.forEachGroup([&](int64_t column, int64_t position, int64_t count, int64_t padding) {
-      float *out = to + row * columns.stored() + position;
+      float *out = reinterpret_cast<float *>(to) + row * columns.stored() + position;
       std::copy_n(reader.piece(row, column, count, scratch.data()), count, out);
       std::fill_n(out + count, padding, 0.0f);
     });
 }
 
+/// Columns from `column` (even) on of a panel, in the form of its elements.
+void EntryPacker::writePanel(const float *const *pieces, int64_t panel, int64_t column,
+                             int64_t count) const {
+  std::byte *out = to + (panel * columns.stored() + column) * panelRows * byteSize(type);
+  if (type == DType::BF16)
+    interleavePanel(pieces, count, reinterpret_cast<uint16_t *>(out));
+  else
+    transposePanel(pieces, count, reinterpret_cast<float *>(out));
+}
+
 void EntryPacker::packPanel(int64_t panel) const {
   float scratch[panelRows][columnsAtOnce];
   const float *pieces[panelRows];
-  float *out = to + panel * columns.stored() * panelRows;
+  int64_t column = panelRows * byteSize(type); // bytes of one
+  std::byte *out = to + panel * columns.stored() * column;
   columns.forEachGroup([&](int64_t first, int64_t position, int64_t count, int64_t padding) {
+    std::memset(out + (position + count) * column, 0, static_cast<size_t>(padding * column));
     for (int64_t start = 0; start < count; start += columnsAtOnce) {
       int64_t run = std::min(columnsAtOnce, count - start);
       for (int64_t r = 0; r < panelRows; ++r)
         pieces[r] =
             reader.piece(rows.elementAt(panel * panelRows + r), first + start, run, scratch[r]);
-      transposePanel(pieces, run, out + (position + start) * panelRows);
+      writePanel(pieces, panel, position + start, run);
     }
-    std::fill_n(out + (position + count) * panelRows, padding * panelRows, 0.0f);
   });
 }
 
 Expected<EntryPacker> EntryPacker::make(const PackEntry &entry, const WeightSource &source,
-                                        float *destination) {
+                                        std::byte *destination) {
   auto tensor = source.require(entry.tensor, entry.shape);
   if (!tensor)
     return tensor.takeError();
@@ -175,15 +201,15 @@ Expected<EntryPacker> EntryPacker::make(const PackEntry &entry, const WeightSour
   switch (entry.layout) {
   case PackEntry::Layout::Vector: // one row, cut like the rows that its elements belong to
     return EntryPacker(RowReader(source, *tensor, elements), Grouping(1, 0),
-                       Grouping(elements, entry.rowGroup), false, destination);
+                       Grouping(elements, entry.rowGroup), entry, destination);
   case PackEntry::Layout::Rows:
     return EntryPacker(RowReader(source, *tensor, columns), Grouping(rows, 0),
-                       Grouping(columns, entry.columnGroup), false, destination);
+                       Grouping(columns, entry.columnGroup), entry, destination);
   case PackEntry::Layout::Panels:
     break;
   }
   return EntryPacker(RowReader(source, *tensor, columns), Grouping(rows, entry.rowGroup),
-                     Grouping(columns, entry.columnGroup), true, destination);
+                     Grouping(columns, entry.columnGroup), entry, destination);
 }
 
 } // namespace
@@ -195,7 +221,8 @@ Status checkTensors(std::span<const PackEntry> entries, const WeightSource &sour
   return {};
 }
 
-Status pack(const PackEntry &entry, const WeightSource &source, float *destination, int threads) {
+Status pack(const PackEntry &entry, const WeightSource &source, std::byte *destination,
+            int threads) {
   auto packer = EntryPacker::make(entry, source, destination);
   if (!packer)
     return packer.takeError();
@@ -210,8 +237,7 @@ Status packAll(const Program &program, const WeightSource &source, std::span<std
   std::vector<int64_t> ends; // pieces up to each entry's last
   for (const PackEntry &entry : program.pack) {
     const Weight &weight = program.weights[entry.weight];
-    auto packer =
-        EntryPacker::make(entry, source, reinterpret_cast<float *>(weights.data() + weight.offset));
+    auto packer = EntryPacker::make(entry, source, weights.data() + weight.offset);
     if (!packer)
       return packer.takeError();
     ends.push_back((ends.empty() ? 0 : ends.back()) + packer->pieces());

@@ -38,9 +38,10 @@ using namespace mlir;
 namespace heddle {
 
 // Alive: transformer, arith, tensor, func.
-void buildTransformerPipeline(OpPassManager &pm) {
+void buildTransformerPipeline(OpPassManager &pm, const std::string &dtype) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(transformer::createSetPrecision({dtype}));
   pm.addNestedPass<func::FuncOp>(transformer::createWarnEmptyMasks());
 }
 

@@ -42,7 +42,7 @@ Stage before(Stage stage) {
 void addStage(OpPassManager &pm, Stage stage, const StageOptions &options) {
   switch (stage) {
   case Stage::Transformer:
-    return buildTransformerPipeline(pm);
+    return buildTransformerPipeline(pm, options.dtype);
   case Stage::Fused:
     return buildFusedPipeline(pm);
   case Stage::Program:
@@ -76,6 +76,8 @@ struct TargetOptions : PassPipelineOptions<TargetOptions> {
                              llvm::cl::init("cpu")};
   Option<std::string> isa{*this, "isa", llvm::cl::desc("instruction set of the CPU"),
                           llvm::cl::init("x86-64-v3")};
+  Option<std::string> dtype{*this, "dtype", llvm::cl::desc("type of the operands of products"),
+                            llvm::cl::init("f32")};
 };
 
 /// `heddle-to-<stage>`: the whole way from the transformer stage.
@@ -89,7 +91,7 @@ void registerStage(Stage stage) {
         options.isa = given.isa;
         bool gpu = stage == Stage::Gpu || stage == Stage::Spirv || given.target == "vulkan";
         options.target = gpu ? TargetKind::Vulkan : TargetKind::Cpu;
-        buildTransformerPipeline(pm);
+        buildTransformerPipeline(pm, given.dtype);
         addStages(pm, Stage::Transformer, stage, options);
       });
 }

@@ -14,9 +14,12 @@
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
 #include "heddle/Support/Parallel.h"
 
+#include "heddle/Support/CpuRates.h"
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
 
 namespace heddle {
 
@@ -50,9 +53,26 @@ static std::string describe(const VulkanDeviceInfo &info) {
          " MiB, groups " + text(limits.groupCount) + (info.usable ? "" : " (not usable)");
 }
 
+/// Measured once, see CpuRates.h; nothing where the processor has no vectors of 512 bits.
+static std::string ratesText() {
+  const CpuRates &rates = cpuRates();
+  if (rates.multiplyAdd == 0)
+    return "";
+  char text[128];
+  std::snprintf(text, sizeof text, ", a core does %.0f GFLOP/s f32", rates.multiplyAdd);
+  std::string all = text;
+  for (auto [name, rate] :
+       {std::pair("bf16 pairs", rates.bf16Pairs), std::pair("int8 quads", rates.int8Quads)})
+    if (rate > 0) {
+      std::snprintf(text, sizeof text, ", %s at %.2f of that", name, rate / rates.multiplyAdd);
+      all += text;
+    }
+  return all;
+}
+
 Expected<std::vector<std::string>> listDevices() {
   std::vector<std::string> lines = {"cpu: " + cpuLevel() + ", " + std::to_string(processorCount()) +
-                                    " processors"};
+                                    " processors" + ratesText()};
   auto found = listVulkanDevices();
   if (!found && found.error().kind != ErrorKind::Input)
     return found.takeError();

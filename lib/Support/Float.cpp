@@ -36,11 +36,4 @@ uint16_t halfFromFloat(float value) {
   return static_cast<uint16_t>(sign | roundedShift(mantissa, 126 - static_cast<int>(rest >> 23)));
 }
 
-uint16_t bfloatFromFloat(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u)
-    return static_cast<uint16_t>(bits >> 16 | 0x40u);
-  return static_cast<uint16_t>(roundedShift(bits, 16));
-}
-
 } // namespace heddle

@@ -70,7 +70,8 @@ int64_t packedElements(const PackEntry &entry) {
   case PackEntry::Layout::Rows:
     return rows * paddedGroups(columns, entry.columnGroup);
   case PackEntry::Layout::Panels:
-    return paddedGroups(rows, entry.rowGroup) * paddedGroups(columns, entry.columnGroup);
+    return paddedGroups(rows, entry.rowGroup) * paddedGroups(columns, entry.columnGroup) *
+           byteSize(entry.type) / 4;
   }
   return 0;
 }

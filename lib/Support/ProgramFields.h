@@ -184,6 +184,7 @@ void visitFields(Visitor &v, PackEntry &entry) {
   v("tensor", entry.tensor);
   v("shape", entry.shape);
   v("layout", entry.layout);
+  v("type", entry.type);
   v("row_group", entry.rowGroup);
   v("column_group", entry.columnGroup);
   v("weight", entry.weight);

@@ -13,6 +13,8 @@
 
 #include "heddle/Target/CpuTarget.h"
 
+#include "heddle/Support/CpuRates.h"
+
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -28,20 +30,25 @@ static const std::vector<CpuTarget> &table() {
     v3.insert(v3.end(), {"avx", "avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm"});
     v4 = v3;
     v4.insert(v4.end(), {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"});
-    return std::vector<CpuTarget>{
-        {"x86-64-v2", triple, "x86-64-v2", "", "", 4, false, {{2, 16}, {1, 16}}, 1, v2},
-        {"x86-64-v3", triple, "x86-64-v3", "", "", 8, true, {{6, 16}, {4, 16}, {2, 32}}, 2, v3},
-        {"x86-64-v4",
-         triple,
-         "x86-64-v4",
-         "-prefer-256-bit",
-         "",
-         16,
-         true,
-         {{6, 64}, {8, 48}, {8, 32}, {8, 16}},
-         2,
-         v4},
-    };
+    std::vector<std::string> pairs = v4;
+    pairs.push_back("avx512_bf16");
+    CpuTarget sse{"x86-64-v2", triple, "x86-64-v2", "", "", 4, false, false, {}, {}, 1, v2};
+    sse.fragments = {{2, 16}, {1, 16}};
+    sse.pairFragments = {{1, 16}};
+    CpuTarget avx2{"x86-64-v3", triple, "x86-64-v3", "", "", 8, true, false, {}, {}, 2, v3};
+    avx2.fragments = {{6, 16}, {4, 16}, {2, 32}};
+    avx2.pairFragments = {{4, 16}};
+    CpuTarget avx512{"x86-64-v4", triple, "x86-64-v4", "-prefer-256-bit", "", 16, true, false, {},
+                     {},          2,      v4};
+    avx512.fragments = {{6, 64}, {8, 48}, {8, 32}, {8, 16}};
+    avx512.pairFragments = {{4, 64}, {6, 48}, {8, 32}, {8, 16}};
+    CpuTarget bf16 = avx512;
+    bf16.name = "x86-64-v4-bf16";
+    bf16.features += ",+avx512bf16";
+    bf16.pairProducts = true;
+    bf16.pairFragments = bf16.fragments;
+    bf16.required = pairs;
+    return std::vector<CpuTarget>{sse, avx2, avx512, bf16};
   }();
   return targets;
 }
@@ -57,18 +64,19 @@ std::vector<std::string> heddle::cpuTargetNames() {
 static bool runsHere(const CpuTarget &target) {
   const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   return std::all_of(target.required.begin(), target.required.end(), [&](const std::string &name) {
-    std::string llvmName = name == "sse4_1"   ? "sse4.1"
-                           : name == "sse4_2" ? "sse4.2"
-                           : name == "bmi1"   ? "bmi"
-                           : name == "abm"    ? "lzcnt"
-                                              : name;
+    std::string llvmName = name == "sse4_1"        ? "sse4.1"
+                           : name == "sse4_2"      ? "sse4.2"
+                           : name == "bmi1"        ? "bmi"
+                           : name == "abm"         ? "lzcnt"
+                           : name == "avx512_bf16" ? "avx512bf16"
+                                                   : name;
     return features.lookup(llvmName);
   });
 }
 
 static Expected<CpuTarget> nativeTarget() {
   for (auto it = table().rbegin(); it != table().rend(); ++it) {
-    if (!runsHere(*it))
+    if (!runsHere(*it) || (it->pairProducts && !cpuRates().pairsPay()))
       continue;
     CpuTarget target = *it;
     target.name = "native";

@@ -14,6 +14,9 @@
 //
 //   embedding ── position
 //
+// The last value of each is rounded (arith.truncf) where it is stored, also where it is stored as
+// it is besides.
+//
 // What cannot follow is written down with its reason. Then every cluster is
 // moved to the place of its last op and wrapped into a kernel.group.
 //
@@ -64,11 +67,13 @@ public:
 private:
   void hoistOperands();
   LogicalResult collect(Operation &op);
+  LogicalResult collectRounding(arith::TruncFOp op);
   void addPanelRelayouts();
   Value relayout(Value key, Value starts, Location loc);
   Cluster linearChain(LinearOp op);
   void mergeParts(Cluster &first, LinearOp op);
   void extend(Cluster &cluster, function_ref<bool(Operation *)> accepts);
+  bool addRounding(Cluster &cluster);
   std::optional<FusionRefusal> refusalOf(Value value, Operation *&reader);
   void refuse(Cluster &cluster, Operation *op, Operation *reader, FusionRefusal reason);
   bool readersFollow(ArrayRef<Operation *> ops);
@@ -150,8 +155,10 @@ static bool canBeStoredInPanels(Value key) {
   Operation *def = key.getDefiningOp();
   if (isa_and_nonnull<StateGetOp, CacheAppendOp>(def))
     return true;
-  auto split = dyn_cast_or_null<SplitHeadsOp>(def);
-  return split && llvm::all_of(key.getUses(), [](OpOperand &use) {
+  auto round = dyn_cast_or_null<arith::TruncFOp>(def);
+  Value made = round ? round.getIn() : key;
+  bool isStored = made.getDefiningOp<SplitHeadsOp>() || (round && isa<BlockArgument>(made));
+  return isStored && llvm::all_of(key.getUses(), [](OpOperand &use) {
            return isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(use.getOwner()) &&
                   use.getOperandNumber() == 1;
          });
@@ -229,9 +236,13 @@ static bool needsWholeRows(MergeHeadsOp merge) {
   auto heads = cast<ShapedType>(merge->getOperand(0).getType());
   if (heads.getDimSize(1) == 1 || heads.getDimSize(3) % 16 == 0)
     return false;
-  return !llvm::all_of(merge->getUses(), [](OpOperand &use) {
+  auto takesHeads = [](OpOperand &use) {
     return isa<func::ReturnOp>(use.getOwner()) ||
            (isa<LinearOp>(use.getOwner()) && use.getOperandNumber() == 0);
+  };
+  return !llvm::all_of(merge->getUses(), [&](OpOperand &use) {
+    auto round = dyn_cast<arith::TruncFOp>(use.getOwner());
+    return round ? llvm::all_of(round->getUses(), takesHeads) : takesHeads(use);
   });
 }
 
@@ -245,6 +256,7 @@ LogicalResult Grouper::collect(Operation &op) {
     return success();
   };
   auto nothing = [](Operation *) { return false; };
+  auto rounds = [](Operation *next) { return isa<arith::TruncFOp>(next); };
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<LinearOp>([&](LinearOp linear) {
         Cluster cluster = linearChain(linear);
@@ -255,7 +267,8 @@ LogicalResult Grouper::collect(Operation &op) {
       .Case<AttentionOp>([&](AttentionOp attention) {
         Cluster cluster{"attention", {&op}, {}, nullptr};
         extend(cluster, [](Operation *next) {
-          return isa<MergeHeadsOp>(next) && !needsWholeRows(cast<MergeHeadsOp>(next));
+          auto merge = dyn_cast<MergeHeadsOp>(next);
+          return isa<arith::TruncFOp>(next) || (merge && !needsWholeRows(merge));
         });
         for (Operation *user :
              attention.getKey().getUsers()) // the statistics are a by-product of the same loop
@@ -266,35 +279,50 @@ LogicalResult Grouper::collect(Operation &op) {
         return success();
       })
       .Case<AttentionWeightsOp>([&](auto) { return single("weights", nothing); })
-      .Case<LayerNormOp>([&](auto) { return single("norm", nothing); })
+      .Case<LayerNormOp>([&](auto) { return single("norm", rounds); })
       .Case<EmbeddingOp>([&](auto) {
-        return single("embedding", [](Operation *next) { return isa<PositionSinusoidalOp>(next); });
+        return single("embedding", [](Operation *next) {
+          return isa<PositionSinusoidalOp, arith::TruncFOp>(next);
+        });
       })
       .Case<PositionSinusoidalOp, arith::AddFOp>([&](auto) {
         return single("elementwise", [](Operation *next) {
-          return isa<PositionSinusoidalOp, arith::AddFOp>(next);
+          return isa<PositionSinusoidalOp, arith::AddFOp, arith::TruncFOp>(next);
         });
       })
+      .Case<arith::TruncFOp>([&](arith::TruncFOp round) { return collectRounding(round); })
       .Case<SplitHeadsOp>([&](auto) {
-        return single("relayout",
-                      [](Operation *next) { return isa<CacheAppendOp, StateSetOp>(next); });
+        return single("relayout", [](Operation *next) {
+          return isa<CacheAppendOp, StateSetOp, arith::TruncFOp>(next);
+        });
       })
-      .Case<MergeHeadsOp, CacheAppendOp, StateSetOp>(
-          [&](auto) { return single("relayout", nothing); })
+      .Case<MergeHeadsOp>([&](auto) { return single("relayout", rounds); })
+      .Case<CacheAppendOp, StateSetOp>([&](auto) { return single("relayout", nothing); })
       .Default([](Operation *other) {
         return other->emitOpError(
             "expected an op that kernels can be made of, found one that is not built yet");
       });
 }
 
+/// Of an argument, or of what a kernel stores that cannot round: a kernel of its own.
+LogicalResult Grouper::collectRounding(arith::TruncFOp op) {
+  bool heads = cast<RankedTensorType>(op.getType()).getRank() == 4;
+  Cluster cluster{heads ? "relayout" : "elementwise", {op}, {}, nullptr};
+  extend(cluster, [&](Operation *next) { return heads && isa<CacheAppendOp, StateSetOp>(next); });
+  claim(std::move(cluster));
+  return success();
+}
+
 Cluster Grouper::linearChain(LinearOp op) {
   Cluster cluster{"linear", {op}, {}, nullptr};
-  bool heads = false;
+  bool heads = false, rounded = false;
   extend(cluster, [&](Operation *next) {
     if (isa<arith::AddFOp>(next))
-      return !heads;
+      return !heads && !rounded;
+    if (isa<arith::TruncFOp>(next))
+      return rounded = true;
     if (isa<SplitHeadsOp>(next))
-      return heads = true;
+      return !rounded && (heads = true);
     return heads && isa<CacheAppendOp, StateSetOp>(next);
   });
   cluster.sink = sinkOf(cluster.ops.back());
@@ -342,14 +370,31 @@ void Grouper::extend(Cluster &cluster, function_ref<bool(Operation *)> accepts) 
       cluster.ops.push_back(reader);
       continue;
     }
+    if (reason && addRounding(cluster))
+      return;
     if (!reason)
       reason = isa<MergeHeadsOp>(reader)  ? FusionRefusal::UnevenHeads
                : isa<LayerNormOp>(reader) ? FusionRefusal::RowReduction
                                           : FusionRefusal::SecondContraction;
+    if (isa<arith::TruncFOp>(last) && cluster.ops.size() > 1) // people know the op that it rounds
+      last = last->getOperand(0).getDefiningOp();
     if (reader)
       refuse(cluster, last, reader, *reason);
     return;
   }
+}
+
+/// A value that is read as it is and rounded is stored in both forms. The rounding stands right
+/// behind the value, so that no reader is in front of it.
+bool Grouper::addRounding(Cluster &cluster) {
+  Operation *last = cluster.ops.back();
+  for (Operation *user : last->getResult(0).getUsers())
+    if (auto round = dyn_cast<arith::TruncFOp>(user);
+        round && !claimed.contains(round) && round->getPrevNode() == last) {
+      cluster.ops.push_back(round);
+      return true;
+    }
+  return false;
 }
 
 /// Why no single reader can follow `value`, or none and the reader; no reader where nothing but the
@@ -412,10 +457,11 @@ static std::string nameOf(const Cluster &cluster) {
       if (linear.getActivation() != Activation::None)
         words.insert(stringifyActivation(linear.getActivation()));
     }
-    StringRef word = isa<arith::AddFOp>(op)   ? "add"
-                     : isa<SplitHeadsOp>(op)  ? "heads"
-                     : isa<CacheAppendOp>(op) ? "append"
-                                              : "";
+    StringRef word = isa<arith::AddFOp>(op)     ? "add"
+                     : isa<arith::TruncFOp>(op) ? ""
+                     : isa<SplitHeadsOp>(op)    ? "heads"
+                     : isa<CacheAppendOp>(op)   ? "append"
+                                                : "";
     if (!word.empty())
       words.insert(word);
   }

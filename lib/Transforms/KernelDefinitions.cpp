@@ -14,6 +14,7 @@
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -55,7 +56,7 @@ KernelDefinitions::KernelDefinitions(ModuleOp module)
 static bool treatsRowsAlike(GroupOp group) {
   for (Operation &op : group.getBody().front())
     if (!isa<LinearOp, LayerNormOp, EmbeddingOp, kernel::YieldOp>(op) &&
-        op.getName().getStringRef() != "arith.addf")
+        !isa<arith::AddFOp, arith::TruncFOp>(op))
       return false;
   return group.getRoot() != "relayout";
 }
@@ -160,7 +161,7 @@ static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
 static SizeExpr bytesOf(ArrayRef<Place> places) {
   SizeExpr total = 0;
   for (const Place &place : places)
-    total = total + product(place.dims) * 4;
+    total = total + product(place.dims) * place.elementBytes;
   return total;
 }
 
@@ -209,7 +210,7 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<Place> opera
   };
   for (auto [i, place] : llvm::enumerate(operands)) {
     auto type = dyn_cast<ShapedType>(group->getOperand(i).getType());
-    argument(place, type && !type.getElementType().isF32());
+    argument(place, type && type.getElementType().isInteger());
   }
   IRMapping mapping;
   Region body;

@@ -67,8 +67,8 @@ KernelFrame::Argument KernelFrame::describe(DictionaryAttr attrs, Type type) {
   if (Attribute columns = argument.layout.get("columns"))
     dims.back().pitch = sizeOf(columns);
   MLIRContext *context = type.getContext();
-  Type element = Float32Type::get(context);
-  if (!getElementTypeOrSelf(type).isF32())
+  Type element = getElementTypeOrSelf(type);
+  if (element.isInteger()) // flags too
     element = IntegerType::get(context, 32);
   argument.view = types.size();
   types.push_back(

@@ -110,15 +110,10 @@ void ProgramBuilder::addBuffer(Function &f, kernel::BufferOp op) {
   f.buffers.push_back(std::move(buffer));
 }
 
-/// Rows and columns in storage, groups padded one by one.
-static int64_t paddedIn(int64_t n, int64_t group) {
-  return group ? n / group * padded(group) : padded(n);
-}
-
 /// Equal weights are stored once, whatever function reads them.
 void ProgramBuilder::addWeight(kernel::WeightOp op) {
   std::string key = (op.getName() + "|" + op.getLayout() + "|" + Twine(op.getRowGroup()) + "|" +
-                     Twine(op.getColumnGroup()))
+                     Twine(op.getColumnGroup()) + "|" + op.getElement().value_or("f32"))
                         .str();
   auto [it, isNew] = weightIndex.try_emplace(key, static_cast<int>(program.weights.size()));
   handles[op.getResult()] = {LaunchArgument::Kind::Weight, it->second, SizeExpr(0)};
@@ -130,19 +125,14 @@ void ProgramBuilder::addWeight(kernel::WeightOp op) {
   entry.rowGroup = op.getRowGroup();
   entry.columnGroup = op.getColumnGroup();
   entry.weight = it->second;
+  entry.type = op.getElement().value_or("f32") == "bf16" ? DType::BF16 : DType::F32;
   Weight weight;
   weight.name = entry.tensor;
   weight.offset = program.weightBytes;
-  if (op.getLayout() == "vector") {
-    entry.layout = PackEntry::Layout::Vector;
-    weight.elements = paddedIn(entry.shape[0], entry.rowGroup);
-  } else {
-    entry.layout = op.getLayout() == "rows" ? PackEntry::Layout::Rows : PackEntry::Layout::Panels;
-    int64_t rows = entry.layout == PackEntry::Layout::Rows
-                       ? entry.shape[0]
-                       : paddedIn(entry.shape[0], entry.rowGroup);
-    weight.elements = rows * paddedIn(entry.shape[1], entry.columnGroup);
-  }
+  entry.layout = op.getLayout() == "vector" ? PackEntry::Layout::Vector
+                 : op.getLayout() == "rows" ? PackEntry::Layout::Rows
+                                            : PackEntry::Layout::Panels;
+  weight.elements = packedElements(entry);
   program.weightBytes += (weight.elements * 4 + 255) / 256 * 256;
   program.weights.push_back(std::move(weight));
   program.pack.push_back(std::move(entry));

@@ -36,11 +36,16 @@ static SizeExpr product(ArrayRef<SizeExpr> sizes) {
   return result;
 }
 
-/// Elements of a tensor in memory, where its rows of heads lie `rows` apart.
-static SizeExpr elementsOf(const Shape &dims, const SizeExpr &rows, bool dense) {
+static int64_t elementBytes(Type type) {
+  return getElementTypeOrSelf(type).isF32() || !getElementTypeOrSelf(type).isFloat() ? 4 : 2;
+}
+
+/// Elements of 4 bytes of a tensor in memory, where its rows of heads lie `rows` apart.
+static SizeExpr elementsOf(const Shape &dims, const SizeExpr &rows, bool dense,
+                           int64_t elementBytes) {
   if (dense)
     return product(dims);
-  SizeExpr total = SizeExpr::roundUp(dims.back(), 16) * rows;
+  SizeExpr total = SizeExpr::floorDiv(SizeExpr::roundUp(dims.back(), 16) * elementBytes, 4) * rows;
   for (size_t i = 0; i + 2 < dims.size(); ++i)
     total = dims[i] * total;
   return total;
@@ -92,14 +97,20 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
     if (auto input = dyn_cast<BlockArgument>(linear.getInput()); input && layout == "panels")
       columnGroup = places.lookup(group->getOperand(input.getArgNumber())).group;
   }
-  std::string key =
-      (weight.getName() + "|" + layout + "|" + Twine(rowGroup) + "|" + Twine(columnGroup)).str();
+  int64_t bytes = elementBytes(type);
+  if (bytes != 4 && layout != "panels")
+    return weight.emitOpError("expected a weight of ")
+           << type.getElementType() << " to be the matrix of a product";
+  std::string key = (weight.getName() + "|" + layout + "|" + Twine(rowGroup) + "|" +
+                     Twine(columnGroup) + "|" + Twine(bytes))
+                        .str();
   Value &handle = weights[key];
   if (!handle)
     handle = kernel::WeightOp::create(
         b, weight.getLoc(), b.getType<kernel::BufferType>(), weight.getNameAttr(),
         b.getStringAttr(layout), b.getDenseI64ArrayAttr(type.getShape()),
-        b.getI64IntegerAttr(rowGroup), b.getI64IntegerAttr(columnGroup));
+        b.getI64IntegerAttr(rowGroup), b.getI64IntegerAttr(columnGroup),
+        bytes == 4 ? StringAttr() : b.getStringAttr("bf16"));
   Place place{handle, 0, {}, 1, false, true};
   for (int64_t size : type.getShape())
     place.dims.push_back(size);
@@ -110,6 +121,7 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
   padGroups(place.dims.front(), rowGroup);
   padGroups(place.dims.back(), layout == "panels" ? columnGroup : rowGroup);
   place.rows = rowsOf(place.dims);
+  place.elementBytes = bytes;
   place.panel = layout == "panels";
   return place;
 }
@@ -125,13 +137,14 @@ Place ProgramPlanner::statePlace(Operation *user, StringRef symbol, const Shape 
   Place place;
   place.dims = content;
   bool dense = place.dense = isDense(op.getType());
+  place.elementBytes = elementBytes(op.getType());
   if (dims.size() == 4)
     place.rows = SizeExpr::roundUp(
         op.getCapacity() ? SizeExpr(static_cast<int64_t>(*op.getCapacity())) : dims[2], 16);
   place.panel = keyStates.contains(symbol);
   Value &buffer = states[symbol];
   if (!buffer)
-    buffer = bufferOf(symbol, "state", elementsOf(dims, place.rows, dense));
+    buffer = bufferOf(symbol, "state", elementsOf(dims, place.rows, dense, place.elementBytes));
   place.buffer = buffer;
   return place;
 }
@@ -229,8 +242,9 @@ FailureOr<Place> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int 
   bool returned =
       llvm::any_of(result.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
   place.dense = isDense(result.getType());
+  place.elementBytes = elementBytes(result.getType());
   place.buffer = bufferOf(group.getName(), returned ? "argument" : "temporary",
-                          elementsOf(place.dims, place.rows, place.dense));
+                          elementsOf(place.dims, place.rows, place.dense, place.elementBytes));
   auto buffer = place.buffer.getDefiningOp<kernel::BufferOp>();
   buffer.setFirst(launch);
   buffer.setLast(launch);
@@ -308,7 +322,7 @@ LogicalResult ProgramPlanner::planArguments() {
     place.dims = type ? shapes.of(argument) : Shape{1}; // a number is a vector of one
     place.rows = rowsOf(place.dims);
     place.dense = isDense(argument.getType());
-    place.buffer = bufferOf(name, "argument", elementsOf(place.dims, place.rows, place.dense));
+    place.buffer = bufferOf(name, "argument", elementsOf(place.dims, place.rows, place.dense, 4));
     places[argument] = place;
     auto input = kernel::InputOp::create(b, func.getLoc(), name, place.buffer,
                                          b.getStringAttr(element.isF32()        ? "f32"
@@ -421,6 +435,10 @@ LogicalResult ProgramPlanner::planResults() {
     const Place &place = it->second;
     Shape shape = shapes.of(value);
     Type element = cast<ShapedType>(value.getType()).getElementType();
+    if (element.isBF16())
+      return ret.emitOpError() << "result " << name
+                               << ": expected elements of f32, i32 or i1, found " << element
+                               << ", which is not built yet";
     bool dense = isDense(value.getType());
     kernel::OutputOp::create(b, func.getLoc(), name, place.buffer,
                              b.getStringAttr(element.isF32()        ? "f32"

@@ -118,8 +118,9 @@ private:
     bool starts = op.getMask() && !op.getHiddenScoreAttr();
     auto visitTile = keys.skips ? t.b.getI64IntegerAttr(scores.visitTile) : IntegerAttr();
     Value row = scores.sequence.firstKey ? t.add(keys.first, scores.sequence.firstKey) : keys.first;
+    Value factors = t.narrow(p, cast<kernel::ViewType>(value.getType()).getElementType());
     Value weighted = kernel::ContractOp::create(
-        t.b, t.loc, t.type(rows, valueColumns), p, Value(), value, row, keys.count, Value(),
+        t.b, t.loc, t.type(rows, valueColumns), factors, Value(), value, row, keys.count, Value(),
         starts ? keys.from : Value(), keys.skips ? keys.visited : Value(), visitTile,
         t.b.getUnitAttr());
     return {weighted, top, sum, {}};
@@ -190,13 +191,14 @@ private:
                                 t.b.getUnitAttr());
         continue;
       }
-      bool merges = result.getDefiningOp<MergeHeadsOp>();
+      bool merges = beforeRounding(result).getDefiningOp<MergeHeadsOp>();
       Value zero = t.index(0);
       SmallVector<Value> indices =
           merges
               ? SmallVector<Value>{scores.batch, first, t.mul(scores.head, t.index(valueColumns))}
               : SmallVector<Value>{scores.batch, scores.head, first, zero};
-      kernel::StoreOp::create(t.b, t.loc, out, f.view(view), indices, left);
+      Value stored = t.narrow(out, f.viewType(view).getElementType());
+      kernel::StoreOp::create(t.b, t.loc, stored, f.view(view), indices, left);
     }
   }
 

@@ -97,6 +97,13 @@ Value TileBuilder::min(Value x, Value y) {
 Value TileBuilder::fma(Value x, Value y, Value z) { return math::FmaOp::create(b, loc, x, y, z); }
 Value TileBuilder::round(Value x) { return math::RoundEvenOp::create(b, loc, x); }
 
+Value TileBuilder::narrow(Value x, Type element) {
+  auto type = cast<RankedTensorType>(x.getType());
+  if (element == type.getElementType())
+    return x;
+  return arith::TruncFOp::create(b, loc, type.clone(element), x);
+}
+
 Value TileBuilder::less(Value x, Value y) {
   auto [l, r] = align(*this, x, y);
   if (isInteger(l))

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   contract -> + bias -> activation -> + residual -> store as rows, heads or panels of keys
+//   contract -> + bias -> activation -> + residual -> store as rows, heads or panels of keys,
+//   rounded, or both
 //
 // Several linears over the same rows are parts of one kernel. Kernels that
 // store heads have a grid over sentences and their rows, others over all rows.
@@ -24,8 +25,8 @@ namespace {
 /// One linear of the definition and what follows it.
 struct Part {
   LinearOp linear;
-  Value yielded;
-  unsigned result = 0;
+  Value yielded;                 ///< before it is rounded
+  SmallVector<unsigned> results; ///< where it is stored
   SmallVector<arith::AddFOp> residuals;
   bool heads = false;
 };
@@ -53,10 +54,13 @@ private:
 } // namespace
 
 LogicalResult LinearTiler::collect(unsigned result, Value yielded) {
+  Value value = beforeRounding(yielded);
+  for (Part &known : parts)
+    if (known.yielded == value)
+      return known.results.push_back(result), success();
   Part part;
-  part.yielded = yielded;
-  part.result = result;
-  Value value = yielded;
+  part.yielded = value;
+  part.results = {result};
   if (auto split = value.getDefiningOp<SplitHeadsOp>()) {
     part.heads = true;
     value = split->getOperand(0);
@@ -85,7 +89,7 @@ int64_t LinearTiler::tileColumns() {
           int64_t unit =
               part.heads
                   ? paddedTo16(
-                        f.viewType(f.firstResult() + part.result).getDims().back().extent.value)
+                        f.viewType(f.firstResult() + part.results[0]).getDims().back().extent.value)
                   : storedColumns(f, part.linear);
           return unit % tile == 0;
         }))
@@ -169,22 +173,24 @@ void LinearTiler::body(const Part &part, Value j, int64_t columns) {
 }
 
 void LinearTiler::store(const Part &part, Value tile, Value j) {
-  unsigned result = f.firstResult() + part.result;
-  Value target = f.view(result);
   LinearOp linear = part.linear;
   kernel::ViewType input = f.viewType(f.viewOf(linear.getInput()));
   Value left = t.sub(f.sizeValue(input.getDim(input.getRank() - 2).extent), i);
-  SmallVector<Value> indices(points);
-  if (!part.heads) {
-    indices.append({i, j});
-  } else {
-    // Columns of heads: head j / D, column j mod D; a tile lies in one head.
-    Value size = t.index(paddedTo16(f.viewType(result).getDims().back().extent.value));
-    Value base = f.storeBase(part.result);
-    indices.append(
-        {t.div(j, size), base ? t.add(i, base) : i, arith::RemUIOp::create(t.b, t.loc, j, size)});
+  for (unsigned number : part.results) {
+    unsigned result = f.firstResult() + number;
+    SmallVector<Value> indices(points);
+    if (!part.heads) {
+      indices.append({i, j});
+    } else {
+      // Columns of heads: head j / D, column j mod D; a tile lies in one head.
+      Value size = t.index(paddedTo16(f.viewType(result).getDims().back().extent.value));
+      Value base = f.storeBase(number);
+      indices.append(
+          {t.div(j, size), base ? t.add(i, base) : i, arith::RemUIOp::create(t.b, t.loc, j, size)});
+    }
+    Value stored = t.narrow(tile, f.viewType(result).getElementType());
+    kernel::StoreOp::create(t.b, t.loc, stored, f.view(result), indices, left);
   }
-  kernel::StoreOp::create(t.b, t.loc, tile, target, indices, left);
 }
 
 LogicalResult heddle::tileLinear(KernelFrame &frame) { return LinearTiler(frame).run(); }

@@ -20,9 +20,16 @@ using namespace heddle::transformer;
 using kernel::LoadOp;
 using kernel::Size;
 
-/// The only value that a definition yields.
+/// The only value that a definition yields, before it is rounded: it may yield both forms.
 static Value yielded(KernelFrame &f) {
-  return f.def.getBody().front().getTerminator()->getOperand(0);
+  return beforeRounding(f.def.getBody().front().getTerminator()->getOperand(0));
+}
+
+/// Stores the tile as each of the results.
+static void storeResults(KernelFrame &f, Value tile, ValueRange indices, Value left) {
+  for (unsigned i = f.firstResult(); i < f.firstResult() + f.def.getNumResults(); ++i)
+    kernel::StoreOp::create(f.t.b, f.t.loc, f.t.narrow(tile, f.viewType(i).getElementType()),
+                            f.view(i), indices, left);
 }
 
 /// Grid over the leading dimensions one by one, rows and columns in tiles.
@@ -92,7 +99,7 @@ LogicalResult heddle::tileNorm(KernelFrame &f) {
   Value left = t.sub(f.sizeValue(in.getDim(in.getRank() - 2).extent), i);
   SmallVector<Value> indices(points);
   indices.append({i, zero});
-  kernel::StoreOp::create(t.b, t.loc, y, f.view(f.firstResult()), indices, left);
+  storeResults(f, y, indices, left);
   return success();
 }
 
@@ -128,7 +135,7 @@ public:
       return failure();
     SmallVector<Value> indices(points);
     indices.append({i, j});
-    kernel::StoreOp::create(t.b, t.loc, *tile, f.view(f.firstResult()), indices, t.sub(end, i));
+    storeResults(f, *tile, indices, t.sub(end, i));
     return success();
   }
 
@@ -259,8 +266,8 @@ static LogicalResult packDocuments(KernelFrame &f) {
   };
   Value row = t.add(start(found.document), t.mul(t.sub(panel, found.first), size));
   Value left = t.sub(start(t.add(found.document, one)), row);
-  Value tile = LoadOp::create(t.b, t.loc, t.type(rows, stored), f.slice(f.view(0), {b, h}),
-                              ValueRange{row, zero}, UnitAttr());
+  Value tile = LoadOp::create(t.b, t.loc, t.type(rows, stored, out.getElementType()),
+                              f.slice(f.view(0), {b, h}), ValueRange{row, zero}, UnitAttr());
   kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult()),
                           ValueRange{b, h, panelRow, zero}, left);
   return success();
@@ -304,8 +311,7 @@ static LogicalResult mergeUnalignedHeads(KernelFrame &f) {
                                           f.slice(f.view(0), {b, head}), ValueRange{y, inHead});
     scf::YieldOp::create(t.b, t.loc, t.add(loop.getRegionIterArgs()[0], part));
   }
-  kernel::StoreOp::create(t.b, t.loc, loop.getResult(0), f.view(f.firstResult()),
-                          ValueRange{b, i, j}, t.sub(f.sizeValue(in.getDim(2).extent), i));
+  storeResults(f, loop.getResult(0), {b, i, j}, t.sub(f.sizeValue(in.getDim(2).extent), i));
   return success();
 }
 
@@ -333,15 +339,19 @@ LogicalResult heddle::tileRelayout(KernelFrame &f) {
         zero = t.index(0);
   Value column = t.mul(h, t.index(stored));
   Value source = split ? f.slice(f.view(0), {b}) : f.slice(f.view(0), {b, h});
-  RankedTensorType type = t.type(rows, stored);
+  RankedTensorType type = t.type(rows, stored, in.getElementType());
   Value tile = split && size != stored
                    ? unalignedHead(t, source, i, t.mul(h, t.index(size)), size, type)
                    : LoadOp::create(t.b, t.loc, type, source, ValueRange{i, split ? column : zero},
                                     UnitAttr());
-  Value base = f.storeBase(0), row = base ? t.add(i, base) : i;
-  SmallVector<Value> indices =
-      merge ? SmallVector<Value>{b, row, column} : SmallVector<Value>{b, h, row, zero};
-  kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult()), indices,
-                          t.sub(f.sizeValue(extent), i));
+  for (unsigned result = 0; result < f.def.getNumResults(); ++result) {
+    Value view = f.view(f.firstResult() + result), base = f.storeBase(result);
+    Value row = base ? t.add(i, base) : i;
+    SmallVector<Value> indices =
+        merge ? SmallVector<Value>{b, row, column} : SmallVector<Value>{b, h, row, zero};
+    Type element = cast<kernel::ViewType>(view.getType()).getElementType();
+    kernel::StoreOp::create(t.b, t.loc, t.narrow(tile, element), view, indices,
+                            t.sub(f.sizeValue(extent), i));
+  }
   return success();
 }

@@ -64,6 +64,8 @@ public:
   mlir::Value max(mlir::Value x, mlir::Value y);
   mlir::Value min(mlir::Value x, mlir::Value y);
   mlir::Value round(mlir::Value x);
+  /// Rounded to a narrower type of floats; f32 stays as it is.
+  mlir::Value narrow(mlir::Value x, mlir::Type element);
   mlir::Value less(mlir::Value x, mlir::Value y);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   mlir::Value reduce(kernel::ReduceKind kind, mlir::Value x);

@@ -12,6 +12,7 @@
 #include "MaskRun.h"
 #include "heddle/Compiler/Compiler.h"
 #include "heddle/Compiler/RegisterAll.h"
+#include "heddle/Pipelines/Pipelines.h"
 #include "heddle/Support/Artifact.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -44,6 +45,7 @@ static Expected<Session> openSession(const std::string &path, const RunOptions &
   compile.targets = {options.device};
   compile.cpus = {"native"};
   compile.countTiles = options.countTiles;
+  compile.dtype = options.dtype;
   Expected<Artifact> artifact = compileToMemory(path, compile);
   if (!artifact)
     return artifact.takeError();
@@ -60,7 +62,8 @@ static std::string moduleText(const std::vector<Composition> &compositions) {
   return text;
 }
 
-Expected<MaskModule> MaskModule::forReference(const std::vector<Composition> &compositions) {
+Expected<MaskModule> MaskModule::forReference(const std::vector<Composition> &compositions,
+                                              const std::string &dtype) {
   auto impl = std::make_unique<Impl>();
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
@@ -69,6 +72,11 @@ Expected<MaskModule> MaskModule::forReference(const std::vector<Composition> &co
       mlir::parseSourceString<mlir::ModuleOp>(moduleText(compositions), impl->context.get());
   if (!impl->module)
     return inputError("the text does not parse: " + moduleText(compositions));
+  StageOptions stage;
+  stage.dtype = dtype; // the reference rounds what the devices round
+  if (dtype != "f32" &&
+      mlir::failed(runTo(*impl->module, Stage::Transformer, Stage::Transformer, stage)))
+    return inputError("the transformer stage failed: " + moduleText(compositions));
   impl->reference.emplace(*impl->module,
                           [](const std::string &name) -> Expected<std::vector<float>> {
                             return inputError(name + ": there are no weights");
@@ -78,7 +86,7 @@ Expected<MaskModule> MaskModule::forReference(const std::vector<Composition> &co
 
 Expected<MaskModule> MaskModule::compile(const std::vector<Composition> &compositions,
                                          const RunOptions &options) {
-  Expected<MaskModule> made = forReference(compositions);
+  Expected<MaskModule> made = forReference(compositions, options.dtype);
   if (!made)
     return made;
   std::string path = testing::TempDir() + "masks-" + std::to_string(getpid()) + ".mlir";
@@ -132,7 +140,7 @@ static bool sameKind(double a, double b) {
 }
 
 static std::string mismatchOf(const std::string &name, const Tensor &found,
-                              const RefTensor &expected) {
+                              const RefTensor &expected, double tolerance) {
   std::ostringstream text;
   text << name << ": ";
   if (found.shape() != expected.shape) {
@@ -158,7 +166,7 @@ static std::string mismatchOf(const std::string &name, const Tensor &found,
       worst = n;
     }
   }
-  if (largest <= 5e-6 * scale || (name == "weights" && largest < 0x1p-126))
+  if (largest <= tolerance * scale || (name == "weights" && largest < 0x1p-126))
     return "";
   text << "element " << worst << " of " << shapeText(expected.shape) << ": found "
        << found.values<float>()[worst] << ", expected " << expected.values[worst] << ", difference "
@@ -166,12 +174,14 @@ static std::string mismatchOf(const std::string &name, const Tensor &found,
   return text.str();
 }
 
-std::string heddle::test::mismatch(const Tensors &found, const NamedRefTensors &expected) {
+std::string heddle::test::mismatch(const Tensors &found, const NamedRefTensors &expected,
+                                   double tolerance) {
   for (const auto &[name, tensor] : expected) {
     auto other = found.find(name);
     if (other == found.end())
       return "no result " + name;
-    if (std::string text = mismatchOf(name, other->second, tensor); !text.empty())
+    if (std::string text = mismatchOf(name, other->second, tensor, tolerance);
+        !text.empty())
       return text;
   }
   return "";

@@ -23,6 +23,7 @@ struct RunOptions {
   std::string device = "cpu";
   bool countTiles = false; ///< attention gives the number of tiles it visits
   bool poison = false;     ///< planned memory is NaN before each run
+  std::string dtype = "f32";
 };
 
 /// Compositions compiled for a device, and the module that the reference reads.
@@ -31,7 +32,8 @@ public:
   static Expected<MaskModule> compile(const std::vector<Composition> &compositions,
                                       const RunOptions &options);
   /// Without code: byReference only.
-  static Expected<MaskModule> forReference(const std::vector<Composition> &compositions);
+  static Expected<MaskModule> forReference(const std::vector<Composition> &compositions,
+                                           const std::string &dtype = "f32");
   MaskModule(MaskModule &&) noexcept;
   ~MaskModule();
 
@@ -44,8 +46,9 @@ private:
   std::unique_ptr<Impl> impl;
 };
 
-/// Nothing where each result is within max |a - b| / max |b| <= 5e-6, has the same infinities and
-/// NaN, and is exactly zero in the rows of `o` that no key reaches; else what differs.
-std::string mismatch(const Tensors &found, const NamedRefTensors &expected);
+/// Nothing where each result is within max |a - b| / max |b| <= tolerance, has the same infinities
+/// and NaN, and is exactly zero in the rows of `o` that no key reaches; else what differs.
+std::string mismatch(const Tensors &found, const NamedRefTensors &expected,
+                     double tolerance = 5e-6);
 
 } // namespace heddle::test

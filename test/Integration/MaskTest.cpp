@@ -64,6 +64,10 @@ class MaskTest : public testing::TestWithParam<std::tuple<std::string, uint64_t>
 protected:
   bool onVulkan() const { return std::get<0>(GetParam()) == "vulkan"; }
   void check(const std::vector<uint64_t> &seeds, const Kinds &kinds);
+  /// Of the operands of products, and what a difference may be. A weight next to the middle of two
+  /// bf16 may be rounded either way.
+  std::string dtype = "f32";
+  double tolerance() const { return dtype == "bf16" ? 0x1p-8 : 5e-6; }
   void checkOne(MaskModule &module, const Composition &composition, uint64_t seed,
                 const Sizes &sizes);
 };
@@ -78,15 +82,15 @@ void MaskTest::checkOne(MaskModule &module, const Composition &composition, uint
   ASSERT_TRUE(expected) << expected.error().message << "\n" << place;
   Expected<Tensors> found = module.onDevice(composition.name, inputs);
   ASSERT_TRUE(found) << found.error().message << "\n" << place;
-  EXPECT_EQ(mismatch(*found, *expected), "") << place;
+  EXPECT_EQ(mismatch(*found, *expected, tolerance()), "") << place;
 }
 
 void MaskTest::check(const std::vector<uint64_t> &seeds, const Kinds &kinds) {
   std::vector<Composition> compositions;
   for (uint64_t seed : seeds)
     compositions.push_back(compose(seed, "f" + std::to_string(seed), kinds));
-  auto module =
-      MaskModule::compile(compositions, {.device = std::get<0>(GetParam()), .poison = true});
+  auto module = MaskModule::compile(
+      compositions, {.device = std::get<0>(GetParam()), .poison = true, .dtype = dtype});
   if (!module && isMissingDevice(module.error()))
     GTEST_SKIP() << module.error().message;
   ASSERT_TRUE(module) << module.error().message << "\nseeds from " << seeds.front();
@@ -118,6 +122,20 @@ TEST_P(PackedMaskTest, CompositionsAgreeWithTheReference) {
   check(seeds, {.documents = true});
 }
 
+/// Both with operands rounded to bf16.
+class RoundedMaskTest : public MaskTest {};
+
+TEST_P(RoundedMaskTest, CompositionsAgreeWithTheReference) {
+  dtype = "bf16";
+  std::vector<uint64_t> seeds, packed;
+  for (uint64_t n = 0; n < perModule / 2; ++n) {
+    seeds.push_back(300000 + std::get<1>(GetParam()) * perModule + n);
+    packed.push_back(400000 + std::get<1>(GetParam()) * perModule + n);
+  }
+  check(seeds, {});
+  check(packed, {.documents = true});
+}
+
 std::string nameOf(const testing::TestParamInfo<std::tuple<std::string, uint64_t>> &info) {
   return std::get<0>(info.param) + std::to_string(std::get<1>(info.param));
 }
@@ -130,5 +148,7 @@ INSTANTIATE_TEST_SUITE_P(Cpu, MaskTest, modulesOn("cpu", cpuModules), nameOf);
 INSTANTIATE_TEST_SUITE_P(Vulkan, MaskTest, modulesOn("vulkan", vulkanModules), nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, PackedMaskTest, modulesOn("cpu", cpuPackedModules), nameOf);
 INSTANTIATE_TEST_SUITE_P(Vulkan, PackedMaskTest, modulesOn("vulkan", vulkanPackedModules), nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, RoundedMaskTest, modulesOn("cpu", 4), nameOf);
+INSTANTIATE_TEST_SUITE_P(Vulkan, RoundedMaskTest, modulesOn("vulkan", 1), nameOf);
 
 } // namespace

@@ -132,3 +132,23 @@ func.func @foreign_keys(%q: tensor<?x2x?x16xf32>) -> tensor<?x2x?x16xf32> {
   %o = transformer.attention %q, %q, %q {scale = 0.25 : f32} : (tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>) -> tensor<?x2x?x16xf32>
   return %o : tensor<?x2x?x16xf32>
 }
+
+// -----
+
+// A sum that is read as it is and rounded is stored in both forms; one that only products read is stored rounded.
+// CHECK-LABEL: @rounded
+// CHECK: %[[N:.*]]:2 = kernel.group({{.*}}) "norm"
+// CHECK-SAME: -> (tensor<?x16xf32>, tensor<?x16xbf16>)
+// CHECK: kernel.group(%[[N]]#1, {{.*}}) "linear_relu"
+// CHECK-SAME: with = "transformer.linear"
+// CHECK-SAME: -> tensor<?x16xbf16>
+// CHECK: kernel.group({{.*}}, %[[N]]#0) "linear_add"
+func.func @rounded(%x: tensor<?x16xf32>, %b: tensor<16xf32>, %w: tensor<16x16xbf16>) -> tensor<?x16xf32> {
+  %n = transformer.layer_norm %x, %b, %b {epsilon = 1.0e-5 : f32} : (tensor<?x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<?x16xf32>
+  %r = arith.truncf %n : tensor<?x16xf32> to tensor<?x16xbf16>
+  %h = transformer.linear %r, %w {activation = #transformer.activation<relu>} : (tensor<?x16xbf16>, tensor<16x16xbf16>) -> tensor<?x16xf32>
+  %s = arith.truncf %h : tensor<?x16xf32> to tensor<?x16xbf16>
+  %y = transformer.linear %s, %w : (tensor<?x16xbf16>, tensor<16x16xbf16>) -> tensor<?x16xf32>
+  %z = arith.addf %y, %n : tensor<?x16xf32>
+  return %z : tensor<?x16xf32>
+}

@@ -27,9 +27,10 @@ class Artifact;
 
 struct CompileOptions {
   std::vector<std::string> targets = {"cpu", "vulkan"};
-  /// Instruction sets of the CPU code: "x86-64-v2", …, "native".
-  std::vector<std::string> cpus = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
-  std::string dtype = "f32";      ///< f32 is built; others are an error that says so
+  /// Instruction sets of the CPU code: "x86-64-v2", …, "native". None: x86-64-v2, -v3 and -v4, and
+  /// where the dtype has instructions of its own, the sets that have them.
+  std::vector<std::string> cpus;
+  std::string dtype = "f32";      ///< of operands of products: f32, bf16; others are an error
   std::vector<std::string> masks; ///< "NAME=EXPR", each replaces a mask of the model
   std::string weights;            ///< checkpoint of a `.mlir` model (safetensors)
   bool countTiles = false;        ///< for tests: attention gives the number of tiles it visits

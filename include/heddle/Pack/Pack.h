@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Carries out a program's pack list: each entry turns one tensor into a vector,
-// into padded rows, or into panels of 16 rows, with groups (heads) padded to 16.
+// into padded rows, or into panels of 16 rows, with groups (heads) padded to 16,
+// in the type that the entry asks for.
 // Weights are written once, into the place where they stay: a mapped file or
 // the JIT's memory.
 //
@@ -24,9 +25,9 @@ namespace heddle {
 /// read.
 Status checkTensors(std::span<const PackEntry> entries, const WeightSource &source);
 
-/// Writes packedElements(entry) values, padding included, on at most `threads` threads (0: all
-/// processors).
-Status pack(const PackEntry &entry, const WeightSource &source, float *destination,
+/// Writes packedElements(entry) elements of 4 bytes, padding included, on at most `threads` threads
+/// (0: all processors).
+Status pack(const PackEntry &entry, const WeightSource &source, std::byte *destination,
             int threads = 1);
 
 /// The whole list into `weights`, Program::weightBytes zeroed bytes; entries run in parallel (0:

@@ -29,7 +29,8 @@ struct LogicalResult;
 namespace heddle {
 
 /// Alive: transformer, arith, tensor, func (builtin modules are always alive).
-void buildTransformerPipeline(mlir::OpPassManager &pm);
+/// `dtype`: the type to which operands of products are rounded.
+void buildTransformerPipeline(mlir::OpPassManager &pm, const std::string &dtype = "f32");
 
 /// Alive: kernel.group around transformer, arith, tensor; func outside them.
 void buildFusedPipeline(mlir::OpPassManager &pm);
@@ -57,7 +58,8 @@ void buildSpirvPipeline(mlir::OpPassManager &pm);
 struct StageOptions {
   TargetKind target = TargetKind::Cpu;
   std::string isa = "x86-64-v3";
-  bool countTiles = false; ///< of buildTiledPipeline
+  bool countTiles = false;   ///< of buildTiledPipeline
+  std::string dtype = "f32"; ///< of buildTransformerPipeline
 };
 
 /// Brings a module from stage `from` to stage `to`; `asm` and `artifact` are not MLIR and not

@@ -30,7 +30,13 @@ inline float floatFromHalf(uint16_t bits) {
   return std::bit_cast<float>(sign | (rest >= 0x0f800000u ? special : scaled));
 }
 
+inline uint16_t bfloatFromFloat(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+  bool isNan = (bits & 0x7fffffffu) > 0x7f800000u; // NaN stays one, and quiet
+  return static_cast<uint16_t>(isNan ? bits >> 16 | 0x40u : rounded);
+}
+
 uint16_t halfFromFloat(float value);
-uint16_t bfloatFromFloat(float value);
 
 } // namespace heddle

@@ -11,8 +11,8 @@
 // the runtime places buffers once per shape and walks the list. Compiler and
 // runtime know each other through this file and Artifact.h only.
 //
-// Storage. All planned memory is made of 4-byte elements (f32, or i32 for ids,
-// lengths and booleans; booleans are widened to 0/1). Rows of a tensor (all
+// Storage. All planned memory is counted in 4-byte elements (f32, or i32 for ids,
+// lengths and booleans; booleans are widened to 0/1; two bf16 are one). Rows of a tensor (all
 // leading dimensions flattened) follow each other at the tensor's row pitch: the
 // last dimension, cut into groups of `group` elements, each group padded to a
 // multiple of 16 (`padded(group)`). Callers' tensors are dense; the runtime copies at
@@ -204,7 +204,8 @@ struct PackEntry {
   enum class Layout : uint8_t {
     Vector, ///< [n] padded with zeros
     Rows,   ///< [r, c], rows at pitch padded(c)
-    Panels, ///< [n, k] in panels of 16 rows: [padded n / 16][padded k][16]
+    Panels, ///< [n, k] in panels of 16 rows: [padded n / 16][padded k][16], of 16-bit elements
+            ///< [padded n / 16][padded k / 2][16][2]
   };
   std::string tensor;         ///< name in the checkpoint
   std::vector<int64_t> shape; ///< shape in the checkpoint, [out, in] for Panels
@@ -213,6 +214,8 @@ struct PackEntry {
   /// zeros; 0: not cut.
   int64_t rowGroup = 0, columnGroup = 0;
   int weight = -1; ///< Program::weights
+  /// Elements as they are stored: f32, or panels of bf16, rounded to nearest, ties to even.
+  DType type = DType::F32;
 };
 
 /// `n` cut in groups of `group` (0: one group of all), each padded to a multiple of 16.

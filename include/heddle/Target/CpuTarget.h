@@ -34,8 +34,11 @@ struct CpuTarget {
   std::string tune;     ///< LLVM's -mtune, empty for that of `cpu`
   int64_t lanes = 4;    ///< f32 lanes of a native vector
   bool fusedMultiplyAdd = false;
+  bool pairProducts = false; ///< pairs of bf16 products are one instruction, vdpbf16ps
   /// Register tiles, the best first; columns are multiples of 16.
   std::vector<CpuFragment> fragments;
+  /// The same for products of bf16 that are made of multiply-adds on their halves.
+  std::vector<CpuFragment> pairFragments;
   /// Rows of the tile that runs the last few rows.
   int64_t fewRows = 2;
   /// CPUID features that the runtime checks at load, by the names of /proc/cpuinfo.

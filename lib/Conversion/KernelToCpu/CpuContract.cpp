@@ -10,6 +10,9 @@
 // first; where its result is not finite, it is run again with the products of a
 // zero and a non-finite value left out. A finite result proves that there were none.
 //
+// Of bf16, the loop over k goes by words of two elements: two features of panels, or two rows of
+// a view that are interleaved as they are loaded.
+//
 //===----------------------------------------------------------------------===//
 
 #include "CpuEmitter.h"
@@ -51,6 +54,36 @@ Value CpuEmitter::multiplyAdd(Value a, Value b, Value c) {
   return guarding ? leaveOut(a, b, c, sum) : sum;
 }
 
+/// One instruction where there is one; while guarding, products are looked at one by one.
+Value CpuEmitter::multiplyAddPair(Value a, Value b, Value c) {
+  if (!target.pairProducts || guarding)
+    return BodyEmitter::multiplyAddPair(a, b, c);
+  auto pairs = VectorType::get({2 * width}, builder.getBF16Type());
+  SmallVector<Value> operands{c, vector::BitCastOp::create(builder, loc, pairs, a),
+                              vector::BitCastOp::create(builder, loc, pairs, b)};
+  return LLVM::CallIntrinsicOp::create(builder, loc, c.getType(),
+                                       builder.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
+                                       operands)
+      .getResult(0);
+}
+
+/// To bf16, as 16 bits.
+Value CpuEmitter::narrow(Value value, Type) {
+  auto type = cast<VectorType>(value.getType());
+  auto bits = VectorType::get(type.getShape(), builder.getI16Type());
+  if (target.pairProducts) {
+    auto rounded = VectorType::get(type.getShape(), builder.getBF16Type());
+    Value made = LLVM::CallIntrinsicOp::create(
+                     builder, loc, rounded,
+                     builder.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"), value)
+                     .getResult(0);
+    return arith::BitcastOp::create(builder, loc, bits, made);
+  }
+  Value words = roundedWords(value);
+  words = arith::ShRUIOp::create(builder, loc, words, wordConstant(16, words.getType()));
+  return arith::TruncIOp::create(builder, loc, bits, words);
+}
+
 /// x * 0 is 0 or NaN: the sum over all registers tells.
 Value CpuEmitter::anyNotFinite(ArrayRef<Value> registers) {
   Value sum = zeroVector(), zero = sum;
@@ -67,11 +100,12 @@ Value CpuEmitter::anyNotFinite(ArrayRef<Value> registers) {
 
 /// Where the panels begin that the next column fragment (or, in a k-block but the last, the next
 /// block) reads.
-/// Row fragments take turns: each fetches a quarter of the lines.
+/// Row fragments take turns: each fetches a quarter of the lines. All in words; a line is 16.
 Value CpuEmitter::nextPanels(ContractOp op, Value from, Value to) {
   const BoundView &right = view(op.getRhs());
-  int64_t columns = columnsOf(op.getType()), features = right.type.getDims().back().extent.value;
-  int64_t stored = padded(features), fragment = fragmentVectors(columns) * width;
+  int64_t word = perWord(right), columns = columnsOf(op.getType()),
+          features = (right.type.getDims().back().extent.value + word - 1) / word;
+  int64_t stored = padded(features * word) / word, fragment = fragmentVectors(columns) * width;
   bool isBlock = constantOf(from).value_or(-1) != 0 || constantOf(to).value_or(-1) != features;
   Value start = add(scalar(op.getRhsIndex()), columnBase(columns));
   Value element = mul(add(start, constant(fragment)), stored);
@@ -82,19 +116,21 @@ Value CpuEmitter::nextPanels(ContractOp op, Value from, Value to) {
                                       add(mul(start, stored), mul(to, 16)));
   }
   int64_t length =
-      (isBlock ? std::min(kernel.getScheduleOrDefault().getKblock(), features) : features) / 16 * 4;
+      (isBlock ? std::min(kernel.getScheduleOrDefault().getKblock() / word, features) : features) /
+      16 * 4;
   Value turn = arith::AndIOp::create(
       builder, loc, arith::DivUIOp::create(builder, loc, row ? row : constant(0), constant(rows)),
       constant(3));
-  return address(pointers[right.argument],
-                 moved({right.offset, 0}, add(element, mul(turn, length * 16))),
-                 builder.getF32Type());
+  Value view = address(pointers[right.argument], {right.offset, 0},
+                       memoryElement(right.type.getElementType()));
+  return address(view, moved({}, add(element, mul(turn, length * 16))), builder.getF32Type());
 }
 
-/// One line a panel in each step of four k.
+/// One line a panel in each step of four words.
 void CpuEmitter::prefetch(Value start, Value k, Value from, ContractOp op) {
+  const BoundView &right = view(op.getRhs());
   int64_t columns = columnsOf(op.getType()),
-          stored = padded(view(op.getRhs()).type.getDims().back().extent.value);
+          stored = padded(right.type.getDims().back().extent.value) / perWord(right);
   Value step = mul(sub(k, from), 4);
   for (int64_t panel = 0; panel < fragmentVectors(columns) * width / 16; ++panel)
     LLVM::Prefetch::create(
@@ -116,12 +152,23 @@ SmallVector<Value> CpuEmitter::contractViews(ContractOp op, const Fragment &shap
   SmallVector<Place> leftPlaces = places(left, left.offset, first, Value(), leftRows, 1);
   int64_t step = 0;
   SmallVector<Place> panelPlaces = rightPlaces(op, shape, step);
+  int64_t word = perWord(right);
   auto loadLeft = [&](Value k, int64_t r, int64_t u) {
-    return loadScalars(left, moved(leftPlaces[r], k, u), 1).front();
+    Place place = moved(leftPlaces[r], mul(k, word), u * word);
+    return word == 1 ? loadScalars(left, place, 1).front() : loadWords(left, place, false);
   };
   auto loadRight = [&](Value k, int64_t j, int64_t u) {
-    return loadVector(right, moved(panelPlaces[j], mul(k, step), u * step));
+    Place place = moved(panelPlaces[j], mul(k, step), u * step);
+    return word == 1 ? loadVector(right, place) : loadWords(right, place, true);
   };
+  auto words = [&](Value features) {
+    return builder.createOrFold<arith::DivUIOp>(loc, add(features, constant(word - 1)),
+                                                constant(word));
+  };
+  if (word != 1) {
+    from = words(from);
+    to = words(to);
+  }
   Value next = kernel.getScheduleOrDefault().getPrefetch() ? nextPanels(op, from, to) : Value();
   auto atStep = [&](Value k) {
     if (next)
@@ -176,34 +223,12 @@ SmallVector<Value> CpuEmitter::ifVisited(Value condition, ValueRange otherwise,
   return SmallVector<Value>(branch.getResults());
 }
 
-FailureOr<SmallVector<Value>> CpuEmitter::contractTile(ContractOp op, const Fragment &shape) {
-  FailureOr<TileMemory> left = leftTile(op);
-  if (failed(left))
-    return failure();
-  const BoundView right = view(op.getRhs());
-  int64_t step = 0;
-  SmallVector<Place> rowPlaces = rightPlaces(op, shape, step);
-  auto loadLeft = [&](Value k, int64_t r, int64_t u) {
-    return loadAt(left->base, placeIn(*left, r, k, u), builder.getF32Type());
-  };
-  auto loadRight = [&](Value k, int64_t j, int64_t u) {
-    return loadVector(right, moved(rowPlaces[j], mul(k, step), u * step));
-  };
-  Operands operands{loadLeft, loadRight, {}};
-  SmallVector<Value> zeros(shape.size(), zeroVector());
-  Value from = op.getFrom() ? scalar(op.getFrom()) : constant(0), count = scalar(op.getRows());
-  auto chain = [&](int64_t unroll) {
-    if (!op.getVisited())
-      return emitChain(shape, zeros, from, count, operands, unroll);
-    return overVisited(op, from, count, zeros,
-                       [&](Value begin, Value end, SmallVector<Value> sums) {
-                         return emitChain(shape, std::move(sums), begin, end, operands, unroll);
-                       });
-  };
+/// The chain, and once more with care where its result is not finite.
+SmallVector<Value>
+CpuEmitter::guarded(ContractOp op, llvm::function_ref<SmallVector<Value>(int64_t unroll)> chain) {
   SmallVector<Value> sums = chain(4);
   if (!op.getGuarded())
     return sums;
-
   SmallVector<Type> types(ValueRange(sums).getTypes());
   auto branch = scf::IfOp::create(builder, loc, types, anyNotFinite(sums), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
@@ -217,6 +242,100 @@ FailureOr<SmallVector<Value>> CpuEmitter::contractTile(ContractOp op, const Frag
   return SmallVector<Value>(branch.getResults());
 }
 
+FailureOr<SmallVector<Value>> CpuEmitter::contractTile(ContractOp op, const Fragment &shape) {
+  FailureOr<TileMemory> left = leftTile(op);
+  if (failed(left))
+    return failure();
+  const BoundView right = view(op.getRhs());
+  int64_t step = 0;
+  SmallVector<Place> rowPlaces = rightPlaces(op, shape, step);
+  auto loadLeft = [&](Value k, int64_t r, int64_t u) {
+    return loadAt(left->base, placeIn(*left, r, k, u), builder.getF32Type(), left->element);
+  };
+  auto loadRight = [&](Value k, int64_t j, int64_t u) {
+    return loadVector(right, moved(rowPlaces[j], mul(k, step), u * step));
+  };
+  Operands operands{loadLeft, loadRight, {}};
+  SmallVector<Value> zeros(shape.size(), zeroVector());
+  Value from = op.getFrom() ? scalar(op.getFrom()) : constant(0), count = scalar(op.getRows());
+  return guarded(op, [&](int64_t unroll) {
+    if (!op.getVisited())
+      return emitChain(shape, zeros, from, count, operands, unroll);
+    return overVisited(op, from, count, zeros,
+                       [&](Value begin, Value end, SmallVector<Value> sums) {
+                         return emitChain(shape, std::move(sums), begin, end, operands, unroll);
+                       });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Pairs of rows
+//===----------------------------------------------------------------------===//
+
+/// A row in the low halves of words; the high ones are zero.
+Value CpuEmitter::rowAsWords(const BoundView &view, Place place) {
+  auto words = VectorType::get({width}, builder.getI32Type());
+  return arith::ExtUIOp::create(builder, loc, words, loadVector(view, place));
+}
+
+/// A row in the low halves of words, the next one in the high halves.
+Value CpuEmitter::pairOfRows(const BoundView &view, Place place, int64_t step) {
+  Value low = loadVector(view, place), high = loadVector(view, moved(place, Value(), step));
+  SmallVector<int64_t> lanes;
+  for (int64_t lane = 0; lane < width; ++lane)
+    lanes.append({lane, width + lane});
+  Value both = vector::ShuffleOp::create(builder, loc, low, high, lanes);
+  return vector::BitCastOp::create(builder, loc, VectorType::get({width}, builder.getI32Type()),
+                                   both);
+}
+
+/// A tile of bf16 times rows of a view, in pairs from an even row of the range; the last one of an
+/// odd number stands alone.
+FailureOr<SmallVector<Value>> CpuEmitter::contractPairs(ContractOp op, const Fragment &shape) {
+  FailureOr<TileMemory> left = leftTile(op);
+  if (failed(left))
+    return failure();
+  const BoundView right = view(op.getRhs());
+  int64_t step = 0;
+  SmallVector<Place> rowPlaces = rightPlaces(op, shape, step);
+  auto placeOf = [&](Value k, int64_t j, int64_t u) {
+    return moved(rowPlaces[j], mul(k, 2 * step), u * 2 * step);
+  };
+  auto leftWord = [&](Value k, int64_t r, int64_t u) {
+    Place place = placeIn(*left, r, mul(k, 2), u * 2);
+    return loadAt(left->base, place, builder.getI32Type(), left->element);
+  };
+  auto leftAlone = [&](Value k, int64_t r, int64_t u) -> Value {
+    Place place = placeIn(*left, r, mul(k, 2), u * 2);
+    Value bits = loadAt(left->base, place, left->element, left->element);
+    return arith::ExtUIOp::create(builder, loc, builder.getI32Type(), bits);
+  };
+  auto rightPair = [&](Value k, int64_t j, int64_t u) {
+    return pairOfRows(right, placeOf(k, j, u), step);
+  };
+  auto rightAlone = [&](Value k, int64_t j, int64_t u) {
+    return rowAsWords(right, placeOf(k, j, u));
+  };
+  Operands pairs{leftWord, rightPair, {}}, alone{leftAlone, rightAlone, {}};
+  auto part = [&](Value begin, Value end, SmallVector<Value> sums, int64_t unroll) {
+    Value one = constant(1);
+    auto halved = [&](Value rows) { return arith::ShRUIOp::create(builder, loc, rows, one); };
+    Value first = halved(begin), whole = halved(end);
+    sums = emitChain(shape, std::move(sums), first, whole, pairs, unroll);
+    return emitChain(shape, std::move(sums), whole, halved(add(end, one)), alone, 1);
+  };
+  SmallVector<Value> zeros(shape.size(), zeroVector());
+  Value from = op.getFrom() ? scalar(op.getFrom()) : constant(0), count = scalar(op.getRows());
+  return guarded(op, [&](int64_t unroll) {
+    if (!op.getVisited())
+      return part(from, count, zeros, unroll);
+    return overVisited(op, from, count, zeros,
+                       [&](Value begin, Value end, SmallVector<Value> sums) {
+                         return part(begin, end, std::move(sums), unroll);
+                       });
+  });
+}
+
 LogicalResult CpuEmitter::emitContract(ContractOp op) {
   if (rowMemory.contains(op.getResult()))
     return success();
@@ -224,7 +343,9 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
   if (!result.vectors)
     return op.emitOpError("expected a result of at least 16 columns");
   if (op.getRows()) {
-    FailureOr<SmallVector<Value>> sums = contractTile(op, result);
+    bool pairs = perWord(view(op.getRhs())) != 1;
+    FailureOr<SmallVector<Value>> sums =
+        pairs ? contractPairs(op, result) : contractTile(op, result);
     if (failed(sums))
       return failure();
     result.registers = std::move(*sums);

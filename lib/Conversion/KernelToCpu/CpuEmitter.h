@@ -51,6 +51,7 @@ struct TileMemory {
   mlir::Value base;
   int64_t rows = 0, columns = 0; ///< stored; columns is the pitch
   bool allRows = false;          ///< of the tile; otherwise one fragment's
+  mlir::Type element;            ///< as it lies in memory
   ColumnRange valid;
 };
 
@@ -85,6 +86,9 @@ protected:
 
   // Contractions (CpuContract.cpp).
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c) override;
+  mlir::Value multiplyAddPair(mlir::Value a, mlir::Value b, mlir::Value c) override;
+  mlir::Value narrow(mlir::Value value, mlir::Type element) override;
+  mlir::Type narrowElement(mlir::Type element) const override { return builder.getI16Type(); }
   mlir::LogicalResult emitContract(ContractOp op) override;
   mlir::Value loadElements(const BoundView &view, mlir::Value indices, mlir::Value valid) override;
   mlir::Value loadNeighbours(const BoundView &view, mlir::Value indices,
@@ -149,8 +153,11 @@ private:
   // Scratch and addresses (CpuMemory.cpp).
   TileMemory allocate(mlir::Type tile, bool allRows);
   mlir::Value address(mlir::Value base, Place place, mlir::Type element);
-  mlir::Value loadAt(mlir::Value base, Place place, mlir::Type type);
-  void storeAt(mlir::Value value, mlir::Value base, Place place);
+  mlir::Value loadAt(mlir::Value base, Place place, mlir::Type type, mlir::Type element);
+  void storeAt(mlir::Value value, mlir::Value base, Place place, mlir::Type element);
+  mlir::Type memoryElement(mlir::Type element) const;
+  /// Words that begin at an element of a view: a vector of them, or one.
+  mlir::Value loadWords(const BoundView &view, Place place, bool vector);
   Place placeIn(const TileMemory &memory, int64_t rowOffset, mlir::Value column,
                 int64_t columnOffset);
   Fragment readFragment(const TileMemory &memory, mlir::Type tile);
@@ -174,6 +181,12 @@ private:
                                                                const Fragment &shape);
   using ChainPart = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::Value begin, mlir::Value end, llvm::SmallVector<mlir::Value> sums)>;
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> contractPairs(ContractOp op,
+                                                                const Fragment &shape);
+  llvm::SmallVector<mlir::Value>
+  guarded(ContractOp op, llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t unroll)> chain);
+  mlir::Value pairOfRows(const BoundView &view, Place place, int64_t step);
+  mlir::Value rowAsWords(const BoundView &view, Place place);
   llvm::SmallVector<mlir::Value> overVisited(ContractOp op, mlir::Value from, mlir::Value to,
                                              mlir::ValueRange start, ChainPart part);
   llvm::SmallVector<mlir::Value>
@@ -202,7 +215,7 @@ private:
   /// Stack memory of the function, used again by tiles that do not live together.
   struct Slot {
     mlir::Value base;
-    int64_t elements = 0;
+    int64_t bytes = 0;
     bool used = false;
   };
   llvm::SmallVector<Slot> slots;

@@ -36,34 +36,47 @@ Value CpuEmitter::address(Value base, Place place, Type element) {
   return base;
 }
 
-Value CpuEmitter::loadAt(Value base, Place place, Type type) {
-  return LLVM::LoadOp::create(builder, loc, type, address(base, place, builder.getF32Type()),
-                              /*alignment=*/4);
+/// Elements of 4 bytes, or of 2: places count them.
+Type CpuEmitter::memoryElement(Type element) const {
+  return element.isBF16() ? Type(builder.getI16Type()) : Type(builder.getF32Type());
 }
 
-void CpuEmitter::storeAt(Value value, Value base, Place place) {
-  LLVM::StoreOp::create(builder, loc, value, address(base, place, builder.getF32Type()),
-                        /*alignment=*/4);
+Value CpuEmitter::loadAt(Value base, Place place, Type type, Type element) {
+  return LLVM::LoadOp::create(builder, loc, type, address(base, place, element),
+                              element.getIntOrFloatBitWidth() / 8);
+}
+
+void CpuEmitter::storeAt(Value value, Value base, Place place, Type element) {
+  LLVM::StoreOp::create(builder, loc, value, address(base, place, element),
+                        element.getIntOrFloatBitWidth() / 8);
 }
 
 Value CpuEmitter::loadVector(const BoundView &view, Place place) {
-  return loadAt(pointers[view.argument], place, registerType(view.type.getElementType(), 1));
+  Type element = view.type.getElementType();
+  return loadAt(pointers[view.argument], place, registerType(element, 1), memoryElement(element));
+}
+
+Value CpuEmitter::loadWords(const BoundView &view, Place place, bool vector) {
+  Type word = builder.getI32Type();
+  return loadAt(pointers[view.argument], place, vector ? VectorType::get({width}, word) : word,
+                memoryElement(view.type.getElementType()));
 }
 
 SmallVector<Value> CpuEmitter::loadScalars(const BoundView &view, Place place, int64_t count) {
   SmallVector<Value> values;
+  Type element = view.type.getElementType();
   for (int64_t i = 0; i < count; ++i)
-    values.push_back(
-        loadAt(pointers[view.argument], moved(place, Value(), i), view.type.getElementType()));
+    values.push_back(loadAt(pointers[view.argument], moved(place, Value(), i),
+                            registerType(element, 0), memoryElement(element)));
   return values;
 }
 
 void CpuEmitter::storeVector(Value value, const BoundView &view, Place place) {
-  storeAt(value, pointers[view.argument], place);
+  storeAt(value, pointers[view.argument], place, memoryElement(view.type.getElementType()));
 }
 
 void CpuEmitter::storeScalar(Value value, const BoundView &view, Place place) {
-  storeAt(value, pointers[view.argument], place);
+  storeVector(value, view, place);
 }
 
 //===----------------------------------------------------------------------===//
@@ -75,6 +88,7 @@ TileMemory CpuEmitter::allocate(Type tile, bool allRows) {
   TileMemory memory;
   memory.columns = type.getDimSize(1);
   memory.allRows = allRows;
+  memory.element = memoryElement(type.getElementType());
   int64_t fragmentRows = plan.fragment.rows;
   if (type.getDimSize(0) == 1)
     memory.rows = 1;
@@ -82,8 +96,9 @@ TileMemory CpuEmitter::allocate(Type tile, bool allRows) {
     memory.rows =
         allRows ? (plan.tileRows + fragmentRows - 1) / fragmentRows * fragmentRows : fragmentRows;
   int64_t elements = memory.rows * memory.columns;
+  int64_t bytes = elements * memory.element.getIntOrFloatBitWidth() / 8;
   for (Slot &slot : slots)
-    if (!slot.used && slot.elements == elements) {
+    if (!slot.used && slot.bytes == bytes) {
       slot.used = true;
       memory.base = slot.base;
       return memory;
@@ -92,9 +107,9 @@ TileMemory CpuEmitter::allocate(Type tile, bool allRows) {
   builder.setInsertionPointToStart(&function.getBody().front());
   memory.base =
       LLVM::AllocaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
-                             builder.getF32Type(), constant(elements), /*alignment=*/64);
-  slots.push_back({memory.base, elements, true});
-  stackBytes += elements * 4;
+                             memory.element, constant(elements), /*alignment=*/64);
+  slots.push_back({memory.base, bytes, true});
+  stackBytes += bytes;
   return memory;
 }
 
@@ -121,7 +136,7 @@ Fragment CpuEmitter::readFragment(const TileMemory &memory, Type tile) {
   for (int64_t r = 0; r < fragment.rows; ++r)
     for (int64_t j = 0; j < fragment.columns(); ++j)
       fragment.registers.push_back(
-          loadAt(memory.base, placeIn(memory, r, column, j * width), type));
+          loadAt(memory.base, placeIn(memory, r, column, j * width), type, memory.element));
   return fragment;
 }
 
@@ -129,7 +144,8 @@ void CpuEmitter::writeFragment(const TileMemory &memory, const Fragment &fragmen
   Value column = fragment.vectors ? columnBase(memory.columns) : Value();
   for (int64_t r = 0; r < fragment.rows; ++r)
     for (int64_t j = 0; j < fragment.columns(); ++j)
-      storeAt(fragment.at(r, j), memory.base, placeIn(memory, r, column, j * width));
+      storeAt(fragment.at(r, j), memory.base, placeIn(memory, r, column, j * width),
+              memory.element);
 }
 
 FailureOr<Fragment> CpuEmitter::materialize(Value tile) {
@@ -215,7 +231,8 @@ LogicalResult CpuEmitter::emitStore(StoreOp op) {
 //===----------------------------------------------------------------------===//
 
 /// Element (row, c) lies at row / 16 * 16 * columns + c * 16 + row % 16: whole fragments whose rows
-/// share a panel are transposed in registers, anything else goes element by element.
+/// share a panel are transposed in registers, anything else goes element by element. Of bf16, words
+/// of two columns take the place of elements.
 LogicalResult CpuEmitter::storeToPanels(StoreOp op, const Fragment &tile, const BoundView &to,
                                         Value offset, Value first, Value column) {
   if (!tile.vectors)
@@ -223,7 +240,8 @@ LogicalResult CpuEmitter::storeToPanels(StoreOp op, const Fragment &tile, const 
   if (!first)
     first = constant(0);
   Value left = rowsLeft(op);
-  if (!llvm::isPowerOf2_64(tile.rows) || tile.rows == 1 || tile.rows > width) {
+  int64_t lanes = width / perWord(to);
+  if (!llvm::isPowerOf2_64(tile.rows) || tile.rows == 1 || tile.rows > lanes) {
     storePanelElements(tile, to, offset, first, column, left);
     return success();
   }
@@ -242,24 +260,32 @@ LogicalResult CpuEmitter::storeToPanels(StoreOp op, const Fragment &tile, const 
   Value inPanel = arith::AndIOp::create(builder, loc, first, constant(panel - 1));
   Place start =
       moved({offset, 0}, mul(sub(first, inPanel), padded(to.type.getDims().back().pitch.value)));
-  start = moved(moved(start, inPanel), mul(column, panel));
+  start = moved(moved(start, mul(inPanel, perWord(to))), mul(column, panel));
   storePanelColumns(tile, to, start);
   builder.setInsertionPointToStart(branch.elseBlock());
   storePanelElements(tile, to, offset, first, column, left);
   return success();
 }
 
-/// rows x width registers become width short columns: log2(rows) rounds of interleaving, then cuts.
+/// A register of narrow elements as words.
+static Value inWords(OpBuilder &builder, Location loc, Value value, int64_t lanes) {
+  auto type = VectorType::get({lanes}, builder.getI32Type());
+  if (getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() == 32)
+    return value;
+  return vector::BitCastOp::create(builder, loc, type, value);
+}
+
+/// rows x lanes registers become short columns: log2(rows) rounds of interleaving, then cuts.
 void CpuEmitter::storePanelColumns(const Fragment &tile, const BoundView &to, Place start) {
-  int64_t count = tile.rows, panel = to.type.getPanel();
+  int64_t count = tile.rows, panel = to.type.getPanel() * perWord(to), lanes = width / perWord(to);
   for (int64_t j = 0; j < tile.vectors; ++j) {
     SmallVector<Value> vectors;
     for (int64_t r = 0; r < count; ++r)
-      vectors.push_back(tile.at(r, j));
+      vectors.push_back(inWords(builder, loc, tile.at(r, j), lanes));
     SmallVector<int64_t> low, high;
-    for (int64_t lane = 0; lane < width / 2; ++lane) {
-      low.append({lane, width + lane});
-      high.append({width / 2 + lane, width + width / 2 + lane});
+    for (int64_t lane = 0; lane < lanes / 2; ++lane) {
+      low.append({lane, lanes + lane});
+      high.append({lanes / 2 + lane, lanes + lanes / 2 + lane});
     }
     for (int64_t round = count; round > 1; round /= 2) {
       SmallVector<Value> next(count);
@@ -271,13 +297,13 @@ void CpuEmitter::storePanelColumns(const Fragment &tile, const BoundView &to, Pl
       }
       vectors = std::move(next);
     }
-    int64_t perVector = width / count;
+    int64_t perVector = lanes / count;
     for (int64_t q = 0; q < count; ++q)
       for (int64_t cut = 0; cut < perVector; ++cut) {
-        SmallVector<int64_t> lanes =
+        SmallVector<int64_t> chosen =
             llvm::to_vector(llvm::seq<int64_t>(cut * count, (cut + 1) * count));
-        Value part = vector::ShuffleOp::create(builder, loc, vectors[q], vectors[q], lanes);
-        storeVector(part, to, moved(start, Value(), (j * width + q * perVector + cut) * panel));
+        Value part = vector::ShuffleOp::create(builder, loc, vectors[q], vectors[q], chosen);
+        storeVector(part, to, moved(start, Value(), (j * lanes + q * perVector + cut) * panel));
       }
   }
 }
@@ -286,6 +312,7 @@ void CpuEmitter::storePanelElements(const Fragment &tile, const BoundView &to, V
                                     Value first, Value column, Value left) {
   OpBuilder::InsertionGuard guard(builder);
   int64_t panel = to.type.getPanel(), stored = padded(to.type.getDims().back().pitch.value);
+  int64_t word = perWord(to), lanes = width / word;
   for (int64_t r = 0; r < tile.rows; ++r) {
     OpBuilder::InsertionGuard rowGuard(builder);
     if (left) {
@@ -296,12 +323,15 @@ void CpuEmitter::storePanelElements(const Fragment &tile, const BoundView &to, V
     }
     Value position = add(first, constant(r));
     Value inPanel = arith::AndIOp::create(builder, loc, position, constant(panel - 1));
-    Place start = moved(moved({offset, 0}, mul(sub(position, inPanel), stored)), inPanel);
+    Place start =
+        moved(moved({offset, 0}, mul(sub(position, inPanel), stored)), mul(inPanel, word));
     start = moved(start, mul(column, panel));
-    for (int64_t j = 0; j < tile.vectors; ++j)
-      for (int64_t lane = 0; lane < width; ++lane)
-        storeScalar(vector::ExtractOp::create(builder, loc, tile.at(r, j), lane), to,
-                    moved(start, Value(), (j * width + lane) * panel));
+    for (int64_t j = 0; j < tile.vectors; ++j) {
+      Value words = inWords(builder, loc, tile.at(r, j), lanes);
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        storeScalar(vector::ExtractOp::create(builder, loc, words, lane), to,
+                    moved(start, Value(), (j * lanes + lane) * panel * word));
+    }
   }
 }
 

@@ -63,7 +63,7 @@ static bool mayClip(Operation &op, int64_t &columns) {
   if (auto load = dyn_cast<LoadOp>(op)) {
     columns = load.getType().getDimSize(1);
     // Columns of index tables may be read past their end.
-    return !load.getAsRows() && load.getType().getElementType().isF32() &&
+    return !load.getAsRows() && !load.getType().getElementType().isInteger() &&
            reachesPast(load.getIndices().back(), columns, lastDim(load.getView()));
   }
   if (auto gather = dyn_cast<GatherOp>(op)) {
@@ -91,7 +91,7 @@ namespace {
 struct BodyNeeds {
   int64_t tileRows = 1;
   llvm::SmallSet<int64_t, 4> products, widths, clipped;
-  bool storesPanels = false;
+  bool storesPanels = false, pairs = false;
 };
 } // namespace
 
@@ -124,6 +124,7 @@ static FailureOr<BodyNeeds> collectNeeds(Block &body) {
         return WalkResult::interrupt();
       }
       needs.products.insert(contract.getType().getDimSize(1));
+      needs.pairs |= contract.getRhs().getType().getElementType().isBF16();
     }
     if (auto store = dyn_cast<StoreOp>(op))
       needs.storesPanels |= cast<ViewType>(store.getView().getType()).getPanel() != 0;
@@ -152,11 +153,12 @@ static CpuFragment chooseFragment(const BodyNeeds &needs, const CpuTarget &targe
     return llvm::all_of(needs.products,
                         [&](int64_t columns) { return columns % fragment.columns == 0; });
   };
-  CpuFragment chosen = target.fragments.back();
-  for (const CpuFragment &fragment : llvm::reverse(target.fragments))
+  ArrayRef<CpuFragment> offered = needs.pairs ? target.pairFragments : target.fragments;
+  CpuFragment chosen = offered.back();
+  for (const CpuFragment &fragment : llvm::reverse(offered))
     if (suits(fragment))
       chosen = fragment;
-  for (const CpuFragment &fragment : llvm::reverse(target.fragments))
+  for (const CpuFragment &fragment : llvm::reverse(offered))
     if (suits(fragment) && divides(fragment))
       chosen = fragment;
   chosen.rows = std::min(chosen.rows, needs.tileRows);

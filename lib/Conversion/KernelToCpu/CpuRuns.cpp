@@ -95,8 +95,10 @@ void CpuEmitter::keepResults(Run &run) {
         continue;
       run.kept.push_back(result);
       auto sameRows = [&](Value value) {
-        return cast<RankedTensorType>(value.getType()).getDimSize(0) ==
-               cast<RankedTensorType>(result.getType()).getDimSize(0);
+        auto a = cast<RankedTensorType>(value.getType()),
+             b = cast<RankedTensorType>(result.getType());
+        return a.getDimSize(0) == b.getDimSize(0) &&
+               memoryElement(a.getElementType()) == memoryElement(b.getElementType());
       };
       auto place = llvm::find_if(dying, sameRows);
       TileMemory memory =
@@ -127,7 +129,7 @@ Value CpuEmitter::columnsLeft(Operation &op, int64_t columns) {
     return extent.isStatic() ? constant(padded(extent.value)) : view(v).extents.back();
   };
   if (auto load = dyn_cast<LoadOp>(op);
-      load && !load.getAsRows() && load.getType().getElementType().isF32())
+      load && !load.getAsRows() && !load.getType().getElementType().isInteger())
     return left(load.getIndices().back(), storedColumns(load.getView()));
   if (auto gather = dyn_cast<GatherOp>(op))
     return left(gather.getColumn(), storedColumns(gather.getView()));

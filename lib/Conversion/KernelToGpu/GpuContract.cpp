@@ -12,6 +12,9 @@
 //     for u in 0..3         right quads of k + u, then rows x quads fma
 //   the same one by one for what is left of k
 //
+// Of bf16 in panels, k counts words of two features, and each product is two. Rows of a view of
+// bf16 are widened as they are loaded, and taken in pairs, the odd one first.
+//
 // Each left quad is loaded where it is first used: drivers keep it in registers
 // then (loading all before the products costs 12 % on llvmpipe).
 //
@@ -42,6 +45,8 @@ struct GpuEmitter::Product {
   Value leftStart;
   int64_t leftPitch = 0;   ///< of the view, or columns of the staged tile
   bool skipHidden = false; ///< leave out 0 * w where w is not finite
+  int64_t word = 1;        ///< features in a step of k
+  bool oddFirst = false;   ///< steps in pairs
 };
 
 static constexpr int64_t kUnroll = 4;
@@ -68,17 +73,18 @@ void GpuEmitter::placeRight(ContractOp op, Product &product) {
   // Column c is row c of the view: panel c / 16, place c % 16. Fragments of whole panels begin at
   // one.
   int64_t panel = right.type.getPanel();
-  product.rightStep = panel;
+  product.word = perWord(right);
+  product.rightStep = panel * product.word;
   bool isWhole = product.shape.vectors * width % panel == 0;
   bool isPart = panel % (product.shape.vectors * width) == 0;
   Value column = add(index, base);
   for (int64_t j = 0; j < product.shape.vectors; ++j) {
     int64_t c = vectorColumn(j, columns);
     if (isWhole)
-      product.rightPlaces.push_back(
-          {add(right.offset, mul(column, stored)), c / panel * panel * stored + c % panel});
+      product.rightPlaces.push_back({add(right.offset, mul(column, stored)),
+                                     c / panel * panel * stored + c % panel * product.word});
     else if (isPart)
-      product.rightPlaces.push_back({panelStart(right, column, stored), c});
+      product.rightPlaces.push_back({panelStart(right, column, stored), c * product.word});
     else
       product.rightPlaces.push_back({panelStart(right, add(column, constant(c)), stored), 0});
   }
@@ -86,21 +92,23 @@ void GpuEmitter::placeRight(ContractOp op, Product &product) {
 
 Value GpuEmitter::panelStart(const BoundView &right, Value column, int64_t stored) {
   Value inside = arith::AndIOp::create(builder, loc, column, constant(right.type.getPanel() - 1));
-  return add(add(right.offset, mul(sub(column, inside), stored)), inside);
+  return add(add(right.offset, mul(sub(column, inside), stored)), mul(inside, perWord(right)));
 }
 
 LogicalResult GpuEmitter::placeLeft(ContractOp op, Product &product) {
   if (auto tile = dyn_cast<RankedTensorType>(op.getLhs().getType())) {
     product.end = scalar(op.getRows());
+    product.oddFirst = perWord(product.right) != 1;
     product.leftPitch = tile.getDimSize(1);
     return stage(op.getLhs());
   }
   const BoundView left = view(op.getLhs());
   if (!hasQuads(left.type))
-    return op.emitOpError("expected rows of f32 on the left, found ") << left.type;
+    return op.emitOpError("expected rows of floats on the left, found ") << left.type;
   Value row = add(scalar(op.getLhsIndex()), op.getType().getDimSize(0) > 1 ? rowBase() : Value());
   product.left = left;
-  product.end = constant(left.type.getDims().back().extent.value);
+  int64_t features = left.type.getDims().back().extent.value;
+  product.end = constant((features + product.word - 1) / product.word);
   product.leftPitch = padded(left.type.getDims().back().pitch.value);
   product.leftStart = add(left.offset, mul(row, product.leftPitch));
   existing = compare(arith::CmpIPredicate::slt, row, left.extents.front());
@@ -129,40 +137,56 @@ Value GpuEmitter::leftScalar(const Product &product, Value &loaded, Value k, int
       loaded = stagedQuad(product.leftPitch, add(rowBase(), constant(row)), quarter(k));
     if (isWhole)
       return vector::ExtractOp::create(builder, loc, loaded, unrolled);
-    Value lane = arith::AndIOp::create(builder, loc, k, constant(width - 1));
+    Value lane = arith::AndIOp::create(builder, loc, add(k, constant(unrolled)),
+                                       constant(width - 1)); // pairs lie in one quad
     return spirv::VectorExtractDynamicOp::create(builder, loc, loaded, lane);
   }
-  Place place = {add(product.leftStart, k), row * product.leftPitch};
-  if (!isWhole)
-    return loadScalars(*product.left, place, 1).front();
-  if (!loaded)
-    loaded = loadVector(*product.left, place);
+  Place place = {add(product.leftStart, mul(k, product.word)), row * product.leftPitch};
+  if (!isWhole) {
+    Value one = spirv::LoadOp::create(builder, loc, wordAt(*product.left, place));
+    return product.word == 1 ? one : asWords(one);
+  }
+  if (!loaded) {
+    loaded = spirv::LoadOp::create(builder, loc, quadAt(*product.left, place));
+    if (product.word != 1)
+      loaded = asWords(loaded);
+  }
   return vector::ExtractOp::create(builder, loc, loaded, unrolled);
+}
+
+/// One product of floats, or none where the mask hides it.
+Value GpuEmitter::accumulate(const Product &product, Value left, Value right, Value sum) {
+  Value next = math::FmaOp::create(builder, loc, left, right, sum);
+  if (!product.skipHidden)
+    return next;
+  Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, left, zeroVector());
+  Value skip = arith::AndIOp::create(builder, loc, none, anyNotFinite({right}));
+  return arith::SelectOp::create(builder, loc, skip, sum, next);
 }
 
 void GpuEmitter::emitStep(const Product &product, Value k, int64_t unroll,
                           SmallVectorImpl<Value> &sums) {
   int64_t vectors = product.shape.vectors;
   SmallVector<Value> quads(product.shape.rows);
-  Value far = mul(k, product.rightStep), zero = zeroVector();
-  for (int64_t u = 0; u < unroll; ++u) {
-    SmallVector<Value> right, hidden;
-    for (Place place : product.rightPlaces)
-      right.push_back(loadVector(product.right, moved(place, far, u * product.rightStep)));
-    if (product.skipHidden)
-      for (Value w : right)
-        hidden.push_back(anyNotFinite({w}));
+  Value far = mul(k, product.rightStep);
+  for (int64_t step = 0; step < unroll; ++step) {
+    int64_t u = product.oddFirst && unroll > 1 ? step ^ 1 : step;
+    SmallVector<Value> right;
+    for (Place place : product.rightPlaces) {
+      Place here = moved(place, far, u * product.rightStep);
+      right.push_back(product.word == 1 ? loadVector(product.right, here)
+                                        : asWords(spirv::LoadOp::create(
+                                              builder, loc, quadAt(product.right, here))));
+    }
     for (int64_t row = 0; row < product.shape.rows; ++row) {
-      Value left = splat(leftScalar(product, quads[row], k, row, u, unroll == kUnroll), quadType());
+      Value left = leftScalar(product, quads[row], k, row, u, unroll == kUnroll);
+      left = splat(left, VectorType::get({width}, left.getType()));
       for (int64_t j = 0; j < vectors; ++j) {
         Value &sum = sums[row * vectors + j];
-        Value next = math::FmaOp::create(builder, loc, left, right[j], sum);
-        if (product.skipHidden) {
-          Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, left, zero);
-          Value skip = arith::AndIOp::create(builder, loc, none, hidden[j]);
-          next = arith::SelectOp::create(builder, loc, skip, sum, next);
-        }
-        sum = next;
+        if (product.word != 1)
+          sum = multiplyAddPair(left, right[j], sum);
+        else
+          sum = accumulate(product, left, right[j], sum);
       }
     }
   }
@@ -189,6 +213,11 @@ SmallVector<Value> GpuEmitter::emitProduct(const Product &product) {
   inFours.skipHidden = false;
   emitLoop(inFours, constant(0), unlessMissing(whole), kUnroll, sums);
   Value from = product.skipHidden ? restartIfNotFinite(whole, sums) : whole;
+  if (product.oddFirst) { // pairs first, then the last one of an odd number
+    Value pairs = arith::AndIOp::create(builder, loc, product.end, constant(-2));
+    emitLoop(product, from, unlessMissing(pairs), 2, sums);
+    from = pairs;
+  }
   if (product.skipHidden || !count || *count % kUnroll)
     emitLoop(product, from, unlessMissing(product.end), 1, sums);
   return sums;

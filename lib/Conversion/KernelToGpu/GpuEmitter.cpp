@@ -141,7 +141,7 @@ void GpuEmitter::bindArguments() {
   for (int64_t i = 0; i < func.getNumViews(); ++i) {
     Value argument = func.getView(i);
     BoundView view = bindView(argument, cast<kernel::ViewType>(argument.getType()), i, number);
-    view.offset = shell.argumentStart(i);
+    view.offset = mul(shell.argumentStart(i), perWord(view));
     views[argument] = view;
   }
   for (int64_t axis = 0; axis < func.getNumAxes(); ++axis)
@@ -201,25 +201,77 @@ LogicalResult GpuEmitter::emitOp(Operation &op) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// A count of elements as a count of fours, made once where the count is made.
-Value GpuEmitter::quarter(Value elements) {
-  Value &found = quarters[elements];
+/// Made once where the count is made.
+Value GpuEmitter::inGroups(Value elements, int64_t shift) {
+  Value &found = groups[{elements, shift}];
   if (!found) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointAfterValue(elements);
-    found = arith::ShRUIOp::create(builder, loc, elements, constant(2));
+    found = arith::ShRUIOp::create(builder, loc, elements, constant(shift));
   }
   return found;
 }
 
+/// Rows of floats start at multiples of four words; index tables and tables of dynamic width do
+/// not.
 bool GpuEmitter::hasQuads(kernel::ViewType type) {
-  return type.getElementType().isF32() &&
+  return !type.getElementType().isInteger() &&
          (type.getRank() == 1 || type.getDims().back().pitch.isStatic());
 }
 
 Value GpuEmitter::elementIndex(Place place) {
   return place.dynamic ? add(place.dynamic, constant(place.constant)) : constant(place.constant);
 }
+
+/// Pointer to the four words at a place.
+Value GpuEmitter::quadAt(const BoundView &view, Place place) {
+  int64_t shift = 1 + perWord(view), elements = int64_t(1) << shift;
+  assert(place.constant % elements == 0 && "quads lie on multiples of four words");
+  Value index = constant(place.constant / elements);
+  if (place.dynamic)
+    index = add(inGroups(place.dynamic, shift), index);
+  return shell.quad(view.argument, index);
+}
+
+/// Pointer to the word at a place.
+Value GpuEmitter::wordAt(const BoundView &view, Place place) {
+  int64_t word = perWord(view);
+  Value index = constant(place.constant / word);
+  if (place.dynamic)
+    index = add(word == 1 ? place.dynamic : inGroups(place.dynamic, 1), index);
+  return shell.element(view.argument, index);
+}
+
+//===----------------------------------------------------------------------===//
+// bf16
+//===----------------------------------------------------------------------===//
+
+Value GpuEmitter::narrow(Value value, Type) { return asFloats(roundedWords(value)); }
+
+/// Two words as four floats.
+Value GpuEmitter::unpackFour(Value first, Value second) {
+  SmallVector<Value> elements;
+  for (Value word : {first, second}) {
+    auto [even, odd] = halvesOf(asWords(word));
+    elements.append({even, odd});
+  }
+  return vector::FromElementsOp::create(builder, loc, quadType(), elements);
+}
+
+/// Four floats whose low halves are zero as two words.
+std::pair<Value, Value> GpuEmitter::packFour(Value value) {
+  auto word = [&](int64_t first) -> Value {
+    Value even = asWords(vector::ExtractOp::create(builder, loc, value, first)),
+          odd = asWords(vector::ExtractOp::create(builder, loc, value, first + 1));
+    even = arith::ShRUIOp::create(builder, loc, even, constant(16));
+    return asFloats(arith::OrIOp::create(builder, loc, odd, even));
+  };
+  return {word(0), word(2)};
+}
+
+//===----------------------------------------------------------------------===//
+// Loads and stores
+//===----------------------------------------------------------------------===//
 
 Value GpuEmitter::loadVector(const BoundView &view, Place place) {
   if (byElement)
@@ -228,11 +280,11 @@ Value GpuEmitter::loadVector(const BoundView &view, Place place) {
     return vector::FromElementsOp::create(builder, loc,
                                           VectorType::get({width}, view.type.getElementType()),
                                           loadScalars(view, place, width));
-  assert(place.constant % width == 0 && "quads lie on multiples of four");
-  Value index = constant(place.constant / width);
-  if (place.dynamic)
-    index = add(quarter(place.dynamic), index);
-  return spirv::LoadOp::create(builder, loc, shell.quad(view.argument, index));
+  if (perWord(view) == 1)
+    return spirv::LoadOp::create(builder, loc, quadAt(view, place));
+  Value first = spirv::LoadOp::create(builder, loc, wordAt(view, place));
+  Value second = spirv::LoadOp::create(builder, loc, wordAt(view, moved(place, {}, 2)));
+  return unpackFour(first, second);
 }
 
 SmallVector<Value> GpuEmitter::loadScalars(const BoundView &view, Place place, int64_t count) {
@@ -245,15 +297,18 @@ SmallVector<Value> GpuEmitter::loadScalars(const BoundView &view, Place place, i
 }
 
 void GpuEmitter::storeVector(Value value, const BoundView &view, Place place) {
-  if (hasQuads(view.type)) {
-    Value index = constant(place.constant / width);
-    if (place.dynamic)
-      index = add(quarter(place.dynamic), index);
-    spirv::StoreOp::create(builder, loc, shell.quad(view.argument, index), value);
+  if (!hasQuads(view.type)) {
+    for (int64_t i = 0; i < width; ++i)
+      storeScalar(vector::ExtractOp::create(builder, loc, value, i), view, moved(place, {}, i));
     return;
   }
-  for (int64_t i = 0; i < width; ++i)
-    storeScalar(vector::ExtractOp::create(builder, loc, value, i), view, moved(place, {}, i));
+  if (perWord(view) == 1) {
+    spirv::StoreOp::create(builder, loc, quadAt(view, place), value);
+    return;
+  }
+  auto [first, second] = packFour(value);
+  spirv::StoreOp::create(builder, loc, wordAt(view, place), first);
+  spirv::StoreOp::create(builder, loc, wordAt(view, moved(place, {}, 2)), second);
 }
 
 void GpuEmitter::storeScalar(Value value, const BoundView &view, Place place) {

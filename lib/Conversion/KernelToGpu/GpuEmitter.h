@@ -14,6 +14,8 @@
 //              that compute again what they need (loads hit the cache); with tx = 4 an invocation
 //              owns four of the sixteen lanes of a row reduction
 //
+// bf16 lies in memory in words of two; in registers it is f32 whose low half is zero.
+//
 // Tiles that a contraction reads, and reductions over rows, go through Workgroup memory.
 //
 //===----------------------------------------------------------------------===//
@@ -42,7 +44,8 @@ public:
   GpuEmitter(mlir::OpBuilder &builder, kernel::FuncOp func, GpuPlacement placement);
   /// Emits the whole module before `func`.
   mlir::LogicalResult run();
-  /// Rows of f32 start at multiples of four; index tables and tables of dynamic width do not.
+  /// Rows of floats start at multiples of four words; index tables and tables of dynamic width do
+  /// not.
   static bool hasQuads(kernel::ViewType type);
 
 protected:
@@ -70,6 +73,8 @@ protected:
   bool isWide(mlir::RankedTensorType type) const override;
   bool recomputes(mlir::Operation &op) const override;
   mlir::Value larger(mlir::Value a, mlir::Value b) override;
+  mlir::Value narrow(mlir::Value value, mlir::Type element) override;
+  mlir::Type narrowElement(mlir::Type element) const override { return builder.getF32Type(); }
 
 private:
   //===--------------------------------------------------------------------===//
@@ -81,7 +86,13 @@ private:
   mlir::LogicalResult emitPartsFrom(llvm::ArrayRef<kernel::PartOp> parts, mlir::Value point);
   /// Invocations over the columns of a tile that have any.
   int64_t activeColumns(int64_t tileColumns) const;
-  mlir::Value quarter(mlir::Value elements);
+  /// A count of elements in groups of 2^shift.
+  mlir::Value inGroups(mlir::Value elements, int64_t shift);
+  mlir::Value quarter(mlir::Value elements) { return inGroups(elements, 2); }
+  mlir::Value quadAt(const kernel::BoundView &view, kernel::Place place);
+  mlir::Value wordAt(const kernel::BoundView &view, kernel::Place place);
+  mlir::Value unpackFour(mlir::Value first, mlir::Value second);
+  std::pair<mlir::Value, mlir::Value> packFour(mlir::Value value);
   mlir::Value elementIndex(kernel::Place place);
 
   //===--------------------------------------------------------------------===//
@@ -89,6 +100,8 @@ private:
   //===--------------------------------------------------------------------===//
 
   struct Product;
+  mlir::Value accumulate(const Product &product, mlir::Value left, mlir::Value right,
+                         mlir::Value sum);
   void placeRight(kernel::ContractOp op, Product &product);
   mlir::Value panelStart(const kernel::BoundView &right, mlir::Value column, int64_t stored);
   mlir::LogicalResult placeLeft(kernel::ContractOp op, Product &product);
@@ -147,6 +160,7 @@ private:
 
   struct Target;
   void storeRow(const Target &target, int64_t row);
+  llvm::SmallVector<mlir::Value> wordsOf(const Target &target, mlir::Value value);
   void storePanelRow(const Target &target, int64_t row);
   void storePanelQuads(const Target &target);
   void storeRows(const Target &target, mlir::Value rowsLeft);
@@ -167,7 +181,7 @@ private:
   mlir::Value tx, ty, firstRow;
   /// First column of the current step of a column loop.
   mlir::Value runColumn;
-  llvm::DenseMap<mlir::Value, mlir::Value> quarters;
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> groups;
   /// In loops over elements: fragments are one scalar, and tiles are emitted where they are used.
   bool byElement = false;
   mlir::Value elementColumn;

@@ -56,8 +56,8 @@ LogicalResult GpuKernel::checkInterface(int64_t invocations) {
            << kWorkgroupInvocations << " invocations, found " << invocations;
   for (int64_t i = 0; i < func.getNumViews(); ++i) {
     bool weight = storageOf(func, i) == "weight";
-    if (weight && !cast<kernel::ViewType>(func.getView(i).getType()).getElementType().isF32())
-      return func.emitOpError("expected weights of f32, found i32 in argument ") << i;
+    if (weight && cast<kernel::ViewType>(func.getView(i).getType()).getElementType().isInteger())
+      return func.emitOpError("expected weights of floats, found i32 in argument ") << i;
     if (weight && func.isWritten(i))
       return func.emitOpError("expected weights to be read only, found a store to argument ") << i;
   }
@@ -66,9 +66,10 @@ LogicalResult GpuKernel::checkInterface(int64_t invocations) {
 
 GpuKernel::Binding GpuKernel::bindingOf(int64_t argument) {
   Type element = cast<kernel::ViewType>(func.getView(argument).getType()).getElementType();
-  if (!element.isF32())
+  if (element.isInteger())
     return {kWords, element, false};
-  Type quad = VectorType::get({4}, element);
+  // Narrow floats lie in words that are loaded as f32 and never computed with as such.
+  Type quad = VectorType::get({4}, builder.getF32Type());
   return {storageOf(func, argument) == "weight" ? kWeights : kMemory, quad, false};
 }
 

@@ -46,9 +46,9 @@ public:
   mlir::Value gridPoint(int64_t axis);
   mlir::Value invocation();
 
-  /// Pointer to four consecutive elements (f32), `index` counted in fours.
+  /// Pointer to four consecutive words (f32), `index` counted in fours.
   mlir::Value quad(int64_t argument, mlir::Value index);
-  /// Pointer to one element, of either type.
+  /// Pointer to one word, of either type.
   mlir::Value element(int64_t argument, mlir::Value index);
 
   /// Pointer to entry `index` of an array in Workgroup memory, which is made on first use.

@@ -7,7 +7,8 @@
 //
 // Stores write only what exists: rows below rows(%n), and each column by the one
 // invocation that owns it. Panels [r / 16][c][16] take rows at any offset: four
-// rows at a multiple of four are transposed and stored as quads, others one by one.
+// rows at a multiple of four are transposed and stored as quads, others one by one. Of bf16, two
+// columns of a row are one word there.
 //
 //===----------------------------------------------------------------------===//
 #include "GpuEmitter.h"
@@ -88,41 +89,57 @@ void GpuEmitter::storeRows(const Target &target, Value rowsLeft) {
 // Panels
 //===----------------------------------------------------------------------===//
 
-/// Place of element (row, first column + column): whole panels before it, then columns of 16 rows.
+/// Place of element (row, first column + column): whole panels before it, then columns of 16 rows,
+/// or words of two columns.
 Value GpuEmitter::panelPlace(const Target &target, Value row, int64_t column) {
   int64_t panel = target.view.type.getPanel();
   int64_t stored = padded(target.view.type.getDims().back().pitch.value);
   Value inside = arith::AndIOp::create(builder, loc, row, constant(panel - 1));
   Value start = mul(sub(row, inside), stored);
   Value across = mul(add(target.column, constant(column)), panel);
-  return add(target.offset, add(add(start, across), inside));
+  return add(target.offset, add(add(start, across), mul(inside, perWord(target.view))));
+}
+
+/// The words of a register: its elements, or pairs of them.
+SmallVector<Value> GpuEmitter::wordsOf(const Target &target, Value value) {
+  if (perWord(target.view) == 2) {
+    auto [first, second] = packFour(value);
+    return {first, second};
+  }
+  SmallVector<Value> words;
+  for (int64_t lane = 0; lane < width; ++lane)
+    words.push_back(vector::ExtractOp::create(builder, loc, value, lane));
+  return words;
 }
 
 void GpuEmitter::storePanelRow(const Target &target, int64_t row) {
   Value start = panelPlace(target, add(target.row, constant(row)), 0);
+  int64_t word = perWord(target.view), panel = target.view.type.getPanel();
   for (int64_t j = 0; j < target.tile.vectors; ++j)
-    for (int64_t lane = 0; lane < width; ++lane) {
-      Value element = vector::ExtractOp::create(builder, loc, target.tile.at(row, j), lane);
-      storeScalar(element, target.view,
-                  {start, (vectorColumn(j, target.columns) + lane) * target.view.type.getPanel()});
+    for (auto [i, value] : llvm::enumerate(wordsOf(target, target.tile.at(row, j)))) {
+      int64_t column = vectorColumn(j, target.columns) + static_cast<int64_t>(i) * word;
+      spirv::StoreOp::create(builder, loc, wordAt(target.view, {start, column * panel}), value);
     }
 }
 
 /// All rows, four at a time; the first is a multiple of four.
 void GpuEmitter::storePanelQuads(const Target &target) {
+  int64_t word = perWord(target.view), panel = target.view.type.getPanel();
   for (int64_t row = 0; row < target.tile.rows; row += width) {
     Value start = panelPlace(target, add(target.row, constant(row)), 0);
-    for (int64_t j = 0; j < target.tile.vectors; ++j)
-      for (int64_t lane = 0; lane < width; ++lane) {
-        SmallVector<Value> elements;
-        for (int64_t i = 0; i < width; ++i)
-          elements.push_back(
-              vector::ExtractOp::create(builder, loc, target.tile.at(row + i, j), lane));
-        Value quad = vector::FromElementsOp::create(builder, loc, quadType(), elements);
-        storeVector(
-            quad, target.view,
-            {start, (vectorColumn(j, target.columns) + lane) * target.view.type.getPanel()});
+    for (int64_t j = 0; j < target.tile.vectors; ++j) {
+      SmallVector<SmallVector<Value>> rows;
+      for (int64_t i = 0; i < width; ++i)
+        rows.push_back(wordsOf(target, target.tile.at(row + i, j)));
+      for (int64_t lane = 0; lane < width / word; ++lane) {
+        SmallVector<Value> column;
+        for (const SmallVector<Value> &words : rows)
+          column.push_back(words[lane]);
+        Value quad = vector::FromElementsOp::create(builder, loc, quadType(), column);
+        int64_t first = vectorColumn(j, target.columns) + lane * word;
+        spirv::StoreOp::create(builder, loc, quadAt(target.view, {start, first * panel}), quad);
       }
+    }
   }
 }
 

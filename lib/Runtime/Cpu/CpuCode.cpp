@@ -15,6 +15,7 @@
 #include "LoadedObject.h"
 
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/CpuRates.h"
 #include "heddle/Support/Parallel.h"
 
 #include <algorithm>
@@ -136,13 +137,26 @@ Expected<std::unique_ptr<Device>> CpuCode::createDevice(int threads) const {
   return std::unique_ptr<Device>(std::make_unique<CpuDevice>(*this, threads));
 }
 
-/// The member that asks most of the processor and gets it; null if none can run.
+/// Whether code that needs these features was made for an instruction that is slow here.
+bool isSlowHere(const std::vector<std::string> &features) {
+  bool pairs = std::find(features.begin(), features.end(), "avx512_bf16") != features.end();
+  return pairs && !cpuRates().pairsPay();
+}
+
+/// The member that asks most of the processor and gets it; null if none can run. Of members with
+/// equal results, those that the measured rates speak against come last.
 const CpuMember *bestMember(const std::vector<CpuMember> &members) {
   const CpuMember *best = nullptr;
-  for (const CpuMember &member : members)
-    if (missingCpuFeatures(member.features).empty() &&
-        (!best || member.features.size() > best->features.size()))
-      best = &member;
+  bool bestIsSlow = false;
+  for (const CpuMember &member : members) {
+    if (!missingCpuFeatures(member.features).empty())
+      continue;
+    bool isSlow = isSlowHere(member.features);
+    if (best && (isSlow != bestIsSlow ? isSlow : member.features.size() <= best->features.size()))
+      continue;
+    best = &member;
+    bestIsSlow = isSlow;
+  }
   return best;
 }
 

@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "PipelineCache.h"
 
+#include "heddle/Support/CpuRates.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,14 +27,6 @@ uint64_t fnv1a(const void *bytes, size_t count, uint64_t hash) {
   for (size_t i = 0; i < count; ++i)
     hash = (hash ^ at[i]) * 0x100000001b3;
   return hash;
-}
-
-std::string cacheDirectory() {
-  const char *cache = std::getenv("XDG_CACHE_HOME");
-  if (cache && cache[0] == '/')
-    return std::string(cache) + "/heddle";
-  const char *home = std::getenv("HOME");
-  return home && home[0] == '/' ? std::string(home) + "/.cache/heddle" : "";
 }
 
 /// The data of a sound cache file, else nothing.

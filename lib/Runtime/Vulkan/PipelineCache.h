@@ -42,7 +42,5 @@ private:
 
 /// FNV-1a of `bytes`, continued from `hash`.
 uint64_t fnv1a(const void *bytes, size_t count, uint64_t hash = 0xcbf29ce484222325);
-/// $XDG_CACHE_HOME/heddle or ~/.cache/heddle; empty where neither is known.
-std::string cacheDirectory();
 
 } // namespace heddle::vulkan

@@ -53,3 +53,14 @@ kernel.func @parts(%x: !kernel.view<[d0, 64], f32>, %y: !kernel.view<[d0, 64], f
     kernel.store %t, %y[%i, %j] : tensor<32x16xf32>, !kernel.view<[d0, 64], f32>
   }
 }
+
+// Products of bf16 sum in f32.
+// CHECK-LABEL: kernel.func @narrow
+// CHECK-SAME: !kernel.view<[d0, 64], bf16>, %{{.*}}: !kernel.view<[64, 64], bf16, panel = 16>
+kernel.func @narrow(%x: !kernel.view<[d0, 64], bf16>, %w: !kernel.view<[64, 64], bf16, panel = 16>, %y: !kernel.view<[d0, 64], bf16>) scalars(d0) grid(%i = d0 by 32) {
+  %zero = arith.constant 0 : index
+  // CHECK: kernel.contract {{.*}} : !kernel.view<[d0, 64], bf16>, !kernel.view<[64, 64], bf16, panel = 16> -> tensor<32x64xf32>
+  %c = kernel.contract %x[%i], %w[%zero] : !kernel.view<[d0, 64], bf16>, !kernel.view<[64, 64], bf16, panel = 16> -> tensor<32x64xf32>
+  %r = arith.truncf %c : tensor<32x64xf32> to tensor<32x64xbf16>
+  kernel.store %r, %y[%i, %zero] : tensor<32x64xbf16>, !kernel.view<[d0, 64], bf16>
+}

@@ -196,3 +196,11 @@ func.func @attention_weights_c2_average(%q: tensor<?x8x?x4xf32>, %m: tensor<?x8x
   %w = transformer.attention.weights %q, %q, %m, %m {average, scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>, tensor<?x8x?xf32>, tensor<?x8x?xf32>) -> tensor<?x8x?x?xf32>
   return
 }
+
+// -----
+
+func.func @attention_c18_elements(%q: tensor<1x2x?x8xbf16>, %k: tensor<1x2x?x8xbf16>, %v: tensor<1x2x?x8xf32>) {
+  // expected-error @+1 {{'transformer.attention' op C18: elements of value must be those of query, 'bf16', found 'f32'}}
+  %o = transformer.attention %q, %k, %v {scale = 1.0 : f32} : (tensor<1x2x?x8xbf16>, tensor<1x2x?x8xbf16>, tensor<1x2x?x8xf32>) -> tensor<1x2x?x8xf32>
+  return
+}

@@ -37,3 +37,13 @@ func.func @without_biases(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %w2: tensor
   %y = transformer.ffn %x in(%w1) out(%w2) {activation = #transformer.activation<relu>} : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<8x6xf32>) -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
+
+// What stands between products of bf16 is rounded like their other operands.
+// CHECK-LABEL: @rounded
+func.func @rounded(%x: tensor<?x8xbf16>, %w1: tensor<6x8xbf16>, %w2: tensor<8x6xbf16>) -> tensor<?x8xf32> {
+  // CHECK: %[[H:.*]] = transformer.linear {{.*}} -> tensor<?x6xf32>
+  // CHECK: %[[R:.*]] = arith.truncf %[[H]] : tensor<?x6xf32> to tensor<?x6xbf16>
+  // CHECK: transformer.linear %[[R]], {{.*}} -> tensor<?x8xf32>
+  %y = transformer.ffn %x in(%w1) out(%w2) : (tensor<?x8xbf16>, tensor<6x8xbf16>, tensor<8x6xbf16>) -> tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}

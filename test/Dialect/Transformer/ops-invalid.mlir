@@ -116,7 +116,7 @@ func.func @linear_c3_rows(%x: tensor<4x8xf32>, %w: tensor<6x8xf32>) {
 // -----
 
 func.func @linear_dynamic_features(%x: tensor<?x?xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @+1 {{'transformer.linear' op operand #0 must be tensor of f32, rank 2 or more, whose last dimension (features) is static and positive}}
+  // expected-error @+1 {{'transformer.linear' op operand #0 must be tensor of f32 or bf16, rank 2 or more, whose last dimension (features) is static and positive}}
   %y = transformer.linear %x, %w : (tensor<?x?xf32>, tensor<6x8xf32>) -> tensor<?x6xf32>
   return
 }
@@ -252,7 +252,23 @@ func.func @merge_heads_rank(%x: tensor<?x2x4xf32>) {
 // -----
 
 func.func @linear_no_features(%x: tensor<?x0xf32>, %w: tensor<6x0xf32>) {
-  // expected-error @+1 {{'transformer.linear' op operand #0 must be tensor of f32, rank 2 or more, whose last dimension (features) is static and positive}}
+  // expected-error @+1 {{'transformer.linear' op operand #0 must be tensor of f32 or bf16, rank 2 or more, whose last dimension (features) is static and positive}}
   %y = transformer.linear %x, %w : (tensor<?x0xf32>, tensor<6x0xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c4_elements(%x: tensor<?x8xf32>, %w: tensor<6x8xbf16>) {
+  // expected-error @+1 {{'transformer.linear' op C4: elements of weight must be those of input, 'f32', found 'bf16'}}
+  %y = transformer.linear %x, %w : (tensor<?x8xf32>, tensor<6x8xbf16>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @ffn_c6_elements(%x: tensor<?x8xbf16>, %in: tensor<6x8xbf16>, %out: tensor<8x6xf32>) {
+  // expected-error @+1 {{'transformer.ffn' op C6: elements of out_weight must be those of input, 'bf16', found 'f32'}}
+  %y = transformer.ffn %x in(%in) out(%out) : (tensor<?x8xbf16>, tensor<6x8xbf16>, tensor<8x6xf32>) -> tensor<?x8xf32>
   return
 }

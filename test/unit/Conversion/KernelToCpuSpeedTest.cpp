@@ -83,6 +83,53 @@ TEST(KernelToCpuSpeed, DISABLED_Linear) {
            [&] { kernel->run({x.data(), w.data(), b.data(), r.data(), y.data()}, {m}); });
 }
 
+TEST(KernelToCpuSpeed, DISABLED_LinearOfPairs) {
+  if (!__builtin_cpu_supports("avx512f"))
+    GTEST_SKIP() << "no AVX-512";
+  for (const char *isa : {"x86-64-v3", "x86-64-v4", "native"}) {
+    auto kernel =
+        CompiledKernel::create(readBody("linear.mlir", {{"[d0, 768], f32", "[d0, 768], bf16"},
+                                                        {"[3072, 768], f32", "[3072, 768], bf16"}}),
+                               isa);
+    ASSERT_TRUE(static_cast<bool>(kernel)) << kernel.error().message;
+    Floats x(512 * 768 / 2), w(3072 * 768 / 2), b(3072), r(512 * 3072), y(512 * 3072);
+    fill(b, 3), fill(r, 4);
+    for (int64_t m : {1, 16, 64, 128, 512})
+      report(("bf16 linear " + std::to_string(m) + "x3072x768 " + isa).c_str(),
+             2.0 * m * 3072 * 768,
+             [&] { kernel->run({x.data(), w.data(), b.data(), r.data(), y.data()}, {m}); });
+  }
+}
+
+TEST(KernelToCpuSpeed, DISABLED_AttentionOfPairs) {
+  if (!__builtin_cpu_supports("avx512f"))
+    GTEST_SKIP() << "no AVX-512";
+  for (const char *isa : {"x86-64-v4", "native"}) {
+    auto kernel = CompiledKernel::create(
+        readBody("attention.mlir",
+                 {{"d2, 64], f32", "d2, 64], bf16"},
+                  {"d4, 64], f32", "d4, 64], bf16"},
+                  {"%pv = kernel.contract %p,",
+                   "%pr = arith.truncf %p : tensor<96x512xf32> to tensor<96x512xbf16>\n"
+                   "    %pv = kernel.contract %pr,"},
+                  {"{guarded} : tensor<96x512xf32>", "{guarded} : tensor<96x512xbf16>"}}),
+        isa);
+    ASSERT_TRUE(static_cast<bool>(kernel)) << kernel.error().message;
+    for (int64_t t : {128, 512, 777, 2048}) {
+      int64_t padded = (t + 15) / 16 * 16;
+      Floats q(12 * padded * 32), k(12 * padded * 32), v(12 * padded * 32), lengths(1),
+          out(t * 768);
+      int32_t length = t;
+      std::memcpy(&lengths[0], &length, 4);
+      report(("bf16 attention 12x64 T=" + std::to_string(t) + " " + isa).c_str(),
+             4.0 * t * t * 64 * 12, [&] {
+               kernel->run({q.data(), k.data(), v.data(), lengths.data(), out.data()},
+                           {1, t, padded, t, padded});
+             });
+    }
+  }
+}
+
 TEST(KernelToCpuSpeed, DISABLED_Attention) {
   if (!__builtin_cpu_supports("avx512f"))
     GTEST_SKIP() << "no AVX-512";

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Pack/Pack.h"
+#include "heddle/Support/Float.h"
 
 #include <cstring>
 #include <gmock/gmock.h>
@@ -87,10 +88,35 @@ TEST(Pack, EveryLayoutAgainstItsFormula) {
         CountingSource source({{"w", "f32", entry.shape}}, inMemory);
         // Whatever was there before, padding becomes zero.
         std::vector<float> packed(packedElements(entry), -1.0f);
-        ASSERT_TRUE(pack(entry, source, packed.data(), threads));
+        ASSERT_TRUE(pack(entry, source, reinterpret_cast<std::byte *>(packed.data()), threads));
         ASSERT_EQ(packed, expectedPacking(entry))
             << shapeText(entry.shape) << " " << entry.rowGroup << " " << entry.columnGroup;
       }
+}
+
+/// Two columns of a row lie side by side in panels of bf16, and take half the memory.
+TEST(Pack, PanelsOfBFloat) {
+  using Layout = PackEntry::Layout;
+  const PackEntry entries[] = {{"w", {16, 16}, Layout::Panels, 0, 0, 0, DType::BF16},
+                               {"w", {1, 1}, Layout::Panels, 0, 0, 0, DType::BF16},
+                               {"w", {50, 33}, Layout::Panels, 0, 0, 0, DType::BF16},
+                               {"w", {24, 42}, Layout::Panels, 0, 21, 0, DType::BF16},
+                               {"w", {20, 600}, Layout::Panels, 10, 0, 0, DType::BF16}};
+  for (const PackEntry &entry : entries)
+    for (bool inMemory : {true, false}) {
+      CountingSource source({{"w", "f32", entry.shape}}, inMemory);
+      std::vector<uint16_t> packed(packedElements(entry) * 2, 0xffff);
+      ASSERT_TRUE(pack(entry, source, reinterpret_cast<std::byte *>(packed.data()), 3));
+      PackEntry wide = entry;
+      wide.type = DType::F32;
+      std::vector<float> values = expectedPacking(wide);
+      ASSERT_EQ(packed.size(), values.size());
+      for (size_t i = 0; i < values.size(); ++i) { // from [k][16] to [k / 2][16][2]
+        size_t k = i / 16 % 2, row = i % 16;
+        ASSERT_EQ(packed[i / 32 * 32 + row * 2 + k], bfloatFromFloat(values[i]))
+            << shapeText(entry.shape) << " at " << i;
+      }
+    }
 }
 
 TEST(Pack, AllEntriesGoToTheirPlaces) {

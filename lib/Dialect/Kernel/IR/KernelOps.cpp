@@ -163,6 +163,17 @@ static LogicalResult verifyOverRows(ContractOp op) {
   return verifyRows(op, "C5", op.getType(), lhs.getDimSize(0));
 }
 
+/// C7: both sides are of one type of floats; sums are f32.
+static LogicalResult verifyElements(ContractOp op) {
+  auto view = dyn_cast<ViewType>(op.getLhs().getType());
+  Type left = view ? view.getElementType() : getElementTypeOrSelf(op.getLhs().getType()),
+       right = viewOf(op.getRhs()).getElementType();
+  if (left != right || left.isInteger())
+    return op.emitOpError() << "C7: expected floats of one type on both sides, found " << left
+                            << " and " << right;
+  return verifyElement(op, "C7", op.getType(), Float32Type::get(op.getContext()));
+}
+
 /// Column tiles whose bits fit an i32.
 static LogicalResult verifyVisitTile(Operation *op, StringRef constraint, int64_t visit,
                                      Type tile) {
@@ -185,7 +196,7 @@ LogicalResult ContractOp::verify() {
   Type cut = getRows() ? getLhs().getType() : Type(getType());
   if (getVisitTile() && failed(verifyVisitTile(*this, "C6", *getVisitTile(), cut)))
     return failure();
-  return verifyElement(*this, "C2", getType(), viewOf(getRhs()).getElementType());
+  return verifyElements(*this);
 }
 
 LogicalResult MaskOp::verify() {

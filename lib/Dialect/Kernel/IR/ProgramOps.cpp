@@ -65,6 +65,9 @@ LogicalResult BufferOp::verify() {
 }
 
 LogicalResult WeightOp::verify() {
+  if (std::optional<StringRef> element = getElement();
+      element && failed(verifyWord(*this, "element", *element, {"bf16"})))
+    return failure();
   return verifyWord(*this, "layout", getLayout(), {"vector", "rows", "panels"});
 }
 

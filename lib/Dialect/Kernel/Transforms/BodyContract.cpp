@@ -38,14 +38,15 @@ SmallVector<Place> BodyEmitter::rightPlaces(ContractOp op, const Fragment &shape
       result.push_back(moved(start, Value(), vectorColumn(j, columns)));
     return result;
   }
-  // Column c of the result is row c of the view: panel c / 16, place c % 16. Fragments begin at
-  // multiples of 16.
-  int64_t panel = right.type.getPanel();
-  stepElements = panel;
+  // Column c of the result is row c of the view: panel c / 16, place c % 16, in words. Fragments
+  // begin at multiples of 16.
+  int64_t panel = right.type.getPanel(), word = perWord(right);
+  stepElements = panel * word;
   Place start = moved({right.offset, 0}, mul(add(index, base), stored));
   for (int64_t j = 0; j < shape.vectors; ++j) {
     int64_t column = vectorColumn(j, columns);
-    result.push_back(moved(start, Value(), column / panel * panel * stored + column % panel));
+    result.push_back(
+        moved(start, Value(), column / panel * panel * stored + column % panel * word));
   }
   return result;
 }
@@ -53,16 +54,21 @@ SmallVector<Place> BodyEmitter::rightPlaces(ContractOp op, const Fragment &shape
 SmallVector<Value> BodyEmitter::emitChain(const Fragment &shape, SmallVector<Value> accumulators,
                                           Value from, Value to, const Operands &operands,
                                           int64_t unroll) {
-  Type type = registerType(builder.getF32Type(), 1);
+  auto vectorOf = [&](Value value) {
+    return isa<VectorType>(value.getType()) ? value.getType()
+                                            : Type(VectorType::get({width}, value.getType()));
+  };
   auto step = [&](Value k, int64_t unrolled, SmallVector<Value> &sums) {
     SmallVector<Value> right;
     for (int64_t j = 0; j < shape.vectors; ++j)
       right.push_back(operands.right(k, j, unrolled));
     for (int64_t row = 0; row < shape.rows; ++row) {
-      Value left = splat(operands.left(k, row, unrolled), type);
+      Value left = operands.left(k, row, unrolled);
+      left = splat(left, vectorOf(left));
+      bool isPair = getElementTypeOrSelf(left.getType()).isInteger();
       for (int64_t j = 0; j < shape.vectors; ++j) {
         Value &sum = sums[row * shape.vectors + j];
-        sum = multiplyAdd(left, right[j], sum);
+        sum = isPair ? multiplyAddPair(left, right[j], sum) : multiplyAdd(left, right[j], sum);
       }
     }
   };

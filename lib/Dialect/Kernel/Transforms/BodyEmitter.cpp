@@ -95,6 +95,8 @@ Fragment BodyEmitter::shapeOf(Type tile) const {
 }
 
 Type BodyEmitter::registerType(Type element, int64_t vectors) const {
+  if (element.isBF16())
+    element = narrowElement(element);
   return vectors && width > 1 ? Type(VectorType::get({width}, element)) : element;
 }
 
@@ -215,6 +217,7 @@ LogicalResult BodyEmitter::emitOp(Operation &op) {
       .Case<scf::YieldOp, MaskYieldOp>([](auto) { return success(); })
       .Case<arith::ConstantOp>([&](auto o) { return emitConstant(o); })
       .Case<arith::IndexCastOp>([&](auto o) { return emitIndexCast(o); })
+      .Case<arith::TruncFOp>([&](auto o) { return emitNarrowing(o); })
       .Default(
           [&](Operation *o) { return touchesTiles(*o) ? emitElementwise(*o) : emitScalarOp(*o); });
 }
@@ -307,6 +310,21 @@ LogicalResult BodyEmitter::emitElementwise(Operation &op) {
   return success();
 }
 
+LogicalResult BodyEmitter::emitNarrowing(arith::TruncFOp op) {
+  auto type = dyn_cast<RankedTensorType>(op.getType());
+  if (!type || !type.getElementType().isBF16() || type.getDimSize(1) == 1)
+    return op.emitOpError("expected tiles of several columns rounded to bf16, found ")
+           << op.getType();
+  FailureOr<Fragment> from = use(op.getIn());
+  if (failed(from))
+    return failure();
+  Fragment result = *from;
+  for (Value &value : result.registers)
+    value = narrow(value, type.getElementType());
+  fragments[op.getResult()] = std::move(result);
+  return success();
+}
+
 LogicalResult BodyEmitter::emitBroadcast(BroadcastOp op) {
   Fragment result = shapeOf(op.getType());
   Type type = registerType(op.getType().getElementType(), result.vectors);
@@ -373,7 +391,73 @@ Value BodyEmitter::multiplyAdd(Value a, Value b, Value c) {
   return math::FmaOp::create(builder, loc, a, b, c);
 }
 
+Value BodyEmitter::multiplyAddPair(Value a, Value b, Value c) {
+  auto [evenA, oddA] = halvesOf(a);
+  auto [evenB, oddB] = halvesOf(b);
+  return multiplyAdd(evenA, evenB, multiplyAdd(oddA, oddB, c));
+}
+
 Value BodyEmitter::larger(Value a, Value b) {
   Value isLarger = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, a, b);
   return arith::SelectOp::create(builder, loc, isLarger, a, b);
+}
+
+//===----------------------------------------------------------------------===//
+// Pairs of bf16
+//===----------------------------------------------------------------------===//
+
+static Type withElement(Type type, Type element) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? Type(VectorType::get(vector.getShape(), element)) : element;
+}
+
+Value BodyEmitter::asWords(Value floats) {
+  return arith::BitcastOp::create(builder, loc, withElement(floats.getType(), builder.getI32Type()),
+                                  floats);
+}
+
+Value BodyEmitter::asFloats(Value words) {
+  return arith::BitcastOp::create(builder, loc, withElement(words.getType(), builder.getF32Type()),
+                                  words);
+}
+
+Value BodyEmitter::wordConstant(int32_t word, Type like) {
+  auto vector = dyn_cast<VectorType>(like);
+  TypedAttr value = vector ? TypedAttr(DenseElementsAttr::get(vector, word))
+                           : TypedAttr(builder.getI32IntegerAttr(word));
+  return arith::ConstantOp::create(builder, loc, value);
+}
+
+std::pair<Value, Value> BodyEmitter::halvesOf(Value words) {
+  auto &known = halves[words];
+  if (!known.first) {
+    Type type = words.getType();
+    Value even = arith::ShLIOp::create(builder, loc, words, wordConstant(16, type));
+    Value odd = arith::AndIOp::create(builder, loc, words,
+                                      wordConstant(static_cast<int32_t>(0xffff0000), type));
+    known = {asFloats(even), asFloats(odd)};
+  }
+  return known;
+}
+
+/// To nearest, ties to even; a NaN stays one, a denormal becomes zero.
+Value BodyEmitter::roundedWords(Value floats) {
+  Value bits = asWords(floats);
+  Type type = bits.getType();
+  auto constant = [&](uint32_t word) { return wordConstant(static_cast<int32_t>(word), type); };
+  auto masked = [&](Value words, uint32_t mask) -> Value {
+    return arith::AndIOp::create(builder, loc, words, constant(mask));
+  };
+  auto compare = [&](arith::CmpIPredicate predicate, Value words, uint32_t with) -> Value {
+    return arith::CmpIOp::create(builder, loc, predicate, words, constant(with));
+  };
+  Value odd = masked(arith::ShRUIOp::create(builder, loc, bits, constant(16)), 1);
+  Value half = arith::AddIOp::create(builder, loc, odd, constant(0x7fff));
+  Value rounded = masked(arith::AddIOp::create(builder, loc, bits, half), 0xffff0000);
+  Value magnitude = masked(bits, 0x7fffffff);
+  Value isNan = compare(arith::CmpIPredicate::sgt, magnitude, 0x7f800000);
+  Value quiet = arith::OrIOp::create(builder, loc, masked(bits, 0xffff0000), constant(0x400000));
+  rounded = arith::SelectOp::create(builder, loc, isNan, quiet, rounded);
+  Value isSmall = compare(arith::CmpIPredicate::slt, magnitude, 0x800000);
+  return arith::SelectOp::create(builder, loc, isSmall, masked(bits, 0x80000000), rounded);
 }

@@ -141,5 +141,6 @@ LogicalResult AttentionOp::verify() {
     return emitOpError("C11: scale must be finite, found ") << getScaleAttr();
   return success(
       succeeded(verifyOperands(*this, s)) && succeeded(verifyResults(*this, s)) &&
-      succeeded(verifyRules(*this, {s.batch, s.heads, s.queries, s.keys}, getMask(), getRules())));
+      succeeded(verifyRules(*this, {s.batch, s.heads, s.queries, s.keys}, getMask(), getRules())) &&
+      succeeded(verifyElements(*this, getQuery(), getKey(), getValue())));
 }

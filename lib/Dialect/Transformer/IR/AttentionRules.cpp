@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // An attention walks the ops that its mask and its score rule are made of and
-// checks that each fits its sizes: constraints C10 and C12 to C17, for attention
+// checks that each fits its sizes: constraints C10 and C12 to C18, for attention
 // itself and for the two ops that returned weights become.
 //
 //===----------------------------------------------------------------------===//
@@ -250,6 +250,17 @@ static RuleSizes sizesOfTables(const RuleSizes &sizes, const llvm::SetVector<Ope
       cast<RankedTensorType>(cast<MaskDocumentsOp>(*packed).getQueries().getType()).getDimSize(0);
   return {ShapedType::isDynamic(starts) ? starts : starts - 1, sizes.heads, ShapedType::kDynamic,
           ShapedType::kDynamic};
+}
+
+LogicalResult heddle::transformer::verifyElements(Operation *op, Value query, Value key,
+                                                  Value value) {
+  Type expected = getElementTypeOrSelf(query.getType());
+  for (auto [name, other] : {std::pair("key", key), std::pair("value", value)})
+    if (other && getElementTypeOrSelf(other.getType()) != expected)
+      return op->emitOpError("C18: elements of ")
+             << name << " must be those of query, " << expected << ", found "
+             << getElementTypeOrSelf(other.getType());
+  return success();
 }
 
 LogicalResult heddle::transformer::verifyRules(Operation *op, const RuleSizes &sizes, Value mask,

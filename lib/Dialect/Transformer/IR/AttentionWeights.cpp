@@ -40,7 +40,7 @@ static LogicalResult verifyStatistics(Operation *op, Value query, Value maximum,
 
 void AttentionStatisticsOp::build(OpBuilder &builder, OperationState &state, AttentionOp op) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
-  auto row = RankedTensorType::get(query.getShape().drop_back(), query.getElementType());
+  auto row = RankedTensorType::get(query.getShape().drop_back(), builder.getF32Type());
   build(builder, state, row, row, op.getQuery(), op.getKey(), op.getMask(), op.getBias(),
         op.getSinks(), op.getScaleAttr(), op.getSoftcapAttr(), op.getHiddenScoreAttr());
 }
@@ -66,6 +66,8 @@ static LogicalResult verifyRulesOf(Op op) {
           keyHeads = k.getDimSize(1);
   if (heads % keyHeads != 0)
     return op.emitOpError("C3: key heads ") << keyHeads << " must divide query heads " << heads;
+  if (failed(verifyElements(op, op.getQuery(), op.getKey(), Value())))
+    return failure();
   return verifyRules(op, {batch, heads, q.getDimSize(2), k.getDimSize(2)}, op.getMask(),
                      {op.getBias(), op.getSinks(), op.getSoftcapAttr(), op.getHiddenScoreAttr()});
 }

@@ -14,6 +14,7 @@
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -44,16 +45,21 @@ static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(valu
 static int64_t dim(Value value, int64_t i) { return typeOf(value).getDimSize(i); }
 static int64_t features(Value value) { return typeOf(value).getShape().back(); }
 
+Value heddle::transformer::beforeRounding(Value value) {
+  auto round = value.getDefiningOp<arith::TruncFOp>();
+  return round ? round.getIn() : value;
+}
+
 /// Two sizes that cannot be equal at run time.
 static bool differ(int64_t a, int64_t b) {
   return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
 }
 
-/// The type of `value` with other features.
+/// The type of `value` with other features, in f32: sums are, whatever the operands are.
 static RankedTensorType withFeatures(Value value, int64_t count) {
   SmallVector<int64_t> shape(typeOf(value).getShape());
   shape.back() = count;
-  return RankedTensorType::get(shape, typeOf(value).getElementType());
+  return RankedTensorType::get(shape, Float32Type::get(value.getContext()));
 }
 
 static std::string shapeText(ArrayRef<int64_t> shape) {
@@ -106,6 +112,16 @@ static LogicalResult verifySize(Operation *op, StringRef constraint, StringRef n
                                 StringRef other, int64_t size) {
   return vector ? verifyEqual(op, constraint, "size of " + name, dim(vector, 0), other, size)
                 : success();
+}
+
+/// Operands of one product.
+static LogicalResult verifyElements(Operation *op, StringRef constraint, StringRef name,
+                                    Value weight, Value input) {
+  Type found = typeOf(weight).getElementType(), expected = typeOf(input).getElementType();
+  if (found == expected)
+    return success();
+  return op->emitOpError(constraint) << ": elements of " << name << " must be those of input, "
+                                     << expected << ", found " << found;
 }
 
 /// Runs checks until one fails; each has reported its own reason.
@@ -211,7 +227,8 @@ LogicalResult LinearOp::verify() {
       [&] {
         return verifyShape(op, "C3", "the result", getResult(), type.getShape(),
                            {type.getRank() - 1});
-      });
+      },
+      [&] { return verifyElements(op, "C4", "weight", getWeight(), getInput()); });
 }
 
 LogicalResult FfnOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
@@ -237,7 +254,9 @@ LogicalResult FfnOp::verify() {
       [&] {
         return verifyShape(op, "C5", "the result", getResult(), type.getShape(),
                            {type.getRank() - 1});
-      });
+      },
+      [&] { return verifyElements(op, "C6", "in_weight", getInWeight(), getInput()); },
+      [&] { return verifyElements(op, "C6", "out_weight", getOutWeight(), getInput()); });
 }
 
 LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,

@@ -13,6 +13,8 @@
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 
 namespace heddle::transformer {
@@ -25,6 +27,10 @@ static void decompose(FfnOp op) {
   OpBuilder b(op);
   Value hidden = LinearOp::create(b, op.getLoc(), op.getInput(), op.getInWeight(), op.getInBias(),
                                   op.getActivation());
+  // The second product rounds its operands too.
+  auto type = cast<RankedTensorType>(hidden.getType());
+  if (Type element = getElementTypeOrSelf(op.getOutWeight()); element != type.getElementType())
+    hidden = arith::TruncFOp::create(b, op.getLoc(), type.clone(element), hidden);
   // The written type of the result is kept: it may know more than what is inferred.
   Value result = LinearOp::create(b, op.getLoc(), op.getType(), hidden, op.getOutWeight(),
                                   op.getOutBias(), Activation::None);

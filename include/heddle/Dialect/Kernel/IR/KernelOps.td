@@ -321,10 +321,13 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments]> 
     `columns(%n)`: only the first n columns of the result need to be right.
     `from(%f)`: nor those before column f; with `over rows` the sum begins at row f of the range. `tiles(%visited by 64)`: nor those
     of column tiles (64 wide, counted from column 0) whose bit is not set; with `over rows` such tiles of rows are left out of the sum.
+    bf16 on both sides: the sum goes in pairs k, k + 1 from an even k (with `over rows` counted from row 0 of the range), the odd one first, then
+    the even one, each a fused multiply-add; a missing partner is zero. Denormals are zero.
 
     C1: a view on the left has an index, a tile has none. C2: without `over rows` both are views of rank 2 that agree in their last dimension and the right is in panels.
     C3: with `over rows` the left is a tile and the right a row-major view of rank 2. C4: `guarded` needs `over rows`. C5: the result's rows are the left tile's.
     C6: a tile of `tiles` divides the columns of the result (with `over rows`, of the left), into at most 32.
+    C7: both sides have elements of f32, or of bf16; the result has f32.
 
     Example:
     ```mlir

@@ -22,11 +22,13 @@ def Kernel_ViewType : TypeDef<Kernel_Dialect, "View"> {
   let description = [{
     A dimension is an integer or the name of a scalar of the kernel; `d1|d2` is an extent `d1` stored in `d2` places (a pitch).
     The last dimension is stored at a multiple of 16 places where it is static; vectors (rank 1) are dense. With `panel = 16` the last
-    two dimensions `[r, c]` are stored `[r/16][padded c][16]`.
+    two dimensions `[r, c]` are stored `[r/16][padded c][16]`; of bf16 elements `[r/16][padded c / 2][16][2]`, so that two columns of a row
+    are one word of 4 bytes.
 
     ```mlir
     !kernel.view<[d0, 8, d1|d2, 64], f32>
     !kernel.view<[2048, 512], f32, panel = 16>
+    !kernel.view<[2048, 512], bf16, panel = 16>
     !kernel.view<[d0], i32>
     ```
   }];

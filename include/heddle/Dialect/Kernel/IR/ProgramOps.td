@@ -69,14 +69,15 @@ def Kernel_WeightOp : Kernel_ProgramStageOp<"weight", [Pure]> {
   let summary = "a packed weight of a program";
   let description = [{
     The tensor `name` of the checkpoint, of `shape`, stored as `layout`: `vector`, `rows` or `panels`; rows and columns may be cut in
-    groups (heads) that are padded one by one, 0 means not cut.
+    groups (heads) that are padded one by one, 0 means not cut. `element` is the type of its elements where that is not f32.
 
     Example:
     ```mlir
     %w = kernel.weight "encoder.0.ffn.in.weight" panels [2048, 512] groups(0, 0)
     ```
   }];
-  let arguments = (ins StrAttr:$name, StrAttr:$layout, DenseI64ArrayAttr:$shape, I64Attr:$row_group, I64Attr:$column_group);
+  let arguments = (ins StrAttr:$name, StrAttr:$layout, DenseI64ArrayAttr:$shape, I64Attr:$row_group, I64Attr:$column_group,
+                       OptionalAttr<StrAttr>:$element);
   let results = (outs Kernel_BufferType:$result);
   let assemblyFormat = "$name custom<Word>($layout) $shape `groups` `(` $row_group `,` $column_group `)` attr-dict";
   let hasVerifier = 1;

@@ -12,6 +12,7 @@
 //   tensor<96x64xf32>  a fragment of rows x vectors registers vector<Wxf32>
 //   tensor<1x64xf32>   one row of registers
 //   tensor<96x1xf32>   one scalar a row
+//   tensor<96x64xbf16> registers of the target's own form
 //   index              the target's index type
 //
 // Elementwise ops are cloned once a register; contract is one loop whose
@@ -57,7 +58,8 @@ struct Place {
 
 /// What one contraction multiplies, in terms of the step k.
 struct Operands {
-  /// The scalar of row `row` at k + `unrolled`.
+  /// The scalar of row `row` at k + `unrolled`. Of bf16, k counts words: two elements of a row, or
+  /// of two rows.
   llvm::function_ref<mlir::Value(mlir::Value k, int64_t row, int64_t unrolled)> left;
   /// The vector `column` at k + `unrolled`.
   llvm::function_ref<mlir::Value(mlir::Value k, int64_t column, int64_t unrolled)> right;
@@ -97,6 +99,12 @@ protected:
   virtual void storeScalar(mlir::Value value, const BoundView &view, Place place) = 0;
   /// a * b + c as a reduction over features or keys does it.
   virtual mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c);
+  /// A pair of bf16 products in words of two: the odd one first. `b` and `a` are vectors of i32.
+  virtual mlir::Value multiplyAddPair(mlir::Value a, mlir::Value b, mlir::Value c);
+  /// A register of f32 rounded to `element`, in the target's form of it.
+  virtual mlir::Value narrow(mlir::Value value, mlir::Type element) = 0;
+  /// The elements of a register that holds a narrow type.
+  virtual mlir::Type narrowElement(mlir::Type element) const = 0;
   /// The larger one; neither order of NaN is promised.
   virtual mlir::Value larger(mlir::Value a, mlir::Value b);
 
@@ -133,6 +141,7 @@ protected:
   mlir::LogicalResult emitConstant(mlir::arith::ConstantOp op);
   mlir::LogicalResult emitSlice(SliceOp op);
   mlir::LogicalResult emitElementwise(mlir::Operation &op);
+  mlir::LogicalResult emitNarrowing(mlir::arith::TruncFOp op);
   mlir::LogicalResult emitScalarOp(mlir::Operation &op);
   mlir::LogicalResult emitIndexCast(mlir::arith::IndexCastOp op);
 
@@ -198,6 +207,15 @@ protected:
   /// distance from k to k + 1.
   llvm::SmallVector<Place> rightPlaces(ContractOp op, const Fragment &shape, int64_t &stepElements);
 
+  /// The bits of 32-bit floats as words, and back.
+  mlir::Value asWords(mlir::Value floats);
+  mlir::Value asFloats(mlir::Value words);
+  mlir::Value wordConstant(int32_t word, mlir::Type like);
+  /// The even (low) and the odd (high) bf16 of words, as f32.
+  std::pair<mlir::Value, mlir::Value> halvesOf(mlir::Value words);
+  /// The words of f32 values rounded to bf16, in their high half; the low one is zero.
+  mlir::Value roundedWords(mlir::Value floats);
+
   mlir::Value combine(ReduceKind kind, mlir::Value a, mlir::Value b);
   /// Registers that make up the 16 virtual lanes of a row reduction.
   int64_t laneGroups() const { return std::max<int64_t>(16 / width, 1); }
@@ -220,6 +238,9 @@ protected:
   static bool isTile(mlir::Type type) { return mlir::isa<mlir::RankedTensorType>(type); }
   /// Whether the op or one inside it has to do with tiles.
   static bool touchesTiles(mlir::Operation &op);
+  /// Elements in a word of 4 bytes.
+  static int64_t perWord(mlir::Type element) { return element.isBF16() ? 2 : 1; }
+  static int64_t perWord(const BoundView &view) { return perWord(view.type.getElementType()); }
   static int64_t columnsOf(mlir::Type tile) {
     return mlir::cast<mlir::RankedTensorType>(tile).getDimSize(1);
   }
@@ -232,6 +253,8 @@ protected:
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, BoundView> views;
   llvm::DenseMap<mlir::Value, Fragment> fragments;
+  /// Halves of words that were made in the block of the words.
+  llvm::DenseMap<mlir::Value, std::pair<mlir::Value, mlir::Value>> halves;
   /// Inside a run: ops are emitted one by one.
   bool inRun = false;
 

@@ -56,6 +56,7 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
     * C16: packed documents (`mask.documents starts`) stand as a conjunct of the mask, once, with a batch of 1, and without `mask.dense`,
       `mask.blocks` and `bias.dense` beside them.
     * C17: keys that come from a cache with a length a sentence need an explicit `offset` on `mask.causal`, `mask.window`, `bias.alibi` and `bias.relative`.
+    * C18: `query`, `key` and `value` have one element type. With bf16, the weights are rounded to it too before they meet the values.
 
     Example:
     ```mlir
@@ -74,7 +75,7 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
     }
     ```
   }];
-  let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key, Transformer_Heads:$value, Optional<Transformer_Mask>:$mask,
+  let arguments = (ins Transformer_ProductHeads:$query, Transformer_ProductHeads:$key, Transformer_ProductHeads:$value, Optional<Transformer_Mask>:$mask,
                        Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks, F32Attr:$scale, OptionalAttr<F32Attr>:$softcap,
                        OptionalAttr<F32Attr>:$hidden_score, UnitAttr:$average_weights);
   let results = (outs Transformer_Heads:$output, Optional<RankedTensorOf<[F32]>>:$lse, Optional<RankedTensorOf<[F32]>>:$weights);
@@ -109,7 +110,7 @@ def Transformer_AttentionStatisticsOp : Transformer_Op<"attention.statistics", [
 
     Constraints:
     * C1: `maximum` and `sum` are `[B, H, Tq]`.
-    * C2: the mask and the rules fit, as in `attention` (C3, C10 to C17).
+    * C2: query, key, the mask and the rules fit, as in `attention` (C3, C10 to C18).
 
     Example:
     ```mlir
@@ -119,7 +120,7 @@ def Transformer_AttentionStatisticsOp : Transformer_Op<"attention.statistics", [
     }
     ```
   }];
-  let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key,
+  let arguments = (ins Transformer_ProductHeads:$query, Transformer_ProductHeads:$key,
                        Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks,
                        F32Attr:$scale, OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score);
   let results = (outs 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum);
@@ -142,7 +143,7 @@ def Transformer_AttentionWeightsOp : Transformer_Op<"attention.weights", [Pure, 
     Constraints:
     * C1: `maximum` and `sum` are `[B, H, Tq]`.
     * C2: `weights` is `[B, H, Tq, Tk]`, with `average` `[B, Tq, Tk]`.
-    * C3: the mask and the rules fit, as in `attention` (C3, C10 to C17).
+    * C3: query, key, the mask and the rules fit, as in `attention` (C3, C10 to C18).
 
     Example:
     ```mlir
@@ -153,7 +154,7 @@ def Transformer_AttentionWeightsOp : Transformer_Op<"attention.weights", [Pure, 
     }
     ```
   }];
-  let arguments = (ins Transformer_Heads:$query, Transformer_Heads:$key, 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum,
+  let arguments = (ins Transformer_ProductHeads:$query, Transformer_ProductHeads:$key, 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum,
                        Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks,
                        F32Attr:$scale, OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score, UnitAttr:$average);
   let results = (outs RankedTensorOf<[F32]>:$weights);

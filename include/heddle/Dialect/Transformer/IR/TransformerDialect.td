@@ -27,7 +27,8 @@ def Transformer_Dialect : Dialect {
     second of four dimensions: queries `[B, H, Tq, D]`, keys `[B, Hkv, Tk, D]`, values `[B, Hkv, Tk, Dv]`. Feature sizes
     and head counts are static; batch and lengths are usually dynamic. Weights keep the layout of the checkpoint,
     `[out, in]`. Masks are values of type `!transformer.mask`: predicates, never tables of Tq x Tk. Residual addition is
-    `arith.addf` on tensors.
+    `arith.addf` on tensors. Operands of products (`linear`, `ffn`, `attention`) may be of a narrower type than f32, to which `arith.truncf`
+    rounds them; sums and everything else stay f32. `set-precision` writes that for `--dtype`.
 
     Functions are `func.func`. Their arguments and results carry `transformer.name` (the name by which a caller gives or
     receives the tensor) and `transformer.dims` (one name or number a dimension); integer arguments may carry
@@ -106,6 +107,14 @@ def Transformer_Heads : ConfinedType<RankedTensorOf<[F32]>,
     "tensor of f32, rank 4 [batch, heads, rows, features], heads and features static and positive", "::mlir::RankedTensorType">;
 def Transformer_Matrix : ConfinedType<2DTensorOf<[F32]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
     "static matrix of f32, not empty", "::mlir::RankedTensorType">;
+/// Operands of products are f32, or rounded to a narrower type by `set-precision`.
+def Transformer_ProductRows : ConfinedType<RankedTensorOf<[F32, BF16]>, [Transformer_Rank<">= 2">, Transformer_Positive<".back()">],
+    "tensor of f32 or bf16, rank 2 or more, whose last dimension (features) is static and positive", "::mlir::RankedTensorType">;
+def Transformer_ProductHeads : ConfinedType<RankedTensorOf<[F32, BF16]>,
+    [Transformer_Rank<"== 4">, Transformer_Positive<"[1]">, Transformer_Positive<"[3]">],
+    "tensor of f32 or bf16, rank 4 [batch, heads, rows, features], heads and features static and positive", "::mlir::RankedTensorType">;
+def Transformer_ProductMatrix : ConfinedType<2DTensorOf<[F32, BF16]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
+    "static matrix of f32 or bf16, not empty", "::mlir::RankedTensorType">;
 def Transformer_Vector : ConfinedType<1DTensorOf<[F32]>, [Transformer_Positive<"[0]">],
     "static vector of f32, not empty", "::mlir::RankedTensorType">;
 

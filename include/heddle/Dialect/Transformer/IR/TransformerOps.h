@@ -90,4 +90,6 @@ public:
 namespace heddle::transformer {
 /// The `documents starts` among the conjuncts of a mask, which may be null; or null.
 MaskDocumentsOp packedDocumentsOf(mlir::Value mask);
+/// The value that an `arith.truncf` rounds, or the value itself.
+mlir::Value beforeRounding(mlir::Value value);
 } // namespace heddle::transformer

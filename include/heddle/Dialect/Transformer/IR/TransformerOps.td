@@ -32,7 +32,8 @@ class Transformer_InferredOp<string mnemonic, list<Trait> traits = []>
 def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "a tensor of the checkpoint";
   let description = [{
-    The tensor `name` of the checkpoint. Its values never enter the compiler.
+    The tensor `name` of the checkpoint. Its values never enter the compiler. A type that is narrower than f32 asks for the values rounded
+    to it, to nearest, ties to even.
 
     Constraints:
     * C1: the type is static.
@@ -47,7 +48,7 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
     ```
   }];
   let arguments = (ins StrAttr:$name);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let results = (outs RankedTensorOf<[F32, BF16]>:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
@@ -121,6 +122,7 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear"> {
     * C1: the columns of `weight` equal the features of `input`.
     * C2: the size of `bias` equals the rows of `weight`.
     * C3: the result has the shape of `input` with N features.
+    * C4: `input` and `weight` have one element type. With bf16, products are summed in f32 in pairs of k, the odd one first.
 
     Example:
     ```mlir
@@ -130,7 +132,7 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear"> {
     }
     ```
   }];
-  let arguments = (ins Transformer_Activations:$input, Transformer_Matrix:$weight, Optional<Transformer_Vector>:$bias,
+  let arguments = (ins Transformer_ProductRows:$input, Transformer_ProductMatrix:$weight, Optional<Transformer_Vector>:$bias,
                        Transformer_OptionalActivation:$activation);
   let results = (outs Transformer_Activations:$result);
   let assemblyFormat = "$input `,` $weight (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
@@ -149,6 +151,7 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
     * C3: the columns of `out_weight` equal the rows of `in_weight`.
     * C4: the size of `out_bias` equals the rows of `out_weight`.
     * C5: the result has the shape of `input` with N features.
+    * C6: `input`, `in_weight` and `out_weight` have one element type; what stands between the products is rounded to it.
 
     Example:
     ```mlir
@@ -159,8 +162,8 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
     }
     ```
   }];
-  let arguments = (ins Transformer_Activations:$input, Transformer_Matrix:$in_weight, Optional<Transformer_Vector>:$in_bias,
-                       Transformer_Matrix:$out_weight, Optional<Transformer_Vector>:$out_bias, Transformer_OptionalActivation:$activation);
+  let arguments = (ins Transformer_ProductRows:$input, Transformer_ProductMatrix:$in_weight, Optional<Transformer_Vector>:$in_bias,
+                       Transformer_ProductMatrix:$out_weight, Optional<Transformer_Vector>:$out_bias, Transformer_OptionalActivation:$activation);
   let results = (outs Transformer_Activations:$result);
   let assemblyFormat = [{
     $input `in` `(` $in_weight (`,` $in_bias^)? `)` `out` `(` $out_weight (`,` $out_bias^)? `)` attr-dict

@@ -18,7 +18,7 @@ def DecomposeFfn : Pass<"decompose-ffn"> {
   let summary = "writes feed-forward blocks as two matrix products";
   let description = [{
     Matches every `transformer.ffn` and replaces it by a `transformer.linear` that has the activation, followed by one
-    that has none. Leaves all other ops alone. Nothing must hold before; afterwards no `transformer.ffn` is left.
+    that has none. Where its operands are narrower than f32, what stands between the two is rounded like them. Leaves all other ops alone. Nothing must hold before; afterwards no `transformer.ffn` is left.
 
     ```mlir
     // before
@@ -28,6 +28,28 @@ def DecomposeFfn : Pass<"decompose-ffn"> {
     %y = transformer.linear %h, %w2 : (...) -> tensor<?x8xf32>
     ```
   }];
+}
+
+def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
+  let summary = "rounds the operands of products";
+  let description = [{
+    Matches every `transformer.linear`, `transformer.ffn` and `transformer.attention` on f32, and gives it operands of type `dtype`: a weight
+    is asked for in that type, any other operand is rounded by `arith.truncf` where it is made, once for all its readers. States that
+    nothing but attention reads hold that type, their rows are rounded before they are stored. Leaves alone products of narrower types, and all else: results,
+    biases, norms, embeddings and residuals stay f32. With `f32`, the default, nothing changes. Nothing must hold before.
+
+    ```mlir
+    // before
+    %w = transformer.weight "w" : tensor<8x4xf32>
+    %y = transformer.linear %x, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
+    // after set-precision{dtype=bf16}
+    %r = arith.truncf %x : tensor<?x4xf32> to tensor<?x4xbf16>
+    %w = transformer.weight "w" : tensor<8x4xbf16>
+    %y = transformer.linear %r, %w : (tensor<?x4xbf16>, tensor<8x4xbf16>) -> tensor<?x8xf32>
+    ```
+  }];
+  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "`f32` (default) or `bf16`">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def SinkFormulaConstants : Pass<"sink-formula-constants"> {

@@ -1,0 +1,151 @@
+//===- SetPrecision.cpp - Operands of products in a narrower type ---------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The precision of a product is the type of its operands, so that every later
+// stage, and the reference, reads it where it stands:
+//
+//   linear(x, w)          ──▶  linear(truncf x, w as bf16)
+//   attention(q, k, v)    ──▶  attention(truncf q, truncf k, truncf v)
+//   cache.append(s, rows) ──▶  cache.append(s as bf16, truncf rows)
+//
+// A value is rounded behind the op that makes it: kernels then round what they
+// store, not each column tile what it reads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Dialect/Transformer/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace heddle::transformer {
+
+#define GEN_PASS_DEF_SETPRECISION
+#include "heddle/Dialect/Transformer/Transforms/Passes.h.inc"
+
+namespace {
+
+class Rounder {
+public:
+  Rounder(ModuleOp module, Type element)
+      : module(module), builder(module.getContext()), element(element) {}
+
+  void run() {
+    narrowStates();
+    module.walk([&](LinearOp op) { narrow({&op.getInputMutable(), &op.getWeightMutable()}); });
+    module.walk([&](FfnOp op) {
+      narrow({&op.getInputMutable(), &op.getInWeightMutable(), &op.getOutWeightMutable()});
+    });
+    module.walk([&](AttentionOp op) {
+      narrow({&op.getQueryMutable(), &op.getKeyMutable(), &op.getValueMutable()});
+    });
+  }
+
+private:
+  /// Operands of one product, all of them or none.
+  void narrow(ArrayRef<OpOperand *> operands) {
+    if (llvm::all_of(operands, [&](OpOperand *o) { return isF32(o->get()) || isNarrow(o->get()); }))
+      for (OpOperand *operand : operands)
+        operand->set(rounded(operand->get()));
+  }
+
+  static bool isF32(Value value) { return getElementTypeOrSelf(value.getType()).isF32(); }
+  bool isNarrow(Value value) const { return getElementTypeOrSelf(value.getType()) == element; }
+  Type narrowed(Value value) const {
+    return cast<RankedTensorType>(value.getType()).clone(element);
+  }
+
+  /// The value in the narrow type, made once behind its definition.
+  Value rounded(Value value) {
+    if (isNarrow(value))
+      return value;
+    Value &made = known[value];
+    if (made)
+      return made;
+    builder.setInsertionPointAfterValue(value);
+    if (auto weight = value.getDefiningOp<WeightOp>())
+      made = WeightOp::create(builder, weight.getLoc(), narrowed(value), weight.getName());
+    else
+      made = arith::TruncFOp::create(builder, value.getLoc(), narrowed(value), value);
+    return made;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // States
+  //===--------------------------------------------------------------------===//
+
+  /// Keys and values, and nothing else.
+  static bool feedsAttentionOnly(Value value) {
+    return llvm::all_of(value.getUses(), [](OpOperand &use) {
+      return isa<AttentionOp>(use.getOwner()) &&
+             (use.getOperandNumber() == 1 || use.getOperandNumber() == 2);
+    });
+  }
+
+  void narrowStates() {
+    llvm::SmallPtrSet<Operation *, 16> narrow;
+    module.walk([&](StateOp op) {
+      if (op.getTensorType().getElementType().isF32() && op.getTensorType().getRank() == 4)
+        narrow.insert(op);
+    });
+    module.walk([&](Operation *op) {
+      if (auto get = dyn_cast<StateGetOp>(op); get && !feedsAttentionOnly(get.getResult()))
+        narrow.erase(get.lookupState());
+      if (auto append = dyn_cast<CacheAppendOp>(op);
+          append && !feedsAttentionOnly(append.getResult()))
+        narrow.erase(append.lookupState());
+    });
+    SmallVector<Operation *> users;
+    module.walk([&](Operation *op) {
+      if (isa<StateGetOp, StateSetOp, CacheAppendOp>(op))
+        users.push_back(op);
+    });
+    for (Operation *op : users)
+      narrowUser(op, narrow);
+    for (Operation *op : narrow) {
+      auto state = cast<StateOp>(op);
+      state.setType(state.getTensorType().clone(element));
+    }
+  }
+
+  void narrowUser(Operation *op, const llvm::SmallPtrSetImpl<Operation *> &states) {
+    if (auto get = dyn_cast<StateGetOp>(op); get && states.contains(get.lookupState()))
+      get.getResult().setType(cast<RankedTensorType>(narrowed(get.getResult())));
+    if (auto set = dyn_cast<StateSetOp>(op); set && states.contains(set.lookupState()))
+      set.getValueMutable().set(rounded(set.getValue()));
+    if (auto append = dyn_cast<CacheAppendOp>(op);
+        append && states.contains(append.lookupState())) {
+      append.getRowsMutable().set(rounded(append.getRows()));
+      append.getResult().setType(cast<RankedTensorType>(narrowed(append.getResult())));
+    }
+  }
+
+  ModuleOp module;
+  OpBuilder builder;
+  Type element;
+  llvm::DenseMap<Value, Value> known;
+};
+
+struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {
+  using SetPrecisionBase::SetPrecisionBase;
+
+  void runOnOperation() override {
+    if (dtype == "f32")
+      return;
+    if (dtype != "bf16") {
+      getOperation().emitError() << "set-precision: expected f32 or bf16, found " << dtype;
+      return signalPassFailure();
+    }
+    Rounder(getOperation(), BFloat16Type::get(&getContext())).run();
+  }
+};
+} // namespace
+
+} // namespace heddle::transformer

@@ -1,0 +1,96 @@
+//===- set-precision.mlir - Operands of products in a narrower type ------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What enters a product is rounded where it is made, once; weights and states
+// change their type; everything else stays f32.
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: heddle-opt %s --set-precision=dtype=bf16 | FileCheck %s
+// RUN: heddle-opt %s --set-precision | FileCheck %s --check-prefix=F32
+// RUN: not heddle-opt %s --set-precision=dtype=f8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// F32: @shared
+// F32-NOT: bf16
+// UNKNOWN: set-precision: expected f32 or bf16, found f8
+
+// CHECK: transformer.state @keys {{.*}} : tensor<?x2x?x8xbf16>
+transformer.state @keys {dims = ["B", 2, "P", 8], capacity = 16 : i64} : tensor<?x2x?x8xf32>
+// Lengths, and what is read by more than attention, stay.
+// CHECK: transformer.state @read {{.*}} : tensor<?x2x?x8xf32>
+transformer.state @read {dims = ["B", 2, "S", 8]} : tensor<?x2x?x8xf32>
+// CHECK: transformer.state @lengths {{.*}} : tensor<?xi32>
+transformer.state @lengths {dims = ["B"]} : tensor<?xi32>
+
+// CHECK-LABEL: @do_nothing
+func.func @do_nothing(%x: tensor<?x4xbf16>, %w: tensor<8x4xbf16>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  // CHECK-NEXT: transformer.linear
+  // CHECK-NEXT: arith.addf
+  // CHECK-NEXT: return
+  %0 = transformer.linear %x, %w : (tensor<?x4xbf16>, tensor<8x4xbf16>) -> tensor<?x8xf32>
+  %1 = arith.addf %0, %y : tensor<?x8xf32>
+  return %1 : tensor<?x8xf32>
+}
+
+// One rounding for two readers; the residual takes the value as it is.
+// CHECK-LABEL: @shared
+// CHECK-SAME: %[[X:.*]]: tensor<?x8xf32>
+func.func @shared(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  // CHECK-NEXT: %[[R:.*]] = arith.truncf %[[X]] : tensor<?x8xf32> to tensor<?x8xbf16>
+  // CHECK-NOT: truncf
+  // CHECK: %[[W:.*]] = transformer.weight "w" : tensor<8x8xbf16>
+  // CHECK: transformer.weight "b" : tensor<8xf32>
+  // CHECK: %[[Y:.*]] = transformer.linear %[[R]], %[[W]] bias(%{{.*}}) : (tensor<?x8xbf16>, tensor<8x8xbf16>, tensor<8xf32>) -> tensor<?x8xf32>
+  // CHECK: %[[Z:.*]] = transformer.linear %[[R]], %[[W]] : (tensor<?x8xbf16>, tensor<8x8xbf16>) -> tensor<?x8xf32>
+  // CHECK: arith.addf %[[Y]], %[[X]] : tensor<?x8xf32>
+  %w = transformer.weight "w" : tensor<8x8xf32>
+  %b = transformer.weight "b" : tensor<8xf32>
+  %0 = transformer.linear %x, %w bias(%b) : (tensor<?x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+  %1 = transformer.linear %x, %w : (tensor<?x8xf32>, tensor<8x8xf32>) -> tensor<?x8xf32>
+  %2 = arith.addf %0, %x : tensor<?x8xf32>
+  %3 = arith.addf %1, %2 : tensor<?x8xf32>
+  return %3 : tensor<?x8xf32>
+}
+
+// CHECK-LABEL: @ffn
+func.func @ffn(%x: tensor<?x4xf32>, %in: tensor<6x4xf32>, %out: tensor<4x6xf32>) -> tensor<?x4xf32> {
+  // CHECK-COUNT-3: arith.truncf
+  // CHECK: transformer.ffn {{.*}} : (tensor<?x4xbf16>, tensor<6x4xbf16>, tensor<4x6xbf16>) -> tensor<?x4xf32>
+  %y = transformer.ffn %x in(%in) out(%out) : (tensor<?x4xf32>, tensor<6x4xf32>, tensor<4x6xf32>) -> tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
+}
+
+// CHECK-LABEL: @cached
+// CHECK-SAME: %[[Q:.*]]: tensor<?x2x?x8xf32>, %[[K:.*]]: tensor<?x2x?x8xf32>, %[[V:.*]]: tensor<?x2x?x8xf32>
+func.func @cached(%q: tensor<?x2x?x8xf32>, %k: tensor<?x2x?x8xf32>, %v: tensor<?x2x?x8xf32>, %n: tensor<?xi32>) -> (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) {
+  // CHECK-DAG: %[[QR:.*]] = arith.truncf %[[Q]]
+  // CHECK-DAG: %[[KR:.*]] = arith.truncf %[[K]]
+  // CHECK: %[[ALL:.*]] = transformer.cache.append @keys, %[[KR]] : tensor<?x2x?x8xbf16> -> tensor<?x2x?x8xbf16>
+  // CHECK: transformer.state.set @read, %[[V]] : tensor<?x2x?x8xf32>
+  // CHECK: %[[GOT:.*]] = transformer.state.get @read : tensor<?x2x?x8xf32>
+  // CHECK: %[[GR:.*]] = arith.truncf %[[GOT]]
+  // CHECK: transformer.attention %[[QR]], %[[ALL]], %[[GR]] {{.*}} : (tensor<?x2x?x8xbf16>, tensor<?x2x?x8xbf16>, tensor<?x2x?x8xbf16>) -> tensor<?x2x?x8xf32>
+  // CHECK: return %{{.*}}, %[[GOT]]
+  transformer.state.set @lengths, %n : tensor<?xi32>
+  %keys = transformer.cache.append @keys, %k : tensor<?x2x?x8xf32> -> tensor<?x2x?x8xf32>
+  transformer.state.set @read, %v : tensor<?x2x?x8xf32>
+  %values = transformer.state.get @read : tensor<?x2x?x8xf32>
+  %o = transformer.attention %q, %keys, %values {scale = 1.0 : f32} : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32>
+  return %o, %values : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>
+}
+
+// A table of an embedding that is a matrix of a product too: both forms.
+// CHECK-LABEL: @tied
+func.func @tied(%ids: tensor<?xi32>) -> tensor<?x10xf32> {
+  // CHECK-DAG: %[[T:.*]] = transformer.weight "table" : tensor<10x4xf32>
+  // CHECK-DAG: %[[W:.*]] = transformer.weight "table" : tensor<10x4xbf16>
+  // CHECK: transformer.embedding %{{.*}}, %[[T]]
+  // CHECK: transformer.linear %{{.*}}, %[[W]]
+  %t = transformer.weight "table" : tensor<10x4xf32>
+  %e = transformer.embedding %ids, %t : (tensor<?xi32>, tensor<10x4xf32>) -> tensor<?x4xf32>
+  %y = transformer.linear %e, %t : (tensor<?x4xf32>, tensor<10x4xf32>) -> tensor<?x10xf32>
+  return %y : tensor<?x10xf32>
+}

@@ -1,0 +1,333 @@
+//===- KernelToCpuPairsTest.cpp - Products of bf16 against plain loops ----===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The order of section 6: pairs of the reduction index, the odd one first, each a
+// fused multiply-add, denormals zero. The processor's vdpbf16ps is held to it, and
+// so is the code of every instruction set, bit by bit.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelRunner.h"
+
+#include "heddle/Support/Float.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <immintrin.h>
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
+
+/// Memory of bf16.
+struct Halves {
+  explicit Halves(int64_t count, uint16_t value = 0) : memory(count / 2 + 1), count(count) {
+    std::fill_n(data(), count, value);
+  }
+  uint16_t *data() { return reinterpret_cast<uint16_t *>(memory.data()); }
+  uint16_t &operator[](int64_t i) { return data()[i]; }
+  float at(int64_t i) { return floatFromBFloat(data()[i]); }
+  Floats memory;
+  int64_t count;
+};
+
+void fill(Halves &values, uint32_t seed) {
+  Floats numbers(values.count);
+  heddle::test::fill(numbers, seed);
+  for (int64_t i = 0; i < values.count; ++i)
+    values[i] = bfloatFromFloat(numbers[i]);
+}
+
+/// Rows of an [n, k] matrix in panels of 16, two columns of a row side by side.
+int64_t inPanels(int64_t row, int64_t column, int64_t pitch) {
+  return row / 16 * 16 * pitch + (column / 2 * 16 + row % 16) * 2 + column % 2;
+}
+
+Halves toPanels(Halves &rows, int64_t n, int64_t k) {
+  Halves panels(padded(n) * padded(k));
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < k; ++j)
+      panels[inPanels(i, j, padded(k))] = rows[i * padded(k) + j];
+  return panels;
+}
+
+CompiledKernel compile(const std::string &text, const std::string &isa) {
+  auto kernel = CompiledKernel::create(text, isa);
+  if (!kernel) {
+    ADD_FAILURE() << kernel.error().message;
+    std::abort();
+  }
+  return *kernel;
+}
+
+bool sameBits(float a, float b) {
+  return std::memcmp(&a, &b, 4) == 0 || (std::isnan(a) && std::isnan(b));
+}
+
+/// Denormals are zero while it lives, as in every kernel.
+struct FlushDenormals {
+  unsigned before = _mm_getcsr();
+  FlushDenormals() { _mm_setcsr(before | 0x8040); }
+  ~FlushDenormals() { _mm_setcsr(before); }
+};
+
+__attribute__((target("fma"), noinline)) float fused(float a, float b, float c) {
+  return _mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(a), _mm_set_ss(b), _mm_set_ss(c)));
+}
+
+/// One pair: the odd product, then the even one.
+float pair(float evenA, float evenB, float oddA, float oddB, float sum) {
+  return fused(evenA, evenB, fused(oddA, oddB, sum));
+}
+
+class Pairs : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    if (isa() == "x86-64-v4-bf16" && !__builtin_cpu_supports("avx512bf16"))
+      GTEST_SKIP() << "no vdpbf16ps";
+  }
+  std::string isa() const { return GetParam(); }
+};
+
+//===----------------------------------------------------------------------===//
+// The processor
+//===----------------------------------------------------------------------===//
+
+__attribute__((target("avx512f,avx512bf16"), noinline)) void
+dotPairs(const float *sums, const uint32_t *a, const uint32_t *b, float *results) {
+  asm volatile("vmovups (%0), %%zmm0\n"
+               "vmovups (%1), %%zmm1\n"
+               "vdpbf16ps (%2), %%zmm1, %%zmm0\n"
+               "vmovups %%zmm0, (%3)\n"
+               "vzeroupper"
+               :
+               : "r"(sums), "r"(a), "r"(b), "r"(results)
+               : "xmm0", "xmm1", "memory");
+}
+
+TEST(PairInstruction, IsTheDefinition) {
+  if (!__builtin_cpu_supports("avx512bf16"))
+    GTEST_SKIP() << "no vdpbf16ps";
+  uint64_t state = 1;
+  auto bits = [&] { // half of the numbers near one another, half any pattern
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    uint32_t word = static_cast<uint32_t>(state >> 32);
+    return state >> 31 & 1 ? word : (word & 0x83ff83ffu) | 0x3c003c00u;
+  };
+  int different = 0;
+  for (int round = 0; round < 100000; ++round) {
+    uint32_t a[16], b[16];
+    float sums[16], found[16];
+    for (int lane = 0; lane < 16; ++lane) {
+      a[lane] = bits(), b[lane] = bits();
+      uint32_t sum = bits();
+      std::memcpy(&sums[lane], &sum, 4);
+    }
+    dotPairs(sums, a, b, found);
+    FlushDenormals mode;
+    for (int lane = 0; lane < 16; ++lane) {
+      auto half = [](uint32_t word, int which) {
+        return floatFromBFloat(static_cast<uint16_t>(word >> 16 * which));
+      };
+      float expected =
+          pair(half(a[lane], 0), half(b[lane], 0), half(a[lane], 1), half(b[lane], 1), sums[lane]);
+      different += !sameBits(found[lane], expected);
+    }
+  }
+  EXPECT_EQ(different, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+TEST_P(Pairs, Linear) {
+  for (auto [m, n, k] : {std::array<int64_t, 3>{1, 80, 5},
+                         {37, 80, 40},
+                         {37, 192, 33},
+                         {97, 16, 16},
+                         {128, 240, 70},
+                         {5, 64, 64}}) {
+    CompiledKernel kernel =
+        compile(readBody("linear.mlir", {{"[d0, 768], f32", "[d0, 768], bf16"},
+                                         {"[3072, 768], f32", "[3072, 768], bf16"},
+                                         {"3072", std::to_string(n)},
+                                         {"768", std::to_string(k)}}),
+                isa());
+    int64_t kp = padded(k);
+    Halves x(m * kp), w(padded(n) * kp);
+    Floats b(n), r(m * n), y(m * n, -1);
+    fill(x, 4), fill(w, 1), fill(b, 2), fill(r, 3);
+    for (int64_t row = 0; row < n; ++row) // padding of weights is zero
+      std::fill(&w[row * kp + k], &w[row * kp] + kp, 0);
+    x[3] = 0x0040; // a denormal
+    Halves panels = toPanels(w, n, k);
+    FlushDenormals mode;
+    kernel.run({x.data(), panels.data(), b.data(), r.data(), y.data()}, {m});
+    int different = 0;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (int64_t f = 0; f < k; f += 2)
+          sum = pair(x.at(i * kp + f), w.at(j * kp + f), f + 1 < k ? x.at(i * kp + f + 1) : 0,
+                     f + 1 < k ? w.at(j * kp + f + 1) : 0, sum);
+        sum += b[j];
+        different += !sameBits(y[i * n + j], (sum > 0 ? sum : 0.0f) + r[i * n + j]);
+      }
+    EXPECT_EQ(different, 0) << "M " << m << " N " << n << " K " << k;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Rounding
+//===----------------------------------------------------------------------===//
+
+constexpr const char *roundingBody = R"(
+kernel.func @round(%x: !kernel.view<[d0, 48], f32>, %y: !kernel.view<[d0, 48], bf16>, %p: !kernel.view<[d0|d1, 48], bf16, panel = 16>)
+    scalars(d0, d1, d2) grid(%i = d0 by 32) {
+  %zero = arith.constant 0 : index
+  %d0 = kernel.scalar "d0" : index
+  %at = kernel.scalar "d2" : index
+  %left = arith.subi %d0, %i : index
+  %row = arith.addi %i, %at : index
+  %t = kernel.load %x[%i, %zero] : !kernel.view<[d0, 48], f32> -> tensor<32x48xf32>
+  %r = arith.truncf %t : tensor<32x48xf32> to tensor<32x48xbf16>
+  kernel.store %r, %y[%i, %zero] rows(%left) : tensor<32x48xbf16>, !kernel.view<[d0, 48], bf16>
+  kernel.store %r, %p[%row, %zero] rows(%left) : tensor<32x48xbf16>, !kernel.view<[d0|d1, 48], bf16, panel = 16>
+})";
+
+TEST_P(Pairs, RoundsToRowsAndPanels) {
+  CompiledKernel kernel = compile(roundingBody, isa());
+  const int64_t n = 48;
+  for (auto [m, at] : {std::array<int64_t, 2>{1, 0}, {1, 19}, {37, 0}, {70, 7}, {64, 16}}) {
+    int64_t rows = padded(m + at);
+    Floats x(m * n);
+    Halves y(m * n, 7), panels(rows * n, 7);
+    uint32_t state = 5;
+    for (int64_t i = 0; i < m * n; ++i) {
+      state = state * 1664525u + 1013904223u;
+      uint32_t bits = i % 7 == 0 ? (state & 0xffff0000u) | 0x8000u : state; // ties
+      std::memcpy(&x[i], &bits, 4);
+    }
+    uint32_t special[] = {0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x7f7fffff, 0x007fffff};
+    std::memcpy(x.data() + 8, special, sizeof special);
+    kernel.run({x.data(), y.data(), panels.data()}, {m, rows, at});
+    for (int64_t i = 0; i < m * n; ++i) {
+      bool small = std::fpclassify(x[i]) == FP_SUBNORMAL;
+      uint16_t expected = bfloatFromFloat(small ? std::copysign(0.0f, x[i]) : x[i]);
+      ASSERT_TRUE(sameBits(y.at(i), floatFromBFloat(expected))) << m << " rows, element " << i;
+      ASSERT_TRUE(sameBits(panels.at(inPanels(at + i / n, i % n, n)), floatFromBFloat(expected)))
+          << m << " rows at " << at << ", element " << i;
+    }
+    for (int64_t row = 0; row < at; ++row)
+      ASSERT_EQ(panels[inPanels(row, 5, n)], 7) << "written before the first row";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+std::string attentionBody() {
+  return readBody("attention.mlir",
+                  {{"d2, 64], f32", "d2, 64], bf16"},
+                   {"d4, 64], f32", "d4, 64], bf16"},
+                   {"[d0, 12,", "[d0, 1,"},
+                   {"%h = 12 by", "%h = 1 by"},
+                   {"[d0, d1, 768]", "[d0, d1, 64]"},
+                   {"%pv = kernel.contract %p,",
+                    "%pr = arith.truncf %p : tensor<96x512xf32> to tensor<96x512xbf16>\n"
+                    "    %pv = kernel.contract %pr,"},
+                   {"{guarded} : tensor<96x512xf32>", "{guarded} : tensor<96x512xbf16>"}});
+}
+
+struct Attention {
+  Attention(int64_t queries, int64_t keys)
+      : queries(queries), keys(keys), q(padded(queries) * 64), k(padded(keys) * 64, 0x7fc0),
+        v((padded(keys) + 1) * 64, 0x7fc0), length(1), out(queries * 64, -1) {
+    Halves numbers(keys * 64);
+    fill(q, 1), fill(numbers, 2);
+    for (int64_t i = 0; i < keys * 64; ++i)
+      k[inPanels(i / 64, i % 64, 64)] = bfloatFromFloat(3 * numbers.at(i));
+    fill(numbers, 3);
+    std::copy_n(numbers.data(), keys * 64, v.data());
+    int32_t all = static_cast<int32_t>(keys);
+    std::memcpy(&length[0], &all, 4);
+  }
+  Floats run(const CompiledKernel &kernel) {
+    FlushDenormals mode;
+    kernel.run({q.data(), k.data(), v.data(), length.data(), out.data()},
+               {1, queries, padded(queries), keys, padded(keys)});
+    return out;
+  }
+  /// Softmax in f64, of operands that are rounded already.
+  double expected(int64_t row, int64_t c) {
+    double sum = 0, result = 0;
+    for (int64_t s = 0; s < keys; ++s) {
+      double dot = 0;
+      for (int64_t i = 0; i < 64; ++i)
+        dot += static_cast<double>(q.at(row * 64 + i)) * k.at(inPanels(s, i, 64));
+      double weight = std::exp(dot * 0.125);
+      sum += weight;
+      result += weight * v.at(s * 64 + c);
+    }
+    return result / sum;
+  }
+  int64_t queries, keys;
+  Halves q, k, v;
+  Floats length, out;
+};
+
+/// An odd number of keys ends in half a pair; behind it lies NaN. Without fused multiply-adds only
+/// the products are the same, not the powers of two.
+TEST_P(Pairs, Attention) {
+  CompiledKernel kernel = compile(attentionBody(), isa());
+  CompiledKernel other = compile(attentionBody(), isa() == "x86-64-v2" ? "x86-64-v2" : "x86-64-v3");
+  for (auto [queries, keys] :
+       {std::array<int64_t, 2>{1, 1}, {1, 700}, {37, 37}, {101, 513}, {7, 1101}}) {
+    Attention data(queries, keys);
+    Floats found = data.run(kernel), baseline = data.run(other);
+    for (int64_t i = 0; i < queries * 64; ++i) {
+      ASSERT_TRUE(sameBits(found[i], baseline[i])) << keys << " keys, element " << i;
+      if (i % 61 == 0)
+        ASSERT_NEAR(found[i], data.expected(i / 64, i % 64), 3e-3)
+            << keys << " keys, element " << i;
+    }
+  }
+}
+
+TEST_P(Pairs, AttentionLeavesOutHiddenValues) {
+  CompiledKernel kernel = compile(attentionBody(), isa());
+  Attention data(9, 40);
+  int32_t length = 33;
+  std::memcpy(&data.length[0], &length, 4);
+  Floats clean = data.run(kernel);
+  for (int64_t s = 33; s < 40; ++s)
+    data.v[s * 64 + 3] = s % 2 ? 0x7f80 : 0x7fc0;
+  Floats hidden = data.run(kernel);
+  for (int64_t i = 0; i < 9 * 64; ++i)
+    ASSERT_TRUE(sameBits(clean[i], hidden[i])) << "element " << i;
+  data.v[5 * 64 + 3] = 0x7f80;
+  Floats infinite = data.run(kernel);
+  EXPECT_TRUE(std::isinf(infinite[3]));
+  EXPECT_TRUE(sameBits(clean[4], infinite[4]));
+}
+
+INSTANTIATE_TEST_SUITE_P(InstructionSets, Pairs,
+                         testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           for (char &c : name)
+                             c = c == '-' ? '_' : c;
+                           return name;
+                         });
+
+} // namespace

@@ -1,0 +1,67 @@
+//===- CpuRatesTest.cpp - Measured rates and where they are kept --*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The probe finds what the processor has, and a file that is damaged is worth
+// no more than none.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Support/CpuRates.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace heddle;
+
+namespace {
+
+TEST(CpuRates, AnInstructionHasARate) {
+  CpuRates rates = measureCpuRates();
+#if defined(__x86_64__)
+  EXPECT_EQ(rates.multiplyAdd > 0, bool(__builtin_cpu_supports("avx512f")));
+  EXPECT_EQ(rates.bf16Pairs > 0, bool(__builtin_cpu_supports("avx512bf16")));
+  EXPECT_EQ(rates.int8Quads > 0, bool(__builtin_cpu_supports("avx512vnni")));
+#endif
+  EXPECT_LT(rates.multiplyAdd, 10000);
+}
+
+TEST(CpuRates, TextThereAndBack) {
+  CpuRates rates{240.5, 120.25, 960}, read;
+  ASSERT_TRUE(parseRates(toText(rates), read));
+  EXPECT_NEAR(read.bf16Pairs, 120.25, 0.1);
+  EXPECT_FALSE(read.pairsPay());
+  EXPECT_TRUE(read.quadsPay());
+  for (const char *damaged :
+       {"", "multiply-add 1\n", "multiply-add x\nbf16-pairs 1\nint8-quads 1\n",
+        "multiply-add -1\nbf16-pairs 1\nint8-quads 1\n",
+        "multiply-add nan\nbf16-pairs 1\nint8-quads 1\n",
+        "multiply-add 1\nint8-quads 1\nbf16-pairs 1\n",
+        "multiply-add 1\nbf16-pairs 1\nint8-quads 1\nmore\n"})
+    EXPECT_FALSE(parseRates(damaged, read)) << damaged;
+}
+
+/// The first call of a process measures and writes; a place that cannot be written is no error.
+TEST(CpuRates, AreKeptInTheCacheFolder) {
+  namespace fs = std::filesystem;
+  fs::path folder = fs::path(testing::TempDir()) / "heddle-rates";
+  fs::remove_all(folder);
+  setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+  EXPECT_EQ(cacheDirectory(), (folder / "heddle").string());
+  const CpuRates &rates = cpuRates();
+  int files = 0;
+  for (const auto &entry : fs::directory_iterator(folder / "heddle")) {
+    std::ifstream file(entry.path());
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), toText(rates));
+    ++files;
+  }
+  EXPECT_EQ(files, 1);
+  EXPECT_EQ(&cpuRates(), &rates);
+  fs::remove_all(folder);
+}
+
+} // namespace
