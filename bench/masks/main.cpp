@@ -12,7 +12,8 @@
 //===----------------------------------------------------------------------===//
 #include "Contender.h"
 
-#include "heddle/Runtime/Cpu/Rates.h"
+#include "heddle/Runtime/Cpu/ReadProbe.h"
+#include "heddle/Support/CpuRates.h"
 
 #include <bit>
 #include <cmath>

@@ -16,7 +16,8 @@
 #include "Contender.h"
 #include "Problem.h"
 
-#include "heddle/Runtime/Cpu/Rates.h"
+#include "heddle/Runtime/Cpu/ReadProbe.h"
+#include "heddle/Support/CpuRates.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

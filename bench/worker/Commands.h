@@ -20,8 +20,9 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "heddle/Runtime/Cpu/Rates.h"
+#include "heddle/Runtime/Cpu/ReadProbe.h"
 #include "heddle/Runtime/Session.h"
+#include "heddle/Support/CpuRates.h"
 
 #include <map>
 #include <nlohmann/json.hpp>

@@ -131,6 +131,16 @@ private:
   std::vector<Unit> units;
 };
 
+/// Whether a kernel multiplies pairs of bf16: only then its operands are stored as such.
+bool multipliesPairs(ModuleOp tiled) {
+  return llvm::any_of(tiled.getOps<kernel::FuncOp>(), [](kernel::FuncOp kernel) {
+    return llvm::any_of(kernel.getBody().getArgumentTypes(), [](Type type) {
+      auto view = dyn_cast<kernel::ViewType>(type);
+      return view && view.getElementType().isBF16();
+    });
+  });
+}
+
 Status CodeGenerator::addTarget(TargetKind target, std::vector<CpuTarget> cpus) {
   auto module = compilation.lowered(Stage::Tiled, {target, cpus.empty() ? "" : cpus.front().name});
   if (!module)
@@ -146,6 +156,8 @@ Status CodeGenerator::addTarget(TargetKind target, std::vector<CpuTarget> cpus) 
     return status;
   if (isCpu) {
     instructionSets = std::move(cpus);
+    if (!multipliesPairs(*tiled.back())) // a file asks for what its code uses
+      llvm::transform(instructionSets, instructionSets.begin(), withoutPairs);
     for (const CpuTarget &cpu : instructionSets)
       for (kernel::FuncOp kernel : kernels)
         units.push_back({kernel, &cpu, {}, {}, {}, {}});

@@ -13,7 +13,8 @@
 #include "heddle/Runtime/Bench.h"
 
 #include "heddle/Runtime/Commands.h"
-#include "heddle/Runtime/Cpu/Rates.h"
+#include "heddle/Runtime/Cpu/ReadProbe.h"
+#include "heddle/Support/CpuRates.h"
 #include "heddle/Support/Parallel.h"
 
 #include <algorithm>
@@ -113,6 +114,7 @@ Status checkDims(const std::vector<const Function *> &functions, const Dimension
 /// Launches of one kernel in a call.
 struct KernelFigures {
   std::string name;
+  DType products = DType::F32; ///< whose peak it is compared with
   int launches = 0;
   int64_t flops = 0, bytes = 0;
   std::vector<double> seconds; ///< one a round, of all its launches
@@ -120,17 +122,25 @@ struct KernelFigures {
 
 struct Figures {
   std::vector<KernelFigures> kernels; ///< in the order of their first launch
-  std::vector<double> calls, launches, peaks, reads;
-  int64_t leastBytes = 0; ///< inputs, weights and results, once each
+  std::vector<double> calls, launches, reads;
+  std::vector<double> peaks, pairPeaks; ///< f32; bf16, where a kernel multiplies such
+  int64_t leastBytes = 0;               ///< inputs, weights and results, once each
 };
 
-void addRound(const std::vector<LaunchTime> &times, size_t round, Figures &figures) {
+DType productsOf(const Program &program, std::string_view kernel) {
+  auto at = std::ranges::find(program.kernels, kernel, &Kernel::name);
+  return at == program.kernels.end() ? DType::F32 : at->products;
+}
+
+void addRound(const std::vector<LaunchTime> &times, size_t round, const Program &program,
+              Figures &figures) {
   double total = 0;
   for (const LaunchTime &time : times) {
     auto &kernels = figures.kernels;
     auto at = std::ranges::find(kernels, time.kernel, &KernelFigures::name);
     if (at == kernels.end())
-      at = kernels.insert(at, KernelFigures{std::string(time.kernel)});
+      at = kernels.insert(
+          at, KernelFigures{std::string(time.kernel), productsOf(program, time.kernel)});
     if (round == 0)
       ++at->launches, at->flops += time.flops, at->bytes += time.bytes;
     at->seconds.resize(round + 1);
@@ -199,6 +209,16 @@ private:
   NamedTensors given, results, outputs;
 };
 
+/// The peaks, where shares of them make sense. That of bf16 is the faster of its own instruction
+/// and of multiply-adds on widened halves, which is how such kernels are compiled.
+void addPeaks(const Program &program, int threads, Figures &figures) {
+  figures.peaks.push_back(measureRate(Arithmetic::F32, threads));
+  if (std::ranges::any_of(program.kernels,
+                          [](const Kernel &kernel) { return kernel.products == DType::BF16; }))
+    figures.pairPeaks.push_back(
+        std::max(figures.peaks.back(), measureRate(Arithmetic::BF16, threads)));
+}
+
 Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCommand &command,
                           bool onCpu) {
   Figures figures;
@@ -213,7 +233,7 @@ Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCom
       leastBytes(program, rounds.last(), rounds.lastInputs(), rounds.lastOutputs());
   for (int round = 0; round < command.rounds; ++round) {
     if (onCpu) {
-      figures.peaks.push_back(measureRate(Arithmetic::F32, threads));
+      addPeaks(program, threads, figures);
       figures.reads.push_back(memory->measure());
     }
     auto call = rounds.run(nullptr);
@@ -222,7 +242,7 @@ Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCom
     figures.calls.push_back(*call);
     if (auto timed = rounds.run(&times); !timed)
       return timed.takeError();
-    addRound(times, static_cast<size_t>(round), figures);
+    addRound(times, static_cast<size_t>(round), program, figures);
   }
   return figures;
 }
@@ -238,33 +258,43 @@ std::string format(const char *form, Values... values) {
   return line;
 }
 
+/// `atPeak`: seconds that the operations would take at the peak, 0 where none was measured.
 std::string row(const char *name, int launches, double seconds, double all, double flops,
-                double bytes, double peak) {
-  std::string share = peak > 0 ? format("%.3f", flops / seconds / peak) : "-";
+                double bytes, double atPeak) {
+  std::string share = atPeak > 0 ? format("%.3f", atPeak / seconds) : "-";
   return format("%-36s %8d %10.4f %7.1f%% %9.1f %8s %8.1f %9.2f\n", name, launches, seconds * 1e3,
                 seconds / all * 100, flops / seconds * 1e-9, share.c_str(), bytes / seconds * 1e-9,
                 bytes * 1e-6);
 }
 
 std::string tableOf(const Figures &figures) {
-  double peak = medianOf(figures.peaks), all = medianOf(figures.launches);
+  double peak = medianOf(figures.peaks), pairPeak = medianOf(figures.pairPeaks);
+  double all = medianOf(figures.launches);
   int launches = 0;
-  double flops = 0, bytes = 0;
+  double flops = 0, bytes = 0, atPeak = 0;
   std::string text = format("%-36s %8s %10s %8s %9s %8s %8s %9s\n", "kernel", "launches", "ms",
                             "of all", "GFLOP/s", "of peak", "GB/s", "MB");
   for (const KernelFigures &kernel : figures.kernels) {
     launches += kernel.launches;
     flops += static_cast<double>(kernel.flops), bytes += static_cast<double>(kernel.bytes);
+    double ofType = kernel.products == DType::BF16 ? pairPeak : peak;
+    double least = ofType > 0 ? static_cast<double>(kernel.flops) / ofType : 0;
+    atPeak += least;
     text += row(kernel.name.c_str(), kernel.launches, medianOf(kernel.seconds), all,
-                static_cast<double>(kernel.flops), static_cast<double>(kernel.bytes), peak);
+                static_cast<double>(kernel.flops), static_cast<double>(kernel.bytes), least);
   }
-  text += row("all kernels", launches, all, all, flops, bytes, peak);
+  text += row("all kernels", launches, all, all, flops, bytes, atPeak);
   double call = medianOf(figures.calls), least = static_cast<double>(figures.leastBytes);
   text += format("\ncall     %.4f ms with binding and the copies at the boundary\n", call * 1e3);
   text += format("moved    %.2f MB by the kernels; inputs, weights and results once are %.2f MB: "
                  "%.2f times\n",
                  bytes * 1e-6, least * 1e-6, bytes / std::max(1.0, least));
   return text;
+}
+
+/// Which of the two ways to multiply bf16 gave the peak.
+std::string pairInstruction() {
+  return rateInstruction(cpuRates().pairsPay() ? Arithmetic::BF16 : Arithmetic::F32);
 }
 
 std::string headOf(const Session &session, const Function &function, const Dimensions &dims,
@@ -274,8 +304,10 @@ std::string headOf(const Session &session, const Function &function, const Dimen
   if (!figures.peaks.empty()) {
     text += format(", %d %s\n", threads, threads == 1 ? "thread" : "threads");
     text += format("peak     %.1f GFLOP/s f32 (", medianOf(figures.peaks) * 1e-9) +
-            rateInstruction(Arithmetic::F32) +
-            format("), memory read at %.1f GB/s", medianOf(figures.reads) * 1e-9);
+            rateInstruction(Arithmetic::F32) + ")";
+    if (!figures.pairPeaks.empty())
+      text += format(", %.1f bf16 (", medianOf(figures.pairPeaks) * 1e-9) + pairInstruction() + ")";
+    text += format(", memory read at %.1f GB/s", medianOf(figures.reads) * 1e-9);
   }
   text += "\nfunction " + function.name;
   for (const std::string &name : function.dims)

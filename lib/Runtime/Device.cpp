@@ -12,9 +12,9 @@
 
 #include "heddle/Runtime/Cpu/CpuCode.h"
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
-#include "heddle/Support/Parallel.h"
-
+#include "heddle/Support/CpuFeatures.h"
 #include "heddle/Support/CpuRates.h"
+#include "heddle/Support/Parallel.h"
 
 #include <algorithm>
 #include <charconv>

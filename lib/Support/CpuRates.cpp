@@ -5,16 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Twelve chains that do not depend on each other, in loops of some ten
-// microseconds; the best of some rounds in which the instructions take turns, so
-// that all see the same clock.
+// Twelve chains hide the latency of a multiply-add (4 to 6 cycles, 2 a cycle).
+// The instructions are written out, so that no compiler option decides what is
+// measured.
 //
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Support/CpuRates.h"
 
+#include "heddle/Support/CpuFeatures.h"
+#include "heddle/Support/Parallel.h"
+
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -24,57 +26,148 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <immintrin.h>
 #endif
 
 namespace heddle {
 
-std::string cacheDirectory() {
-  const char *cache = std::getenv("XDG_CACHE_HOME");
-  if (cache && cache[0] == '/')
-    return std::string(cache) + "/heddle";
-  const char *home = std::getenv("HOME");
-  return home && home[0] == '/' ? std::string(home) + "/.cache/heddle" : "";
-}
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Multiply-adds
+//===----------------------------------------------------------------------===//
+
+/// One way to multiply and add.
+struct Unit {
+  Arithmetic arithmetic;
+  const char *instruction, *feature;
+  int lanes;                  ///< of the sums
+  int products;               ///< a lane takes at once
+  void (*run)(int64_t steps); ///< kChains instructions each
+};
 
 #if defined(__x86_64__)
 
-namespace {
+constexpr int kChains = 12;
 
-constexpr int chains = 12, steps = 8000;
-
-// One loop an instruction, its sums in registers 0 to 11, its factors zero.
-#define HEDDLE_RATE_STEP(OP, SUM) OP " %%zmm12, %%zmm12, %%zmm" SUM "\n"
-#define HEDDLE_RATE_LOOP(NAME, FEATURES, OP)                                                       \
-  __attribute__((target(FEATURES), noinline)) void NAME() {                                        \
-    asm volatile("vzeroall" ::: "xmm12");                                                          \
-    for (int step = 0; step < steps; ++step)                                                       \
-      asm volatile(HEDDLE_RATE_STEP(OP, "0") HEDDLE_RATE_STEP(OP, "1") HEDDLE_RATE_STEP(OP, "2")   \
-                       HEDDLE_RATE_STEP(OP, "3") HEDDLE_RATE_STEP(OP, "4")                         \
-                           HEDDLE_RATE_STEP(OP, "5") HEDDLE_RATE_STEP(OP, "6")                     \
-                               HEDDLE_RATE_STEP(OP, "7") HEDDLE_RATE_STEP(OP, "8")                 \
-                                   HEDDLE_RATE_STEP(OP, "9") HEDDLE_RATE_STEP(OP, "10")            \
-                                       HEDDLE_RATE_STEP(OP, "11")::                                \
-                                           : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5",       \
-                                             "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11");    \
-    asm volatile("vzeroupper" ::: "xmm0");                                                         \
+// Registers are named, so that no compiler option moves a sum through memory. The operands are
+// zeros: a sum stays 0, which no unit is slow at.
+#define HEDDLE_ZERO(N) "vxorps %%xmm" #N ", %%xmm" #N ", %%xmm" #N "\n"
+#define HEDDLE_STEP(INSTRUCTION, VECTOR, N)                                                        \
+  INSTRUCTION " %%" VECTOR "12, %%" VECTOR "13, %%" VECTOR #N "\n"
+#define HEDDLE_EACH(DO, ...)                                                                       \
+  DO(__VA_ARGS__ 0)                                                                                \
+  DO(__VA_ARGS__ 1)                                                                                \
+  DO(__VA_ARGS__ 2) DO(__VA_ARGS__ 3) DO(__VA_ARGS__ 4) DO(__VA_ARGS__ 5) DO(__VA_ARGS__ 6)        \
+      DO(__VA_ARGS__ 7) DO(__VA_ARGS__ 8) DO(__VA_ARGS__ 9) DO(__VA_ARGS__ 10) DO(__VA_ARGS__ 11)
+#define HEDDLE_RATE(NAME, TARGET, VECTOR, INSTRUCTION)                                             \
+  [[gnu::target(TARGET), gnu::noinline]] void NAME(int64_t steps) {                                \
+    asm volatile(HEDDLE_EACH(HEDDLE_ZERO, ) HEDDLE_ZERO(12)                                        \
+                     HEDDLE_ZERO(13) "mov %0, %%rcx\n1:\n" HEDDLE_EACH(                            \
+                         HEDDLE_STEP, INSTRUCTION, VECTOR, ) "dec %%rcx\njnz 1b\n"                 \
+                 :                                                                                 \
+                 : "r"(steps)                                                                      \
+                 : "rcx", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",    \
+                   "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13");                            \
   }
-HEDDLE_RATE_LOOP(multiplyAdds, "avx512f", "vfmadd231ps")
-HEDDLE_RATE_LOOP(bf16Pairs, "avx512f,avx512bf16", "vdpbf16ps")
-HEDDLE_RATE_LOOP(int8Quads, "avx512f,avx512vnni", "vpdpbusd")
-#undef HEDDLE_RATE_LOOP
-#undef HEDDLE_RATE_STEP
+HEDDLE_RATE(runF32Wide, "avx512f", "zmm", "vfmadd231ps")
+HEDDLE_RATE(runF32, "avx2,fma", "ymm", "vfmadd231ps")
+HEDDLE_RATE(runBf16, "avx512f", "zmm", "vdpbf16ps")
+HEDDLE_RATE(runInt8Wide, "avx512f", "zmm", "vpdpbusd")
+HEDDLE_RATE(runInt8, "avx2", "ymm", "%{vex%} vpdpbusd")
+HEDDLE_RATE(runF16, "avx512f", "zmm", "vfmadd231ph")
+#undef HEDDLE_RATE
+#undef HEDDLE_EACH
+#undef HEDDLE_STEP
+#undef HEDDLE_ZERO
 
-/// 10^9 operations a second of a loop whose instruction does `operations`.
-double rateOf(void (*loop)(), double operations) {
-  auto start = std::chrono::steady_clock::now();
-  loop();
-  std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - start;
-  return operations * chains * steps / std::max(time.count(), 1.0);
+/// The widest first: the first that the processor has is taken.
+constexpr Unit kUnits[] = {
+    {Arithmetic::F32, "vfmadd231ps", "avx512f", 16, 1, runF32Wide},
+    {Arithmetic::F32, "vfmadd231ps", "fma", 8, 1, runF32},
+    {Arithmetic::BF16, "vdpbf16ps", "avx512bf16", 16, 2, runBf16},
+    {Arithmetic::Int8, "vpdpbusd", "avx512vnni", 16, 4, runInt8Wide},
+    {Arithmetic::Int8, "vpdpbusd", "avxvnni", 8, 4, runInt8},
+    {Arithmetic::F16, "vfmadd231ph", "avx512fp16", 32, 1, runF16},
+};
+
+#elif defined(__aarch64__)
+
+constexpr int kChains = 12;
+
+[[gnu::noinline]] void runNeon(int64_t steps) {
+  asm volatile("movi v16.4s, #0\n mov x9, %0\n1:\n"
+               "fmla v0.4s, v16.4s, v16.4s\n fmla v1.4s, v16.4s, v16.4s\n"
+               "fmla v2.4s, v16.4s, v16.4s\n fmla v3.4s, v16.4s, v16.4s\n"
+               "fmla v4.4s, v16.4s, v16.4s\n fmla v5.4s, v16.4s, v16.4s\n"
+               "fmla v6.4s, v16.4s, v16.4s\n fmla v7.4s, v16.4s, v16.4s\n"
+               "fmla v17.4s, v16.4s, v16.4s\n fmla v18.4s, v16.4s, v16.4s\n"
+               "fmla v19.4s, v16.4s, v16.4s\n fmla v20.4s, v16.4s, v16.4s\n"
+               "subs x9, x9, #1\n b.ne 1b\n"
+               :
+               : "r"(steps)
+               : "x9", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18",
+                 "v19", "v20");
+}
+constexpr Unit kUnits[] = {{Arithmetic::F32, "fmla", "neon", 4, 1, runNeon}};
+
+#else
+
+constexpr int kChains = 0;
+constexpr Unit kUnits[] = {{Arithmetic::F32, "", "none", 0, 0, nullptr}};
+
+#endif
+
+const Unit *unitOf(Arithmetic arithmetic) {
+  for (const Unit &unit : kUnits) {
+    const std::string needed[] = {unit.feature};
+    if (unit.arithmetic == arithmetic && missingCpuFeatures(needed).empty())
+      return &unit;
+  }
+  return nullptr;
+}
+
+} // namespace
+
+const char *toString(Arithmetic arithmetic) {
+  constexpr const char *names[] = {"f32", "bf16", "int8", "f16"};
+  return names[static_cast<size_t>(arithmetic)];
+}
+
+std::string rateInstruction(Arithmetic arithmetic) {
+  const Unit *unit = unitOf(arithmetic);
+  return unit ? std::string(unit->instruction) + ", " + std::to_string(unit->lanes) + " lanes" : "";
+}
+
+double measureRate(Arithmetic arithmetic, int threads, int64_t steps) {
+  const Unit *unit = unitOf(arithmetic);
+  if (!unit)
+    return 0;
+  double seconds = secondsTogether(threads, [&](int) { unit->run(steps); });
+  return 2.0 * threads * unit->lanes * unit->products * kChains * static_cast<double>(steps) /
+         std::max(seconds, 1e-9);
+}
+
+//===----------------------------------------------------------------------===//
+// Rates that are kept
+//===----------------------------------------------------------------------===//
+
+/// The best of some short rounds in which the instructions take turns, so that all see the same
+/// clock; the first warms up, since the clock may change for vectors of 512 bits.
+CpuRates measureCpuRates() {
+  constexpr int64_t steps = 8000;
+  CpuRates rates;
+  measureRate(Arithmetic::F32, 1, steps);
+  for (int round = 0; round < 8; ++round)
+    for (auto [arithmetic, best] : {std::pair(Arithmetic::F32, &rates.multiplyAdd),
+                                    std::pair(Arithmetic::BF16, &rates.bf16Pairs),
+                                    std::pair(Arithmetic::Int8, &rates.int8Quads)})
+      *best = std::max(*best, measureRate(arithmetic, 1, steps) * 1e-9);
+  return rates;
 }
 
 /// Tells machines apart that share a home; decides nothing.
-std::string machineKey() {
+static std::string machineKey() {
+#if defined(__x86_64__)
   uint32_t leaf[4][4] = {};
   for (uint32_t i = 0; i < 3; ++i)
     __get_cpuid(0x80000002 + i, &leaf[i][0], &leaf[i][1], &leaf[i][2], &leaf[i][3]);
@@ -85,32 +178,18 @@ std::string machineKey() {
   char text[17];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
   return text;
-}
-
-} // namespace
-
-CpuRates measureCpuRates() {
-  CpuRates rates;
-  if (!__builtin_cpu_supports("avx512f"))
-    return rates;
-  bool pairs = __builtin_cpu_supports("avx512bf16"), quads = __builtin_cpu_supports("avx512vnni");
-  multiplyAdds(); // the clock may change for vectors of 512 bits
-  for (int round = 0; round < 8; ++round) {
-    rates.multiplyAdd = std::max(rates.multiplyAdd, rateOf(multiplyAdds, 2 * 16));
-    if (pairs)
-      rates.bf16Pairs = std::max(rates.bf16Pairs, rateOf(bf16Pairs, 2 * 32));
-    if (quads)
-      rates.int8Quads = std::max(rates.int8Quads, rateOf(int8Quads, 2 * 64));
-  }
-  return rates;
-}
-
 #else
-
-static std::string machineKey() { return "other"; }
-CpuRates measureCpuRates() { return {}; }
-
+  return "other";
 #endif
+}
+
+std::string cacheDirectory() {
+  const char *cache = std::getenv("XDG_CACHE_HOME");
+  if (cache && cache[0] == '/')
+    return std::string(cache) + "/heddle";
+  const char *home = std::getenv("HOME");
+  return home && home[0] == '/' ? std::string(home) + "/.cache/heddle" : "";
+}
 
 std::string toText(const CpuRates &rates) {
   char text[128];

@@ -13,7 +13,11 @@
 #include "heddle/Support/Parallel.h"
 
 #include <algorithm>
+#include <barrier>
+#include <chrono>
 #include <omp.h>
+#include <thread>
+#include <vector>
 
 namespace heddle {
 
@@ -31,6 +35,29 @@ void parallelFor(int64_t n, int threads, LoopBody body) {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
   for (int64_t i = 0; i < n; ++i)
     body(i, omp_get_thread_num());
+}
+
+/// Threads meet at a barrier; the time is from the first start to the last end, so that threads
+/// that take turns on one core are not counted twice.
+double secondsTogether(int threads, const std::function<void(int)> &work) {
+  using Clock = std::chrono::steady_clock;
+  std::barrier<> start(threads);
+  std::vector<Clock::time_point> begins(static_cast<size_t>(threads)), ends(begins);
+  auto body = [&](int thread) {
+    start.arrive_and_wait();
+    begins[static_cast<size_t>(thread)] = Clock::now();
+    work(thread);
+    ends[static_cast<size_t>(thread)] = Clock::now();
+  };
+  std::vector<std::thread> others;
+  for (int thread = 1; thread < threads; ++thread)
+    others.emplace_back(body, thread);
+  body(0);
+  for (std::thread &other : others)
+    other.join();
+  std::chrono::duration<double> passed =
+      *std::ranges::max_element(ends) - *std::ranges::min_element(begins);
+  return passed.count();
 }
 
 } // namespace heddle

@@ -177,6 +177,7 @@ void visitFields(Visitor &v, Kernel &kernel) {
   v("scalars", kernel.scalars);
   v("cpu", kernel.cpu);
   v("vulkan", kernel.vulkan);
+  v("products", kernel.products);
 }
 
 template <typename Visitor>

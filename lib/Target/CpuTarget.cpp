@@ -22,6 +22,9 @@
 
 using namespace heddle;
 
+/// Pairs of bf16 products, by Linux' name and as LLVM is told.
+static constexpr const char *pairFeature = "avx512_bf16", *pairAttribute = ",+avx512bf16";
+
 static const std::vector<CpuTarget> &table() {
   static const std::vector<CpuTarget> targets = [] {
     const std::string triple = "x86_64-unknown-linux-gnu";
@@ -31,7 +34,7 @@ static const std::vector<CpuTarget> &table() {
     v4 = v3;
     v4.insert(v4.end(), {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"});
     std::vector<std::string> pairs = v4;
-    pairs.push_back("avx512_bf16");
+    pairs.push_back(pairFeature);
     CpuTarget sse{"x86-64-v2", triple, "x86-64-v2", "", "", 4, false, false, {}, {}, 1, v2};
     sse.fragments = {{2, 16}, {1, 16}};
     sse.pairFragments = {{1, 16}};
@@ -44,7 +47,7 @@ static const std::vector<CpuTarget> &table() {
     avx512.pairFragments = {{4, 64}, {6, 48}, {8, 32}, {8, 16}};
     CpuTarget bf16 = avx512;
     bf16.name = "x86-64-v4-bf16";
-    bf16.features += ",+avx512bf16";
+    bf16.features += pairAttribute;
     bf16.pairProducts = true;
     bf16.pairFragments = bf16.fragments;
     bf16.required = pairs;
@@ -99,4 +102,12 @@ Expected<CpuTarget> heddle::findCpuTarget(std::string_view name) {
     known = target.name + ", " + known;
   }
   return usageError("expected one of " + known + " as instruction set, found " + std::string(name));
+}
+
+CpuTarget heddle::withoutPairs(CpuTarget target) {
+  target.pairProducts = false;
+  std::erase(target.required, pairFeature);
+  if (size_t at = target.features.find(pairAttribute); at != std::string::npos)
+    target.features.erase(at, std::string_view(pairAttribute).size());
+  return target;
 }

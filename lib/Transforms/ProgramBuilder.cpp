@@ -13,6 +13,7 @@
 #include "heddle/Transforms/ProgramBuilder.h"
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -72,9 +73,20 @@ private:
 };
 } // namespace
 
+/// What the kernel multiplies: operands of products are rounded before, all else is f32.
+static DType productsOf(kernel::DefOp def) {
+  bool rounded = false;
+  def.walk([&](Operation *op) {
+    if (isa<transformer::LinearOp, transformer::AttentionOp, transformer::AttentionWeightsOp>(op))
+      rounded |= getElementTypeOrSelf(op->getOperand(0)).isBF16();
+  });
+  return rounded ? DType::BF16 : DType::F32;
+}
+
 void ProgramBuilder::addKernel(kernel::DefOp def) {
   Kernel kernel;
   kernel.name = def.getSymName().str();
+  kernel.products = productsOf(def);
   kernel.scalars = strings(def->getAttrOfType<ArrayAttr>("scalars"));
   auto add = [&](ArrayAttr attrs, bool written) {
     for (auto attr : attrs.getAsRange<DictionaryAttr>()) {

@@ -180,8 +180,7 @@ std::string heddle::test::mismatch(const Tensors &found, const NamedRefTensors &
     auto other = found.find(name);
     if (other == found.end())
       return "no result " + name;
-    if (std::string text = mismatchOf(name, other->second, tensor, tolerance);
-        !text.empty())
+    if (std::string text = mismatchOf(name, other->second, tensor, tolerance); !text.empty())
       return text;
   }
   return "";

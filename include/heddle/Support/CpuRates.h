@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Among forms of code with equal results the faster one is taken, by rates that
-// were measured on the processor at hand and never by its name: vdpbf16ps runs at
-// twice the rate of multiply-adds on one processor and at half of it on another.
+// The one place that measures what the processor could reach. The denominators of
+// every share stand in each round beside what they are compared with. And among
+// forms of code with equal results the faster one is taken, by rates that
+// were measured once on the processor at hand and never by its name: vdpbf16ps runs
+// at twice the rate of multiply-adds on one processor and at half of it on another.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,10 +19,22 @@
 
 namespace heddle {
 
-/// Multiplications and additions of one core, in 10^9 a second; 0 where there is no such
-/// instruction.
+/// What is multiplied and added: f32; pairs of bf16 into f32 (vdpbf16ps); four bytes into i32
+/// (vpdpbusd); f16.
+enum class Arithmetic : uint8_t { F32, BF16, Int8, F16 };
+const char *toString(Arithmetic arithmetic); ///< "f32", "bf16", "int8", "f16"
+
+/// The instruction that `measureRate` counts, on the widest vectors that the processor has:
+/// "vfmadd231ps, 16 lanes"; empty where it has none.
+std::string rateInstruction(Arithmetic arithmetic);
+
+/// Operations a second (a multiply-add is two) of `threads` threads together on registers alone;
+/// 0 where the processor lacks the instruction. By default it takes a few milliseconds.
+double measureRate(Arithmetic arithmetic, int threads, int64_t steps = 2'000'000);
+
+/// Operations of one core, in 10^9 a second; 0 where there is no such instruction.
 struct CpuRates {
-  double multiplyAdd = 0; ///< f32, vectors of 512 bits
+  double multiplyAdd = 0; ///< f32
   double bf16Pairs = 0;   ///< vdpbf16ps
   double int8Quads = 0;   ///< vpdpbusd
 

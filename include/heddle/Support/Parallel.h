@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <type_traits>
 
@@ -21,8 +22,7 @@ namespace heddle {
 class LoopBody {
 public:
   template <typename Callable>
-    requires(!std::is_same_v<std::remove_cvref_t<Callable>, LoopBody>)
-  LoopBody(Callable &&callable)
+  requires(!std::is_same_v<std::remove_cvref_t<Callable>, LoopBody>) LoopBody(Callable &&callable)
       : object(const_cast<void *>(static_cast<const void *>(std::addressof(callable)))),
         call([](void *object, int64_t index, int thread) {
           (*static_cast<std::remove_reference_t<Callable> *>(object))(index, thread);
@@ -40,5 +40,8 @@ int processorCount();
 /// Runs body(i, thread) for each i in [0, n), indices handed out in ascending order to at most
 /// `threads` threads (0: all processors). Serial where threads or n is 1. The body must not throw.
 void parallelFor(int64_t n, int threads, LoopBody body);
+
+/// Seconds that `threads` threads need for work(thread) each, all started together.
+double secondsTogether(int threads, const std::function<void(int)> &work);
 
 } // namespace heddle

@@ -188,6 +188,7 @@ struct Kernel {
   std::vector<KernelArgument> arguments;
   std::vector<std::string> scalars; ///< names, for people
   std::optional<KernelCode> cpu, vulkan;
+  DType products = DType::F32; ///< type of the operands of its products, for bench
 };
 
 /// Words of push constants that every Vulkan device has, and words that a block may hold.

@@ -49,6 +49,10 @@ struct CpuTarget {
 /// tuned for it.
 Expected<CpuTarget> findCpuTarget(std::string_view name);
 
+/// The same without the instructions for pairs of bf16, neither used nor required: code that
+/// multiplies no such pairs runs without them too.
+CpuTarget withoutPairs(CpuTarget target);
+
 /// Names of all described instruction sets.
 std::vector<std::string> cpuTargetNames();
 

@@ -15,6 +15,7 @@
 #include "LoadedObject.h"
 
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/CpuFeatures.h"
 #include "heddle/Support/CpuRates.h"
 #include "heddle/Support/Parallel.h"
 

@@ -13,7 +13,8 @@
 
 #include "Toy.h"
 
-#include "heddle/Runtime/Cpu/Rates.h"
+#include "heddle/Runtime/Cpu/ReadProbe.h"
+#include "heddle/Support/CpuRates.h"
 
 #include <gmock/gmock.h>
 #include <sstream>

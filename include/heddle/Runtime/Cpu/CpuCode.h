@@ -17,12 +17,4 @@ namespace heddle {
 
 Expected<std::unique_ptr<DeviceCode>> loadCpuCode(const Artifact &artifact);
 
-/// Features of this processor that its operating system has enabled, by the names that
-/// artifacts use ("avx2", "avx512f", …), sorted.
-std::vector<std::string> cpuFeatures();
-/// Those of `required` that are missing here.
-std::vector<std::string> missingCpuFeatures(std::span<const std::string> required);
-/// "x86-64-v4" for the highest level whose features are all there, else the architecture.
-std::string cpuLevel();
-
 } // namespace heddle

@@ -12,6 +12,7 @@
 
 #include "Cpu/DenormalGuard.h"
 #include "heddle/Runtime/Cpu/CpuCode.h"
+#include "heddle/Support/CpuFeatures.h"
 
 #include <gmock/gmock.h>
 

@@ -9,7 +9,7 @@
 // restores; a feature counts only with both. Names are LLVM's.
 //
 //===----------------------------------------------------------------------===//
-#include "heddle/Runtime/Cpu/CpuCode.h"
+#include "heddle/Support/CpuFeatures.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,14 +1,13 @@
-//===- Rates.h - What the processor could reach ----------------*- C++ -*-===//
+//===- ReadProbe.h - How fast memory is read -------------------*- C++ -*-===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The denominators of every share: multiply-adds on registers alone, on the
-// widest vectors that the processor has, and reading a buffer from end to end.
-// Measurements are short, so that one can stand in every round beside what it is
-// compared with; a figure is the median over the rounds.
+// The denominator of shares where a kernel only waits for its weights: reading a
+// buffer from end to end. A measurement is short, so that one can stand in every
+// round beside what it is compared with; a figure is the median over the rounds.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,22 +15,8 @@
 #include "heddle/Support/MappedBytes.h"
 
 #include <cstdint>
-#include <string>
 
 namespace heddle {
-
-/// What is multiplied and added: f32; pairs of bf16 into f32 (vdpbf16ps); four bytes into i32
-/// (vpdpbusd); f16.
-enum class Arithmetic : uint8_t { F32, BF16, Int8, F16 };
-const char *toString(Arithmetic arithmetic); ///< "f32", "bf16", "int8", "f16"
-
-/// The instruction that `measureRate` counts: "vfmadd213ps, 16 lanes"; empty where the processor
-/// has none.
-std::string rateInstruction(Arithmetic arithmetic);
-
-/// Operations a second (a multiply-add is two) of `threads` threads together, over a few
-/// milliseconds; 0 where the processor lacks the instruction.
-double measureRate(Arithmetic arithmetic, int threads);
 
 /// A buffer that is read again and again, a part of it by each thread.
 class ReadProbe {

@@ -1,0 +1,111 @@
+//===- ReadProbe.cpp - How fast memory is read --------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loads are written out, so that no compiler option leaves them away.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Runtime/Cpu/ReadProbe.h"
+
+#include "heddle/Support/Parallel.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle {
+
+namespace {
+
+constexpr int64_t kBlock = 512;        ///< bytes that one step reads
+constexpr int64_t kAhead = 8 * kBlock; ///< of a prefetch
+constexpr int64_t kLeast = 64 << 20;   ///< bytes that a thread reads for one figure
+
+#if defined(__x86_64__)
+#define HEDDLE_LOADS(VECTOR, AT0, AT1, AT2, AT3, AT4, AT5, AT6, AT7)                               \
+  "vmovups " AT0 "(%0), %%" VECTOR "0\n vmovups " AT1 "(%0), %%" VECTOR "1\n"                      \
+  "vmovups " AT2 "(%0), %%" VECTOR "2\n vmovups " AT3 "(%0), %%" VECTOR "3\n"                      \
+  "vmovups " AT4 "(%0), %%" VECTOR "4\n vmovups " AT5 "(%0), %%" VECTOR "5\n"                      \
+  "vmovups " AT6 "(%0), %%" VECTOR "6\n vmovups " AT7 "(%0), %%" VECTOR "7\n"
+
+[[gnu::target("avx512f")]] void readBlock16(const std::byte *from) {
+  asm volatile(HEDDLE_LOADS("zmm", "0", "64", "128", "192", "256", "320", "384", "448")
+               :
+               : "r"(from)
+               : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "memory");
+}
+[[gnu::target("avx2")]] void readBlock8(const std::byte *from) {
+  for (const std::byte *half : {from, from + kBlock / 2})
+    asm volatile(HEDDLE_LOADS("ymm", "0", "32", "64", "96", "128", "160", "192", "224")
+                 :
+                 : "r"(half)
+                 : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "memory");
+}
+#undef HEDDLE_LOADS
+#else
+void readBlock(const std::byte *from) {
+  uint64_t sum = 0, word;
+  for (int64_t at = 0; at < kBlock; at += 8) {
+    std::memcpy(&word, from + at, 8);
+    sum += word;
+  }
+  asm volatile("" : : "r"(sum));
+}
+#endif
+
+template <typename Read>
+[[gnu::always_inline]] inline void readAll(const std::byte *from, int64_t bytes, int64_t passes,
+                                           bool prefetch, Read read) {
+  for (int64_t pass = 0; pass < passes; ++pass)
+    for (int64_t at = 0; at < bytes; at += kBlock) {
+      if (prefetch)
+        for (int64_t line = 0; line < kBlock; line += 64)
+          __builtin_prefetch(from + at + kAhead + line);
+      read(from + at);
+    }
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx512f"), gnu::noinline]] void readAll16(const std::byte *from, int64_t bytes,
+                                                         int64_t passes, bool prefetch) {
+  readAll(from, bytes, passes, prefetch, readBlock16);
+}
+[[gnu::target("avx2"), gnu::noinline]] void readAll8(const std::byte *from, int64_t bytes,
+                                                     int64_t passes, bool prefetch) {
+  readAll(from, bytes, passes, prefetch, readBlock8);
+}
+#endif
+
+void readBuffer(const std::byte *from, int64_t bytes, int64_t passes, bool prefetch) {
+#if defined(__x86_64__)
+  (__builtin_cpu_supports("avx512f") ? readAll16 : readAll8)(from, bytes, passes, prefetch);
+#else
+  readAll(from, bytes, passes, prefetch, readBlock);
+#endif
+}
+
+} // namespace
+
+Expected<ReadProbe> ReadProbe::create(int64_t bytes, int threads) {
+  // A whole number of blocks for each thread, and what the last prefetches reach.
+  bytes = std::max<int64_t>(1, bytes / (kBlock * threads)) * kBlock * threads;
+  auto memory = MappedBytes::allocate(bytes + kAhead + kBlock);
+  if (!memory)
+    return memory.takeError();
+  std::memset(memory->writable().data(), 1, memory->writable().size());
+  return ReadProbe(std::move(*memory), bytes, threads);
+}
+
+double ReadProbe::measure(bool prefetch) const {
+  int64_t part = bytes / threads, passes = std::max<int64_t>(1, kLeast / part);
+  double seconds = secondsTogether(threads, [&](int thread) {
+    readBuffer(memory.bytes().data() + thread * part, part, passes, prefetch);
+  });
+  return static_cast<double>(bytes * passes) / seconds;
+}
+
+double ReadProbe::measure() const { return std::max(measure(false), measure(true)); }
+
+} // namespace heddle
