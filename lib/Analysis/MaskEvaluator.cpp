@@ -69,7 +69,12 @@ public:
   Value lookup(OpBuilder &b, Value table, Value index) override {
     return call(b, named("lookup", table), index, tile(elementOf(table)));
   }
-  Value lookupRow(OpBuilder &b, Value table) override { return lookup(b, table, rowIndices(b)); }
+  Value lookupRow(OpBuilder &b, Value table, Value offset) override {
+    Value rows = rowIndices(b);
+    if (offset)
+      rows = arith::AddIOp::create(b, location, rows, splat(b, offset));
+    return lookup(b, table, rows);
+  }
   Value lookupColumn(OpBuilder &b, Value table) override {
     return lookup(b, table, columnIndices(b));
   }

@@ -49,7 +49,7 @@ void ShapeExpressions::visitRules(AttentionOp op, const Shape &full) {
   };
   /// A dimension is 1 or `size`. Keys of a cache: the table may say more than has been seen.
   auto fits = [&](const SizeExpr &found, const SizeExpr &size, bool keys, const char *what) {
-    if (found == SizeExpr(1) || found == size)
+    if (found == SizeExpr(1) || found == size || oneOrFull.contains(found.dimName()))
       return;
     if (keys && size.dimName().empty() && !size.isConstant())
       required.push_back({size, found, what, /*atMost=*/true});
@@ -83,7 +83,10 @@ void ShapeExpressions::visitRules(AttentionOp op, const Shape &full) {
             return;
           Shape queries = shapes.lookup(o.getQueries()), keys = shapes.lookup(o.getKeys());
           require(queries[0], sequences, "the documents of queries");
-          require(queries[1], full[2], "the documents of queries");
+          if (!o.getOffset())
+            require(queries[1], full[2], "the documents of queries");
+          else // of a cache: of its keys and the queries that come now
+            fits(queries[1], full[3], true, "the documents of queries");
           require(keys[0], sequences, "the documents of keys");
           fits(keys[1], full[3], true, "the documents of keys");
         })

@@ -33,6 +33,15 @@ Shape heddle::dimsFromAttr(ArrayAttr dims) {
   return shape;
 }
 
+Shape heddle::sizesFromAttr(ArrayAttr sizes) {
+  Shape shape = dimsFromAttr(sizes);
+  for (auto [size, attr] : llvm::zip(shape, sizes))
+    if (auto text = dyn_cast<StringAttr>(attr))
+      if (auto parsed = SizeExpr::parse(text.str()))
+        size = *parsed;
+  return shape;
+}
+
 /// The static sizes of a type; dynamic ones are left to the caller.
 static Shape staticShape(Type type) {
   Shape shape;
@@ -62,6 +71,10 @@ void ShapeExpressions::argument(func::FuncOp func, unsigned index) {
       shape[i] = SizeExpr::dim(base + "." + std::to_string(i));
     shape[i].collectDims(names);
   }
+  if (auto spread = func.getArgAttrOfType<ArrayAttr>(index, "transformer.spread"))
+    for (auto [size, full] : llvm::zip(shape, sizesFromAttr(spread)))
+      if (!(size == full) && !size.dimName().empty())
+        oneOrFull.insert(size.dimName());
   shapes[value] = std::move(shape);
 }
 

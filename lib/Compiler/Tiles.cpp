@@ -123,14 +123,32 @@ Expected<Candidate> choose(const std::vector<Candidate> &all, const std::string 
 // Sizes and data
 //===----------------------------------------------------------------------===//
 
-/// Given sizes, and usual ones for the rest.
-Expected<Dimensions> completed(const ShapeExpressions &shapes, const Dimensions &given) {
-  Dimensions dims;
-  std::string known;
-  for (const std::string &name : shapes.dims()) {
-    dims[name] = name == "B" ? 1 : usualLength;
-    known += (known.empty() ? "" : ", ") + name;
+/// Dimensions of tables that sentences and heads may share.
+std::set<std::string> sharedDims(func::FuncOp function) {
+  std::set<std::string> names;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto dims = function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::dimsAttr);
+    auto spread = function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::spreadAttr);
+    if (dims && spread)
+      for (auto [dim, full] : llvm::zip_equal(dims, spread))
+        if (auto name = dyn_cast<StringAttr>(dim); name && dim != full)
+          names.insert(name.str());
   }
+  return names;
+}
+
+/// Given sizes, and usual ones for the rest.
+Expected<Dimensions> completed(const ShapeExpressions &shapes, const std::set<std::string> &shared,
+                               const Dimensions &given) {
+  Dimensions dims;
+  for (const std::string &name : shapes.dims())
+    dims[name] = name == "B" || shared.contains(name) ? 1 : usualLength;
+  auto starts = dims.find("documents.starts");
+  if (starts != dims.end())
+    dims["N"] = starts->second - 1;
+  std::string known;
+  for (const auto &[name, value] : dims)
+    known += (known.empty() ? "" : ", ") + name;
   for (const auto &[name, value] : given) {
     if (!dims.contains(name))
       return usageError("--dim: expected a dimension of " + (known.empty() ? "none" : known) +
@@ -140,6 +158,10 @@ Expected<Dimensions> completed(const ShapeExpressions &shapes, const Dimensions 
                         std::to_string(value));
     dims[name] = value;
   }
+  if (starts != dims.end() && given.contains("documents.starts"))
+    dims["N"] = starts->second - 1;
+  else if (starts != dims.end())
+    starts->second = dims["N"] + 1;
   return dims;
 }
 
@@ -268,7 +290,7 @@ Expected<int64_t> sizeAt(const ShapeExpressions &shapes, Value tensor, const Dim
 
 Expected<TilePicture> pictureOf(Candidate found, const Dimensions &given) {
   ShapeExpressions shapes(found.function);
-  auto dims = completed(shapes, given);
+  auto dims = completed(shapes, sharedDims(found.function), given);
   if (!dims)
     return dims.takeError();
   auto queries = sizeAt(shapes, found.attention.getQuery(), *dims);

@@ -89,7 +89,7 @@ static Expected<Predicate> below(Operation *op, const RefTensor &table, const Ex
 
 /// ids[b, x]; 0 outside the table, which only pairs beside packed documents can be.
 static int64_t idAt(const RefTensor &ids, int64_t b, int64_t x) {
-  bool inside = b < ids.shape[0] && x < ids.shape[1];
+  bool inside = b < ids.shape[0] && x >= 0 && x < ids.shape[1];
   return inside ? whole(ids, b * ids.shape[1] + x) : 0;
 }
 
@@ -97,7 +97,10 @@ static Expected<Predicate> documents(MaskDocumentsOp op, const Lookup &lookup) {
   if (op.getStarts()) // the attention itself stays inside the document
     return Predicate([](const Pair &) { return true; });
   const RefTensor &queries = lookup(op.getQueries()), &keys = lookup(op.getKeys());
-  return Predicate([&](const Pair &p) { return idAt(queries, p.b, p.i) == idAt(keys, p.b, p.j); });
+  int64_t first = op.getOffset() ? whole(lookup(op.getOffset()), 0) : 0;
+  return Predicate([&queries, &keys, first](const Pair &p) {
+    return idAt(queries, p.b, p.i + first) == idAt(keys, p.b, p.j);
+  });
 }
 
 static Expected<Predicate> dense(MaskDenseOp op, const Extents &x, const Lookup &lookup) {

@@ -12,6 +12,9 @@
 
 #include "ReferenceSession.h"
 
+#include "heddle/Support/SizeExpr.h"
+#include "heddle/Support/Spread.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -272,6 +275,61 @@ RefTensor asCallersSee(func::FuncOp function, unsigned result, const RefTensor &
   return seen;
 }
 
+/// Inputs that callers give without what repeats, in full (`transformer.spread`). `sizes` are the
+/// dimensions of the other inputs.
+static Expected<RefTensor> inFull(const std::string &name, const RefTensor &tensor,
+                                  ArrayAttr spread, const Dimensions &sizes) {
+  std::vector<int64_t> full;
+  for (Attribute size : spread) {
+    auto text = dyn_cast<StringAttr>(size);
+    Expected<SizeExpr> parsed =
+        text ? SizeExpr::parse(text.str()) : SizeExpr(cast<IntegerAttr>(size).getInt());
+    if (!parsed)
+      return parsed.takeError();
+    Expected<int64_t> value = parsed->evaluate(sizes);
+    full.push_back(value ? *value : -1);
+  }
+  Expected<std::vector<int64_t>> given = spreadSizes(name, tensor.shape, full);
+  if (!given)
+    return given.takeError();
+  RefTensor result{tensor.type, *given, {}};
+  for (auto [size, all] : llvm::zip_equal(result.shape, full))
+    size = all >= 0 ? all : size;
+  result.values.resize(static_cast<size_t>(elementCount(result.shape)));
+  spreadCopy(*given, result.shape, sizeof(double),
+             reinterpret_cast<const std::byte *>(tensor.values.data()),
+             reinterpret_cast<std::byte *>(result.values.data()));
+  return result;
+}
+
+/// Replaces `argument`, if it is one that spreads, by its full form.
+static Status spreadArgument(func::FuncOp function, unsigned i, Ref &argument,
+                             const Dimensions &sizes) {
+  auto spread = function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::spreadAttr);
+  if (!spread || !argument)
+    return {};
+  Expected<RefTensor> whole = inFull(argumentName(function, i), *argument, spread, sizes);
+  if (!whole)
+    return whole.takeError();
+  argument = std::make_shared<const RefTensor>(std::move(*whole));
+  return {};
+}
+
+/// Sizes that inputs of fixed rank give to names of dimensions; checked later.
+static Dimensions sizesOf(func::FuncOp function, const std::vector<Ref> &arguments) {
+  Dimensions sizes;
+  for (unsigned i = 0; i < arguments.size(); ++i) {
+    auto dims = function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::dimsAttr);
+    bool spreads = function.getArgAttr(i, TransformerDialect::spreadAttr) != nullptr;
+    if (!dims || spreads || !arguments[i] || arguments[i]->shape.size() != dims.size())
+      continue;
+    for (auto [dim, size] : llvm::zip_equal(dims, arguments[i]->shape))
+      if (auto name = dyn_cast<StringAttr>(dim))
+        sizes.try_emplace(name.str(), size);
+  }
+  return sizes;
+}
+
 Expected<std::vector<Ref>> bindInputs(func::FuncOp function, const NamedRefTensors &inputs,
                                       const SessionState &session) {
   std::vector<Ref> arguments(function.getNumArguments());
@@ -290,8 +348,11 @@ Expected<std::vector<Ref>> bindInputs(func::FuncOp function, const NamedRefTenso
       return own.takeError();
     arguments[*i] = std::make_shared<const RefTensor>(std::move(*own));
   }
+  Dimensions given = sizesOf(function, arguments);
   std::map<std::string, int64_t> sizes;
   for (unsigned i = 0; i < arguments.size(); ++i) {
+    if (Status spread = spreadArgument(function, i, arguments[i], given); !spread)
+      return spread.takeError();
     if (!arguments[i]) {
       Expected<RefTensor> made = completed(function, i, arguments, session);
       if (!made)

@@ -19,6 +19,22 @@
 
 using namespace heddle;
 
+/// Keys that a mask hides with a score of their own count in `decode`; those ahead of the query do
+/// not exist in `decode_step`. A lower score leaves no share beside any key that counts.
+static std::string hiddenKeysAhead(const Description &d) {
+  constexpr double lowestShare = -1e4;
+  if (!d.decoder || !d.decoder->documents.empty())
+    return {};
+  for (size_t i = 0; i < d.decoder->layers.size(); ++i) {
+    const LayerDescription &layer = d.decoder->layers[i];
+    if (layer.mask && layer.self.hiddenScore && *layer.self.hiddenScore > lowestShare)
+      return d.file + ": decoder." + std::to_string(i) +
+             ": hidden-score with a mask: hidden keys ahead of a query have a share in decode and "
+             "do not exist yet in decode_step, so the two differ";
+  }
+  return {};
+}
+
 Expected<ImportedModel> heddle::importDescription(const std::string &path,
                                                   const ImportOptions &options,
                                                   mlir::MLIRContext &context) {
@@ -35,6 +51,8 @@ Expected<ImportedModel> heddle::importDescription(const std::string &path,
     return module.takeError();
   model.module = std::move(*module);
   model.facts = factsOf(*description);
+  if (std::string warning = hiddenKeysAhead(*description); !warning.empty())
+    model.warnings.push_back(warning);
   model.texts = std::move(description->texts);
   if (options.needsWeights && !description->seed) {
     if (Status status = openWeights(description->weightsFile, model); !status)

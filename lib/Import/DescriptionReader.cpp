@@ -88,7 +88,7 @@ void Reader::checkKeys(ObjectReader &root) {
   if (root.require("size", "the model size"))
     model.size = root.integer("size", 1, 1, 1 << 20);
   const std::vector<std::string> layouts = {"batch-first", "sequence-first"};
-  model.sequenceFirst = root.word("layout", layouts[0], layouts, 1) == layouts[1];
+  model.sequenceFirst = root.word("layout", layouts[0], layouts, layouts.size()) == layouts[1];
 }
 
 /// Parts that the kind has not.

@@ -133,6 +133,22 @@ void FunctionBuilder::seenAs(const std::string &name, llvm::ArrayRef<std::string
   func.setArgAttr(indexOf(name), TransformerDialect::portAttr, attrs(port));
 }
 
+Value FunctionBuilder::spreading(const std::string &name, Type element,
+                                 llvm::ArrayRef<std::string> dims,
+                                 llvm::ArrayRef<std::string> full) {
+  Value value = input(name, element, dims);
+  unsigned index = indexOf(name);
+  if (index < foreign)
+    return value;
+  auto before = func.getArgAttrOfType<ArrayAttr>(index, TransformerDialect::spreadAttr);
+  if (before && before != attrs(full) && conflict.empty()) // layers of other numbers of heads
+    conflict = name + "': expected one full shape in function " + func.getSymName().str() +
+               ", found " + described(value.getType(), before) + " and " +
+               described(value.getType(), attrs(full)) + "; give the uses names of their own";
+  func.setArgAttr(index, TransformerDialect::spreadAttr, attrs(full));
+  return value;
+}
+
 void FunctionBuilder::range(const std::string &name, const std::string &low,
                             const std::string &high) {
   func.setArgAttr(indexOf(name), TransformerDialect::rangeAttr, attrs({low, high}));

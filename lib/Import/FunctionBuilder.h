@@ -59,6 +59,10 @@ public:
                     llvm::ArrayRef<std::string> port);
   /// Callers give and get the input with these dimensions.
   void seenAs(const std::string &name, llvm::ArrayRef<std::string> port);
+  /// The argument `name`, of which callers may give 1 in place of each of the sizes `full`, and
+  /// leave leading dimensions out.
+  mlir::Value spreading(const std::string &name, mlir::Type element,
+                        llvm::ArrayRef<std::string> dims, llvm::ArrayRef<std::string> full);
   void range(const std::string &name, const std::string &low, const std::string &high);
   void defaultLengths(const std::string &name, llvm::StringRef rule, const std::string &source,
                       int64_t padding);

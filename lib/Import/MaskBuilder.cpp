@@ -55,12 +55,55 @@ std::string MaskBuilder::keys(bool cross, Call call) const {
   return call.sizes ? call.sizes->keys : cross ? "S" : call.step ? "target.keys" : call.rows();
 }
 
-/// Tables of flags: keep and hide one a key, dense one a query and key.
-Value MaskBuilder::flags(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const {
+/// A dense mask or score rule: sentences and heads may share it, which the call tells.
+Value MaskBuilder::table(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call,
+                         Type element) const {
+  const std::string &name = e.inputs[0];
   std::string columns = keys(cross, call);
-  if (e.kind == Kind::Dense)
-    return f.flags(e.inputs[0], {"1", "1", call.rows(), columns}, {call.rows(), columns});
-  std::string sequences = call.sequences();
+  return f.spreading(name, element, {name + ".batch", name + ".heads", call.rows(), columns},
+                     {call.sequences(), std::to_string(call.heads), call.rows(), columns});
+}
+
+/// Ids of documents. In a step both sides are given over all tokens so far, this one's last.
+Value MaskBuilder::documents(FunctionBuilder &f, const MaskExpression &e, bool cross,
+                             Call call) const {
+  auto ids = [&](size_t i, const std::string &dim) {
+    return f.input(e.inputs[i], f.b.getI32Type(), {call.sequences(), dim});
+  };
+  Value queries = ids(0, call.step ? keys(/*cross=*/false, call) : call.rows()), offset;
+  if (call.step)
+    offset = f.cacheLength("P");
+  return MaskDocumentsOp::create(f.b, f.loc, queries, ids(1, keys(cross, call)), offset,
+                                 UnitAttr());
+}
+
+Value MaskBuilder::packedDocuments(FunctionBuilder &f, const MaskExpression &e) const {
+  Value queries = starts(f, e.inputs[0]);
+  return MaskDocumentsOp::create(f.b, f.loc, queries, starts(f, e.inputs[1]), /*offset=*/Value(),
+                                 f.b.getUnitAttr());
+}
+
+Value MaskBuilder::blocks(FunctionBuilder &f, const MaskExpression &e, Call call) const {
+  const std::string &name = e.inputs[0], rows = name + ".rows", columns = name + ".columns";
+  Value table =
+      f.spreading(name, f.b.getI1Type(), {name + ".batch", name + ".heads", rows, columns},
+                  {call.sequences(), std::to_string(call.heads), rows, columns});
+  return MaskBlocksOp::create(f.b, f.loc, table, e.numbers[0], e.numbers[1]);
+}
+
+/// A region with the formula of a mask or, as `Op` says, of a score rule.
+template <typename Op>
+static Value formulaOf(FunctionBuilder &f, const MaskExpression &e, Call call, Type type,
+                       bool scoreRule) {
+  Value before = call.step ? f.cacheLength("P") : Value();
+  auto where = Op::create(f.b, f.loc, type);
+  buildFormula(f, e.formula, where->getRegion(0), before, scoreRule, call.sequences());
+  return where.getResult();
+}
+
+/// Flags of keys: keep and hide.
+Value MaskBuilder::flags(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const {
+  std::string columns = keys(cross, call), sequences = call.sequences();
   return f.flags(e.inputs[0], {sequences, "1", "1", columns}, {sequences, columns});
 }
 
@@ -68,7 +111,9 @@ Value MaskBuilder::flags(FunctionBuilder &f, const MaskExpression &e, bool cross
 Value MaskBuilder::offset(FunctionBuilder &f, const MaskExpression &e, Call call) const {
   if (!e.offsetInput.empty()) {
     Value number = f.number(e.offsetInput);
-    return number ? number : f.input(e.offsetInput, f.b.getI32Type(), {call.sequences()});
+    return number ? number
+                  : f.spreading(e.offsetInput, f.b.getI32Type(), {call.sequences()},
+                                {call.sequenceCount()});
   }
   if (!e.offset && call.sizes)
     return {};
@@ -83,9 +128,6 @@ Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross
   OpBuilder &b = f.b;
   call.packed |= e.uses(Kind::PackedDocuments);
   auto numbers = [&](size_t i) { return f.input(e.inputs[i], b.getI32Type(), {call.sequences()}); };
-  auto ids = [&](size_t i, const std::string &dim) {
-    return f.input(e.inputs[i], b.getI32Type(), {call.sequences(), dim});
-  };
   SmallVector<Value> operands;
   for (const MaskExpression &operand : e.operands)
     operands.push_back(build(f, operand, cross, call));
@@ -100,34 +142,22 @@ Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross
   }
   case Kind::Prefix:
     return MaskPrefixOp::create(b, f.loc, numbers(0));
-  case Kind::Keep:
   case Kind::Dense:
+    return MaskDenseOp::create(b, f.loc, table(f, e, cross, call, b.getI1Type()));
+  case Kind::Keep:
     return MaskDenseOp::create(b, f.loc, flags(f, e, cross, call));
   case Kind::Hide: {
     Value hidden = MaskDenseOp::create(b, f.loc, flags(f, e, cross, call));
     return MaskNotOp::create(b, f.loc, hidden);
   }
-  case Kind::Documents: {
-    Value queries = ids(0, call.rows());
-    return MaskDocumentsOp::create(b, f.loc, queries, ids(1, keys(cross, call)), UnitAttr());
-  }
-  case Kind::PackedDocuments: {
-    Value queries = starts(f, e.inputs[0]);
-    return MaskDocumentsOp::create(b, f.loc, queries, starts(f, e.inputs[1]), b.getUnitAttr());
-  }
-  case Kind::Blocks: {
-    std::string name = e.inputs[0];
-    Value table = f.flags(name, {"1", "1", name + ".rows", name + ".columns"},
-                          {name + ".rows", name + ".columns"});
-    return MaskBlocksOp::create(b, f.loc, table, e.numbers[0], e.numbers[1]);
-  }
-  case Kind::Where: {
-    Value before = call.step ? f.cacheLength("P") : Value();
-    auto where = MaskWhereOp::create(b, f.loc, MaskType::get(b.getContext()));
-    buildFormula(f, e.formula, where->getRegion(0), before,
-                 /*scoreRule=*/false, call.sequences());
-    return where.getResult();
-  }
+  case Kind::Documents:
+    return documents(f, e, cross, call);
+  case Kind::PackedDocuments:
+    return packedDocuments(f, e);
+  case Kind::Blocks:
+    return blocks(f, e, call);
+  case Kind::Where:
+    return formulaOf<MaskWhereOp>(f, e, call, MaskType::get(b.getContext()), /*scoreRule=*/false);
   case Kind::And:
     return MaskAndOp::create(b, f.loc, operands[0], operands[1]);
   case Kind::Or:
@@ -139,36 +169,26 @@ Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross
   }
 }
 
-Value MaskBuilder::buildRule(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call,
-                             int64_t heads) const {
+Value MaskBuilder::buildRule(FunctionBuilder &f, const MaskExpression &e, bool cross,
+                             Call call) const {
   OpBuilder &b = f.b;
   switch (e.kind) {
   case Kind::Add: {
-    Value left = buildRule(f, e.operands[0], cross, call, heads);
-    return BiasAddOp::create(b, f.loc, left, buildRule(f, e.operands[1], cross, call, heads));
+    Value left = buildRule(f, e.operands[0], cross, call);
+    return BiasAddOp::create(b, f.loc, left, buildRule(f, e.operands[1], cross, call));
   }
   case Kind::Alibi:
     return BiasAlibiOp::create(b, f.loc, offset(f, e, call));
   case Kind::Relative: { // T5: one-directional in a decoder
     std::string name = std::string(call.decoder ? "decoder" : "encoder") + ".relative.weight";
-    Value table = f.weight(name, {e.numbers[0], heads});
+    Value table = f.weight(name, {e.numbers[0], call.heads});
     return BiasRelativeOp::create(b, f.loc, table, e.numbers[1], offset(f, e, call),
                                   /*bidirectional=*/!call.decoder);
   }
-  case Kind::Dense: {
-    std::string columns = keys(cross, call);
-    Value table = f.input(e.inputs[0], f.tensor({1, 1, call.rowCount(), -1}),
-                          {"1", "1", call.rows(), columns});
-    f.seenAs(e.inputs[0], {call.rows(), columns});
-    return BiasDenseOp::create(b, f.loc, table);
-  }
-  case Kind::Where: {
-    Value before = call.step ? f.cacheLength("P") : Value();
-    auto where = BiasWhereOp::create(b, f.loc, BiasType::get(b.getContext()));
-    buildFormula(f, e.formula, where->getRegion(0), before,
-                 /*scoreRule=*/true, call.sequences());
-    return where.getResult();
-  }
+  case Kind::Dense:
+    return BiasDenseOp::create(b, f.loc, table(f, e, cross, call, b.getF32Type()));
+  case Kind::Where:
+    return formulaOf<BiasWhereOp>(f, e, call, BiasType::get(b.getContext()), /*scoreRule=*/true);
   default:
     llvm_unreachable("a mask is no score rule");
   }

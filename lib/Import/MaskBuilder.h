@@ -20,6 +20,7 @@ namespace heddle {
 struct Call {
   bool decoder = false, step = false;
   bool packed = false; ///< masks and rules count inside packed documents
+  int64_t heads = 1;   ///< of the attention's queries
   /// Of an attention that no description made: its sizes, each a name or a number.
   struct Sizes {
     std::string sentences, rows, keys;
@@ -32,6 +33,8 @@ struct Call {
   int64_t rowCount() const { return step ? 1 : -1; }
   /// What masks have a number for each of: sentences, or packed documents.
   std::string sequences() const { return packed ? "N" : sizes ? sizes->sentences : "B"; }
+  /// How many they are, where no input need say so by that name.
+  std::string sequenceCount() const { return packed ? "documents.starts - 1" : sequences(); }
 };
 
 class MaskBuilder {
@@ -43,8 +46,7 @@ public:
   /// The mask of an attention over the stack's own tokens, or over the memory (`cross`).
   mlir::Value build(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const;
   /// The score rule of such an attention.
-  mlir::Value buildRule(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call,
-                        int64_t heads) const;
+  mlir::Value buildRule(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const;
   /// `source.lengths` or `target.lengths`: an input, by default computed from ids at hand; in a
   /// step those of the source are kept by the session.
   mlir::Value sideLengths(FunctionBuilder &f, const std::string &side, Call call) const;
@@ -55,6 +57,11 @@ public:
 
 private:
   mlir::Value flags(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const;
+  mlir::Value table(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call,
+                    mlir::Type element) const;
+  mlir::Value documents(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const;
+  mlir::Value packedDocuments(FunctionBuilder &f, const MaskExpression &e) const;
+  mlir::Value blocks(FunctionBuilder &f, const MaskExpression &e, Call call) const;
   mlir::Value offset(FunctionBuilder &f, const MaskExpression &e, Call call) const;
   std::string keys(bool cross, Call call) const;
 

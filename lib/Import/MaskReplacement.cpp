@@ -56,6 +56,7 @@ static Call callOf(AttentionOp attention, const MaskExpression &mask) {
   const Shape &q = shapes.of(attention.getQuery()), &k = shapes.of(attention.getKey());
   Call call;
   call.packed = mask.uses(MaskExpression::Kind::PackedDocuments);
+  call.heads = q[1].constantValue();
   call.sizes = {dimText(q[0], "mask.sentences"), dimText(q[2], "mask.queries"),
                 dimText(k[2], "mask.keys")};
   return call;

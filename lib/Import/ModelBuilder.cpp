@@ -179,8 +179,9 @@ Value ModelBuilder::heads(FunctionBuilder &f, Value x, const AttentionDescriptio
 Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value k, Value v) {
   const AttentionDescription &a = site.attention;
   Call call = site.call;
+  call.heads = a.heads;
   call.packed = site.mask && site.mask->uses(MaskExpression::Kind::PackedDocuments);
-  Value mask = site.mask ? masks.build(f, *site.mask, site.cross, site.call) : Value();
+  Value mask = site.mask ? masks.build(f, *site.mask, site.cross, call) : Value();
   bool returns = a.returnWeights != ReturnWeights::None && !site.call.step;
   bool average = a.returnWeights == ReturnWeights::Average;
   WeightsResult weights = !returns  ? WeightsResult::None
@@ -194,7 +195,7 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
   if (mask) // without one no pair is hidden
     rules.hiddenScore = real(a.hiddenScore);
   if (a.bias)
-    rules.bias = masks.buildRule(f, *a.bias, site.cross, call, a.heads);
+    rules.bias = masks.buildRule(f, *a.bias, site.cross, call);
   if (a.sinks)
     rules.sinks = f.weight(site.prefix + ".sinks", {a.heads});
   bool sums = a.returnLogSumExp && !site.call.step;

@@ -36,8 +36,17 @@ constexpr int64_t kMemoryProbe = int64_t{256} << 20; ///< past every cache
 /// Sizes that were given, and a guess for the others.
 Dimensions completed(const Function &function, const Dimensions &dims) {
   Dimensions all = dims;
+  for (const Port &port : function.inputs) // tables that sentences and heads share
+    for (size_t axis = 0; axis < port.spread.size(); ++axis)
+      if (std::string name = port.shape[axis].dimName();
+          !name.empty() && port.shape[axis] != port.spread[axis] &&
+          (port.spread[axis].isConstant() || !port.spread[axis].dimName().empty()))
+        all.try_emplace(name, 1);
   for (const std::string &name : function.dims)
     all.try_emplace(name, name == "B" ? 1 : 128);
+  if (all.contains("N") &&
+      all.contains("documents.starts")) // packed: one start more than documents
+    all["documents.starts"] = all["N"] + 1;
   return all;
 }
 

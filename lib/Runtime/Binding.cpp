@@ -12,6 +12,8 @@
 
 #include "Boundary.h"
 
+#include "heddle/Support/Spread.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -155,7 +157,7 @@ Status BoundInputs::checkTypes() const {
     if (!accepts(port.type, tensors[i]->dtype()))
       return inputError(port.name + ": expected " + toString(port.type) + ", found " +
                         toString(tensors[i]->dtype()));
-    if (tensors[i]->rank() != port.shape.size())
+    if (port.spread.empty() && tensors[i]->rank() != port.shape.size())
       return inputError(port.name + ": expected rank " + std::to_string(port.shape.size()) + " " +
                         shapeText(port.shape) + ", found shape " + shapeText(tensors[i]->shape()));
   }
@@ -178,9 +180,12 @@ Status BoundInputs::addDefaults(RunningLengths &running) {
       return inputError(port.name + ": expected a value, found none, and no ids " +
                         fallback.source + " to count");
     if (fallback.kind == DefaultInput::Kind::RunningLengths && tensors[i] && ids)
-      running.replace(port.name, *tensors[i], ids->shape().back());
+      running.replace(port.name, *tensors[i], ids->dim(source->exchanged ? 0 : ids->rank() - 1));
     if (tensors[i])
       continue;
+    Tensor rows = source->exchanged ? exchangedFirstTwo(*ids) : Tensor();
+    if (source->exchanged)
+      ids = &rows;
     made.push_back(std::make_unique<Tensor>(fallback.kind == DefaultInput::Kind::LengthsOf
                                                 ? lengthsOf(*ids, fallback.padding)
                                                 : running.next(port.name, *ids, fallback.padding)));
@@ -194,13 +199,55 @@ Status BoundInputs::bindDims(const Dimensions &session) {
     if (auto it = session.find(name); it != session.end())
       values[name] = it->second;
   for (size_t i = 0; i < tensors.size(); ++i)
-    for (size_t axis = 0; axis < function->inputs[i].shape.size(); ++axis)
-      if (Status status = bindDim(i, axis); !status)
+    if (function->inputs[i].spread.empty())
+      if (Status status = bindPort(i); !status)
         return status;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (!function->inputs[i].spread.empty()) { // what they are to fit is known now
+      if (Status status = spread(i); !status)
+        return status;
+      if (Status status = bindPort(i); !status)
+        return status;
+    }
   for (const std::string &name : function->dims)
     if (!values.contains(name))
       return inputError(function->name + ": expected an input that gives dimension " + name +
                         ", found none");
+  return {};
+}
+
+static bool isFormula(const SizeExpr &size) { return size.dimName().empty() && !size.isConstant(); }
+
+/// Views an input in full rank, and repeats its entries where the program wants the full size.
+Status BoundInputs::spread(size_t index) {
+  const Port &port = function->inputs[index];
+  const Tensor &given = *tensors[index];
+  std::vector<int64_t> full;
+  for (const SizeExpr &size : port.spread) {
+    auto value = size.evaluate(values);
+    full.push_back(value ? *value : -1); // a dimension that this input binds
+  }
+  auto sizes = spreadSizes(port.name, given.shape(), full);
+  if (!sizes)
+    return sizes.takeError();
+  std::vector<int64_t> wanted = *sizes;
+  for (size_t axis = 0; axis < full.size(); ++axis)
+    if (full[axis] >= 0 && (port.shape[axis] == port.spread[axis] || isFormula(port.spread[axis])))
+      wanted[axis] = full[axis];
+  if (wanted == given.shape())
+    return {};
+  auto whole = std::make_unique<Tensor>(given.dtype(), wanted);
+  spreadCopy(*sizes, wanted, static_cast<size_t>(byteSize(given.dtype())), given.bytes().data(),
+             whole->bytes().data());
+  made.push_back(std::move(whole));
+  tensors[index] = made.back().get();
+  return {};
+}
+
+Status BoundInputs::bindPort(size_t port) {
+  for (size_t axis = 0; axis < function->inputs[port].shape.size(); ++axis)
+    if (Status status = bindDim(port, axis); !status)
+      return status;
   return {};
 }
 
@@ -287,13 +334,15 @@ Status BoundInputs::checkStarts(size_t port, int64_t first, int64_t last) const 
 
 Status BoundInputs::checkRange(size_t port, int64_t low, int64_t high) const {
   const Tensor &tensor = *tensors[port];
+  const auto &range = function->inputs[port].range;
+  std::string bound = range && !range->second.isConstant() ? range->second.str() + " = " : "";
   if (tensor.dtype() == DType::F32 || tensor.dtype() == DType::F16 || tensor.dtype() == DType::BF16)
     return {};
   for (int64_t i = 0; i < tensor.size(); ++i) {
     int64_t value = integerAt(tensor, i);
     if (value < low || value >= high)
       return inputError(function->inputs[port].name + ": expected values in [" +
-                        std::to_string(low) + ", " + std::to_string(high) + "), found " +
+                        std::to_string(low) + ", " + bound + std::to_string(high) + "), found " +
                         std::to_string(value) + " at " + placeText(tensor, i));
   }
   return {};

@@ -138,6 +138,25 @@ void unpackTensor(const uint32_t *memory, const RowForm &form, Tensor &tensor) {
   }
 }
 
+void exchangeFirstTwo(const Tensor &from, Tensor &to) {
+  int64_t rows = from.dim(0), columns = from.dim(1);
+  if (from.size() == 0)
+    return;
+  auto bytes = static_cast<size_t>(from.size() / (rows * columns) * byteSize(from.dtype()));
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column)
+      std::memcpy(to.bytes().data() + static_cast<size_t>(column * rows + row) * bytes,
+                  from.bytes().data() + static_cast<size_t>(row * columns + column) * bytes, bytes);
+}
+
+Tensor exchangedFirstTwo(const Tensor &tensor) {
+  std::vector<int64_t> shape(tensor.shape().begin(), tensor.shape().end());
+  std::swap(shape[0], shape[1]);
+  Tensor result(tensor.dtype(), std::move(shape));
+  exchangeFirstTwo(tensor, result);
+  return result;
+}
+
 Expected<int64_t> sinusoidalColumns(const std::string &generator) {
   constexpr std::string_view prefix = "sinusoidal(";
   int64_t columns = 0;

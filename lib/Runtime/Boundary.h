@@ -38,6 +38,12 @@ void packTensor(const Tensor &tensor, const RowForm &form, uint32_t *memory);
 /// Reads values back, converting them to the tensor's type.
 void unpackTensor(const uint32_t *memory, const RowForm &form, Tensor &tensor);
 
+/// Copies elements into a tensor of the same type whose first two dimensions are the other way
+/// round.
+void exchangeFirstTwo(const Tensor &from, Tensor &to);
+/// The tensor with its first two dimensions exchanged.
+Tensor exchangedFirstTwo(const Tensor &tensor);
+
 /// Columns of "sinusoidal(columns)"; an error for any other generator.
 Expected<int64_t> sinusoidalColumns(const std::string &generator);
 /// Rows 0 … of sin(row / 10000^(2i/columns)) and cos in turn, computed in f64, padding zero.

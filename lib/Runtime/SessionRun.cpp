@@ -177,7 +177,11 @@ Status Session::Impl::upload(Call &call) {
     auto to = device->upload({call.places[static_cast<size_t>(port.buffer)], form->elements() * 4});
     if (!to)
       return to.takeError();
-    packTensor(tensor, *form, reinterpret_cast<uint32_t *>(*to));
+    auto *memory = reinterpret_cast<uint32_t *>(*to);
+    if (port.exchanged)
+      packTensor(exchangedFirstTwo(tensor), *form, memory);
+    else
+      packTensor(tensor, *form, memory);
   }
   return {};
 }
@@ -260,9 +264,18 @@ Status Session::Impl::collect(Call &call, NamedTensors &outputs) {
     const Port &port = call.function.outputs[i];
     Tensor &tensor = outputs.slot(i, port.name);
     tensor.reset(port.type, call.outputs[i].shape);
-    if (rangeOf(i).bytes > 0)
-      unpackTensor(reinterpret_cast<const uint32_t *>(device->downloaded(rangeOf(i)).data()),
-                   call.outputs[i].rows, tensor);
+    if (rangeOf(i).bytes == 0)
+      continue;
+    auto *memory = reinterpret_cast<const uint32_t *>(device->downloaded(rangeOf(i)).data());
+    if (!port.exchanged) {
+      unpackTensor(memory, call.outputs[i].rows, tensor);
+      continue;
+    }
+    std::vector<int64_t> stored = call.outputs[i].shape;
+    std::swap(stored[0], stored[1]);
+    Tensor ours(port.type, stored);
+    unpackTensor(memory, call.outputs[i].rows, ours);
+    exchangeFirstTwo(ours, tensor);
   }
   return {};
 }

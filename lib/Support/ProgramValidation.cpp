@@ -269,6 +269,14 @@ private:
     }
     if (port.starts && (!port.range || port.shape.size() != 1))
       return expected(here, "starts to be a vector with a range", "none");
+    if (port.exchanged && port.shape.size() < 2)
+      return expected(here, "at least 2 dimensions to exchange",
+                      static_cast<int64_t>(port.shape.size()));
+    if (!port.spread.empty() && port.spread.size() != port.shape.size())
+      return expected(here, std::to_string(port.shape.size()) + " sizes to spread to",
+                      static_cast<int64_t>(port.spread.size()));
+    if (Status status = checkAllNamed(here, port.spread); !status)
+      return status;
     bool named = std::any_of(function.inputs.begin(), function.inputs.end(),
                              [&](const Port &other) { return other.name == port.fallback.source; });
     if (port.fallback.kind != DefaultInput::Kind::None &&

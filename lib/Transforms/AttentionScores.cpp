@@ -58,8 +58,7 @@ public:
     Value view = f.view(f.viewOf(table));
     auto type = cast<kernel::ViewType>(view.getType());
     auto size = [&](int64_t dim, int64_t full) { return isOne(type, dim) ? 1 : full; };
-    Value matrix =
-        kernel::SliceOp::create(t.b, t.loc, view, ValueRange{at(type, 0, s.batch), at(type, 1, h)});
+    Value matrix = sharedSlice(view);
     RankedTensorType part =
         t.type(size(2, tile.getDimSize(0)), size(3, tile.getDimSize(1)), type.getElementType());
     Value loaded = kernel::LoadOp::create(t.b, t.loc, part, matrix,
@@ -72,8 +71,11 @@ public:
   Value lookup(OpBuilder &, Value table, Value indices) override {
     return lookupIn(rowOf(table), indices);
   }
-  Value lookupRow(OpBuilder &, Value table) override {
-    Value indices = t.iota(true, i, t.type(tile.getDimSize(0), 1, t.b.getI32Type()));
+  Value lookupRow(OpBuilder &, Value table, Value offset) override {
+    RankedTensorType rows = t.type(tile.getDimSize(0), 1, t.b.getI32Type());
+    Value indices = t.iota(true, i, rows);
+    if (offset)
+      indices = t.add(indices, t.broadcast(offset, rows));
     Value found = lookupIn(rowOf(table), indices);
     return t.broadcast(found, of(getElementTypeOrSelf(found.getType())));
   }
@@ -101,9 +103,7 @@ public:
 
   Value block(OpBuilder &, Value table, Value y, Value x) override {
     Value view = f.view(f.viewOf(table));
-    auto type = cast<kernel::ViewType>(view.getType());
-    Value matrix =
-        kernel::SliceOp::create(t.b, t.loc, view, ValueRange{at(type, 0, s.batch), at(type, 1, h)});
+    Value matrix = sharedSlice(view);
     if (isa<RankedTensorType>(y.getType()))
       return isSet(kernel::LookupOp::create(t.b, t.loc, y.getType(), matrix, ValueRange{y, x}));
     Value zero = t.index(0), row = t.toIndex(y), column = t.toIndex(x), inside;
@@ -125,6 +125,18 @@ private:
   }
   Value at(kernel::ViewType type, int64_t dim, Value index) {
     return isOne(type, dim) ? t.index(0) : index;
+  }
+  /// The matrix of this sentence and head. How many there are may be known to the run only: one
+  /// that all share is the last there is.
+  Value sharedSlice(Value view) {
+    auto type = cast<kernel::ViewType>(view.getType());
+    auto point = [&](int64_t dim, Value index) -> Value {
+      Size count = type.getDim(dim).extent;
+      if (count.isStatic())
+        return at(type, dim, index);
+      return t.min(index, t.sub(f.sizeValue(count), t.index(1)));
+    };
+    return kernel::SliceOp::create(t.b, t.loc, view, ValueRange{point(0, s.batch), point(1, h)});
   }
   Value extent(Value view, int64_t dim) {
     return kernel::ExtentOp::create(t.b, t.loc, t.b.getIndexType(), view,
@@ -249,39 +261,71 @@ Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
   return {t.mul(t.div(low, size), size), low, high};
 }
 
-/// Whether the mask is more than a band: then tiles between visited ones may be empty.
-static bool hasHoles(Value mask, OpBuilder &b, MaskSite &site) {
-  return !llvm::all_of(conjunctsOf(mask), [&](MaskOpInterface conjunct) {
-    return conjunct.keyRange(b, site).has_value();
-  });
+/// Every key is one; tiles that the end cuts are not full. A mask of replaced scores is applied
+/// apart.
+void Scores::visitAll(KeyChunk &chunk, Value width) {
+  Value one = t.i32(t.index(1)), zero = t.index(0);
+  chunk.from = zero;
+  Value whole = arith::ShLIOp::create(t.b, t.loc, one, t.i32(t.div(chunk.count, width)));
+  chunk.full = t.sub(whole, one);
+  chunk.tiles = tilesIn(zero, chunk.count, width);
+}
+
+/// How many tiles [from, to) touches, `from` the start of one.
+Value Scores::tilesIn(Value from, Value to, Value width) {
+  Value span = t.max(t.add(t.sub(to, from), t.sub(width, t.index(1))), t.index(0));
+  return t.i32(t.div(span, width));
+}
+
+/// What is carried from tile to tile of a chunk: bits of full tiles; then those of visited ones,
+/// and from where to where they reach; then how many.
+SmallVector<Value> Scores::nextTile(const KeyChunk &chunk, Value i, Value end, Value column,
+                                    Value width, ValueRange carried, RankedTensorType type) {
+  Value zero = arith::ConstantIntOp::create(t.b, t.loc, 0, 32),
+        one = arith::ConstantIntOp::create(t.b, t.loc, 1, 32);
+  Value columnEnd = t.add(column, width), first = t.add(chunk.first, column);
+  TileSite site(f, sequence, head, i, first, type, heads);
+  TileCorners corners{t.i32(i), t.i32(end), t.i32(first),
+                      t.i32(t.add(chunk.first, t.min(columnEnd, chunk.count)))};
+  TileTruth truth = boundOf(mask, t.b, site, corners);
+  // Keys past the end lie in the last tile: it is never full.
+  Value whole =
+      arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sle, columnEnd, chunk.count);
+  Value must = arith::AndIOp::create(t.b, t.loc, truth.must, whole);
+  Value bit = arith::ShLIOp::create(t.b, t.loc, one, t.i32(t.div(column, width)));
+  auto with = [&](Value bits, Value condition) -> Value {
+    return arith::OrIOp::create(t.b, t.loc, bits, t.select(condition, bit, zero));
+  };
+  SmallVector<Value> next{with(carried[0], must)};
+  if (chunk.skips) {
+    Value from = carried[2], to = carried[3];
+    next.push_back(with(carried[1], truth.may));
+    next.push_back(t.select(truth.may, t.min(from, column), from));
+    next.push_back(t.select(truth.may, columnEnd, to));
+  }
+  if (carried.size() > next.size())
+    next.push_back(t.add(carried.back(), t.select(truth.may, one, zero)));
+  return next;
 }
 
 KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64_t columns) {
   KeyChunk chunk;
   chunk.first = c;
   chunk.count = t.min(t.index(columns), t.sub(range.high, c));
+  chunk.visited = arith::ConstantIntOp::create(t.b, t.loc, -1, 32);
   Value width = t.index(std::min(visitTile, columns)), zero = t.index(0);
-  auto integer = [&](int64_t value) -> Value {
-    return arith::ConstantIntOp::create(t.b, t.loc, value, 32);
-  };
-  Value one = integer(1), none = integer(0), everything = integer(-1);
-  chunk.visited = everything;
   if (!mask || rules.hiddenScore) {
-    // Every key is one; tiles that the end cuts are not full. A mask of replaced scores is applied
-    // apart.
-    chunk.from = zero;
-    Value whole = arith::ShLIOp::create(t.b, t.loc, one, t.i32(t.div(chunk.count, width)));
-    chunk.full = t.sub(whole, one);
-    chunk.tiles = t.i32(t.div(t.add(chunk.count, t.sub(width, t.index(1))), width));
+    visitAll(chunk, width);
     return chunk;
   }
-  TileSite place(f, sequence, head, i, c, t.type(rows, columns), heads);
-  chunk.skips = hasHoles(mask, t.b, place);
+  // More than a band: tiles between visited ones may be empty.
+  RankedTensorType type = t.type(rows, columns);
+  TileSite place(f, sequence, head, i, c, type, heads);
+  chunk.skips = !isBand(mask, t.b, place);
   Value before = t.max(t.sub(range.low, c), zero);
   chunk.from = t.mul(t.div(before, width), width);
   Value end = t.min(t.add(i, t.index(rows)), sequence.queries);
-  // Bits of full tiles; then those of visited ones, and from where to where they reach; then how
-  // many.
+  Value none = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
   SmallVector<Value> init{none};
   bool counts = chunk.skips && f.sizes.countTiles;
   if (chunk.skips)
@@ -292,42 +336,21 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
   {
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPointToStart(loop.getBody());
-    Value tile = loop.getInductionVar(), tileEnd = t.add(tile, width);
-    TileSite site(f, sequence, head, i, t.add(c, tile), t.type(rows, columns), heads);
-    TileCorners corners{t.i32(i), t.i32(end), t.i32(t.add(c, tile)),
-                        t.i32(t.add(c, t.min(tileEnd, chunk.count)))};
-    TileTruth truth = boundOf(mask, t.b, site, corners);
-    // Keys past the end lie in the last tile: it is never full.
-    Value whole =
-        arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sle, tileEnd, chunk.count);
-    Value must = arith::AndIOp::create(t.b, t.loc, truth.must, whole);
-    Value bit = arith::ShLIOp::create(t.b, t.loc, one, t.i32(t.div(tile, width)));
-    auto with = [&](Value bits, Value condition) -> Value {
-      return arith::OrIOp::create(t.b, t.loc, bits, t.select(condition, bit, none));
-    };
-    SmallVector<Value> next{with(loop.getRegionIterArg(0), must)};
-    if (chunk.skips) {
-      Value from = loop.getRegionIterArg(2), to = loop.getRegionIterArg(3);
-      next.push_back(with(loop.getRegionIterArg(1), truth.may));
-      next.push_back(t.select(truth.may, t.min(from, tile), from));
-      next.push_back(t.select(truth.may, tileEnd, to));
-    }
-    if (counts)
-      next.push_back(t.add(loop.getRegionIterArg(4), t.select(truth.may, one, none)));
-    scf::YieldOp::create(t.b, t.loc, next);
+    scf::YieldOp::create(
+        t.b, t.loc,
+        nextTile(chunk, i, end, loop.getInductionVar(), width, loop.getRegionIterArgs(), type));
   }
   chunk.full = loop.getResult(0);
-  if (chunk.skips) {
-    chunk.visited = loop.getResult(1);
-    if (visitTile < columns) { // a chunk of one tile is visited whole or not at all
-      chunk.from = loop.getResult(2);
-      chunk.count = t.min(chunk.count, loop.getResult(3));
-    }
-    chunk.tiles = counts ? loop.getResult(4) : Value();
-  } else {
-    Value span = t.sub(chunk.count, chunk.from);
-    chunk.tiles = t.i32(t.div(t.max(t.add(span, t.sub(width, t.index(1))), zero), width));
+  if (!chunk.skips) {
+    chunk.tiles = tilesIn(chunk.from, chunk.count, width);
+    return chunk;
   }
+  chunk.visited = loop.getResult(1);
+  if (visitTile < columns) { // a chunk of one tile is visited whole or not at all
+    chunk.from = loop.getResult(2);
+    chunk.count = t.min(chunk.count, loop.getResult(3));
+  }
+  chunk.tiles = counts ? loop.getResult(4) : Value();
   return chunk;
 }
 
@@ -346,8 +369,6 @@ KeyChunk Scores::strayChunk(Value column, int64_t columns) {
 // Scores
 //===----------------------------------------------------------------------===//
 
-constexpr double log2e = 1.4426950408889634;
-
 Value Scores::rawScores(Value i, const KeyChunk &chunk, RankedTensorType type) {
   auto visit =
       chunk.skips ? t.b.getI64IntegerAttr(std::min(visitTile, type.getDimSize(1))) : IntegerAttr();
@@ -357,42 +378,6 @@ Value Scores::rawScores(Value i, const KeyChunk &chunk, RankedTensorType type) {
   return kernel::ContractOp::create(t.b, t.loc, type, q, row, k, column, /*rows=*/Value(),
                                     chunk.count, starts ? chunk.from : Value(),
                                     chunk.skips ? chunk.visited : Value(), visit, UnitAttr());
-}
-
-/// Finite scores are kept within +-2^100: a common mask value, the lowest float, times log2 e is
-/// not one.
-Value Scores::clampFinite(Value score) {
-  Value limited = t.max(t.min(score, t.constant(0x1p+100, score)), t.constant(-0x1p+100, score));
-  auto bits = cast<RankedTensorType>(score.getType()).clone(t.b.getI32Type());
-  Value pattern = arith::BitcastOp::create(t.b, t.loc, bits, score);
-  Value exponent = t.constantI(0x7f800000, pattern);
-  Value finite =
-      arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne,
-                            arith::AndIOp::create(t.b, t.loc, pattern, exponent), exponent);
-  return t.select(finite, limited, score);
-}
-
-/// Minus infinity counts as hidden, whatever it came from; a NaN stays one.
-Value Scores::hideNegativeInfinity(Value score) {
-  Value hidden = t.constant(hiddenScore, score);
-  return t.select(t.less(score, hidden), hidden, score);
-}
-
-/// Products of queries and keys as base-2 scores.
-Value Scores::withRules(Value raw, MaskSite &site) {
-  // A float product in f32, as the language's reference order has it.
-  if (!rules.softcap && !rules.bias)
-    return t.mul(raw, static_cast<float>(scale) * log2e);
-  Value score = t.mul(raw, scale);
-  if (rules.softcap) {
-    double cap = rules.softcap.getValueAsDouble();
-    score = t.mul(t.tanh(t.mul(score, 1 / cap)), cap);
-  }
-  if (rules.bias) {
-    biasTile = biasOf(rules.bias).emitScore(t.b, site);
-    score = clampFinite(t.add(score, biasTile));
-  }
-  return t.mul(score, log2e);
 }
 
 Value Scores::masked(Value tile, Value visited, Value full, int64_t visit, double value,
@@ -409,7 +394,7 @@ Value Scores::masked(Value tile, Value visited, Value full, int64_t visit, doubl
 Value Scores::tile(Value i, const KeyChunk &chunk, RankedTensorType type) {
   int64_t visit = std::min(visitTile, type.getDimSize(1));
   TileSite site(f, sequence, head, i, chunk.first, type, heads);
-  Value score = hideNegativeInfinity(withRules(rawScores(i, chunk, type), site));
+  Value score = hideNegativeInfinity(withRules(rawScores(i, chunk, type), site, i, chunk.first));
   bool replaces = mask && rules.hiddenScore;
   if (replaces) {
     double value = std::max(

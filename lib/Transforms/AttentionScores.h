@@ -20,6 +20,8 @@ namespace heddle {
 /// counts, finite because some devices do not keep infinities.
 constexpr double hiddenScore = -0x1p+127, lowestMaximum = -0x1p+120;
 
+constexpr double log2e = 1.4426950408889634;
+
 /// The queries and keys that one workgroup works on, and where they are stored. All are index
 /// values.
 struct Sequence {
@@ -79,7 +81,16 @@ public:
 
 private:
   mlir::Value rawScores(mlir::Value i, const KeyChunk &chunk, mlir::RankedTensorType type);
-  mlir::Value withRules(mlir::Value raw, transformer::MaskSite &site);
+  mlir::Value withRules(mlir::Value raw, transformer::MaskSite &site, mlir::Value i, mlir::Value j);
+  mlir::Value ruleTile(mlir::Value bias, transformer::MaskSite &site, mlir::Value i, mlir::Value j,
+                       mlir::RankedTensorType type);
+  mlir::Value relativeTile(transformer::BiasRelativeOp rule, transformer::MaskSite &site,
+                           mlir::Value i, mlir::Value j, mlir::RankedTensorType type);
+  void visitAll(KeyChunk &chunk, mlir::Value width);
+  mlir::Value tilesIn(mlir::Value from, mlir::Value to, mlir::Value width);
+  llvm::SmallVector<mlir::Value> nextTile(const KeyChunk &chunk, mlir::Value i, mlir::Value end,
+                                          mlir::Value column, mlir::Value width,
+                                          mlir::ValueRange carried, mlir::RankedTensorType type);
   mlir::Value clampFinite(mlir::Value score);
   mlir::Value hideNegativeInfinity(mlir::Value score);
   mlir::Value masked(mlir::Value tile, mlir::Value visited, mlir::Value full, int64_t visit,

@@ -164,6 +164,9 @@ Port ProgramBuilder::port(PortOp op) {
     port.range = {bounds[0], bounds[1]};
   }
   port.starts = op.getStarts();
+  if (auto spread = op->template getAttrOfType<ArrayAttr>("spread"))
+    port.spread = sizes(spread);
+  port.exchanged = op->hasAttr("exchanged");
   if (auto fallback = op.getFallback()) {
     if (auto source = fallback->template getAs<StringAttr>("lengths_of"))
       port.fallback = {DefaultInput::Kind::LengthsOf, source.str(), 0};

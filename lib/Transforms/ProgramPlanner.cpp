@@ -303,6 +303,19 @@ static ArgumentLimits limitsOf(Value argument, const ShapeExpressions &shapes) {
   return limits;
 }
 
+static StringRef elementName(Type element) {
+  return element.isF32() ? "f32" : element.isInteger(1) ? "bool" : "i32";
+}
+
+/// Whether callers see the first two dimensions of an argument or result the other way round.
+static bool isExchanged(DictionaryAttr attributes) {
+  if (!attributes)
+    return false;
+  auto dims = attributes.getAs<ArrayAttr>(TransformerDialect::dimsAttr),
+       port = attributes.getAs<ArrayAttr>(TransformerDialect::portAttr);
+  return dims && port && TransformerDialect::isExchanged(dims, port);
+}
+
 LogicalResult ProgramPlanner::planArguments() {
   for (BlockArgument argument : func.getArguments()) {
     unsigned index = argument.getArgNumber();
@@ -324,16 +337,17 @@ LogicalResult ProgramPlanner::planArguments() {
     place.dense = isDense(argument.getType());
     place.buffer = bufferOf(name, "argument", elementsOf(place.dims, place.rows, place.dense, 4));
     places[argument] = place;
-    auto input = kernel::InputOp::create(b, func.getLoc(), name, place.buffer,
-                                         b.getStringAttr(element.isF32()        ? "f32"
-                                                         : element.isInteger(1) ? "bool"
-                                                                                : "i32"),
-                                         texts(type ? place.dims : Shape()), b.getI64IntegerAttr(0),
-                                         place.dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(),
-                                         DictionaryAttr(), UnitAttr());
+    auto input = kernel::InputOp::create(
+        b, func.getLoc(), name, place.buffer, b.getStringAttr(elementName(element)),
+        texts(type ? place.dims : Shape()), b.getI64IntegerAttr(0),
+        place.dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr(), UnitAttr());
     if (auto port = func.getArgAttrOfType<ArrayAttr>(
             index, "transformer.port")) // callers leave dimensions of 1 out
       input.setShapeAttr(texts(dimsFromAttr(port)));
+    if (isExchanged(func.getArgAttrDict(index)))
+      input->setAttr("exchanged", b.getUnitAttr());
+    if (auto spread = func.getArgAttrOfType<ArrayAttr>(index, "transformer.spread"))
+      input->setAttr("spread", texts(sizesFromAttr(spread)));
     if (auto range = func.getArgAttrOfType<ArrayAttr>(index, "transformer.range"))
       input.setRangeAttr(texts(dimsFromAttr(range)));
     else if (ArgumentLimits limits = limitsOf(argument, shapes); limits.high) {
@@ -440,13 +454,15 @@ LogicalResult ProgramPlanner::planResults() {
                                << ": expected elements of f32, i32 or i1, found " << element
                                << ", which is not built yet";
     bool dense = isDense(value.getType());
-    kernel::OutputOp::create(b, func.getLoc(), name, place.buffer,
-                             b.getStringAttr(element.isF32()        ? "f32"
-                                             : element.isInteger(1) ? "bool"
-                                                                    : "i32"),
-                             texts(shape), b.getI64IntegerAttr(place.group),
-                             dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr(),
-                             UnitAttr());
+    bool exchanged = isExchanged(func.getResultAttrDict(index));
+    if (exchanged)
+      std::swap(shape[0], shape[1]);
+    auto output = kernel::OutputOp::create(
+        b, func.getLoc(), name, place.buffer, b.getStringAttr(elementName(element)), texts(shape),
+        b.getI64IntegerAttr(place.group), dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(),
+        DictionaryAttr(), UnitAttr());
+    if (exchanged)
+      output->setAttr("exchanged", b.getUnitAttr());
   }
   return success();
 }

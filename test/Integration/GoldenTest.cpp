@@ -210,8 +210,9 @@ std::string caseName(const testing::TestParamInfo<GoldenTest::ParamType> &info) 
 }
 
 const auto cases = testing::Values<std::string>(
-    "base", "pre-norm-gelu", "odd-sizes", "keep-and-hide", "classifier", "stored-weights", "long",
-    "base.bf16", "pre-norm-gelu.bf16", "odd-sizes.bf16", "keep-and-hide.bf16", "long.bf16");
+    "base", "pre-norm-gelu", "odd-sizes", "keep-and-hide", "classifier", "stored-weights",
+    "sequence-first", "long", "base.bf16", "pre-norm-gelu.bf16", "odd-sizes.bf16",
+    "keep-and-hide.bf16", "long.bf16");
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenTest,
                          testing::Combine(cases, testing::Values<std::string>("cpu", "vulkan")),

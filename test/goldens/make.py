@@ -28,6 +28,7 @@ CASES = {
     "keep-and-hide": dict(B=2, S=6, T=5, source=None, target=None),
     "classifier": dict(B=4, S=17, T=0, source=[17, 1, 16, 8], target=None),
     "stored-weights": dict(B=2, S=7, T=5, source=[7, 3], target=[5, 5]),
+    "sequence-first": dict(B=3, S=7, T=5, source=[7, 4, 6], target=[5, 5, 2]),
     "long": dict(B=1, S=1100, T=530, source=[1037], target=[530]),
 }
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}

@@ -5,11 +5,13 @@ import struct
 
 
 def write(path, dtype, shape, values):
-    """dtype: "i4" or "f4"; values: as many as the shape says, the last dimension fastest."""
+    """dtype: "i4", "f4" or "b1"; values: as many as the shape says, the last dimension fastest."""
     sizes = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
-    header = f"{{'descr': '<{dtype}', 'fortran_order': False, 'shape': ({sizes}), }}"
+    order = "|" if dtype == "b1" else "<"
+    header = f"{{'descr': '{order}{dtype}', 'fortran_order': False, 'shape': ({sizes}), }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
     values = list(values)
+    letters = {"i4": "i", "f4": "f", "b1": "?"}
     with open(path, "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(struct.pack(f"<{len(values)}{'i' if dtype == 'i4' else 'f'}", *values))
+        file.write(struct.pack(f"<{len(values)}{letters[dtype]}", *values))

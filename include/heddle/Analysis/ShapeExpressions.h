@@ -18,6 +18,7 @@
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mlir::func {
 class FuncOp;
@@ -66,10 +67,14 @@ private:
   llvm::DenseMap<mlir::Value, Shape> shapes;
   llvm::SmallVector<ShapeEquality> required;
   std::vector<std::string> names;
+  /// Dimensions of inputs that are 1 or what the runtime found to fit (`transformer.spread`).
+  llvm::StringSet<> oneOrFull;
 };
 
 /// Expressions of a list of names and integers, as in `dims = ["B", 8, "P", 64]`.
 Shape dimsFromAttr(mlir::ArrayAttr dims);
+/// The same of a list that holds expressions too, as `transformer.spread` does.
+Shape sizesFromAttr(mlir::ArrayAttr sizes);
 
 /// Size of the heads that attention stores side by side in a result of its group, each padded to a
 /// multiple of 16 columns; 0 where rows are whole.

@@ -93,6 +93,11 @@ struct Port {
   /// start).
   bool starts = false;
   DefaultInput fallback; ///< inputs only
+  /// Inputs: the full sizes of one that callers may give with 1 in place of each, and without
+  /// leading dimensions (see Spread.h); empty: as `shape` says.
+  std::vector<SizeExpr> spread;
+  /// The buffer holds the first two dimensions of `shape` the other way round.
+  bool exchanged = false;
 };
 
 /// A packed weight, by its place in the artifact's weight member.

@@ -138,6 +138,14 @@ func.func @mask_documents_c3_none(%q: tensor<0xi32>, %k: tensor<?xi32>) {
 
 // -----
 
+func.func @mask_documents_c8_offset(%q: tensor<?xi32>, %n: i32) {
+  // expected-error @+1 {{'transformer.mask.documents' op C8: expected offset or starts, found both}}
+  %m = transformer.mask.documents starts(%q, %q) offset(%n : i32) : tensor<?xi32>, tensor<?xi32>
+  return
+}
+
+// -----
+
 func.func @mask_blocks_c2_rank(%t: tensor<?x?xi1>) {
   // expected-error @+1 {{'transformer.mask.blocks' op C2: table must have rank 4 [batch|1, heads|1, blocks of queries, blocks of keys], found rank 2}}
   %m = transformer.mask.blocks %t rows = 4 columns = 4 : tensor<?x?xi1>

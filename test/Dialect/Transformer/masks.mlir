@@ -44,6 +44,14 @@ func.func @tables(%x: !x, %q: tensor<?x?xi32>, %t: tensor<1x8x?x?xi1>) -> !x {
   return %o : !x
 }
 
+// CHECK-LABEL: @ids_of_a_cache
+func.func @ids_of_a_cache(%x: !x, %q: tensor<?x?xi32>, %n: i32) -> !x {
+  // CHECK: transformer.mask.documents %{{.*}}, %{{.*}} offset(%{{.*}} : i32) : tensor<?x?xi32>, tensor<?x?xi32>
+  %m = transformer.mask.documents %q, %q offset(%n : i32) : tensor<?x?xi32>, tensor<?x?xi32>
+  %o = transformer.attention %x, %x, %x mask(%m) {scale = 0.5 : f32} : (!x, !x, !x) -> !x
+  return %o : !x
+}
+
 // CHECK-LABEL: @packed
 func.func @packed(%x: tensor<1x8x?x4xf32>, %s: tensor<?xi32>) -> tensor<1x8x?x4xf32> {
   // CHECK: transformer.mask.documents starts(%[[S:.*]], %[[S]]) : tensor<?xi32>, tensor<?xi32>

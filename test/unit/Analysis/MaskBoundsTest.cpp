@@ -12,6 +12,10 @@
 
 #include "MaskFixture.h"
 
+#include <algorithm>
+#include <functional>
+#include <random>
+
 using namespace mlir;
 using namespace heddle::transformer;
 
@@ -128,6 +132,55 @@ TEST_F(MaskBoundsTest, ConjunctionsOfBandsAreExact) {
       });
 }
 
+/// 300 conjunctions of up to five masks over ranges of keys, bounds turned around among them.
+TEST_F(MaskBoundsTest, RandomConjunctionsOfRangesAreExact) {
+  std::mt19937 random(3);
+  auto number = [&](int32_t low, int32_t high) {
+    return low + static_cast<int32_t>(random() % static_cast<uint32_t>(high - low + 1));
+  };
+  for (int n = 0; n < 300; ++n) {
+    using Truth = std::function<bool(int64_t i, int64_t j)>;
+    std::vector<Truth> parts;
+    auto [queries, keys] = sizes[random() % std::size(sizes)];
+    auto part = [&]() -> Value {
+      int32_t x = number(-3, 14), before = number(0, 4), after = number(0, 3);
+      Value one = input({}, {x}), each = input({1}, {x});
+      switch (random() % 6) {
+      case 0:
+        parts.push_back([=](int64_t i, int64_t j) { return j <= i + x; });
+        return MaskCausalOp::create(builder, loc, one);
+      case 1:
+        parts.push_back([=](int64_t i, int64_t j) { return j > i + x; });
+        return MaskNotOp::create(builder, loc, MaskCausalOp::create(builder, loc, each));
+      case 2:
+        parts.push_back(
+            [=](int64_t i, int64_t j) { return j >= i + x - before && j <= i + x + after; });
+        return MaskWindowOp::create(builder, loc, before, after, one);
+      case 3:
+        parts.push_back([=](int64_t, int64_t j) { return j < x; });
+        return MaskLengthsOp::create(builder, loc, each);
+      case 4:
+        parts.push_back([=](int64_t, int64_t j) { return j >= x; });
+        return MaskNotOp::create(builder, loc, MaskPrefixOp::create(builder, loc, each));
+      default:
+        parts.push_back([=](int64_t, int64_t j) { return j < x; });
+        return MaskPrefixOp::create(builder, loc, each);
+      }
+    };
+    Value mask = part();
+    for (int count = number(0, 4); count > 0; --count)
+      mask = random() % 2 ? MaskAndOp::create(builder, loc, mask, part()).getResult()
+                          : MaskAndOp::create(builder, loc, part(), mask).getResult();
+    check(
+        mask, {0, 0, queries, keys},
+        [&](int64_t, int64_t, int64_t i, int64_t j) {
+          return std::all_of(parts.begin(), parts.end(), [&](auto &truth) { return truth(i, j); });
+        },
+        /*tight=*/true);
+    ASSERT_FALSE(HasFatalFailure()) << "composition " << n;
+  }
+}
+
 TEST_F(MaskBoundsTest, AlternativesAreSound) {
   checkAll(
       [&](Value ns) {
@@ -141,15 +194,17 @@ TEST_F(MaskBoundsTest, AlternativesAreSound) {
 TEST_F(MaskBoundsTest, AscendingDocumentIdsAreExact) {
   Value q = input({2, 9}, {0, 0, 0, 1, 1, 1, 1, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2, 2}),
         k = input({2, 9}, {0, 0, 1, 1, 1, 2, 4, 4, 4, 1, 2, 2, 3, 3, 3, 3, 3, 3});
-  Value mask =
-      MaskDocumentsOp::create(builder, loc, builder.getType<MaskType>(), q, k, /*starts=*/false);
-  for (int64_t b : {0, 1})
-    check(
-        mask, {b, 0, 9, 9},
-        [&](int64_t b, int64_t, int64_t i, int64_t j) {
-          return inputs[q].values[b * 9 + i] == inputs[k].values[b * 9 + j];
-        },
-        /*tight=*/true);
+  for (int64_t first : {0, 4}) {
+    Value offset = first ? input({}, {static_cast<int32_t>(first)}) : Value();
+    Value mask = MaskDocumentsOp::create(builder, loc, q, k, offset, UnitAttr());
+    for (int64_t b : {0, 1})
+      check(
+          mask, {b, 0, 9 - first, 9},
+          [&](int64_t b, int64_t, int64_t i, int64_t j) {
+            return inputs[q].values[b * 9 + i + first] == inputs[k].values[b * 9 + j];
+          },
+          /*tight=*/true);
+  }
 }
 
 TEST_F(MaskBoundsTest, BlocksAreExact) {

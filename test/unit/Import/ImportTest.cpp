@@ -123,7 +123,7 @@ TEST_F(ModelTest, InputsOfMasks) {
   EXPECT_EQ(
       problemWith("/encoder/mask", "keep(a) & dense(a)"),
       "m.json: input 'a': expected one shape and type in function encode, found i1 [B, 1, 1, S] "
-      "and i1 [1, 1, S, S]; give the uses names of their own");
+      "and i1 [a.batch, a.heads, S, S]; give the uses names of their own");
   EXPECT_EQ(problemWith("/encoder/mask", "keep(a) & hide(a)"), "no error");
   EXPECT_EQ(
       problemWith("/encoder/mask", "documents_packed(s, s) & !keep(a)"),

@@ -114,7 +114,7 @@ TEST_P(SessionTest, ErrorsNameInputAndDimension) {
   EXPECT_EQ(errorOf(session, "count", {{"ids", ids}, {"lengths", ints({3}, {1, 1, 1})}}),
             "lengths: dimension 0 (B): expected 2 as in ids, found 3");
   EXPECT_EQ(errorOf(session, "count", {{"ids", ids}, {"lengths", ints({2}, {1, 4})}}),
-            "lengths: expected values in [0, 4), found 4 at [1]");
+            "lengths: expected values in [0, S + 1 = 4), found 4 at [1]");
   EXPECT_EQ(errorOf(session, "count", {{"ids", ints({1, 2}, {3, 100})}}),
             "ids: expected values in [0, 100), found 100 at [0, 1]");
   EXPECT_EQ(errorOf(session, "count", {{"ids", Tensor::of<int64_t>({1, 2}, large)}}),

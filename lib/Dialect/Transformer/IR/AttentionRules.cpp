@@ -124,12 +124,14 @@ private:
     return failure(llvm::any_of(fits, [](LogicalResult r) { return failed(r); }));
   }
 
-  /// Ids of [batch, queries] and [batch, keys].
+  /// Ids of [batch, queries] and [batch, keys]; under an offset those of queries are some of a
+  /// longer table.
   LogicalResult checkIds(MaskDocumentsOp mask) {
+    int64_t queries = mask.getOffset() ? ShapedType::kDynamic : sizes.queries;
     LogicalResult fits[] = {
         checkDimension(mask.getQueries(), "ids of queries", 0, "batch", sizes.batch,
                        /*orOne=*/false),
-        checkDimension(mask.getQueries(), "ids of queries", 1, "queries", sizes.queries,
+        checkDimension(mask.getQueries(), "ids of queries", 1, "queries", queries,
                        /*orOne=*/false),
         checkDimension(mask.getKeys(), "ids of keys", 0, "batch", sizes.batch, /*orOne=*/false),
         checkDimension(mask.getKeys(), "ids of keys", 1, "keys", sizes.keys, /*orOne=*/false)};

@@ -102,6 +102,12 @@ KeyBand heddle::transformer::bandOf(Value mask, OpBuilder &b, MaskSite &site) {
   return band;
 }
 
+bool heddle::transformer::isBand(Value mask, OpBuilder &b, MaskSite &site) {
+  return llvm::all_of(conjunctsOf(mask), [&](MaskOpInterface conjunct) {
+    return conjunct.keyRange(b, site).has_value();
+  });
+}
+
 TileTruth heddle::transformer::boundOf(Value mask, OpBuilder &b, MaskSite &site,
                                        const TileCorners &tile) {
   MaskArith a{b, site.loc()};

@@ -130,7 +130,8 @@ Value MaskDocumentsOp::emitPredicate(OpBuilder &b, MaskSite &site) {
   if (getStarts())
     return emitBand(b, site, KeyBand());
   MaskArith a{b, site.loc()};
-  return a.equal(site.lookupRow(b, getQueries()), site.lookupColumn(b, getKeys()));
+  Value first = getOffset() ? a.limit(site.scalar(b, getOffset())) : Value();
+  return a.equal(site.lookupRow(b, getQueries(), first), site.lookupColumn(b, getKeys()));
 }
 
 /// The ids of the tile's queries and keys as intervals: equal ones are possible where these
@@ -139,7 +140,12 @@ TileTruth MaskDocumentsOp::bound(OpBuilder &b, MaskSite &site, const TileCorners
   if (getStarts())
     return boundOf(b, site.loc(), KeyBand(), t);
   MaskArith a{b, site.loc()};
-  auto [ql, qh] = site.tableRange(b, getQueries(), t.i0, t.i1);
+  Value from = t.i0, to = t.i1;
+  if (getOffset()) {
+    Value first = a.limit(site.scalar(b, getOffset()));
+    from = a.add(from, first), to = a.add(to, first);
+  }
+  auto [ql, qh] = site.tableRange(b, getQueries(), from, to);
   auto [kl, kh] = site.tableRange(b, getKeys(), t.j0, t.j1);
   return {a.both(a.atMost(ql, kh), a.atMost(kl, qh)), a.both(a.equal(ql, kh), a.equal(kl, qh))};
 }

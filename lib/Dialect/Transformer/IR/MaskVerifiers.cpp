@@ -80,6 +80,8 @@ LogicalResult MaskDocumentsOp::verify() {
                                  << ", found rank " << found;
   if (!getStarts())
     return success();
+  if (getOffset())
+    return emitOpError("C8: expected offset or starts, found both");
   int64_t q = cast<RankedTensorType>(getQueries().getType()).getDimSize(0),
           k = cast<RankedTensorType>(getKeys().getType()).getDimSize(0);
   if (q == 0 || k == 0)

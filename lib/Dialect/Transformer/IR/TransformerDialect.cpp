@@ -12,6 +12,8 @@
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
+#include "heddle/Support/SizeExpr.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FoldInterfaces.h"
@@ -172,6 +174,23 @@ static LogicalResult verifyPort(const Place &place, Attribute attribute, ArrayAt
   return success();
 }
 
+/// The full sizes of an input of which callers may give 1 in place of each.
+static LogicalResult verifySpread(const Place &place, Attribute attribute, Type type) {
+  auto sizes = dyn_cast<ArrayAttr>(attribute);
+  if (!sizes || !llvm::all_of(sizes, llvm::IsaPred<StringAttr, IntegerAttr>))
+    return place.error(TransformerDialect::spreadAttr)
+           << "expected a list of sizes, found " << attribute;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || tensor.getRank() != static_cast<int64_t>(sizes.size()))
+    return place.error(TransformerDialect::spreadAttr)
+           << "expected one size a dimension of " << type << ", found " << sizes.size();
+  for (Attribute size : sizes)
+    if (auto text = dyn_cast<StringAttr>(size))
+      if (auto parsed = heddle::SizeExpr::parse(text.str()); !parsed)
+        return place.error(TransformerDialect::spreadAttr) << parsed.error().message;
+  return success();
+}
+
 static LogicalResult verifyName(const Place &place, Attribute attribute) {
   auto name = dyn_cast<StringAttr>(attribute);
   if (!name || name.getValue().empty())
@@ -265,9 +284,11 @@ LogicalResult TransformerDialect::verifyRegionArgAttribute(Operation *op, unsign
   if (attribute.getName() == portAttr)
     return verifyPort(place, attribute.getValue(),
                       function.getArgAttrOfType<ArrayAttr>(argIndex, dimsAttr));
+  if (attribute.getName() == spreadAttr)
+    return verifySpread(place, attribute.getValue(), type);
   if (attribute.getName() != nameAttr)
     return place.error(attribute.getName())
-           << "expected transformer.name, dims, range, default or port";
+           << "expected transformer.name, dims, range, default, port or spread";
   if (LogicalResult checked = verifyName(place, attribute.getValue()); failed(checked))
     return checked;
   return verifyUnique(place, cast<StringAttr>(attribute.getValue()),

@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MaskContradictions.h"
+
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
 
@@ -63,7 +65,7 @@ public:
   }
   Value dense(OpBuilder &b, Value) override { return unknown(b.getI1Type()); }
   Value lookup(OpBuilder &b, Value, Value) override { return unknown(b.getI32Type()); }
-  Value lookupRow(OpBuilder &b, Value) override { return unknown(b.getI32Type()); }
+  Value lookupRow(OpBuilder &b, Value, Value) override { return unknown(b.getI32Type()); }
   Value lookupColumn(OpBuilder &b, Value) override { return unknown(b.getI32Type()); }
   Value lookupScalar(OpBuilder &b, Value, Value) override { return unknown(b.getI32Type()); }
   std::pair<Value, Value> tableRange(OpBuilder &b, Value, Value, Value) override {
@@ -95,18 +97,9 @@ private:
 };
 } // namespace
 
-/// A mask and its opposite.
-static bool contradictsItself(Value mask) {
-  SmallVector<MaskOpInterface> conjuncts = conjunctsOf(mask);
-  return llvm::any_of(conjuncts, [&](MaskOpInterface conjunct) {
-    auto opposite = dyn_cast<MaskNotOp>(*conjunct);
-    return opposite && llvm::is_contained(conjuncts, maskOf(opposite.getMask()));
-  });
-}
-
 /// Whether no pair of the attention is allowed, whatever the sizes and operands that are not known.
 static bool allowsNothing(AttentionOp op) {
-  if (contradictsItself(op.getMask()))
+  if (excludesItself(op.getMask()))
     return true;
   OpBuilder b(op.getContext());
   OwningOpRef<func::FuncOp> scratch =

@@ -54,8 +54,9 @@ public:
   /// `table[x]` (rank 1) or `table[b, x]` (rank 2) for each x of an i32 tile, in the table's
   /// element type (i32 or f32); 0 where x is outside.
   virtual mlir::Value lookup(mlir::OpBuilder &b, mlir::Value table, mlir::Value indexTile) = 0;
-  /// The same with x the row index i, or the column index j, of each element.
-  virtual mlir::Value lookupRow(mlir::OpBuilder &b, mlir::Value table) = 0;
+  /// The same with x the row index i, plus a scalar if there is one, or the column index j, of each
+  /// element.
+  virtual mlir::Value lookupRow(mlir::OpBuilder &b, mlir::Value table, mlir::Value offset = {}) = 0;
   virtual mlir::Value lookupColumn(mlir::OpBuilder &b, mlir::Value table) = 0;
   /// The same for a scalar x: a scalar.
   virtual mlir::Value lookupScalar(mlir::OpBuilder &b, mlir::Value table, mlir::Value x) = 0;
@@ -113,6 +114,9 @@ llvm::SmallVector<MaskOpInterface> conjunctsOf(mlir::Value mask);
 
 /// A band that holds every pair that `mask` allows: the intersection of the bands of its conjuncts.
 KeyBand bandOf(mlir::Value mask, mlir::OpBuilder &b, MaskSite &site);
+
+/// Whether its band is all that `mask` is.
+bool isBand(mlir::Value mask, mlir::OpBuilder &b, MaskSite &site);
 
 /// Bounds of `mask` over a tile: its band as one exact test, and the bounds of the other conjuncts.
 TileTruth boundOf(mlir::Value mask, mlir::OpBuilder &b, MaskSite &site, const TileCorners &tile);

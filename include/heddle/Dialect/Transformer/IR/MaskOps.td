@@ -118,7 +118,8 @@ def Transformer_MaskWindowOp : Transformer_MaskOp<"window", ["keyRange"]> {
 def Transformer_MaskLengthsOp : Transformer_MaskOp<"lengths", ["keyRange"]> {
   let summary = "only the first keys of each sentence";
   let description = [{
-    Every query may attend to key j where `j < lengths[b]`, b being the sentence.
+    Every query may attend to key j where `j < lengths[b]`, b being the sentence. A length below 0 or above the number of keys is an
+    error of the call.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -154,7 +155,8 @@ def Transformer_MaskPrefixOp : Transformer_MaskOp<"prefix", ["keyRange"]> {
   let summary = "the first keys of each sentence, for every query";
   let description = [{
     Every query may attend to key j where `j < prefix[b]`. It is `lengths` by another name, for the keys that all queries see
-    beside what another mask gives them: `causal or prefix` is a prefix language model.
+    beside what another mask gives them: `causal or prefix` is a prefix language model. Any number goes: below 1 it is no key, above
+    the number of keys all of them.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -191,7 +193,8 @@ def Transformer_MaskPrefixOp : Transformer_MaskOp<"prefix", ["keyRange"]> {
 def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", ["keyRange"]> {
   let summary = "only keys of the query's own document";
   let description = [{
-    Two forms. With ids, query i may attend to key j where `queries[b, i] = keys[b, j]`: `[B, Tq]` and `[B, Tk]`.
+    Two forms. With ids, query i may attend to key j where `queries[b, i] = keys[b, j]`: `[B, Tq]` and `[B, Tk]`. With `offset`, the
+    ids of queries are `queries[b, i + offset]`, as on a cache, where one table of ids serves both sides.
 
     With `starts`, documents are packed one after another in a single row (B = 1): `queries` and `keys` are N + 1 ascending
     numbers each, the first 0, the last the number of queries or keys; document n owns rows `[queries[n], queries[n + 1])`, which
@@ -206,6 +209,7 @@ def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", ["keyRange"]> 
     * C5: with `starts`, the batch of the attention that uses the mask is not known to be other than 1.
     * C6: with `starts`, the op stands once, and as a conjunct: `or` and `not` do not use it.
     * C7: with `starts`, no `mask.dense`, `mask.blocks` or `bias.dense` stands beside it.
+    * C8: `offset` and `starts` do not stand together.
 
     Example:
     ```mlir
@@ -238,8 +242,11 @@ def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", ["keyRange"]> 
     ```
   }];
   let arguments = (ins AnyTypeOf<[1DTensorOf<[I32]>, 2DTensorOf<[I32]>]>:$queries,
-                       AnyTypeOf<[1DTensorOf<[I32]>, 2DTensorOf<[I32]>]>:$keys, UnitAttr:$starts);
-  let assemblyFormat = "custom<DocumentTables>($queries, $keys, $starts) attr-dict `:` type($queries) `,` type($keys)";
+                       AnyTypeOf<[1DTensorOf<[I32]>, 2DTensorOf<[I32]>]>:$keys, Optional<I32>:$offset, UnitAttr:$starts);
+  let assemblyFormat = [{
+    custom<DocumentTables>($queries, $keys, $starts) (`offset` `(` $offset^ `:` type($offset) `)`)? attr-dict
+    `:` type($queries) `,` type($keys)
+  }];
   let hasVerifier = 1;
 }
 
@@ -321,8 +328,9 @@ def Transformer_MaskBlocksOp : Transformer_MaskOp<"blocks", []> {
 def Transformer_MaskAndOp : Transformer_MaskOp<"and", ["keyRange"], [Commutative]> {
   let summary = "both masks";
   let description = [{
-    A query may attend to a key where both masks allow it. A mask and itself is that mask; windows of one offset (and `causal`, which is
-    a window without an end) become one window.
+    Query i may attend to key j where `lhs(b, h, i, j) && rhs(b, h, i, j)`. A mask and itself is that mask; windows of one offset (and
+    `causal`, which is a window without an end) become one window. The classes of tiles are exact for masks over ranges of keys (causal,
+    window, lengths, prefix, packed documents, and what `not` makes of one bound), however many there are.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -360,7 +368,8 @@ def Transformer_MaskAndOp : Transformer_MaskOp<"and", ["keyRange"], [Commutative
 def Transformer_MaskOrOp : Transformer_MaskOp<"or", [], [Commutative]> {
   let summary = "either mask";
   let description = [{
-    A query may attend to a key where at least one of the masks allows it. A mask or itself is that mask.
+    Query i may attend to key j where `lhs(b, h, i, j) || rhs(b, h, i, j)`. A mask or itself is that mask. A tile is empty where both
+    masks are, and full where one of them is: one that both fill together is looked at as a partial one.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -403,7 +412,8 @@ def Transformer_MaskOrOp : Transformer_MaskOp<"or", [], [Commutative]> {
 def Transformer_MaskNotOp : Transformer_MaskOp<"not", ["keyRange"]> {
   let summary = "what a mask hides, and nothing else";
   let description = [{
-    A query may attend to a key where `mask` does not allow it. Twice not is the mask itself.
+    Query i may attend to key j where `!mask(b, h, i, j)`. Twice not is the mask itself. Full tiles of the mask are empty here, empty ones
+    full.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.

@@ -36,6 +36,10 @@ def Transformer_Dialect : Dialect {
     `transformer.default = {lengths_of = "source", padding = 0 : i64}`, or `{running_lengths_of = ...}` where all tokens
     since the caches were emptied count. `transformer.port` (a list like `transformer.dims`) is the shape that a caller sees where
     it is another one: dimensions of 1 left out (`["B", "S"]` of `["B", 1, 1, "S"]`), or the first two exchanged (`["S", "B", 512]`).
+    `transformer.spread` (sizes like `["B", 8, "T", "S"]`; expressions of dimensions are allowed) says that a caller may give 1 in
+    place of each of these sizes, and may leave leading dimensions out. Of four dimensions three may be given as `[B, T, S]` or
+    `[B * 8, T, S]`. Where `transformer.dims` has a name in place of a number or of another name, the function sees the 1; elsewhere it
+    sees the entry repeated.
 
     Each op lists its constraints as C1, C2, ...; error messages name them. A mask's picture shows the tiles of its first example:
     `.` is empty and skipped, `o` is partial, `#` is full and needs no look at the mask.
@@ -52,6 +56,7 @@ def Transformer_Dialect : Dialect {
     static constexpr llvm::StringLiteral rangeAttr = "transformer.range";
     static constexpr llvm::StringLiteral defaultAttr = "transformer.default";
     static constexpr llvm::StringLiteral portAttr = "transformer.port";
+    static constexpr llvm::StringLiteral spreadAttr = "transformer.spread";
 
     /// True if `port` is `dims` with its first two entries exchanged.
     static bool isExchanged(::mlir::ArrayAttr dims, ::mlir::ArrayAttr port);
