@@ -33,16 +33,21 @@ inline CLI::Validator atLeast(int64_t least) {
       "");
 }
 
-/// Texts, and the flags of decoding.
-inline void addTranslateFlags(CLI::App &app, TranslateCommand &command) {
-  app.add_option("TEXT", command.texts, "texts, one translation each");
-  app.add_option("--batch", command.batch, "texts translated together (default: 1)")
-      ->check(atLeast(1))
-      ->type_name("N");
-  app.add_option("--limit", command.limit, "tokens of a translation (default: the model's)")
+/// Texts, and how they are taken.
+inline void addTextFlags(CLI::App &app, TextCommand &command) {
+  app.add_option("TEXT", command.texts, "texts, one line of output each");
+  app.add_option("--batch", command.batch, "texts that run together (default: 1)")
       ->check(atLeast(1))
       ->type_name("N");
   app.add_flag("--truncate", command.truncate, "cut texts that are too long");
+}
+
+/// The same, and the flags of decoding.
+inline void addTranslateFlags(CLI::App &app, TranslateCommand &command) {
+  addTextFlags(app, command);
+  app.add_option("--limit", command.limit, "tokens of a translation (default: the model's)")
+      ->check(atLeast(1))
+      ->type_name("N");
   app.add_option("--beam", command.beam, "hypotheses kept for each text (default: 1, greedy)")
       ->check(atLeast(1))
       ->type_name("N");

@@ -111,6 +111,14 @@ void ShapeExpressions::visit(Operation *op) {
         if (o.getDocuments())
           require(like(o.getInput())[0], 1, "the batch of packed documents");
       })
+      .Case<PoolOp>([&](PoolOp o) {
+        Shape in = like(o.getInput());
+        if (o.getLengths())
+          require(like(o.getLengths())[0], in[0], "the lengths and the batch of a pooling");
+        if (o.getDocuments())
+          require(in[0], 1, "the batch of packed documents");
+        set({o.getDocuments() ? like(o.getDocuments())[0] - 1 : in[0], in[2]});
+      })
       .Case<SplitHeadsOp>([&](SplitHeadsOp o) {
         Shape in = like(op->getOperand(0));
         set({in[0], static_cast<int64_t>(o.getHeads()), in[1], lastOf()});

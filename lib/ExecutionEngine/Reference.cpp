@@ -220,6 +220,9 @@ Status Call::runOp(Operation *op) {
   }
   if (auto o = dyn_cast<LayerNormOp>(op))
     return bindResult(op, layerNorm(o, get(o.getInput()), get(o.getGamma()), get(o.getBeta())));
+  if (auto o = dyn_cast<PoolOp>(op))
+    return bindResult(op, pool(o.getKind(), get(o.getInput()), optional(o.getLengths()),
+                               optional(o.getDocuments())));
   if (auto o = dyn_cast<SplitHeadsOp>(op))
     return bindResult(op, splitHeads(get(o.getInput()), o.getHeads()));
   if (auto o = dyn_cast<MergeHeadsOp>(op))

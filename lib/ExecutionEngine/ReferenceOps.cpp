@@ -166,6 +166,26 @@ RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const R
   return result;
 }
 
+RefTensor pool(transformer::Pooling kind, const RefTensor &input, const RefTensor *lengths,
+               const RefTensor *starts) {
+  using transformer::Pooling;
+  int64_t rows = input.shape[1], features = input.shape[2];
+  int64_t count = starts ? starts->size() - 1 : input.shape[0];
+  RefTensor result = make({count, features});
+  for (int64_t n = 0; n < count; ++n) {
+    int64_t first = starts ? static_cast<int64_t>(starts->values[n]) : n * rows;
+    int64_t length = starts    ? static_cast<int64_t>(starts->values[n + 1]) - first
+                     : lengths ? static_cast<int64_t>(lengths->values[n])
+                               : rows;
+    int64_t from = kind == Pooling::Last ? std::max<int64_t>(length - 1, 0) : 0;
+    int64_t to = kind == Pooling::Cls ? std::min<int64_t>(length, 1) : length;
+    for (int64_t row = first + from; row < first + to; ++row)
+      for (int64_t e = 0; e < features; ++e)
+        result.values[n * features + e] += input.values[row * features + e] / (to - from);
+  }
+  return result;
+}
+
 RefTensor splitHeads(const RefTensor &input, int64_t heads) {
   int64_t B = input.shape[0], T = input.shape[1], D = input.shape[2] / heads;
   RefTensor result = make({B, heads, T, D});

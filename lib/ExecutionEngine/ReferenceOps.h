@@ -43,6 +43,9 @@ RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &inpu
 RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
                  transformer::Activation activation);
 RefTensor roundedTo(DType type, RefTensor value);
+/// `lengths` and `starts` may be null.
+RefTensor pool(transformer::Pooling kind, const RefTensor &input, const RefTensor *lengths,
+               const RefTensor *starts);
 RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const RefTensor &gamma,
                     const RefTensor &beta);
 RefTensor splitHeads(const RefTensor &input, int64_t heads);

@@ -5,142 +5,78 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Texts come from arguments or line by line, go through the decoder in batches
-// and leave in their order. Batches end early where the encoder cannot tell
-// padding from text: then only texts of equal length go together.
+// Checks of the options, and what is written for each batch of texts.
 //
 //===----------------------------------------------------------------------===//
 #include "heddle/Generation/Commands.h"
-#include "heddle/Generation/TextDecoder.h"
-#include "heddle/Support/Artifact.h"
 
-#include <istream>
+#include "TextBatches.h"
+
+#include "heddle/Generation/TextDecoder.h"
+#include "heddle/Generation/TextEncoder.h"
+
+#include <algorithm>
+#include <cmath>
 #include <ostream>
 
 using namespace heddle;
 
 namespace {
 
-/// Hands out texts and what to call them in an error.
-class Texts {
-public:
-  Texts(const std::vector<std::string> &arguments, std::istream &in)
-      : arguments(arguments), in(in) {}
+Status written(const std::ostream &out) {
+  return out ? Status() : inputError("standard output: cannot be written");
+}
 
-  bool next(std::string &text) {
-    if (arguments.empty() ? !std::getline(in, text) : count == arguments.size())
-      return false;
-    if (!arguments.empty())
-      text = arguments[count];
-    ++count;
-    return true;
-  }
-  std::string place() const {
-    if (arguments.size() == 1)
-      return "text";
-    return (arguments.empty() ? "line " : "text ") + std::to_string(count);
-  }
-  size_t taken() const { return count; }
+//===----------------------------------------------------------------------===//
+// translate
+//===----------------------------------------------------------------------===//
 
-private:
-  const std::vector<std::string> &arguments;
-  std::istream &in;
-  size_t count = 0;
-};
-
-/// Collects texts into batches and writes their translations.
+/// Writes the translations of a batch.
 class Translator {
 public:
-  Translator(TextDecoder &decoder, const TextModel &model, const TranslateCommand &command,
-             DecodingOptions chosen, std::ostream &out)
-      : decoder(decoder), model(model), batch(static_cast<size_t>(command.batch)),
-        stream(command.stream), options(std::move(chosen)), out(out) {
+  Translator(TextDecoder &decoder, const TextSide &target, bool stream, DecodingOptions chosen,
+             std::ostream &out)
+      : decoder(decoder), target(target), stream(stream), options(std::move(chosen)), out(out) {
     if (stream)
       options.onToken = [this](size_t, int32_t token) { return show(token); };
   }
 
-  Status add(std::string_view text, const std::string &place) {
-    auto encoded = model.source->encode(text, place);
-    if (!encoded) {
-      // What came before is still answered.
-      Status answered = flush();
-      return answered ? Status(encoded.takeError()) : answered;
-    }
-    cutTexts += encoded->cut > 0;
-    const bool fits = decoder.takesLengths() || waiting.empty() ||
-                      waiting.back().ids.size() == encoded->ids.size();
-    if (!fits)
-      if (Status answered = flush(); !answered)
-        return answered;
-    waiting.push_back({std::move(encoded->ids), count++});
-    return waiting.size() == batch ? flush() : Status();
-  }
-
-  Status flush() {
+  Status answer(const std::vector<NumberedText> &texts) {
     // A text without tokens has no translation: it gives an empty line.
-    std::vector<TokenIds> sources;
     options.numbers.clear();
-    for (const Waiting &text : waiting)
-      if (!text.ids.empty()) {
-        sources.push_back(text.ids);
+    for (const NumberedText &text : texts)
+      if (!text.ids.empty())
         options.numbers.push_back(text.number);
-      }
     line.clear();
-    auto translations = decoder.decode(sources, options);
+    auto translations = decoder.decode(sourcesOf(texts), options);
     if (!translations)
       return translations.takeError();
     auto translation = translations->begin();
-    for (const Waiting &text : waiting) {
+    for (const NumberedText &text : texts) {
       if (!text.ids.empty() && !stream)
-        out << model.target->decode(*translation++);
+        out << target.decode(*translation++);
       out << '\n';
     }
     out.flush();
-    waiting.clear();
-    return written();
+    return written(out);
   }
-
-  int64_t cut() const { return cutTexts; }
 
 private:
-  struct Waiting {
-    TokenIds ids;
-    uint64_t number; ///< of the text among all, so that its random numbers are its own
-  };
-
   /// What a token adds to the line that is being written.
   Status show(int32_t token) {
-    const std::string before = model.target->decode(line);
+    const std::string before = target.decode(line);
     line.push_back(token);
-    out << model.target->decode(line).substr(before.size()) << std::flush;
-    return written();
-  }
-
-  Status written() const {
-    return out ? Status() : inputError("standard output: cannot be written");
+    out << target.decode(line).substr(before.size()) << std::flush;
+    return written(out);
   }
 
   TextDecoder &decoder;
-  const TextModel &model;
-  size_t batch;
+  const TextSide &target;
   bool stream;
   DecodingOptions options;
-  int64_t cutTexts = 0;
-  uint64_t count = 0;
   std::ostream &out;
-  std::vector<Waiting> waiting;
   TokenIds line; ///< streaming: the tokens written so far
 };
-
-Expected<TextModel> textModelOf(const Session &session) {
-  const Artifact &artifact = session.artifact();
-  return readTextModel(
-      session.program().model, [&](const std::string &name) -> Expected<std::string> {
-        if (auto text = artifact.text(name))
-          return std::string(*text);
-        return inputError(artifact.name() + ": expected the text member " + name + ", found none");
-      });
-}
 
 Expected<int64_t> chooseLimit(const TranslateCommand &command, const TextSide &target) {
   const int64_t limit = command.limit.value_or(target.limit);
@@ -175,11 +111,17 @@ Error heddle::notBuiltYet(std::string_view what) {
   return usageError(std::string(what) + ": not built yet");
 }
 
+Status heddle::checkTexts(const TextCommand &command) {
+  if (command.batch < 1)
+    return usageError("--batch: expected at least 1, found " + std::to_string(command.batch));
+  return {};
+}
+
 Status heddle::checkTranslate(const TranslateCommand &command) {
   if (command.attention)
     return notBuiltYet("--attention");
-  if (command.batch < 1)
-    return usageError("--batch: expected at least 1, found " + std::to_string(command.batch));
+  if (Status checked = checkTexts(command); !checked)
+    return checked;
   if (command.stream && command.batch > 1)
     return usageError("--stream: expected --batch=1, found " + std::to_string(command.batch));
   if (command.stream && command.beam > 1)
@@ -199,7 +141,7 @@ Status heddle::translateCommand(Session &session, const TranslateCommand &comman
                                 std::ostream &out, std::ostream &notes) {
   if (Status checked = checkTranslate(command); !checked)
     return checked;
-  auto model = textModelOf(session);
+  auto model = textModelOf(session, command);
   if (!model)
     return model.takeError();
   auto decoder = TextDecoder::create(session, *model);
@@ -208,17 +150,73 @@ Status heddle::translateCommand(Session &session, const TranslateCommand &comman
   auto decoding = decodingOf(command, *decoder, *model->target);
   if (!decoding)
     return decoding.takeError();
-  model->source->cut |= command.truncate;
+  Translator translator(*decoder, *model->target, command.stream, std::move(*decoding), out);
+  return answerTexts(command, *model, in, notes, [&](const std::vector<NumberedText> &texts) {
+    return translator.answer(texts);
+  });
+}
 
-  Translator translator(*decoder, *model, command, std::move(*decoding), out);
-  Texts texts(command.texts, in);
-  for (std::string text; texts.next(text);)
-    if (Status added = translator.add(text, texts.place()); !added)
-      return added;
-  if (Status answered = translator.flush(); !answered)
-    return answered;
-  if (translator.cut() > 0)
-    notes << "note: " << translator.cut() << " of " << texts.taken() << " texts cut to "
-          << *model->source->length << " tokens\n";
-  return {};
+//===----------------------------------------------------------------------===//
+// embed, classify
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+void writeVector(std::span<const float> row, std::ostream &out) {
+  char number[32];
+  for (size_t i = 0; i < row.size(); ++i) {
+    std::snprintf(number, sizeof number, "%s%.9g", i ? " " : "", static_cast<double>(row[i]));
+    out << number;
+  }
+}
+
+/// The likeliest class, of equals the first, and its probability.
+void writeClass(std::span<const float> row, const TextModel &model, std::ostream &out) {
+  const std::vector<double> probabilities = softmax(row);
+  const auto best = static_cast<int32_t>(
+      std::max_element(probabilities.begin(), probabilities.end()) - probabilities.begin());
+  char number[32];
+  std::snprintf(number, sizeof number, "\t%.6f", probabilities[static_cast<size_t>(best)]);
+  out << (model.labels ? model.labels->token(best) : std::to_string(best)) << number;
+}
+
+} // namespace
+
+Status heddle::encodeCommand(Session &session, const TextCommand &command, bool classify,
+                             std::istream &in, std::ostream &out, std::ostream &notes) {
+  if (Status checked = checkTexts(command); !checked)
+    return checked;
+  auto model = textModelOf(session, command);
+  if (!model)
+    return model.takeError();
+  auto encoder = TextEncoder::create(session, *model);
+  if (!encoder)
+    return encoder.takeError();
+  if (classify && !encoder->classifies())
+    return usageError("expected a model with a classifier, found one that gives vectors");
+  if (!classify && encoder->classifies())
+    return usageError("expected a model that gives vectors, found one with a classifier");
+  return answerTexts(command, *model, in, notes, [&](const std::vector<NumberedText> &texts) {
+    const std::vector<TokenIds> sources = sourcesOf(texts);
+    auto rows = encoder->encode(sources);
+    if (!rows)
+      return Status(rows.takeError());
+    const size_t columns = sources.empty() ? 0 : rows->size() / sources.size();
+    if (classify && model->labels && !sources.empty() &&
+        model->labels->size() != static_cast<int64_t>(columns))
+      return Status(inputError(model->labels->name() + ": expected " + std::to_string(columns) +
+                               " labels, one a class, found " +
+                               std::to_string(model->labels->size())));
+    size_t row = 0;
+    for (const NumberedText &text : texts) {
+      // A text without tokens gives an empty line.
+      if (!text.ids.empty() && classify)
+        writeClass(rows->subspan(columns * row++, columns), *model, out);
+      else if (!text.ids.empty())
+        writeVector(rows->subspan(columns * row++, columns), out);
+      out << '\n';
+    }
+    out.flush();
+    return written(out);
+  });
 }

@@ -12,33 +12,13 @@
 //===----------------------------------------------------------------------===//
 #include "heddle/Generation/TextDecoder.h"
 
+#include "TextInputs.h"
+
 #include <algorithm>
 
 using namespace heddle;
 
 namespace {
-
-/// Whether a function takes `name`; an error if the model lacks the function.
-Expected<bool> takes(const Session &session, const char *function, std::string_view name) {
-  auto inputs = session.inputs(function);
-  if (!inputs)
-    return inputs.takeError();
-  return std::any_of(inputs->begin(), inputs->end(),
-                     [&](const PortInfo &port) { return port.name == name; });
-}
-
-/// Every input that must be given is one of those that decoding knows.
-Status checkInputs(const Session &session, const char *function,
-                   std::initializer_list<std::string_view> known) {
-  auto inputs = session.inputs(function);
-  if (!inputs)
-    return inputs.takeError();
-  for (const PortInfo &port : *inputs)
-    if (port.required && std::find(known.begin(), known.end(), port.name) == known.end())
-      return usageError(std::string(function) + ": expected no inputs beside the text, found " +
-                        port.name + ", which only a program can give");
-  return {};
-}
 
 Expected<std::string> scoresName(const Session &session) {
   auto outputs = session.outputs("decode_step");
@@ -48,22 +28,6 @@ Expected<std::string> scoresName(const Session &session) {
     if (port.name == "logits" || port.name == "probabilities")
       return port.name;
   return usageError("expected a model with a classifier, found one that gives vectors");
-}
-
-/// Rows of ids as one tensor, shorter rows padded on the right.
-Tensor padRows(const std::vector<TokenIds> &rows, int32_t padding, bool sequenceFirst) {
-  size_t length = 0;
-  for (const auto &row : rows)
-    length = std::max(length, row.size());
-  const int64_t batch = static_cast<int64_t>(rows.size()), columns = static_cast<int64_t>(length);
-  Tensor ids(DType::I32, sequenceFirst ? std::vector<int64_t>{columns, batch}
-                                       : std::vector<int64_t>{batch, columns});
-  std::span<int32_t> values = ids.values<int32_t>();
-  std::fill(values.begin(), values.end(), padding);
-  for (size_t b = 0; b < rows.size(); ++b)
-    for (size_t i = 0; i < rows[b].size(); ++i)
-      values[sequenceFirst ? i * rows.size() + b : b * length + i] = rows[b][i];
-  return ids;
 }
 
 } // namespace
@@ -86,8 +50,8 @@ Expected<TextDecoder> TextDecoder::create(Session &session, const TextModel &mod
                          checkInputs(session, "decode_step", {"target"})})
     if (!checked)
       return checked.takeError();
-  auto first = takes(session, "encode", "source.lengths"),
-       second = takes(session, "decode_start", "source.lengths");
+  auto first = takesInput(session, "encode", "source.lengths"),
+       second = takesInput(session, "decode_start", "source.lengths");
   auto name = scoresName(session);
   if (!first || !second || !name)
     return !first ? first.takeError() : !second ? second.takeError() : name.takeError();
@@ -98,23 +62,15 @@ Expected<TextDecoder> TextDecoder::create(Session &session, const TextModel &mod
 }
 
 Status TextDecoder::encode(const std::vector<TokenIds> &sources) {
-  const Tensor ids = padRows(sources, model->source->padding, model->sequenceFirst);
-  Tensor lengths(DType::I32, {static_cast<int64_t>(sources.size())});
-  for (size_t b = 0; b < sources.size(); ++b) {
-    // Padding that `source.length` added counts as padding here too.
-    const auto &row = sources[b];
-    auto last = std::find_if(row.rbegin(), row.rend(),
-                             [&](int32_t id) { return id != model->source->padding; });
-    lengths.values<int32_t>()[b] = static_cast<int32_t>(row.rend() - last);
-  }
-  NamedInputs inputs = {{"source", ids}};
+  const SourceTensors source(sources, *model);
+  NamedInputs inputs = {{"source", source.ids}};
   if (encodeTakesLengths)
-    inputs.emplace_back("source.lengths", lengths);
+    inputs.emplace_back("source.lengths", source.lengths);
   if (Status ran = session->run("encode", inputs, memory); !ran)
     return ran;
   NamedInputs startInputs = {{"memory", memory["memory"]}};
   if (startTakesLengths)
-    startInputs.emplace_back("source.lengths", lengths);
+    startInputs.emplace_back("source.lengths", source.lengths);
   return session->run("decode_start", startInputs, nothing);
 }
 

@@ -137,6 +137,23 @@ Status readSides(const Json &facts, TextModel &model, const MemberReader &readMe
   return {};
 }
 
+Status readLabels(const Json &facts, TextModel &model, const MemberReader &readMember) {
+  auto classifier = facts.find("classifier");
+  if (classifier == facts.end() || !classifier->is_object())
+    return {};
+  auto file = classifier->find("labels");
+  if (file == classifier->end() || !file->is_string())
+    return {};
+  auto text = readMember(file->get<std::string>());
+  if (!text)
+    return text.takeError();
+  auto labels = Vocabulary::parse(*text, file->get<std::string>());
+  if (!labels)
+    return labels.takeError();
+  model.labels = std::move(*labels);
+  return {};
+}
+
 } // namespace
 
 Expected<TextModel> heddle::readTextModel(std::string_view json, const MemberReader &readMember) {
@@ -155,7 +172,11 @@ Expected<TextModel> heddle::readTextModel(std::string_view json, const MemberRea
   TextModel model;
   model.kind = kind->get<std::string>();
   model.sequenceFirst = layout != facts.end() && *layout == "sequence-first";
+  auto padded = facts.find("padded");
+  model.padded = padded != facts.end() && *padded == true;
   if (Status read = readSides(facts, model, readMember); !read)
+    return read.takeError();
+  if (Status read = readLabels(facts, model, readMember); !read)
     return read.takeError();
   return model;
 }
@@ -169,6 +190,7 @@ Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view p
   if (!tokens)
     return tokens.takeError();
   EncodedText encoded;
+  encoded.empty = tokens->empty();
   if (add && start)
     encoded.ids.push_back(*start);
   for (const std::string &token : *tokens) {

@@ -38,10 +38,19 @@ static Json sideFacts(const SideDescription &side, const std::string &name) {
   return facts;
 }
 
+bool Description::sourceMayBePadded() const {
+  return encoder && std::all_of(encoder->layers.begin(), encoder->layers.end(),
+                                [](const LayerDescription &layer) {
+                                  return layer.mask &&
+                                         layer.mask->uses(MaskExpression::Kind::Lengths, "source");
+                                });
+}
+
 std::string heddle::factsOf(const Description &d) {
   Json facts;
   facts["kind"] = d.kind;
   facts["size"] = d.size;
+  facts["padded"] = d.sourceMayBePadded();
   facts["layout"] = d.sequenceFirst ? "sequence-first" : "batch-first";
   if (d.source)
     facts["source"] = sideFacts(*d.source, "source");

@@ -76,6 +76,7 @@ struct StackDescription {
   bool sinusoidal = true;
   double positionScale = 1;
   NormDescription norm;
+  std::string pool; ///< "cls", "mean", "last"; empty: every position is a result
   /// The input that says where packed documents of the stack's rows start; empty: rows are
   /// sentences.
   std::string documents;
@@ -100,6 +101,9 @@ struct Description {
   std::map<std::string, std::string> texts;
 
   bool isEncoderDecoder() const { return kind == "encoder-decoder"; }
+  /// Whether texts of different lengths may stand in one batch: every layer of the encoder masks
+  /// what is padding.
+  bool sourceMayBePadded() const;
 };
 
 /// Reads the file at `path`; `masks` are NAME=EXPR replacements.

@@ -58,6 +58,9 @@ ArrayAttr FunctionBuilder::port(llvm::StringRef name, llvm::ArrayRef<std::string
                                                       "logits"};
   if (!sequenceFirst || !llvm::is_contained(exchanged, name))
     return {};
+  bool result = name == "output" || name == "logits";
+  if (result && dims.size() < 3) // pooled: no rows to exchange
+    return {};
   SmallVector<std::string> order(dims);
   std::swap(order[0], order[1]);
   return attrs(order);

@@ -7,7 +7,7 @@
 //
 // One function of the model at a time, one sub-layer a function of ours:
 //
-//   encode: embed, layers of (self-attention, feed-forward), final norm
+//   encode: embed, layers of (self-attention, feed-forward), final norm, pooling, classifier
 //   decode: embed, layers of (self-attention, cross-attention, feed-forward), final norm,
 //           classifier
 //   decode_start: keys and values of the memory into the session
@@ -65,6 +65,7 @@ private:
   Value sublayer(FunctionBuilder &f, Value x, const NormDescription &norm,
                  const std::string &prefix, llvm::function_ref<Value(Value)> body);
   Value finalNorm(FunctionBuilder &f, Value x, Call call);
+  Value pool(FunctionBuilder &f, Value x, Call call);
   void outcome(FunctionBuilder &f, Value x, Call call);
 
   const StackDescription &stack(Call call) const { return call.decoder ? *d.decoder : *d.encoder; }
@@ -135,17 +136,38 @@ Value ModelBuilder::finalNorm(FunctionBuilder &f, Value x, Call call) {
   return norm.afterStack ? f.layerNorm(x, prefix, d.size, norm.epsilon) : x;
 }
 
+/// One vector a text, if the description asks for it. Vectors that come in have no padding, unless
+/// masks ask for their lengths.
+Value ModelBuilder::pool(FunctionBuilder &f, Value x, Call call) {
+  const StackDescription &encoder = stack(call);
+  auto kind = symbolizePooling(encoder.pool);
+  if (!kind)
+    return x;
+  FunctionBuilder::Part part(f, "encoder.pool");
+  Value lengths, starts;
+  if (!encoder.documents.empty())
+    starts = masks.starts(f, encoder.documents);
+  else if (!d.source->vectors || masks.encoderUsesLengths())
+    lengths = masks.sideLengths(f, "source", call);
+  return PoolOp::create(f.b, f.loc, x, lengths, starts, *kind);
+}
+
 /// What a model gives its caller: classes if it has a classifier.
 void ModelBuilder::outcome(FunctionBuilder &f, Value x, Call call) {
+  auto dims = [&](int64_t columns) -> SmallVector<std::string> {
+    if (stack(call).pool.empty())
+      return {"B", call.rows(), std::to_string(columns)};
+    return {stack(call).documents.empty() ? "B" : "N", std::to_string(columns)};
+  };
   if (!d.classifier)
-    return f.firstResult("output", x, {"B", call.rows(), features()});
+    return f.firstResult("output", x, dims(d.size));
   FunctionBuilder::Part part(f, "classifier");
   const ClassifierDescription &c = *d.classifier;
   std::string table = c.tied ? std::string(call.side()) + ".embedding" : "classifier";
   Value weight = f.weight(table + ".weight", {c.size, d.size});
   Value bias = c.bias ? f.weight("classifier.bias", {c.size}) : Value();
   Value logits = LinearOp::create(f.b, f.loc, x, weight, bias, Activation::None);
-  f.firstResult("logits", logits, {"B", call.rows(), std::to_string(c.size)});
+  f.firstResult("logits", logits, dims(c.size));
 }
 
 //===----------------------------------------------------------------------===//
@@ -279,7 +301,7 @@ Status ModelBuilder::encode() {
   }
   x = finalNorm(f, x, call);
   if (!d.isEncoderDecoder()) {
-    outcome(f, x, call);
+    outcome(f, pool(f, x, call), call);
     return f.finish(d.file);
   }
   // Lengths that decoding asks for are handed on; with vectors in only if they are asked for here.

@@ -254,6 +254,16 @@ void StackReader::documents(StackDescription &stack) {
     }
 }
 
+/// Only an encoder whose rows nobody else reads may give one vector a text.
+void StackReader::pool(ObjectReader &own, StackDescription &stack) {
+  if (!own.has("pool") || own.isNull("pool"))
+    return;
+  stack.pool = own.word("pool", "mean", {"cls", "mean", "last"}, 3);
+  if (model.isEncoderDecoder())
+    errors.expected(own.path("pool"), "null where a decoder reads the encoder's output",
+                    "\"" + stack.pool + "\"");
+}
+
 LayerDescription StackReader::layer(size_t index, const Json *override) {
   ObjectReader in = reader(override, index);
   LayerDescription layer;
@@ -307,7 +317,6 @@ void StackReader::checkStackKeys(ObjectReader &own) {
   if (!isDecoder())
     keys.push_back("pool");
   own.known(keys);
-  own.onlyBuilt("pool", {nullptr});
   for (const char *key : {"cross", "cross-mask"})
     if (own.has(key) && !hasCross())
       errors.expected(own.path(key), "no cross attention in a decoder without encoder", "it");
@@ -328,6 +337,7 @@ StackDescription StackReader::read() {
   stack.norm = norm(in.object("norm"));
   layers(own, stack);
   documents(stack);
+  pool(own, stack);
   return stack;
 }
 

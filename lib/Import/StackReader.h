@@ -60,6 +60,7 @@ private:
   ObjectReader ownObject(size_t index, const Json *override);
   std::optional<MaskExpression> mask(const std::string &key, size_t index, const Json *override);
   void documents(StackDescription &stack);
+  void pool(ObjectReader &own, StackDescription &stack);
   void checkMask(const MaskExpression &mask, bool cross, const std::string &path);
 
   const Json &json;

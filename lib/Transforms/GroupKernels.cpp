@@ -280,6 +280,7 @@ LogicalResult Grouper::collect(Operation &op) {
       })
       .Case<AttentionWeightsOp>([&](auto) { return single("weights", nothing); })
       .Case<LayerNormOp>([&](auto) { return single("norm", rounds); })
+      .Case<PoolOp>([&](auto) { return single("pool", rounds); })
       .Case<EmbeddingOp>([&](auto) {
         return single("embedding", [](Operation *next) {
           return isa<PositionSinusoidalOp, arith::TruncFOp>(next);
@@ -373,9 +374,9 @@ void Grouper::extend(Cluster &cluster, function_ref<bool(Operation *)> accepts) 
     if (reason && addRounding(cluster))
       return;
     if (!reason)
-      reason = isa<MergeHeadsOp>(reader)  ? FusionRefusal::UnevenHeads
-               : isa<LayerNormOp>(reader) ? FusionRefusal::RowReduction
-                                          : FusionRefusal::SecondContraction;
+      reason = isa<MergeHeadsOp>(reader)          ? FusionRefusal::UnevenHeads
+               : isa<LayerNormOp, PoolOp>(reader) ? FusionRefusal::RowReduction
+                                                  : FusionRefusal::SecondContraction;
     if (isa<arith::TruncFOp>(last) && cluster.ops.size() > 1) // people know the op that it rounds
       last = last->getOperand(0).getDefiningOp();
     if (reader)

@@ -299,6 +299,11 @@ static ArgumentLimits limitsOf(Value argument, const ShapeExpressions &shapes) {
           limits.high = shapes.of(position.getResult())[1] + 1;
           limits.starts = true;
         }
+        if (auto pool = dyn_cast<PoolOp>(inner.getOwner());
+            pool && pool.getInput() != inner.get()) {
+          limits.high = shapes.of(pool.getInput())[1] + 1;
+          limits.starts |= pool.getDocuments() == inner.get();
+        }
       }
   return limits;
 }

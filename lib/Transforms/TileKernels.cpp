@@ -32,6 +32,7 @@ static Writer writerOf(StringRef root) {
       .Case("attention", tileAttention)
       .Case("weights", tileAttentionWeights)
       .Case("norm", tileNorm)
+      .Case("pool", tilePool)
       .Case("embedding", tileEmbedding)
       .Case("elementwise", tileElementwise)
       .Case("relayout", tileRelayout)

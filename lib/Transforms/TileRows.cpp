@@ -49,7 +49,7 @@ static void rowGrid(KernelFrame &f, kernel::ViewType view, int64_t rows, int64_t
   f.createFunc(sizes, tiles, f.gpuSchedule(rows, columns ? columns : 16));
 }
 
-static int64_t columnTile(int64_t stored) {
+int64_t heddle::columnTile(int64_t stored) {
   for (int64_t tile : {64, 48, 32})
     if (stored % tile == 0)
       return tile;

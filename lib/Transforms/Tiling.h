@@ -151,6 +151,8 @@ DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count,
 
 /// Storage width of a static dimension.
 inline int64_t paddedTo16(int64_t n) { return (n + 15) / 16 * 16; }
+/// Columns of a tile without a contraction, where `stored` lie in memory.
+int64_t columnTile(int64_t stored);
 
 // One writer a root; each fails with an error at the definition.
 mlir::LogicalResult tileLinear(KernelFrame &frame);
@@ -161,6 +163,7 @@ void hoistScalars(kernel::FuncOp func);
 /// Writes out the functions of `math` that a score rule's formula calls.
 void expandFunctions(kernel::FuncOp func);
 mlir::LogicalResult tileNorm(KernelFrame &frame);
+mlir::LogicalResult tilePool(KernelFrame &frame);
 mlir::LogicalResult tileEmbedding(KernelFrame &frame);
 mlir::LogicalResult tileElementwise(KernelFrame &frame);
 mlir::LogicalResult tileRelayout(KernelFrame &frame);

@@ -94,3 +94,23 @@ kernel.def @embedding(%ids: tensor<?x?xi32> {kernel.layout = {dims = ["d0", "d1"
   %1 = transformer.position.sinusoidal %0 : tensor<?x?x16xf32>
   kernel.yield %1 : tensor<?x?x16xf32>
 }
+
+// -----
+
+// Rows of a sentence are added in their order; what the loop carries is a quad an invocation on a GPU.
+// CHECK-LABEL: kernel.func @pool(
+// CPU-SAME: grid(%[[N:.*]] = d0 by 1, %[[J:.*]] = 32 by 32)
+// GPU-SAME: grid(%[[N:.*]] = d0 by 1, %[[J:.*]] = 32 by 16)
+// CHECK: %[[ROWS:.*]] = kernel.slice %{{.*}}[%[[N]]]
+// CHECK: kernel.read %{{.*}}[%[[N]]]
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args
+// CHECK: kernel.load %[[ROWS]][%[[ROW]], %[[J]]]
+// CHECK: arith.addf
+// CHECK: arith.divf
+// CHECK: kernel.store
+kernel.def @pool(%x: tensor<?x?x24xf32> {kernel.layout = {dims = ["d0", "d1", 24], storage = "memory"}},
+                 %n: tensor<?xi32> {kernel.layout = {dims = ["d0"], storage = "memory"}})
+    -> (tensor<?x24xf32> {kernel.layout = {dims = ["d0", 24], storage = "memory"}}) attributes {root = "pool", scalars = ["d0", "d1"]} {
+  %0 = transformer.pool %x lengths(%n : tensor<?xi32>) {kind = #transformer.pooling<mean>} : tensor<?x?x24xf32> -> tensor<?x24xf32>
+  kernel.yield %0 : tensor<?x24xf32>
+}

@@ -80,6 +80,15 @@ int translate(RunFlags &flags) {
   return report(translateCommand(*session, flags.translate, std::cin, std::cout, std::cerr));
 }
 
+int encode(RunFlags &flags, bool classify) {
+  if (Status checked = checkTexts(flags.translate); !checked)
+    return report(checked);
+  auto session = Session::open(flags.file, flags.session);
+  if (!session)
+    return report(session.error());
+  return report(encodeCommand(*session, flags.translate, classify, std::cin, std::cout, std::cerr));
+}
+
 int run(RunFlags &flags) {
   if (flags.verify)
     return report(usageError("--verify: heddle-run has no reference, use heddle run --verify"));
@@ -107,6 +116,13 @@ int main(int argc, char **argv) {
   RunFlags flags;
   addRun(app, flags);
   CLI::App *translation = addTranslate(app, flags);
+  CLI::App *embedding = app.add_subcommand("embed", "give the vector of texts"),
+           *classification = app.add_subcommand("classify", "name the class of texts");
+  for (CLI::App *command : {embedding, classification}) {
+    addSessionFlags(*command, flags);
+    driver::addTextFlags(*command, flags.translate);
+    command->footer("Examples:\n  heddle-run " + command->get_name() + " model.heddle \"a text\"");
+  }
   CLI::App *devices = app.add_subcommand("devices", "list the devices that models can run on");
   if (Status status = driver::checkCommand(app, argc, argv); !status)
     return report(status);
@@ -117,5 +133,7 @@ int main(int argc, char **argv) {
   }
   if (devices->parsed())
     return report(devicesCommand(std::cout));
+  if (embedding->parsed() || classification->parsed())
+    return encode(flags, classification->parsed());
   return translation->parsed() ? translate(flags) : run(flags);
 }

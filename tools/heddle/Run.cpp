@@ -68,8 +68,7 @@ void addRun(CLI::App &app, Outcome &outcome) {
   command->add_option("--function", flags->run.function,
                       "the function; may be left out if there is one; several, by commas, share a "
                       "session");
-  command->add_option("--input", flags->run.inputs, "NAME=FILE.npy")
-      ->allow_extra_args(false);
+  command->add_option("--input", flags->run.inputs, "NAME=FILE.npy")->allow_extra_args(false);
   command->add_option("--output-dir", flags->run.outputDir,
                       "write results as DIR/NAME.npy instead of printing them");
   command->add_flag("--verify", flags->verify, "run the slow reference beside the device");

@@ -1,4 +1,4 @@
-//===- Text.cpp - heddle translate ----------------------------------------===//
+//===- Text.cpp - Text commands -------------------------------------------===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,6 +37,30 @@ Status translate(TextFlags &flags) {
   return translateCommand(*session, flags.translate, std::cin, std::cout, std::cerr);
 }
 
+Status encode(TextFlags &flags, bool classify) {
+  if (Status checked = checkTexts(flags.translate); !checked)
+    return checked;
+  Expected<Session> session = openModel(flags.model, flags.jit, flags.compile);
+  if (!session)
+    return session.takeError();
+  return encodeCommand(*session, flags.translate, classify, std::cin, std::cout, std::cerr);
+}
+
+void addEncode(CLI::App &app, Outcome &outcome, bool classify) {
+  auto flags = std::make_shared<TextFlags>();
+  CLI::App *command =
+      classify ? app.add_subcommand("classify", "name the class of texts, or of lines of input")
+               : app.add_subcommand("embed", "give the vector of texts, or of lines of input");
+  command->add_option("model", flags->model, "MODEL")->required();
+  addDeviceFlags(*command, flags->jit);
+  addTextFlags(*command, flags->translate);
+  addModelFlags(*command, flags->compile);
+  std::string name = command->get_name();
+  command->footer("Examples:\n  heddle " + name + " MODEL \"a text\"\n  heddle " + name +
+                  " model.heddle --device=vulkan --batch=8 < texts.txt");
+  command->callback([flags, classify, &outcome] { outcome.status = encode(*flags, classify); });
+}
+
 } // namespace
 
 void addText(CLI::App &app, Outcome &outcome) {
@@ -54,10 +78,12 @@ void addText(CLI::App &app, Outcome &outcome) {
                   "  heddle translate translate.heddle --sample --top-p=0.9 --seed=7 --stream "
                   "\"我 是 谁\"");
   command->callback([flags, &outcome] { outcome.status = translate(*flags); });
+  addEncode(app, outcome, /*classify=*/false);
+  addEncode(app, outcome, /*classify=*/true);
 }
 
 void addUnbuilt(CLI::App &app, Outcome &outcome) {
-  for (const char *name : {"embed", "classify", "rerank", "generate"}) {
+  for (const char *name : {"rerank", "generate"}) {
     CLI::App *command = app.add_subcommand(name, "not built yet");
     command->allow_extras();
     command->callback([name, &outcome] { outcome.status = notBuiltYet(name); });

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What `heddle translate` and `heddle-run translate` do once the command line is
-// read. The tools parse and print errors; everything else is decided here.
+// What the text commands of `heddle` and `heddle-run` do once the command line is
+// read. The tools parse and print errors; everything else is decided here. A text
+// without tokens gives an empty line.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,13 +19,16 @@
 
 namespace heddle {
 
-struct TranslateCommand {
+struct TextCommand {
   std::vector<std::string> texts; ///< empty: the lines of standard input
-  int64_t batch = 1;              ///< texts translated together; the results do not depend on it
-  std::optional<int64_t> limit;   ///< tokens of a translation; default: the model's `target.limit`
+  int64_t batch = 1;              ///< texts that run together; the results do not depend on it
   bool truncate = false;          ///< cut texts that are longer than `source.length`
-  bool stream = false;            ///< write each token as soon as it is chosen
-  bool attention = false;         ///< not built yet
+};
+
+struct TranslateCommand : TextCommand {
+  std::optional<int64_t> limit; ///< tokens of a translation; default: the model's `target.limit`
+  bool stream = false;          ///< write each token as soon as it is chosen
+  bool attention = false;       ///< not built yet
   int64_t beam = 1;
   bool sample = false;
   /// Options of a search that were given; each needs its search (DecodingOptions).
@@ -36,13 +40,19 @@ struct TranslateCommand {
 /// What to answer where something is asked for that is planned and not built yet.
 Error notBuiltYet(std::string_view what);
 
+/// A usage error for a batch of nothing.
+Status checkTexts(const TextCommand &command);
 /// A usage error where an option would be ignored or contradicts another: to be asked before a model
 /// is opened, and asked again by `translateCommand`.
 Status checkTranslate(const TranslateCommand &command);
 
-/// Translates every text, one line each, in order. An empty text gives an empty line. Notes about
-/// cut texts go to `notes`.
+/// Translates every text, one line each, in order. Notes about cut texts go to `notes`.
 Status translateCommand(Session &session, const TranslateCommand &command, std::istream &in,
                         std::ostream &out, std::ostream &notes);
+
+/// One line each text: with `classify` the likeliest class and its probability, "label\t0.987654",
+/// otherwise the numbers of its vector with a space between them.
+Status encodeCommand(Session &session, const TextCommand &command, bool classify, std::istream &in,
+                     std::ostream &out, std::ostream &notes);
 
 } // namespace heddle

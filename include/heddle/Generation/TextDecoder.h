@@ -31,10 +31,6 @@ public:
   Expected<std::vector<TokenIds>> decode(const std::vector<TokenIds> &sources,
                                          const DecodingOptions &options);
 
-  /// False if sources of different lengths would see each other's padding: the encoder's mask does
-  /// not know lengths.
-  bool takesLengths() const { return encodeTakesLengths; }
-
 private:
   TextDecoder(Session &session, const TextModel &model) : session(&session), model(&model) {}
 

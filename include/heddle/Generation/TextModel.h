@@ -24,6 +24,7 @@ namespace heddle {
 struct EncodedText {
   std::vector<int32_t> ids;
   int64_t cut = 0;
+  bool empty = false; ///< no token of it is in the text
 };
 
 /// One side of a model: its vocabulary and the rules of docs/model-description.md for text.
@@ -48,7 +49,10 @@ struct TextSide {
 struct TextModel {
   std::string kind;           ///< "encoder", "decoder", "encoder-decoder"
   bool sequenceFirst = false; ///< [T, B] instead of [B, T]
+  /// Whether sources of different lengths may stand in one batch: the encoder masks padding.
+  bool padded = false;
   std::optional<TextSide> source, target;
+  std::optional<Vocabulary> labels; ///< names of a classifier's classes
 };
 
 /// The bytes of a text member of the artifact.

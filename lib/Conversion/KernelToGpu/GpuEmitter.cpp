@@ -42,6 +42,22 @@ static FailureOr<int64_t> tileRows(kernel::FuncOp func) {
   return walked.wasInterrupted() ? FailureOr<int64_t>(failure()) : rows;
 }
 
+/// Without a contraction four invocations share a row, a quad each: of a wider tile a loop would
+/// carry its first columns only.
+static LogicalResult carriesNarrowTiles(kernel::FuncOp func) {
+  WalkResult walked = func.walk([](scf::ForOp loop) {
+    for (Type type : loop.getResultTypes())
+      if (auto tile = dyn_cast<RankedTensorType>(type); tile && tile.getDimSize(1) > 16) {
+        loop.emitOpError("expected tiles of at most 16 columns to be carried in a kernel without a "
+                         "contraction, found ")
+            << tile;
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func) {
   FailureOr<int64_t> rows = tileRows(func);
   if (failed(rows))
@@ -53,6 +69,8 @@ FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func) {
   if (!threads.empty() && (threads.size() != 2 || threads[0] < 1 || threads[1] < 1))
     return func.emitOpError("expected threads to be two positive numbers, found ")
            << threads.size();
+  if (placement.strided && failed(carriesNarrowTiles(func)))
+    return failure();
   if (placement.strided) { // lanes are owned by exactly four invocations
     placement.tx = 4;
     placement.ty = std::min<int64_t>(*rows, threads.empty() ? 16 : threads[0]);

@@ -272,3 +272,43 @@ func.func @ffn_c6_elements(%x: tensor<?x8xbf16>, %in: tensor<6x8xbf16>, %out: te
   %y = transformer.ffn %x in(%in) out(%out) : (tensor<?x8xbf16>, tensor<6x8xbf16>, tensor<8x6xf32>) -> tensor<?x8xf32>
   return
 }
+
+// -----
+
+func.func @pool_c1_rank(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'transformer.pool' op C1: input must have rank 3 [batch, rows, features], found rank 2}}
+  %y = transformer.pool %x {kind = #transformer.pooling<mean>} : tensor<?x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @pool_c2_lengths(%x: tensor<4x?x8xf32>, %n: tensor<3xi32>) {
+  // expected-error @+1 {{'transformer.pool' op C2: size of lengths 3 must equal the batch of input 4}}
+  %y = transformer.pool %x lengths(%n : tensor<3xi32>) {kind = #transformer.pooling<mean>} : tensor<4x?x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @pool_c3_both(%x: tensor<1x?x8xf32>, %n: tensor<?xi32>) {
+  // expected-error @+1 {{'transformer.pool' op C3: expected documents or lengths, found both}}
+  %y = transformer.pool %x lengths(%n : tensor<?xi32>) documents(%n : tensor<?xi32>) {kind = #transformer.pooling<cls>} : tensor<1x?x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @pool_c3_batch(%x: tensor<2x?x8xf32>, %n: tensor<?xi32>) {
+  // expected-error @+1 {{'transformer.pool' op C3: packed documents need a batch of 1, found 2}}
+  %y = transformer.pool %x documents(%n : tensor<?xi32>) {kind = #transformer.pooling<cls>} : tensor<2x?x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @pool_c4_result(%x: tensor<1x?x8xf32>, %n: tensor<5xi32>) {
+  // expected-error @+1 {{'transformer.pool' op C4: dimension 0 of the result: expected 4 in [4, 8], found [5, 8]}}
+  %y = transformer.pool %x documents(%n : tensor<5xi32>) {kind = #transformer.pooling<last>} : tensor<1x?x8xf32> -> tensor<5x8xf32>
+  return
+}

@@ -92,3 +92,14 @@ func.func @function_ports(
     -> (tensor<?x?x4xf32> {transformer.name = "y", transformer.dims = ["B", "T", 4], transformer.port = ["T", "B", 4]}) {
   return %x : tensor<?x?x4xf32>
 }
+
+// CHECK-LABEL: @pool
+func.func @pool(%x: tensor<?x?x7xf32>, %n: tensor<?xi32>, %p: tensor<1x?x7xf32>) -> (tensor<?x7xf32>, tensor<?x7xf32>, tensor<?x7xf32>) {
+  // CHECK: transformer.pool %{{.*}} {kind = #transformer.pooling<last>} : tensor<?x?x7xf32> -> tensor<?x7xf32>
+  %a = transformer.pool %x {kind = #transformer.pooling<last>} : tensor<?x?x7xf32> -> tensor<?x7xf32>
+  // CHECK: transformer.pool %{{.*}} lengths(%{{.*}} : tensor<?xi32>) {kind = #transformer.pooling<mean>}
+  %b = transformer.pool %x lengths(%n : tensor<?xi32>) {kind = #transformer.pooling<mean>} : tensor<?x?x7xf32> -> tensor<?x7xf32>
+  // CHECK: transformer.pool %{{.*}} documents(%{{.*}} : tensor<?xi32>) {kind = #transformer.pooling<cls>}
+  %c = transformer.pool %p documents(%n : tensor<?xi32>) {kind = #transformer.pooling<cls>} : tensor<1x?x7xf32> -> tensor<?x7xf32>
+  return %a, %b, %c : tensor<?x7xf32>, tensor<?x7xf32>, tensor<?x7xf32>
+}

@@ -139,7 +139,6 @@ TEST_F(DescriptionTest, NotBuiltYet) {
                                                 {"/ffn/as", "conv1x1"},
                                                 {"/attention/per-head-projection", true},
                                                 {"/embedding/norm", Json::object()},
-                                                {"/encoder/pool", "mean"},
                                                 {"/source/image", {3, 8, 8}},
                                                 {"/classifier/softmax", true},
                                                 {"/classifier/loss", true}};

@@ -284,6 +284,52 @@ LogicalResult LayerNormOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// pool
+//===----------------------------------------------------------------------===//
+
+/// One row for each sentence, or for each document: one less than the starts.
+static SmallVector<int64_t> pooledShape(Value input, Value documents) {
+  int64_t rows = dim(input, 0);
+  if (documents)
+    rows = typeOf(documents).isDynamicDim(0) ? ShapedType::kDynamic : dim(documents, 0) - 1;
+  return {rows, features(input)};
+}
+
+LogicalResult PoolOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &types) {
+  Value documents = adaptor.getDocuments();
+  if (documents && typeOf(documents).getRank() != 1) // the verifier has more to say
+    documents = Value();
+  types.push_back(RankedTensorType::get(pooledShape(adaptor.getInput(), documents),
+                                        typeOf(adaptor.getInput()).getElementType()));
+  return success();
+}
+
+LogicalResult PoolOp::verify() {
+  if (int64_t rank = typeOf(getInput()).getRank(); rank != 3)
+    return emitOpError("C1: input must have rank 3 [batch, rows, features], found rank ") << rank;
+  if (getLengths()) {
+    if (int64_t rank = typeOf(getLengths()).getRank(); rank != 1)
+      return emitOpError("C2: lengths must be a vector, found rank ") << rank;
+    if (failed(verifySize(*this, "C2", "lengths", getLengths(), "the batch of input",
+                          dim(getInput(), 0))))
+      return failure();
+  }
+  if (getDocuments()) {
+    if (int64_t rank = typeOf(getDocuments()).getRank(); rank != 1)
+      return emitOpError("C3: documents must be a vector of starts, found rank ") << rank;
+    if (getLengths())
+      return emitOpError("C3: expected documents or lengths, found both");
+    if (dim(getDocuments(), 0) == 0)
+      return emitOpError("C3: documents must hold at least the end, found no element");
+    if (differ(dim(getInput(), 0), 1))
+      return emitOpError("C3: packed documents need a batch of 1, found ") << dim(getInput(), 0);
+  }
+  return verifyShape(*this, "C4", "the result", getResult(),
+                     pooledShape(getInput(), getDocuments()), {1});
+}
+
+//===----------------------------------------------------------------------===//
 // split_heads, merge_heads
 //===----------------------------------------------------------------------===//
 
@@ -346,6 +392,7 @@ HEDDLE_VERIFIER_COMPARES(EmbeddingOp)
 HEDDLE_VERIFIER_COMPARES(LinearOp)
 HEDDLE_VERIFIER_COMPARES(FfnOp)
 HEDDLE_VERIFIER_COMPARES(LayerNormOp)
+HEDDLE_VERIFIER_COMPARES(PoolOp)
 HEDDLE_VERIFIER_COMPARES(SplitHeadsOp)
 HEDDLE_VERIFIER_COMPARES(MergeHeadsOp)
 #undef HEDDLE_VERIFIER_COMPARES

@@ -152,6 +152,22 @@ def Transformer_OptionalActivation
     : DefaultValuedAttr<Transformer_ActivationAttr, "::heddle::transformer::Activation::None">;
 def Transformer_Scale : DefaultValuedAttr<F32Attr, "1.0f">;
 
+def Transformer_Pooling : I32EnumAttr<"Pooling", "how rows become one", [
+    I32EnumAttrCase<"Cls", 0, "cls">, I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Last", 2, "last">]> {
+  let genSpecializedAttr = 0;
+  let cppNamespace = "::heddle::transformer";
+}
+
+def Transformer_PoolingAttr : EnumAttr<Transformer_Dialect, Transformer_Pooling, "pooling"> {
+  let summary = "how rows become one";
+  let description = [{
+    * `cls`: the first row
+    * `mean`: the sum of the rows, in their order, divided by their number
+    * `last`: the last row
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
 //===----------------------------------------------------------------------===//
 // Base classes of ops
 //===----------------------------------------------------------------------===//

@@ -197,6 +197,40 @@ def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, InferTypeOpAda
   let hasVerifier = 1;
 }
 
+def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegments]> {
+  let summary = "one row for each sentence";
+  let description = [{
+    `[B, T, E]` becomes `[B, E]`: of the rows of each sentence `kind` makes one. With `lengths`, `[B]`, only the first
+    `lengths[b]` rows count. With `documents`, the starts of packed documents as in `transformer.mask.documents`, B is 1
+    and the result has a row for each document, `[N, E]`. Of no row the result is zeros.
+
+    Constraints:
+    * C1: `input` has rank 3.
+    * C2: the size of `lengths` equals the batch of `input`.
+    * C3: `documents` is a vector, and stands without `lengths`.
+    * C4: the result is `[B, E]`, with `documents` `[N, E]`.
+
+    Example:
+    ```mlir
+    func.func @sentences(%x: tensor<?x?x512xf32>, %lengths: tensor<?xi32>) -> tensor<?x512xf32> {
+      %y = transformer.pool %x lengths(%lengths : tensor<?xi32>) {kind = #transformer.pooling<mean>} : tensor<?x?x512xf32> -> tensor<?x512xf32>
+      return %y : tensor<?x512xf32>
+    }
+    func.func @packed(%x: tensor<1x?x512xf32>, %starts: tensor<?xi32>) -> tensor<?x512xf32> {
+      %y = transformer.pool %x documents(%starts : tensor<?xi32>) {kind = #transformer.pooling<cls>} : tensor<1x?x512xf32> -> tensor<?x512xf32>
+      return %y : tensor<?x512xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, Optional<Transformer_Index>:$lengths, Optional<Transformer_Index>:$documents,
+                       Transformer_PoolingAttr:$kind);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = [{
+    $input (`lengths` `(` $lengths^ `:` type($lengths) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict
+    `:` type($input) `->` type($result)
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Heads
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,108 @@
+//===- TextBatches.cpp - Texts in, answers out --------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A text that cannot be encoded ends the command, after those before it have been
+// answered.
+//
+//===----------------------------------------------------------------------===//
+#include "TextBatches.h"
+
+#include "heddle/Support/Artifact.h"
+
+#include <istream>
+#include <ostream>
+
+using namespace heddle;
+
+namespace {
+
+/// Hands out texts and what to call them in an error.
+class Texts {
+public:
+  Texts(const std::vector<std::string> &arguments, std::istream &in)
+      : arguments(arguments), in(in) {}
+
+  bool next(std::string &text) {
+    if (arguments.empty() ? !std::getline(in, text) : count == arguments.size())
+      return false;
+    if (!arguments.empty())
+      text = arguments[count];
+    ++count;
+    return true;
+  }
+  std::string place() const {
+    if (arguments.size() == 1)
+      return "text";
+    return (arguments.empty() ? "line " : "text ") + std::to_string(count);
+  }
+  uint64_t number() const { return count - 1; }
+
+private:
+  const std::vector<std::string> &arguments;
+  std::istream &in;
+  uint64_t count = 0;
+};
+
+} // namespace
+
+std::vector<TokenIds> heddle::sourcesOf(const std::vector<NumberedText> &texts) {
+  std::vector<TokenIds> sources;
+  for (const NumberedText &text : texts)
+    if (!text.ids.empty())
+      sources.push_back(text.ids);
+  return sources;
+}
+
+Status heddle::answerTexts(const TextCommand &command, const TextModel &model, std::istream &in,
+                           std::ostream &notes, const AnswerTexts &answer) {
+  std::vector<NumberedText> waiting;
+  auto flush = [&] {
+    Status answered = waiting.empty() ? Status() : answer(waiting);
+    waiting.clear();
+    return answered;
+  };
+  int64_t cut = 0, taken = 0;
+  Texts texts(command.texts, in);
+  for (std::string text; texts.next(text); ++taken) {
+    auto encoded = model.source->encode(text, texts.place());
+    if (!encoded) {
+      Status answered = flush();
+      return answered ? Status(encoded.takeError()) : answered;
+    }
+    if (encoded->empty) // whatever a model adds or pads with
+      encoded->ids.clear();
+    cut += encoded->cut > 0;
+    const bool fits =
+        model.padded || waiting.empty() || waiting.back().ids.size() == encoded->ids.size();
+    if (!fits)
+      if (Status answered = flush(); !answered)
+        return answered;
+    waiting.push_back({std::move(encoded->ids), texts.number()});
+    if (static_cast<int64_t>(waiting.size()) == command.batch)
+      if (Status answered = flush(); !answered)
+        return answered;
+  }
+  if (Status answered = flush(); !answered)
+    return answered;
+  if (cut > 0)
+    notes << "note: " << cut << " of " << taken << " texts cut to " << *model.source->length
+          << " tokens\n";
+  return {};
+}
+
+Expected<TextModel> heddle::textModelOf(const Session &session, const TextCommand &command) {
+  const Artifact &artifact = session.artifact();
+  auto model =
+      readTextModel(session.program().model, [&](const std::string &name) -> Expected<std::string> {
+        if (auto text = artifact.text(name))
+          return std::string(*text);
+        return inputError(artifact.name() + ": expected the text member " + name + ", found none");
+      });
+  if (model && model->source)
+    model->source->cut |= command.truncate;
+  return model;
+}

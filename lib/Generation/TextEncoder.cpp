@@ -1,0 +1,68 @@
+//===- TextEncoder.cpp - One row a text ---------------------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The function is `encode`, its result [texts, columns].
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Generation/TextEncoder.h"
+
+#include "TextInputs.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace heddle;
+
+Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &model) {
+  if (model.kind != "encoder" || !model.source)
+    return usageError("expected a model of kind encoder, found " + model.kind);
+  if (!model.source->vocabulary)
+    return usageError("source.vocabulary: expected a file of tokens, found none");
+  auto outputs = session.outputs("encode");
+  if (!outputs)
+    return outputs.takeError();
+  TextEncoder encoder(session, model);
+  for (const PortInfo &port : *outputs)
+    if (port.name == "output" || port.name == "logits") {
+      if (port.shape.size() != 2)
+        return usageError("expected a model with encoder.pool, found one with a result for every "
+                          "token");
+      encoder.output = port.name;
+    }
+  if (encoder.output.empty())
+    return usageError("encode: expected a result output or logits, found none");
+  if (Status checked = checkInputs(session, "encode", {"source", "source.lengths"}); !checked)
+    return checked.takeError();
+  auto lengths = takesInput(session, "encode", "source.lengths");
+  if (!lengths)
+    return lengths.takeError();
+  encoder.takesLengths = *lengths;
+  return encoder;
+}
+
+Expected<std::span<const float>> TextEncoder::encode(const std::vector<TokenIds> &sources) {
+  if (sources.empty())
+    return std::span<const float>();
+  const SourceTensors source(sources, *model);
+  NamedInputs inputs = {{"source", source.ids}};
+  if (takesLengths)
+    inputs.emplace_back("source.lengths", source.lengths);
+  if (Status ran = session->run("encode", inputs, results); !ran)
+    return ran.takeError();
+  return std::as_const(results)[output].values<float>();
+}
+
+std::vector<double> heddle::softmax(std::span<const float> logits) {
+  std::vector<double> values(logits.begin(), logits.end());
+  const double largest = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+  double sum = 0;
+  for (double &value : values)
+    sum += value = value == largest ? 1 : std::exp(value - largest);
+  for (double &value : values)
+    value /= sum;
+  return values;
+}

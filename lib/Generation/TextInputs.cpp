@@ -1,0 +1,68 @@
+//===- TextInputs.cpp - Texts as inputs of a function -------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Padding stands on the right. A text that was padded to `source.length` counts
+// as long as it was before.
+//
+//===----------------------------------------------------------------------===//
+#include "TextInputs.h"
+
+#include <algorithm>
+
+using namespace heddle;
+
+Expected<bool> heddle::takesInput(const Session &session, const char *function,
+                                  std::string_view name) {
+  auto inputs = session.inputs(function);
+  if (!inputs)
+    return inputs.takeError();
+  return std::any_of(inputs->begin(), inputs->end(),
+                     [&](const PortInfo &port) { return port.name == name; });
+}
+
+Status heddle::checkInputs(const Session &session, const char *function,
+                           std::initializer_list<std::string_view> known) {
+  auto inputs = session.inputs(function);
+  if (!inputs)
+    return inputs.takeError();
+  for (const PortInfo &port : *inputs)
+    if (port.required && std::find(known.begin(), known.end(), port.name) == known.end())
+      return usageError(std::string(function) + ": expected no inputs beside the text, found " +
+                        port.name + ", which only a program can give");
+  return {};
+}
+
+namespace {
+
+/// Rows of ids as one tensor, shorter rows padded on the right.
+Tensor padRows(const std::vector<TokenIds> &rows, int32_t padding, bool sequenceFirst) {
+  size_t length = 0;
+  for (const auto &row : rows)
+    length = std::max(length, row.size());
+  const int64_t batch = static_cast<int64_t>(rows.size()), columns = static_cast<int64_t>(length);
+  Tensor ids(DType::I32, sequenceFirst ? std::vector<int64_t>{columns, batch}
+                                       : std::vector<int64_t>{batch, columns});
+  std::span<int32_t> values = ids.values<int32_t>();
+  std::fill(values.begin(), values.end(), padding);
+  for (size_t b = 0; b < rows.size(); ++b)
+    for (size_t i = 0; i < rows[b].size(); ++i)
+      values[sequenceFirst ? i * rows.size() + b : b * length + i] = rows[b][i];
+  return ids;
+}
+
+} // namespace
+
+SourceTensors::SourceTensors(const std::vector<TokenIds> &sources, const TextModel &model)
+    : ids(padRows(sources, model.source->padding, model.sequenceFirst)),
+      lengths(DType::I32, {static_cast<int64_t>(sources.size())}) {
+  for (size_t b = 0; b < sources.size(); ++b) {
+    const auto &row = sources[b];
+    auto last = std::find_if(row.rbegin(), row.rend(),
+                             [&](int32_t id) { return id != model.source->padding; });
+    lengths.values<int32_t>()[b] = static_cast<int32_t>(row.rend() - last);
+  }
+}

@@ -1,0 +1,77 @@
+//===- TilePool.cpp - The body of a pooling -------------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A grid point adds up the rows of one sentence, or one document, in their order,
+// a strip of columns at a time: so its bits do not depend on what stands beside it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tiling.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+
+namespace {
+/// Rows [first, end) of the matrix `rows`.
+struct RowRange {
+  Value rows, first, end;
+};
+} // namespace
+
+/// The rows of sentence or document n that may count.
+static RowRange rowsOf(KernelFrame &f, PoolOp pool, Value n) {
+  TileBuilder &t = f.t;
+  Value zero = t.index(0), input = f.view(f.viewOf(pool.getInput()));
+  auto read = [&](Value vector, Value at) {
+    return t.toIndex(kernel::ReadOp::create(t.b, t.loc, f.view(f.viewOf(vector)), ValueRange{at}));
+  };
+  if (Value starts = pool.getDocuments())
+    return {f.slice(input, {zero}), read(starts, n), read(starts, t.add(n, t.index(1)))};
+  Value matrix = f.slice(input, {n});
+  if (Value lengths = pool.getLengths())
+    return {matrix, zero, read(lengths, n)};
+  return {matrix, zero, f.sizeValue(f.viewType(f.viewOf(pool.getInput())).getDim(1).extent)};
+}
+
+LogicalResult heddle::tilePool(KernelFrame &f) {
+  TileBuilder &t = f.t;
+  Value yielded = f.def.getBody().front().getTerminator()->getOperand(0);
+  auto pool = beforeRounding(yielded).getDefiningOp<PoolOp>();
+  if (!pool)
+    return f.def.emitOpError("expected a pool that is yielded");
+  kernel::ViewType out = f.viewType(f.firstResult());
+  int64_t stored = paddedTo16(out.getDims().back().extent.value);
+  // What a loop carries lies in registers: on a GPU a quad in each of the four invocations of a row.
+  int64_t columns = f.sizes.onGpu ? 16 : columnTile(stored);
+  f.createFunc({out.getDim(0).extent, stored}, {1, columns}, f.gpuSchedule(1, columns));
+  Value n = f.func.getGridIndex(0), j = f.func.getGridIndex(1), one = t.index(1);
+  RowRange range = rowsOf(f, pool, n);
+  if (pool.getKind() == Pooling::Cls)
+    range.end = t.min(range.end, t.add(range.first, one));
+  if (pool.getKind() == Pooling::Last)
+    range.first = t.max(range.first, t.sub(range.end, one));
+
+  RankedTensorType type = t.type(1, columns);
+  Value none = arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(type, 0.0f));
+  auto loop = scf::ForOp::create(t.b, t.loc, range.first, range.end, one, ValueRange{none});
+  {
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(loop.getBody());
+    Value row = kernel::LoadOp::create(t.b, t.loc, type, range.rows,
+                                       ValueRange{loop.getInductionVar(), j}, UnitAttr());
+    scf::YieldOp::create(t.b, t.loc, t.add(loop.getRegionIterArg(0), row));
+  }
+  Value result = loop.getResult(0);
+  if (pool.getKind() == Pooling::Mean) {
+    Value count = t.i32(t.max(t.sub(range.end, range.first), one)); // of no row: 0 / 1
+    Value number = arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), count);
+    result = t.div(result, t.broadcast(number, type));
+  }
+  kernel::StoreOp::create(t.b, t.loc, result, f.view(f.firstResult()), ValueRange{n, j}, one);
+  return success();
+}
