@@ -16,6 +16,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 namespace heddle::driver {
 
@@ -28,7 +29,9 @@ inline CLI::Validator atLeast(int64_t least) {
         if (number && value >= least)
           return "";
         return "expected a number of at least " + std::to_string(least) + ", found " +
-               (text.empty() ? "nothing" : text);
+               (text.empty() ? "nothing"
+                : number     ? text
+                             : quotedText(text));
       },
       "");
 }
@@ -86,8 +89,30 @@ inline size_t editDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// The parser's own message: its first line, cut where it repeats a long argument.
+inline Error parseError(const CLI::ParseError &error) {
+  constexpr size_t most = 200;
+  std::string text = error.what();
+  text = text.substr(0, text.find('\n'));
+  return usageError(text.size() > most ? text.substr(0, most) + "..." : text);
+}
+
+/// `--flag=` with nothing behind it: the parser would take the next argument for its value.
+inline Status checkValues(int argc, const char *const *argv) {
+  for (std::string_view argument : std::span(argv, static_cast<size_t>(argc)).subspan(1)) {
+    if (argument == "--")
+      return {};
+    if (argument.starts_with("--") && argument.find('=') == argument.size() - 1)
+      return usageError(std::string(argument.substr(0, argument.size() - 1)) +
+                        ": expected a value, found none");
+  }
+  return {};
+}
+
 /// The first argument must be a command or a flag: CLI11 would only say that a command is missing.
 inline Status checkCommand(const CLI::App &app, int argc, const char *const *argv) {
+  if (Status status = checkValues(argc, argv); !status)
+    return status;
   if (argc < 2 || argv[1][0] == '-')
     return {};
   std::string given = argv[1], known, nearest;
@@ -102,7 +127,7 @@ inline Status checkCommand(const CLI::App &app, int argc, const char *const *arg
       nearest = name;
     }
   }
-  return usageError("expected a command of " + known + ", found '" + given + "'" +
+  return usageError("expected a command of " + known + ", found " + quotedText(given) +
                     (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 

@@ -58,17 +58,28 @@ ShapeExpressions::ShapeExpressions(func::FuncOp func) {
     visit(&op);
 }
 
-/// Named dimensions as given, others get a name of the argument's own.
+/// `name`, or what no dimension of an argument is called.
+static std::string freeName(func::FuncOp func, std::string name) {
+  auto isGiven = [&](unsigned argument) {
+    auto dims = func.getArgAttrOfType<ArrayAttr>(argument, "transformer.dims");
+    return dims && llvm::is_contained(dims, StringAttr::get(func.getContext(), name));
+  };
+  while (llvm::any_of(llvm::seq(func.getNumArguments()), isGiven))
+    name += "_";
+  return name;
+}
+
+/// Named dimensions as given, others get a name by the argument's position: its own name may be any
+/// text.
 void ShapeExpressions::argument(func::FuncOp func, unsigned index) {
   Value value = func.getArgument(index);
   Shape shape = staticShape(value.getType());
   if (auto dims = func.getArgAttrOfType<ArrayAttr>(index, "transformer.dims"))
     shape = dimsFromAttr(dims);
-  auto name = func.getArgAttrOfType<StringAttr>(index, "transformer.name");
-  std::string base = name ? name.str() : "arg" + std::to_string(index);
+  std::string base = "arg" + std::to_string(index) + ".";
   for (auto [i, size] : llvm::enumerate(cast<ShapedType>(value.getType()).getShape())) {
     if (ShapedType::isDynamic(size) && shape[i].isConstant() && shape[i].constantValue() < 0)
-      shape[i] = SizeExpr::dim(base + "." + std::to_string(i));
+      shape[i] = SizeExpr::dim(freeName(func, base + std::to_string(i)));
     shape[i].collectDims(names);
   }
   if (auto spread = func.getArgAttrOfType<ArrayAttr>(index, "transformer.spread"))

@@ -184,6 +184,8 @@ Status CodeGenerator::run(const std::function<void(const std::string &)> &progre
 Expected<GeneratedCode> CodeGenerator::collect() {
   GeneratedCode code;
   for (const CpuTarget &cpu : instructionSets) {
+    if (program.kernels.empty()) // functions that hand on what they are given
+      break;
     std::vector<std::string> objects;
     for (Unit &unit : units)
       if (unit.cpu == &cpu)

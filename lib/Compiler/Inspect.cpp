@@ -61,7 +61,7 @@ Status checkDims(const Program &program, const Dimensions &dims) {
       for (const std::string &dim : known)
         list += (list.empty() ? "" : ", ") + dim;
       return usageError("--dim: expected a dimension of " + (list.empty() ? "none" : list) +
-                        ", found '" + name + "'");
+                        ", found " + quotedText(name));
     }
   return {};
 }

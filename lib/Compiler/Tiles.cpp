@@ -116,7 +116,7 @@ Expected<Candidate> choose(const std::vector<Candidate> &all, const std::string 
     known += (known.empty() ? "" : ", ") + candidate.layer;
   }
   return usageError("--layer: expected one of " + (known.empty() ? "none" : known) + ", found " +
-                    (layer.empty() ? "none" : "'" + layer + "'"));
+                    (layer.empty() ? "none" : quotedText(layer)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -152,7 +152,7 @@ Expected<Dimensions> completed(const ShapeExpressions &shapes, const std::set<st
   for (const auto &[name, value] : given) {
     if (!dims.contains(name))
       return usageError("--dim: expected a dimension of " + (known.empty() ? "none" : known) +
-                        ", found '" + name + "'");
+                        ", found " + quotedText(name));
     if (value < 1)
       return usageError("--dim: expected " + name + " of at least 1, found " +
                         std::to_string(value));

@@ -361,7 +361,7 @@ Expected<NamedTensors> Verifier::run(const std::string &function, const NamedInp
   const Function *entry = session.program().findFunction(function);
   if (!entry)
     return usageError("--function: expected a function of " + session.artifact().name() +
-                      ", found '" + function + "'");
+                      ", found " + quotedText(function));
   auto groups = runReference(state->reference, function, inputs);
   if (!groups)
     return groups.takeError();

@@ -14,6 +14,8 @@
 
 #include "TextInputs.h"
 
+#include "heddle/Support/Artifact.h"
+
 #include <algorithm>
 
 using namespace heddle;
@@ -39,7 +41,8 @@ Expected<TextDecoder> TextDecoder::create(Session &session, const TextModel &mod
     if (!side->vocabulary)
       return usageError(side->name + ".vocabulary: expected a file of tokens, found none");
   if (!model.target->start)
-    return usageError("target.start: expected the id that a translation begins with, found none");
+    return inputError(session.artifact().name() +
+                      ": target.start: expected the id that a translation begins with, found none");
   for (const char *function : {"encode", "decode_start", "decode_step", "decode_reorder"})
     if (!session.program().findFunction(function))
       return usageError(

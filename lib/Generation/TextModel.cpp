@@ -68,7 +68,8 @@ private:
   std::nullopt_t fail(const char *key, const char *expected, const Json &found) {
     if (status)
       status = inputError(name + "." + key + ": " + expected + ", found " +
-                          found.dump(-1, ' ', false, Json::error_handler_t::replace));
+                          (found.is_string() ? quotedText(found.get_ref<const std::string &>())
+                                             : found.dump().substr(0, 60)));
     return std::nullopt;
   }
   const Json &json;
@@ -197,7 +198,7 @@ Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view p
     const std::optional<int32_t> id = vocabulary->find(token);
     if (!id && !unknown)
       return inputError(std::string(place) + ": expected words of " + vocabulary->name() +
-                        ", found \"" + token + "\"");
+                        ", found " + quotedText(token));
     encoded.ids.push_back(id ? *id : *unknown);
   }
   if (add && end)

@@ -99,6 +99,8 @@ struct Description {
   std::optional<ClassifierDescription> classifier;
   /// Texts of vocabularies and labels by side: "source.txt", "target.txt", "labels.txt".
   std::map<std::string, std::string> texts;
+  /// What is allowed and hardly meant.
+  std::vector<std::string> warnings;
 
   bool isEncoderDecoder() const { return kind == "encoder-decoder"; }
   /// Whether texts of different lengths may stand in one batch: every layer of the encoder masks

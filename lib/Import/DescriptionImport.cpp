@@ -54,6 +54,7 @@ Expected<ImportedModel> heddle::importDescription(const std::string &path,
   if (std::string warning = hiddenKeysAhead(*description); !warning.empty())
     model.warnings.push_back(warning);
   model.texts = std::move(description->texts);
+  model.warnings = std::move(description->warnings);
   if (options.needsWeights && !description->seed) {
     if (Status status = openWeights(description->weightsFile, model); !status)
       return status.takeError();

@@ -16,6 +16,7 @@
 
 #include "heddle/Support/Json.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -134,6 +135,30 @@ static std::string textProblem(llvm::StringRef text) {
                        1 + std::count(text.begin(), bad, '\n'), static_cast<uint8_t>(*bad));
 }
 
+/// The first line that repeats an earlier one, which keeps the name to itself, and the first that
+/// has no name.
+static std::vector<std::string> oddLines(llvm::StringRef text) {
+  llvm::StringMap<int64_t> lines;
+  std::string again, blank;
+  for (int64_t number = 1; !text.empty(); ++number) {
+    auto [line, rest] = text.split('\n');
+    text = rest;
+    llvm::StringRef name = line.rtrim('\r');
+    std::string place = "line " + std::to_string(number) + ": ";
+    if (name.trim().empty() && blank.empty())
+      blank = place + "expected a name, found a blank line, which no text names";
+    auto [first, isNew] = lines.try_emplace(name, number);
+    if (!isNew && !name.trim().empty() && again.empty())
+      again = place + "expected a name of its own, found " + quotedText(name.str()) +
+              " again, which is that of line " + std::to_string(first->second);
+  }
+  std::vector<std::string> found;
+  for (const std::string &warning : {again, blank})
+    if (!warning.empty())
+      found.push_back(warning);
+  return found;
+}
+
 /// Lines of a text file beside the description; the text becomes a member of the artifact.
 int64_t Reader::fileLines(const std::string &file, const std::string &member,
                           const std::string &path) {
@@ -149,6 +174,8 @@ int64_t Reader::fileLines(const std::string &file, const std::string &member,
     errors.expected(path, "a file of one name a line", "an empty one, '" + file + "'");
   if (std::string problem = textProblem(*text); !problem.empty())
     errors.add(path, "'" + file + "', " + problem);
+  for (const std::string &warning : oddLines(*text))
+    model.warnings.push_back(errors.file + ": " + path + ": " + quotedText(file) + ", " + warning);
   model.texts[member] = std::move(*text);
   return std::max<int64_t>(lines, 1);
 }

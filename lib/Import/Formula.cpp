@@ -228,7 +228,9 @@ Formula FormulaParser::named(bool integers) {
     f.word = word;
     return f;
   }
-  in.report("expected b, h, i, j or a table such as " + word + "[j], found '" + word + "'", where);
+  in.report("expected b, h, i, j or a table such as " + word.substr(0, 60) + "[j], found " +
+                quotedText(word),
+            where);
   return {};
 }
 
@@ -236,7 +238,7 @@ Formula FormulaParser::call(const std::string &word, bool integers) {
   size_t where = in.place();
   bool two = word == "min" || word == "max", real = word == "exp" || word == "log";
   if (!two && !real && word != "abs") {
-    in.report("expected min, max, abs, exp or log, found '" + word + "'", where);
+    in.report("expected min, max, abs, exp or log, found " + quotedText(word), where);
     return {};
   }
   if (real && !scoreRule)

@@ -17,21 +17,11 @@
 
 using namespace heddle;
 
-/// At most 60 bytes, cut between code points.
-static std::string shortened(std::string text) {
-  if (text.size() <= 60)
-    return text;
-  size_t end = 57;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
-    --end;
-  return text.substr(0, end) + "...";
-}
-
 std::string heddle::shown(const Json &value) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (value.is_string())
-    text = "'" + text.substr(1, text.size() - 2) + "'";
-  return shortened(std::move(text));
+    return quotedText(value.get_ref<const std::string &>());
+  std::string text = quotedText(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return text.substr(1, text.size() - 2); // what is no string has no quotes
 }
 
 void ErrorSink::add(const std::string &path, const std::string &message) {
@@ -198,11 +188,11 @@ std::string ObjectReader::word(const std::string &key, const std::string &standa
     std::string list;
     for (const std::string &word : words)
       list += (list.empty() ? "" : ", ") + word;
-    errors.expected(path(key), "one of " + list, "'" + value + "'");
+    errors.expected(path(key), "one of " + list, quotedText(value));
     return standard;
   }
   if (static_cast<size_t>(it - words.begin()) >= built)
-    errors.notBuilt(path(key), "'" + value + "'");
+    errors.notBuilt(path(key), quotedText(value));
   return value;
 }
 

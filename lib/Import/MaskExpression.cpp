@@ -176,7 +176,7 @@ MaskExpression Parser::call() {
     for (const Signature &s : known)
       words += std::string(s.word) + ", ";
     in.report(std::string("expected a ") + (scoreRule ? "score rule" : "mask") + " (" + words +
-                  "where), found '" + word + "'",
+                  "where), found " + quotedText(word),
               start);
     return node;
   }

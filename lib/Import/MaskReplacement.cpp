@@ -88,6 +88,21 @@ static void eraseMask(Operation *mask, func::FuncOp func) {
   (void)func.eraseArguments(unused);
 }
 
+/// Writes down what dimensions without a name are called: arguments that are erased would number them
+/// anew.
+static void nameDimensions(func::FuncOp func) {
+  ShapeExpressions shapes(func);
+  Builder b(func.getContext());
+  for (BlockArgument argument : func.getArguments())
+    if (isa<RankedTensorType>(argument.getType())) {
+      SmallVector<Attribute> dims;
+      for (const SizeExpr &size : shapes.of(argument))
+        dims.push_back(size.isConstant() ? Attribute(b.getI64IntegerAttr(size.constantValue()))
+                                         : Attribute(b.getStringAttr(size.dimName())));
+      func.setArgAttr(argument.getArgNumber(), TransformerDialect::dimsAttr, b.getArrayAttr(dims));
+    }
+}
+
 static Status replace(Operation *mask, const MaskExpression &expression, const std::string &path) {
   auto func = mask->getParentOfType<func::FuncOp>();
   auto name = mask->getAttrOfType<StringAttr>(TransformerDialect::nameAttr);
@@ -117,9 +132,12 @@ Status heddle::replaceMasks(ModuleOp module, const std::vector<std::string> &opt
   for (auto func : module.getOps<func::FuncOp>())
     for (Operation *mask : namedMasks(func)) {
       auto name = mask->getAttrOfType<StringAttr>(TransformerDialect::nameAttr);
-      if (const MaskExpression *expression = masks->find(name.str()))
-        if (Status status = replace(mask, *expression, path); !status)
-          return status;
+      const MaskExpression *expression = masks->find(name.str());
+      if (!expression)
+        continue;
+      nameDimensions(func);
+      if (Status status = replace(mask, *expression, path); !status)
+        return status;
     }
   return masks->allUsed("the transformer.name of a mask op of " + path);
 }

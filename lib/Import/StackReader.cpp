@@ -350,13 +350,13 @@ Expected<MaskOptions> MaskOptions::parse(const std::vector<std::string> &list) {
   for (const std::string &option : list) {
     size_t equal = option.find('=');
     if (equal == std::string::npos || equal == 0)
-      return usageError("--mask: expected NAME=EXPR, found '" + option + "'");
+      return usageError("--mask: expected NAME=EXPR, found " + quotedText(option));
     std::string name = option.substr(0, equal);
     Expected<MaskExpression> mask = parseMask(std::string_view(option).substr(equal + 1));
     if (!mask)
       return inputError("--mask " + name + ": " + mask.error().message);
     if (!masks.options.try_emplace(name, Option{std::move(*mask)}).second)
-      return usageError("--mask: expected each name once, found '" + name + "' twice");
+      return usageError("--mask: expected each name once, found " + quotedText(name) + " twice");
   }
   return masks;
 }
@@ -381,6 +381,6 @@ Status MaskOptions::allUsed(const std::string &what) const {
   for (const auto &[name, option] : options)
     if (!option.used)
       return inputError("--mask: expected " + what + " (" +
-                        (names.empty() ? "it has none" : names) + "), found '" + name + "'");
+                        (names.empty() ? "it has none" : names) + "), found " + quotedText(name));
   return {};
 }

@@ -41,6 +41,7 @@ namespace heddle {
 void buildTransformerPipeline(OpPassManager &pm, const std::string &dtype) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createRefuseUnbuilt());
   pm.addPass(transformer::createSetPrecision({dtype}));
   pm.addNestedPass<func::FuncOp>(transformer::createWarnEmptyMasks());
 }

@@ -32,8 +32,8 @@ Expected<Enum> parse(const std::array<const char *, n> &names, std::string_view 
       return static_cast<Enum>(i);
     known += (i ? ", " : "") + std::string(names[i]);
   }
-  return usageError("expected a " + std::string(what) + " of " + known + ", found '" +
-                    std::string(name) + "'");
+  return usageError("expected a " + std::string(what) + " of " + known + ", found " +
+                    quotedText(name));
 }
 
 } // namespace

@@ -111,7 +111,7 @@ Status checkDims(const std::vector<const Function *> &functions, const Dimension
       }
     if (!found)
       return usageError("--dim: expected a dimension of " + (known.empty() ? "none" : known) +
-                        ", found '" + name + "'");
+                        ", found " + quotedText(name));
   }
   return {};
 }

@@ -256,6 +256,10 @@ Status BoundInputs::bindDim(size_t port, size_t axis) {
   int64_t found = tensors[port]->dim(axis);
   if (function->inputs[port].starts && found == 0)
     return inputError(function->inputs[port].name + ": expected at least one start, found none");
+  // An empty tensor may have dimensions that no arithmetic on sizes holds.
+  if (found > std::numeric_limits<int32_t>::max())
+    return inputError(dimensionText(function->inputs[port], axis) +
+                      ": expected at most 2147483647, found " + std::to_string(found));
   std::string name = formula.dimName();
   if (name.empty() && !formula.isConstant())
     return {}; // checked when everything is bound

@@ -59,7 +59,7 @@ Expected<std::vector<const Function *>> chooseFunctions(const Program &program,
     chosen.push_back(program.findFunction(name));
     if (!chosen.back())
       return usageError("--function: expected one of " + namesOf(program.functions) + ", found " +
-                        (name.empty() ? "an empty name" : name));
+                        (name.empty() ? "an empty name" : quotedText(name)));
     start = end + 1;
   }
   if (chosen.front()->needsSession && !chosen.front()->startsStates)
@@ -74,10 +74,10 @@ static Expected<NamedTensors> readInputs(const std::vector<std::string> &argumen
   for (const std::string &argument : arguments) {
     size_t equals = argument.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == argument.size())
-      return usageError("--input: expected NAME=FILE.npy, found " + argument);
+      return usageError("--input: expected NAME=FILE.npy, found " + quotedText(argument));
     std::string name = argument.substr(0, equals);
     if (inputs.find(name))
-      return usageError("--input: expected " + name + " once, found it twice");
+      return usageError("--input: expected " + quotedText(name) + " once, found it twice");
     Expected<Tensor> tensor = readNpy(argument.substr(equals + 1));
     if (!tensor)
       return tensor.takeError();
@@ -106,12 +106,18 @@ static Status writeOutputs(const NamedTensors &outputs, const std::optional<std:
   for (const auto &[name, tensor] : outputs) {
     // A name comes from the model: it must not choose another directory.
     if (name.find('/') != std::string::npos)
-      return inputError("expected an output whose name is a file name, found " + name);
+      return inputError("expected an output whose name is a file name, found " + quotedText(name));
     std::string path = (std::filesystem::path(*directory) / (name + ".npy")).string();
     if (Status status = writeNpy(path, tensor); !status)
       return status;
   }
   return {};
+}
+
+/// A name as the place of an error, cut where it is long.
+static std::string placeOf(std::string_view name) {
+  std::string text = quotedText(name);
+  return text.substr(1, text.size() - 2);
 }
 
 static bool takes(const Function &function, std::string_view name) {
@@ -127,7 +133,7 @@ static Status checkNames(const std::vector<const Function *> &functions,
       known += (known.empty() ? "" : ", ") + port.name;
   for (const auto &[name, tensor] : given)
     if (std::ranges::none_of(functions, [&](const Function *f) { return takes(*f, name); }))
-      return inputError(name + ": expected an input of " + functions.front()->name +
+      return inputError(placeOf(name) + ": expected an input of " + functions.front()->name +
                         (functions.size() > 1 ? " and what follows (" : " (") +
                         (known.empty() ? "none" : known) + "), found another name");
   return {};

@@ -40,8 +40,7 @@ Expected<std::unique_ptr<DeviceCode>> loadCode(const Artifact &artifact, std::st
     if (failure == std::errc() && stop == end && number >= 0)
       return loadVulkanCode(artifact, number);
   }
-  return usageError("device: expected cpu, vulkan or vulkan:N, found '" + std::string(device) +
-                    "'");
+  return usageError("device: expected cpu, vulkan or vulkan:N, found " + quotedText(device));
 }
 
 static std::string describe(const VulkanDeviceInfo &info) {

@@ -135,8 +135,8 @@ Expected<DType> typeOf(const std::string &descr, const std::string &name) {
     if (descr == descrOf(type))
       return type;
   return inputError(
-      name + ": expected elements of type f32, f16, i32, i64 or bool (little endian), found '" +
-      descr + "'");
+      name + ": expected elements of type f32, f16, i32, i64 or bool (little endian), found " +
+      quotedText(descr));
 }
 
 /// Length of magic, version and length field, and of the dictionary after them.

@@ -38,7 +38,7 @@ Expected<const FunctionLayout *> Model::find(std::string_view function) const {
     names += (names.empty() ? "" : ", ") + layout.function->name;
   }
   return inputError("expected a function of the model (" + names + "), found " +
-                    std::string(function));
+                    quotedText(function));
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}

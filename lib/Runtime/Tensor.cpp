@@ -36,14 +36,12 @@ Expected<int64_t> elementCount(std::span<const int64_t> shape, DType type) {
 
 Tensor::Tensor(DType type, std::vector<int64_t> shape) : type(type), dims(std::move(shape)) {
   Expected<int64_t> number = elementCount(dims, type);
-  assert(number && "an unsound shape");
   count = *number;
   data.resize(static_cast<size_t>(count * byteSize(type)));
 }
 
 void Tensor::reset(DType newType, std::span<const int64_t> newShape) {
   Expected<int64_t> number = elementCount(newShape, newType);
-  assert(number && "an unsound shape");
   type = newType;
   dims.assign(newShape.begin(), newShape.end());
   count = *number;
@@ -57,9 +55,12 @@ const Tensor *NamedTensors::find(std::string_view name) const {
 }
 
 const Tensor &NamedTensors::operator[](std::string_view name) const {
-  const Tensor *tensor = find(name);
-  assert(tensor && "no result of this name");
-  return *tensor;
+  if (const Tensor *tensor = find(name))
+    return *tensor;
+  std::string known;
+  for (const auto &[other, tensor] : entries)
+    known += (known.empty() ? "" : ", ") + other;
+  misused("one of the tensors " + (known.empty() ? "(none)" : known), quotedText(name));
 }
 
 Tensor &NamedTensors::operator[](std::string_view name) {

@@ -46,7 +46,7 @@ public:
 
   bool key(string_t &name) override {
     if (!keys.back().insert(name).second) {
-      failure = where() + "expected each key once, found '" + name + "' twice";
+      failure = where() + "expected each key once, found " + quotedText(name) + " twice";
       return false;
     }
     lastKey = std::move(name);

@@ -11,6 +11,8 @@
 
 #include "ProgramFields.h"
 
+#include <cassert>
+
 namespace heddle {
 
 const char *toString(DType type) {
@@ -25,8 +27,8 @@ Expected<DType> parseDType(std::string_view text) {
   for (auto [entry, name] : EnumNames<DType>::all)
     if (name == text)
       return entry;
-  return inputError("expected an element type (f32, f16, bf16, i32, i64, bool), found '" +
-                    std::string(text) + "'");
+  return inputError("expected an element type (f32, f16, bf16, i32, i64, bool), found " +
+                    quotedText(text));
 }
 
 std::string shapeText(std::span<const int64_t> shape) {

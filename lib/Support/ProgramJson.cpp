@@ -204,7 +204,7 @@ private:
       return;
     for (const auto &[name, value] : object->items())
       if (std::find(used.begin(), used.end(), name) == used.end())
-        return fail("expected known fields, found '" + name + "'");
+        return fail("expected known fields, found " + quotedText(name));
   }
   /// Only the first error counts: later ones may follow from it.
   void fail(const std::string &message) {

@@ -180,7 +180,8 @@ SizeExpr SizeExpr::max(const SizeExpr &a, const SizeExpr &b) { return make(Op::M
 
 bool SizeExpr::isConstant() const { return node->op == Op::Constant; }
 int64_t SizeExpr::constantValue() const {
-  assert(isConstant() && "no constant");
+  if (!isConstant())
+    misused("a constant size", str());
   return node->value;
 }
 std::string SizeExpr::dimName() const { return node->op == Op::Dim ? node->name : std::string(); }

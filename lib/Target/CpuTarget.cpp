@@ -101,7 +101,7 @@ Expected<CpuTarget> heddle::findCpuTarget(std::string_view name) {
       return target;
     known = target.name + ", " + known;
   }
-  return usageError("expected one of " + known + " as instruction set, found " + std::string(name));
+  return usageError("expected one of " + known + " as instruction set, found " + quotedText(name));
 }
 
 CpuTarget heddle::withoutPairs(CpuTarget target) {

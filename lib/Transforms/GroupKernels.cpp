@@ -99,26 +99,19 @@ static bool isRule(Operation *op) {
   return op->getNumResults() == 1 && isa<MaskType, BiasType>(op->getResult(0).getType());
 }
 
-/// The single op that reads `value`, else null.
-static Operation *onlyReader(Value value) {
-  return value.hasOneUse() ? *value.getUsers().begin() : nullptr;
-}
-
 /// What the result of a chain of a linear ends in: the attention that reads it, or the stack of
 /// states it is stored in.
 static const void *sinkOf(Operation *last) {
   if (auto set = dyn_cast<StateSetOp>(last))
     return StringAttr::get(last->getContext(), set.getState().rsplit('.').first)
         .getAsOpaquePointer();
-  if (last->getNumResults() == 1)
-    if (Operation *reader = onlyReader(last->getResult(0)); isa_and_nonnull<AttentionOp>(reader))
-      return reader;
-  // Weights and statistics read queries and keys too: any attention among the readers will do.
+  // Weights and statistics read queries and keys too; of several attentions the last counts.
+  Operation *found = nullptr;
   if (last->getNumResults() == 1)
     for (Operation *reader : last->getResult(0).getUsers())
-      if (isa<AttentionOp>(reader))
-        return reader;
-  return nullptr;
+      if (isa<AttentionOp>(reader) && (!found || found->isBeforeInBlock(reader)))
+        found = reader;
+  return found;
 }
 
 LogicalResult Grouper::run() {
@@ -376,7 +369,9 @@ void Grouper::extend(Cluster &cluster, function_ref<bool(Operation *)> accepts) 
     if (!reason)
       reason = isa<MergeHeadsOp>(reader)          ? FusionRefusal::UnevenHeads
                : isa<LayerNormOp, PoolOp>(reader) ? FusionRefusal::RowReduction
-                                                  : FusionRefusal::SecondContraction;
+               : isa<LinearOp, AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(reader)
+                   ? FusionRefusal::SecondContraction
+                   : FusionRefusal::NoEpilogue;
     if (isa<arith::TruncFOp>(last) && cluster.ops.size() > 1) // people know the op that it rounds
       last = last->getOperand(0).getDefiningOp();
     if (reader)

@@ -152,3 +152,14 @@ func.func @rounded(%x: tensor<?x16xf32>, %b: tensor<16xf32>, %w: tensor<16x16xbf
   %z = arith.addf %y, %n : tensor<?x16xf32>
   return %z : tensor<?x16xf32>
 }
+
+// -----
+
+// A norm is no contraction, but the sum behind it is none that a norm can do to its tiles.
+// CHECK-LABEL: @no_epilogue
+// CHECK: "norm" {refusals = [{op = "transformer.layer_norm", reason = "no-epilogue", with = "arith.addf"}]
+func.func @no_epilogue(%x: tensor<?x16xf32>, %b: tensor<16xf32>) -> tensor<?x16xf32> {
+  %n = transformer.layer_norm %x, %b, %b {epsilon = 1.0e-5 : f32} : (tensor<?x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<?x16xf32>
+  %y = arith.addf %n, %x : tensor<?x16xf32>
+  return %y : tensor<?x16xf32>
+}

@@ -27,7 +27,7 @@ struct RunFlags {
 };
 
 int report(const Error &error) {
-  std::cerr << "error: " << error.message << '\n';
+  std::cerr << "error: " << printable(error.message) << '\n';
   return static_cast<int>(error.kind);
 }
 
@@ -102,8 +102,7 @@ int run(RunFlags &flags) {
 int reportParse(const CLI::App &app, const CLI::ParseError &error) {
   if (error.get_exit_code() == 0)
     return app.exit(error);
-  std::string text = error.what();
-  return report(usageError(text.substr(0, text.find('\n'))));
+  return report(driver::parseError(error));
 }
 
 } // namespace

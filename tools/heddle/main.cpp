@@ -37,15 +37,17 @@ void Progress::clear() {
 void printError(const Error &error) {
   // One line, and below the error of a formula the formula with a caret.
   size_t end = error.message.find('\n');
-  bool pointed = end != std::string::npos && error.message.compare(end, 3, "\n  ") == 0;
+  bool formula = end != std::string::npos && error.message.compare(end, 3, "\n  ") == 0;
   // An empty formula has nothing to point at.
-  pointed = pointed && error.message.find_first_not_of(" \n", end) != error.message.find('^', end);
-  std::cerr << "error: " << (pointed ? error.message : error.message.substr(0, end)) << "\n";
+  bool pointed =
+      formula && error.message.find_first_not_of(" \n", end) != error.message.find('^', end);
+  std::cerr << "error: " << printable(formula ? error.message.substr(0, end) : error.message)
+            << (pointed ? error.message.substr(end) : "") << "\n";
 }
 
 void printWarnings(const std::vector<std::string> &warnings) {
   for (const std::string &warning : warnings)
-    std::cerr << "warning: " << warning << "\n";
+    std::cerr << "warning: " << printable(warning) << "\n";
 }
 
 static Expected<std::pair<std::string, int64_t>> parseDimension(const std::string &text) {
@@ -54,7 +56,7 @@ static Expected<std::pair<std::string, int64_t>> parseDimension(const std::strin
   bool number = !digits.empty() && digits.size() <= 18 &&
                 digits.find_first_not_of("0123456789") == std::string::npos;
   if (equals == 0 || !number)
-    return usageError("--dim: expected NAME=NUMBER, found '" + text + "'");
+    return usageError("--dim: expected NAME=NUMBER, found " + quotedText(text));
   return std::pair{text.substr(0, equals), static_cast<int64_t>(std::stoll(digits))};
 }
 
@@ -96,7 +98,7 @@ static int run(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
       return app.exit(error); // --help and --version
-    printError(usageError(error.what()));
+    printError(parseError(error));
     return static_cast<int>(ErrorKind::Usage);
   }
   if (outcome.status)

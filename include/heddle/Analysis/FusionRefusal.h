@@ -26,6 +26,7 @@ enum class FusionRefusal {
   ConsumerBetween,   ///< a reader stands before the last op of the kernel
   TooManyParts,      ///< a launch has room for a limited number of parts
   UnevenHeads,       ///< heads that 16 does not divide lie padded, the reader needs whole rows
+  NoEpilogue,        ///< the kernel has no epilogue that does what the reader does
   OtherReader,       ///< the projections do not feed the same attention
 };
 

@@ -15,6 +15,7 @@
 #include "heddle/Support/Program.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -30,7 +31,7 @@ Expected<int64_t> elementCount(std::span<const int64_t> shape, DType type);
 class Tensor {
 public:
   Tensor() = default;
-  /// Zeros. The shape must be sound (elementCount gives a value).
+  /// Zeros. The shape must be sound (elementCount gives a value), else the program ends.
   Tensor(DType type, std::vector<int64_t> shape);
 
   /// A tensor of `values`, whose number must be that of the shape: values beyond it are left out,
@@ -53,15 +54,15 @@ public:
   std::span<std::byte> bytes() { return data; }
   std::span<const std::byte> bytes() const { return data; }
 
-  /// The elements; T must be the C++ type of dtype().
+  /// The elements; T must be the C++ type of dtype(): one of another size ends the program.
   template <typename T>
   std::span<T> values() {
-    assert(static_cast<int64_t>(sizeof(T)) == byteSize(type));
+    checkElement(sizeof(T));
     return {reinterpret_cast<T *>(data.data()), static_cast<size_t>(count)};
   }
   template <typename T>
   std::span<const T> values() const {
-    assert(static_cast<int64_t>(sizeof(T)) == byteSize(type));
+    checkElement(sizeof(T));
     return {reinterpret_cast<const T *>(data.data()), static_cast<size_t>(count)};
   }
 
@@ -70,6 +71,11 @@ public:
   void reset(DType newType, std::span<const int64_t> newShape);
 
 private:
+  void checkElement(size_t bytes) const {
+    if (static_cast<int64_t>(bytes) != byteSize(type))
+      misused("the element type of a tensor", toString(type));
+  }
+
   DType type = DType::F32;
   std::vector<int64_t> dims = {0};
   int64_t count = 0;
@@ -81,8 +87,10 @@ class NamedTensors {
 public:
   using Entry = std::pair<std::string, Tensor>;
 
+  /// The tensor of that name, or null.
   const Tensor *find(std::string_view name) const;
-  /// The tensor of that name; the name must exist.
+  /// The tensor of that name. The name must exist: one that does not ends the program with a line
+  /// that says which. find() asks first.
   const Tensor &operator[](std::string_view name) const;
   Tensor &operator[](std::string_view name);
 

@@ -10,11 +10,15 @@
 // error is one line, `place: expected …, found …`, and the kind that decides a
 // tool's exit status.
 //
+// Asking for what is not there (the value of an error, the error of a value) is a
+// defect of the caller. It ends the program with a line that says so, in every
+// build: no exception, no undefined behaviour.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include <cassert>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -37,7 +41,15 @@ inline Error inputError(std::string message) { return {ErrorKind::Input, std::mo
 inline Error usageError(std::string message) { return {ErrorKind::Usage, std::move(message)}; }
 inline Error deviceError(std::string message) { return {ErrorKind::Device, std::move(message)}; }
 
-/// A value or an error. Test it before looking inside.
+/// Text with control characters written out: it stays on its line and moves no cursor.
+std::string printable(std::string_view text);
+/// What a user wrote, for a message: in quotes, printable, and cut where it is long.
+std::string quotedText(std::string_view text);
+
+/// Ends the program: "heddle: expected `what`, found `found`" on standard error, then abort().
+[[noreturn]] void misused(std::string_view what, std::string_view found);
+
+/// A value or an error. Test it before looking inside: a value that is not there ends the program.
 template <typename T>
 class [[nodiscard]] Expected {
 public:
@@ -52,16 +64,18 @@ public:
 
   /// The error; only where there is no value.
   const Error &error() const {
-    assert(storage.index() == 1 && "no error here");
-    return std::get<1>(storage);
+    if (const Error *error = std::get_if<1>(&storage))
+      return *error;
+    misused("an error", "a value");
   }
   /// Moves the error out, to hand it on as another Expected.
-  Error takeError() { return std::move(std::get<1>(storage)); }
+  Error takeError() { return std::move(const_cast<Error &>(error())); }
 
 private:
   T &get() {
-    assert(storage.index() == 0 && "an error, not a value");
-    return std::get<0>(storage);
+    if (T *value = std::get_if<0>(&storage))
+      return *value;
+    misused("a value", std::get_if<1>(&storage)->message);
   }
   std::variant<T, Error> storage;
 };

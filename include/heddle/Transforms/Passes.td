@@ -14,6 +14,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RefuseUnbuilt : Pass<"refuse-unbuilt", "mlir::ModuleOp"> {
+  let summary = "say at the op what no kernel can do yet";
+  let description = [{
+    Matches functions, their arguments and results, and all ops. Changes nothing: what the dialect can say and kernels
+    cannot do is an error with its place, its reason and, where there is one, the remedy. After: tensors have ranks, sizes and
+    elements that kernels take, names are printable, matrices of contractions are weights, and weights stand nowhere else than
+    as matrices, vectors and tables.
+
+    ```mlir
+    %y = transformer.linear %x, %argument : …
+    // error: operand 1: expected a transformer.weight, found an argument
+    ```
+  }];
+}
+
 def SplitAttentionWeights : Pass<"split-attention-weights", "mlir::func::FuncOp"> {
   let summary = "compute returned attention weights from row statistics";
   let description = [{

@@ -172,6 +172,9 @@ Error noMember(const Artifact &artifact) {
 } // namespace
 
 Expected<std::unique_ptr<DeviceCode>> loadCpuCode(const Artifact &artifact) {
+  if (artifact.program().kernels.empty()) // nothing to run, so nothing to ask of the processor
+    return std::unique_ptr<DeviceCode>(
+        std::make_unique<CpuCode>("none", LoadedObject(), artifact.weights()));
   const CpuMember *member = bestMember(artifact.cpu());
   if (!member)
     return noMember(artifact);

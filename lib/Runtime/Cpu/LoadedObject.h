@@ -20,6 +20,7 @@ namespace heddle {
 /// Owns a loaded object; its functions live as long as it does.
 class LoadedObject {
 public:
+  LoadedObject() = default; ///< without functions
   static Expected<LoadedObject> load(std::span<const std::byte> object, const std::string &name);
   LoadedObject(LoadedObject &&other) noexcept;
   LoadedObject &operator=(LoadedObject &&) = delete;

@@ -87,7 +87,7 @@ Status PhysicalDevice::applyMask(std::string_view mask) {
     if (failure != std::errc() || end != text.data() + text.size() || value < 1 ||
         (known == std::end(names) && name != "staging"))
       return usageError("HEDDLE_VULKAN_LIMITS: expected minimum or name=value, found " +
-                        std::string(item));
+                        quotedText(item));
     if (name == "staging")
       staging = true;
     else

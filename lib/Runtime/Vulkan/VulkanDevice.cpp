@@ -12,6 +12,7 @@
 #include "VulkanDevice.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <limits>
 

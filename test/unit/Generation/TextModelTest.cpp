@@ -69,7 +69,7 @@ TEST(TextModel, UnknownWordsHaveAnIdOrAreAnError) {
   EXPECT_THAT(ids("", "我 不 是"), ElementsAre(4, 1, 5));
   EXPECT_THAT(ids(R"(, "unknown": 3)", "不"), ElementsAre(3));
   EXPECT_EQ(failure(R"(, "unknown": null)", "我 不"),
-            "text: expected words of source.txt, found \"不\"");
+            "text: expected words of source.txt, found '不'");
 }
 
 TEST(TextModel, StartAndEndAreAddedWhereAsked) {
@@ -104,7 +104,7 @@ TEST(TextModel, FactsThatAreNoFactsAreErrors) {
   EXPECT_EQ(failure(R"(, "padding": -1)", ""),
             "source.padding: expected an id or a count, found -1");
   EXPECT_EQ(failure(R"(, "split": "word")", ""),
-            "source.split: expected a known word, found \"word\"");
+            "source.split: expected a known word, found 'word'");
   EXPECT_FALSE(readTextModel("{\"kind\": 3}", readMember));
   EXPECT_FALSE(readTextModel("[", readMember));
   EXPECT_FALSE(readTextModel("", readMember));

@@ -97,12 +97,23 @@ TEST(Safetensors, HostileHeadersAreErrors) {
               HasSubstr("a: expected a shape that fits in the file"));
   EXPECT_THAT(problem(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", four),
               HasSubstr("a: expected offsets within"));
-  EXPECT_THAT(problem(R"({"a":{"dtype":"F31","shape":[1],"data_offsets":[0,4]}})", four),
-              HasSubstr("a: expected a known type, found \"F31\""));
+  EXPECT_THAT(problem(R"({"a":{"dtype":31,"shape":[1],"data_offsets":[0,4]}})", four),
+              HasSubstr("a: expected a type, found '31'"));
   EXPECT_THAT(problem(R"({"a":{"dtype":"F32","shape":[1]}})", four), HasSubstr("other fields"));
   EXPECT_THAT(problem(R"({"a":3})", four), HasSubstr("other fields"));
   EXPECT_THAT(problem("{\"\xff\":1}", four), HasSubstr("header:1:3: expected valid JSON"));
   EXPECT_THAT(problem("[1]", four), HasSubstr("begins with '{'"));
+}
+
+TEST(Safetensors, RefusesTypesItDoesNotKnowOnlyWhenTheyAreRead) {
+  std::string header = R"({"new":{"dtype":"F8_E8M0","shape":[3],"data_offsets":[0,2]},)"
+                       R"("a":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})";
+  auto source = openBytes(fileOf(header, std::string("\0\0\0\0\x80\x3f", 6)));
+  ASSERT_TRUE(source) << source.error().message;
+  EXPECT_THAT(all(**source, "a"), ElementsAre(1.0f));
+  auto read = (*source)->require("new", std::vector<int64_t>{3});
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, HasSubstr("new: expected f32, f16 or bf16, found 'F8_E8M0'"));
 }
 
 TEST(Safetensors, WrongLengthsAreErrors) {

@@ -34,6 +34,14 @@ static std::string errorOf(const std::string &text) {
   return tensor ? "no error" : tensor.error().message;
 }
 
+TEST(NamedTensorsDeathTest, ANameThatIsNotThereEndsTheProgram) {
+  NamedTensors tensors;
+  tensors.slot(0, "memory") = Tensor::f32({1}, std::vector<float>{1});
+  EXPECT_EQ(tensors.find("logits"), nullptr);
+  EXPECT_DEATH((void)tensors["logits"],
+               "heddle: expected one of the tensors memory, found 'logits'");
+}
+
 TEST(Npy, RoundTripOfEveryType) {
   for (DType type : {DType::F32, DType::F16, DType::I32, DType::I64, DType::Bool}) {
     Tensor tensor(type, {2, 3});

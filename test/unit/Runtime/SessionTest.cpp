@@ -99,7 +99,7 @@ TEST_P(SessionTest, ErrorsNameInputAndDimension) {
   int64_t large[] = {int64_t{1} << 40, 0};
   EXPECT_EQ(
       errorOf(session, "nothing", {}),
-      "expected a function of the model (triple, count, start, step, reorder), found nothing");
+      "expected a function of the model (triple, count, start, step, reorder), found 'nothing'");
   EXPECT_EQ(errorOf(session, "triple", {}),
             "x: expected a value for this input of triple, found none");
   EXPECT_EQ(errorOf(session, "triple", {{"z", ids}}),
@@ -179,7 +179,7 @@ TEST_P(SessionTest, TheCommandReadsAndWritesFiles) {
   EXPECT_EQ(runCommand(session, {"", {}, {}}, out).error().message,
             "--function: expected one of triple, count, start, step, reorder, found none");
   EXPECT_EQ(runCommand(session, {"triple", {"x"}, {}}, out).error().message,
-            "--input: expected NAME=FILE.npy, found x");
+            "--input: expected NAME=FILE.npy, found 'x'");
   EXPECT_EQ(runCommand(session, {"triple", {"x=/none.npy"}, {}}, out).error().kind,
             ErrorKind::Input);
   EXPECT_EQ(runCommand(session, {"triple", {}, ""}, out).error().message,

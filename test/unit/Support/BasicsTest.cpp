@@ -23,6 +23,20 @@ using namespace heddle;
 
 namespace {
 
+TEST(Error, RepeatsUsersOnOneShortLine) {
+  EXPECT_EQ(quotedText("decode"), "'decode'");
+  EXPECT_EQ(quotedText("a\n\x1b[31m"), "'a\\x0a\\x1b[31m'");
+  EXPECT_EQ(quotedText(std::string(5000, 'x')), "'" + std::string(57, 'x') + "...'");
+  EXPECT_EQ(quotedText(std::string(56, 'x') + "\xe6\x88\x91\xe6\x88\x91"),
+            "'" + std::string(56, 'x') + "...'"); // never half a character
+}
+
+TEST(ErrorDeathTest, LookingInsideWithoutATestEndsTheProgram) {
+  Expected<int> value = 3, error = inputError("a: expected 1, found 2");
+  EXPECT_DEATH((void)*error, "heddle: expected a value, found a: expected 1, found 2");
+  EXPECT_DEATH((void)value.error(), "heddle: expected an error, found a value");
+}
+
 TEST(Json, RefusesWhatJsonDoesNotAllow) {
   auto message = [](std::string_view text) { return parseJson(text, "x.json").error().message; };
   EXPECT_EQ(message("{\"a\":1,\"b\":{\"a\":1},\"a\":2}"),

@@ -30,6 +30,10 @@ static LogicalResult verifyDimEntry(StateOp op, int64_t i) {
     if (op.getDimName(i).empty())
       return op.emitOpError("C2: dimension ")
              << i << " of the type is dynamic: expected a name in dims, found " << entry;
+    if (!heddle::transformer::detail::isDimName(op.getDimName(i)))
+      return op.emitOpError("C2: dimension ")
+             << i << " of dims: expected " << heddle::transformer::detail::dimName << ", found "
+             << entry;
     return success();
   }
   auto number = dyn_cast<IntegerAttr>(entry);

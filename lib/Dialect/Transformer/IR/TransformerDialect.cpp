@@ -101,12 +101,19 @@ struct Place {
 };
 } // namespace
 
+bool heddle::transformer::detail::isDimName(StringRef text) {
+  auto isStart = [](char c) { return llvm::isAlpha(c) || c == '_'; };
+  return !text.empty() && isStart(text.front()) &&
+         llvm::all_of(text, [&](char c) { return isStart(c) || llvm::isDigit(c) || c == '.'; });
+}
+
 static LogicalResult verifyDim(const Place &place, Attribute entry, int64_t i, int64_t size) {
   bool dynamic = ShapedType::isDynamic(size);
   if (auto name = dyn_cast<StringAttr>(entry)) {
-    if (name.getValue().empty())
+    if (!heddle::transformer::detail::isDimName(name.getValue()))
       return place.error(TransformerDialect::dimsAttr)
-             << "dimension " << i << ": expected a name, found an empty one";
+             << "dimension " << i << ": expected " << heddle::transformer::detail::dimName
+             << ", found " << name;
     if (!dynamic)
       return place.error(TransformerDialect::dimsAttr)
              << "dimension " << i << ": expected the number " << size << ", found the name "
@@ -210,8 +217,12 @@ static LogicalResult verifyRange(const Place &place, Attribute attribute, Type t
            << "expected [low, high], found " << attribute;
   if (!isIntegerTensor(type))
     return place.error(TransformerDialect::rangeAttr) << "expected a tensor of i32, found " << type;
+  auto isEnd = [](Attribute end) {
+    auto name = dyn_cast<StringAttr>(end);
+    return isa<IntegerAttr>(end) || (name && heddle::transformer::detail::isDimName(name));
+  };
   for (Attribute end : range)
-    if (!isa<IntegerAttr, StringAttr>(end))
+    if (!isEnd(end))
       return place.error(TransformerDialect::rangeAttr)
              << "expected numbers or names of dimensions, found " << end;
   auto low = dyn_cast<IntegerAttr>(range[0]), high = dyn_cast<IntegerAttr>(range[1]);

@@ -87,7 +87,7 @@ TEST_F(VulkanTest, NeedsBeyondTheLimitsAreOneLine) {
   EXPECT_EQ(tripleUnder("buffers=2", 1),
             "vulkan: expected a device with 4 storage buffers a kernel, found 2");
   EXPECT_EQ(tripleUnder("speed=2", 1),
-            "HEDDLE_VULKAN_LIMITS: expected minimum or name=value, found speed=2");
+            "HEDDLE_VULKAN_LIMITS: expected minimum or name=value, found 'speed=2'");
 }
 
 /// y = x + x, then y += x by `launches` launches that have each a block of words: every second one
@@ -154,8 +154,7 @@ TEST_F(VulkanTest, SlowKernelsAreWaitedFor) {
               wait = table.vkWaitForFences;
               table.vkWaitForFences = [](auto...) { return VK_TIMEOUT; };
               table.vkGetFenceStatus = [](VkDevice device, VkFence fence) {
-                return ++polls < 100 ? VK_NOT_READY
-                                     : wait(device, 1, &fence, VK_TRUE, UINT64_MAX);
+                return ++polls < 100 ? VK_NOT_READY : wait(device, 1, &fence, VK_TRUE, UINT64_MAX);
               };
             }),
             "");

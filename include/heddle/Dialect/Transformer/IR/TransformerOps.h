@@ -43,6 +43,11 @@ class AttentionStatisticsOp;
 class StateOp;
 
 namespace detail {
+/// What a dimension may be called, for messages.
+inline constexpr llvm::StringLiteral dimName =
+    "a name of letters, digits, _ and . that begins with a letter or _";
+/// Names of dimensions stand in size expressions (Support/SizeExpr.h).
+bool isDimName(llvm::StringRef text);
 llvm::LogicalResult verifyKnownAttributes(mlir::Operation *op);
 llvm::LogicalResult verifyStaysInBlock(mlir::Operation *op);
 llvm::LogicalResult verifyWhereRegion(mlir::Operation *op);
