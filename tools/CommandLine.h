@@ -47,7 +47,7 @@ inline void addTextFlags(CLI::App &app, TextCommand &command) {
 
 /// The same, and the flags of decoding.
 inline void addTranslateFlags(CLI::App &app, TranslateCommand &command) {
-  addTextFlags(app, command);
+  addTextFlags(app, command.text);
   app.add_option("--limit", command.limit, "tokens of a translation (default: the model's)")
       ->check(atLeast(1))
       ->type_name("N");

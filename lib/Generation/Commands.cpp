@@ -120,10 +120,10 @@ Status heddle::checkTexts(const TextCommand &command) {
 Status heddle::checkTranslate(const TranslateCommand &command) {
   if (command.attention)
     return notBuiltYet("--attention");
-  if (Status checked = checkTexts(command); !checked)
+  if (Status checked = checkTexts(command.text); !checked)
     return checked;
-  if (command.stream && command.batch > 1)
-    return usageError("--stream: expected --batch=1, found " + std::to_string(command.batch));
+  if (command.stream && command.text.batch > 1)
+    return usageError("--stream: expected --batch=1, found " + std::to_string(command.text.batch));
   if (command.stream && command.beam > 1)
     return usageError("--stream: expected --beam=1, found " + std::to_string(command.beam));
   if (command.lengthPenalty && command.beam == 1)
@@ -141,7 +141,7 @@ Status heddle::translateCommand(Session &session, const TranslateCommand &comman
                                 std::ostream &out, std::ostream &notes) {
   if (Status checked = checkTranslate(command); !checked)
     return checked;
-  auto model = textModelOf(session, command);
+  auto model = textModelOf(session, command.text);
   if (!model)
     return model.takeError();
   auto decoder = TextDecoder::create(session, *model);
@@ -151,7 +151,7 @@ Status heddle::translateCommand(Session &session, const TranslateCommand &comman
   if (!decoding)
     return decoding.takeError();
   Translator translator(*decoder, *model->target, command.stream, std::move(*decoding), out);
-  return answerTexts(command, *model, in, notes, [&](const std::vector<NumberedText> &texts) {
+  return answerTexts(command.text, *model, in, notes, [&](const std::vector<NumberedText> &texts) {
     return translator.answer(texts);
   });
 }

@@ -51,10 +51,10 @@ Expected<ImportedModel> heddle::importDescription(const std::string &path,
     return module.takeError();
   model.module = std::move(*module);
   model.facts = factsOf(*description);
+  model.warnings = std::move(description->warnings);
   if (std::string warning = hiddenKeysAhead(*description); !warning.empty())
     model.warnings.push_back(warning);
   model.texts = std::move(description->texts);
-  model.warnings = std::move(description->warnings);
   if (options.needsWeights && !description->seed) {
     if (Status status = openWeights(description->weightsFile, model); !status)
       return status.takeError();

@@ -53,8 +53,8 @@ std::vector<std::pair<std::string, std::string>> readPairs(const std::string &fi
 }
 
 TEST_P(TranslateTest, KnowsWhoIAm) {
-  EXPECT_EQ(translate({.texts = {"我 是 谁"}}), "who am i\n");
-  EXPECT_EQ(translate({.texts = {"我 是 谁", "中国人 有 中国 梦"}}),
+  EXPECT_EQ(translate({.text = {.texts = {"我 是 谁"}}}), "who am i\n");
+  EXPECT_EQ(translate({.text = {.texts = {"我 是 谁", "中国人 有 中国 梦"}}}),
             "who am i\nthe chinese people have a chinese dream\n");
 }
 
@@ -64,7 +64,7 @@ TEST_P(TranslateTest, HeldOutSentencesMatchExactly) {
   std::string lines;
   for (const auto &[chinese, english] : pairs)
     lines += chinese + "\n";
-  std::istringstream translated(translate({.batch = 32}, lines));
+  std::istringstream translated(translate({.text = {.batch = 32}}, lines));
   size_t exact = 0;
   for (const auto &[chinese, english] : pairs) {
     std::string line;
@@ -79,27 +79,27 @@ TEST_P(TranslateTest, BatchesDoNotChangeTranslations) {
   for (const auto &[chinese, english] : readPairs("patterns.tsv", 20))
     lines += chinese + "\n";
   const std::string one = translate({}, lines);
-  EXPECT_EQ(translate({.batch = 7}, lines), one);
-  EXPECT_EQ(translate({.batch = 20}, lines), one);
+  EXPECT_EQ(translate({.text = {.batch = 7}}, lines), one);
+  EXPECT_EQ(translate({.text = {.batch = 20}}, lines), one);
 }
 
 TEST_P(TranslateTest, EmptyTextsGiveEmptyLines) {
-  EXPECT_EQ(translate({.batch = 4}, "\n我 是 谁\n  \n"), "\nwho am i\n\n");
+  EXPECT_EQ(translate({.text = {.batch = 4}}, "\n我 是 谁\n  \n"), "\nwho am i\n\n");
   EXPECT_EQ(translate({}, ""), "");
 }
 
 TEST_P(TranslateTest, LimitsCutTranslations) {
-  EXPECT_EQ(translate({.texts = {"我 是 谁"}, .limit = 2}), "who am\n");
-  EXPECT_EQ(translate({.texts = {"我 是 谁"}, .limit = 41}),
+  EXPECT_EQ(translate({.text = {.texts = {"我 是 谁"}}, .limit = 2}), "who am\n");
+  EXPECT_EQ(translate({.text = {.texts = {"我 是 谁"}}, .limit = 41}),
             "error: --limit: expected 1 to 40, the model's target.limit, found 41");
-  EXPECT_EQ(translate({.texts = {"我 是 谁"}, .batch = 0}),
+  EXPECT_EQ(translate({.text = {.texts = {"我 是 谁"}, .batch = 0}}),
             "error: --batch: expected at least 1, found 0");
 }
 
 TEST_P(TranslateTest, BadTextIsAnErrorAfterTheGoodOnes) {
-  EXPECT_EQ(translate({.batch = 8}, "我 是 谁\n我 是 who\n我 是 谁\n"),
-            "who am i\nerror: line 2: expected words of source.txt, found \"who\"");
-  EXPECT_EQ(translate({.texts = {"\xff"}}),
+  EXPECT_EQ(translate({.text = {.batch = 8}}, "我 是 谁\n我 是 who\n我 是 谁\n"),
+            "who am i\nerror: line 2: expected words of source.txt, found 'who'");
+  EXPECT_EQ(translate({.text = {.texts = {"\xff"}}}),
             "error: text: expected UTF-8, found byte 0xff at offset 0");
 }
 

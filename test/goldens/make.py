@@ -70,7 +70,7 @@ class Model:
         self.pre, self.after, self.epsilon = norm.get("place") == "pre", norm.get("after-stack", False), norm.get("epsilon", 1e-5)
         self.file = j["weights"] if isinstance(j["weights"], str) else None
         self.stored = {}  # tensors of the file, by name
-        self.weights = {}  # averaged attention weights, by result name
+        self.weights = {}  # attention weights, by result name
 
     def weight(self, name, *shape, fan_in=None):
         if not self.file:
@@ -92,7 +92,7 @@ class Model:
         q, k = heads("query", x, self.head), heads("key", memory, self.head)
         scores = q @ k.transpose(2, 3) / math.sqrt(self.head)
         p = scores.masked_fill(~allowed[:, None], -math.inf).softmax(-1)
-        self.weights[result] = p.mean(1)
+        self.weights[result] = p if self.json["attention"].get("return-weights") == "heads" else p.mean(1)
         y = (p @ heads("value", memory, self.value)).transpose(1, 2).flatten(2)
         return self.linear(f"{prefix}.output", y, self.size, self.bias["output"])
 

@@ -81,12 +81,13 @@ int translate(RunFlags &flags) {
 }
 
 int encode(RunFlags &flags, bool classify) {
-  if (Status checked = checkTexts(flags.translate); !checked)
+  if (Status checked = checkTexts(flags.translate.text); !checked)
     return report(checked);
   auto session = Session::open(flags.file, flags.session);
   if (!session)
     return report(session.error());
-  return report(encodeCommand(*session, flags.translate, classify, std::cin, std::cout, std::cerr));
+  return report(
+      encodeCommand(*session, flags.translate.text, classify, std::cin, std::cout, std::cerr));
 }
 
 int run(RunFlags &flags) {
@@ -119,7 +120,7 @@ int main(int argc, char **argv) {
            *classification = app.add_subcommand("classify", "name the class of texts");
   for (CLI::App *command : {embedding, classification}) {
     addSessionFlags(*command, flags);
-    driver::addTextFlags(*command, flags.translate);
+    driver::addTextFlags(*command, flags.translate.text);
     command->footer("Examples:\n  heddle-run " + command->get_name() + " model.heddle \"a text\"");
   }
   CLI::App *devices = app.add_subcommand("devices", "list the devices that models can run on");

@@ -38,12 +38,12 @@ Status translate(TextFlags &flags) {
 }
 
 Status encode(TextFlags &flags, bool classify) {
-  if (Status checked = checkTexts(flags.translate); !checked)
+  if (Status checked = checkTexts(flags.translate.text); !checked)
     return checked;
   Expected<Session> session = openModel(flags.model, flags.jit, flags.compile);
   if (!session)
     return session.takeError();
-  return encodeCommand(*session, flags.translate, classify, std::cin, std::cout, std::cerr);
+  return encodeCommand(*session, flags.translate.text, classify, std::cin, std::cout, std::cerr);
 }
 
 void addEncode(CLI::App &app, Outcome &outcome, bool classify) {
@@ -53,7 +53,7 @@ void addEncode(CLI::App &app, Outcome &outcome, bool classify) {
                : app.add_subcommand("embed", "give the vector of texts, or of lines of input");
   command->add_option("model", flags->model, "MODEL")->required();
   addDeviceFlags(*command, flags->jit);
-  addTextFlags(*command, flags->translate);
+  addTextFlags(*command, flags->translate.text);
   addModelFlags(*command, flags->compile);
   std::string name = command->get_name();
   command->footer("Examples:\n  heddle " + name + " MODEL \"a text\"\n  heddle " + name +

@@ -25,7 +25,8 @@ struct TextCommand {
   bool truncate = false;          ///< cut texts that are longer than `source.length`
 };
 
-struct TranslateCommand : TextCommand {
+struct TranslateCommand {
+  TextCommand text;
   std::optional<int64_t> limit; ///< tokens of a translation; default: the model's `target.limit`
   bool stream = false;          ///< write each token as soon as it is chosen
   bool attention = false;       ///< not built yet

@@ -46,7 +46,7 @@ func.func private @name_empty(i32 {transformer.name = ""})
 
 // -----
 
-// expected-error @+1 {{'func.func' op argument 0: transformer.nam: expected transformer.name, dims, range, default or port}}
+// expected-error @+1 {{'func.func' op argument 0: transformer.nam: expected transformer.name, dims, range, default, port or spread}}
 func.func private @unknown(i32 {transformer.nam = "a"})
 
 // -----

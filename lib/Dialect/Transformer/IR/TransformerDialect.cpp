@@ -184,7 +184,10 @@ static LogicalResult verifyPort(const Place &place, Attribute attribute, ArrayAt
 /// The full sizes of an input of which callers may give 1 in place of each.
 static LogicalResult verifySpread(const Place &place, Attribute attribute, Type type) {
   auto sizes = dyn_cast<ArrayAttr>(attribute);
-  if (!sizes || !llvm::all_of(sizes, llvm::IsaPred<StringAttr, IntegerAttr>))
+  auto isSize = [](Attribute size) {
+    return isa<StringAttr>(size) || (isa<IntegerAttr>(size) && !isa<BoolAttr>(size));
+  };
+  if (!sizes || !llvm::all_of(sizes, isSize))
     return place.error(TransformerDialect::spreadAttr)
            << "expected a list of sizes, found " << attribute;
   auto tensor = dyn_cast<RankedTensorType>(type);
