@@ -135,7 +135,7 @@ void CpuEmitter::prefetch(Value start, Value k, Value from, ContractOp op) {
   for (int64_t panel = 0; panel < fragmentVectors(columns) * width / 16; ++panel)
     LLVM::Prefetch::create(
         builder, loc,
-        address(start, moved({step, 0}, Value(), panel * stored * 16), builder.getF32Type()), 0, 2,
+        address(start, moved({step, 0}, Value(), panel * stored * 16), builder.getF32Type()), 0, 3,
         1);
 }
 
@@ -169,7 +169,9 @@ SmallVector<Value> CpuEmitter::contractViews(ContractOp op, const Fragment &shap
     from = words(from);
     to = words(to);
   }
-  Value next = kernel.getScheduleOrDefault().getPrefetch() ? nextPanels(op, from, to) : Value();
+  // Tiles of few rows are bound by memory: fetching more than they use would only slow them.
+  bool fetches = kernel.getScheduleOrDefault().getPrefetch() && shape.rows == plan.fragment.rows;
+  Value next = fetches ? nextPanels(op, from, to) : Value();
   auto atStep = [&](Value k) {
     if (next)
       prefetch(next, k, from, op);

@@ -33,13 +33,15 @@ struct CpuPlan {
   int64_t tileRows = 1;        ///< rows of the body's tiles
   CpuFragment fragment{1, 16}; ///< rows and columns of the register tile
   int64_t fewRows = 0;         ///< rows of the one for the last rows; 0: none
+  bool oneRow = false;         ///< a single row has one of its own
   int64_t visitTile = 1 << 20; ///< columns of the narrowest tile that a mask decides on
   llvm::SmallSet<int64_t, 4> clippedColumns; ///< tile widths that may reach past a view's columns
 };
 
 /// Last value that an index can have, if the grid and constants decide it.
 std::optional<int64_t> largestIndex(mlir::Value index);
-mlir::FailureOr<CpuPlan> planBody(mlir::Block &body, const CpuTarget &target);
+mlir::FailureOr<CpuPlan> planBody(mlir::Block &body, const CpuTarget &target,
+                                  const ScheduleAttr &schedule);
 
 /// Columns [from, to) of a tile; null is the first and the last.
 struct ColumnRange {
@@ -117,7 +119,8 @@ private:
                                   mlir::ValueRange yields, llvm::ArrayRef<TileMemory> targets);
   mlir::LogicalResult emitTileFor(mlir::scf::ForOp op);
   mlir::LogicalResult emitTileIf(mlir::scf::IfOp op);
-  mlir::LogicalResult rowLoop(bool fewRowsToo, Callback body);
+  mlir::Value rowsOfLargeTile(mlir::Value count, int64_t large, int64_t small);
+  mlir::LogicalResult rowLoop(bool hasProducts, Callback body);
   mlir::LogicalResult rowsOf(int64_t count, mlir::Value from, mlir::Value to, Callback body);
   mlir::LogicalResult emitBlockedContract(ContractOp op);
   mlir::LogicalResult emitFeatures(ContractOp op, mlir::Value from, mlir::Value to, bool first);

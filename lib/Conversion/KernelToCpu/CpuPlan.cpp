@@ -165,7 +165,8 @@ static CpuFragment chooseFragment(const BodyNeeds &needs, const CpuTarget &targe
   return chosen;
 }
 
-FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target) {
+FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target,
+                                            const ScheduleAttr &schedule) {
   FailureOr<BodyNeeds> needs = collectNeeds(body);
   if (failed(needs))
     return failure();
@@ -175,7 +176,14 @@ FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target
   plan.clippedColumns = needs->clipped;
   body.walk(
       [&](MaskOp op) { plan.visitTile = std::min<int64_t>(plan.visitTile, op.getVisitTile()); });
-  if (!needs->products.empty() && plan.fragment.rows > target.fewRows)
-    plan.fewRows = target.fewRows;
+  if (needs->products.empty())
+    return plan;
+  // Products with weights wait for memory where there is one row, and then a tile of one has the
+  // longest queue of loads; other rows are few only at the end. Attention is large code, and its
+  // rows are mostly one or many: two tiles do.
+  plan.oneRow = schedule.getPrefetch() != 0 && plan.fragment.rows > 1;
+  int64_t few = plan.oneRow ? 2 * target.fewRows : target.fewRows;
+  if (plan.fragment.rows > few)
+    plan.fewRows = few;
   return plan;
 }

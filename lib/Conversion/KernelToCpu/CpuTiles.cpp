@@ -59,20 +59,49 @@ LogicalResult CpuEmitter::rowsOf(int64_t count, Value from, Value to, Callback b
   return result;
 }
 
-LogicalResult CpuEmitter::rowLoop(bool fewRowsToo, Callback body) {
-  int64_t count = plan.fragment.rows;
-  Value zero = constant(0);
-  if (!fewRowsToo || !plan.fewRows)
-    return rowsOf(count, zero, rowCount, body);
-  // The tile of few rows takes as long a step as the large one for a third of its rows: from five
-  // rows on the large one is faster.
-  int64_t worth = std::min<int64_t>(5, count);
-  Value whole = arith::DivUIOp::create(
-      builder, loc, add(maximum(rowCount, zero), constant(count - worth)), constant(count));
-  whole = mul(whole, count);
-  if (failed(rowsOf(count, zero, whole, body)))
+/// Rows that go to the large tile, as few as possible being computed in vain; the small one runs
+/// the others.
+Value CpuEmitter::rowsOfLargeTile(Value count, int64_t large, int64_t small) {
+  auto inVain = [&](int64_t rows) { return (rows + small - 1) / small * small - rows; };
+  // Of the rows that whole large tiles leave, from `more` on another large one is no worse; up to
+  // `fewer` it is better to take one back: 8 rows are 4 + 4, not 6 + 4.
+  int64_t more = large, fewer = 0;
+  while (more > 1 && large - (more - 1) <= inVain(more - 1))
+    --more;
+  while (fewer + 1 < more && inVain(large + fewer + 1) < inVain(fewer + 1))
+    ++fewer;
+  count = maximum(count, constant(0));
+  Value size = constant(large);
+  Value tiles = arith::DivUIOp::create(builder, loc, add(count, constant(large - more)), size);
+  if (fewer > 0) {
+    Value left = sub(count, mul(tiles, size)); // wraps where the last tile is not full
+    Value isFew = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                        sub(left, constant(1)), constant(fewer));
+    Value back = arith::AndIOp::create(
+        builder, loc, isFew,
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, tiles, constant(0)));
+    tiles = sub(tiles, arith::SelectOp::create(builder, loc, back, constant(1), constant(0)));
+  }
+  return mul(tiles, size);
+}
+
+/// The large tile, the small one for the last rows, and that of a lone row.
+LogicalResult CpuEmitter::rowLoop(bool hasProducts, Callback body) {
+  int64_t large = plan.fragment.rows, small = plan.fewRows;
+  Value zero = constant(0), several = rowCount;
+  if (!hasProducts)
+    return rowsOf(large, zero, rowCount, body);
+  if (plan.oneRow) {
+    Value isOne =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rowCount, constant(1));
+    several = arith::SelectOp::create(builder, loc, isOne, zero, rowCount);
+  }
+  Value whole = small ? rowsOfLargeTile(several, large, small) : several;
+  if (failed(rowsOf(large, zero, whole, body)))
     return failure();
-  return rowsOf(plan.fewRows, whole, rowCount, body);
+  if (small && failed(rowsOf(small, whole, several, body)))
+    return failure();
+  return plan.oneRow ? rowsOf(1, several, rowCount, body) : success();
 }
 
 /// Copies a tile from wherever it is to memory.
@@ -291,7 +320,7 @@ LogicalResult CpuEmitter::emitFor(scf::ForOp op) {
 /// an element goes on where it stopped, so its bits are those of one pass.
 LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool first) {
   const TileMemory memory = rowMemory[op.getResult()];
-  return rowLoop(/*fewRowsToo=*/true, [&]() -> LogicalResult {
+  return rowLoop(/*hasProducts=*/true, [&]() -> LogicalResult {
     auto block = [&] {
       Fragment shape = shapeOf(op.getType());
       SmallVector<Value> sums(shape.size(), zeroVector());

@@ -92,7 +92,7 @@ LogicalResult CpuEmitter::emitParts() {
 }
 
 LogicalResult CpuEmitter::emitBody(Block &body) {
-  FailureOr<CpuPlan> planned = planBody(body, target);
+  FailureOr<CpuPlan> planned = planBody(body, target, kernel.getScheduleOrDefault());
   if (failed(planned))
     return failure();
   plan = *planned;
