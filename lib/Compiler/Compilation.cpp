@@ -22,8 +22,8 @@ using namespace mlir;
 
 namespace heddle {
 
-Compilation::Compilation(const DialectRegistry &registry)
-    : context(registry), diagnostics(context) {
+Compilation::Compilation(const DialectRegistry &registry, const std::string &model)
+    : context(registry), diagnostics(context, model) {
   context.loadAllAvailableDialects();
 }
 
@@ -35,7 +35,8 @@ static Status checkDtype(const std::string &dtype) {
   for (const char *planned : {"f16", "f16-sum", "int8", "int4"})
     if (dtype == planned)
       return usageError("--dtype=" + dtype + ": not built yet, expected f32 or bf16");
-  return usageError("--dtype: expected f32, bf16, f16, f16-sum, int8 or int4, found " + dtype);
+  return usageError("--dtype: expected f32, bf16, f16, f16-sum, int8 or int4, found " +
+                    quotedText(dtype));
 }
 
 Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &model,
@@ -46,7 +47,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
     return inputError(model + ": expected a model to compile, found a compiled file");
   DialectRegistry registry;
   registerAllDialects(registry);
-  std::unique_ptr<Compilation> compilation(new Compilation(registry));
+  std::unique_ptr<Compilation> compilation(new Compilation(registry, model));
   compilation->countTiles = options.countTiles;
   ImportOptions importOptions;
   importOptions.masks = options.masks;
@@ -59,7 +60,8 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   StageOptions stage;
   stage.dtype = options.dtype;
   if (failed(runTo(compilation->module(), Stage::Transformer, Stage::Transformer, stage)))
-    return compilation->diagnostics.error(deviceError(model + ": the transformer stage failed"));
+    return compilation->diagnostics.error(
+        deviceError(model + ": the stage transformer failed without a word why"));
   return compilation;
 }
 
@@ -67,7 +69,8 @@ Status Compilation::advance(Stage to) {
   if (current >= to)
     return {};
   if (failed(runTo(module(), current, to)))
-    return diagnostics.error(deviceError(std::string("the stage ") + toString(to) + " failed"));
+    return diagnostics.error(
+        deviceError(std::string("the stage ") + toString(to) + " failed without a word why"));
   current = to;
   return {};
 }
@@ -78,7 +81,8 @@ Expected<OwningOpRef<ModuleOp>> Compilation::lowered(ModuleOp from, Stage stage,
   StageOptions options = given;
   options.countTiles = countTiles;
   if (failed(runTo(*copy, stage, to, options)))
-    return diagnostics.error(deviceError(std::string("the stage ") + toString(to) + " failed"));
+    return diagnostics.error(
+        deviceError(std::string("the stage ") + toString(to) + " failed without a word why"));
   return copy;
 }
 

@@ -51,7 +51,7 @@ public:
   Error explained(Error fallback) const { return diagnostics.error(std::move(fallback)); }
 
 private:
-  explicit Compilation(const mlir::DialectRegistry &registry);
+  Compilation(const mlir::DialectRegistry &registry, const std::string &model);
 
   mlir::MLIRContext context;
   DiagnosticCollector diagnostics;

@@ -38,15 +38,23 @@ std::string locationText(Location location) {
   return "";
 }
 
-DiagnosticCollector::DiagnosticCollector(MLIRContext &context)
-    : handler(&context, [this](Diagnostic &diagnostic) {
+static bool isInFile(Location location) {
+  return location
+      ->walk([](Location part) {
+        return isa<FileLineColLoc>(part) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+DiagnosticCollector::DiagnosticCollector(MLIRContext &context, std::string name)
+    : model(std::move(name)), handler(&context, [this](Diagnostic &diagnostic) {
         std::string place = locationText(diagnostic.getLocation());
         std::string text = diagnostic.str();
         std::replace(text.begin(), text.end(), '\n', ' ');
         std::string line = place.empty() ? text : place + ": " + text;
         std::lock_guard lock(mutex);
         if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-          errorLines.push_back(line);
+          errorLines.push_back(isInFile(diagnostic.getLocation()) ? line : model + ": " + line);
         else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
           warningLines.push_back(line);
         return success();

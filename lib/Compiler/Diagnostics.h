@@ -25,7 +25,8 @@ std::string locationText(mlir::Location location);
 
 class DiagnosticCollector {
 public:
-  explicit DiagnosticCollector(mlir::MLIRContext &context);
+  /// `model`: what a place within a description is a place of.
+  DiagnosticCollector(mlir::MLIRContext &context, std::string model);
 
   /// The first error since the start ("file:line:col: message") as the input's fault; without one,
   /// `fallback`.
@@ -34,6 +35,7 @@ public:
 
 private:
   mutable std::mutex mutex; ///< passes run on several threads
+  std::string model;
   std::vector<std::string> errorLines, warningLines;
   mlir::ScopedDiagnosticHandler handler;
 };

@@ -132,7 +132,7 @@ Status onFusedStage(const std::string &path,
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry);
-  DiagnosticCollector diagnostics(context);
+  DiagnosticCollector diagnostics(context, path);
   auto bytes = artifact->fused();
   auto fused = parseSourceString<ModuleOp>(
       StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()),

@@ -180,6 +180,12 @@ int64_t Reader::fileLines(const std::string &file, const std::string &member,
   return std::max<int64_t>(lines, 1);
 }
 
+/// What a file of a folder may be called: no more is asked of the system.
+static bool isFileName(const std::string &name) {
+  constexpr size_t longest = 1024;
+  return !name.empty() && name.size() <= longest && name.find('\0') == std::string::npos;
+}
+
 void Reader::vocabulary(ObjectReader &in, SideDescription &side, const std::string &name) {
   const std::string what = "a file name, a size or null", path = in.path("vocabulary");
   const Json *value = in.find("vocabulary");
@@ -187,7 +193,7 @@ void Reader::vocabulary(ObjectReader &in, SideDescription &side, const std::stri
     return errors.expected(path, what, "no such key");
   if (value->is_null()) {
     side.vectors = true;
-  } else if (value->is_string()) {
+  } else if (value->is_string() && isFileName(value->get_ref<const std::string &>())) {
     side.file = value->get<std::string>();
     side.size = fileLines(side.file, name + ".txt", path);
   } else if (integerOf(*value)) {
@@ -236,7 +242,9 @@ void Reader::classes(ObjectReader &in, ClassifierDescription &c) {
   const SideDescription &side = model.target ? *model.target : *model.source;
   c.size = side.size;
   bool labelled = in.has("labels") && !in.isNull("labels");
-  if (labelled && !(c.labels = in.text("labels", "")).empty())
+  if (labelled && !(c.labels = in.text("labels", "")).empty() && !isFileName(c.labels))
+    errors.expected(in.path("labels"), "a file name", quotedText(c.labels));
+  else if (labelled && !c.labels.empty())
     c.size = fileLines(c.labels, "labels.txt", in.path("labels"));
   auto given = in.optionalInteger("size", std::nullopt, 1, maxId);
   if (given && labelled && *given != c.size)

@@ -35,7 +35,10 @@ static std::string placeOf(Location location, const std::string &path) {
 /// The first line of a diagnostic, behind its place.
 static std::string lineOf(const Diagnostic &diagnostic, const std::string &path) {
   std::string message = diagnostic.str();
-  return placeOf(diagnostic.getLocation(), path) + message.substr(0, message.find('\n'));
+  message = message.substr(0, message.find('\n'));
+  constexpr size_t most = 400; // some of MLIR's repeat whole ops
+  return placeOf(diagnostic.getLocation(), path) +
+         (message.size() > most ? message.substr(0, most) + "..." : message);
 }
 
 /// Each weight once; two ops of one name have to agree.

@@ -20,19 +20,38 @@ using namespace heddle;
 static bool isLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 static bool isDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
 
+/// Where a piece of the text around byte `at` begins that a terminal shows on a line.
+static size_t pieceAround(std::string_view text, size_t at) {
+  constexpr size_t before = 60;
+  size_t first = text.size() > 2 * before && at > before ? at - before : 0;
+  while (first > 0 && (static_cast<unsigned char>(text[first]) & 0xC0) == 0x80)
+    --first; // not inside a code point
+  return first;
+}
+
 /// "column 8: MESSAGE", then the text on one line and a caret below the byte `at`.
 static std::string pointed(const std::string &message, std::string_view text, size_t at) {
+  constexpr size_t most = 120;
   std::string line(text);
-  size_t column = 0;
+  size_t column = 0, hidden = 0, first = pieceAround(text, at);
   for (size_t i = 0; i < line.size(); ++i) {
     auto byte = static_cast<unsigned char>(line[i]);
     if (byte < 32 || byte == 127)
       line[i] = ' ';
     bool continues = (byte & 0xC0) == 0x80; // the second byte of a code point or a later one
     column += i < at && !continues;
+    hidden += i < first && !continues;
   }
-  return "column " + std::to_string(column + 1) + ": " + message + "\n  " + line + "\n  " +
-         std::string(column, ' ') + "^";
+  std::string number = std::to_string(column + 1);
+  line = line.substr(first);
+  if (line.size() > most) {
+    size_t end = most;
+    while ((static_cast<unsigned char>(line[end]) & 0xC0) == 0x80)
+      --end;
+    line = line.substr(0, end) + "...";
+  }
+  return "column " + number + ": " + message + "\n  " + line + "\n  " +
+         std::string(column - hidden, ' ') + "^";
 }
 
 void ExpressionCursor::report(const std::string &message, size_t where) {
@@ -93,12 +112,18 @@ std::string ExpressionCursor::name(bool dashes) {
   return failed() ? "" : std::string(text.substr(start, at - start));
 }
 
+/// A number from byte `start` up to `end` that is too large.
+void ExpressionCursor::outOfRange(const std::string &expected, size_t start, const char *end) {
+  std::string_view found(text.data() + start, static_cast<size_t>(end - text.data()) - start);
+  report("expected " + expected + ", found " + quotedText(found), start);
+}
+
 int64_t ExpressionCursor::integer() {
   skip();
   int32_t value = 0;
   auto [end, code] = std::from_chars(text.data() + at, text.data() + text.size(), value);
   if (code == std::errc::result_out_of_range)
-    report("expected an integer of 32 bits", at);
+    outOfRange("an integer of 32 bits", at, end);
   else if (code != std::errc())
     fail("an integer");
   else
@@ -112,12 +137,12 @@ double ExpressionCursor::number(bool &isReal) {
   double value = 0;
   auto [end, code] = std::from_chars(text.data() + at, text.data() + text.size(), value);
   if (code == std::errc::result_out_of_range || (code == std::errc() && !std::isfinite(value)))
-    report("expected a finite number", start);
+    outOfRange("a finite number", start, end);
   else if (code != std::errc())
     fail("a number");
   at = code == std::errc() ? end - text.data() : at;
   isReal = text.substr(start, at - start).find_first_of(".eE") != std::string_view::npos;
   if (!isReal && std::abs(value) > 2147483647.0)
-    report("expected an integer of 32 bits", start);
+    outOfRange("an integer of 32 bits", start, end);
   return value;
 }

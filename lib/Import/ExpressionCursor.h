@@ -42,6 +42,7 @@ public:
   void fail(const std::string &expected);
   void report(const std::string &message, size_t where);
   void report(const std::string &message) { report(message, at); }
+  void outOfRange(const std::string &expected, size_t start, const char *end);
   size_t place() const { return at; }
   bool failed() const { return error.has_value(); }
   Error takeError() { return *error; }
@@ -51,7 +52,7 @@ public:
   public:
     explicit Level(ExpressionCursor &in) : in(in) {
       if (++in.depth > 200)
-        in.report("expected at most 200 levels");
+        in.report("expected at most 200 levels, found more");
     }
     ~Level() { --in.depth; }
 

@@ -158,7 +158,7 @@ MaskExpression Parser::call() {
   std::string word = in.name();
   MaskExpression node;
   if (++calls > 1000) // chains become nested ops
-    in.report("expected at most 1000 masks in one expression", start);
+    in.report("expected at most 1000 masks in one expression, found more", start);
   if (in.failed())
     return node;
   if (word == "where") {

@@ -154,7 +154,8 @@ Status Safetensors::readShape(TensorInfo &info, const Json &json, int64_t bytes,
                               uint64_t &size) const {
   Error wrong = fail(info.name + ": expected a shape that fits in the file, found " +
                      json.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 60));
-  if (!json.is_array())
+  constexpr size_t mostDimensions = 32;
+  if (!json.is_array() || json.size() > mostDimensions)
     return wrong;
   size = bytes;
   for (const Json &element : json) {

@@ -271,8 +271,9 @@ std::string format(const char *form, Values... values) {
 std::string row(const char *name, int launches, double seconds, double all, double flops,
                 double bytes, double atPeak) {
   std::string share = atPeak > 0 ? format("%.3f", atPeak / seconds) : "-";
+  auto a = [&](double value) { return seconds > 0 ? value / seconds : 0; }; // no kernel takes none
   return format("%-36s %8d %10.4f %7.1f%% %9.1f %8s %8.1f %9.2f\n", name, launches, seconds * 1e3,
-                seconds / all * 100, flops / seconds * 1e-9, share.c_str(), bytes / seconds * 1e-9,
+                all > 0 ? seconds / all * 100 : 0, a(flops) * 1e-9, share.c_str(), a(bytes) * 1e-9,
                 bytes * 1e-6);
 }
 

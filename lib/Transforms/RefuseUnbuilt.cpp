@@ -30,6 +30,9 @@ using namespace heddle::transformer;
 
 /// Kernels count what one tensor holds, padding included, in 64 bits and its dimensions in 32.
 static constexpr int64_t mostElements = int64_t(1) << 40, mostOfDimension = INT32_MAX;
+/// Kernels hold whole rows of some tensors, on the CPU on a thread's stack (TileKernels.cpp).
+static constexpr int64_t mostFeatures = 1 << 20, mostNormFeatures = 96 * 1024,
+                         mostHeadFeatures = 6 * 1024;
 
 //===----------------------------------------------------------------------===//
 // Names and types
@@ -53,8 +56,9 @@ static LogicalResult checkText(Operation *op) {
   return op->emitOpError("expected names of printable UTF-8, found \"") << shown << "\"";
 }
 
-/// Why no kernel takes a tensor of this type; empty: one does.
-static std::string problemOf(Type type) {
+/// Why no kernel takes a tensor of this type; empty: one does. Inside a function values may be
+/// rounded (bf16), callers give and get none that are.
+static std::string problemOf(Type type, bool inside = false) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -63,11 +67,14 @@ static std::string problemOf(Type type) {
     return text;
   }
   Type element = tensor.getElementType();
-  if (!element.isF32() && !element.isSignlessInteger(32) && !element.isSignlessInteger(1))
+  if (!element.isF32() && !element.isSignlessInteger(32) && !element.isSignlessInteger(1) &&
+      !(inside && element.isBF16()))
     stream << "expected elements of f32, i32 or i1, found " << element
            << ", which is not built yet";
   else if (tensor.getRank() == 0)
     stream << "expected rank 1 or more, found " << type << ", which is not built yet";
+  else if (element.isF32() && tensor.getShape().back() > mostFeatures && tensor.getRank() > 1)
+    stream << "expected a last dimension of at most 2^20, found " << type;
   int64_t elements = 1;
   for (int64_t size : tensor.getShape())
     if (!ShapedType::isDynamic(size) && text.empty()) {
@@ -183,6 +190,49 @@ static LogicalResult checkSum(arith::AddFOp op) {
          << op.getType() << ", which is not built yet";
 }
 
+static LogicalResult checkFeatures(Operation *op, Value value, StringRef what, int64_t most) {
+  int64_t size = cast<RankedTensorType>(value.getType()).getShape().back();
+  if (size <= most)
+    return success();
+  return op->emitOpError("expected ") << what << " of at most " << most << " features, found "
+                                      << size << "; wider ones are not built yet";
+}
+
+/// The state that `value` is the content of; null for another value.
+static StringAttr stateOf(Value value) {
+  if (auto get = value.getDefiningOp<StateGetOp>())
+    return get.getStateAttr().getAttr();
+  if (auto append = value.getDefiningOp<CacheAppendOp>())
+    return append.getStateAttr().getAttr();
+  return {};
+}
+
+/// A state that any attention reads as keys is stored in panels, which nothing else can read.
+static LogicalResult checkKeyState(AttentionOp op) {
+  StringAttr state = stateOf(op.getKey());
+  WalkResult result = op->getParentOfType<ModuleOp>().walk([&](Operation *reader) {
+    for (OpOperand &use : reader->getOpOperands()) {
+      bool isKey = isa<AttentionOp>(reader) && use.getOperandNumber() == 1;
+      if (!state || isKey || stateOf(use.get()) != state)
+        continue;
+      reader->emitOpError("operand ")
+          << use.getOperandNumber() << ": expected another value than the content of @"
+          << state.getValue()
+          << ", found the keys of an attention; reading them otherwise is not "
+             "built yet, keep a second state";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult checkAttention(AttentionOp op) {
+  if (failed(checkFeatures(op, op.getValue(), "heads of values", mostHeadFeatures)))
+    return failure();
+  return checkKeyState(op);
+}
+
 /// Dimensions of `function` that have names.
 static llvm::StringSet<> namedDims(func::FuncOp function) {
   llvm::StringSet<> names;
@@ -232,7 +282,7 @@ static LogicalResult checkOp(Operation *op) {
   if (!isa<FunctionOpInterface>(op))
     for (Type type : op->getResultTypes())
       if (auto tensor = dyn_cast<TensorType>(type))
-        if (std::string problem = problemOf(tensor); !problem.empty())
+        if (std::string problem = problemOf(tensor, /*inside=*/true); !problem.empty())
           return op->emitOpError(problem);
   for (OpOperand &use : op->getOpOperands())
     if (isa<TensorType>(use.get().getType()) && failed(checkOperand(use)))
@@ -243,6 +293,10 @@ static LogicalResult checkOp(Operation *op) {
         return sum->getParentOfType<MaskWhereOp>() || sum->getParentOfType<BiasWhereOp>()
                    ? success()
                    : checkSum(sum);
+      })
+      .Case<AttentionOp>(checkAttention)
+      .Case<LayerNormOp>([](LayerNormOp norm) {
+        return checkFeatures(norm, norm.getInput(), "rows", mostNormFeatures);
       })
       .Case<StateSetOp>(checkSet)
       .Case<CacheReorderOp>(checkReorder)

@@ -39,23 +39,26 @@ static Writer writerOf(StringRef root) {
       .Default(nullptr);
 }
 
-/// A tile of attention keeps its rows of weighted values, on the CPU on a thread's stack. Wide heads
-/// take fewer rows at a time: no row's result depends on how many there are beside it.
-static FailureOr<TileSizes> fitted(kernel::DefOp def, TileSizes sizes) {
-  constexpr int64_t mostValues = 96 * 1280;
-  transformer::AttentionOp attention;
-  def.walk([&](transformer::AttentionOp op) { attention = op; });
-  if (!attention || sizes.onGpu)
+/// On the CPU, what attention and norms hold of a tile of rows stands on a thread's stack. Wide rows
+/// are taken fewer at a time: no row's result depends on how many there are beside it.
+static TileSizes fitted(kernel::DefOp def, TileSizes sizes) {
+  constexpr int64_t mostValues = 96 * 1024;
+  auto columns = [](Value value) {
+    return paddedTo16(cast<ShapedType>(value.getType()).getShape().back());
+  };
+  if (sizes.onGpu)
     return sizes;
-  int64_t size = cast<ShapedType>(attention.getValue().getType()).getDimSize(3);
-  for (int64_t rows : {int64_t(48), int64_t(16)})
-    if (sizes.attentionRows * paddedTo16(size) > mostValues)
-      sizes.attentionRows = rows;
-  if (sizes.attentionRows * paddedTo16(size) <= mostValues)
-    return sizes;
-  return attention.emitOpError("expected values of at most ")
-         << mostValues / sizes.attentionRows << " features a head, found " << size
-         << "; wider heads are not built yet";
+  def.walk([&](transformer::AttentionOp op) {
+    for (int64_t rows : {48, 16})
+      if (sizes.attentionRows * columns(op.getValue()) > mostValues)
+        sizes.attentionRows = rows;
+  });
+  def.walk([&](transformer::LayerNormOp op) {
+    constexpr int64_t rowsAtOnce = 4; // of a reduction, where there are as many
+    if (rowsAtOnce * columns(op.getInput()) > mostValues)
+      sizes.normRows = 1;
+  });
+  return sizes;
 }
 
 namespace {
@@ -84,10 +87,8 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
       return def.emitOpError() << "expected a known root, found '" << def.getRoot().value_or("")
                                << "'";
     OpBuilder builder(def);
-    FailureOr<TileSizes> fitting = fitted(def, sizes);
-    if (failed(fitting))
-      return failure();
-    KernelFrame frame(def, *fitting, builder);
+    TileSizes fitting = fitted(def, sizes);
+    KernelFrame frame(def, fitting, builder);
     if (failed(writer(frame)))
       return failure();
     def.erase();

@@ -105,7 +105,8 @@ void addCompile(CLI::App &app, Outcome &outcome) {
                       "f32 (default), bf16, f16, f16-sum, int8, int4");
   command->add_option(
       "--emit", flags->emit,
-      "stop at a stage: transformer, fused, program, tiled, cpu, llvm, asm, gpu, spirv");
+      "stop at a stage: transformer, fused, program, tiled, cpu, llvm, asm, gpu, spirv; "
+      "artifact (default): the compiled file");
   command->add_flag("--explain{-}", flags->explain,
                     "say what became of each op; --explain=FILE.html writes a page");
   addModelFlags(*command, flags->options);
