@@ -85,7 +85,7 @@ TEST_P(StatesTest, ReorderPermutesRowsAndTheBatchMayChange) {
   ASSERT_TRUE(reorder(session, {3, 2}));
   EXPECT_THAT(step(session, {0, 0}), ElementsAre(2, 3));
   EXPECT_EQ(reorder(session, {0, 2}).error().message,
-            "parents: expected values in [0, B = 2), found 2 at [1]");
+            "parents: expected values in [0, 2), found 2 at [1]");
   EXPECT_EQ(session.stateDim("P"), 4);
 }
 
