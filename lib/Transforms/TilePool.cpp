@@ -40,8 +40,7 @@ static RowRange rowsOf(KernelFrame &f, PoolOp pool, Value n) {
 
 LogicalResult heddle::tilePool(KernelFrame &f) {
   TileBuilder &t = f.t;
-  Value yielded = f.def.getBody().front().getTerminator()->getOperand(0);
-  auto pool = beforeRounding(yielded).getDefiningOp<PoolOp>();
+  auto pool = yielded(f).getDefiningOp<PoolOp>();
   if (!pool)
     return f.def.emitOpError("expected a pool that is yielded");
   kernel::ViewType out = f.viewType(f.firstResult());
@@ -72,6 +71,6 @@ LogicalResult heddle::tilePool(KernelFrame &f) {
     Value number = arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), count);
     result = t.div(result, t.broadcast(number, type));
   }
-  kernel::StoreOp::create(t.b, t.loc, result, f.view(f.firstResult()), ValueRange{n, j}, one);
+  storeResults(f, result, {n, j}, one);
   return success();
 }

@@ -20,13 +20,11 @@ using namespace heddle::transformer;
 using kernel::LoadOp;
 using kernel::Size;
 
-/// The only value that a definition yields, before it is rounded: it may yield both forms.
-static Value yielded(KernelFrame &f) {
+Value heddle::yielded(KernelFrame &f) {
   return beforeRounding(f.def.getBody().front().getTerminator()->getOperand(0));
 }
 
-/// Stores the tile as each of the results.
-static void storeResults(KernelFrame &f, Value tile, ValueRange indices, Value left) {
+void heddle::storeResults(KernelFrame &f, Value tile, ValueRange indices, Value left) {
   for (unsigned i = f.firstResult(); i < f.firstResult() + f.def.getNumResults(); ++i)
     kernel::StoreOp::create(f.t.b, f.t.loc, f.t.narrow(tile, f.viewType(i).getElementType()),
                             f.view(i), indices, left);
@@ -287,14 +285,14 @@ static Value unalignedHead(TileBuilder &t, Value rows, Value row, Value column, 
 /// Heads that begin between vectors side by side, 16 columns at a time: each element from its head.
 static LogicalResult mergeUnalignedHeads(KernelFrame &f) {
   TileBuilder &t = f.t;
-  kernel::ViewType in = f.viewType(0), out = f.viewType(f.firstResult());
+  kernel::ViewType in = f.viewType(0);
   int64_t size = in.getDims().back().extent.value, heads = in.getDim(1).extent.value,
           rows = f.sizes.copyRows, columns = 16;
   f.createFunc({in.getDim(0).extent, in.getDim(2).extent, paddedTo16(heads * size)},
                {1, rows, columns}, f.gpuSchedule(rows, columns));
   Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
   RankedTensorType indices = t.type(rows, columns, t.b.getI32Type());
-  Value y = t.iota(/*rows=*/true, i, indices), x = t.iota(/*rows=*/false, j, indices);
+  Value y = t.iota(/*rows=*/true, i, indices);
   Value one = t.index(1), first = t.div(j, t.index(size)),
         end =
             t.min(t.add(t.div(t.add(j, t.index(columns - 1)), t.index(size)), one), t.index(heads));

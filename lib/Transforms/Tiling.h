@@ -153,6 +153,10 @@ DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count,
 inline int64_t paddedTo16(int64_t n) { return (n + 15) / 16 * 16; }
 /// Columns of a tile without a contraction, where `stored` lie in memory.
 int64_t columnTile(int64_t stored);
+/// The only value that a definition yields, before it is rounded: it may yield both forms.
+mlir::Value yielded(KernelFrame &f);
+/// Stores a tile as each of the results, rounded where they are narrower.
+void storeResults(KernelFrame &f, mlir::Value tile, mlir::ValueRange indices, mlir::Value left);
 
 // One writer a root; each fails with an error at the definition.
 mlir::LogicalResult tileLinear(KernelFrame &frame);

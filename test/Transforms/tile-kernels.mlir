@@ -114,3 +114,19 @@ kernel.def @pool(%x: tensor<?x?x24xf32> {kernel.layout = {dims = ["d0", "d1", 24
   %0 = transformer.pool %x lengths(%n : tensor<?xi32>) {kind = #transformer.pooling<mean>} : tensor<?x?x24xf32> -> tensor<?x24xf32>
   kernel.yield %0 : tensor<?x24xf32>
 }
+
+// -----
+
+// What is both a result and an operand of a product is stored in both forms.
+// CHECK-LABEL: kernel.func @both(
+// CHECK: %[[SUM:.*]] = scf.for
+// CHECK: kernel.store %[[SUM]], %{{.*}}f32>
+// CHECK: %[[ROUNDED:.*]] = arith.truncf %[[SUM]]
+// CHECK: kernel.store %[[ROUNDED]], %{{.*}}bf16>
+kernel.def @both(%x: tensor<?x?x24xf32> {kernel.layout = {dims = ["d0", "d1", 24], storage = "memory"}})
+    -> (tensor<?x24xf32> {kernel.layout = {dims = ["d0", 24], storage = "memory"}},
+        tensor<?x24xbf16> {kernel.layout = {dims = ["d0", 24], storage = "memory"}}) attributes {root = "pool", scalars = ["d0", "d1"]} {
+  %0 = transformer.pool %x {kind = #transformer.pooling<last>} : tensor<?x?x24xf32> -> tensor<?x24xf32>
+  %1 = arith.truncf %0 : tensor<?x24xf32> to tensor<?x24xbf16>
+  kernel.yield %0, %1 : tensor<?x24xf32>, tensor<?x24xbf16>
+}

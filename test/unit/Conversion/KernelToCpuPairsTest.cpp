@@ -297,9 +297,10 @@ TEST_P(Pairs, Attention) {
     Floats found = data.run(kernel), baseline = data.run(other);
     for (int64_t i = 0; i < queries * 64; ++i) {
       ASSERT_TRUE(sameBits(found[i], baseline[i])) << keys << " keys, element " << i;
-      if (i % 61 == 0)
+      if (i % 61 == 0) {
         ASSERT_NEAR(found[i], data.expected(i / 64, i % 64), 3e-3)
             << keys << " keys, element " << i;
+      }
     }
   }
 }
