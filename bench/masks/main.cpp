@@ -63,8 +63,10 @@ struct Case {
 #define FORMULA(text)                                                                              \
   "%m = transformer.mask.where {\n^bb0(%b: i32, %h: i32, %i: i32, %j: i32):\n" text                \
   "transformer.yield %r : i1\n}\n"
-constexpr const char *kIds = ", %ids: tensor<?x?xi32> {transformer.name = \"ids\"}";
-constexpr const char *kStarts = ", %starts: tensor<?xi32> {transformer.name = \"starts\"}";
+constexpr const char *kIds =
+    ", %ids: tensor<?x?xi32> {transformer.name = \"ids\", transformer.dims = [\"B\", \"T\"]}";
+constexpr const char *kStarts =
+    ", %starts: tensor<?xi32> {transformer.name = \"starts\", transformer.dims = [\"starts\"]}";
 
 const Case kCases[] = {
     {"no mask", "", ""},
@@ -140,11 +142,10 @@ Expected<Contender> prepare(const Case &c, const Inputs &all, const Documents &d
   Dimensions dims = {{"T", kTokens}};
   if (c.argument == kIds) {
     inputs["ids"] = all.at("ids");
-    dims["ids.0"] = 1;
-    dims["ids.1"] = kTokens;
+    dims["B"] = 1;
   } else if (c.argument == kStarts) {
     inputs["starts"] = all.at("starts");
-    dims["starts.0"] = static_cast<int64_t>(documents.starts.size());
+    dims["starts"] = static_cast<int64_t>(documents.starts.size());
   }
   return Contender::create(std::move(*artifact), "cpu", /*threads=*/1, dims, inputs);
 }
