@@ -13,6 +13,9 @@ The random numbers are our own, so the bytes are the same on every machine.
 import os
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from splitmix import Random  # noqa: E402: the folder above
+
 TRAIN, HELD_OUT = 20000, 500
 NEGATIVE, NEUTRAL, POSITIVE = 0, 1, 2
 LABELS = ["negative", "neutral", "positive"]
@@ -27,23 +30,6 @@ DEGREES = ["", "very", "really", "quite", "rather", "so", "truly", "extremely"]
 TIMES = ["", "today", "this time", "again", "on monday", "last night", "in the end"]
 FACTS = """lasts two hours;opens at nine;is next to the station;costs ten euros;comes from spain;was built last year;has three parts;
 is on the second floor;begins in the evening;was here before""".replace("\n", "").split(";")
-
-
-class Random:
-    """splitmix64: the same numbers under every version of Python."""
-
-    def __init__(self, seed):
-        self.state = seed
-
-    def below(self, n):
-        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
-        z = self.state
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
-        return (z ^ z >> 31) % n
-
-    def choice(self, items):
-        return items[self.below(len(items))]
 
 
 def judgement(random):

@@ -14,6 +14,9 @@ import os
 import re
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from splitmix import Random  # noqa: E402: the folder above
+
 TRAIN, HELD_OUT = 52000, 500
 SPECIAL = ["<pad>", "<unk>", "<s>", "<e>"]
 AGREEING = {  # helper verbs: first, second (and plural), third person
@@ -24,23 +27,6 @@ AGREEING = {  # helper verbs: first, second (and plural), third person
 }
 PERSON = {"first": 0, "second": 1, "third": 2}
 SLOT = re.compile(r"\{([^}]*)\}")
-
-
-class Random:
-    """splitmix64: the same numbers under every version of Python."""
-
-    def __init__(self, seed):
-        self.state = seed
-
-    def below(self, n):
-        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
-        z = self.state
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
-        return (z ^ z >> 31) % n
-
-    def choice(self, items):
-        return items[self.below(len(items))]
 
 
 class Grammar:

@@ -90,6 +90,15 @@ Status checkIds(const TextSide &side) {
   return {};
 }
 
+/// The tokens of the member that `file` names, one a line.
+Expected<Vocabulary> readTokens(const Json &file, const MemberReader &readMember) {
+  auto name = file.get<std::string>();
+  auto text = readMember(name);
+  if (!text)
+    return text.takeError();
+  return Vocabulary::parse(*text, name);
+}
+
 Expected<TextSide> readSide(const Json &json, const std::string &name,
                             const MemberReader &readMember) {
   if (!json.is_object())
@@ -112,10 +121,7 @@ Expected<TextSide> readSide(const Json &json, const std::string &name,
   auto file = json.find("vocabulary");
   if (file == json.end() || !file->is_string())
     return side;
-  auto text = readMember(file->get<std::string>());
-  if (!text)
-    return text.takeError();
-  auto vocabulary = Vocabulary::parse(*text, file->get<std::string>());
+  auto vocabulary = readTokens(*file, readMember);
   if (!vocabulary)
     return vocabulary.takeError();
   side.vocabulary = std::move(*vocabulary);
@@ -145,10 +151,7 @@ Status readLabels(const Json &facts, TextModel &model, const MemberReader &readM
   auto file = classifier->find("labels");
   if (file == classifier->end() || !file->is_string())
     return {};
-  auto text = readMember(file->get<std::string>());
-  if (!text)
-    return text.takeError();
-  auto labels = Vocabulary::parse(*text, file->get<std::string>());
+  auto labels = readTokens(*file, readMember);
   if (!labels)
     return labels.takeError();
   model.labels = std::move(*labels);
