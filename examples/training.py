@@ -1,13 +1,18 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the training scripts of the examples share: the layers of a description in PyTorch, and the safetensors format.
+"""What the training scripts of the examples share: the layers of a description in PyTorch, the loop that trains them,
+sequences from an encoder-decoder, and the safetensors format.
 
 Weights are a dictionary under the tensor names that Heddle expects (`heddle inspect MODEL --weights-list`), so that a
 checkpoint needs no conversion.
 """
 import json
 import math
+import os
+import shutil
 import struct
+import sys
+import time
 
 import torch
 import torch.nn.functional as F
@@ -74,6 +79,108 @@ class Network:
         """The encoder's output, and which keys are text."""
         mask = (source != padding)[:, None, None, :]
         return self.stack("encoder", self.embed("source", source), mask, drop=drop), mask
+
+
+class EncoderDecoder(Network):
+    """From one sequence to another; a batch is a pair of id tensors, the second with the start and end marks."""
+
+    def __init__(self, description):
+        super().__init__(description)
+        self.padding, self.start, self.end = (description["target"][key] for key in ("padding", "start", "end"))
+
+    def shapes(self, source, target):
+        yield "source.embedding.weight", (source, self.size)
+        yield "target.embedding.weight", (target, self.size)
+        yield from self.stack_shapes("encoder", ["attention"])
+        yield from self.stack_shapes("decoder", ["attention", "cross"])
+        yield "classifier.weight", (target, self.size)
+
+    def decode(self, target, memory, memory_mask, drop=0.0):
+        causal = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).tril()
+        return self.linear("classifier", self.stack("decoder", self.embed("target", target), causal, memory, memory_mask, drop))
+
+    def loss(self, source, target):
+        logits = self.decode(target[:, :-1], *self.encode(source, self.padding, 0.05), 0.05)
+        return F.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=self.padding)
+
+    def answers(self, source, limit=30):
+        """Greedy, a whole batch at once; sequences that have ended keep their end mark."""
+        memory, mask = self.encode(source, self.padding)
+        target = torch.full((len(source), 1), self.start)
+        while target.shape[1] < limit and not (target == self.end).any(1).all():
+            target = torch.cat([target, self.decode(target, memory, mask)[:, -1:].argmax(-1)], 1)
+        return [row[1:row.index(self.end)] if self.end in row else row[1:] for row in target.tolist()]
+
+    def exact(self, pairs):
+        """The part of the pairs that is answered word for word."""
+        with torch.no_grad():
+            return sum(self.answers(torch.tensor([a]))[0] == b for a, b in pairs) / len(pairs)
+
+    def batches(self, pairs):
+        for rows in alike(pairs, lambda pair: len(pair[1]) * 32 + len(pair[0])):
+            yield padded([a for a, _ in rows], self.padding), padded([[self.start] + b + [self.end] for _, b in rows], self.padding)
+
+
+class Words:
+    """A vocabulary file, one token a line."""
+
+    def __init__(self, path):
+        self.list = open(path, encoding="utf-8").read().split()
+        self.ids = {word: index for index, word in enumerate(self.list)}
+
+
+def read_pairs(path, source, target, split=str.split):
+    """Lines "source<TAB>target" as ids."""
+    lines = [line.rstrip("\n").split("\t") for line in open(path, encoding="utf-8")]
+    return [([source.ids[word] for word in split(a)], [target.ids[word] for word in split(b)]) for a, b in lines]
+
+
+BATCH = 128
+
+
+def alike(rows, length):
+    """An epoch: batches of rows of like length, in random order."""
+    order = sorted(torch.randperm(len(rows)).tolist(), key=lambda i: length(rows[i]))
+    for start in torch.randperm(-(-len(order) // BATCH)).tolist():
+        yield [rows[i] for i in order[start * BATCH:(start + 1) * BATCH]]
+
+
+def begin(epochs):
+    """The command line of a training script, DATA [--epochs N]; from here on its random numbers are the same every time."""
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    return sys.argv[1], int(sys.argv[3]) if len(sys.argv) > 3 else epochs
+
+
+def fit(network, shapes, rows, epochs, rate, warm, state):
+    """Trains new weights of these shapes: Adam, one cycle of the learning rate with a part `warm` of it rising.
+
+    network.batches(rows) gives the batches of an epoch, network.loss(*batch) what is to fall, `state()` how good it is.
+    """
+    weights = network.parameters(shapes)
+    print(sum(value.numel() for value in weights), "weights")
+    steps = epochs * -(-len(rows) // BATCH)
+    optimizer = torch.optim.Adam(weights, betas=(0.9, 0.98), eps=1e-9)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, steps, pct_start=warm)
+    began = time.time()
+    for epoch in range(epochs):
+        total = 0.0
+        for batch in network.batches(rows):
+            loss = network.loss(*batch)
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(weights, 1.0)
+            optimizer.step()
+            schedule.step()
+            total += loss.item()
+        print(f"epoch {epoch + 1}: loss {total / (steps / epochs):.4f}, {state():.3f} right, {time.time() - began:.0f} s", flush=True)
+
+
+def finish(network, data, folder, names):
+    """What a trained model is made of: its weights, and the files of the data that belong to it."""
+    save(os.path.join(folder, "model.safetensors"), network.weights)
+    for name in names:
+        shutil.copy(os.path.join(data, name), folder)
 
 
 def initial(name, shape):
