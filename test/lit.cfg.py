@@ -4,6 +4,7 @@
 # How lit runs the tests of this folder. Two parameters, given by lit.cmake: build_dir and llvm_tools_dir. By hand:
 #   lit -sv --param build_dir=build --param llvm_tools_dir=/usr/lib/llvm-22/bin test/Transforms/group-kernels.mlir
 import os
+import shutil
 
 import lit.formats
 
@@ -29,6 +30,10 @@ config.substitutions.append(("%{root}", root))
 config.substitutions.append(("%{build}", build))
 config.substitutions.append(("%{models}", os.path.join(config.test_source_root, "models")))
 config.substitutions.append(("%{examples}", os.path.join(root, "examples")))
+
+# Pages are opened in a real browser where there is one.
+if shutil.which("chromium"):
+    config.available_features.add("chromium")
 
 # A machine without a Vulkan driver skips the tests that need one.
 drivers = os.environ.get("VK_DRIVER_FILES") or os.environ.get("VK_ICD_FILENAMES") or "/usr/share/vulkan/icd.d"

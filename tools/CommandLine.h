@@ -69,9 +69,9 @@ inline void addTranslateFlags(CLI::App &app, TranslateCommand &command) {
       ->check(atLeast(0))
       ->type_name("N");
   app.add_flag("--stream", command.stream, "write each token as soon as it is chosen");
-  app.add_option_function<std::string>(
-      "--attention", [&command](const std::string &) { command.attention = true; },
-      "not built yet");
+  app.add_option("--attention", command.attention,
+                 "draw what each step looked at: FILE.html (a page) or FILE.svg")
+      ->type_name("FILE");
 }
 
 /// Insertions, removals and replacements that turn one word into the other.

@@ -52,6 +52,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   ImportOptions importOptions;
   importOptions.masks = options.masks;
   importOptions.weights = options.weights;
+  importOptions.attentionWeights = options.attentionWeights;
   importOptions.needsWeights = options.needsWeights;
   Expected<ImportedModel> imported = importModel(model, importOptions, compilation->context);
   if (!imported)

@@ -18,6 +18,7 @@
 #include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/Svg.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -109,21 +110,6 @@ std::string refusalText(const OpDecision::Refusal &refusal) {
 
 } // namespace
 
-std::string escapedHtml(const std::string &text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '&')
-      result += "&amp;";
-    else
-      result += c;
-  }
-  return result;
-}
-
 Status onFusedStage(const std::string &path,
                     llvm::function_ref<Status(ModuleOp, const Program &)> ask) {
   Expected<Artifact> artifact = readArtifact(path);
@@ -175,13 +161,7 @@ std::string explanationText(const Explanation &explanation) {
 
 std::string explanationHtml(const Explanation &explanation, const std::string &title) {
   std::string page =
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" +
-      escapedHtml(title) +
-      "</title>\n<style>body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}"
-      "td,th{border:1px solid #bbb;padding:4px "
-      "8px;text-align:left;vertical-align:top}</style></head>\n<body><h1>" +
-      escapedHtml(title) +
-      "</h1>\n<table>\n<tr><th>function</th><th>op</th><th>at</th><th>kernel</th><th>root</th>"
+      "<table>\n<tr><th>function</th><th>op</th><th>at</th><th>kernel</th><th>root</th>"
       "<th>partners</th><th>not fused, and what would have to change</th></tr>\n";
   for (const OpDecision &decision : explanation) {
     std::string refusals;
@@ -193,7 +173,10 @@ std::string explanationHtml(const Explanation &explanation, const std::string &t
       page += "<td>" + escapedHtml(cell) + "</td>";
     page += "<td>" + refusals + "</td></tr>\n";
   }
-  return page + "</table></body></html>\n";
+  return htmlPage(title,
+                  "<style>table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:4px "
+                  "8px;text-align:left;vertical-align:top}</style>\n",
+                  page + "</table>\n");
 }
 
 } // namespace heddle

@@ -27,9 +27,6 @@ struct Program;
 /// For each function the kernels of its launches, in order: one a group.
 using LaunchNames = std::map<std::string, std::vector<std::string>>;
 
-/// Text as HTML and SVG show it.
-std::string escapedHtml(const std::string &text);
-
 /// Asks the fused stage that a compiled file carries; gives what `ask` says of it.
 Status onFusedStage(const std::string &path,
                     llvm::function_ref<Status(mlir::ModuleOp fused, const Program &program)> ask);

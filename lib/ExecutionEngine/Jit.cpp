@@ -28,6 +28,7 @@ CompileOptions compileOptions(const JitOptions &options) {
   result.dtype = options.dtype;
   result.masks = options.masks;
   result.weights = options.weights;
+  result.attentionWeights = options.attentionWeights;
   result.progress = options.progress;
   return result;
 }

@@ -12,8 +12,10 @@
 
 #include "TextBatches.h"
 
+#include "heddle/Generation/Attention.h"
 #include "heddle/Generation/TextDecoder.h"
 #include "heddle/Generation/TextEncoder.h"
+#include "heddle/Support/OutputFile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,12 +33,46 @@ Status written(const std::ostream &out) {
 // translate
 //===----------------------------------------------------------------------===//
 
+/// What `--attention` draws.
+class Pictures {
+public:
+  Pictures(AttentionReader reader, std::string file)
+      : reader(std::move(reader)), file(std::move(file)) {}
+
+  Status add(const TokenIds &source, const TokenIds &translation, int64_t limit) {
+    auto record = reader.read(source, translation, limit);
+    if (!record)
+      return record.takeError();
+    for (const auto *maps : {&record->encoder, &record->decoder, &record->cross})
+      for (const AttentionMap &map : *maps)
+        cells += map.weights.size();
+    if (cells > mostCells)
+      return usageError("--attention: expected at most " + std::to_string(mostCells) +
+                        " weights in one file, found more; give fewer or shorter texts");
+    records.push_back(std::move(*record));
+    return {};
+  }
+  Status write() const {
+    return writeOutput(file,
+                       file.ends_with(".svg") ? attentionSvg(records) : attentionHtml(records));
+  }
+
+private:
+  static constexpr size_t mostCells = 500'000; ///< what browsers draw without complaint
+
+  AttentionReader reader;
+  std::string file;
+  std::vector<AttentionRecord> records;
+  size_t cells = 0;
+};
+
 /// Writes the translations of a batch.
 class Translator {
 public:
   Translator(TextDecoder &decoder, const TextSide &target, bool stream, DecodingOptions chosen,
-             std::ostream &out)
-      : decoder(decoder), target(target), stream(stream), options(std::move(chosen)), out(out) {
+             Pictures *pictures, std::ostream &out)
+      : decoder(decoder), target(target), stream(stream), options(std::move(chosen)),
+        pictures(pictures), out(out) {
     if (stream)
       options.onToken = [this](size_t, int32_t token) { return show(token); };
   }
@@ -58,10 +94,18 @@ public:
       out << '\n';
     }
     out.flush();
-    return written(out);
+    return pictures ? draw(texts, *translations) : written(out);
   }
 
 private:
+  Status draw(const std::vector<NumberedText> &texts, const std::vector<TokenIds> &translations) {
+    auto translation = translations.begin();
+    for (const TokenIds &source : sourcesOf(texts))
+      if (Status added = pictures->add(source, *translation++, options.limit); !added)
+        return added;
+    return written(out);
+  }
+
   /// What a token adds to the line that is being written.
   Status show(int32_t token) {
     const std::string before = target.decode(line);
@@ -74,6 +118,7 @@ private:
   const TextSide &target;
   bool stream;
   DecodingOptions options;
+  Pictures *pictures; ///< null: none are asked for
   std::ostream &out;
   TokenIds line; ///< streaming: the tokens written so far
 };
@@ -117,9 +162,18 @@ Status heddle::checkTexts(const TextCommand &command) {
   return {};
 }
 
+/// Asked before anything is translated: drawing comes last.
+static Status checkPicture(const std::string &file) {
+  if (file.empty())
+    return {};
+  if (!file.ends_with(".html") && !file.ends_with(".svg"))
+    return usageError("--attention: expected FILE.html or FILE.svg, found " + quotedText(file));
+  return checkOutput(file);
+}
+
 Status heddle::checkTranslate(const TranslateCommand &command) {
-  if (command.attention)
-    return notBuiltYet("--attention");
+  if (Status checked = checkPicture(command.attention); !checked)
+    return checked;
   if (Status checked = checkTexts(command.text); !checked)
     return checked;
   if (command.stream && command.text.batch > 1)
@@ -150,10 +204,19 @@ Status heddle::translateCommand(Session &session, const TranslateCommand &comman
   auto decoding = decodingOf(command, *decoder, *model->target);
   if (!decoding)
     return decoding.takeError();
-  Translator translator(*decoder, *model->target, command.stream, std::move(*decoding), out);
-  return answerTexts(command.text, *model, in, notes, [&](const std::vector<NumberedText> &texts) {
-    return translator.answer(texts);
-  });
+  std::optional<Pictures> pictures;
+  if (!command.attention.empty()) {
+    auto reader = AttentionReader::create(session, *model);
+    if (!reader)
+      return reader.takeError();
+    pictures.emplace(std::move(*reader), command.attention);
+  }
+  Translator translator(*decoder, *model->target, command.stream, std::move(*decoding),
+                        pictures ? &*pictures : nullptr, out);
+  Status answered =
+      answerTexts(command.text, *model, in, notes,
+                  [&](const std::vector<NumberedText> &texts) { return translator.answer(texts); });
+  return answered && pictures ? pictures->write() : answered;
 }
 
 //===----------------------------------------------------------------------===//

@@ -35,6 +35,14 @@ static std::string hiddenKeysAhead(const Description &d) {
   return {};
 }
 
+/// Every attention returns the weights of its heads.
+static void returnWeights(Description &d) {
+  for (auto *stack : {&d.encoder, &d.decoder})
+    for (size_t i = 0; *stack && i < (*stack)->layers.size(); ++i)
+      for (AttentionDescription *a : {&(*stack)->layers[i].self, &(*stack)->layers[i].cross})
+        a->returnWeights = ReturnWeights::Heads;
+}
+
 Expected<ImportedModel> heddle::importDescription(const std::string &path,
                                                   const ImportOptions &options,
                                                   mlir::MLIRContext &context) {
@@ -45,6 +53,8 @@ Expected<ImportedModel> heddle::importDescription(const std::string &path,
     description->weightsFile = options.weights;
     description->seed.reset();
   }
+  if (options.attentionWeights)
+    returnWeights(*description);
   ImportedModel model;
   auto module = buildModel(*description, context, model.tensors);
   if (!module)

@@ -11,7 +11,7 @@
 
 #include "Driver.h"
 
-#include "heddle/Compiler/OutputFile.h"
+#include "heddle/Support/OutputFile.h"
 
 #include <iostream>
 #include <memory>

@@ -12,7 +12,7 @@
 #include "Driver.h"
 
 #include "heddle/Compiler/Inspect.h"
-#include "heddle/Compiler/OutputFile.h"
+#include "heddle/Support/OutputFile.h"
 #include "heddle/Compiler/Tiles.h"
 #include "heddle/Runtime/Commands.h"
 

@@ -31,6 +31,7 @@ struct TextFlags {
 Status translate(TextFlags &flags) {
   if (Status checked = checkTranslate(flags.translate); !checked)
     return checked;
+  flags.jit.attentionWeights = !flags.translate.attention.empty();
   Expected<Session> session = openModel(flags.model, flags.jit, flags.compile);
   if (!session)
     return session.takeError();
@@ -76,7 +77,8 @@ void addText(CLI::App &app, Outcome &outcome) {
                   "  heddle translate translate.heddle --device=vulkan --batch=8 < sentences.txt\n"
                   "  heddle translate translate.heddle --beam=4 \"我 是 谁\"\n"
                   "  heddle translate translate.heddle --sample --top-p=0.9 --seed=7 --stream "
-                  "\"我 是 谁\"");
+                  "\"我 是 谁\"\n"
+                  "  heddle translate examples/translate --attention=attention.html \"我 是 谁\"");
   command->callback([flags, &outcome] { outcome.status = translate(*flags); });
   addEncode(app, outcome, /*classify=*/false);
   addEncode(app, outcome, /*classify=*/true);

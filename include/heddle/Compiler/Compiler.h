@@ -33,6 +33,8 @@ struct CompileOptions {
   std::string dtype = "f32";      ///< of operands of products: f32, bf16; others are an error
   std::vector<std::string> masks; ///< "NAME=EXPR", each replaces a mask of the model
   std::string weights;            ///< checkpoint of a `.mlir` model (safetensors)
+  /// A described model returns the attention weights of every layer and head, whatever it says.
+  bool attentionWeights = false;
   bool countTiles = false;        ///< for tests: attention gives the number of tiles it visits
   bool needsWeights = true;       ///< false: questions about the model do not open its checkpoint
   /// Called with a short phrase when a phase of a compilation begins.

@@ -26,6 +26,7 @@ struct JitOptions {
   std::string dtype = "f32";
   std::vector<std::string> masks; ///< "NAME=EXPR"
   std::string weights;            ///< checkpoint of a `.mlir` model
+  bool attentionWeights = false;  ///< a described model returns those of every layer and head
   /// Called with a short phrase when a phase of the compilation begins.
   std::function<void(const std::string &phase)> progress;
   /// Called with what is worth knowing about a model that compiles: tensors that it does not read.

@@ -29,7 +29,7 @@ struct TranslateCommand {
   TextCommand text;
   std::optional<int64_t> limit; ///< tokens of a translation; default: the model's `target.limit`
   bool stream = false;          ///< write each token as soon as it is chosen
-  bool attention = false;       ///< not built yet
+  std::string attention;        ///< file (.html or .svg) that gets pictures of the attention
   int64_t beam = 1;
   bool sample = false;
   /// Options of a search that were given; each needs its search (DecodingOptions).

@@ -28,6 +28,8 @@ struct ImportOptions {
   std::vector<std::string> masks;
   /// Safetensors file for dialect text; empty: none.
   std::string weights;
+  /// A description's layers return the weights of each head, whatever "return-weights" says.
+  bool attentionWeights = false;
   /// False: questions about the model do not open its checkpoint; ImportedModel::weights then has
   /// no tensors.
   bool needsWeights = true;

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "heddle/Compiler/OutputFile.h"
+#include "heddle/Support/OutputFile.h"
 
 #include <cerrno>
 #include <cstdio>

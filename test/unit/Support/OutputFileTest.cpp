@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "heddle/Compiler/OutputFile.h"
+#include "heddle/Support/OutputFile.h"
 
 #include "gtest/gtest.h"
 

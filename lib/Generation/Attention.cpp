@@ -1,0 +1,137 @@
+//===- Attention.cpp - What a translation looked at ---------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `encode` and `decode` once more for one text, after its translation is known:
+// the caches of a decoding are not touched.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Generation/Attention.h"
+
+#include "TextInputs.h"
+
+#include "heddle/Support/Artifact.h"
+
+using namespace heddle;
+
+namespace {
+
+bool isWeights(const std::string &name) {
+  return name.ends_with(".weights") || name.ends_with(".cross-weights");
+}
+
+Expected<bool> givesWeights(const Session &session, const char *function) {
+  auto outputs = session.outputs(function);
+  if (!outputs)
+    return outputs.takeError();
+  return std::any_of(outputs->begin(), outputs->end(),
+                     [](const PortInfo &port) { return isWeights(port.name); });
+}
+
+/// [1, heads, queries, keys], or [1, queries, keys] where heads were averaged.
+AttentionMap mapOf(const std::string &name, const Tensor &tensor) {
+  const bool averaged = tensor.rank() == 3;
+  const std::span<const float> values = tensor.values<float>();
+  return {name,
+          averaged ? 0 : tensor.dim(1),
+          tensor.dim(tensor.rank() - 2),
+          tensor.dim(tensor.rank() - 1),
+          {values.begin(), values.end()}};
+}
+
+/// Maps of a function's results, layer by layer.
+Status addMaps(const Session &session, const char *function, const NamedTensors &results,
+               std::vector<AttentionMap> &self, std::vector<AttentionMap> &cross) {
+  auto outputs = session.outputs(function);
+  if (!outputs)
+    return outputs.takeError();
+  for (const PortInfo &port : *outputs)
+    if (isWeights(port.name))
+      (port.name.ends_with(".cross-weights") ? cross : self)
+          .push_back(mapOf(port.name, results[port.name]));
+  return {};
+}
+
+std::vector<std::string> tokensOf(const TextSide &side, const TokenIds &ids) {
+  std::vector<std::string> tokens;
+  for (int32_t id : ids)
+    tokens.push_back(side.vocabulary->token(id));
+  return tokens;
+}
+
+} // namespace
+
+Expected<AttentionReader> AttentionReader::create(Session &session, const TextModel &model) {
+  auto encoder = givesWeights(session, "encode"), decoder = givesWeights(session, "decode");
+  if (!encoder || !decoder)
+    return encoder ? decoder.takeError() : encoder.takeError();
+  if (!*encoder && !*decoder)
+    return usageError("--attention: expected a model with attention weights among its results, "
+                      "found none in " +
+                      session.artifact().name() +
+                      "; compile its description with \"return-weights\": \"heads\"");
+  if (Status checked =
+          checkInputs(session, "decode", {"target", "memory", "source.lengths", "target.lengths"});
+      !checked)
+    return checked.takeError();
+  return AttentionReader(session, model);
+}
+
+Status AttentionReader::runDecoder(const SourceTensors &source, const TokenIds &fed,
+                                   AttentionRecord &record) {
+  const int64_t count = static_cast<int64_t>(fed.size());
+  const Tensor target = Tensor::i32(
+      model->sequenceFirst ? std::vector<int64_t>{count, 1} : std::vector<int64_t>{1, count}, fed);
+  const int32_t length[] = {static_cast<int32_t>(count)};
+  const Tensor lengths = Tensor::i32({1}, length);
+  NamedInputs inputs = {{"target", target}, {"memory", encoded["memory"]}};
+  auto ofSource = takesInput(*session, "decode", "source.lengths"),
+       ofTarget = takesInput(*session, "decode", "target.lengths");
+  if (!ofSource || !ofTarget)
+    return ofSource ? ofTarget.takeError() : ofSource.takeError();
+  if (*ofSource)
+    inputs.emplace_back("source.lengths", source.lengths);
+  if (*ofTarget)
+    inputs.emplace_back("target.lengths", lengths);
+  if (Status ran = session->run("decode", inputs, decoded); !ran)
+    return ran;
+  return addMaps(*session, "decode", decoded, record.decoder, record.cross);
+}
+
+Status AttentionReader::runEncoder(const SourceTensors &source, AttentionRecord &record) {
+  NamedInputs inputs = {{"source", source.ids}};
+  auto takesLengths = takesInput(*session, "encode", "source.lengths");
+  if (!takesLengths)
+    return takesLengths.takeError();
+  if (*takesLengths)
+    inputs.emplace_back("source.lengths", source.lengths);
+  if (Status ran = session->run("encode", inputs, encoded); !ran)
+    return ran;
+  return addMaps(*session, "encode", encoded, record.encoder, record.cross);
+}
+
+Expected<AttentionRecord> AttentionReader::read(const TokenIds &source, const TokenIds &answer,
+                                                int64_t limit) {
+  // Every step was fed the token before; the last one wrote the end, unless the limit came first.
+  TokenIds fed = {*model->target->start}, written = answer;
+  fed.insert(fed.end(), answer.begin(), answer.end());
+  if (model->target->end && static_cast<int64_t>(answer.size()) < limit)
+    written.push_back(*model->target->end);
+  fed.resize(written.size());
+  AttentionRecord record;
+  record.source = tokensOf(*model->source, source);
+  record.fed = tokensOf(*model->target, fed);
+  record.written = tokensOf(*model->target, written);
+  record.text = model->source->decode(source);
+  record.translation = model->target->decode(answer);
+  const SourceTensors tensors({source}, *model);
+  Status ran = runEncoder(tensors, record);
+  if (ran)
+    ran = runDecoder(tensors, fed, record);
+  if (!ran)
+    return ran.takeError();
+  return record;
+}

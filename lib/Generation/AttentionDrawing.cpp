@@ -1,0 +1,248 @@
+//===- AttentionDrawing.cpp - Maps of attention as SVG and HTML ---*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A cell's opacity is its weight, its title says the words and the number, so that
+// a drawing shows values under the mouse without a script. The page's script only
+// hides the steps that are still to come. Attributes `data-name`, `data-head` and
+// `data-row` say which results of the model a cell belongs to.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Generation/Attention.h"
+
+#include "heddle/Support/Svg.h"
+
+using namespace heddle;
+
+namespace {
+
+/// A piece of a drawing, and its size.
+struct Piece {
+  std::string content;
+  double width = 0, height = 0;
+
+  void below(const Piece &other, double gap) {
+    content += svg::group(0, height + gap, "", other.content);
+    width = std::max(width, other.width);
+    height += gap + other.height;
+  }
+  void beside(const Piece &other, double gap) {
+    content += svg::group(width + gap, 0, "", other.content);
+    width += gap + other.width;
+    height = std::max(height, other.height);
+  }
+};
+
+/// One kind of attention of a text: what stands beside its maps.
+struct Kind {
+  const char *title;
+  const std::vector<AttentionMap> &maps;
+  const std::vector<std::string> &queries, &keys;
+  bool steps; ///< queries are steps of the decoding
+};
+
+std::vector<Kind> kindsOf(const AttentionRecord &record) {
+  std::vector<Kind> kinds;
+  for (const Kind &kind :
+       {Kind{"Encoder: each token of the source (down) looks at the source", record.encoder,
+             record.source, record.source, false},
+        Kind{"Decoder: each step (down: what it writes) looks at what it was fed", record.decoder,
+             record.written, record.fed, true},
+        Kind{"Decoder: each step (down: what it writes) looks at the source", record.cross,
+             record.written, record.source, true}})
+    if (!kind.maps.empty())
+      kinds.push_back(kind);
+  return kinds;
+}
+
+constexpr double fontSize = 12;
+
+double widest(const std::vector<std::string> &words) {
+  double width = 0;
+  for (const std::string &word : words)
+    width = std::max(width, svg::textWidth(word, fontSize));
+  return width;
+}
+
+std::string weightText(float weight) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.6g", static_cast<double>(weight));
+  return digits;
+}
+
+/// "decoder.0.cross-weights" → "decoder.0".
+std::string layerOf(const AttentionMap &map) { return map.name.substr(0, map.name.rfind('.')); }
+
+/// The map of one head.
+class HeadMap {
+public:
+  HeadMap(const Kind &kind, const AttentionMap &map, int64_t head)
+      : kind(kind), map(map), head(head), plot{widest(kind.queries) + 8,
+                                               widest(kind.keys) + 30,
+                                               cell() * columns(),
+                                               cell() * rows(),
+                                               map.keys,
+                                               map.queries} {}
+
+  Piece draw() const {
+    std::string name = layerOf(map) + (map.heads == 0 ? ", average of heads"
+                                                      : ", head " + std::to_string(head + 1));
+    std::string drawn = svg::text(plot.left, 12, name, "class=\"axis\"");
+    for (int64_t key = 0; key < map.keys; ++key)
+      drawn += above(key);
+    for (int64_t query = 0; query < map.queries; ++query)
+      drawn += row(query);
+    drawn += svg::rectangle(plot.left, plot.top, plot.width, plot.height,
+                            std::string("fill=\"none\" stroke=\"") + svg::grey + "\"");
+    std::string attributes = "class=\"map\" data-name=\"" + escapedHtml(map.name) +
+                             "\" data-head=\"" + std::to_string(head) + "\"";
+    return {svg::group(0, 0, attributes, drawn), std::max(plot.left + plot.width, 140.0),
+            plot.top + plot.height};
+  }
+
+private:
+  double rows() const { return static_cast<double>(map.queries); }
+  double columns() const { return static_cast<double>(map.keys); }
+  /// Long texts have small cells.
+  double cell() const { return std::max(10.0, std::min(22.0, 400 / std::max(rows(), columns()))); }
+  /// Where a word's letters stand beside a cell.
+  double middle(double edge) const { return edge + cell() / 2 + 4; }
+
+  /// A key's word: upright where it is not wider than its cell.
+  std::string above(int64_t key) const {
+    const std::string &word = kind.keys[static_cast<size_t>(key)];
+    double y = plot.top - 6;
+    if (svg::textWidth(word, fontSize) <= cell())
+      return svg::text(plot.x(key) + cell() / 2, y, word, "text-anchor=\"middle\" class=\"mark\"");
+    double x = middle(plot.x(key));
+    return svg::text(x, y, word,
+                     "class=\"mark\" transform=\"rotate(-90 " + svg::number(x) + " " +
+                         svg::number(y) + ")\"");
+  }
+
+  std::string row(int64_t query) const {
+    const std::string &word = kind.queries[static_cast<size_t>(query)];
+    std::string drawn =
+        svg::text(plot.left - 6, middle(plot.y(query)), word, "text-anchor=\"end\" class=\"mark\"");
+    std::span<const float> weights = map.row(head, query);
+    for (int64_t key = 0; key < map.keys; ++key) {
+      std::string value = weightText(weights[static_cast<size_t>(key)]);
+      std::string title = escapedHtml(word + " looks at " + kind.keys[static_cast<size_t>(key)]);
+      drawn +=
+          svg::rectangle(plot.x(key), plot.y(query), cell(), cell(),
+                         std::string("fill=\"") + svg::blue + "\" fill-opacity=\"" + value + "\"",
+                         "<title>" + title + ": " + value + "</title>");
+    }
+    return "<g class=\"" + std::string(kind.steps ? "step" : "row") + "\" data-row=\"" +
+           std::to_string(query) + "\">\n" + drawn + "</g>\n";
+  }
+
+  const Kind &kind;
+  const AttentionMap &map;
+  int64_t head;
+  svg::Plot plot;
+};
+
+/// All maps of one kind: layers down, heads to the right.
+Piece drawKind(const Kind &kind) {
+  Piece all;
+  for (const AttentionMap &map : kind.maps) {
+    Piece layer;
+    for (int64_t head = 0; head < std::max<int64_t>(1, map.heads); ++head)
+      layer.beside(HeadMap(kind, map, head).draw(), head == 0 ? 0 : 24);
+    all.below(layer, 16);
+  }
+  return all;
+}
+
+std::string headingOf(const AttentionRecord &record) {
+  return record.text + " → " + record.translation;
+}
+
+/// The words of the translation as buttons, and what a step does.
+std::string stepsHtml(const AttentionRecord &record) {
+  std::string html = "<p class=\"steps\">step <input type=\"range\" min=\"0\" max=\"" +
+                     std::to_string(record.written.size() - 1) + "\" value=\"" +
+                     std::to_string(record.written.size() - 1) + "\">";
+  for (size_t step = 0; step < record.written.size(); ++step)
+    html += " <button data-fed=\"" + escapedHtml(record.fed[step]) + "\">" +
+            escapedHtml(record.written[step]) + "</button>";
+  return html + "</p>\n<p class=\"what\"></p>\n";
+}
+
+constexpr const char *styles = R"(<style>
+section{margin-bottom:3em}h3{font-size:14px;margin:1.5em 0 0}svg{max-width:none}
+button{font:inherit;border:1px solid #bbb;background:#fff;border-radius:3px}
+button.now{background:#f2a541}button.future{opacity:.4}
+.future{opacity:.08}.now rect{stroke:#f2a541}
+rect:hover{stroke:#263238}
+#value{position:sticky;bottom:0;background:#fff;border-top:1px solid #bbb;margin:0;padding:.5em 0;min-height:1.2em}
+</style>
+)";
+
+constexpr const char *script =
+    R"(<p id="value">A cell under the mouse shows its words and its weight.</p>
+<script>
+for (const section of document.querySelectorAll('section')) {
+  const slider = section.querySelector('input'), buttons = [...section.querySelectorAll('button')];
+  const show = step => {
+    slider.value = step;
+    const mark = (element, row) => {
+      element.classList.toggle('future', row > step);
+      element.classList.toggle('now', row == step);
+    };
+    buttons.forEach(mark);
+    section.querySelectorAll('.step').forEach(row => mark(row, +row.dataset.row));
+    section.querySelector('.what').textContent = 'step ' + (step + 1) + ' of ' + buttons.length + ': fed ' +
+      buttons.slice(0, step + 1).map(button => button.dataset.fed).join(' ') + ', it writes ' + buttons[step].textContent;
+  };
+  slider.addEventListener('input', () => show(+slider.value));
+  buttons.forEach((button, step) => button.addEventListener('click', () => show(step)));
+  const asked = /^#step=(\d+)$/.exec(location.hash);
+  show(Math.max(0, Math.min(asked ? asked[1] - 1 : buttons.length - 1, buttons.length - 1)));
+}
+document.addEventListener('mouseover', event => {
+  const title = event.target.querySelector && event.target.querySelector(':scope > title');
+  if (title && event.target.tagName === 'rect')
+    document.getElementById('value').textContent = title.textContent;
+});
+</script>
+)";
+
+} // namespace
+
+std::string heddle::attentionSvg(const std::vector<AttentionRecord> &records) {
+  constexpr double margin = 24;
+  Piece all;
+  for (const AttentionRecord &record : records) {
+    const std::string heading = headingOf(record);
+    Piece title = {svg::text(0, 16, heading, "font-size=\"16\" font-weight=\"bold\""),
+                   svg::textWidth(heading, 17), 20};
+    all.below(title, all.height == 0 ? 0 : 48);
+    for (const Kind &kind : kindsOf(record)) {
+      all.below({svg::text(0, 12, kind.title, "class=\"axis\" font-weight=\"bold\""),
+                 svg::textWidth(kind.title, 14), 14},
+                24);
+      all.below(drawKind(kind), 0);
+    }
+  }
+  return svg::drawing(all.width + 2 * margin, all.height + 2 * margin,
+                      svg::group(margin, margin, "", all.content));
+}
+
+std::string heddle::attentionHtml(const std::vector<AttentionRecord> &records) {
+  std::string body;
+  for (const AttentionRecord &record : records) {
+    body += "<section><h2>" + escapedHtml(headingOf(record)) + "</h2>\n" + stepsHtml(record);
+    for (const Kind &kind : kindsOf(record)) {
+      const Piece drawn = drawKind(kind);
+      body += std::string("<h3>") + kind.title + "</h3>\n" +
+              svg::drawing(drawn.width + 8, drawn.height + 8, drawn.content);
+    }
+    body += "</section>\n";
+  }
+  return htmlPage("What a translation looked at", styles, body + script);
+}

@@ -1,0 +1,139 @@
+//===- Svg.cpp - Drawings and pages that need nothing beside them ---------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Text only: the elements of SVG that the pictures use are few.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Support/Svg.h"
+
+#include <cstdio>
+
+namespace heddle {
+
+std::string escapedHtml(std::string_view text) {
+  std::string result;
+  for (char c : text)
+    switch (c) {
+    case '<':
+      result += "&lt;";
+      break;
+    case '>':
+      result += "&gt;";
+      break;
+    case '&':
+      result += "&amp;";
+      break;
+    case '"':
+      result += "&quot;";
+      break;
+    default:
+      result += c;
+    }
+  return result;
+}
+
+std::string htmlPage(std::string_view title, std::string_view head, std::string_view body) {
+  return std::string("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>") +
+         escapedHtml(title) + "</title>\n<style>body{font:14px sans-serif;margin:2em}</style>\n" +
+         std::string(head) + "</head>\n<body><h1>" + escapedHtml(title) + "</h1>\n" +
+         std::string(body) + "</body></html>\n";
+}
+
+namespace svg {
+
+std::string number(double value) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.2f", value);
+  std::string result = digits;
+  result.erase(result.find_last_not_of('0') + 1);
+  if (result.back() == '.')
+    result.pop_back();
+  return result == "-0" ? "0" : result;
+}
+
+static std::string attribute(const char *name, double value) {
+  return std::string(" ") + name + "=\"" + number(value) + "\"";
+}
+
+std::string text(double x, double y, std::string_view content, std::string_view attributes) {
+  return "<text" + attribute("x", x) + attribute("y", y) + " " + std::string(attributes) + ">" +
+         escapedHtml(content) + "</text>\n";
+}
+
+std::string rectangle(double x, double y, double width, double height, std::string_view attributes,
+                      std::string_view inside) {
+  std::string element = "<rect" + attribute("x", x) + attribute("y", y) +
+                        attribute("width", width) + attribute("height", height) + " " +
+                        std::string(attributes);
+  return element + (inside.empty() ? "/>\n" : ">" + std::string(inside) + "</rect>\n");
+}
+
+std::string line(double x1, double y1, double x2, double y2, std::string_view colour) {
+  return "<line" + attribute("x1", x1) + attribute("y1", y1) + attribute("x2", x2) +
+         attribute("y2", y2) + " stroke=\"" + std::string(colour) + "\"/>\n";
+}
+
+std::string group(double x, double y, std::string_view attributes, std::string_view content) {
+  return "<g transform=\"translate(" + number(x) + " " + number(y) + ")\"" +
+         (attributes.empty() ? "" : " ") + std::string(attributes) + ">\n" + std::string(content) +
+         "</g>\n";
+}
+
+/// A round distance of marks, at most seven of them: 1, 2 or 5 times a power of ten.
+static int64_t markDistance(int64_t size) {
+  for (int64_t power = 1;; power *= 10)
+    for (int64_t factor : {1, 2, 5})
+      if (size / (factor * power) <= 6)
+        return factor * power;
+}
+
+std::string axes(const Plot &plot, std::string_view columns, std::string_view rows) {
+  std::string drawn;
+  for (int64_t column = 0; column <= plot.columns; column += markDistance(plot.columns)) {
+    drawn += line(plot.x(column), plot.top - 5, plot.x(column), plot.top, grey);
+    drawn += text(plot.x(column), plot.top - 9, std::to_string(column),
+                  "text-anchor=\"middle\" class=\"mark\"");
+  }
+  for (int64_t row = 0; row <= plot.rows; row += markDistance(plot.rows)) {
+    drawn += line(plot.left - 5, plot.y(row), plot.left, plot.y(row), grey);
+    drawn += text(plot.left - 9, plot.y(row) + 4, std::to_string(row),
+                  "text-anchor=\"end\" class=\"mark\"");
+  }
+  drawn += text(plot.left + plot.width / 2, plot.top - 28, columns,
+                "text-anchor=\"middle\" class=\"axis\"");
+  double middle = plot.top + plot.height / 2;
+  std::string turned = "rotate(-90 20 " + number(middle) + ")";
+  drawn +=
+      text(20, middle, rows, "text-anchor=\"middle\" class=\"axis\" transform=\"" + turned + "\"");
+  return drawn + rectangle(plot.left, plot.top, plot.width, plot.height,
+                           std::string("fill=\"none\" stroke=\"") + grey + "\"");
+}
+
+std::string drawing(double width, double height, std::string_view content) {
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\"" + attribute("width", width) +
+         attribute("height", height) + " viewBox=\"0 0 " + number(width) + " " + number(height) +
+         "\" font-family=\"sans-serif\" font-size=\"12\">\n"
+         "<style>.mark{fill:#37474f}.axis{fill:#37474f;font-size:13px}</style>\n" +
+         rectangle(0, 0, width, height, "fill=\"#ffffff\"") + std::string(content) + "</svg>\n";
+}
+
+double textWidth(std::string_view text, double fontSize) {
+  double ems = 0;
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0xE0) // the first byte of three or four: mostly squares
+      ems += 1;
+    else if (byte < 0x80 || byte >= 0xC0)
+      ems += 0.64;
+  }
+  return ems * fontSize;
+}
+
+} // namespace svg
+
+} // namespace heddle

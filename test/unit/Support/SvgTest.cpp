@@ -1,0 +1,50 @@
+//===- SvgTest.cpp - Drawings and pages that need nothing beside them -----===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Words that look like markup, short numbers, and axes with round marks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Support/Svg.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace heddle;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Svg, EscapesWhatWouldBeMarkup) {
+  EXPECT_EQ(escapedHtml("<s> & \"e\""), "&lt;s&gt; &amp; &quot;e&quot;");
+  EXPECT_EQ(svg::text(1, 2.5, "a<b", "class=\"mark\""),
+            "<text x=\"1\" y=\"2.5\" class=\"mark\">a&lt;b</text>\n");
+  EXPECT_THAT(htmlPage("a<b", "", "<p>c</p>"), HasSubstr("<h1>a&lt;b</h1>\n<p>c</p></body>"));
+}
+
+TEST(Svg, WritesShortNumbers) {
+  EXPECT_EQ(svg::number(3), "3");
+  EXPECT_EQ(svg::number(0.5), "0.5");
+  EXPECT_EQ(svg::number(1.0 / 3), "0.33");
+  EXPECT_EQ(svg::number(-0.001), "0");
+  EXPECT_EQ(svg::number(100), "100");
+}
+
+TEST(Svg, MarksAxesAtRoundNumbers) {
+  std::string axes = svg::axes({10, 20, 640, 480, 300, 7}, "keys", "queries");
+  EXPECT_THAT(axes, HasSubstr(">50</text>"));
+  EXPECT_THAT(axes, HasSubstr(">300</text>"));
+  EXPECT_THAT(axes, Not(HasSubstr(">25</text>")));
+  EXPECT_THAT(axes, HasSubstr(">6</text>"));
+  EXPECT_THAT(axes, Not(HasSubstr(">7</text>")));
+  EXPECT_THAT(axes, HasSubstr(">queries</text>"));
+}
+
+TEST(Svg, TakesLettersBeyondLatinForSquares) {
+  EXPECT_DOUBLE_EQ(svg::textWidth("我是谁", 12), 36);
+  EXPECT_LT(svg::textWidth("who", 12), 36);
+  EXPECT_EQ(svg::textWidth("é", 12), svg::textWidth("e", 12));
+}
