@@ -159,8 +159,8 @@ static LaunchNames launchNames(const Program &program) {
 /// Decisions of a compiled file: it carries its fused stage.
 static Expected<Explanation> explainArtifact(const std::string &path) {
   Explanation explanation;
-  Status status = onFusedStage(path, [&](ModuleOp fused, const Program &program) {
-    explanation = explainGroups(fused, launchNames(program));
+  Status status = onFusedStage(path, [&](ModuleOp fused, const Artifact &artifact) {
+    explanation = explainGroups(fused, launchNames(artifact.program()));
     return Status();
   });
   if (!status)

@@ -111,7 +111,7 @@ std::string refusalText(const OpDecision::Refusal &refusal) {
 } // namespace
 
 Status onFusedStage(const std::string &path,
-                    llvm::function_ref<Status(ModuleOp, const Program &)> ask) {
+                    llvm::function_ref<Status(ModuleOp, const Artifact &)> ask) {
   Expected<Artifact> artifact = readArtifact(path);
   if (!artifact)
     return artifact.takeError();
@@ -125,7 +125,7 @@ Status onFusedStage(const std::string &path,
       ParserConfig(&context));
   if (!fused)
     return diagnostics.error(inputError(path + ": the fused stage cannot be read"));
-  return ask(*fused, artifact->program());
+  return ask(*fused, *artifact);
 }
 
 Explanation explainGroups(ModuleOp fused, const LaunchNames &launches) {

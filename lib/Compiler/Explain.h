@@ -22,14 +22,14 @@ class ModuleOp;
 
 namespace heddle {
 
-struct Program;
+class Artifact;
 
 /// For each function the kernels of its launches, in order: one a group.
 using LaunchNames = std::map<std::string, std::vector<std::string>>;
 
 /// Asks the fused stage that a compiled file carries; gives what `ask` says of it.
 Status onFusedStage(const std::string &path,
-                    llvm::function_ref<Status(mlir::ModuleOp fused, const Program &program)> ask);
+                    llvm::function_ref<Status(mlir::ModuleOp fused, const Artifact &artifact)> ask);
 
 Explanation explainGroups(mlir::ModuleOp fused, const LaunchNames &launches);
 

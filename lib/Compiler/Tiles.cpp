@@ -15,11 +15,11 @@
 
 #include "Compilation.h"
 #include "Explain.h"
+#include "Layers.h"
 #include "MaskText.h"
 #include "heddle/Analysis/ShapeExpressions.h"
 #include "heddle/Analysis/TileClasses.h"
 #include "heddle/Compiler/RegisterAll.h"
-#include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Support/Artifact.h"
 
@@ -44,43 +44,6 @@ constexpr int64_t usualLength = 512;
 //===----------------------------------------------------------------------===//
 // Which attention
 //===----------------------------------------------------------------------===//
-
-/// The value behind groups' borders.
-Value resolved(Value value) {
-  while (true) {
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto group = dyn_cast<kernel::GroupOp>(argument.getOwner()->getParentOp());
-      if (!group)
-        return value;
-      value = group->getOperand(argument.getArgNumber());
-    } else if (auto group = value.getDefiningOp<kernel::GroupOp>()) {
-      unsigned index = cast<OpResult>(value).getResultNumber();
-      value = group.getBody().front().getTerminator()->getOperand(index);
-    } else {
-      return value;
-    }
-  }
-}
-
-/// "decoder.3" or "decoder.3.cross" from the weight of the queries' projection; empty where it has
-/// another name.
-std::string layerOf(AttentionOp attention) {
-  Value value = resolved(attention.getQuery());
-  while (Operation *op = value.getDefiningOp()) {
-    if (auto linear = dyn_cast<LinearOp>(op)) {
-      auto weight = resolved(linear.getWeight()).getDefiningOp<WeightOp>();
-      StringRef name = weight ? weight.getName() : "";
-      if (!name.consume_back(".query.weight"))
-        return "";
-      name.consume_back(".attention"); // "decoder.3.cross" stays
-      return name.str();
-    }
-    if (op->getNumOperands() == 0)
-      break;
-    value = resolved(op->getOperand(0));
-  }
-  return "";
-}
 
 struct Candidate {
   std::string layer;
@@ -238,7 +201,7 @@ Assumption assume(Operation *user, ArrayRef<int64_t> shape, const MaskPlace &pla
 Status DataMaker::make(Value value, Operation *user) {
   if (inputs.contains(value))
     return {};
-  Operation *definition = resolved(value).getDefiningOp();
+  Operation *definition = behindGroups(value).getDefiningOp();
   if (definition && definition->hasTrait<OpTrait::ConstantLike>())
     return {};
   Expected<SmallVector<int64_t>> shape = shapeOf(value);
@@ -254,7 +217,7 @@ Status DataMaker::make(Value value, Operation *user) {
                                    : static_cast<uint32_t>(number));
   }
   inputs[value] = std::move(data);
-  assumptions.push_back(inputName(resolved(value)) + ": " + assumption.text);
+  assumptions.push_back(inputName(behindGroups(value)) + ": " + assumption.text);
   return {};
 }
 
@@ -335,7 +298,7 @@ Expected<TilePicture> pictureIn(ModuleOp module, const TileQuestion &question) {
 
 Expected<TilePicture> explainArtifactTiles(const std::string &path, const TileQuestion &question) {
   TilePicture picture;
-  Status status = onFusedStage(path, [&](ModuleOp fused, const Program &) -> Status {
+  Status status = onFusedStage(path, [&](ModuleOp fused, const Artifact &) -> Status {
     Expected<TilePicture> found = pictureIn(fused, question);
     if (!found)
       return found.takeError();

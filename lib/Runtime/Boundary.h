@@ -44,9 +44,4 @@ void exchangeFirstTwo(const Tensor &from, Tensor &to);
 /// The tensor with its first two dimensions exchanged.
 Tensor exchangedFirstTwo(const Tensor &tensor);
 
-/// Columns of "sinusoidal(columns)"; an error for any other generator.
-Expected<int64_t> sinusoidalColumns(const std::string &generator);
-/// Rows 0 … of sin(row / 10000^(2i/columns)) and cos in turn, computed in f64, padding zero.
-void fillSinusoidal(int64_t columns, std::span<float> memory);
-
 } // namespace heddle

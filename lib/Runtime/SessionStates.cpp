@@ -12,6 +12,8 @@
 #include "Boundary.h"
 #include "SessionImpl.h"
 
+#include "heddle/Support/Sinusoids.h"
+
 #include <algorithm>
 
 namespace heddle {

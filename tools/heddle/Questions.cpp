@@ -12,9 +12,10 @@
 #include "Driver.h"
 
 #include "heddle/Compiler/Inspect.h"
-#include "heddle/Support/OutputFile.h"
+#include "heddle/Compiler/Positions.h"
 #include "heddle/Compiler/Tiles.h"
 #include "heddle/Runtime/Commands.h"
+#include "heddle/Support/OutputFile.h"
 
 #include <iostream>
 #include <memory>
@@ -24,9 +25,9 @@ namespace heddle::driver {
 namespace {
 
 struct ExplainFlags {
-  std::string model, html, svg, layer;
+  std::string model, html, svg, layer, positions;
   std::vector<std::string> dims;
-  bool tiles = false, positions = false;
+  bool tiles = false;
   CompileOptions options;
 };
 
@@ -50,18 +51,54 @@ Status drawTiles(const ExplainFlags &flags) {
                      flags.html.empty() ? tileText(*picture) : tileHtml(*picture, flags.model));
 }
 
-Status explain(const ExplainFlags &flags) {
-  if (flags.positions)
-    return usageError("explain: --positions is not built yet");
+Status drawPositions(const ExplainFlags &flags) {
+  auto dims = parseDimensions(flags.dims);
+  if (!dims)
+    return dims.takeError();
+  auto tables = explainPositions(flags.model, *dims, flags.options);
+  if (!tables)
+    return tables.takeError();
+  if (!flags.svg.empty())
+    return writeOutput(flags.svg, positionSvg(*tables));
+  return writeOutput(flags.html, flags.html.empty() ? positionText(*tables)
+                                                    : positionHtml(*tables, flags.model));
+}
+
+/// `--positions=FILE.svg` is short for `--positions --svg=FILE.svg`.
+Status takePositionsFile(ExplainFlags &flags) {
+  if (flags.positions.empty() || flags.positions == "-")
+    return {};
+  std::string &file = flags.positions.ends_with(".svg") ? flags.svg : flags.html;
+  if (!flags.positions.ends_with(".svg") && !flags.positions.ends_with(".html"))
+    return usageError("--positions: expected FILE.html or FILE.svg, found " +
+                      quotedText(flags.positions));
+  if (!file.empty())
+    return usageError("explain: expected one file for --positions, found two");
+  file = flags.positions;
+  return {};
+}
+
+Status explain(ExplainFlags &flags) {
+  if (Status status = takePositionsFile(flags); !status)
+    return status;
   if (!flags.html.empty() && !flags.svg.empty())
     return usageError("explain: expected one of --html and --svg, found both");
+  if (flags.tiles && !flags.positions.empty())
+    return usageError("explain: expected one of --tiles and --positions, found both");
+  for (const std::string *file : {&flags.html, &flags.svg})
+    if (Status status = checkOutput(*file); !status)
+      return status;
   if (flags.tiles)
     return drawTiles(flags);
-  for (auto [name, given] : {std::pair{"--layer", !flags.layer.empty()},
-                             {"--dim", !flags.dims.empty()},
-                             {"--svg", !flags.svg.empty()}})
+  if (!flags.layer.empty())
+    return usageError("explain: --layer: expected --tiles beside it");
+  if (!flags.positions.empty())
+    return drawPositions(flags);
+  for (auto [name, given] :
+       {std::pair{"--dim", !flags.dims.empty()}, {"--svg", !flags.svg.empty()}})
     if (given)
-      return usageError(std::string("explain: ") + name + ": expected --tiles beside it");
+      return usageError(std::string("explain: ") + name +
+                        ": expected --tiles or --positions beside it");
   Expected<Explanation> explanation = explainModel(flags.model, flags.options);
   if (!explanation)
     return explanation.takeError();
@@ -85,17 +122,21 @@ void addExplain(CLI::App &app, Outcome &outcome) {
   CLI::App *command = app.add_subcommand("explain", "say what became of each op, and why");
   command->add_option("model", flags->model, "MODEL")->required();
   command->add_option("--html", flags->html, "write a page instead of text");
-  command->add_option("--svg", flags->svg, "draw the tiles into a file");
+  command->add_option("--svg", flags->svg, "draw tiles or positions into a file");
   command->add_flag("--tiles", flags->tiles, "which tiles of an attention its mask leaves");
   command->add_option("--layer", flags->layer, "encoder.3, decoder.3, decoder.3.cross");
-  command->add_flag("--positions", flags->positions, "not built yet");
-  command->add_option("--dim", flags->dims, "sizes for --tiles, NAME=N (default: 512)")
+  command->add_flag("--positions{-}", flags->positions,
+                    "the tables of positions; --positions=FILE.html or FILE.svg draws them");
+  command
+      ->add_option("--dim", flags->dims,
+                   "sizes for --tiles, NAME=N (default: 512), and --positions (default: 100)")
       ->allow_extra_args(false);
   addModelFlags(*command, flags->options);
   command->footer(
       "Examples:\n  heddle explain examples/translate\n  heddle explain model.json "
       "--html=fusion.html\n  heddle explain model.json --tiles --layer=decoder.3 --dim T=4096 "
-      "--svg=tiles.svg");
+      "--svg=tiles.svg\n"
+      "  heddle explain examples/translate --positions=positions.html");
   command->callback([flags, &outcome] { outcome.status = explain(*flags); });
 }
 

@@ -12,7 +12,6 @@
 
 #include "Toy.h"
 
-#include <cmath>
 
 using namespace heddle;
 using namespace heddle::test;
@@ -76,18 +75,4 @@ TEST(Boundary, WhatIsAcceptedWhere) {
   EXPECT_FALSE(accepts(DType::I32, DType::F32));
   EXPECT_FALSE(accepts(DType::Bool, DType::I32));
   EXPECT_FALSE(accepts(DType::F32, DType::I32));
-}
-
-TEST(Boundary, SinusoidalRows) {
-  auto columns = sinusoidalColumns("sinusoidal(5)");
-  ASSERT_TRUE(columns);
-  std::vector<float> table(3 * 16, -1);
-  fillSinusoidal(*columns, table);
-  EXPECT_EQ(table[16], static_cast<float>(std::sin(1.0)));
-  EXPECT_EQ(table[33], static_cast<float>(std::cos(2.0)));
-  // An odd number of columns ends with a sine.
-  EXPECT_EQ(table[36], static_cast<float>(std::sin(2.0 / std::pow(10000.0, 4.0 / 5))));
-  EXPECT_EQ(table[37], 0);
-  for (const char *other : {"cosine(5)", "sinusoidal()", "sinusoidal(0)", "sinusoidal(5"})
-    EXPECT_FALSE(sinusoidalColumns(other));
 }

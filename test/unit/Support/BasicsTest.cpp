@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// JSON that is damaged, 16-bit floats, and the parallel loop.
+// JSON that is damaged, 16-bit floats, the parallel loop, and sinusoids.
 //
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Float.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Parallel.h"
+#include "heddle/Support/Sinusoids.h"
 
 #include <atomic>
 #include <cmath>
@@ -94,6 +95,20 @@ TEST(Parallel, RunsEachIndexOnce) {
       for (auto &count : runs)
         ASSERT_EQ(count, 1);
     }
+}
+
+TEST(Sinusoids, RowsAndNames) {
+  auto columns = sinusoidalColumns("sinusoidal(5)");
+  ASSERT_TRUE(columns);
+  std::vector<float> table(3 * 16, -1);
+  fillSinusoidal(*columns, table);
+  EXPECT_EQ(table[16], static_cast<float>(std::sin(1.0)));
+  EXPECT_EQ(table[33], static_cast<float>(std::cos(2.0)));
+  // An odd number of columns ends with a sine.
+  EXPECT_EQ(table[36], static_cast<float>(std::sin(2.0 / std::pow(10000.0, 4.0 / 5))));
+  EXPECT_EQ(table[37], 0);
+  for (const char *other : {"cosine(5)", "sinusoidal()", "sinusoidal(0)", "sinusoidal(5"})
+    EXPECT_FALSE(sinusoidalColumns(other));
 }
 
 } // namespace

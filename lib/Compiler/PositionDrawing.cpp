@@ -1,0 +1,192 @@
+//===- PositionDrawing.cpp - Tables of positions as text, SVG and HTML ----===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A colour is a level of the value, a path is all cells of a level: neighbours down
+// a column that share it are one rectangle, since late features change slowly. Over
+// each column lies a transparent one whose title says what the feature is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Compiler/Positions.h"
+
+#include "heddle/Support/Svg.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numbers>
+
+namespace heddle {
+
+namespace {
+
+template <typename... Values>
+std::string format(const char *form, Values... values) {
+  char text[128];
+  std::snprintf(text, sizeof text, form, values...);
+  return text;
+}
+
+std::string headingOf(const PositionTable &table) {
+  std::string functions;
+  for (const std::string &function : table.functions)
+    functions += (functions.empty() ? "" : ", ") + function;
+  return table.kind + " positions of " + functions;
+}
+
+std::string factsOf(const PositionTable &table) {
+  return std::to_string(table.positions) + " positions by " + std::to_string(table.features) +
+         " features, scale " + format("%g", table.scale);
+}
+
+std::string formulaOf(const PositionTable &table) {
+  std::string size = std::to_string(table.features);
+  return "feature 2i is sin(position / 10000^(2i/" + size + ")), feature 2i + 1 its cosine";
+}
+
+/// "feature 12: sin(position / 1.241), a period of 7.8 positions".
+std::string featureText(const PositionTable &table, int64_t feature) {
+  auto pair = static_cast<double>(feature / 2 * 2);
+  double divisor = std::pow(10000.0, pair / static_cast<double>(table.features));
+  return "feature " + std::to_string(feature) + (feature % 2 ? ": cos" : ": sin") +
+         format("(position / %.4g), a period of %.4g positions", divisor,
+                2 * std::numbers::pi * divisor);
+}
+
+std::string numbers(const PositionTable &table) {
+  constexpr int64_t most = 8;
+  int64_t rows = std::min(most, table.positions), columns = std::min(most, table.features);
+  std::string text = "position";
+  for (int64_t feature = 0; feature < columns; ++feature)
+    text += format(" %9lld", static_cast<long long>(feature));
+  for (int64_t position = 0; position < rows; ++position) {
+    text += format("\n%8lld", static_cast<long long>(position));
+    for (int64_t feature = 0; feature < columns; ++feature)
+      text += format(" %9.6f", static_cast<double>(table.at(position, feature)));
+  }
+  return text + "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// The picture
+//===----------------------------------------------------------------------===//
+
+constexpr int levels = 16; ///< on either side of zero
+
+/// From orange (least) over white (zero) to blue.
+std::string colourOf(int level) {
+  constexpr int orange[] = {0xf2, 0x8e, 0x2b}, blue[] = {0x1f, 0x5f, 0x8b};
+  const int *end = level < 0 ? orange : blue;
+  int part[3];
+  for (int i = 0; i < 3; ++i)
+    part[i] = 255 + (end[i] - 255) * std::abs(level) / levels;
+  return format("#%02x%02x%02x", part[0], part[1], part[2]);
+}
+
+svg::Plot plotOf(const PositionTable &table) {
+  auto width = static_cast<double>(table.features), height = static_cast<double>(table.positions);
+  return {76,
+          108,
+          width * std::clamp(768 / width, 1.0, 12.0),
+          height * std::clamp(480 / height, 1.0, 12.0),
+          table.features,
+          table.positions};
+}
+
+/// The cells of every level but zero, which is white, as paths.
+std::string cells(const PositionTable &table, const svg::Plot &plot) {
+  float largest = 0;
+  for (float value : table.values)
+    largest = std::max(largest, std::abs(value));
+  auto levelAt = [&](int64_t position, int64_t feature) {
+    return largest > 0
+               ? static_cast<int>(std::lround(table.at(position, feature) / largest * levels))
+               : 0;
+  };
+  std::vector<std::string> paths(2 * levels + 1);
+  for (int64_t feature = 0; feature < table.features; ++feature)
+    for (int64_t position = 0, end = 0; position < table.positions; position = end) {
+      int level = levelAt(position, feature);
+      for (end = position; end < table.positions && levelAt(end, feature) == level; ++end)
+        ;
+      std::string width = svg::number(plot.perColumn());
+      paths[static_cast<size_t>(level + levels)] +=
+          "M" + svg::number(plot.x(feature)) + " " + svg::number(plot.y(position)) + "h" + width +
+          "V" + svg::number(plot.y(end)) + "h-" + width + "z";
+    }
+  std::string drawn = "<g shape-rendering=\"crispEdges\">\n";
+  for (int level = -levels; level <= levels; ++level)
+    if (const std::string &path = paths[static_cast<size_t>(level + levels)];
+        level && !path.empty())
+      drawn += "<path fill=\"" + colourOf(level) + "\" d=\"" + path + "\"/>\n";
+  return drawn + "</g>\n";
+}
+
+std::string columnTitles(const PositionTable &table, const svg::Plot &plot) {
+  std::string drawn;
+  for (int64_t feature = 0; feature < table.features; ++feature)
+    drawn +=
+        svg::rectangle(plot.x(feature), plot.top, plot.perColumn(), plot.height,
+                       "fill-opacity=\"0\"", "<title>" + featureText(table, feature) + "</title>");
+  return drawn;
+}
+
+std::string legend(double x, double y, double largest) {
+  std::string drawn = svg::text(x, y, format("%.3g", -largest), "class=\"mark\"");
+  x += 50;
+  for (int level = -levels; level <= levels; ++level, x += 6)
+    drawn += svg::rectangle(x, y - 11, 6, 13, "fill=\"" + colourOf(level) + "\"");
+  return drawn + svg::text(x + 8, y, format("%.3g", largest), "class=\"mark\"");
+}
+
+/// A table and its height.
+std::pair<std::string, double> draw(const PositionTable &table) {
+  svg::Plot plot = plotOf(table);
+  double largest = 0;
+  for (float value : table.values)
+    largest = std::max<double>(largest, std::abs(value));
+  std::string drawn = svg::text(20, 24, headingOf(table),
+                                "font-size=\"16\" font-weight=\"bold\" fill=\"#263238\"") +
+                      svg::text(20, 44, factsOf(table) + "; " + formulaOf(table), "class=\"mark\"");
+  drawn += cells(table, plot) + columnTitles(table, plot);
+  drawn += svg::axes(plot, "features", "positions");
+  drawn += legend(20, plot.top + plot.height + 28, largest);
+  return {drawn, plot.top + plot.height + 46};
+}
+
+} // namespace
+
+std::string positionText(const std::vector<PositionTable> &tables) {
+  std::string text;
+  for (const PositionTable &table : tables)
+    text += (text.empty() ? "" : "\n") + headingOf(table) + ": " + factsOf(table) + "\n" +
+            formulaOf(table) + "\n\n" + numbers(table);
+  return text;
+}
+
+std::string positionSvg(const std::vector<PositionTable> &tables) {
+  std::string drawn;
+  double width = 620, height = 0;
+  for (const PositionTable &table : tables) {
+    svg::Plot plot = plotOf(table);
+    auto [content, below] = draw(table);
+    drawn += svg::group(0, height, "", content);
+    width = std::max(width, plot.left + plot.width + 24);
+    height += below;
+  }
+  return svg::drawing(width, height, drawn);
+}
+
+std::string positionHtml(const std::vector<PositionTable> &tables, const std::string &title) {
+  std::string body = positionSvg(tables);
+  for (const PositionTable &table : tables)
+    body += "<h2>" + escapedHtml(headingOf(table)) + "</h2>\n<p>" + escapedHtml(factsOf(table)) +
+            "; the first of them:</p>\n<pre>" + numbers(table) + "</pre>\n";
+  return htmlPage(title + ": positions", "", body);
+}
+
+} // namespace heddle
