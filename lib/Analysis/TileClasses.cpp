@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Asks the bounds of a mask about every tile. Packed documents are asked one by
-// one, in their own coordinates, as kernels do.
+// Asks the bounds of a mask about every tile. Packed documents are cut into tiles
+// and asked one by one, in their own coordinates, as kernels do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ double TileMap::visited(int64_t queries, int64_t keys) const {
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column)
       if (at(row, column) != TileClass::Empty)
-        elements += static_cast<double>(std::min(tileRows, queries - row * tileRows)) *
-                    static_cast<double>(std::min(tileColumns, keys - column * tileColumns));
+        elements += static_cast<double>(rowStarts[row + 1] - rowStarts[row]) *
+                    static_cast<double>(columnStarts[column + 1] - columnStarts[column]);
   return elements / (static_cast<double>(queries) * static_cast<double>(keys));
 }
 
@@ -52,13 +52,6 @@ struct Document {
 };
 } // namespace
 
-static std::optional<MaskDocumentsOp> packedDocuments(Value mask) {
-  for (MaskOpInterface conjunct : conjunctsOf(mask))
-    if (auto documents = dyn_cast<MaskDocumentsOp>(*conjunct); documents && documents.getStarts())
-      return documents;
-  return std::nullopt;
-}
-
 /// The documents that the starts tell of, each inside the packed row.
 static llvm::Expected<SmallVector<Document>> documentsOf(MaskDocumentsOp op, const MaskPlace &place,
                                                          const MaskInputs &inputs) {
@@ -76,51 +69,88 @@ static llvm::Expected<SmallVector<Document>> documentsOf(MaskDocumentsOp op, con
   return documents;
 }
 
-/// A tile of the packed row is what its documents make of it: full only inside a single one.
-static MaskBounds boundPacked(MaskEvaluator &mask, const MaskPlace &place, const MaskTile &t,
-                              ArrayRef<Document> documents) {
-  MaskBounds result{false, false};
-  for (auto [n, d] : llvm::enumerate(documents)) {
-    MaskTile part{std::max(t.i0, d.q0) - d.q0, std::min(t.i1, d.q1) - d.q0,
-                  std::max(t.j0, d.k0) - d.k0, std::min(t.j1, d.k1) - d.k0};
-    if (part.i0 >= part.i1 || part.j0 >= part.j1)
-      continue;
-    MaskBounds bounds =
-        mask.bound({static_cast<int64_t>(n), place.head, d.q1 - d.q0, d.k1 - d.k0}, part);
-    bool whole = part.i1 - part.i0 == t.i1 - t.i0 && part.j1 - part.j0 == t.j1 - t.j0;
-    result.may |= bounds.may;
-    result.must |= bounds.must && whole;
+/// Appends the starts of the tiles of [from, to); returns the number of the first.
+static int64_t appendStarts(std::vector<int64_t> &starts, int64_t from, int64_t to, int64_t size) {
+  auto first = static_cast<int64_t>(starts.size());
+  for (int64_t start = from; start < to; start += size)
+    starts.push_back(start);
+  return first;
+}
+
+namespace {
+/// The tiles of one document, or of the only sentence: rows [r0, r1) by columns [c0, c1) of the map.
+struct Part {
+  int64_t r0, r1, c0, c1;
+};
+} // namespace
+
+/// Cuts rows and columns at each document.
+static SmallVector<Part> cutTiles(TileMap &map, ArrayRef<Document> documents,
+                                  const MaskPlace &place) {
+  SmallVector<Part> parts;
+  for (const Document &d : documents) {
+    Part part;
+    part.r0 = appendStarts(map.rowStarts, d.q0, d.q1, map.tileRows);
+    part.c0 = appendStarts(map.columnStarts, d.k0, d.k1, map.tileColumns);
+    part.r1 = static_cast<int64_t>(map.rowStarts.size());
+    part.c1 = static_cast<int64_t>(map.columnStarts.size());
+    parts.push_back(part);
   }
-  return result;
+  // What no document holds.
+  appendStarts(map.rowStarts, documents.empty() ? 0 : documents.back().q1, place.queries,
+               map.tileRows);
+  appendStarts(map.columnStarts, documents.empty() ? 0 : documents.back().k1, place.keys,
+               map.tileColumns);
+  map.rows = static_cast<int64_t>(map.rowStarts.size());
+  map.columns = static_cast<int64_t>(map.columnStarts.size());
+  map.rowStarts.push_back(place.queries);
+  map.columnStarts.push_back(place.keys);
+  return parts;
+}
+
+/// The tiles of a part, asked in its own coordinates.
+static void classify(TileMap &map, const Part &part, const Document &d, const MaskPlace &place,
+                     MaskEvaluator &mask, TileClass least) {
+  for (int64_t row = part.r0; row < part.r1; ++row)
+    for (int64_t column = part.c0; column < part.c1; ++column) {
+      MaskTile tile{map.rowStarts[row] - d.q0, map.rowStarts[row + 1] - d.q0,
+                    map.columnStarts[column] - d.k0, map.columnStarts[column + 1] - d.k0};
+      map.classes[row * map.columns + column] = std::max(classOf(mask.bound(place, tile)), least);
+    }
 }
 
 llvm::Expected<TileMap> heddle::transformer::computeTileMap(AttentionOp op, const MaskPlace &place,
                                                             const MaskInputs &inputs,
                                                             int64_t tileRows, int64_t tileColumns) {
-  auto tiles = [](int64_t count, int64_t size) { return (count + size - 1) / size; };
-  TileMap map{
-      tileRows, tileColumns, tiles(place.queries, tileRows), tiles(place.keys, tileColumns), {}};
-  map.classes.assign(map.rows * map.columns, TileClass::Full);
+  TileMap map{tileRows, tileColumns, 0, 0, {}, {}, {}};
+  MaskDocumentsOp packed = packedDocumentsOf(op.getMask());
+  SmallVector<Document> documents{{0, place.queries, 0, place.keys}};
+  if (packed) {
+    llvm::Expected<SmallVector<Document>> found = documentsOf(packed, place, inputs);
+    if (!found)
+      return found.takeError();
+    documents = std::move(*found);
+  }
+  int64_t rows = llvm::divideCeil(place.queries, tileRows) + documents.size(),
+          columns = llvm::divideCeil(place.keys, tileColumns) + documents.size();
+  if (rows > mostTiles || columns > mostTiles || rows * columns > mostTiles)
+    return llvm::createStringError("expected at most " + std::to_string(mostTiles) +
+                                   " tiles, found about " + std::to_string(rows) + " by " +
+                                   std::to_string(columns));
+  SmallVector<Part> parts = cutTiles(map, documents, place);
+  map.classes.assign(map.rows * map.columns, op.getMask() ? TileClass::Empty : TileClass::Full);
   if (!op.getMask())
     return map;
   int64_t heads = cast<RankedTensorType>(op.getQuery().getType()).getDimSize(1);
   llvm::Expected<MaskEvaluator> mask = MaskEvaluator::create(op.getMask(), heads, inputs);
   if (!mask)
     return mask.takeError();
-  std::optional<MaskDocumentsOp> packed = packedDocuments(op.getMask());
-  SmallVector<Document> documents;
-  if (packed) {
-    llvm::Expected<SmallVector<Document>> found = documentsOf(*packed, place, inputs);
-    if (!found)
-      return found.takeError();
-    documents = std::move(*found);
-  }
-  for (auto [n, which] : llvm::enumerate(map.classes)) {
-    int64_t i0 = static_cast<int64_t>(n) / map.columns * tileRows,
-            j0 = static_cast<int64_t>(n) % map.columns * tileColumns;
-    MaskTile tile{i0, std::min(i0 + tileRows, place.queries), j0,
-                  std::min(j0 + tileColumns, place.keys)};
-    which = classOf(packed ? boundPacked(*mask, place, tile, documents) : mask->bound(place, tile));
+  TileClass least = op.getHiddenScoreAttr() ? TileClass::Partial : TileClass::Empty;
+  for (auto [n, d] : llvm::enumerate(documents)) {
+    MaskPlace inside = place;
+    if (packed)
+      inside = {static_cast<int64_t>(n), place.head, d.q1 - d.q0, d.k1 - d.k0};
+    classify(map, parts[n], d, inside, *mask, least);
   }
   return map;
 }

@@ -95,10 +95,12 @@ std::string tileText(const TilePicture &picture) {
                      "\nmask " + picture.mask + "\n";
   if (!picture.assumptions.empty())
     text += "assuming " + joined(picture.assumptions) + "\n";
+  for (const std::string &note : picture.notes)
+    text += note + "\n";
   text += countsText(picture) + "\n\n";
   for (int64_t row = 0; row < picture.rows; row += side) {
     char label[32];
-    std::snprintf(label, sizeof label, "%8lld ", static_cast<long long>(row * picture.tileRows));
+    std::snprintf(label, sizeof label, "%8lld ", static_cast<long long>(picture.rowStarts[row]));
     text += label;
     for (int64_t column = 0; column < picture.columns; column += side)
       text += ".o#"[static_cast<int>(together(picture, row, column, side))];
@@ -132,16 +134,16 @@ std::string tiles(const TilePicture &picture, const svg::Plot &plot) {
   std::string drawn = svg::rectangle(plot.left, plot.top, plot.width, plot.height,
                                      std::string("fill=\"") + colourOf(TileKind::Empty) + "\"");
   for (int64_t row = 0; row < picture.rows; ++row) {
-    int64_t query = row * picture.tileRows;
-    double height = plot.y(std::min(query + picture.tileRows, picture.queries)) - plot.y(query);
+    int64_t query = picture.rowStarts[row];
+    double height = plot.y(picture.rowStarts[row + 1]) - plot.y(query);
     for (int64_t column = 0, end = 0; column < picture.columns; column = end) {
       TileKind kind = picture.at(row, column);
       for (end = column; end < picture.columns && picture.at(row, end) == kind; ++end)
         ;
       if (kind == TileKind::Empty)
         continue;
-      double x = plot.x(column * picture.tileColumns);
-      double width = plot.x(std::min(end * picture.tileColumns, picture.keys)) - x;
+      double x = plot.x(picture.columnStarts[column]);
+      double width = plot.x(picture.columnStarts[end]) - x;
       drawn += svg::rectangle(x, plot.y(query), width, height,
                               std::string("fill=\"") + colourOf(kind) + "\"");
     }
@@ -157,11 +159,11 @@ std::string grid(const TilePicture &picture, const svg::Plot &plot) {
       plot.perColumn() * static_cast<double>(picture.tileColumns) < least)
     return drawn;
   for (int64_t row = 1; row < picture.rows; ++row) {
-    double y = plot.y(row * picture.tileRows);
+    double y = plot.y(picture.rowStarts[row]);
     drawn += svg::line(plot.left, y, plot.left + plot.width, y, "#ffffff");
   }
   for (int64_t column = 1; column < picture.columns; ++column) {
-    double x = plot.x(column * picture.tileColumns);
+    double x = plot.x(picture.columnStarts[column]);
     drawn += svg::line(x, plot.top, x, plot.top + plot.height, "#ffffff");
   }
   return drawn;
@@ -180,9 +182,9 @@ std::string legend(const TilePicture &picture, double x, double y) {
                            "class=\"mark\" font-weight=\"bold\"");
 }
 
-/// As many characters as the drawing is wide.
-std::string shortened(const std::string &text, double width) {
-  auto most = static_cast<size_t>(width / 6.6);
+/// As many characters as fit into the width, at this size of the font.
+std::string shortened(const std::string &text, double width, double size = 12) {
+  auto most = static_cast<size_t>(width / (0.58 * size));
   if (text.size() <= most)
     return text;
   size_t end = most - 3;
@@ -197,18 +199,19 @@ std::string tileSvg(const TilePicture &picture) {
   svg::Plot plot = plotOf(picture);
   double width = std::max(plot.left + plot.width + 24, 620.0);
   double below = plot.top + plot.height + 28, height = below + 18;
+  std::vector<std::string> lines = picture.notes;
   if (!picture.assumptions.empty())
-    height += 18;
+    lines.push_back("assuming " + joined(picture.assumptions));
+  height += 18 * static_cast<double>(lines.size());
   std::string drawn;
-  drawn += svg::text(20, 24, shortened(picture.layer + ": " + picture.mask, width - 160),
+  drawn += svg::text(20, 24, shortened(picture.layer + ": " + picture.mask, width - 40, 16),
                      "font-size=\"16\" font-weight=\"bold\" fill=\"#263238\"");
-  drawn += svg::text(20, 44, picture.function + ", " + sizesText(picture), "class=\"mark\"");
+  drawn += svg::text(20, 44, shortened(picture.function + ", " + sizesText(picture), width - 40),
+                     "class=\"mark\"");
   drawn += tiles(picture, plot) + grid(picture, plot) + svg::axes(plot, "keys", "queries");
   drawn += legend(picture, 20, below);
-  if (!picture.assumptions.empty())
-    drawn +=
-        svg::text(20, below + 20, shortened("assuming " + joined(picture.assumptions), width - 40),
-                  "class=\"mark\"");
+  for (const std::string &line : lines)
+    drawn += svg::text(20, below += 20, shortened(line, width - 40), "class=\"mark\"");
   return svg::drawing(width, height, drawn);
 }
 
@@ -216,6 +219,8 @@ std::string tileHtml(const TilePicture &picture, const std::string &title) {
   std::string page = tileSvg(picture);
   page += "<p>mask <code>" + escapedHtml(picture.mask) + "</code></p>\n<p>" +
           escapedHtml(countsText(picture)) + "</p>\n";
+  for (const std::string &note : picture.notes)
+    page += "<p>" + escapedHtml(note) + "</p>\n";
   if (!picture.assumptions.empty()) {
     page += "<p>The mask reads data; it is drawn for</p>\n<ul>\n";
     for (const std::string &assumption : picture.assumptions)

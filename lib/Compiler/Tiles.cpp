@@ -24,7 +24,9 @@
 #include "heddle/Support/Artifact.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <bit>
 #include <set>
@@ -39,7 +41,7 @@ int64_t TilePicture::count(TileKind kind) const { return llvm::count(tiles, kind
 namespace {
 
 /// Sizes of dimensions that `--dim` does not give: one sentence, of this many tokens.
-constexpr int64_t usualLength = 512;
+constexpr int64_t usualLength = 512, usualDocuments = 4;
 
 //===----------------------------------------------------------------------===//
 // Which attention
@@ -100,32 +102,53 @@ std::set<std::string> sharedDims(func::FuncOp function) {
   return names;
 }
 
-/// Given sizes, and usual ones for the rest.
+std::string namesOf(const Dimensions &dims) {
+  std::string names;
+  for (const auto &[name, value] : dims)
+    names += (names.empty() ? "" : ", ") + name;
+  return names.empty() ? "none" : names;
+}
+
+/// Places of queries and keys are numbers below 2^30: sums and differences of two stay in i32.
+Status checkSize(const std::string &name, int64_t value) {
+  constexpr int64_t end = int64_t(1) << 30;
+  if (value >= 1 && value < end)
+    return {};
+  return usageError("--dim: expected " + name + " of at least 1 and below " + std::to_string(end) +
+                    ", found " + std::to_string(value));
+}
+
+/// Given sizes, and usual ones for the rest. `starts` is the dimension of the starts of packed
+/// documents, empty without; that of a description is bound to the number of documents.
 Expected<Dimensions> completed(const ShapeExpressions &shapes, const std::set<std::string> &shared,
-                               const Dimensions &given) {
+                               const std::string &starts, const Dimensions &given) {
   Dimensions dims;
   for (const std::string &name : shapes.dims())
     dims[name] = name == "B" || shared.contains(name) ? 1 : usualLength;
-  auto starts = dims.find("documents.starts");
-  if (starts != dims.end())
-    dims["N"] = starts->second - 1;
-  std::string known;
-  for (const auto &[name, value] : dims)
-    known += (known.empty() ? "" : ", ") + name;
+  if (!starts.empty())
+    dims[starts] = usualDocuments + 1;
+  bool described = starts == "documents.starts";
+  if (described)
+    dims["N"] = usualDocuments;
   for (const auto &[name, value] : given) {
     if (!dims.contains(name))
-      return usageError("--dim: expected a dimension of " + (known.empty() ? "none" : known) +
-                        ", found " + quotedText(name));
-    if (value < 1)
-      return usageError("--dim: expected " + name + " of at least 1, found " +
-                        std::to_string(value));
+      return usageError("--dim: expected a dimension of " + namesOf(dims) + ", found " +
+                        quotedText(name));
+    if (Status status = checkSize(name, value); !status)
+      return status.takeError();
     dims[name] = value;
   }
-  if (starts != dims.end() && given.contains("documents.starts"))
-    dims["N"] = starts->second - 1;
-  else if (starts != dims.end())
-    starts->second = dims["N"] + 1;
+  if (described && given.contains(starts))
+    dims["N"] = dims[starts] - 1;
+  else if (described)
+    dims[starts] = dims["N"] + 1;
   return dims;
+}
+
+/// The dimension of the starts of packed documents, where it has a name.
+std::string dimOfStarts(const ShapeExpressions &shapes, Value mask) {
+  MaskDocumentsOp documents = packedDocumentsOf(mask);
+  return documents ? shapes.of(documents.getQueries())[0].dimName() : "";
 }
 
 /// Data for what a mask reads, as plain as its meaning allows: whole sentences, documents of equal
@@ -142,17 +165,20 @@ public:
 private:
   Status make(Value value, Operation *user);
   Expected<SmallVector<int64_t>> shapeOf(Value value) const;
-  static int64_t elements(ArrayRef<int64_t> shape);
+  static Expected<int64_t> elements(ArrayRef<int64_t> shape);
 
   const ShapeExpressions &shapes;
   const Dimensions &dims;
   MaskPlace place;
 };
 
-int64_t DataMaker::elements(ArrayRef<int64_t> shape) {
+Expected<int64_t> DataMaker::elements(ArrayRef<int64_t> shape) {
+  constexpr int64_t most = int64_t(1) << 26;
   int64_t count = 1;
   for (int64_t size : shape)
-    count *= size;
+    if ((count *= size) > most) // of two numbers below 2^31
+      return usageError("--dim: expected tables of masks with at most " + std::to_string(most) +
+                        " elements, found more");
   return count;
 }
 
@@ -179,17 +205,21 @@ Assumption constant(int64_t value) {
   return {[value](int64_t) { return value; }, std::to_string(value)};
 }
 
-Assumption assume(Operation *user, ArrayRef<int64_t> shape, const MaskPlace &place) {
-  constexpr int64_t documents = 4;
+Assumption assume(Value value, Operation *user, ArrayRef<int64_t> shape, const MaskPlace &place) {
+  constexpr int64_t documents = usualDocuments;
   int64_t last = shape.empty() ? 1 : shape.back();
   if (isa<MaskLengthsOp>(user))
     return constant(place.keys);
   if (isa<MaskPrefixOp>(user))
     return constant(place.keys / 4);
   if (auto op = dyn_cast<MaskDocumentsOp>(user)) {
-    if (op.getStarts()) // both sides have as many rows as the shorter: equal starts
-      return {[=](int64_t n) { return last > 1 ? n * place.queries / (last - 1) : 0; },
-              std::to_string(last - 1) + " documents of equal length"};
+    if (op.getStarts()) {
+      int64_t rows = op.getQueries() == op.getKeys() ? std::min(place.queries, place.keys)
+                     : value == op.getQueries()      ? place.queries
+                                                     : place.keys;
+      return {[=](int64_t n) { return last > 1 ? n * rows / (last - 1) : 0; },
+              std::to_string(last - 1) + (last == 2 ? " document" : " documents of equal length")};
+    }
     return {[=](int64_t n) { return n * documents / last; },
             std::to_string(documents) + " documents of equal length"};
   }
@@ -201,17 +231,22 @@ Assumption assume(Operation *user, ArrayRef<int64_t> shape, const MaskPlace &pla
 Status DataMaker::make(Value value, Operation *user) {
   if (inputs.contains(value))
     return {};
-  Operation *definition = behindGroups(value).getDefiningOp();
-  if (definition && definition->hasTrait<OpTrait::ConstantLike>())
-    return {};
   Expected<SmallVector<int64_t>> shape = shapeOf(value);
   if (!shape)
     return shape.takeError();
-  Assumption assumption = assume(user, *shape, place);
+  // A constant in front of the kernel: the evaluator sees only its place in there.
+  if (APInt number; matchPattern(behindGroups(value), m_ConstantInt(&number))) {
+    inputs[value] = {*shape, {static_cast<uint32_t>(number.getZExtValue())}};
+    return {};
+  }
+  Expected<int64_t> count = elements(*shape);
+  if (!count)
+    return count.takeError();
+  Assumption assumption = assume(value, user, *shape, place);
   MaskData data{*shape, {}};
   int64_t last = shape->empty() ? 1 : std::max<int64_t>(shape->back(), 1);
   bool floating = getElementTypeOrSelf(value.getType()).isF32();
-  for (int64_t n = 0; n < elements(*shape); ++n) {
+  for (int64_t n = 0; n < *count; ++n) {
     auto number = static_cast<int32_t>(assumption.element(n % last));
     data.values.push_back(floating ? std::bit_cast<uint32_t>(static_cast<float>(number))
                                    : static_cast<uint32_t>(number));
@@ -248,12 +283,68 @@ Status DataMaker::makeFor(Value mask) {
 //===----------------------------------------------------------------------===//
 
 Expected<int64_t> sizeAt(const ShapeExpressions &shapes, Value tensor, const Dimensions &dims) {
-  return shapes.of(tensor)[2].evaluate(dims);
+  Expected<int64_t> size = shapes.of(tensor)[2].evaluate(dims);
+  if (size)
+    if (Status status = checkSize(shapes.of(tensor)[2].str(), *size); !status)
+      return status.takeError();
+  return size;
+}
+
+/// Whether a mask is another one for another sentence, or head.
+struct Dependence {
+  bool sentence = false, head = false;
+};
+
+/// Of the op alone. A dimension of 1 is shared.
+void addDependence(Operation *op, Dependence &on) {
+  for (Value operand : op->getOperands())
+    if (auto table = dyn_cast<RankedTensorType>(operand.getType())) {
+      bool packed = isa<MaskDocumentsOp>(op) && cast<MaskDocumentsOp>(op).getStarts();
+      on.sentence |= !packed && table.getDimSize(0) != 1;
+      on.head |= table.getRank() == 4 && table.getDimSize(1) != 1;
+    }
+  if (auto where = dyn_cast<MaskWhereOp>(op)) {
+    on.sentence |= !where.getBody().getArgument(0).use_empty();
+    on.head |= !where.getBody().getArgument(1).use_empty();
+  }
+}
+
+Dependence dependenceOf(Value mask) {
+  Dependence on;
+  llvm::SetVector<Value> open;
+  open.insert(mask);
+  for (size_t n = 0; n < open.size(); ++n) {
+    Operation *op = open[n].getDefiningOp();
+    addDependence(op, on);
+    for (Value operand : op->getOperands())
+      if (isa<MaskType>(operand.getType()))
+        open.insert(operand);
+  }
+  return on;
+}
+
+std::vector<std::string> notesOn(AttentionOp attention) {
+  std::vector<std::string> notes;
+  if (!attention.getMask())
+    return notes;
+  Dependence on = dependenceOf(attention.getMask());
+  on.sentence &= !packedDocumentsOf(attention.getMask()); // documents stand side by side
+  if (on.head || on.sentence)
+    notes.push_back(std::string("shown for ") + (on.head ? "head 0" : "") +
+                    (on.head && on.sentence ? " of " : "") + (on.sentence ? "sentence 0" : ""));
+  if (FloatAttr score = attention.getHiddenScoreAttr()) {
+    llvm::SmallString<16> number;
+    score.getValue().toString(number);
+    notes.push_back("hidden pairs are replaced by the score " + number.str().str() +
+                    ": kernels visit every tile");
+  }
+  return notes;
 }
 
 Expected<TilePicture> pictureOf(Candidate found, const Dimensions &given) {
   ShapeExpressions shapes(found.function);
-  auto dims = completed(shapes, sharedDims(found.function), given);
+  Value mask = found.attention.getMask();
+  auto dims = completed(shapes, sharedDims(found.function), dimOfStarts(shapes, mask), given);
   if (!dims)
     return dims.takeError();
   auto queries = sizeAt(shapes, found.attention.getQuery(), *dims);
@@ -262,29 +353,29 @@ Expected<TilePicture> pictureOf(Candidate found, const Dimensions &given) {
     return queries ? keys.takeError() : queries.takeError();
   MaskPlace place{0, 0, *queries, *keys};
   DataMaker data(shapes, *dims, place);
-  Value mask = found.attention.getMask();
   if (mask)
     if (Status status = data.makeFor(mask); !status)
       return status.takeError();
   auto map = computeTileMap(found.attention, place, data.inputs, visitTileRows,
                             visitTileColumns(mask, attentionChunk));
   if (!map)
-    return inputError(found.layer + ": " + llvm::toString(map.takeError()));
-  TilePicture picture{found.layer,
-                      found.function.getName().str(),
-                      maskText(mask),
-                      *queries,
-                      *keys,
-                      map->tileRows,
-                      map->tileColumns,
-                      map->rows,
-                      map->columns,
-                      {},
-                      0,
-                      {}};
+    return usageError("--dim: " + llvm::toString(map.takeError()));
+  TilePicture picture;
+  picture.layer = found.layer;
+  picture.function = found.function.getName().str();
+  picture.mask = maskText(mask);
+  picture.queries = *queries;
+  picture.keys = *keys;
+  picture.tileRows = map->tileRows;
+  picture.tileColumns = map->tileColumns;
+  picture.rows = map->rows;
+  picture.columns = map->columns;
   for (TileClass which : map->classes)
     picture.tiles.push_back(static_cast<TileKind>(which));
   picture.saved = 1 - map->visited(*queries, *keys);
+  picture.rowStarts = std::move(map->rowStarts);
+  picture.columnStarts = std::move(map->columnStarts);
+  picture.notes = notesOn(found.attention);
   picture.assumptions = std::move(data.assumptions);
   return picture;
 }

@@ -262,11 +262,13 @@ Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
 }
 
 /// Every key is one; tiles that the end cuts are not full. A mask of replaced scores is applied
-/// apart.
+/// apart. All 32 bits may be set, and a shift by 32 has no value: the shift is made in two.
 void Scores::visitAll(KeyChunk &chunk, Value width) {
   Value one = t.i32(t.index(1)), zero = t.index(0);
   chunk.from = zero;
-  Value whole = arith::ShLIOp::create(t.b, t.loc, one, t.i32(t.div(chunk.count, width)));
+  Value tiles = t.div(chunk.count, width), half = t.div(tiles, t.index(2));
+  Value whole = arith::ShLIOp::create(t.b, t.loc, one, t.i32(half));
+  whole = arith::ShLIOp::create(t.b, t.loc, whole, t.i32(t.sub(tiles, half)));
   chunk.full = t.sub(whole, one);
   chunk.tiles = tilesIn(zero, chunk.count, width);
 }

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "heddle/Analysis/ShapeExpressions.h"
+#include "heddle/Analysis/TileClasses.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -45,7 +46,7 @@ struct Place {
 };
 
 /// Rows of attention's tile on the device where it is largest.
-constexpr int64_t largestAttentionRows = 96;
+constexpr int64_t largestAttentionRows = transformer::visitTileRows;
 
 /// A launch of a shared definition.
 struct KernelUse {

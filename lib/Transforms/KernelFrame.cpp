@@ -13,6 +13,8 @@
 
 #include "Tiling.h"
 
+#include "heddle/Analysis/TileClasses.h"
+
 using namespace mlir;
 using namespace heddle;
 using kernel::Size;
@@ -27,7 +29,8 @@ static constexpr int64_t cpuColumns[] = {48, 64, 32, 16};
 static constexpr int64_t gpuColumns[] = {128, 64, 32, 16};
 
 static const TileSizes devices[] = {
-    {"cpu", 128, cpuColumns, 96, 512, 32, 32, 32, false},
+    {"cpu", 128, cpuColumns, transformer::visitTileRows, transformer::attentionChunk, 32, 32, 32,
+     false},
     // Workgroup memory of 16 KiB holds a strip of 32 rows by 64 keys and its statistics.
     {"vulkan", 64, gpuColumns, 32, 64, 32, 16, 32, true},
 };

@@ -38,11 +38,28 @@ RefTensor starts(const std::vector<int64_t> &list) {
 
 std::string text(int64_t number) { return std::to_string(number); }
 
-std::string rank4(int64_t heads, int64_t features) {
-  return "tensor<?x" + text(heads) + "x?x" + text(features) + "xf32>";
+std::string rank4(int64_t heads, const std::string &rows, int64_t features) {
+  return "tensor<?x" + text(heads) + "x" + rows + "x" + text(features) + "xf32>";
 }
 
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+std::string Composer::queriesInType() const {
+  return fixed.queries ? text(fixed.queries) : std::string("?");
+}
+std::string Composer::keysInType() const {
+  return fixed.keys ? text(fixed.keys) : std::string("?");
+}
+std::string Composer::queriesInDims() const {
+  return fixed.queries ? text(fixed.queries) : std::string("\"T\"");
+}
+std::string Composer::keysInDims() const {
+  return fixed.keys ? text(fixed.keys) : std::string("\"S\"");
+}
 
 //===----------------------------------------------------------------------===//
 // Arguments
@@ -105,20 +122,22 @@ std::string Composer::rangeLeaf(int kind) {
 }
 
 std::string Composer::ids() {
-  auto table = [&](const char *dim, int64_t Sizes::*rows) {
-    return argument("tensor<?x?xi32>", std::string("\"B\", \"") + dim + "\"",
-                    [rows](const Sizes &s, Random &r) {
-                      int64_t id = 0;
-                      bool ascends = r.chance(60);
-                      return filled(DType::I32, {s.batch, s.*rows}, [&]() -> double {
-                        id = ascends ? id + r.chance(12) : r.whole(0, 3);
-                        return static_cast<double>(id);
-                      });
-                    });
+  std::string queryType = "tensor<?x" + queriesInType() + "xi32>",
+              keyType = "tensor<?x" + keysInType() + "xi32>";
+  auto table = [&](const std::string &type, const std::string &dim, int64_t Sizes::*rows) {
+    return argument(type, "\"B\", " + dim, [rows](const Sizes &s, Random &r) {
+      int64_t id = 0;
+      bool ascends = r.chance(60);
+      return filled(DType::I32, {s.batch, s.*rows}, [&]() -> double {
+        id = ascends ? id + r.chance(12) : r.whole(0, 3);
+        return static_cast<double>(id);
+      });
+    });
   };
-  std::string queries = table("T", &Sizes::queries), keys = table("S", &Sizes::keys);
-  return define("transformer.mask.documents " + queries + ", " + keys +
-                " : tensor<?x?xi32>, tensor<?x?xi32>");
+  std::string queries = table(queryType, queriesInDims(), &Sizes::queries),
+              keys = table(keyType, keysInDims(), &Sizes::keys);
+  return define("transformer.mask.documents " + queries + ", " + keys + " : " + queryType + ", " +
+                keyType);
 }
 
 /// A rank-4 table, dimensions of 1 among them, as a mask or a rule.
@@ -128,9 +147,10 @@ std::string Composer::dense(const std::string &element) {
     dim = random.chance(60);
   std::string h = full[1] ? text(heads.queries) : "1";
   std::string type = std::string("tensor<") + (full[0] ? "?" : "1") + "x" + h + "x" +
-                     (full[2] ? "?" : "1") + "x" + (full[3] ? "?" : "1") + "x" + element + ">";
+                     (full[2] ? queriesInType() : "1") + "x" + (full[3] ? keysInType() : "1") +
+                     "x" + element + ">";
   std::string dims = std::string(full[0] ? "\"B\"" : "1") + ", " + h + ", " +
-                     (full[2] ? "\"T\"" : "1") + ", " + (full[3] ? "\"S\"" : "1");
+                     (full[2] ? queriesInDims() : "1") + ", " + (full[3] ? keysInDims() : "1");
   bool f[4] = {full[0], full[1], full[2], full[3]};
   int hidden = random.chance(30) ? 20 : 0;
   std::string table = argument(
@@ -156,11 +176,16 @@ std::string Composer::blocks() {
 std::string Composer::blocks(int64_t rows, int64_t columns, int percent) {
   bool b = random.chance(40), h = random.chance(40);
   std::string head = h ? text(heads.queries) : "1";
-  std::string type = std::string("tensor<") + (b ? "?" : "1") + "x" + head + "x?x?xi1>";
+  auto count = [](int64_t length, int64_t size) { return text((length + size - 1) / size); };
+  std::string down = fixed.queries ? count(fixed.queries, rows) : "",
+              across = fixed.keys ? count(fixed.keys, columns) : "";
+  std::string type = std::string("tensor<") + (b ? "?" : "1") + "x" + head + "x" +
+                     (down.empty() ? "?" : down) + "x" + (across.empty() ? "?" : across) + "xi1>";
   std::string table =
       argument(type,
-               std::string(b ? "\"B\"" : "1") + ", " + head + ", \"R" + text(next) + "\", \"C" +
-                   text(next) + "\"",
+               std::string(b ? "\"B\"" : "1") + ", " + head + ", " +
+                   (down.empty() ? "\"R" + text(next) + "\"" : down) + ", " +
+                   (across.empty() ? "\"C" + text(next) + "\"" : across),
                [=, n = heads.queries](const Sizes &s, Random &r) {
                  return filled(DType::Bool,
                                {b ? s.batch : 1, h ? n : 1, (s.queries + rows - 1) / rows,
@@ -263,25 +288,27 @@ std::string Composer::sinks() {
 Composition Composer::finish(const std::string &name, const std::string &clauses,
                              const std::string &attributes, bool lse, bool weights) {
   std::string h = text(heads.queries);
-  auto add = [&](const char *which, int64_t count, int64_t width, const char *rows) {
-    int64_t Sizes::*extent = std::string(rows) == "T" ? &Sizes::queries : &Sizes::keys;
-    arguments.push_back({which, rank4(count, width),
-                         "\"B\", " + text(count) + ", \"" + rows + "\", " + text(width),
+  std::string T = queriesInType(), S = keysInType();
+  auto add = [&](const char *which, int64_t count, int64_t width, bool keys) {
+    int64_t Sizes::*extent = keys ? &Sizes::keys : &Sizes::queries;
+    arguments.push_back({which, rank4(count, keys ? S : T, width),
+                         "\"B\", " + text(count) + ", " + (keys ? keysInDims() : queriesInDims()) +
+                             ", " + text(width),
                          [=](const Sizes &s, Random &r) {
                            return filled(DType::F32, {s.batch, count, s.*extent, width},
                                          [&] { return 1.5 * r.unit(); });
                          }});
   };
-  add("q", heads.queries, heads.features, "T");
-  add("k", heads.keys, heads.features, "S");
-  add("v", heads.keys, heads.values, "S");
+  add("q", heads.queries, heads.features, false);
+  add("k", heads.keys, heads.features, true);
+  add("v", heads.keys, heads.values, true);
   std::string signature;
   for (const Argument &a : arguments)
     signature += (signature.empty() ? "%" : ",\n    %") + a.name + ": " + a.type +
                  " {transformer.name = \"" + a.name + "\"" +
                  (a.dims.empty() ? "" : ", transformer.dims = [" + a.dims + "]") + "}";
-  std::string q = rank4(heads.queries, heads.features), k = rank4(heads.keys, heads.features),
-              v = rank4(heads.keys, heads.values), o = rank4(heads.queries, heads.values);
+  std::string q = rank4(heads.queries, T, heads.features), k = rank4(heads.keys, S, heads.features),
+              v = rank4(heads.keys, S, heads.values), o = rank4(heads.queries, T, heads.values);
   std::string types = o + " {transformer.name = \"o\"}", values = "%o", plain = o, results = o;
   auto result = [&](const char *what, const char *value, const std::string &type) {
     results += std::string(" ") + what + " " + type;
@@ -290,11 +317,12 @@ Composition Composer::finish(const std::string &name, const std::string &clauses
     plain += ", " + type;
   };
   if (lse)
-    result("lse", "%l", "tensor<?x" + h + "x?xf32>");
+    result("lse", "%l", "tensor<?x" + h + "x" + T + "xf32>");
   if (weights)
     result("weights", "%w",
-           attributes.find("average") == std::string::npos ? "tensor<?x" + h + "x?x?xf32>"
-                                                           : "tensor<?x?x?xf32>");
+           attributes.find("average") == std::string::npos
+               ? "tensor<?x" + h + "x" + T + "x" + S + "xf32>"
+               : "tensor<?x" + T + "x" + S + "xf32>");
   Composition made{name, "", heads, arguments};
   made.text = "func.func @" + name + "(" + signature + ")\n    -> (" + types + ") {\n" + body +
               "  " + values + " = transformer.attention %q, %k, %v" + clauses + " {" + attributes +
@@ -320,7 +348,7 @@ Composition heddle::test::compose(uint64_t seed, const std::string &name, const 
   heads.keys = keys;
   heads.features = random.of<int64_t>({4, 8, 16, 20, 33});
   heads.values = random.of<int64_t>({5, 16, 24});
-  Composer composer(random, heads);
+  Composer composer(random, heads, kinds.fixed);
   std::string documents = kinds.documents ? composer.packedDocuments() : "";
   std::string mask = kinds.onlyRanges ? composer.ranges(static_cast<int>(random.whole(1, 4)))
                                       : composer.mask(kinds.depth);

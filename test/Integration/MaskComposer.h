@@ -71,6 +71,11 @@ struct Composition {
   NamedRefTensors inputs(const Sizes &sizes, uint64_t seed) const;
 };
 
+/// Sizes that the text of a function says; 0 is one that a call brings.
+struct FixedSizes {
+  int64_t queries = 0, keys = 0;
+};
+
 /// What may stand in a composition.
 struct Kinds {
   int depth = 4;
@@ -79,11 +84,13 @@ struct Kinds {
   /// Only masks whose tiles are derived tightly: key-range masks and their conjunctions.
   bool onlyRanges = false;
   bool weights = false; ///< without rules: the result `weights` all the same
+  FixedSizes fixed = {};
 };
 
 class Composer {
 public:
-  Composer(Random &random, const Heads &heads) : random(random), heads(heads) {}
+  Composer(Random &random, const Heads &heads, const FixedSizes &fixed = {})
+      : random(random), heads(heads), fixed(fixed) {}
 
   /// A mask: the name of the value.
   std::string mask(int depth);
@@ -115,6 +122,11 @@ private:
   std::string offset();
   std::string perSentence(int64_t extremes);
   std::string where();
+  /// T and S, as types and as lists of dimensions name them.
+  std::string queriesInType() const;
+  std::string keysInType() const;
+  std::string queriesInDims() const;
+  std::string keysInDims() const;
   /// The dimension that b counts.
   std::string sentences() const { return packed ? "\"D\"" : "\"B\""; }
   std::string biasWhere();
@@ -135,6 +147,7 @@ private:
 
   Random &random;
   Heads heads;
+  FixedSizes fixed;
   std::vector<Argument> arguments;
   std::string body;    ///< ops of the function
   std::string formula; ///< ops of the region that is being written

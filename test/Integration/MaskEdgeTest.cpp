@@ -179,6 +179,39 @@ TEST_P(MaskEdgeTest, OffsetsAtTheLimitsDoNotWrap) {
     agrees(composition, composition.inputs({4, 50, 100}, 3));
 }
 
+/// A chunk of 512 keys in tiles of 16 has 32 of them: as many as a word has bits.
+TEST_P(MaskEdgeTest, AChunkOfThirtyTwoTiles) {
+  std::vector<Composition> compositions;
+  for (FixedSizes fixed : {FixedSizes{}, FixedSizes{3, 512}}) {
+    Random random(1);
+    Composer composer(random, {}, fixed);
+    std::string mask = composer.blocks(100, 100, 50);
+    compositions.push_back(composer.finish("f" + std::to_string(fixed.keys), " mask(" + mask + ")",
+                                           "hidden_score = -2.0 : f32, ", true));
+  }
+  compile(compositions);
+  for (const Composition &composition : compositions)
+    if (module)
+      agrees(composition, composition.inputs({2, 3, 512}, 3));
+}
+
+/// Where keys are known to fit into a chunk there is no loop over chunks.
+TEST_P(MaskEdgeTest, AKnownNumberOfKeysInOneChunk) {
+  std::vector<Composition> compositions;
+  const std::vector<FixedSizes> sizes = {{8, 8}, {100, 512}};
+  for (const FixedSizes &fixed : sizes) {
+    Random random(1);
+    Composer composer(random, {}, fixed);
+    std::string mask = composer.define(where("    %r = arith.cmpi ne, %i, %j : i32\n"));
+    compositions.push_back(
+        composer.finish("f" + std::to_string(fixed.queries), " mask(" + mask + ")", "", true));
+  }
+  compile(compositions);
+  for (size_t n = 0; n < sizes.size(); ++n)
+    if (module)
+      agrees(compositions[n], compositions[n].inputs({2, sizes[n].queries, sizes[n].keys}, 3));
+}
+
 //===----------------------------------------------------------------------===//
 // Many tables
 //===----------------------------------------------------------------------===//

@@ -18,11 +18,13 @@ class AttentionOp;
 
 enum class TileClass : uint8_t { Empty, Partial, Full };
 
-/// One class a tile, row by row.
+/// One class a tile, row by row. Tiles are of one size but for those that an end cuts: the end of
+/// the attention, or of a packed document.
 struct TileMap {
   int64_t tileRows, tileColumns; // of one tile
   int64_t rows, columns;         // tiles
   std::vector<TileClass> classes;
+  std::vector<int64_t> rowStarts, columnStarts; // and the end
 
   TileClass at(int64_t row, int64_t column) const { return classes[row * columns + column]; }
   int64_t count(TileClass which) const;
@@ -36,9 +38,12 @@ inline constexpr int64_t visitTileRows = 96, attentionChunk = 512;
 /// own.
 int64_t visitTileColumns(mlir::Value mask, int64_t chunk);
 
+/// As many tiles as a map may have: more would take minutes and gigabytes.
+inline constexpr int64_t mostTiles = int64_t(1) << 22;
+
 /// Classes for one sentence and one head. Under packed documents the map counts in the packed row
-/// (`place.batch` means nothing): a tile that meets several documents is what its parts are
-/// together.
+/// (`place.batch` means nothing), and each document has tiles of its own, as it has in kernels.
+/// Where scores are replaced no tile is empty: hidden pairs count too.
 llvm::Expected<TileMap> computeTileMap(AttentionOp op, const MaskPlace &place,
                                        const MaskInputs &inputs, int64_t tileRows,
                                        int64_t tileColumns);

@@ -28,11 +28,13 @@ enum class TileKind : uint8_t { Empty, Partial, Full };
 struct TilePicture {
   std::string layer, function, mask; ///< the mask as an expression, "none" without one
   int64_t queries = 0, keys = 0;
-  int64_t tileRows = 1, tileColumns = 1; ///< elements of a tile
-  int64_t rows = 0, columns = 0;         ///< tiles
-  std::vector<TileKind> tiles;           ///< row by row
-  double saved = 0;                      ///< part of all scores that no kernel computes
-  std::vector<std::string> assumptions;  ///< "target.lengths = 4096"
+  int64_t tileRows = 1, tileColumns = 1;        ///< elements of a tile
+  int64_t rows = 0, columns = 0;                ///< tiles
+  std::vector<TileKind> tiles;                  ///< row by row
+  std::vector<int64_t> rowStarts, columnStarts; ///< first element of each, and the end
+  double saved = 0;                             ///< part of all scores that no kernel computes
+  std::vector<std::string> notes;               ///< what else must be known to read it
+  std::vector<std::string> assumptions;         ///< "target.lengths = 4096"
 
   TileKind at(int64_t row, int64_t column) const { return tiles[row * columns + column]; }
   int64_t count(TileKind kind) const;

@@ -118,6 +118,7 @@ private:
   mlir::LogicalResult emitSegment(mlir::Block &block, llvm::ArrayRef<mlir::Operation *> ops,
                                   mlir::ValueRange yields, llvm::ArrayRef<TileMemory> targets);
   mlir::LogicalResult emitTileFor(mlir::scf::ForOp op);
+  bool canTakePlace(mlir::Value value, mlir::scf::IfOp branch);
   mlir::LogicalResult emitTileIf(mlir::scf::IfOp op);
   mlir::Value rowsOfLargeTile(mlir::Value count, int64_t large, int64_t small);
   mlir::LogicalResult rowLoop(bool hasProducts, Callback body);

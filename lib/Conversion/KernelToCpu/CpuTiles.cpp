@@ -239,25 +239,40 @@ LogicalResult CpuEmitter::emitTileFor(scf::ForOp op) {
   return emitTileBlock(*op.getBody(), carried);
 }
 
-/// A branch around all rows that otherwise leaves tiles as they are: its results take their place
-/// in memory.
+/// A tile of the branch's own block that nothing but the branch reads: what the branch makes of it
+/// takes its place in memory, so a branch that leaves it as it is does nothing.
+bool CpuEmitter::canTakePlace(Value value, scf::IfOp branch) {
+  return rowMemory.contains(value) && value.getParentBlock() == branch->getBlock() &&
+         llvm::all_of(value.getUsers(), [&](Operation *user) { return branch->isAncestor(user); });
+}
+
+/// A branch around all rows: its results are tiles in memory, which either side fills. A loop of
+/// one chunk is no loop any more: what it carried, constants, comes out of one side of the branch.
 LogicalResult CpuEmitter::emitTileIf(scf::IfOp op) {
   SmallVector<TileMemory> kept;
-  if (op.getElseRegion().empty() || op.elseBlock()->getOperations().size() != 1)
-    return op.emitOpError(
-        "expected a branch around rows to yield tiles of its surroundings otherwise");
-  for (auto [value, result] : llvm::zip(op.elseYield().getOperands(), op.getResults())) {
-    auto memory = rowMemory.find(value);
-    if (memory == rowMemory.end())
-      return op.emitOpError("expected a branch around rows to keep tiles that a loop carries");
-    kept.push_back(memory->second);
+  llvm::SmallDenseSet<Value> taken;
+  for (auto [index, result] : llvm::enumerate(op.getResults())) {
+    if (!isTile(result.getType()) || op.getElseRegion().empty())
+      return op.emitOpError("expected a branch around rows to yield tiles only, found ")
+             << result.getType();
+    std::optional<TileMemory> memory;
+    for (scf::YieldOp yield : {op.elseYield(), op.thenYield()})
+      if (Value value = yield.getOperand(index);
+          !memory && canTakePlace(value, op) && taken.insert(value).second)
+        memory = rowMemory[value];
+    kept.push_back(memory ? *memory : allocate(result.getType(), /*allRows=*/true));
     rowMemory[result] = kept.back();
   }
-  auto branch =
-      scf::IfOp::create(builder, loc, scalar(op.getCondition()), /*withElseRegion=*/false);
+  auto branch = scf::IfOp::create(builder, loc, scalar(op.getCondition()),
+                                  /*withElseRegion=*/!op.getElseRegion().empty());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  return emitTileBlock(*op.thenBlock(), kept);
+  if (failed(emitTileBlock(*op.thenBlock(), kept)))
+    return failure();
+  if (op.getElseRegion().empty())
+    return success();
+  builder.setInsertionPointToStart(branch.elseBlock());
+  return emitTileBlock(*op.elseBlock(), kept);
 }
 
 //===----------------------------------------------------------------------===//

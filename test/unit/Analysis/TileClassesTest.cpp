@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Parser/Parser.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include <bit>
@@ -199,6 +200,41 @@ TEST_F(TileClassesTest, PackedDocumentsCountInsideThemselves) {
     drawn += "\n";
   }
   EXPECT_EQ(drawn, "o....\n#o...\n..o..\n...o.\n...#o\n");
+}
+
+/// Tiles begin with each document, as those of kernels do: none reaches into the next.
+TEST_F(TileClassesTest, PackedDocumentsHaveTilesOfTheirOwn) {
+  AttentionOp op = parse("%d = transformer.mask.documents starts(%q, %q) : tensor<?xi32>, "
+                         "tensor<?xi32>\n%c = transformer.mask.causal\n"
+                         "%m = transformer.mask.and %d, %c",
+                         ", %q: tensor<?xi32>");
+  give(0, {{3}, {0, 6, 11}});
+  TileMap packed = map(op, 11, 11, 4, 4);
+  EXPECT_EQ(packed.rowStarts, (std::vector<int64_t>{0, 4, 6, 10, 11}));
+  EXPECT_EQ(packed.columnStarts, packed.rowStarts);
+  EXPECT_EQ(packed.count(TileClass::Empty), 10); // 4 + 4 of other documents, one of each ahead
+  EXPECT_EQ(packed.at(1, 0), TileClass::Full);
+  EXPECT_DOUBLE_EQ(packed.visited(11, 11), (16 + 8 + 4 + 16 + 4 + 1) / 121.0);
+}
+
+//===----------------------------------------------------------------------===//
+// What no mask hides, and what is too much
+//===----------------------------------------------------------------------===//
+
+TEST_F(TileClassesTest, ReplacedScoresVisitEveryTile) {
+  AttentionOp op = parse("%m = transformer.mask.causal");
+  op.setHiddenScoreAttr(FloatAttr::get(Float32Type::get(&context), -1e9));
+  TileMap causal = map(op, 512, 512, 64, 64);
+  EXPECT_EQ(causal.count(TileClass::Full), 28);
+  EXPECT_EQ(causal.count(TileClass::Empty), 0);
+  EXPECT_EQ(causal.visited(512, 512), 1);
+}
+
+TEST_F(TileClassesTest, AMapHasAnEnd) {
+  llvm::Expected<TileMap> result = computeTileMap(parse("%m = transformer.mask.causal"),
+                                                  {0, 0, 1 << 30, 1 << 30}, inputs, 96, 64);
+  ASSERT_FALSE(bool(result));
+  EXPECT_THAT(llvm::toString(result.takeError()), testing::HasSubstr("at most 4194304 tiles"));
 }
 
 //===----------------------------------------------------------------------===//
