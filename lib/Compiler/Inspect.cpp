@@ -13,9 +13,14 @@
 #include "heddle/Compiler/Inspect.h"
 
 #include "Compilation.h"
+#include "Explain.h"
+#include "Graph.h"
+#include "LayerText.h"
 #include "ProgramText.h"
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Json.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -66,16 +71,23 @@ Status checkDims(const Program &program, const Dimensions &dims) {
   return {};
 }
 
-Expected<std::string> describe(const Program &program, const InspectOptions &options) {
+/// The module is at the fused stage, the program is what became of it.
+Expected<std::string> describe(mlir::ModuleOp fused, const Program &program,
+                               const InspectOptions &options) {
   if (Status status = checkDims(program, options.dims); !status)
     return status.takeError();
-  Expected<std::string> text = programText(program, options.dims);
+  auto layers = [&](const Function &function) -> Expected<std::string> {
+    auto body = fused.lookupSymbol<mlir::func::FuncOp>(function.name);
+    return body ? layerText(body, function, options.dims) : Expected<std::string>("");
+  };
+  Expected<std::string> text = programText(program, options.dims, layers);
   if (!text)
     return text;
   return "kind " + kindOf(program) + "\n" + *text;
 }
 
-Expected<std::string> inspectArtifact(const std::string &path, const InspectOptions &options) {
+/// Checks and lists need no code and no stage.
+Expected<std::string> readOnly(const std::string &path, const InspectOptions &options) {
   Expected<Artifact> artifact = readArtifact(path);
   if (!artifact)
     return artifact.takeError();
@@ -84,44 +96,87 @@ Expected<std::string> inspectArtifact(const std::string &path, const InspectOpti
       return status.takeError();
     return path + ": every byte is as it was written\n";
   }
-  if (options.weightsList) {
-    std::string list;
-    for (const PackEntry &entry : artifact->program().pack)
-      list += tensorLine(entry.tensor, entry.shape);
-    return list;
+  std::string list;
+  for (const PackEntry &entry : artifact->program().pack)
+    list += tensorLine(entry.tensor, entry.shape);
+  return list;
+}
+
+/// What a model is at the fused stage, and the program that it becomes.
+using AskModel = llvm::function_ref<Status(mlir::ModuleOp fused, const Program &program,
+                                           const Artifact *artifact)>;
+
+Status onModel(const std::string &model, const CompileOptions &compile, AskModel ask) {
+  if (isArtifactPath(model)) {
+    if (Status status = checkCompiled(model, compile); !status)
+      return status;
+    return onFusedStage(model, [&](mlir::ModuleOp fused, const Artifact &artifact) {
+      return ask(fused, artifact.program(), &artifact);
+    });
   }
-  Expected<std::string> text = describe(artifact->program(), options);
-  if (!text)
-    return text;
-  return *text + memberList(*artifact);
+  CompileOptions withoutWeights = compile;
+  withoutWeights.needsWeights = false;
+  auto compilation = Compilation::load(model, withoutWeights);
+  if (!compilation)
+    return compilation.takeError();
+  if (Status status = (*compilation)->advance(Stage::Fused); !status)
+    return status;
+  mlir::OwningOpRef<mlir::ModuleOp> fused = (*compilation)->module().clone();
+  auto program = (*compilation)->program();
+  if (!program)
+    return program.takeError();
+  return ask(*fused, *program, nullptr);
+}
+
+Expected<std::string> weightsList(const std::string &model, const CompileOptions &compile) {
+  CompileOptions withoutWeights = compile;
+  withoutWeights.needsWeights = false;
+  auto compilation = Compilation::load(model, withoutWeights);
+  if (!compilation)
+    return compilation.takeError();
+  std::string list;
+  for (const TensorInfo &tensor : (*compilation)->model().tensors)
+    list += tensorLine(tensor.name, tensor.shape);
+  return list;
 }
 
 } // namespace
 
 Expected<std::string> inspectModel(const std::string &model, const InspectOptions &options,
                                    const CompileOptions &compile) {
-  if (isArtifactPath(model)) {
+  if (isArtifactPath(model) && (options.check || options.weightsList)) {
     if (Status status = checkCompiled(model, compile); !status)
       return status.takeError();
-    return inspectArtifact(model, options);
+    return readOnly(model, options);
   }
   if (options.check)
     return usageError("--check: expected a .heddle file, found " + model);
-  CompileOptions withoutWeights = compile;
-  withoutWeights.needsWeights = false;
-  auto compilation = Compilation::load(model, withoutWeights);
-  if (!compilation)
-    return compilation.takeError();
-  if (options.weightsList) {
-    std::string list;
-    for (const TensorInfo &tensor : (*compilation)->model().tensors)
-      list += tensorLine(tensor.name, tensor.shape);
-    return list;
-  }
-  Expected<Program> program = (*compilation)->program();
-  if (!program)
-    return program.takeError();
-  return describe(*program, options);
+  if (options.weightsList)
+    return weightsList(model, compile);
+  std::string text;
+  Status status = onModel(
+      model, compile,
+      [&](mlir::ModuleOp fused, const Program &program, const Artifact *artifact) -> Status {
+        Expected<std::string> described = describe(fused, program, options);
+        if (!described)
+          return described.takeError();
+        text = *described + (artifact ? memberList(*artifact) : "");
+        return {};
+      });
+  return status ? Expected<std::string>(std::move(text)) : status.takeError();
+}
+
+Expected<std::string> drawModel(const std::string &model, const Dimensions &dims,
+                                const CompileOptions &compile) {
+  std::string drawing;
+  Status status =
+      onModel(model, compile, [&](mlir::ModuleOp fused, const Program &program, const Artifact *) {
+        if (Status known = checkDims(program, dims); !known)
+          return known;
+        drawing = graphSvg(modelGraph(fused, dims));
+        return Status();
+      });
+  return status ? Expected<std::string>(std::move(drawing)) : status.takeError();
 }
 
 std::string descriptionSchema() { return modelDescriptionSchema(); }

@@ -14,6 +14,9 @@
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
@@ -34,12 +37,16 @@ Value heddle::behindGroups(Value value) {
   }
 }
 
+StringRef heddle::weightName(Value value) {
+  auto weight = behindGroups(value).getDefiningOp<WeightOp>();
+  return weight ? weight.getName() : "";
+}
+
 std::string heddle::layerOf(AttentionOp attention) {
   Value value = behindGroups(attention.getQuery());
   while (Operation *op = value.getDefiningOp()) {
     if (auto linear = dyn_cast<LinearOp>(op)) {
-      auto weight = behindGroups(linear.getWeight()).getDefiningOp<WeightOp>();
-      StringRef name = weight ? weight.getName() : "";
+      StringRef name = weightName(linear.getWeight());
       if (!name.consume_back(".query.weight"))
         return "";
       name.consume_back(".attention"); // "decoder.3.cross" stays
@@ -50,4 +57,41 @@ std::string heddle::layerOf(AttentionOp attention) {
     value = behindGroups(op->getOperand(0));
   }
   return "";
+}
+
+std::string heddle::layerOfWeight(StringRef name) {
+  SmallVector<StringRef> parts;
+  name.split(parts, '.');
+  size_t kept = parts.size() > 1 ? parts.size() - 1 : 1;
+  for (size_t i = 1; i + 1 < parts.size(); ++i)
+    if (llvm::all_of(parts[i], llvm::isDigit)) {
+      kept = i + 1;
+      break;
+    }
+  return llvm::join(ArrayRef(parts).take_front(kept), ".");
+}
+
+/// Layers of the weights of a group, each once: projections that share a launch may have several.
+static std::string layerOfGroup(kernel::GroupOp group) {
+  SmallVector<std::string> layers;
+  for (Value operand : group->getOperands())
+    if (StringRef name = weightName(operand); !name.empty())
+      if (std::string layer = layerOfWeight(name); !llvm::is_contained(layers, layer))
+        layers.push_back(layer);
+  group.walk([&](AttentionOp attention) {
+    if (std::string layer = layerOf(attention); layers.empty() && !layer.empty())
+      layers.push_back(layerOfWeight(layer + ".attention"));
+  });
+  return llvm::join(layers, ", ");
+}
+
+std::vector<std::pair<kernel::GroupOp, std::string>> heddle::layersOf(func::FuncOp function) {
+  std::vector<std::pair<kernel::GroupOp, std::string>> layers;
+  for (auto group : function.getOps<kernel::GroupOp>()) {
+    std::string layer = layerOfGroup(group);
+    if (layer.empty() && !layers.empty())
+      layer = layers.back().second;
+    layers.emplace_back(group, layer);
+  }
+  return layers;
 }

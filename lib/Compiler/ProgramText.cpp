@@ -42,14 +42,6 @@ std::string megabytes(int64_t bytes) {
   return text;
 }
 
-bool allKnown(const Function &function, const Dimensions &dims) {
-  for (const auto *names : {&function.dims, &function.stateDims})
-    for (const std::string &name : *names)
-      if (!dims.contains(name))
-        return false;
-  return true;
-}
-
 /// Sum of an expression over all items, under `dims`.
 template <typename Range, typename Member>
 Expected<int64_t> total(const Range &items, const Dimensions &dims, Member member) {
@@ -107,20 +99,34 @@ void addKernels(const Program &program, std::string &text) {
 
 } // namespace
 
-Expected<std::string> programText(const Program &program, const Dimensions &dims) {
+bool allKnown(const Function &function, const Dimensions &dims) {
+  for (const auto *names : {&function.dims, &function.stateDims})
+    for (const std::string &name : *names)
+      if (!dims.contains(name))
+        return false;
+  return true;
+}
+
+Expected<std::string>
+programText(const Program &program, const Dimensions &dims,
+            const std::function<Expected<std::string>(const Function &)> &more) {
   std::string text;
   for (const Function &function : program.functions) {
     text += "function " + function.name + ": " + std::to_string(function.launches.size()) +
             " launches" + (function.needsSession ? ", needs a session\n" : "\n");
     addPorts("input", function.inputs, text);
     addPorts("output", function.outputs, text);
-    if (dims.empty() || !allKnown(function, dims))
-      continue;
-    addBuffers(function, dims, text);
-    Expected<std::string> cost = costText(function, dims);
-    if (!cost)
-      return cost.takeError();
-    text += *cost;
+    if (!dims.empty() && allKnown(function, dims)) {
+      addBuffers(function, dims, text);
+      Expected<std::string> cost = costText(function, dims);
+      if (!cost)
+        return cost.takeError();
+      text += *cost;
+    }
+    Expected<std::string> further = more(function);
+    if (!further)
+      return further.takeError();
+    text += *further;
   }
   int64_t parameters = 0;
   for (const PackEntry &entry : program.pack) {

@@ -12,10 +12,17 @@
 
 #include "heddle/Support/Program.h"
 
+#include <functional>
+
 namespace heddle {
 
+/// Whether all dimensions of a function have values.
+bool allKnown(const Function &function, const Dimensions &dims);
+
 /// The text of a program; with values for its dimensions also sizes and costs of functions whose
-/// dimensions are all given.
-Expected<std::string> programText(const Program &program, const Dimensions &dims);
+/// dimensions are all given. `more` gives what follows the facts of a function.
+Expected<std::string>
+programText(const Program &program, const Dimensions &dims,
+            const std::function<Expected<std::string>(const Function &)> &more);
 
 } // namespace heddle

@@ -106,12 +106,23 @@ Status explain(ExplainFlags &flags) {
                                                     : explanationHtml(*explanation, flags.model));
 }
 
+Status drawGraph(const InspectFlags &flags, const Dimensions &dims) {
+  if (!flags.graph.ends_with(".svg"))
+    return usageError("--graph: expected FILE.svg, found " + quotedText(flags.graph));
+  if (flags.inspect.check || flags.inspect.weightsList)
+    return usageError("inspect: expected one of --check, --weights-list and --graph, found two");
+  if (Status status = checkOutput(flags.graph); !status)
+    return status;
+  Expected<std::string> drawing = drawModel(flags.model, dims, flags.options);
+  return drawing ? writeOutput(flags.graph, *drawing) : Status(drawing.takeError());
+}
+
 Status inspect(InspectFlags &flags) {
-  if (!flags.graph.empty())
-    return usageError("inspect: --graph is not built yet");
   auto dims = parseDimensions(flags.dims);
   if (!dims)
     return dims.takeError();
+  if (!flags.graph.empty())
+    return drawGraph(flags, *dims);
   flags.inspect.dims = std::move(*dims);
   Expected<std::string> text = inspectModel(flags.model, flags.inspect, flags.options);
   return text ? writeOutput("", *text) : Status(text.takeError());
@@ -150,14 +161,15 @@ void addInspect(CLI::App &app, Outcome &outcome) {
   command->add_flag("--check", flags->inspect.check, "check every byte of a .heddle file");
   command
       ->add_option("--dim", flags->dims,
-                   "value of a dynamic dimension, NAME=N: prints sizes and costs")
+                   "value of a dynamic dimension, NAME=N: prints sizes and costs of every layer")
       ->allow_extra_args(false);
-  command->add_option("--graph", flags->graph, "not built yet");
+  command->add_option("--graph", flags->graph, "draw the model into FILE.svg");
   addModelFlags(*command, flags->options);
   command->footer("Examples:\n"
                   "  heddle inspect model.heddle --check\n"
                   "  heddle inspect model.json --weights-list\n"
-                  "  heddle inspect model.json --dim B=1 --dim S=512");
+                  "  heddle inspect model.json --dim B=1 --dim S=512\n"
+                  "  heddle inspect examples/translate --graph=model.svg");
   command->callback([flags, &outcome] { outcome.status = inspect(*flags); });
 }
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The answers of `heddle inspect`: kind, functions, parameters, kernels and
-// members. A model that is not compiled yet is brought to its program first; no
+// The answers of `heddle inspect`: kind, functions, layers with their costs, shapes
+// as data passes, parameters, kernels and members, and a drawing of the model. A model that is not compiled yet is brought to its program first; no
 // code is generated for it.
 //
 //===----------------------------------------------------------------------===//
@@ -27,6 +27,11 @@ struct InspectOptions {
 /// The text that `heddle inspect` prints.
 Expected<std::string> inspectModel(const std::string &model, const InspectOptions &options,
                                    const CompileOptions &compile = {});
+
+/// A drawing (SVG) of the functions that work on whole sentences: ops and what flows between them,
+/// equal layers once.
+Expected<std::string> drawModel(const std::string &model, const Dimensions &dims,
+                                const CompileOptions &compile = {});
 
 /// The JSON Schema of model descriptions.
 std::string descriptionSchema();

@@ -1,0 +1,126 @@
+//===- LayerText.cpp - Layers of a function as people read them -----------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A launch costs what the compiler wrote down for it; a layer is the sum of the
+// launches of its groups.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayerText.h"
+
+#include "Layers.h"
+#include "ProgramText.h"
+#include "ShapeTrace.h"
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
+
+#include <cstdio>
+
+using namespace mlir;
+
+namespace heddle {
+
+namespace {
+
+struct LayerCost {
+  std::string layer;
+  int64_t parameters = 0, flops = 0, bytes = 0;
+};
+
+/// Elements of the weights of a group that were not counted before.
+int64_t newParameters(kernel::GroupOp group, llvm::DenseSet<Value> &counted) {
+  int64_t count = 0;
+  for (Value operand : group->getOperands())
+    if (!weightName(operand).empty() && counted.insert(operand).second)
+      count += cast<ShapedType>(operand.getType()).getNumElements();
+  return count;
+}
+
+Status addLaunch(const Launch &launch, const Dimensions &dims, LayerCost &cost) {
+  Expected<int64_t> flops = launch.flops.evaluate(dims), bytes = launch.bytes.evaluate(dims);
+  if (!flops || !bytes)
+    return flops ? bytes.takeError() : flops.takeError();
+  cost.flops += *flops;
+  cost.bytes += *bytes;
+  return {};
+}
+
+/// Layers in order; groups of one layer that follow each other are one line.
+Expected<std::vector<LayerCost>> layerCosts(func::FuncOp body, const Function &function,
+                                            const Dimensions &dims, bool costs) {
+  std::vector<LayerCost> layers;
+  llvm::DenseSet<Value> counted;
+  size_t index = 0;
+  for (auto &[group, layer] : layersOf(body)) {
+    if (layers.empty() || layers.back().layer != layer)
+      layers.push_back({layer});
+    layers.back().parameters += newParameters(group, counted);
+    if (costs && index < function.launches.size())
+      if (Status added = addLaunch(function.launches[index], dims, layers.back()); !added)
+        return added.takeError();
+    ++index;
+  }
+  return layers;
+}
+
+/// `text` and blanks up to `width` letters.
+std::string column(std::string text, size_t width) {
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
+
+std::string costLine(const LayerCost &cost, size_t width, bool costs) {
+  char numbers[96];
+  std::snprintf(numbers, sizeof numbers, " %12lld", static_cast<long long>(cost.parameters));
+  std::string line = "      " + column(cost.layer, width) + numbers;
+  if (costs) {
+    std::snprintf(numbers, sizeof numbers, " %12.3f %10.3f", static_cast<double>(cost.flops) / 1e6,
+                  static_cast<double>(cost.bytes) / 1e6);
+    line += numbers;
+  }
+  return line + "\n";
+}
+
+std::string traceLines(func::FuncOp body, const Dimensions &dims) {
+  std::vector<TraceLine> lines = shapeTrace(body);
+  size_t width = 0;
+  for (const TraceLine &line : lines)
+    width = std::max(width, line.name.size());
+  std::string text = lines.empty() ? "" : "    shapes\n";
+  for (const TraceLine &line : lines) {
+    text += "      " + column(line.name, width);
+    for (const Shape &shape : line.shapes)
+      text += (&shape == &line.shapes.front() ? "  " : " → ") + traceText(shape, dims);
+    text += "\n";
+  }
+  return text;
+}
+
+} // namespace
+
+Expected<std::string> layerText(func::FuncOp body, const Function &function,
+                                const Dimensions &dims) {
+  bool costs = !dims.empty() && allKnown(function, dims);
+  auto layers = layerCosts(body, function, dims, costs);
+  if (!layers)
+    return layers.takeError();
+  if (layers->empty())
+    return std::string();
+  size_t width = 5;
+  for (const LayerCost &cost : *layers)
+    width = std::max(width, cost.layer.size());
+  std::string text = "    " + column("layers", width + 2) + "   parameters" +
+                     (costs ? "        MFLOP         MB" : "") + "\n";
+  for (const LayerCost &cost : *layers)
+    text += costLine(cost, width, costs);
+  return text + traceLines(body, dims);
+}
+
+} // namespace heddle
