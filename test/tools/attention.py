@@ -76,8 +76,8 @@ def browse(path, step, out):
     opened = out + ".html"
     with open(opened, "w", encoding="utf-8") as file:
         file.write(text.replace("</body>", HOVER + "</body>"))
-    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + out + ".profile", "--dump-dom",
-               "file://" + os.path.abspath(opened) + "#step=" + step]
+    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+               "--user-data-dir=" + out + ".profile", "--dump-dom", "file://" + os.path.abspath(opened) + "#step=" + step]
     done = subprocess.run(command, capture_output=True, timeout=300)
     with open(out, "wb") as file:
         file.write(done.stdout)
