@@ -303,7 +303,7 @@ llvm::Expected<MaskEvaluator> MaskEvaluator::create(Value value, int64_t heads,
     TileTruth truth = boundOf(value, bounds.builder, bounds.site, {at(I0), at(I1), at(J0), at(J1)});
     program->may = truth.may;
     program->must = truth.must;
-    program->element = maskOf(value).emitPredicate(elements.builder, elements.site);
+    program->element = elements.site.predicateOf(elements.builder, value);
   } else {
     program->element = biasOf(value).emitScore(elements.builder, elements.site);
   }

@@ -46,6 +46,8 @@ public:
   const ImportedModel &model() const { return imported; }
   Stage stage() const { return current; }
   std::vector<std::string> warnings() const;
+  /// What passes did that a reader of the model may want to know.
+  const std::vector<std::string> &remarks() const { return diagnostics.remarks(); }
   /// The first error that an op reported, or `fallback`: what threads report arrives when all of
   /// them have ended.
   Error explained(Error fallback) const { return diagnostics.error(std::move(fallback)); }

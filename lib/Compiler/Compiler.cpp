@@ -88,6 +88,7 @@ Expected<Assembled> assemble(const std::string &model, const CompileOptions &opt
   addMembers(result, std::move(*code), std::move(*fused));
   for (const std::string &warning : result.compilation->warnings())
     result.report.warnings.push_back(warning);
+  result.report.remarks = result.compilation->remarks();
   result.report.kernels = static_cast<int>(result.program.kernels.size());
   result.report.weightBytes = result.program.weightBytes;
   result.report.codeSeconds = secondsSince(start);

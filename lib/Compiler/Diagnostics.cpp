@@ -57,6 +57,8 @@ DiagnosticCollector::DiagnosticCollector(MLIRContext &context, std::string name)
           errorLines.push_back(isInFile(diagnostic.getLocation()) ? line : model + ": " + line);
         else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
           warningLines.push_back(line);
+        else if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+          remarkLines.push_back(line);
         return success();
       }) {}
 

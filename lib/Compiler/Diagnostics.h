@@ -32,11 +32,12 @@ public:
   /// `fallback`.
   Error error(Error fallback) const;
   const std::vector<std::string> &warnings() const { return warningLines; }
+  const std::vector<std::string> &remarks() const { return remarkLines; }
 
 private:
   mutable std::mutex mutex; ///< passes run on several threads
   std::string model;
-  std::vector<std::string> errorLines, warningLines;
+  std::vector<std::string> errorLines, warningLines, remarkLines;
   mlir::ScopedDiagnosticHandler handler;
 };
 

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One line for people. Formulas are not written back: their ops are not the text
-// that they came from.
+// One line for people, as an expression that means the same; a long one ends in
+// dots. Formulas are written from their ops, which are not always the text that
+// they came from.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace heddle::transformer;
@@ -50,53 +52,176 @@ std::string operandText(Value value) {
   return inputName(value);
 }
 
-std::string nested(Value mask) {
-  std::string text = maskText(mask);
-  return mask.getDefiningOp<MaskAndOp>() || mask.getDefiningOp<MaskOrOp>() ? "(" + text + ")"
-                                                                           : text;
+/// Writes masks, and the formulas in them, until it has written as many ops as a line may have: one
+/// op may stand in many places.
+class Writer {
+public:
+  std::string mask(Value mask);
+
+private:
+  std::string maskOp(Operation *op);
+  std::string nested(Value mask);
+  template <typename Op>
+  std::string chained(Value mask);
+  std::string formula(Value value);
+  std::string formulaOp(Operation *op);
+  std::string remainder(Operation *op);
+  std::string call(Operation *op, StringRef name);
+
+  int left = 60;
+};
+
+std::string Writer::nested(Value inner) {
+  std::string text = mask(inner);
+  return inner.getDefiningOp<MaskAndOp>() || inner.getDefiningOp<MaskOrOp>() ? "(" + text + ")"
+                                                                             : text;
 }
 
 /// An operand of `&` or `|`; chains of one operator need no parentheses.
 template <typename Op>
-std::string chained(Value mask) {
-  return mask.getDefiningOp<Op>() ? maskText(mask) : nested(mask);
+std::string Writer::chained(Value inner) {
+  return inner.getDefiningOp<Op>() ? mask(inner) : nested(inner);
 }
 
-/// An offset of 0 goes without saying.
-std::string offsetText(Value offset, const char *before) {
-  std::string text = offset ? operandText(offset) : "0";
-  return text == "0" ? "" : before + text;
+/// Without an offset a mask counts from the difference of keys and queries, which no number says.
+std::string offsetText(Value offset, const char *before, const char *behind = "") {
+  return offset ? before + operandText(offset) + behind : "";
 }
 
-} // namespace
+std::string Writer::mask(Value mask) { return --left < 0 ? "…" : maskOp(mask.getDefiningOp()); }
 
-std::string maskText(Value mask) {
-  if (!mask)
-    return "none";
-  Operation *op = mask.getDefiningOp();
-  if (auto both = dyn_cast<MaskAndOp>(op))
-    return chained<MaskAndOp>(both.getLhs()) + " & " + chained<MaskAndOp>(both.getRhs());
-  if (auto either = dyn_cast<MaskOrOp>(op))
-    return chained<MaskOrOp>(either.getLhs()) + " | " + chained<MaskOrOp>(either.getRhs());
+std::string Writer::maskOp(Operation *op) {
+  if (auto both = dyn_cast<MaskAndOp>(op)) {
+    std::string lhs = chained<MaskAndOp>(both.getLhs());
+    return lhs + " & " + chained<MaskAndOp>(both.getRhs());
+  }
+  if (auto either = dyn_cast<MaskOrOp>(op)) {
+    std::string lhs = chained<MaskOrOp>(either.getLhs());
+    return lhs + " | " + chained<MaskOrOp>(either.getRhs());
+  }
   if (auto negated = dyn_cast<MaskNotOp>(op))
     return "!" + nested(negated.getMask());
-  if (auto causal = dyn_cast<MaskCausalOp>(op)) {
-    std::string offset = offsetText(causal.getOffset(), "");
-    return "causal" + (offset.empty() ? "" : "(" + offset + ")");
-  }
+  if (auto causal = dyn_cast<MaskCausalOp>(op))
+    return "causal" + offsetText(causal.getOffset(), "(", ")");
   if (auto window = dyn_cast<MaskWindowOp>(op))
     return "window(" + std::to_string(window.getBefore()) + ", " +
            std::to_string(window.getAfter()) + offsetText(window.getOffset(), ", ") + ")";
   if (auto documents = dyn_cast<MaskDocumentsOp>(op))
     return (documents.getStarts() ? "documents_packed(" : "documents(") +
            operandText(documents.getQueries()) + ", " + operandText(documents.getKeys()) + ")";
-  if (isa<MaskWhereOp>(op))
-    return "where(…)";
+  if (auto where = dyn_cast<MaskWhereOp>(op)) {
+    std::string text = formula(where.getBody().front().getTerminator()->getOperand(0));
+    bool whole = text.size() > 2 && text.front() == '(' && text.back() == ')';
+    return "where" + (whole ? text : "(" + text + ")");
+  }
   std::string name = op->getName().stripDialect().drop_front(strlen("mask.")).str();
   std::string text = name + "(" + operandText(op->getOperand(0));
   if (auto blocks = dyn_cast<MaskBlocksOp>(op))
     text += ", " + std::to_string(blocks.getRows()) + ", " + std::to_string(blocks.getColumns());
   return text + ")";
 }
+
+//===----------------------------------------------------------------------===//
+// Formulas
+//===----------------------------------------------------------------------===//
+
+std::string Writer::formula(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (argument && isa<MaskWhereOp>(argument.getOwner()->getParentOp()))
+    return std::string(1, "bhij"[argument.getArgNumber()]);
+  Operation *op = value.getDefiningOp();
+  if (BoolAttr truth; matchPattern(value, m_Constant(&truth)))
+    return truth.getValue() ? "true" : "false";
+  if (!op || op->hasTrait<OpTrait::ConstantLike>() || !op->getParentOfType<MaskWhereOp>())
+    return operandText(value);
+  return --left < 0 ? "…" : formulaOp(op);
+}
+
+std::string Writer::call(Operation *op, StringRef name) {
+  std::string text;
+  for (Value operand : op->getOperands())
+    text += (text.empty() ? "" : ", ") + formula(operand);
+  return (name + "(" + text + ")").str();
+}
+
+/// The operator of a formula; empty for what is none.
+StringRef operatorOf(Operation *op) {
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    switch (compare.getPredicate()) {
+    case arith::CmpIPredicate::eq:
+      return "==";
+    case arith::CmpIPredicate::ne:
+      return "!=";
+    case arith::CmpIPredicate::slt:
+      return "<";
+    case arith::CmpIPredicate::sle:
+      return "<=";
+    case arith::CmpIPredicate::sgt:
+      return ">";
+    case arith::CmpIPredicate::sge:
+      return ">=";
+    default:
+      return "";
+    }
+  bool truth = op->getResult(0).getType().isInteger(1);
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case([](arith::AddIOp) { return "+"; })
+      .Case([](arith::SubIOp) { return "-"; })
+      .Case([](arith::MulIOp) { return "*"; })
+      .Case([](arith::FloorDivSIOp) { return "/"; })
+      .Case([&](arith::AndIOp) { return truth ? "&&" : ""; })
+      .Case([&](arith::OrIOp) { return truth ? "||" : ""; })
+      .Default([](Operation *) { return ""; });
+}
+
+/// x - (x / y) * y, as `%` is written in ops, and 0 where y is.
+std::string Writer::remainder(Operation *op) {
+  if (auto choice = dyn_cast<arith::SelectOp>(op))
+    if (auto zero = choice.getCondition().getDefiningOp<arith::CmpIOp>();
+        zero && matchPattern(zero.getRhs(), m_Zero()) &&
+        matchPattern(choice.getTrueValue(), m_Zero()))
+      op = choice.getFalseValue().getDefiningOp();
+  auto rest = dyn_cast_or_null<arith::SubIOp>(op);
+  auto product = rest ? rest.getRhs().getDefiningOp<arith::MulIOp>() : arith::MulIOp();
+  if (!product)
+    return "";
+  for (auto [x, y] : {std::pair(product.getLhs(), product.getRhs()),
+                      std::pair(product.getRhs(), product.getLhs())})
+    if (auto whole = x.getDefiningOp<arith::FloorDivSIOp>();
+        whole && whole.getLhs() == rest.getLhs() && whole.getRhs() == y) {
+      std::string lhs = formula(rest.getLhs());
+      return "(" + lhs + " % " + formula(y) + ")";
+    }
+  return "";
+}
+
+std::string Writer::formulaOp(Operation *op) {
+  if (std::string text = remainder(op); !text.empty())
+    return text;
+  if (auto load = dyn_cast<MaskLoadOp>(op)) {
+    std::string text;
+    for (Value index : load.getIndices())
+      text += (text.empty() ? "" : ", ") + formula(index);
+    return operandText(load.getTable()) + "[" + text + "]";
+  }
+  if (auto flip = dyn_cast<arith::XOrIOp>(op); flip && flip.getType().isInteger(1))
+    if (matchPattern(flip.getRhs(), m_One()))
+      return "!" + formula(flip.getLhs());
+  if (isa<arith::SubIOp>(op) && matchPattern(op->getOperand(0), m_Zero()))
+    return "-" + formula(op->getOperand(1));
+  if (auto choice = dyn_cast<arith::SelectOp>(op)) {
+    std::string condition = formula(choice.getCondition()), yes = formula(choice.getTrueValue());
+    return "(" + condition + " ? " + yes + " : " + formula(choice.getFalseValue()) + ")";
+  }
+  StringRef sign = operatorOf(op);
+  if (sign.empty())
+    return call(op, op->getName().stripDialect());
+  std::string lhs = formula(op->getOperand(0));
+  return "(" + lhs + " " + sign.str() + " " + formula(op->getOperand(1)) + ")";
+}
+
+} // namespace
+
+std::string maskText(Value mask) { return mask ? Writer().mask(mask) : "none"; }
 
 } // namespace heddle

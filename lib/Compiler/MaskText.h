@@ -18,7 +18,7 @@ class Value;
 
 namespace heddle {
 
-/// "causal & lengths(target.lengths)"; formulas as where(…); "none" for no mask.
+/// "causal(0) & lengths(target.lengths)"; "none" for no mask. A mask of very many ops ends in dots.
 std::string maskText(mlir::Value mask);
 
 /// The name of a function's argument, or what else the value is.

@@ -170,6 +170,7 @@ private:
   const ShapeExpressions &shapes;
   const Dimensions &dims;
   MaskPlace place;
+  llvm::SmallPtrSet<Operation *, 16> seen;
 };
 
 Expected<int64_t> DataMaker::elements(ArrayRef<int64_t> shape) {
@@ -259,6 +260,8 @@ Status DataMaker::make(Value value, Operation *user) {
 /// Leaves of the mask, and what regions of formulas take from outside.
 Status DataMaker::makeFor(Value mask) {
   Operation *op = mask.getDefiningOp();
+  if (!seen.insert(op).second)
+    return {};
   SmallVector<Value> leaves;
   for (Value operand : op->getOperands()) {
     if (!isa<MaskType>(operand.getType()))

@@ -17,6 +17,8 @@
 
 #include "heddle/Pack/SeededWeights.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace heddle;
 
 /// Keys that a mask hides with a score of their own count in `decode`; those ahead of the query do
@@ -31,6 +33,57 @@ static std::string hiddenKeysAhead(const Description &d) {
       return d.file + ": decoder." + std::to_string(i) +
              ": hidden-score with a mask: hidden keys ahead of a query have a share in decode and "
              "do not exist yet in decode_step, so the two differ";
+  }
+  return {};
+}
+
+/// A number as an offset: it is the same in every step, where queries are counted anew.
+static const MaskExpression *numberedOffset(const MaskExpression &mask) {
+  if (mask.offset)
+    return &mask;
+  for (const MaskExpression &operand : mask.operands)
+    if (const MaskExpression *found = numberedOffset(operand))
+      return found;
+  return nullptr;
+}
+
+/// Whether a mask surely lets a query see keys ahead of it. Formulas, tables and offsets that a
+/// caller gives may or may not.
+static bool seesAhead(const MaskExpression &mask) {
+  using Kind = MaskExpression::Kind;
+  switch (mask.kind) {
+  case Kind::And:
+    return llvm::all_of(mask.operands, seesAhead);
+  case Kind::Or:
+    return llvm::any_of(mask.operands, seesAhead);
+  case Kind::Window:
+    return mask.offsetInput.empty() && mask.numbers[1] > 0;
+  case Kind::Lengths:
+  case Kind::Prefix:
+  case Kind::Keep:
+  case Kind::Hide:
+  case Kind::Documents:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// A step sees the keys up to its own; `decode` sees all that the mask allows.
+static std::string keysAhead(const Description &d) {
+  if (!d.decoder || !d.decoder->documents.empty())
+    return {};
+  for (size_t i = 0; i < d.decoder->layers.size(); ++i) {
+    const std::optional<MaskExpression> &mask = d.decoder->layers[i].mask;
+    std::string place = d.file + ": decoder." + std::to_string(i) + ": ";
+    if (!mask)
+      continue;
+    if (numberedOffset(*mask))
+      return place + "mask: an offset that is a number is the same in each call, and decode_step "
+                     "counts queries from its own, so decode and decode_step differ";
+    if (seesAhead(*mask))
+      return place + "mask: keys ahead of a query are allowed in decode and do not exist yet in "
+                     "decode_step, so the two differ";
   }
   return {};
 }
@@ -62,8 +115,9 @@ Expected<ImportedModel> heddle::importDescription(const std::string &path,
   model.module = std::move(*module);
   model.facts = factsOf(*description);
   model.warnings = std::move(description->warnings);
-  if (std::string warning = hiddenKeysAhead(*description); !warning.empty())
-    model.warnings.push_back(warning);
+  for (const std::string &warning : {hiddenKeysAhead(*description), keysAhead(*description)})
+    if (!warning.empty())
+      model.warnings.push_back(warning);
   model.texts = std::move(description->texts);
   if (options.needsWeights && !description->seed) {
     if (Status status = openWeights(description->weightsFile, model); !status)

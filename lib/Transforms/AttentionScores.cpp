@@ -404,8 +404,7 @@ Value Scores::tile(Value i, const KeyChunk &chunk, RankedTensorType type) {
         -0x1p+100);
     Value none = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
     Value all = arith::ConstantIntOp::create(t.b, t.loc, -1, 32);
-    score = masked(score, all, none, visit, value,
-                   [&] { return maskOf(mask).emitPredicate(t.b, site); });
+    score = masked(score, all, none, visit, value, [&] { return site.predicateOf(t.b, mask); });
   }
   if (rules.bias) {
     // A key whose bias is minus infinity is excluded, whatever its score is.
@@ -419,7 +418,7 @@ Value Scores::tile(Value i, const KeyChunk &chunk, RankedTensorType type) {
     if (chunk.strays)
       allowed = arith::AndIOp::create(t.b, t.loc, allowed, t.less(t.constantI(-1, column), column));
     if (mask && !replaces)
-      allowed = arith::AndIOp::create(t.b, t.loc, allowed, maskOf(mask).emitPredicate(t.b, site));
+      allowed = arith::AndIOp::create(t.b, t.loc, allowed, site.predicateOf(t.b, mask));
     return allowed;
   });
 }

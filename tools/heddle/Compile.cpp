@@ -27,6 +27,8 @@ struct CompileFlags {
 
 void printReport(const CompileFlags &flags, const CompileReport &report) {
   printWarnings(report.warnings);
+  for (const std::string &remark : report.remarks)
+    std::cerr << "remark: " << printable(remark) << "\n";
   double rate = report.packSeconds > 0
                     ? static_cast<double>(report.weightBytes) / report.packSeconds / 1e9
                     : 0;

@@ -35,8 +35,8 @@ struct CompileOptions {
   std::string weights;            ///< checkpoint of a `.mlir` model (safetensors)
   /// A described model returns the attention weights of every layer and head, whatever it says.
   bool attentionWeights = false;
-  bool countTiles = false;        ///< for tests: attention gives the number of tiles it visits
-  bool needsWeights = true;       ///< false: questions about the model do not open its checkpoint
+  bool countTiles = false;  ///< for tests: attention gives the number of tiles it visits
+  bool needsWeights = true; ///< false: questions about the model do not open its checkpoint
   /// Called with a short phrase when a phase of a compilation begins.
   std::function<void(const std::string &phase)> progress;
 };
@@ -47,6 +47,7 @@ struct CompileReport {
   int64_t artifactBytes = 0, weightBytes = 0;
   double codeSeconds = 0, packSeconds = 0;
   std::vector<std::string> warnings;
+  std::vector<std::string> remarks; ///< what was simplified: "… is a band and becomes …"
 };
 
 /// One op of a model, and what became of it.

@@ -181,3 +181,46 @@ func.func @table_that_is_no_band(%x: tensor<1x2x2x4xf32>) -> tensor<1x2x2x4xf32>
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>) -> tensor<1x2x2x4xf32>
   return %o : tensor<1x2x2x4xf32>
 }
+
+// A window that reaches back without end is causal, and says so.
+// CHECK-LABEL: @endless_window
+func.func @endless_window(%x: !x) -> !x {
+  // CHECK: %[[C:.*]] = transformer.mask.causal
+  // CHECK-NOT: transformer.mask
+  // CHECK: mask(%[[C]])
+  %c = transformer.mask.causal
+  %w = transformer.mask.window before = 2147483647 after = 7
+  %m = transformer.mask.and %c, %w
+  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (!x, !x, !x) -> !x
+  return %o : !x
+}
+
+// All true, but of sizes that only the run can compare.
+// CHECK-LABEL: @true_table_of_unknown_use
+func.func @true_table_of_unknown_use(%x: !x, %y: !s, %z: tensor<1x2x5x4xf32>) -> (!x, !s) {
+  // CHECK: %[[D:.*]] = transformer.mask.dense
+  // CHECK: mask(%[[D]])
+  // CHECK: transformer.attention %{{.*}}, %{{.*}}, %{{.*}} {scale
+  %t = arith.constant dense<true> : tensor<1x1x3x5xi1>
+  %m = transformer.mask.dense %t : tensor<1x1x3x5xi1>
+  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (!x, !x, !x) -> !x
+  %n = transformer.mask.dense %t : tensor<1x1x3x5xi1>
+  %p = transformer.attention %y, %z, %z mask(%n) {scale = 1.0 : f32} : (!s, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>) -> !s
+  return %o, %p : !x, !s
+}
+
+// Packed documents say what b, i and j count: they stay where nothing is allowed.
+// CHECK-LABEL: @documents_and_nothing
+func.func @documents_and_nothing(%x: !x, %s: tensor<?xi32>) -> !x {
+  // CHECK: transformer.mask.documents
+  // CHECK: transformer.mask.and
+  %d = transformer.mask.documents starts(%s, %s) : tensor<?xi32>, tensor<?xi32>
+  %w = transformer.mask.where {
+  ^bb0(%b: i32, %h: i32, %i: i32, %j: i32):
+    %false = arith.constant false
+    transformer.yield %false : i1
+  }
+  %m = transformer.mask.and %d, %w
+  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (!x, !x, !x) -> !x
+  return %o : !x
+}

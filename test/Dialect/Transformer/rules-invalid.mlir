@@ -103,7 +103,7 @@ func.func @attention_c12_alibi_sentences(%x: tensor<2x8x6x4xf32>, %n: tensor<3xi
   %a = transformer.bias.alibi
   %d = transformer.bias.alibi offset(%n : tensor<3xi32>)
   %s = transformer.bias.add %a, %d
-  // expected-error @+1 {{'transformer.attention' op C12: the mask has numbers for 3 sentences, the batch is 2}}
+  // expected-error @+1 {{'transformer.attention' op C12: the score rule has numbers for 3 sentences, the batch is 2}}
   %o = transformer.attention %x, %x, %x bias(%s) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -224,6 +224,32 @@ func.func @attention_c17_lengths(%x: tensor<?x8x1x4xf32>, %n: tensor<?xi32>) {
   %l = transformer.mask.lengths %n : tensor<?xi32>
   %m = transformer.mask.and %w, %l
   // expected-error @+1 {{'transformer.attention' op C17: expected an offset on 'transformer.mask.window': the keys come from a cache with a length a sentence, and their number does not tell where the queries stand}}
+  %o = transformer.attention %x, %k, %k mask(%m) {scale = 1.0 : f32} : (tensor<?x8x1x4xf32>, tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>) -> tensor<?x8x1x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @keys {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+func.func @attention_c17_prefix(%x: tensor<?x8x1x4xf32>, %n: tensor<?xi32>) {
+  %k = transformer.cache.append @keys, %x : tensor<?x8x1x4xf32> -> tensor<?x8x?x4xf32>
+  %w = transformer.mask.causal
+  %l = transformer.mask.prefix %n : tensor<?xi32>
+  %m = transformer.mask.and %w, %l
+  // expected-error @+1 {{C17: expected an offset on 'transformer.mask.causal': the keys come from a cache with a length a sentence}}
+  %o = transformer.attention %x, %k, %k mask(%m) {scale = 1.0 : f32} : (tensor<?x8x1x4xf32>, tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>) -> tensor<?x8x1x4xf32>
+  return
+}
+
+// -----
+
+transformer.state @keys {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
+func.func @attention_c17_dense(%x: tensor<?x8x1x4xf32>, %n: tensor<?x1x1x?xi1>) {
+  %k = transformer.cache.append @keys, %x : tensor<?x8x1x4xf32> -> tensor<?x8x?x4xf32>
+  %w = transformer.mask.window before = 3 after = 0
+  %l = transformer.mask.dense %n : tensor<?x1x1x?xi1>
+  %m = transformer.mask.and %w, %l
+  // expected-error @+1 {{C17: expected an offset on 'transformer.mask.window': the keys come from a cache with a length a sentence}}
   %o = transformer.attention %x, %k, %k mask(%m) {scale = 1.0 : f32} : (tensor<?x8x1x4xf32>, tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>) -> tensor<?x8x1x4xf32>
   return
 }

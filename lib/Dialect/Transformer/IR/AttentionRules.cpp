@@ -38,6 +38,7 @@ public:
   /// Every op that `value`, a mask or a score rule, is made of.
   LogicalResult check(Value value, StringRef constraint, StringRef what) {
     constraintName = constraint;
+    subject = what;
     SmallVector<Value> open = {value};
     llvm::SmallPtrSet<Value, 8> seen;
     while (!open.empty()) {
@@ -79,7 +80,7 @@ private:
     auto type = table ? dyn_cast<RankedTensorType>(table.getType()) : RankedTensorType();
     if (!type || !differ(type.getDimSize(0), sizes.batch))
       return success();
-    return error() << "the mask has numbers for " << type.getDimSize(0)
+    return error() << "the " << subject << " has numbers for " << type.getDimSize(0)
                    << " sentences, the batch is " << sizes.batch;
   }
 
@@ -114,28 +115,30 @@ private:
     auto blocks = [](int64_t count, int64_t size) {
       return ShapedType::isDynamic(count) ? count : llvm::divideCeil(count, size);
     };
-    LogicalResult fits[] = {
-        checkDimension(table, "table of blocks", 0, "batch", sizes.batch, /*orOne=*/true),
-        checkDimension(table, "table of blocks", 1, "heads", sizes.heads, /*orOne=*/true),
-        checkDimension(table, "table of blocks", 2, "blocks of queries",
-                       blocks(sizes.queries, mask.getRows()), /*orOne=*/false),
-        checkDimension(table, "table of blocks", 3, "blocks of keys",
-                       blocks(sizes.keys, mask.getColumns()), /*orOne=*/false)};
-    return failure(llvm::any_of(fits, [](LogicalResult r) { return failed(r); }));
+    return success(
+        succeeded(checkDimension(table, "table of blocks", 0, "batch", sizes.batch,
+                                 /*orOne=*/true)) &&
+        succeeded(checkDimension(table, "table of blocks", 1, "heads", sizes.heads,
+                                 /*orOne=*/true)) &&
+        succeeded(checkDimension(table, "table of blocks", 2, "blocks of queries",
+                                 blocks(sizes.queries, mask.getRows()), /*orOne=*/false)) &&
+        succeeded(checkDimension(table, "table of blocks", 3, "blocks of keys",
+                                 blocks(sizes.keys, mask.getColumns()), /*orOne=*/false)));
   }
 
   /// Ids of [batch, queries] and [batch, keys]; under an offset those of queries are some of a
   /// longer table.
   LogicalResult checkIds(MaskDocumentsOp mask) {
     int64_t queries = mask.getOffset() ? ShapedType::kDynamic : sizes.queries;
-    LogicalResult fits[] = {
-        checkDimension(mask.getQueries(), "ids of queries", 0, "batch", sizes.batch,
-                       /*orOne=*/false),
-        checkDimension(mask.getQueries(), "ids of queries", 1, "queries", queries,
-                       /*orOne=*/false),
-        checkDimension(mask.getKeys(), "ids of keys", 0, "batch", sizes.batch, /*orOne=*/false),
-        checkDimension(mask.getKeys(), "ids of keys", 1, "keys", sizes.keys, /*orOne=*/false)};
-    return failure(llvm::any_of(fits, [](LogicalResult r) { return failed(r); }));
+    return success(
+        succeeded(checkDimension(mask.getQueries(), "ids of queries", 0, "batch", sizes.batch,
+                                 /*orOne=*/false)) &&
+        succeeded(checkDimension(mask.getQueries(), "ids of queries", 1, "queries", queries,
+                                 /*orOne=*/false)) &&
+        succeeded(checkDimension(mask.getKeys(), "ids of keys", 0, "batch", sizes.batch,
+                                 /*orOne=*/false)) &&
+        succeeded(checkDimension(mask.getKeys(), "ids of keys", 1, "keys", sizes.keys,
+                                 /*orOne=*/false)));
   }
 
   LogicalResult checkRelative(BiasRelativeOp rule) {
@@ -158,7 +161,7 @@ private:
 
   Operation *op;
   const RuleSizes &sizes;
-  StringRef constraintName;
+  StringRef constraintName, subject;
 };
 } // namespace
 
@@ -178,13 +181,22 @@ static llvm::SetVector<Operation *> partsOf(ArrayRef<Value> values) {
   return parts;
 }
 
+/// Whether a mask may say of each sentence which keys are valid: a cache of such keys has a length a
+/// sentence.
+static bool tellsLengths(Operation *part) {
+  if (auto dense = dyn_cast<MaskDenseOp>(part)) {
+    auto table = cast<RankedTensorType>(dense.getTable().getType());
+    return table.getRank() == 4 && table.getDimSize(0) != 1 && table.getDimSize(3) != 1;
+  }
+  return isa<MaskLengthsOp, MaskPrefixOp>(part);
+}
+
 /// C17: an offset that is left out counts from the number of keys, which says where the queries
 /// stand only if all of these are valid.
 static LogicalResult verifyOffsets(Operation *op, const llvm::SetVector<Operation *> &parts) {
   Operation *keys = op->getOperand(1).getDefiningOp();
   bool whole = isa_and_nonnull<StateGetOp>(keys);
-  bool ragged =
-      isa_and_nonnull<CacheAppendOp>(keys) && llvm::any_of(parts, llvm::IsaPred<MaskLengthsOp>);
+  bool ragged = isa_and_nonnull<CacheAppendOp>(keys) && llvm::any_of(parts, tellsLengths);
   if (!whole && !ragged)
     return success();
   for (Operation *part : parts)

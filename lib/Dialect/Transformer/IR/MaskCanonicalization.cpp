@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace heddle::transformer;
@@ -41,10 +42,43 @@ std::optional<bool> heddle::transformer::constantTruth(Value mask) {
   return std::nullopt;
 }
 
+/// Whether every attention that uses the mask is known to have these sizes; a size of 1 fits all.
+static bool isUsedWithSizes(Value mask, int64_t batch, int64_t queries, int64_t keys) {
+  llvm::SetVector<Value> open;
+  open.insert(mask);
+  for (size_t n = 0; n < open.size(); ++n)
+    for (Operation *user : open[n].getUsers()) {
+      if (user->getNumResults() == 1 && isa<MaskType>(user->getResult(0).getType())) {
+        open.insert(user->getResult(0));
+        continue;
+      }
+      auto is = [&](int64_t size, unsigned operand, unsigned dim) {
+        auto heads = cast<RankedTensorType>(user->getOperand(operand).getType());
+        return size == 1 || heads.getDimSize(dim) == size;
+      };
+      if (!is(batch, 0, 0) || !is(queries, 0, 2) || !is(keys, 1, 2))
+        return false;
+    }
+  return true;
+}
+
+/// Whether a constant table has the sizes of every attention that uses the mask, or 1, and these
+/// are known: else the run checks them, and a mask without the table would drop that check.
+static bool fitsWhereUsed(Value mask) {
+  while (auto inner = mask.getDefiningOp<MaskNotOp>())
+    mask = inner.getMask();
+  auto dense = mask.getDefiningOp<MaskDenseOp>();
+  if (!dense)
+    return true;
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(dense.getTable().getType()).getShape();
+  return isUsedWithSizes(mask, shape[0], shape[2], shape[3]);
+}
+
 namespace {
 
 /// and(m, true) ──▶ m        and(m, false) ──▶ false
 /// or(m, false) ──▶ m        or(m, true)   ──▶ true
+/// Packed documents stay: sizes and places count inside them, whatever the mask.
 template <typename Op>
 struct DropConstant : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
@@ -52,12 +86,15 @@ struct DropConstant : OpRewritePattern<Op> {
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     constexpr bool neutral = std::is_same_v<Op, MaskAndOp>;
     for (auto [mask, other] :
-         {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())})
-      if (std::optional<bool> truth = constantTruth(mask)) {
-        rewriter.replaceOp(op, *truth == neutral ? other : mask);
-        return success();
-      }
-    return rewriter.notifyMatchFailure(op, "expected an operand that allows everything or nothing");
+         {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
+      std::optional<bool> truth = constantTruth(mask);
+      if (!truth || !fitsWhereUsed(mask) || (*truth != neutral && packedDocumentsOf(other)))
+        continue;
+      rewriter.replaceOp(op, *truth == neutral ? other : mask);
+      return success();
+    }
+    return rewriter.notifyMatchFailure(
+        op, "expected an operand that allows everything or nothing and checks no size");
   }
 };
 
@@ -66,8 +103,9 @@ struct DropMask : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
-    if (!op.getMask() || constantTruth(op.getMask()) != true)
-      return rewriter.notifyMatchFailure(op, "expected a mask that allows everything");
+    if (!op.getMask() || constantTruth(op.getMask()) != true || !fitsWhereUsed(op.getMask()))
+      return rewriter.notifyMatchFailure(
+          op, "expected a mask that allows everything and checks no size");
     rewriter.modifyOpInPlace(op, [&] {
       op.getMaskMutable().clear();
       op.removeHiddenScoreAttr(); // no pair is hidden
@@ -88,14 +126,23 @@ struct Window {
 
 } // namespace
 
+constexpr int64_t everything = std::numeric_limits<int32_t>::max();
+
 static std::optional<Window> windowOf(MaskOpInterface mask) {
-  constexpr int64_t everything = std::numeric_limits<int32_t>::max();
   if (auto causal = dyn_cast<MaskCausalOp>(*mask))
     return Window{everything, 0, causal.getOffset()};
   if (auto window = dyn_cast<MaskWindowOp>(*mask))
     return Window{static_cast<int64_t>(window.getBefore()), static_cast<int64_t>(window.getAfter()),
                   window.getOffset()};
   return std::nullopt;
+}
+
+/// Back from a window: one without an end behind the query that ends with it is causal.
+static Value createWindow(PatternRewriter &rewriter, Location loc, const Window &window) {
+  if (window.before == everything && window.after == 0)
+    return MaskCausalOp::create(rewriter, loc, window.offset);
+  return MaskWindowOp::create(rewriter, loc, rewriter.getType<MaskType>(), window.before,
+                              window.after, window.offset);
 }
 
 /// The first two masks of `conjuncts` that are windows around the same key, merged into one in
@@ -107,19 +154,26 @@ static bool mergeWindows(SmallVectorImpl<Value> &conjuncts, Location loc,
       std::optional<Window> x = windowOf(maskOf(conjuncts[n])), y = windowOf(maskOf(conjuncts[m]));
       if (!x || !y || x->offset != y->offset)
         continue;
-      conjuncts[n] = MaskWindowOp::create(rewriter, loc, rewriter.getType<MaskType>(),
-                                          std::min(x->before, y->before),
-                                          std::min(x->after, y->after), x->offset);
+      conjuncts[n] = createWindow(
+          rewriter, loc, {std::min(x->before, y->before), std::min(x->after, y->after), x->offset});
       conjuncts.erase(conjuncts.begin() + m);
       return true;
     }
   return false;
 }
 
-/// Masks at the leaves of a tree of `and`, a mask as often as it stands there.
-static int64_t leavesOf(Value mask) {
-  auto both = mask.getDefiningOp<MaskAndOp>();
-  return both ? leavesOf(both.getLhs()) + leavesOf(both.getRhs()) : 1;
+/// Whether some mask stands twice in a tree of `and`.
+static bool repeats(Value mask) {
+  SmallVector<Value> open{mask};
+  llvm::SmallDenseSet<Value> seen;
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    if (!seen.insert(next).second)
+      return true;
+    if (auto both = next.getDefiningOp<MaskAndOp>())
+      open.append({both.getLhs(), both.getRhs()});
+  }
+  return false;
 }
 
 namespace {
@@ -136,7 +190,7 @@ struct MergeConjuncts : OpRewritePattern<MaskAndOp> {
     for (MaskOpInterface mask : conjunctsOf(op))
       conjuncts.push_back(mask->getResult(0));
     bool merged = mergeWindows(conjuncts, op.getLoc(), rewriter);
-    if (!merged && static_cast<int64_t>(conjuncts.size()) == leavesOf(op))
+    if (!merged && !repeats(op))
       return rewriter.notifyMatchFailure(
           op, "expected two windows of the same offset, or a mask that stands twice");
     Value result = conjuncts.front();
@@ -205,19 +259,6 @@ static std::optional<TableBand> bandOfTable(DenseElementsAttr table, int64_t row
   return band;
 }
 
-/// Whether every attention that uses the mask is known to have these numbers of queries and keys:
-/// where it is not, the table's sizes are checked at run time, and a band would drop that check.
-static bool isUsedWithSizes(Value mask, int64_t queries, int64_t keys) {
-  return llvm::all_of(mask.getUsers(), [&](Operation *user) {
-    if (user->getNumResults() == 1 && isa<MaskType>(user->getResult(0).getType()))
-      return isUsedWithSizes(user->getResult(0), queries, keys);
-    auto size = [&](unsigned operand) {
-      return cast<RankedTensorType>(user->getOperand(operand).getType()).getDimSize(2);
-    };
-    return (queries == 1 || size(0) == queries) && size(1) == keys;
-  });
-}
-
 /// low <= j <= high.
 static Value createKeyRange(PatternRewriter &rewriter, Location loc, int64_t low, int64_t high) {
   auto where = MaskWhereOp::create(rewriter, loc, rewriter.getType<MaskType>());
@@ -259,7 +300,7 @@ struct TableToBand : OpRewritePattern<MaskDenseOp> {
     if (shape[0] != 1 || shape[1] != 1 || columns == 1)
       return rewriter.notifyMatchFailure(
           op, "expected a table of one sentence and one head, with keys");
-    if (!isUsedWithSizes(op, rows, columns))
+    if (!isUsedWithSizes(op, /*batch=*/1, rows, columns))
       return rewriter.notifyMatchFailure(
           op, "expected attention of as many queries and keys as the table has");
     std::optional<TableBand> band = bandOfTable(table, rows, columns);

@@ -31,6 +31,37 @@ BiasOpInterface heddle::transformer::biasOf(Value bias) {
 }
 
 //===----------------------------------------------------------------------===//
+// Each mask once
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+T MaskSite::once(llvm::DenseMap<Value, T> &known, Value mask, llvm::function_ref<T()> ask) {
+  if (auto found = known.find(mask); found != known.end())
+    return found->second;
+  ++depth;
+  T answer = ask();
+  known[mask] = answer;
+  if (--depth == 0) {
+    predicates.clear();
+    bounds.clear();
+    bands.clear();
+  }
+  return answer;
+}
+
+Value MaskSite::predicateOf(OpBuilder &b, Value mask) {
+  return once<Value>(predicates, mask, [&] { return maskOf(mask).emitPredicate(b, *this); });
+}
+
+TileTruth MaskSite::boundOf(OpBuilder &b, Value mask, const TileCorners &tile) {
+  return once<TileTruth>(bounds, mask, [&] { return maskOf(mask).bound(b, *this, tile); });
+}
+
+std::optional<KeyBand> MaskSite::keyRangeOf(OpBuilder &b, Value mask) {
+  return once<std::optional<KeyBand>>(bands, mask, [&] { return maskOf(mask).keyRange(b, *this); });
+}
+
+//===----------------------------------------------------------------------===//
 // Bands
 //===----------------------------------------------------------------------===//
 
@@ -97,14 +128,14 @@ SmallVector<MaskOpInterface> heddle::transformer::conjunctsOf(Value mask) {
 KeyBand heddle::transformer::bandOf(Value mask, OpBuilder &b, MaskSite &site) {
   KeyBand band;
   for (MaskOpInterface conjunct : conjunctsOf(mask))
-    if (std::optional<KeyBand> part = conjunct.keyRange(b, site))
+    if (std::optional<KeyBand> part = site.keyRangeOf(b, conjunct->getResult(0)))
       band = intersect(b, site.loc(), band, *part);
   return band;
 }
 
 bool heddle::transformer::isBand(Value mask, OpBuilder &b, MaskSite &site) {
   return llvm::all_of(conjunctsOf(mask), [&](MaskOpInterface conjunct) {
-    return conjunct.keyRange(b, site).has_value();
+    return site.keyRangeOf(b, conjunct->getResult(0)).has_value();
   });
 }
 
@@ -114,10 +145,10 @@ TileTruth heddle::transformer::boundOf(Value mask, OpBuilder &b, MaskSite &site,
   KeyBand band;
   SmallVector<TileTruth> others;
   for (MaskOpInterface conjunct : conjunctsOf(mask))
-    if (std::optional<KeyBand> part = conjunct.keyRange(b, site))
+    if (std::optional<KeyBand> part = site.keyRangeOf(b, conjunct->getResult(0)))
       band = intersect(b, site.loc(), band, *part);
     else
-      others.push_back(conjunct.bound(b, site, tile));
+      others.push_back(site.boundOf(b, conjunct->getResult(0), tile));
   TileTruth truth = boundOf(b, site.loc(), band, tile);
   for (const TileTruth &other : others)
     truth = {a.both(truth.may, other.may), a.both(truth.must, other.must)};

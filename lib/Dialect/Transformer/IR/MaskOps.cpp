@@ -204,13 +204,13 @@ Value MaskAndOp::emitPredicate(OpBuilder &b, MaskSite &site) {
   KeyBand band;
   SmallVector<MaskOpInterface> others;
   for (MaskOpInterface conjunct : conjunctsOf(getResult()))
-    if (std::optional<KeyBand> part = conjunct.keyRange(b, site))
+    if (std::optional<KeyBand> part = site.keyRangeOf(b, conjunct->getResult(0)))
       band = intersect(b, site.loc(), band, *part);
     else
       others.push_back(conjunct);
   Value truth = band.isEverything() && !others.empty() ? Value() : emitBand(b, site, band);
   for (MaskOpInterface other : others) {
-    Value part = other.emitPredicate(b, site);
+    Value part = site.predicateOf(b, other->getResult(0));
     truth = truth ? a.both(truth, part) : part;
   }
   return truth;
@@ -224,7 +224,7 @@ TileTruth MaskAndOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
 std::optional<KeyBand> MaskAndOp::keyRange(OpBuilder &b, MaskSite &site) {
   KeyBand band;
   for (MaskOpInterface conjunct : conjunctsOf(getResult())) {
-    std::optional<KeyBand> part = conjunct.keyRange(b, site);
+    std::optional<KeyBand> part = site.keyRangeOf(b, conjunct->getResult(0));
     if (!part)
       return std::nullopt;
     band = intersect(b, site.loc(), band, *part);
@@ -234,28 +234,28 @@ std::optional<KeyBand> MaskAndOp::keyRange(OpBuilder &b, MaskSite &site) {
 
 Value MaskOrOp::emitPredicate(OpBuilder &b, MaskSite &site) {
   MaskArith a{b, site.loc()};
-  return a.either(maskOf(getLhs()).emitPredicate(b, site), maskOf(getRhs()).emitPredicate(b, site));
+  return a.either(site.predicateOf(b, getLhs()), site.predicateOf(b, getRhs()));
 }
 
 TileTruth MaskOrOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
   MaskArith a{b, site.loc()};
-  TileTruth l = maskOf(getLhs()).bound(b, site, t), r = maskOf(getRhs()).bound(b, site, t);
+  TileTruth l = site.boundOf(b, getLhs(), t), r = site.boundOf(b, getRhs(), t);
   return {a.either(l.may, r.may), a.either(l.must, r.must)};
 }
 
 Value MaskNotOp::emitPredicate(OpBuilder &b, MaskSite &site) {
-  return MaskArith{b, site.loc()}.negate(maskOf(getMask()).emitPredicate(b, site));
+  return MaskArith{b, site.loc()}.negate(site.predicateOf(b, getMask()));
 }
 
 TileTruth MaskNotOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
   MaskArith a{b, site.loc()};
-  TileTruth m = maskOf(getMask()).bound(b, site, t);
+  TileTruth m = site.boundOf(b, getMask(), t);
   return {a.negate(m.must), a.negate(m.may)};
 }
 
 /// What a band with one bound leaves is a band with one bound.
 std::optional<KeyBand> MaskNotOp::keyRange(OpBuilder &b, MaskSite &site) {
-  std::optional<KeyBand> band = maskOf(getMask()).keyRange(b, site);
+  std::optional<KeyBand> band = site.keyRangeOf(b, getMask());
   if (!band ||
       bool(band->low) + bool(band->high) + bool(band->relativeLow) + bool(band->relativeHigh) != 1)
     return std::nullopt;

@@ -109,7 +109,7 @@ public:
 private:
   static bool closesLeaf(Way &way, const Literal &next);
 
-  int budget = 1000; ///< of ways: they may grow as powers of two
+  int budget = 10000; ///< of steps: ways, and masks in one, may grow as powers of two
 };
 } // namespace
 
@@ -125,9 +125,9 @@ bool Search::closesLeaf(Way &way, const Literal &next) {
 }
 
 bool Search::closes(Way way) {
-  if (--budget < 0)
-    return false;
   while (!way.open.empty()) {
+    if (--budget < 0)
+      return false;
     Literal next = way.open.pop_back_val();
     Operation *op = next.mask.getDefiningOp();
     if (auto opposite = dyn_cast<MaskNotOp>(op)) {

@@ -55,7 +55,8 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
     * C15: `hidden_score` is finite, and stands beside a mask.
     * C16: packed documents (`mask.documents starts`) stand as a conjunct of the mask, once, with a batch of 1, and without `mask.dense`,
       `mask.blocks` and `bias.dense` beside them.
-    * C17: keys that come from a cache with a length a sentence need an explicit `offset` on `mask.causal`, `mask.window`, `bias.alibi` and `bias.relative`.
+    * C17: keys that come from a cache with a length a sentence (`mask.lengths`, `mask.prefix` or a `mask.dense` of each sentence stands
+      in the mask) need an explicit `offset` on `mask.causal`, `mask.window`, `bias.alibi` and `bias.relative`.
     * C18: `query`, `key` and `value` have one element type. With bf16, the weights are rounded to it too before they meet the values.
 
     Example:

@@ -15,17 +15,43 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
+#include "llvm/ADT/DenseMap.h"
 
 #include <optional>
 #include <utility>
 
 namespace heddle::transformer {
 
+/// Rows [i0, i1) by keys [j0, j1), i32 values; neither is empty.
+struct TileCorners {
+  mlir::Value i0, i1, j0, j1;
+};
+
+/// Bounds of a mask over a tile, i1 values.
+struct TileTruth {
+  mlir::Value may, must;
+};
+
+/// The keys of row i: j in [low, high), and relativeLow <= j - i <= relativeHigh; i32 values in
+/// [-2^30, 2^30), null where nothing binds. Sums of a bound and a coordinate do not wrap.
+struct KeyBand {
+  mlir::Value low, high, relativeLow, relativeHigh;
+
+  bool isEverything() const { return !low && !high && !relativeLow && !relativeHigh; }
+};
+
 /// Where a mask's code is emitted: supplies coordinates, reads the operands of masks and rules.
 class MaskSite {
 public:
   virtual ~MaskSite() = default;
   virtual mlir::Location loc() const = 0;
+
+  /// What the op of a mask gives (`MaskOpInterface`). A mask that several others are made of is
+  /// asked once: it may stand in exponentially many places. Nothing is kept between two questions
+  /// from outside, whose code may stand in different blocks.
+  mlir::Value predicateOf(mlir::OpBuilder &b, mlir::Value mask);
+  TileTruth boundOf(mlir::OpBuilder &b, mlir::Value mask, const TileCorners &tile);
+  std::optional<KeyBand> keyRangeOf(mlir::OpBuilder &b, mlir::Value mask);
 
   /// Coordinates of the tile's elements, `tensor<RxCxi32>`.
   virtual mlir::Value rowIndices(mlir::OpBuilder &b) = 0;
@@ -70,24 +96,15 @@ public:
   /// Entries outside are false.
   virtual mlir::Value block(mlir::OpBuilder &b, mlir::Value table, mlir::Value y,
                             mlir::Value x) = 0;
-};
 
-/// Rows [i0, i1) by keys [j0, j1), i32 values; neither is empty.
-struct TileCorners {
-  mlir::Value i0, i1, j0, j1;
-};
+private:
+  template <typename T>
+  T once(llvm::DenseMap<mlir::Value, T> &known, mlir::Value mask, llvm::function_ref<T()> ask);
 
-/// Bounds of a mask over a tile, i1 values.
-struct TileTruth {
-  mlir::Value may, must;
-};
-
-/// The keys of row i: j in [low, high), and relativeLow <= j - i <= relativeHigh; i32 values in
-/// [-2^30, 2^30), null where nothing binds. Sums of a bound and a coordinate do not wrap.
-struct KeyBand {
-  mlir::Value low, high, relativeLow, relativeHigh;
-
-  bool isEverything() const { return !low && !high && !relativeLow && !relativeHigh; }
+  llvm::DenseMap<mlir::Value, mlir::Value> predicates;
+  llvm::DenseMap<mlir::Value, TileTruth> bounds;
+  llvm::DenseMap<mlir::Value, std::optional<KeyBand>> bands;
+  int depth = 0; ///< of the questions that wait for an answer
 };
 
 /// The smaller of two bands, component by component.

@@ -156,7 +156,8 @@ def Transformer_MaskPrefixOp : Transformer_MaskOp<"prefix", ["keyRange"]> {
   let description = [{
     Every query may attend to key j where `j < prefix[b]`. It is `lengths` by another name, for the keys that all queries see
     beside what another mask gives them: `causal or prefix` is a prefix language model. Any number goes: below 1 it is no key, above
-    the number of keys all of them.
+    the number of keys all of them. Keys of a prefix ahead of the query count where all queries stand in one call; a step
+    on a cache has no keys after its own, and so gives another result: compiling such a decoder warns.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -254,7 +255,8 @@ def Transformer_MaskDenseOp : Transformer_MaskOp<"dense", []> {
   let summary = "a table of booleans";
   let description = [{
     Query i may attend to key j where `table[b, h, i, j]` is true. Each dimension of the table is 1 (the entry holds for
-    all) or as large as the attention's: `[B|1, H|1, Tq|1, Tk|1]`. Keys to keep, `[B, 1, 1, Tk]`, are the usual use.
+    all) or as large as the attention's: `[B|1, H|1, Tq|1, Tk|1]`. Keys to keep, `[B, 1, 1, Tk]`, are the usual use. A constant table
+    that is a band becomes one, which `heddle compile` says as a `remark:`.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -264,22 +266,24 @@ def Transformer_MaskDenseOp : Transformer_MaskOp<"dense", []> {
     Example:
     ```mlir
     func.func @chosen(%x: tensor<?x2x?x8xf32>, %keep: tensor<?x1x1x?xi1>) -> tensor<?x2x?x8xf32> {
-      %m = transformer.mask.dense %keep : tensor<?x1x1x?xi1>
+      %causal = transformer.mask.causal
+      %kept = transformer.mask.dense %keep : tensor<?x1x1x?xi1>
+      %m = transformer.mask.and %causal, %kept
       %y = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32}
          : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32>
       return %y : tensor<?x2x?x8xf32>
     }
     ```
 
-    Tiles of 2 by 2, 16 queries, 16 keys, keep = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0] (a table is read, never skipped):
+    Tiles of 2 by 2, 16 queries, 16 keys, keep = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0] (a table is read, never skipped: what is empty here is so by `causal`):
     ```
-    oooooooo
-    oooooooo
-    oooooooo
-    oooooooo
-    oooooooo
-    oooooooo
-    oooooooo
+    o.......
+    oo......
+    ooo.....
+    oooo....
+    ooooo...
+    oooooo..
+    ooooooo.
     oooooooo
     ```
   }];
@@ -420,25 +424,25 @@ def Transformer_MaskNotOp : Transformer_MaskOp<"not", ["keyRange"]> {
 
     Example:
     ```mlir
-    func.func @hide(%x: tensor<?x2x?x8xf32>, %hidden: tensor<?x1x1x?xi1>) -> tensor<?x2x?x8xf32> {
-      %h = transformer.mask.dense %hidden : tensor<?x1x1x?xi1>
-      %m = transformer.mask.not %h
+    func.func @far(%x: tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32> {
+      %near = transformer.mask.window before = 3 after = 3
+      %m = transformer.mask.not %near
       %y = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32}
          : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) -> tensor<?x2x?x8xf32>
       return %y : tensor<?x2x?x8xf32>
     }
     ```
 
-    Tiles of 2 by 2, 16 queries, 16 keys, hidden = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0]:
+    Tiles of 2 by 2, 16 queries, 16 keys:
     ```
-    oooooooo
-    oooooooo
-    oooooooo
-    oooooooo
-    oooooooo
-    oooooooo
-    oooooooo
-    oooooooo
+    ..o#####
+    ...o####
+    o...o###
+    #o...o##
+    ##o...o#
+    ###o...o
+    ####o...
+    #####o..
     ```
   }];
   let arguments = (ins Transformer_Mask:$mask);
