@@ -11,12 +11,12 @@
 //===----------------------------------------------------------------------===//
 #include "heddle/Runtime/Npy.h"
 
+#include "heddle/Support/MappedBytes.h"
+#include "heddle/Support/Replacement.h"
+
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
-#include <unistd.h>
 
 namespace heddle {
 
@@ -202,18 +202,10 @@ Expected<Tensor> parseNpy(std::span<const std::byte> bytes, const std::string &n
 }
 
 Expected<Tensor> readNpy(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
+  auto file = MappedBytes::openFile(path);
   if (!file)
-    return inputError(path + ": " + std::strerror(errno));
-  file.seekg(0, std::ios::end);
-  std::streamoff size = file.tellg();
-  if (size < 0 || size > std::streamoff{1} << 48)
-    return inputError(path + ": expected a regular file");
-  std::vector<std::byte> bytes(static_cast<size_t>(size));
-  file.seekg(0);
-  if (!file.read(reinterpret_cast<char *>(bytes.data()), size))
-    return inputError(path + ": cannot be read");
-  return parseNpy(bytes, path);
+    return file.takeError();
+  return parseNpy(file->bytes(), path);
 }
 
 std::string npyHeader(const Tensor &tensor) {
@@ -234,20 +226,17 @@ std::string npyHeader(const Tensor &tensor) {
 
 Status writeNpy(const std::string &path, const Tensor &tensor) {
   if (tensor.dtype() == DType::BF16)
-    return inputError(path + ": .npy files have no type bf16");
-  std::string beside = path + "." + std::to_string(getpid()) + ".part";
-  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+    return inputError(path + ": expected a type that .npy files have, found bf16");
+  auto file = Replacement::create(path);
   if (!file)
-    return inputError(path + ": cannot be written: " + std::strerror(errno));
-  file << npyHeader(tensor);
-  file.write(reinterpret_cast<const char *>(tensor.bytes().data()),
-             static_cast<std::streamsize>(tensor.bytes().size()));
-  file.close();
-  if (file && std::rename(beside.c_str(), path.c_str()) == 0)
-    return {};
-  std::string reason = std::strerror(errno);
-  std::remove(beside.c_str());
-  return inputError(path + ": cannot be written: " + reason);
+    return file.takeError();
+  std::span<const std::byte> bytes = tensor.bytes();
+  if (Status status = file->write(npyHeader(tensor)); !status)
+    return status;
+  if (Status status = file->write({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
+      !status)
+    return status;
+  return file->commit();
 }
 
 } // namespace heddle

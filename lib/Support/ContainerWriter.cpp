@@ -11,74 +11,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SystemError.h"
 #include "ZipFormat.h"
 
-#include <atomic>
-#include <cstdlib>
+#include "heddle/Support/Replacement.h"
+
 #include <cstring>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace heddle {
 
 namespace {
-
-/// A new file beside the target, which takes its place when it is complete and is removed
-/// otherwise.
-class Replacement {
-public:
-  static Expected<Replacement> create(const std::string &path) {
-    struct stat facts = {};
-    std::string target = path;
-    if (::stat(path.c_str(), &facts) == 0) {
-      if (!S_ISREG(facts.st_mode))
-        return inputError(path + ": expected a file or a new path, found " +
-                          (S_ISDIR(facts.st_mode) ? "a directory" : "a device or a pipe"));
-      // Behind a symbolic link, the file is replaced and not the link.
-      if (char *real = ::realpath(path.c_str(), nullptr)) {
-        target = real;
-        std::free(real);
-      }
-    }
-    static std::atomic<int> serial = 0;
-    std::string temporary =
-        target + "." + std::to_string(::getpid()) + "." + std::to_string(serial++) + ".part";
-    // Exclusive: nobody else's file is ever written to. The umask decides who may read it.
-    int descriptor = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0)
-      return systemError(path, "a path that can be written");
-    return Replacement(path, std::move(target), std::move(temporary), descriptor);
-  }
-  Replacement(Replacement &&other) noexcept
-      : path(std::move(other.path)), target(std::move(other.target)),
-        temporary(std::move(other.temporary)), descriptor(std::exchange(other.descriptor, -1)) {}
-  ~Replacement() {
-    if (descriptor < 0)
-      return;
-    ::close(descriptor);
-    ::unlink(temporary.c_str());
-  }
-
-  /// Open for reading and writing.
-  int file() const { return descriptor; }
-
-  /// Data first, then the name: a crash leaves the old file or the new one.
-  Status commit() {
-    if (::fsync(descriptor) != 0 || ::rename(temporary.c_str(), target.c_str()) != 0)
-      return systemError(path, "a path that can be written");
-    ::close(std::exchange(descriptor, -1));
-    return {};
-  }
-
-private:
-  Replacement(std::string path, std::string target, std::string temporary, int descriptor)
-      : path(std::move(path)), target(std::move(target)), temporary(std::move(temporary)),
-        descriptor(descriptor) {}
-  std::string path, target, temporary;
-  int descriptor;
-};
 
 void copy(std::span<std::byte> out, uint64_t offset, const std::vector<std::byte> &bytes) {
   std::memcpy(out.data() + offset, bytes.data(), bytes.size());

@@ -14,16 +14,14 @@
 
 #include "heddle/Support/CpuRates.h"
 
+#include "heddle/Support/CacheFolder.h"
 #include "heddle/Support/CpuFeatures.h"
 #include "heddle/Support/Parallel.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -186,14 +184,6 @@ static std::string machineKey() {
 #endif
 }
 
-std::string cacheDirectory() {
-  const char *cache = std::getenv("XDG_CACHE_HOME");
-  if (cache && cache[0] == '/')
-    return std::string(cache) + "/heddle";
-  const char *home = std::getenv("HOME");
-  return home && home[0] == '/' ? std::string(home) + "/.cache/heddle" : "";
-}
-
 std::string toText(const CpuRates &rates) {
   char text[128];
   std::snprintf(text, sizeof text, "multiply-add %.1f\nbf16-pairs %.1f\nint8-quads %.1f\n",
@@ -216,19 +206,6 @@ bool parseRates(const std::string &text, CpuRates &rates) {
   return true;
 }
 
-/// Beside and renamed: another process may read or write the same file. A place that cannot be
-/// written costs the next process a millisecond.
-static void keep(const std::string &path, const std::string &text) {
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  std::string beside = path + "." + std::to_string(getpid());
-  std::ofstream file(beside, std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file || std::rename(beside.c_str(), path.c_str()) != 0)
-    std::remove(beside.c_str());
-}
-
 static CpuRates findRates() {
   CpuRates rates;
   std::string directory = cacheDirectory();
@@ -240,7 +217,7 @@ static CpuRates findRates() {
   if (parseRates(text, rates))
     return rates;
   rates = measureCpuRates();
-  keep(path, toText(rates));
+  keepInCache(path, toText(rates));
   return rates;
 }
 

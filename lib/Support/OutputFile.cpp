@@ -5,83 +5,69 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writing beside the place and renaming: a reader never sees half a file, and a
-// failed write leaves what was there.
+// Files are replaced as a whole; a device, a pipe or standard output gets the
+// bytes as they are.
 //
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Support/OutputFile.h"
 
-#include <cerrno>
+#include "SystemError.h"
+
+#include "heddle/Support/Replacement.h"
+
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <unistd.h>
 
 namespace heddle {
-
-namespace {
-
-Error cannotWrite(const std::string &path, int code) {
-  return inputError(path + ": expected a path that can be written, found: " + std::strerror(code));
-}
-
-bool writeAll(std::FILE *file, std::string_view bytes) {
-  return std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size() && std::fflush(file) == 0;
-}
-
-} // namespace
 
 static bool isStandardOutput(const std::string &path) { return path.empty() || path == "-"; }
 
 /// Devices and pipes cannot be renamed over.
 static bool isWrittenInPlace(const std::string &path) {
   std::error_code ignored;
-  return std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
+  std::filesystem::file_status facts = std::filesystem::status(path, ignored);
+  return std::filesystem::exists(facts) && !std::filesystem::is_regular_file(facts) &&
+         !std::filesystem::is_directory(facts);
 }
 
-static std::string nameBeside(const std::string &path) {
-  return path + ".part" + std::to_string(getpid());
+/// A device or a pipe at `path` is opened and written as it is.
+static Status writeInPlace(const std::string &path, std::string_view bytes) {
+  std::FILE *file = std::fopen(path.c_str(), "wb");
+  if (!file)
+    return systemError(path, "a path that can be written");
+  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  int code = errno;
+  if (std::fclose(file) == 0 && written)
+    return {};
+  return systemError(path, "a path that can be written", written ? errno : code);
+}
+
+static Status writeStandardOutput(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() &&
+      std::fflush(stdout) == 0)
+    return {};
+  return systemError("standard output", "a path that can be written");
 }
 
 Status checkOutput(const std::string &path) {
-  std::error_code ignored;
-  if (!isStandardOutput(path) && std::filesystem::is_directory(path, ignored))
-    return cannotWrite(path, EISDIR);
   if (isStandardOutput(path) || isWrittenInPlace(path))
     return {};
-  std::string beside = nameBeside(path);
-  std::FILE *file = std::fopen(beside.c_str(), "wb");
-  if (!file)
-    return cannotWrite(path, errno);
-  std::fclose(file);
-  std::remove(beside.c_str());
-  return {};
+  auto file = Replacement::create(path); // and gone again
+  return file ? Status() : Status(file.takeError());
 }
 
 Status writeOutput(const std::string &path, std::string_view bytes) {
   if (isStandardOutput(path))
-    return writeAll(stdout, bytes) ? Status() : Status(cannotWrite("standard output", errno));
-  bool inPlace = isWrittenInPlace(path);
-  std::string beside = inPlace ? path : nameBeside(path);
-  std::FILE *file = std::fopen(beside.c_str(), "wb");
+    return writeStandardOutput(bytes);
+  if (isWrittenInPlace(path))
+    return writeInPlace(path, bytes);
+  auto file = Replacement::create(path);
   if (!file)
-    return cannotWrite(path, errno);
-  bool written = writeAll(file, bytes);
-  int code = errno;
-  if (std::fclose(file) != 0 && written) {
-    written = false;
-    code = errno;
-  }
-  if (written && !inPlace && std::rename(beside.c_str(), path.c_str()) != 0) {
-    written = false;
-    code = errno;
-  }
-  if (written)
-    return {};
-  if (!inPlace)
-    std::remove(beside.c_str());
-  return cannotWrite(path, code);
+    return file.takeError();
+  if (Status status = file->write(bytes); !status)
+    return status;
+  return file->commit();
 }
 
 } // namespace heddle

@@ -46,15 +46,12 @@ struct CpuRates {
 /// Takes a millisecond.
 CpuRates measureCpuRates();
 
-/// The rates of this machine: measured by the first process that asks, and kept in
-/// $XDG_CACHE_HOME/heddle (else ~/.cache/heddle) for the others.
+/// The rates of this machine: measured by the first process that asks, and kept in the cache folder
+/// for the others.
 const CpuRates &cpuRates();
 
 /// The file's text, and back; rates that are not possible are measured anew.
 std::string toText(const CpuRates &rates);
 bool parseRates(const std::string &text, CpuRates &rates);
-
-/// $XDG_CACHE_HOME/heddle or ~/.cache/heddle; empty where neither is known.
-std::string cacheDirectory();
 
 } // namespace heddle

@@ -6,21 +6,21 @@
 //===----------------------------------------------------------------------===//
 //
 // The file is a hash of the data and the data: drivers check little of what
-// they are given.
+// they are given. There is a file a model; those that were used last are kept.
 //
 //===----------------------------------------------------------------------===//
 #include "PipelineCache.h"
 
-#include "heddle/Support/CpuRates.h"
+#include "heddle/Support/CacheFolder.h"
 
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 namespace heddle::vulkan {
+
+static constexpr std::string_view kPrefix = "vulkan-";
 
 uint64_t fnv1a(const void *bytes, size_t count, uint64_t hash) {
   const auto *at = static_cast<const unsigned char *>(bytes);
@@ -46,7 +46,7 @@ Expected<PipelineCache> PipelineCache::open(const LogicalDevice &device, uint64_
   std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(codeHash));
   std::string directory = cacheDirectory();
   if (!directory.empty())
-    directory += "/vulkan-" + device.physical().cacheKey() + "-" + hash + ".bin";
+    directory += "/" + std::string(kPrefix) + device.physical().cacheKey() + "-" + hash + ".bin";
   PipelineCache opened(device, directory);
   std::vector<char> data = readCache(opened.path);
   VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
@@ -57,6 +57,8 @@ Expected<PipelineCache> PipelineCache::open(const LogicalDevice &device, uint64_
   if (result != VK_SUCCESS)
     return resultError("making a pipeline cache", result);
   opened.loadedBytes = data.size();
+  if (!data.empty())
+    touchInCache(opened.path);
   return opened;
 }
 
@@ -74,22 +76,17 @@ void PipelineCache::save() const {
   size_t size = 0;
   if (path.empty() ||
       vk.vkGetPipelineCacheData(device->handle(), cache, &size, nullptr) != VK_SUCCESS ||
-      size <= loadedBytes)
+      size <= std::max(loadedBytes, sizeof(VkPipelineCacheHeaderVersionOne)))
     return;
-  std::vector<char> data(size);
-  if (vk.vkGetPipelineCacheData(device->handle(), cache, &size, data.data()) != VK_SUCCESS)
+  std::string bytes(sizeof(uint64_t) + size, '\0');
+  char *data = bytes.data() + sizeof(uint64_t);
+  if (vk.vkGetPipelineCacheData(device->handle(), cache, &size, data) != VK_SUCCESS)
     return;
-  std::error_code failure;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failure);
-  // Beside and renamed: another process may read or write the same file.
-  std::string beside = path + "." + std::to_string(getpid());
-  uint64_t hash = fnv1a(data.data(), size);
-  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-  file.write(reinterpret_cast<const char *>(&hash), sizeof hash);
-  file.write(data.data(), static_cast<std::streamsize>(size));
-  file.close();
-  if (!file || std::rename(beside.c_str(), path.c_str()) != 0)
-    std::remove(beside.c_str());
+  uint64_t hash = fnv1a(data, size);
+  std::memcpy(bytes.data(), &hash, sizeof hash);
+  bytes.resize(sizeof hash + size);
+  keepInCache(path, bytes);
+  limitCache(kPrefix, 100, 256 << 20);
 }
 
 } // namespace heddle::vulkan

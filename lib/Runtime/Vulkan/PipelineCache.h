@@ -27,7 +27,7 @@ public:
   ~PipelineCache();
 
   VkPipelineCache handle() const { return cache; }
-  /// Writes the file if pipelines have been added.
+  /// Writes the file if pipelines have been added; a driver that keeps none leaves no file.
   void save() const;
 
 private:

@@ -114,8 +114,8 @@ TEST(Npy, EveryTruncationIsAnError) {
 
 TEST(Npy, PathsThatCannotBe) {
   EXPECT_EQ(readNpy("/nonexistent/x.npy").error().message,
-            "/nonexistent/x.npy: No such file or directory");
+            "/nonexistent/x.npy: expected a file that can be read, found: No such file or directory");
   EXPECT_FALSE(readNpy("/tmp"));
   EXPECT_THAT(writeNpy("/nonexistent/x.npy", Tensor(DType::F32, {1})).error().message,
-              HasSubstr("cannot be written"));
+              HasSubstr("x.npy: expected a path that can be written, found: No such file"));
 }

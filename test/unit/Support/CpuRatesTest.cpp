@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "heddle/Support/CpuRates.h"
 
+#include "heddle/Support/CacheFolder.h"
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

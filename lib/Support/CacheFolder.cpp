@@ -1,0 +1,86 @@
+//===- CacheFolder.cpp - What later processes need not do again -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A file's time is that of its last use, so that the oldest are those that
+// nobody runs any more. All errors are ignored: another process may delete what
+// this one looks at.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Support/CacheFolder.h"
+
+#include "heddle/Support/Replacement.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace heddle {
+
+namespace {
+
+struct CachedFile {
+  fs::path path;
+  fs::file_time_type used;
+  uintmax_t bytes;
+};
+
+/// The newest first.
+std::vector<CachedFile> cachedFiles(std::string_view prefix) {
+  std::vector<CachedFile> found;
+  std::error_code ended;
+  for (fs::directory_iterator at(cacheDirectory(), ended), end; !ended && at != end;
+       at.increment(ended)) {
+    std::error_code failure;
+    CachedFile file{at->path(), at->last_write_time(failure), 0};
+    if (!failure)
+      file.bytes = at->file_size(failure);
+    if (!failure && file.path.filename().string().starts_with(prefix))
+      found.push_back(std::move(file));
+  }
+  std::ranges::sort(found, std::ranges::greater(), &CachedFile::used);
+  return found;
+}
+
+} // namespace
+
+std::string cacheDirectory() {
+  const char *cache = std::getenv("XDG_CACHE_HOME");
+  if (cache && cache[0] == '/')
+    return std::string(cache) + "/heddle";
+  const char *home = std::getenv("HOME");
+  return home && home[0] == '/' ? std::string(home) + "/.cache/heddle" : "";
+}
+
+void keepInCache(const std::string &path, std::string_view bytes) {
+  std::error_code ignored;
+  fs::create_directories(fs::path(path).parent_path(), ignored);
+  auto file = Replacement::create(path);
+  if (file && file->write(bytes))
+    (void)file->commit();
+}
+
+void touchInCache(const std::string &path) {
+  std::error_code ignored;
+  fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);
+}
+
+void limitCache(std::string_view prefix, size_t files, uintmax_t bytes) {
+  size_t count = 0;
+  uintmax_t sum = 0;
+  for (const CachedFile &file : cachedFiles(prefix)) {
+    std::error_code ignored;
+    sum += file.bytes;
+    if (++count > files || sum > bytes)
+      fs::remove(file.path, ignored);
+  }
+}
+
+} // namespace heddle

@@ -1,0 +1,69 @@
+//===- CacheFolderTest.cpp - What later processes need not do again -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The folder does not grow without end, and what was used last stays.
+//
+//===----------------------------------------------------------------------===//
+#include "heddle/Support/CacheFolder.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+using namespace heddle;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct CacheFolder : testing::Test {
+  fs::path home = fs::path(testing::TempDir()) / ("heddle-cache-" + std::to_string(getpid()));
+  void SetUp() override { setenv("XDG_CACHE_HOME", home.c_str(), 1); }
+  void TearDown() override { fs::remove_all(home); }
+
+  /// Keeps ten bytes that were used `hours` ago.
+  std::string keep(const std::string &name, int hours) {
+    std::string path = cacheDirectory() + "/" + name;
+    keepInCache(path, "0123456789");
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(hours));
+    return path;
+  }
+  std::vector<std::string> names() {
+    std::vector<std::string> found;
+    for (const auto &entry : fs::directory_iterator(cacheDirectory()))
+      found.push_back(entry.path().filename());
+    return found;
+  }
+};
+
+} // namespace
+
+TEST_F(CacheFolder, TheOldestGoFirst) {
+  keep("a-1", 4), keep("a-2", 3), keep("a-3", 2), keep("b-1", 9);
+  limitCache("a-", 3, 100);
+  EXPECT_EQ(names().size(), 4u);
+  limitCache("a-", 2, 100);
+  EXPECT_THAT(names(), testing::UnorderedElementsAre("a-2", "a-3", "b-1"));
+  limitCache("a-", 2, 19);
+  EXPECT_THAT(names(), testing::UnorderedElementsAre("a-3", "b-1"));
+}
+
+TEST_F(CacheFolder, WhatWasOfUseStays) {
+  std::string first = keep("a-1", 4);
+  keep("a-2", 3);
+  touchInCache(first);
+  limitCache("a-", 1, 100);
+  EXPECT_THAT(names(), testing::ElementsAre("a-1"));
+}
+
+TEST_F(CacheFolder, APlaceThatCannotBeIsNoError) {
+  setenv("XDG_CACHE_HOME", "/proc/nowhere", 1);
+  keepInCache(cacheDirectory() + "/a-1", "text");
+  touchInCache(cacheDirectory() + "/a-1");
+  limitCache("a-", 0, 0);
+  EXPECT_FALSE(fs::exists(cacheDirectory()));
+}
