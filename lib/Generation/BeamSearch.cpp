@@ -46,7 +46,6 @@ public:
     open.push_back({0, {}, row});
   }
 
-  bool isDone() const { return open.empty(); }
   const std::vector<Hypothesis> &hypotheses() const { return open; }
   std::vector<Hypothesis> &hypotheses() { return open; }
   TokenIds takeBest() { return std::move(best); }

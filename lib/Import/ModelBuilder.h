@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What a description says becomes functions of the transformer dialect here, once
+// and for all: everything behind it reads the dialect, and nothing reads the
+// description again.
+//
+//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "Description.h"

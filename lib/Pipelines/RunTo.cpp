@@ -107,29 +107,6 @@ LogicalResult runTo(ModuleOp module, Stage from, Stage to, const StageOptions &o
   return pm.run(module);
 }
 
-std::vector<std::string> liveDialects(Stage stage) {
-  switch (stage) {
-  case Stage::Transformer:
-    return {"transformer", "arith", "tensor", "func"};
-  case Stage::Fused:
-  case Stage::Program:
-    return {"kernel", "transformer", "arith", "tensor", "func"};
-  case Stage::Tiled:
-    return {"kernel", "arith", "math", "scf"};
-  case Stage::Cpu:
-    return {"func", "llvm", "scf", "arith", "math", "vector"};
-  case Stage::Llvm:
-  case Stage::Asm:
-  case Stage::Artifact:
-    return {"llvm"};
-  case Stage::Gpu:
-    return {"spirv", "scf", "arith", "math", "vector"};
-  case Stage::Spirv:
-    return {"spirv"};
-  }
-  return {};
-}
-
 void registerPipelines() {
   for (Stage stage : {Stage::Transformer, Stage::Fused, Stage::Program, Stage::Tiled, Stage::Cpu,
                       Stage::Llvm, Stage::Gpu, Stage::Spirv})

@@ -95,12 +95,12 @@ static Expected<CpuTarget> nativeTarget() {
 Expected<CpuTarget> heddle::findCpuTarget(std::string_view name) {
   if (name == "native")
     return nativeTarget();
-  std::string known = "native";
-  for (const CpuTarget &target : table()) {
+  for (const CpuTarget &target : table())
     if (target.name == name)
       return target;
-    known = target.name + ", " + known;
-  }
+  std::string known = "native";
+  for (const std::string &other : cpuTargetNames())
+    known = other + ", " + known;
   return usageError("expected one of " + known + " as instruction set, found " + quotedText(name));
 }
 

@@ -253,11 +253,3 @@ Expected<std::string> heddle::emitCpuObject(mlir::ModuleOp module, const CpuTarg
     return objects.takeError();
   return std::move(objects->front());
 }
-
-Expected<std::vector<char>> heddle::emitCpuSharedObject(mlir::ModuleOp module,
-                                                        const CpuTarget &target) {
-  auto objects = compile(module, target, Output::Object);
-  if (!objects)
-    return objects.takeError();
-  return linkSharedObject(*objects);
-}

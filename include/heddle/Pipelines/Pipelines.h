@@ -67,9 +67,6 @@ struct StageOptions {
 llvm::LogicalResult runTo(mlir::ModuleOp module, Stage from, Stage to,
                           const StageOptions &options = {});
 
-/// Names of the dialects alive at a stage, as the functions above list them.
-std::vector<std::string> liveDialects(Stage stage);
-
 /// Registers `heddle-to-<stage>` pipelines and `check-dialects` for heddle-opt.
 void registerPipelines();
 

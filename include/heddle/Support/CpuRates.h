@@ -39,7 +39,6 @@ struct CpuRates {
   double int8Quads = 0;   ///< vpdpbusd
 
   bool pairsPay() const { return bf16Pairs > multiplyAdd; }
-  bool quadsPay() const { return int8Quads > multiplyAdd; }
   bool operator==(const CpuRates &) const = default;
 };
 

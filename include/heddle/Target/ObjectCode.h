@@ -36,8 +36,6 @@ void registerLlvmTranslation(mlir::DialectRegistry &registry);
 Expected<std::string> emitCpuObject(mlir::ModuleOp module, const CpuTarget &target);
 /// A shared object that imports nothing, linked by LLD in process. Equal objects give equal bytes.
 Expected<std::vector<char>> linkSharedObject(const std::vector<std::string> &objects);
-/// Both for all kernels of a module, compiled on all cores.
-Expected<std::vector<char>> emitCpuSharedObject(mlir::ModuleOp module, const CpuTarget &target);
 
 /// LLVM IR as it goes to code generation, and assembly, function by function.
 Expected<std::string> emitLlvmText(mlir::ModuleOp module, const CpuTarget &target);

@@ -106,7 +106,7 @@ protected:
 private:
   using Callback = llvm::function_ref<mlir::LogicalResult()>;
 
-  // The function around the body (KernelToCpu.cpp).
+  // The function around the body (ConvertKernelToCpu.cpp).
   void bindArguments();
   mlir::LogicalResult emitParts();
   mlir::LogicalResult emitBody(mlir::Block &body);
@@ -136,7 +136,6 @@ private:
     llvm::SmallVector<ReduceOp> reductions;
     llvm::SmallVector<mlir::Value> kept; ///< results that outlive the run
   };
-  mlir::LogicalResult planRun(Run &run);
   ColumnRange runRange(const Run &run);
   mlir::Value columnsLeft(mlir::Operation &op, int64_t columns);
   void collectRead(mlir::Operation &op, llvm::SmallVectorImpl<mlir::Value> &tiles);

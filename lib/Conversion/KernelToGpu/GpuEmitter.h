@@ -114,7 +114,6 @@ private:
   llvm::SmallVector<mlir::Value> emitProduct(const Product &product);
   mlir::Value restartIfNotFinite(mlir::Value whole, llvm::SmallVectorImpl<mlir::Value> &sums);
   mlir::Value anyNotFinite(llvm::ArrayRef<mlir::Value> values);
-  void noteExistingRows(kernel::ContractOp op, kernel::BoundView const &left, mlir::Value row);
   /// The end of a loop over k, 0 where this invocation's rows do not exist.
   mlir::Value unlessMissing(mlir::Value end);
 

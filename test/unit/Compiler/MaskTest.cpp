@@ -30,6 +30,7 @@ TEST(MaskBuilder, Text) {
             "where((((0 <= (i - j)) && ((i - j) < 256)) || (j < 16)))");
   EXPECT_EQ(where(table("t")[i] == table("t").ofBatch(j + 1)).text(),
             "where((t[i] == t[b, (j + 1)]))");
+  EXPECT_EQ((denseRule("table") + relative(32, 128)).text(), "dense(table) + relative(32, 128)");
   EXPECT_EQ((alibi() + whereRule(choose(i < j, -0.5, exp(Formula(0.0))))).text(),
             "alibi + where(((i < j) ? -5.000000000e-01 : exp(0.000000000e+00)))");
   EXPECT_EQ(where(j > INT32_MIN).text(), "where((j > (-2147483647 - 1)))");

@@ -55,6 +55,24 @@ static Expected<std::shared_ptr<void>> load(const std::vector<char> &bytes) {
   return std::shared_ptr<void>(handle, dlclose);
 }
 
+CompiledKernel::Axis CompiledKernel::axisOf(kernel::FuncOp func, kernel::Size size, int64_t tile) {
+  if (size.isStatic())
+    return {-1, tile, (size.value + tile - 1) / tile};
+  return {static_cast<int>(func.getScalarIndex(size.name)), tile, 1};
+}
+
+/// The tiles of all parts are the last axis; the parts of these tests have static sizes.
+void CompiledKernel::setGrid(kernel::FuncOp func) {
+  int64_t axes = func.getNumAxes();
+  for (int64_t axis = 0; axis < axes; ++axis)
+    grid[axis] = axisOf(func, func.getGridSize(axis), func.getGridTiles()[axis]);
+  int64_t tiles = 0;
+  for (auto part : func.getBody().getOps<kernel::PartOp>())
+    tiles += axisOf(func, part.getExtent(), part.getTile()).count;
+  if (func.hasParts())
+    grid[axes] = {-1, 1, tiles};
+}
+
 Expected<CompiledKernel> CompiledKernel::create(const std::string &text, const std::string &isa) {
   mlir::DialectRegistry registry;
   registry.insert<kernel::KernelDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
@@ -68,17 +86,16 @@ Expected<CompiledKernel> CompiledKernel::create(const std::string &text, const s
   CompiledKernel result;
   auto func = *module->getOps<kernel::FuncOp>().begin();
   std::string name = func.getSymName().str();
-  auto grid = kernel::describeGrid(func);
-  if (mlir::failed(grid))
-    return deviceError("the kernel has no grid");
-  for (int axis = 0; axis < 3; ++axis)
-    result.grid[axis] = {(*grid)[axis].scalar, (*grid)[axis].tile, (*grid)[axis].count};
+  result.setGrid(func);
   mlir::PassManager manager(&context);
   manager.addPass(createConvertKernelToCpu({isa}));
   if (mlir::failed(manager.run(*module)))
     return deviceError("the conversion failed");
   auto target = findCpuTarget(isa);
-  auto bytes = emitCpuSharedObject(*module, *target);
+  auto object = emitCpuObject(*module, *target);
+  if (!object)
+    return object.takeError();
+  auto bytes = linkSharedObject({*object});
   if (!bytes)
     return bytes.takeError();
   result.bytes = std::move(*bytes);

@@ -19,6 +19,11 @@
 #include <string>
 #include <vector>
 
+namespace heddle::kernel {
+class FuncOp;
+struct Size;
+} // namespace heddle::kernel
+
 namespace heddle::test {
 
 /// Text of test/Conversion/bodies/`name`, with each `from` replaced by `to`.
@@ -34,10 +39,15 @@ public:
   const std::vector<char> &object() const { return bytes; }
 
 private:
+  /// Index into the kernel's scalars or -1, tile size, and the count of tiles where the scalar is
+  /// -1: the form of Support/Program.h.
   struct Axis {
-    int scalar;
-    int64_t tile, count;
+    int scalar = -1;
+    int64_t tile = 1, count = 1;
   };
+  static Axis axisOf(kernel::FuncOp func, kernel::Size size, int64_t tile);
+  void setGrid(kernel::FuncOp func);
+
   using Function = void (*)(void *const *, const int64_t *, int64_t, int64_t, int64_t);
   std::vector<char> bytes;
   std::array<Axis, 3> grid;

@@ -46,6 +46,12 @@ struct Parsed {
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
+Expected<std::vector<char>> sharedObject(mlir::ModuleOp module, const CpuTarget &target) {
+  auto object = emitCpuObject(module, target);
+  if (!object)
+    return object.takeError();
+  return linkSharedObject({*object});
+}
 } // namespace
 
 TEST(ObjectCode, UsesTheVectorsOfTheInstructionSet) {
@@ -64,8 +70,8 @@ TEST(ObjectCode, UsesTheVectorsOfTheInstructionSet) {
 
 TEST(ObjectCode, EqualModulesGiveEqualBytes) {
   Parsed first(square), second(square);
-  auto a = emitCpuSharedObject(*first.module, *findCpuTarget("x86-64-v3"));
-  auto b = emitCpuSharedObject(*second.module, *findCpuTarget("x86-64-v3"));
+  auto a = sharedObject(*first.module, *findCpuTarget("x86-64-v3"));
+  auto b = sharedObject(*second.module, *findCpuTarget("x86-64-v3"));
   ASSERT_TRUE(static_cast<bool>(a)) << a.error().message;
   ASSERT_TRUE(static_cast<bool>(b)) << b.error().message;
   EXPECT_EQ(*a, *b);
@@ -75,7 +81,7 @@ TEST(ObjectCode, EqualModulesGiveEqualBytes) {
 /// Without fused multiply-add LLVM would call fmaf: the linker refuses.
 TEST(ObjectCode, RefusesFunctionsOfALibrary) {
   Parsed parsed(square);
-  auto object = emitCpuSharedObject(*parsed.module, *findCpuTarget("x86-64-v2"));
+  auto object = sharedObject(*parsed.module, *findCpuTarget("x86-64-v2"));
   ASSERT_FALSE(static_cast<bool>(object));
   EXPECT_NE(object.error().message.find("fmaf"), std::string::npos) << object.error().message;
 }

@@ -270,14 +270,4 @@ private:
   mlir::LogicalResult emitArm(mlir::Region &from, mlir::Block *to);
 };
 
-/// The launch grid of a kernel in the form of Support/Program.h; fails where parts have dynamic
-/// sizes.
-struct GridDescription {
-  /// Index into the kernel's scalars or -1, tile size, and the count of tiles where the scalar is
-  /// -1.
-  int scalar = -1;
-  int64_t tile = 1, count = 1;
-};
-mlir::FailureOr<std::array<GridDescription, 3>> describeGrid(FuncOp func);
-
 } // namespace heddle::kernel

@@ -1,4 +1,4 @@
-//===- KernelToCpu.cpp - Kernels to functions on native vectors -----------===//
+//===- ConvertKernelToCpu.cpp - Kernels to functions on native vectors ----===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
