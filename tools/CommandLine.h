@@ -89,12 +89,36 @@ inline size_t editDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// The parser's own message: its first line, cut where it repeats a long argument.
+/// The parser's own message in our form: it says what was there or what was missing, but not what
+/// was expected. Only its first line, cut where it repeats a long argument.
 inline Error parseError(const CLI::ParseError &error) {
   constexpr size_t most = 200;
   std::string text = error.what();
   text = text.substr(0, text.find('\n'));
+  auto behind = [&](std::string_view words) { return quotedText(text.substr(words.size())); };
+  std::string place = text.substr(0, text.find(' '));
+  if (place.ends_with(':'))
+    place.pop_back();
+  for (std::string_view extra :
+       {"The following argument was not expected: ", "The following arguments were not expected: "})
+    if (text.starts_with(extra))
+      return usageError("expected no further argument, found " + behind(extra));
+  constexpr std::string_view convert = "Could not convert: ";
+  if (size_t equals = text.find(" = "); text.starts_with(convert) && equals != text.npos)
+    return usageError(text.substr(convert.size(), equals - convert.size()) +
+                      ": expected a number in range, found " + quotedText(text.substr(equals + 3)));
+  if (text.starts_with("A subcommand is required"))
+    return usageError("expected a command, found none");
+  if (text == place + " is required" || text.ends_with(" missing"))
+    return usageError(place + ": expected a value, found none");
   return usageError(text.size() > most ? text.substr(0, most) + "..." : text);
+}
+
+/// What the device takes no part of would be ignored.
+inline Status checkThreads(std::string_view device, int threads) {
+  if (threads > 0 && device.starts_with("vulkan"))
+    return usageError("--threads: expected --device=cpu beside it, found " + quotedText(device));
+  return {};
 }
 
 /// `--flag=` with nothing behind it: the parser would take the next argument for its value.

@@ -53,7 +53,8 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   importOptions.masks = options.masks;
   importOptions.weights = options.weights;
   importOptions.attentionWeights = options.attentionWeights;
-  importOptions.needsWeights = options.needsWeights;
+  // A checkpoint that is named is opened, even where the question could do without.
+  importOptions.needsWeights = options.needsWeights || !options.weights.empty();
   Expected<ImportedModel> imported = importModel(model, importOptions, compilation->context);
   if (!imported)
     return compilation->diagnostics.error(imported.takeError());

@@ -24,10 +24,26 @@ namespace heddle {
 
 namespace {
 
+/// What a stage takes no part of would be ignored.
+Status checkStage(Stage stage, llvm::ArrayRef<TargetKind> targets, const CompileOptions &options) {
+  bool shaders = stage == Stage::Gpu || stage == Stage::Spirv;
+  bool machine = stage == Stage::Cpu || stage == Stage::Llvm || stage == Stage::Asm;
+  TargetKind needed = shaders ? TargetKind::Vulkan : TargetKind::Cpu;
+  const std::string flag = std::string("--emit=") + toString(stage);
+  if ((shaders || machine) && !llvm::is_contained(targets, needed))
+    return usageError(flag + ": expected --target=" + (shaders ? "vulkan" : "cpu") +
+                      " or none, found --target=" + (shaders ? "cpu" : "vulkan"));
+  if (shaders && !options.cpus.empty())
+    return usageError(flag + ": expected no --cpu beside it, found --cpu=" + options.cpus.front());
+  return {};
+}
+
 Expected<StageOptions> optionsFor(Stage stage, const CompileOptions &options) {
   auto targets = checkedTargets(options.targets);
   if (!targets)
     return targets.takeError();
+  if (Status status = checkStage(stage, *targets, options); !status)
+    return status.takeError();
   auto cpus = checkedCpus(options);
   if (!cpus)
     return cpus.takeError();

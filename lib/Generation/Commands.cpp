@@ -200,7 +200,7 @@ Status heddle::translateCommand(Session &session, const TranslateCommand &comman
     return model.takeError();
   auto decoder = TextDecoder::create(session, *model);
   if (!decoder)
-    return decoder.takeError();
+    return ofModel(session, decoder.takeError());
   auto decoding = decodingOf(command, *decoder, *model->target);
   if (!decoding)
     return decoding.takeError();
@@ -254,11 +254,13 @@ Status heddle::encodeCommand(Session &session, const TextCommand &command, bool 
     return model.takeError();
   auto encoder = TextEncoder::create(session, *model);
   if (!encoder)
-    return encoder.takeError();
+    return ofModel(session, encoder.takeError());
   if (classify && !encoder->classifies())
-    return usageError("expected a model with a classifier, found one that gives vectors");
+    return ofModel(session,
+                   inputError("expected a model with a classifier, found one that gives vectors"));
   if (!classify && encoder->classifies())
-    return usageError("expected a model that gives vectors, found one with a classifier");
+    return ofModel(session,
+                   inputError("expected a model that gives vectors, found one with a classifier"));
   return answerTexts(command, *model, in, notes, [&](const std::vector<NumberedText> &texts) {
     const std::vector<TokenIds> sources = sourcesOf(texts);
     auto rows = encoder->encode(sources);

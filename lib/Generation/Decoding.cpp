@@ -121,7 +121,7 @@ Expected<std::vector<Candidate>> heddle::candidatesOf(std::span<const float> sco
 Status heddle::checkDecoding(const DecodingOptions &options) {
   auto outside = [](const char *name, const std::string &range, double found) {
     char text[32];
-    std::snprintf(text, sizeof text, "%g", found);
+    std::snprintf(text, sizeof text, "%.15g", found);
     return usageError(std::string(name) + ": expected " + range + ", found " + text);
   };
   if (options.beam < 1 || options.beam > maximumBeam)

@@ -94,6 +94,13 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
   return {};
 }
 
+Error heddle::ofModel(const Session &session, Error error) {
+  const std::string &name = session.artifact().name();
+  if (!error.message.starts_with(name + ": "))
+    error.message = name + ": " + error.message;
+  return error;
+}
+
 Expected<TextModel> heddle::textModelOf(const Session &session, const TextCommand &command) {
   const Artifact &artifact = session.artifact();
   auto model =
@@ -102,7 +109,9 @@ Expected<TextModel> heddle::textModelOf(const Session &session, const TextComman
           return std::string(*text);
         return inputError(artifact.name() + ": expected the text member " + name + ", found none");
       });
-  if (model && model->source)
+  if (!model)
+    return ofModel(session, model.takeError());
+  if (model->source)
     model->source->cut |= command.truncate;
   return model;
 }

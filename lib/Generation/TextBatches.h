@@ -34,6 +34,9 @@ using AnswerTexts = std::function<Status(const std::vector<NumberedText> &texts)
 Status answerTexts(const TextCommand &command, const TextModel &model, std::istream &in,
                    std::ostream &notes, const AnswerTexts &answer);
 
+/// `error` with the name of the session's file before it.
+Error ofModel(const Session &session, Error error);
+
 /// The facts and vocabularies of a session's model; `command` may allow it to cut texts.
 Expected<TextModel> textModelOf(const Session &session, const TextCommand &command);
 

@@ -29,23 +29,32 @@ Expected<std::string> scoresName(const Session &session) {
   for (const PortInfo &port : *outputs)
     if (port.name == "logits" || port.name == "probabilities")
       return port.name;
-  return usageError("expected a model with a classifier, found one that gives vectors");
+  return inputError("expected a model with a classifier, found one that gives vectors");
+}
+
+/// Why the id that begins a translation may be missing though the description does not say null.
+std::string outsideOf(const Vocabulary &vocabulary) {
+  constexpr int64_t standard = 2;
+  if (vocabulary.size() > standard)
+    return "";
+  return "; the default, 2, lies outside the " + std::to_string(vocabulary.size()) +
+         (vocabulary.size() == 1 ? " token of " : " tokens of ") + vocabulary.name();
 }
 
 } // namespace
 
 Expected<TextDecoder> TextDecoder::create(Session &session, const TextModel &model) {
   if (model.kind != "encoder-decoder" || !model.source || !model.target)
-    return usageError("expected a model of kind encoder-decoder, found " + model.kind);
+    return inputError("expected a model of kind encoder-decoder, found " + model.kind);
   for (const TextSide *side : {&*model.source, &*model.target})
     if (!side->vocabulary)
-      return usageError(side->name + ".vocabulary: expected a file of tokens, found none");
+      return inputError(side->name + ".vocabulary: expected a file of tokens, found none");
   if (!model.target->start)
-    return inputError(session.artifact().name() +
-                      ": target.start: expected the id that a translation begins with, found none");
+    return inputError("target.start: expected the id that a translation begins with, found none" +
+                      outsideOf(*model.target->vocabulary));
   for (const char *function : {"encode", "decode_start", "decode_step", "decode_reorder"})
     if (!session.program().findFunction(function))
-      return usageError(
+      return inputError(
           std::string("expected a model that decodes step by step, found no function ") + function);
   TextDecoder decoder(session, model);
   for (Status checked : {checkInputs(session, "encode", {"source", "source.lengths"}),

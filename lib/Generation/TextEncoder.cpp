@@ -19,9 +19,9 @@ using namespace heddle;
 
 Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &model) {
   if (model.kind != "encoder" || !model.source)
-    return usageError("expected a model of kind encoder, found " + model.kind);
+    return inputError("expected a model of kind encoder, found " + model.kind);
   if (!model.source->vocabulary)
-    return usageError("source.vocabulary: expected a file of tokens, found none");
+    return inputError("source.vocabulary: expected a file of tokens, found none");
   auto outputs = session.outputs("encode");
   if (!outputs)
     return outputs.takeError();
@@ -29,12 +29,12 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
   for (const PortInfo &port : *outputs)
     if (port.name == "output" || port.name == "logits") {
       if (port.shape.size() != 2)
-        return usageError("expected a model with encoder.pool, found one with a result for every "
+        return inputError("expected a model with encoder.pool, found one with a result for every "
                           "token");
       encoder.output = port.name;
     }
   if (encoder.output.empty())
-    return usageError("encode: expected a result output or logits, found none");
+    return inputError("encode: expected a result output or logits, found none");
   if (Status checked = checkInputs(session, "encode", {"source", "source.lengths"}); !checked)
     return checked.takeError();
   auto lengths = takesInput(session, "encode", "source.lengths");

@@ -31,7 +31,7 @@ Status heddle::checkInputs(const Session &session, const char *function,
     return inputs.takeError();
   for (const PortInfo &port : *inputs)
     if (port.required && std::find(known.begin(), known.end(), port.name) == known.end())
-      return usageError(std::string(function) + ": expected no inputs beside the text, found " +
+      return inputError(std::string(function) + ": expected no inputs beside the text, found " +
                         port.name + ", which only a program can give");
   return {};
 }

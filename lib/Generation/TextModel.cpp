@@ -162,7 +162,7 @@ Status readLabels(const Json &facts, TextModel &model, const MemberReader &readM
 
 Expected<TextModel> heddle::readTextModel(std::string_view json, const MemberReader &readMember) {
   if (json.empty())
-    return usageError("expected a model with text sides, found one without a description");
+    return inputError("expected a model with text sides, found one without a description");
   auto parsed = parseJson(json, "model facts");
   if (!parsed)
     return parsed.takeError();

@@ -99,13 +99,12 @@ static void returnWeights(Description &d) {
 Expected<ImportedModel> heddle::importDescription(const std::string &path,
                                                   const ImportOptions &options,
                                                   mlir::MLIRContext &context) {
+  if (!options.weights.empty())
+    return usageError("--weights: expected a .mlir model beside it, found " + path +
+                      ", which says itself where its weights are");
   auto description = readDescription(path, options.masks);
   if (!description)
     return description.takeError();
-  if (!options.weights.empty()) {
-    description->weightsFile = options.weights;
-    description->seed.reset();
-  }
   if (options.attentionWeights)
     returnWeights(*description);
   ImportedModel model;

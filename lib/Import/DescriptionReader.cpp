@@ -230,6 +230,15 @@ SideDescription Reader::side(ObjectReader &root, const std::string &name) {
   side.tooLong = in.word("too-long", "error", {"error", "cut"}, 2);
   side.length = in.optionalInteger("length", std::nullopt, 1, 1 << 30);
   side.limit = in.integer("limit", 256, 1, 1 << 20);
+  // Text comes in on one side and goes out on the other: the other one's keys would be ignored.
+  const std::tuple<const char *, bool, bool> keys[] = {
+      {"limit", in.has("limit"), name == "target"},
+      {"add", side.add, name == "source"},
+      {"length", side.length.has_value(), name == "source"},
+      {"too-long", side.tooLong != "error", name == "source"}};
+  for (auto [key, given, belongs] : keys)
+    if (given && !belongs)
+      errors.expected(in.path(key), "no such key of the " + name, "it");
   return side;
 }
 

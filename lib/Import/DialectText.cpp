@@ -144,7 +144,8 @@ Expected<ImportedModel> heddle::importDialectText(const std::string &path,
   }
   if (options.needsWeights && !model.tensors.empty())
     return usageError(path + ": expected --weights FILE.safetensors for " +
-                      std::to_string(model.tensors.size()) + " tensors, the first is " +
+                      std::to_string(model.tensors.size()) +
+                      (model.tensors.size() == 1 ? " tensor, " : " tensors, the first is ") +
                       model.tensors.front().name);
   auto none = makeSeededWeights(0, {});
   if (!none)

@@ -21,6 +21,8 @@ namespace fs = std::filesystem;
 
 Expected<ImportedModel> heddle::importModel(const std::string &path, const ImportOptions &options,
                                             mlir::MLIRContext &context) {
+  if (path.empty())
+    return inputError("expected a model, found an empty name");
   std::error_code error;
   fs::file_status status = fs::status(path, error);
   if (!fs::exists(status))
@@ -32,10 +34,12 @@ Expected<ImportedModel> heddle::importModel(const std::string &path, const Impor
     if (fs::exists(fs::path(path) / "config.json", error))
       return inputError(
           path + ": Hugging Face folders are not built yet, expected a folder with model.json");
+    if (error)
+      return inputError(path + ": expected a folder that can be read, found: " + error.message());
     return inputError(path + ": expected a folder with model.json, found none in it");
   }
   if (!fs::is_regular_file(status))
-    return inputError(path + ": expected a file or a folder");
+    return inputError(path + ": expected a file or a folder, found a device or a pipe");
   std::string extension = fs::path(path).extension().string();
   if (extension == ".mlir" || extension == ".mlirbc")
     return importDialectText(path, options, context);

@@ -102,7 +102,8 @@ static Status writeOutputs(const NamedTensors &outputs, const std::optional<std:
   std::error_code failure;
   std::filesystem::create_directories(*directory, failure);
   if (failure)
-    return inputError(*directory + ": cannot be made: " + failure.message());
+    return inputError(*directory +
+                      ": expected a folder that can be made, found: " + failure.message());
   for (const auto &[name, tensor] : outputs) {
     // A name comes from the model: it must not choose another directory.
     if (name.find('/') != std::string::npos)
@@ -151,6 +152,16 @@ NamedInputs inputsFrom(const Function &function, const NamedTensors &given,
   return inputs;
 }
 
+/// An error about an input that came from a file begins with the file.
+static Error withFile(Error error, const std::vector<std::string> &inputs) {
+  for (const std::string &argument : inputs) { // NAME=FILE, which has been checked
+    size_t equals = argument.find('=');
+    if (error.message.starts_with(argument.substr(0, equals) + ": "))
+      return {error.kind, argument.substr(equals + 1) + ": " + error.message};
+  }
+  return error;
+}
+
 Status runFunctions(const Program &program, const RunCommand &command, const FunctionRunner &run,
                     std::ostream &out) {
   auto functions = chooseFunctions(program, command.function);
@@ -167,7 +178,7 @@ Status runFunctions(const Program &program, const RunCommand &command, const Fun
   for (const Function *function : *functions) {
     auto outputs = run(function->name, inputsFrom(*function, *given, results));
     if (!outputs)
-      return outputs.takeError();
+      return withFile(outputs.takeError(), command.inputs);
     for (auto &[name, tensor] : *outputs)
       (results.find(name) ? results[name] : results.slot(results.size(), name)) = std::move(tensor);
   }

@@ -57,8 +57,9 @@ constexpr int kChains = 14;
   DO(__VA_ARGS__ 0)                                                                                \
   DO(__VA_ARGS__ 1)                                                                                \
   DO(__VA_ARGS__ 2)                                                                                \
-  DO(__VA_ARGS__ 3) DO(__VA_ARGS__ 4) DO(__VA_ARGS__ 5) DO(__VA_ARGS__ 6) DO(__VA_ARGS__ 7)        \
-      DO(__VA_ARGS__ 8) DO(__VA_ARGS__ 9) DO(__VA_ARGS__ 10) DO(__VA_ARGS__ 11) DO(__VA_ARGS__ 12) \
+  DO(__VA_ARGS__ 3)                                                                                \
+  DO(__VA_ARGS__ 4) DO(__VA_ARGS__ 5) DO(__VA_ARGS__ 6) DO(__VA_ARGS__ 7) DO(__VA_ARGS__ 8)        \
+      DO(__VA_ARGS__ 9) DO(__VA_ARGS__ 10) DO(__VA_ARGS__ 11) DO(__VA_ARGS__ 12)                   \
           DO(__VA_ARGS__ 13)
 #define HEDDLE_RATE(NAME, TARGET, VECTOR, INSTRUCTION)                                             \
   [[gnu::target(TARGET), gnu::noinline]] void NAME(int64_t steps) {                                \

@@ -60,6 +60,12 @@ void addRun(CLI::App &app, RunFlags &flags) {
       "  heddle-run run encoder.heddle --device=vulkan --function=encode --input source=ids.npy");
 }
 
+Expected<Session> openSession(const RunFlags &flags) {
+  if (Status status = driver::checkThreads(flags.session.device, flags.session.threads); !status)
+    return status.takeError();
+  return Session::open(flags.file, flags.session);
+}
+
 CLI::App *addTranslate(CLI::App &app, RunFlags &flags) {
   CLI::App *translate =
       app.add_subcommand("translate", "translate texts, or the lines of standard input");
@@ -74,7 +80,7 @@ CLI::App *addTranslate(CLI::App &app, RunFlags &flags) {
 int translate(RunFlags &flags) {
   if (Status checked = checkTranslate(flags.translate); !checked)
     return report(checked);
-  auto session = Session::open(flags.file, flags.session);
+  auto session = openSession(flags);
   if (!session)
     return report(session.error());
   return report(translateCommand(*session, flags.translate, std::cin, std::cout, std::cerr));
@@ -83,7 +89,7 @@ int translate(RunFlags &flags) {
 int encode(RunFlags &flags, bool classify) {
   if (Status checked = checkTexts(flags.translate.text); !checked)
     return report(checked);
-  auto session = Session::open(flags.file, flags.session);
+  auto session = openSession(flags);
   if (!session)
     return report(session.error());
   return report(
@@ -93,7 +99,7 @@ int encode(RunFlags &flags, bool classify) {
 int run(RunFlags &flags) {
   if (flags.verify)
     return report(usageError("--verify: heddle-run has no reference, use heddle run --verify"));
-  auto session = Session::open(flags.file, flags.session);
+  auto session = openSession(flags);
   if (!session)
     return report(session.error());
   return report(runCommand(*session, flags.command, std::cout));
@@ -110,6 +116,7 @@ int reportParse(const CLI::App &app, const CLI::ParseError &error) {
 
 int main(int argc, char **argv) {
   CLI::App app("Runs compiled models.", "heddle-run");
+  app.set_version_flag("--version", "heddle-run " HEDDLE_VERSION);
   app.require_subcommand(1);
   app.footer(
       "Examples:\n  heddle-run run encoder.heddle --input source=ids.npy\n  heddle-run devices");
@@ -124,6 +131,7 @@ int main(int argc, char **argv) {
     command->footer("Examples:\n  heddle-run " + command->get_name() + " model.heddle \"a text\"");
   }
   CLI::App *devices = app.add_subcommand("devices", "list the devices that models can run on");
+  devices->footer("Examples:\n  heddle-run devices");
   if (Status status = driver::checkCommand(app, argc, argv); !status)
     return report(status);
   try { // the only exceptions here are those of the command line parser

@@ -13,6 +13,7 @@
 
 #include "heddle/Support/OutputFile.h"
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -61,7 +62,16 @@ Status explainFirst(const CompileFlags &flags) {
   return writeOutput(flags.explain, explanationHtml(*explanation, flags.model));
 }
 
+/// What no code is made from would be ignored.
+Status checkCpus(const CompileOptions &options) {
+  if (options.cpus.empty() || std::ranges::find(options.targets, "cpu") != options.targets.end())
+    return {};
+  return usageError("--cpu: expected --target=cpu beside it, found none");
+}
+
 Status compile(CompileFlags &flags) {
+  if (Status status = checkCpus(flags.options); !status)
+    return status;
   Progress progress;
   flags.options.progress = [&](const std::string &phase) { progress.show(phase); };
   if (!flags.explain.empty())

@@ -178,12 +178,12 @@ void addInspect(CLI::App &app, Outcome &outcome) {
 void addQuestions(CLI::App &app, Outcome &outcome) {
   addExplain(app, outcome);
   addInspect(app, outcome);
-  app.add_subcommand("devices", "list the devices of this machine")->callback([&outcome] {
-    outcome.status = devicesCommand(std::cout);
-  });
-  app.add_subcommand("schema", "print the JSON Schema of model descriptions")->callback([&outcome] {
-    outcome.status = writeOutput("", descriptionSchema());
-  });
+  CLI::App *devices = app.add_subcommand("devices", "list the devices of this machine");
+  devices->footer("Examples:\n  heddle devices");
+  devices->callback([&outcome] { outcome.status = devicesCommand(std::cout); });
+  CLI::App *schema = app.add_subcommand("schema", "print the JSON Schema of model descriptions");
+  schema->footer("Examples:\n  heddle schema > model-description.schema.json");
+  schema->callback([&outcome] { outcome.status = writeOutput("", descriptionSchema()); });
 }
 
 } // namespace heddle::driver

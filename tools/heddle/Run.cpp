@@ -42,6 +42,8 @@ Status run(RunFlags &flags) {
 
 Expected<Session> openModel(const std::string &model, JitOptions &options,
                             const CompileOptions &compile) {
+  if (Status status = checkThreads(options.device, options.threads); !status)
+    return status.takeError();
   Progress progress;
   options.masks = compile.masks;
   options.weights = compile.weights;

@@ -88,6 +88,7 @@ void addUnbuilt(CLI::App &app, Outcome &outcome) {
   for (const char *name : {"rerank", "generate"}) {
     CLI::App *command = app.add_subcommand(name, "not built yet");
     command->allow_extras();
+    command->footer("Not built yet."); // in place of the driver's examples
     command->callback([name, &outcome] { outcome.status = notBuiltYet(name); });
   }
 }

@@ -35,8 +35,9 @@ struct CompileOptions {
   std::string weights;            ///< checkpoint of a `.mlir` model (safetensors)
   /// A described model returns the attention weights of every layer and head, whatever it says.
   bool attentionWeights = false;
-  bool countTiles = false;  ///< for tests: attention gives the number of tiles it visits
-  bool needsWeights = true; ///< false: questions about the model do not open its checkpoint
+  bool countTiles = false; ///< for tests: attention gives the number of tiles it visits
+  /// False: questions about the model do not open its checkpoint, unless `weights` names one.
+  bool needsWeights = true;
   /// Called with a short phrase when a phase of a compilation begins.
   std::function<void(const std::string &phase)> progress;
 };

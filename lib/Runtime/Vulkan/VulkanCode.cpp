@@ -106,6 +106,9 @@ Expected<std::vector<VulkanDeviceInfo>> listVulkanDevices() {
 }
 
 Expected<std::unique_ptr<DeviceCode>> loadVulkanCode(const Artifact &artifact, int number) {
+  if (!artifact.hasVulkan() && !artifact.program().kernels.empty())
+    return inputError(artifact.name() + ": expected code for Vulkan, found none; compile it with "
+                                        "--target=vulkan");
   auto device = LogicalDevice::open(number);
   if (!device)
     return device.takeError();

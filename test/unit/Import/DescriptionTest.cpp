@@ -119,6 +119,13 @@ TEST_F(DescriptionTest, ImpossibleCombinations) {
   json["kind"] = "encoder";
   EXPECT_EQ(problem(json),
             "m.json: decoder: expected no such key in a description of kind encoder, found it");
+  const std::pair<const char *, Json> others[] = {{"/source/limit", 9},
+                                                  {"/target/add", true},
+                                                  {"/target/length", 9},
+                                                  {"/target/too-long", "cut"}};
+  for (const auto &[key, value] : others)
+    EXPECT_THAT(problemWith(key, value), HasSubstr(": expected no such key of the "));
+  EXPECT_EQ(problemWith("/target/too-long", "error"), "no error"); // what it is anyway
   EXPECT_THAT(problemWith("/position/base", 10000), HasSubstr("with sinusoidal positions"));
   EXPECT_EQ(problemWith("/encoder/layers", Json::array({{{"norm", {{"after-stack", true}}}}})),
             "m.json: encoder.layers.0.norm.after-stack: expected no such key in a layer, found it");

@@ -166,8 +166,7 @@ TEST_F(ModelTest, DialectText) {
     %w = transformer.weight "w" : tensor<2x3xf32>
     return %w : tensor<2x3xf32>
   })");
-  EXPECT_EQ(fileProblem(weight), "x.mlir: expected --weights FILE.safetensors for 1 tensors, the "
-                                 "first is w");
+  EXPECT_EQ(fileProblem(weight), "x.mlir: expected --weights FILE.safetensors for 1 tensor, w");
   ImportOptions options;
   options.weights = write("w.safetensors", safetensors({{"w", "f32", {2, 3}}}));
   EXPECT_EQ(fileProblem(weight, options), "no error");

@@ -113,8 +113,9 @@ TEST(Npy, EveryTruncationIsAnError) {
 }
 
 TEST(Npy, PathsThatCannotBe) {
-  EXPECT_EQ(readNpy("/nonexistent/x.npy").error().message,
-            "/nonexistent/x.npy: expected a file that can be read, found: No such file or directory");
+  EXPECT_EQ(
+      readNpy("/nonexistent/x.npy").error().message,
+      "/nonexistent/x.npy: expected a file that can be read, found: No such file or directory");
   EXPECT_FALSE(readNpy("/tmp"));
   EXPECT_THAT(writeNpy("/nonexistent/x.npy", Tensor(DType::F32, {1})).error().message,
               HasSubstr("x.npy: expected a path that can be written, found: No such file"));

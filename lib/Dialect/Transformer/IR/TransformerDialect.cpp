@@ -70,9 +70,9 @@ static bool isPlanned(StringRef name) {
 
 /// Stateless, because MLIR keeps a reference to what the hook holds no longer than the hook itself
 /// lives.
-static ParseResult refusePlanned(OpAsmParser &parser, OperationState &state) {
-  return parser.emitError(parser.getNameLoc(), "'")
-         << state.name.getStringRef() << "' is not built yet";
+static ParseResult refusePlanned(OpAsmParser &parser, OperationState &) {
+  // The parser begins the message with the name.
+  return parser.emitError(parser.getNameLoc(), "is not built yet");
 }
 
 std::optional<Dialect::ParseOpHook>
