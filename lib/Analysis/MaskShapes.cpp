@@ -31,69 +31,107 @@ static void collect(Value value, llvm::SetVector<Operation *> &ops) {
       collect(operand, ops);
 }
 
+/// What the masks and rules of one attention over `full` ask of the shapes of their tables.
+class ShapeExpressions::Rules {
+public:
+  Rules(ShapeExpressions &of, const Shape &full) : of(of), full(full), sequences(full[0]) {}
+
+  /// First of all: under packed documents, tables have one row a document.
+  void countSequences(MaskDocumentsOp op);
+  void check(Operation *rule);
+
+private:
+  Shape shape(Value table) const { return of.shapes.lookup(table); }
+  void oneASequence(Value table, const char *what);
+  void fits(const SizeExpr &found, const SizeExpr &size, bool keys, const char *what);
+  void dense(Value table, const char *what);
+  void blocks(MaskBlocksOp op);
+  void documentIds(MaskDocumentsOp op);
+
+  ShapeExpressions &of;
+  const Shape &full;
+  SizeExpr sequences;
+};
+
 void ShapeExpressions::visitRules(AttentionOp op, const Shape &full) {
   llvm::SetVector<Operation *> ops;
   collect(op.getMask(), ops);
   collect(op.getBias(), ops);
-  SizeExpr sequences = full[0];
+  Rules rules(*this, full);
   for (Operation *rule : ops)
-    if (auto documents = dyn_cast<MaskDocumentsOp>(rule); documents && documents.getStarts()) {
-      require(full[0], 1, "the batch of packed documents");
-      sequences = shapes.lookup(documents.getQueries())[0] - 1;
-      require(shapes.lookup(documents.getKeys())[0], shapes.lookup(documents.getQueries())[0],
-              "the starts of documents");
-    }
-  auto one = [&](Value table, const char *what) {
-    if (table && isa<ShapedType>(table.getType()))
-      require(shapes.lookup(table)[0], sequences, what);
-  };
-  /// A dimension is 1 or `size`. Keys of a cache: the table may say more than has been seen.
-  auto fits = [&](const SizeExpr &found, const SizeExpr &size, bool keys, const char *what) {
-    if (found == SizeExpr(1) || found == size || oneOrFull.contains(found.dimName()))
-      return;
-    if (keys && size.dimName().empty() && !size.isConstant())
-      required.push_back({size, found, what, /*atMost=*/true});
-    else
-      require(found, size, what);
-  };
-  auto dense = [&](Value table, const char *what) {
-    for (auto [axis, found] : llvm::enumerate(shapes.lookup(table)))
-      fits(found, full[axis], axis == 3, what);
-  };
+    if (auto documents = dyn_cast<MaskDocumentsOp>(rule); documents && documents.getStarts())
+      rules.countSequences(documents);
   for (Operation *rule : ops)
-    llvm::TypeSwitch<Operation *>(rule)
-        .Case<MaskCausalOp, MaskWindowOp, BiasAlibiOp, BiasRelativeOp>(
-            [&](auto o) { one(o.getOffset(), "the offsets of a mask"); })
-        .Case<MaskLengthsOp>([&](MaskLengthsOp o) { one(o.getLengths(), "the lengths of a mask"); })
-        .Case<MaskPrefixOp>([&](MaskPrefixOp o) { one(o.getPrefix(), "the prefixes of a mask"); })
-        .Case<MaskDenseOp>([&](MaskDenseOp o) { dense(o.getTable(), "a dense mask"); })
-        .Case<BiasDenseOp>([&](BiasDenseOp o) { dense(o.getTable(), "a dense score rule"); })
-        .Case<MaskBlocksOp>([&](MaskBlocksOp o) {
-          Shape table = shapes.lookup(o.getTable());
-          Shape expected{full[0], full[1],
-                         SizeExpr::ceilDiv(full[2], static_cast<int64_t>(o.getRows())),
-                         SizeExpr::ceilDiv(full[3], static_cast<int64_t>(o.getColumns()))};
-          fits(table[0], expected[0], false, "a table of blocks");
-          fits(table[1], expected[1], false, "a table of blocks");
-          require(table[2], expected[2], "the rows of a table of blocks");
-          require(table[3], expected[3], "the columns of a table of blocks");
-        })
-        .Case<MaskDocumentsOp>([&](MaskDocumentsOp o) {
-          if (o.getStarts())
-            return;
-          Shape queries = shapes.lookup(o.getQueries()), keys = shapes.lookup(o.getKeys());
-          require(queries[0], sequences, "the documents of queries");
-          if (!o.getOffset())
-            require(queries[1], full[2], "the documents of queries");
-          else // of a cache: of its keys and the queries that come now
-            fits(queries[1], full[3], true, "the documents of queries");
-          require(keys[0], sequences, "the documents of keys");
-          fits(keys[1], full[3], true, "the documents of keys");
-        })
-        .Case<MaskWhereOp, BiasWhereOp>([&](auto o) {
-          o->walk([&](MaskLoadOp load) {
-            if (cast<ShapedType>(load.getTable().getType()).getRank() == 2)
-              one(load.getTable(), "the table of a formula");
-          });
+    rules.check(rule);
+}
+
+void ShapeExpressions::Rules::countSequences(MaskDocumentsOp op) {
+  of.require(full[0], 1, "the batch of packed documents");
+  sequences = shape(op.getQueries())[0] - 1;
+  of.require(shape(op.getKeys())[0], shape(op.getQueries())[0], "the starts of documents");
+}
+
+void ShapeExpressions::Rules::check(Operation *rule) {
+  llvm::TypeSwitch<Operation *>(rule)
+      .Case<MaskCausalOp, MaskWindowOp, BiasAlibiOp, BiasRelativeOp>(
+          [&](auto o) { oneASequence(o.getOffset(), "the offsets of a mask"); })
+      .Case<MaskLengthsOp>(
+          [&](MaskLengthsOp o) { oneASequence(o.getLengths(), "the lengths of a mask"); })
+      .Case<MaskPrefixOp>(
+          [&](MaskPrefixOp o) { oneASequence(o.getPrefix(), "the prefixes of a mask"); })
+      .Case<MaskDenseOp>([&](MaskDenseOp o) { dense(o.getTable(), "a dense mask"); })
+      .Case<BiasDenseOp>([&](BiasDenseOp o) { dense(o.getTable(), "a dense score rule"); })
+      .Case<MaskBlocksOp>([&](MaskBlocksOp o) { blocks(o); })
+      .Case<MaskDocumentsOp>([&](MaskDocumentsOp o) {
+        if (!o.getStarts())
+          documentIds(o);
+      })
+      .Case<MaskWhereOp, BiasWhereOp>([&](auto o) {
+        o->walk([&](MaskLoadOp load) {
+          if (cast<ShapedType>(load.getTable().getType()).getRank() == 2)
+            oneASequence(load.getTable(), "the table of a formula");
         });
+      });
+}
+
+void ShapeExpressions::Rules::oneASequence(Value table, const char *what) {
+  if (table && isa<ShapedType>(table.getType()))
+    of.require(shape(table)[0], sequences, what);
+}
+
+/// A dimension is 1 or `size`. Keys of a cache: the table may say more than has been seen.
+void ShapeExpressions::Rules::fits(const SizeExpr &found, const SizeExpr &size, bool keys,
+                                   const char *what) {
+  if (found == SizeExpr(1) || found == size || of.oneOrFull.contains(found.dimName()))
+    return;
+  if (keys && size.dimName().empty() && !size.isConstant())
+    of.required.push_back({size, found, what, /*atMost=*/true});
+  else
+    of.require(found, size, what);
+}
+
+void ShapeExpressions::Rules::dense(Value table, const char *what) {
+  for (auto [axis, found] : llvm::enumerate(shape(table)))
+    fits(found, full[axis], axis == 3, what);
+}
+
+void ShapeExpressions::Rules::blocks(MaskBlocksOp op) {
+  Shape table = shape(op.getTable());
+  fits(table[0], full[0], false, "a table of blocks");
+  fits(table[1], full[1], false, "a table of blocks");
+  of.require(table[2], SizeExpr::ceilDiv(full[2], static_cast<int64_t>(op.getRows())),
+             "the rows of a table of blocks");
+  of.require(table[3], SizeExpr::ceilDiv(full[3], static_cast<int64_t>(op.getColumns())),
+             "the columns of a table of blocks");
+}
+
+void ShapeExpressions::Rules::documentIds(MaskDocumentsOp op) {
+  Shape queries = shape(op.getQueries()), keys = shape(op.getKeys());
+  of.require(queries[0], sequences, "the documents of queries");
+  if (!op.getOffset())
+    of.require(queries[1], full[2], "the documents of queries");
+  else // of a cache: of its keys and the queries that come now
+    fits(queries[1], full[3], true, "the documents of queries");
+  of.require(keys[0], sequences, "the documents of keys");
+  fits(keys[1], full[3], true, "the documents of keys");
 }

@@ -69,7 +69,9 @@ public:
       return {};
     return inputError(place + ": expected format version " + std::to_string(artifactFormat) +
                       ", found " + json["heddle"].dump() +
-                      (json["heddle"] > artifactFormat ? ", made by a newer Heddle" : ""));
+                      (json["heddle"] > artifactFormat
+                           ? ", made by a newer Heddle"
+                           : ", made by an older Heddle: compile the model again"));
   }
 
   Status checkFields() const {

@@ -16,6 +16,23 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
+/// One value a row of a tile: a row's maximum or sum, as the attention kernel left it.
+static Value loadStatistic(KernelFrame &f, Value operand, std::initializer_list<Value> at,
+                           Value row, int64_t rows) {
+  TileBuilder &t = f.t;
+  Value vector = f.slice(f.view(f.viewOf(operand)), at);
+  return kernel::LoadOp::create(t.b, t.loc, t.type(rows, 1), vector, ValueRange{row},
+                                t.b.getUnitAttr());
+}
+
+/// 2^(score - maximum) / sum, and 0 in a row whose sum is 0: no key of it is allowed.
+static Value normalized(TileBuilder &t, Scores &scores, Value score, Value maximum, Value sum) {
+  Value none =
+      arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, sum, t.constant(0, sum));
+  Value divisor = t.select(none, t.constant(1, sum), sum);
+  return t.div(scores.power(score, t.round(score), maximum), divisor);
+}
+
 LogicalResult heddle::tileAttentionWeights(KernelFrame &f) {
   TileBuilder &t = f.t;
   AttentionWeightsOp op;
@@ -42,22 +59,15 @@ LogicalResult heddle::tileAttentionWeights(KernelFrame &f) {
     sequence.firstPanelRow = sequence.firstKey; // columns are counted as callers count them
   }
   Value row = documents ? t.add(i, sequence.firstQuery) : i, left = t.sub(sequence.queries, i);
-  auto weightsOf = [&](Value h) -> Value {
+  auto weightsOf = [&](Value h) {
     scores.enter(sequence, h);
     Scores::Range all{t.index(0), t.index(0), scores.sequence.keys};
     KeyChunk keys =
         documents ? scores.strayChunk(j, columns) : scores.chunk(all, i, rows, j, columns);
     Value score = scores.tile(i, keys, type);
-    auto statistic = [&](Value operand) -> Value {
-      Value vector = f.slice(f.view(f.viewOf(operand)), {b, h});
-      return kernel::LoadOp::create(t.b, t.loc, t.type(rows, 1), vector, ValueRange{row},
-                                    t.b.getUnitAttr());
-    };
-    Value total = statistic(op.getSum());
-    Value none =
-        arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, total, t.constant(0, total));
-    Value divisor = t.select(none, t.constant(1, total), total);
-    return t.div(scores.power(score, t.round(score), statistic(op.getMaximum())), divisor);
+    Value sum = loadStatistic(f, op.getSum(), {b, h}, row, rows);
+    Value maximum = loadStatistic(f, op.getMaximum(), {b, h}, row, rows);
+    return normalized(t, scores, score, maximum, sum);
   };
   Value zero = t.index(0), one = t.index(1), count = t.index(heads);
   Value start = arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(type, 0.0f));

@@ -18,8 +18,9 @@
 
 namespace heddle {
 
-/// Raised whenever an older reader would misunderstand a newer file.
-inline constexpr int artifactFormat = 1;
+/// Raised whenever a reader would misunderstand a file of another version, or the program in it
+/// gains or loses a field: a file is for the version that wrote it.
+inline constexpr int artifactFormat = 2;
 
 /// CPU code for one instruction set: an ELF shared object that imports nothing.
 struct CpuMember {

@@ -244,29 +244,34 @@ CpuEmitter::guarded(ContractOp op, llvm::function_ref<SmallVector<Value>(int64_t
   return SmallVector<Value>(branch.getResults());
 }
 
-FailureOr<SmallVector<Value>> CpuEmitter::contractTile(ContractOp op, const Fragment &shape) {
-  FailureOr<TileMemory> left = leftTile(op);
-  if (failed(left))
-    return failure();
+/// Sums from zero over the rows of the op's range that are visited, `part` after `part`.
+SmallVector<Value> CpuEmitter::overRows(ContractOp op, const Fragment &shape, RowPart part) {
+  SmallVector<Value> zeros(shape.size(), zeroVector());
+  Value from = op.getFrom() ? scalar(op.getFrom()) : constant(0), count = scalar(op.getRows());
+  return guarded(op, [&](int64_t unroll) {
+    if (!op.getVisited())
+      return part(from, count, zeros, unroll);
+    return overVisited(op, from, count, zeros,
+                       [&](Value begin, Value end, SmallVector<Value> sums) {
+                         return part(begin, end, std::move(sums), unroll);
+                       });
+  });
+}
+
+SmallVector<Value> CpuEmitter::contractTile(ContractOp op, const TileMemory &left,
+                                            const Fragment &shape) {
   const BoundView right = view(op.getRhs());
   int64_t step = 0;
   SmallVector<Place> rowPlaces = rightPlaces(op, shape, step);
   auto loadLeft = [&](Value k, int64_t r, int64_t u) {
-    return loadAt(left->base, placeIn(*left, r, k, u), builder.getF32Type(), left->element);
+    return loadAt(left.base, placeIn(left, r, k, u), builder.getF32Type(), left.element);
   };
   auto loadRight = [&](Value k, int64_t j, int64_t u) {
     return loadVector(right, moved(rowPlaces[j], mul(k, step), u * step));
   };
   Operands operands{loadLeft, loadRight, {}};
-  SmallVector<Value> zeros(shape.size(), zeroVector());
-  Value from = op.getFrom() ? scalar(op.getFrom()) : constant(0), count = scalar(op.getRows());
-  return guarded(op, [&](int64_t unroll) {
-    if (!op.getVisited())
-      return emitChain(shape, zeros, from, count, operands, unroll);
-    return overVisited(op, from, count, zeros,
-                       [&](Value begin, Value end, SmallVector<Value> sums) {
-                         return emitChain(shape, std::move(sums), begin, end, operands, unroll);
-                       });
+  return overRows(op, shape, [&](Value begin, Value end, SmallVector<Value> sums, int64_t unroll) {
+    return emitChain(shape, std::move(sums), begin, end, operands, unroll);
   });
 }
 
@@ -293,10 +298,8 @@ Value CpuEmitter::pairOfRows(const BoundView &view, Place place, int64_t step) {
 
 /// A tile of bf16 times rows of a view, in pairs from an even row of the range; the last one of an
 /// odd number stands alone.
-FailureOr<SmallVector<Value>> CpuEmitter::contractPairs(ContractOp op, const Fragment &shape) {
-  FailureOr<TileMemory> left = leftTile(op);
-  if (failed(left))
-    return failure();
+SmallVector<Value> CpuEmitter::contractPairs(ContractOp op, const TileMemory &left,
+                                             const Fragment &shape) {
   const BoundView right = view(op.getRhs());
   int64_t step = 0;
   SmallVector<Place> rowPlaces = rightPlaces(op, shape, step);
@@ -304,12 +307,12 @@ FailureOr<SmallVector<Value>> CpuEmitter::contractPairs(ContractOp op, const Fra
     return moved(rowPlaces[j], mul(k, 2 * step), u * 2 * step);
   };
   auto leftWord = [&](Value k, int64_t r, int64_t u) {
-    Place place = placeIn(*left, r, mul(k, 2), u * 2);
-    return loadAt(left->base, place, builder.getI32Type(), left->element);
+    Place place = placeIn(left, r, mul(k, 2), u * 2);
+    return loadAt(left.base, place, builder.getI32Type(), left.element);
   };
   auto leftAlone = [&](Value k, int64_t r, int64_t u) -> Value {
-    Place place = placeIn(*left, r, mul(k, 2), u * 2);
-    Value bits = loadAt(left->base, place, left->element, left->element);
+    Place place = placeIn(left, r, mul(k, 2), u * 2);
+    Value bits = loadAt(left.base, place, left.element, left.element);
     return arith::ExtUIOp::create(builder, loc, builder.getI32Type(), bits);
   };
   auto rightPair = [&](Value k, int64_t j, int64_t u) {
@@ -319,22 +322,12 @@ FailureOr<SmallVector<Value>> CpuEmitter::contractPairs(ContractOp op, const Fra
     return rowAsWords(right, placeOf(k, j, u));
   };
   Operands pairs{leftWord, rightPair, {}}, alone{leftAlone, rightAlone, {}};
-  auto part = [&](Value begin, Value end, SmallVector<Value> sums, int64_t unroll) {
+  return overRows(op, shape, [&](Value begin, Value end, SmallVector<Value> sums, int64_t unroll) {
     Value one = constant(1);
     auto halved = [&](Value rows) { return arith::ShRUIOp::create(builder, loc, rows, one); };
     Value first = halved(begin), whole = halved(end);
     sums = emitChain(shape, std::move(sums), first, whole, pairs, unroll);
     return emitChain(shape, std::move(sums), whole, halved(add(end, one)), alone, 1);
-  };
-  SmallVector<Value> zeros(shape.size(), zeroVector());
-  Value from = op.getFrom() ? scalar(op.getFrom()) : constant(0), count = scalar(op.getRows());
-  return guarded(op, [&](int64_t unroll) {
-    if (!op.getVisited())
-      return part(from, count, zeros, unroll);
-    return overVisited(op, from, count, zeros,
-                       [&](Value begin, Value end, SmallVector<Value> sums) {
-                         return part(begin, end, std::move(sums), unroll);
-                       });
   });
 }
 
@@ -345,12 +338,11 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
   if (!result.vectors)
     return op.emitOpError("expected a result of at least 16 columns");
   if (op.getRows()) {
+    FailureOr<TileMemory> left = leftTile(op);
+    if (failed(left))
+      return failure(); // leftTile said why
     bool pairs = perWord(view(op.getRhs())) != 1;
-    FailureOr<SmallVector<Value>> sums =
-        pairs ? contractPairs(op, result) : contractTile(op, result);
-    if (failed(sums))
-      return failure();
-    result.registers = std::move(*sums);
+    result.registers = pairs ? contractPairs(op, *left, result) : contractTile(op, *left, result);
   } else {
     const Size &features = view(op.getLhs()).type.getDims().back().extent;
     SmallVector<Value> zeros(result.size(), zeroVector());

@@ -180,12 +180,16 @@ private:
   llvm::SmallVector<mlir::Value> contractViews(ContractOp op, const Fragment &shape,
                                                llvm::SmallVector<mlir::Value> sums,
                                                mlir::Value from, mlir::Value to);
-  mlir::FailureOr<llvm::SmallVector<mlir::Value>> contractTile(ContractOp op,
-                                                               const Fragment &shape);
+  llvm::SmallVector<mlir::Value> contractTile(ContractOp op, const TileMemory &left,
+                                              const Fragment &shape);
+  llvm::SmallVector<mlir::Value> contractPairs(ContractOp op, const TileMemory &left,
+                                               const Fragment &shape);
+  /// Adds the products of rows [begin, end) to `sums`.
+  using RowPart = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+      mlir::Value begin, mlir::Value end, llvm::SmallVector<mlir::Value> sums, int64_t unroll)>;
+  llvm::SmallVector<mlir::Value> overRows(ContractOp op, const Fragment &shape, RowPart part);
   using ChainPart = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::Value begin, mlir::Value end, llvm::SmallVector<mlir::Value> sums)>;
-  mlir::FailureOr<llvm::SmallVector<mlir::Value>> contractPairs(ContractOp op,
-                                                                const Fragment &shape);
   llvm::SmallVector<mlir::Value>
   guarded(ContractOp op, llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t unroll)> chain);
   mlir::Value pairOfRows(const BoundView &view, Place place, int64_t step);

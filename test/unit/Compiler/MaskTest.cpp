@@ -26,7 +26,7 @@ TEST(MaskBuilder, Text) {
             "((causal & window(255, 0)) | !(keep(seen)))");
   EXPECT_EQ((causal("cached") & causal(-2) & window(1, 2, "n")).text(),
             "((causal(cached) & causal(-2)) & window(1, 2, n))");
-  EXPECT_EQ(where(0 <= i - j && i - j < 256 || j < 16).text(),
+  EXPECT_EQ(where((0 <= i - j && i - j < 256) || j < 16).text(),
             "where((((0 <= (i - j)) && ((i - j) < 256)) || (j < 16)))");
   EXPECT_EQ(where(table("t")[i] == table("t").ofBatch(j + 1)).text(),
             "where((t[i] == t[b, (j + 1)]))");
