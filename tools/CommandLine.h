@@ -15,8 +15,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <iostream>
 #include <numeric>
 #include <span>
+#include <unistd.h>
 
 namespace heddle::driver {
 
@@ -72,6 +78,27 @@ inline void addTranslateFlags(CLI::App &app, TranslateCommand &command) {
   app.add_option("--attention", command.attention,
                  "draw what each step looked at: FILE.html (a page) or FILE.svg")
       ->type_name("FILE");
+}
+
+/// A file that is opened while one of the three streams is closed would be taken for it: their
+/// numbers are given to one that can be neither read as input nor written as output.
+inline void occupyStandardStreams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) == -1)
+      open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY); // takes the lowest number
+}
+
+/// Whether standard input was read to its end, and whether all that was printed has arrived: asked
+/// once, when a program ends.
+inline Status finishStandardStreams() {
+  if (std::ferror(stdin))
+    return inputError("standard input: expected text, found one that cannot be read");
+  errno = 0;
+  bool arrived = static_cast<bool>(std::cout.flush());
+  if (std::fflush(stdout) == 0 && arrived)
+    return {};
+  return inputError(std::string("standard output: expected a path that can be written, found: ") +
+                    std::strerror(errno != 0 ? errno : EIO));
 }
 
 /// Insertions, removals and replacements that turn one word into the other.

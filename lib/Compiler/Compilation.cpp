@@ -13,6 +13,7 @@
 #include "Compilation.h"
 
 #include "heddle/Compiler/RegisterAll.h"
+#include "heddle/Support/OutputFile.h"
 #include "heddle/Transforms/ProgramBuilder.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -59,6 +60,9 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   if (!imported)
     return compilation->diagnostics.error(imported.takeError());
   compilation->imported = std::move(*imported);
+  for (const std::string &output : options.outputs)
+    if (Status status = checkNotAnInput(output, compilation->imported.files); !status)
+      return status.takeError();
   StageOptions stage;
   stage.dtype = options.dtype;
   if (failed(runTo(compilation->module(), Stage::Transformer, Stage::Transformer, stage)))

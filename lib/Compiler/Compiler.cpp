@@ -18,6 +18,7 @@
 #include "heddle/Pack/Pack.h"
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Container.h"
+#include "heddle/Support/OutputFile.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Parser/Parser.h"
@@ -113,6 +114,9 @@ bool isArtifactPath(const std::string &path) {
 }
 
 Status checkCompiled(const std::string &path, const CompileOptions &options) {
+  for (const std::string &output : options.outputs)
+    if (Status status = checkNotAnInput(output, {path}); !status)
+      return status;
   if (!options.masks.empty())
     return usageError("--mask: " + path + " is compiled, its masks are fixed");
   if (!options.weights.empty())
@@ -124,29 +128,35 @@ Status checkCompiled(const std::string &path, const CompileOptions &options) {
 
 Expected<CompileReport> compileModel(const std::string &model, const std::string &output,
                                      const CompileOptions &options) {
-  if (!isArtifactPath(model))
-    if (Status status = ContainerWriter::checkPath(output); !status)
+  return withinMemory([&]() -> Expected<CompileReport> {
+    if (!isArtifactPath(model))
+      if (Status status = ContainerWriter::checkPath(output); !status)
+        return status.takeError();
+    CompileOptions withOutput = options;
+    withOutput.outputs.push_back(output);
+    auto assembled = assemble(model, withOutput);
+    if (!assembled)
+      return assembled.takeError();
+    if (Status status = assembled->writer->writeFile(output, packer(*assembled, options)); !status)
       return status.takeError();
-  auto assembled = assemble(model, options);
-  if (!assembled)
-    return assembled.takeError();
-  if (Status status = assembled->writer->writeFile(output, packer(*assembled, options)); !status)
-    return status.takeError();
-  std::error_code ignored;
-  auto bytes = std::filesystem::file_size(output, ignored);
-  assembled->report.artifactBytes = ignored ? 0 : static_cast<int64_t>(bytes);
-  return std::move(assembled->report);
+    std::error_code ignored;
+    auto bytes = std::filesystem::file_size(output, ignored);
+    assembled->report.artifactBytes = ignored ? 0 : static_cast<int64_t>(bytes);
+    return std::move(assembled->report);
+  });
 }
 
 Expected<Artifact> compileToMemory(const std::string &model, const CompileOptions &options,
                                    CompileReport *report) {
-  auto assembled = assemble(model, options);
-  if (!assembled)
-    return assembled.takeError();
-  auto artifact = assembled->writer->build(model, packer(*assembled, options));
-  if (report)
-    *report = std::move(assembled->report);
-  return artifact;
+  return withinMemory([&]() -> Expected<Artifact> {
+    auto assembled = assemble(model, options);
+    if (!assembled)
+      return assembled.takeError();
+    auto artifact = assembled->writer->build(model, packer(*assembled, options));
+    if (report)
+      *report = std::move(assembled->report);
+    return artifact;
+  });
 }
 
 static LaunchNames launchNames(const Program &program) {

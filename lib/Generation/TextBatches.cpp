@@ -88,6 +88,9 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
   }
   if (Status answered = flush(); !answered)
     return answered;
+  if (in.bad()) // std::getline says so of a line that finds no memory
+    return inputError("line " + std::to_string(taken + 1) +
+                      ": expected a line that can be read and kept, found another one");
   if (cut > 0)
     notes << "note: " << cut << " of " << taken << " texts cut to " << *model.source->length
           << " tokens\n";

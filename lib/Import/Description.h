@@ -99,6 +99,8 @@ struct Description {
   std::optional<ClassifierDescription> classifier;
   /// Texts of vocabularies and labels by side: "source.txt", "target.txt", "labels.txt".
   std::map<std::string, std::string> texts;
+  /// Every file that was read: the description, vocabularies, labels.
+  std::vector<std::string> files;
   /// What is allowed and hardly meant.
   std::vector<std::string> warnings;
 

@@ -118,6 +118,9 @@ Expected<ImportedModel> heddle::importDescription(const std::string &path,
     if (!warning.empty())
       model.warnings.push_back(warning);
   model.texts = std::move(description->texts);
+  model.files = std::move(description->files);
+  if (!description->seed)
+    model.files.push_back(description->weightsFile);
   if (options.needsWeights && !description->seed) {
     if (Status status = openWeights(description->weightsFile, model); !status)
       return status.takeError();

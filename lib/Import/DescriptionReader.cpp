@@ -162,7 +162,9 @@ static std::vector<std::string> oddLines(llvm::StringRef text) {
 /// Lines of a text file beside the description; the text becomes a member of the artifact.
 int64_t Reader::fileLines(const std::string &file, const std::string &member,
                           const std::string &path) {
-  auto text = readFile((fs::path(model.file).parent_path() / file).string(), int64_t(1) << 28);
+  const std::string &place =
+      model.files.emplace_back((fs::path(model.file).parent_path() / file).string());
+  auto text = readFile(place, int64_t(1) << 28);
   if (!text) {
     errors.add(path, text.error().message);
     return 1;
@@ -288,6 +290,7 @@ void Reader::classifier(ObjectReader &root) {
 
 Expected<Description> Reader::run() {
   model.file = errors.file;
+  model.files.push_back(errors.file);
   ObjectReader root({{&json, ""}}, errors);
   checkKeys(root);
   if (errors.failed()) // the kind says what else is needed

@@ -20,6 +20,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -103,7 +104,39 @@ private:
 } // namespace
 
 /// The module at `path`; its first diagnostic is the error.
+/// How deep brackets stand in each other, comments and strings apart.
+static size_t nesting(llvm::StringRef text) {
+  size_t depth = 0, deepest = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') {
+      while (++i < text.size() && text[i] != '"' && text[i] != '\n')
+        i += text[i] == '\\';
+    } else if (text.substr(i).starts_with("//")) {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (llvm::StringRef("([{<").contains(text[i])) {
+      deepest = std::max(deepest, ++depth);
+    } else if (llvm::StringRef(")]}>").contains(text[i]) && !text.substr(0, i).ends_with("-")) {
+      depth -= depth > 0; // the arrow of a type closes nothing
+    }
+  }
+  return deepest;
+}
+
+/// MLIR's parser calls itself for each level: text that would end its stack is refused before.
+static Status checkNesting(const std::string &path) {
+  constexpr size_t most = 256;
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer || !path.ends_with(".mlir"))
+    return {}; // the parser says why a file cannot be read
+  if (size_t found = nesting((*buffer)->getBuffer()); found > most)
+    return inputError(path + ": expected brackets at most " + std::to_string(most) +
+                      " deep, found " + std::to_string(found));
+  return {};
+}
+
 static Expected<OwningOpRef<ModuleOp>> parsed(const std::string &path, MLIRContext &context) {
+  if (Status status = checkNesting(path); !status)
+    return status.takeError();
   FirstError first(context, path);
   auto module = parseSourceFile<ModuleOp>(path, ParserConfig(&context));
   if (!module)
@@ -133,6 +166,9 @@ Expected<ImportedModel> heddle::importDialectText(const std::string &path,
     return status.takeError();
   ImportedModel model;
   model.module = std::move(*module);
+  model.files.push_back(path);
+  if (!options.weights.empty())
+    model.files.push_back(options.weights);
   auto tensors = expectedTensors(*model.module, path);
   if (!tensors)
     return tensors.takeError();

@@ -12,6 +12,7 @@
 
 #include "heddle/Runtime/Device.h"
 #include "heddle/Runtime/Npy.h"
+#include "heddle/Support/OutputFile.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -92,26 +93,41 @@ static Status checkOutputDir(const std::optional<std::string> &directory) {
   return {};
 }
 
-static Status writeOutputs(const NamedTensors &outputs, const std::optional<std::string> &directory,
+/// Where the results go: in the folder, none over a file that an input was read from.
+static Expected<std::vector<std::string>> outputPaths(const NamedTensors &outputs,
+                                                      const RunCommand &command) {
+  std::vector<std::string> read, paths;
+  for (const std::string &argument : command.inputs)
+    read.push_back(argument.substr(argument.find('=') + 1));
+  for (const auto &[name, tensor] : outputs) {
+    // A name comes from the model: it must not choose another directory.
+    if (name.find('/') != std::string::npos)
+      return inputError("expected an output whose name is a file name, found " + quotedText(name));
+    paths.push_back((std::filesystem::path(*command.outputDir) / (name + ".npy")).string());
+    if (Status status = checkNotAnInput(paths.back(), read); !status)
+      return status.takeError();
+  }
+  return paths;
+}
+
+static Status writeOutputs(const NamedTensors &outputs, const RunCommand &command,
                            std::ostream &out) {
-  if (!directory) {
+  if (!command.outputDir) {
     for (const auto &[name, tensor] : outputs)
       out << name << ": " << describe(tensor) << '\n';
     return {};
   }
   std::error_code failure;
-  std::filesystem::create_directories(*directory, failure);
+  std::filesystem::create_directories(*command.outputDir, failure);
   if (failure)
-    return inputError(*directory +
+    return inputError(*command.outputDir +
                       ": expected a folder that can be made, found: " + failure.message());
-  for (const auto &[name, tensor] : outputs) {
-    // A name comes from the model: it must not choose another directory.
-    if (name.find('/') != std::string::npos)
-      return inputError("expected an output whose name is a file name, found " + quotedText(name));
-    std::string path = (std::filesystem::path(*directory) / (name + ".npy")).string();
-    if (Status status = writeNpy(path, tensor); !status)
+  auto paths = outputPaths(outputs, command);
+  if (!paths)
+    return paths.takeError();
+  for (auto path = paths->begin(); const auto &[name, tensor] : outputs)
+    if (Status status = writeNpy(*path++, tensor); !status)
       return status;
-  }
   return {};
 }
 
@@ -182,7 +198,7 @@ Status runFunctions(const Program &program, const RunCommand &command, const Fun
     for (auto &[name, tensor] : *outputs)
       (results.find(name) ? results[name] : results.slot(results.size(), name)) = std::move(tensor);
   }
-  return writeOutputs(results, command.outputDir, out);
+  return writeOutputs(results, command, out);
 }
 
 Status runCommand(Session &session, const RunCommand &command, std::ostream &out) {

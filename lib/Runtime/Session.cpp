@@ -47,30 +47,36 @@ Session &Session::operator=(Session &&) noexcept = default;
 Session::~Session() = default;
 
 Expected<Session> Session::open(const std::string &path, const SessionOptions &options) {
-  Expected<Artifact> artifact = readArtifact(path);
-  if (!artifact)
-    return artifact.takeError();
-  return fromArtifact(std::move(*artifact), options);
+  return withinMemory([&]() -> Expected<Session> {
+    Expected<Artifact> artifact = readArtifact(path);
+    if (!artifact)
+      return artifact.takeError();
+    return fromArtifact(std::move(*artifact), options);
+  });
 }
 
 Expected<Session> Session::fromArtifact(Artifact artifact, const SessionOptions &options) {
-  auto model = Model::load(std::move(artifact), options.device);
-  if (!model)
-    return model.takeError();
-  SessionOptions chosen = options;
-  if (const char *poison = std::getenv("HEDDLE_POISON"))
-    chosen.poison |= std::string_view(poison) == "1";
-  auto impl = Impl::create(std::move(*model), chosen);
-  if (!impl)
-    return impl.takeError();
-  return Session(std::move(*impl));
+  return withinMemory([&]() -> Expected<Session> {
+    auto model = Model::load(std::move(artifact), options.device);
+    if (!model)
+      return model.takeError();
+    SessionOptions chosen = options;
+    if (const char *poison = std::getenv("HEDDLE_POISON"))
+      chosen.poison |= std::string_view(poison) == "1";
+    auto impl = Impl::create(std::move(*model), chosen);
+    if (!impl)
+      return impl.takeError();
+    return Session(std::move(*impl));
+  });
 }
 
 Expected<Session> Session::clone() const {
-  auto copy = Impl::create(impl->model, impl->options);
-  if (!copy)
-    return copy.takeError();
-  return Session(std::move(*copy));
+  return withinMemory([&]() -> Expected<Session> {
+    auto copy = Impl::create(impl->model, impl->options);
+    if (!copy)
+      return copy.takeError();
+    return Session(std::move(*copy));
+  });
 }
 
 const Program &Session::program() const { return impl->model->program(); }
@@ -111,25 +117,27 @@ Expected<std::vector<PortInfo>> Session::outputs(std::string_view function) cons
 
 Expected<NamedTensors> Session::run(std::string_view function, const NamedInputs &inputs) {
   NamedTensors outputs;
-  if (Status status = impl->run(function, inputs, outputs); !status)
+  if (Status status = run(function, inputs, outputs); !status)
     return status.takeError();
   return outputs;
 }
 
 Status Session::run(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs) {
-  return impl->run(function, inputs, outputs);
+  return withinMemory([&] { return impl->run(function, inputs, outputs); });
 }
 
 Status Session::runTimed(std::string_view function, const NamedInputs &inputs,
                          NamedTensors &outputs, std::vector<LaunchTime> &times) {
   times.clear();
-  return impl->run(function, inputs, outputs, {.times = &times});
+  return withinMemory([&] { return impl->run(function, inputs, outputs, {.times = &times}); });
 }
 
 Expected<NamedTensors> Session::runObserved(std::string_view function, const NamedInputs &inputs,
                                             const LaunchObserver &observer) {
   NamedTensors outputs;
-  if (Status status = impl->run(function, inputs, outputs, {.observer = &observer}); !status)
+  Status status =
+      withinMemory([&] { return impl->run(function, inputs, outputs, {.observer = &observer}); });
+  if (!status)
     return status.takeError();
   return outputs;
 }

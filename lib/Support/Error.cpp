@@ -17,6 +17,10 @@
 
 namespace heddle {
 
+Error outOfMemory() {
+  return inputError("expected memory enough for what was asked, found too little");
+}
+
 std::string printable(std::string_view text) {
   std::string result;
   for (char c : text) {

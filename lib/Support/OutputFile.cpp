@@ -57,6 +57,17 @@ Status checkOutput(const std::string &path) {
   return file ? Status() : Status(file.takeError());
 }
 
+Status checkNotAnInput(const std::string &path, const std::vector<std::string> &inputs) {
+  std::error_code ignored;
+  if (isStandardOutput(path) || isWrittenInPlace(path))
+    return {};
+  for (const std::string &input : inputs)
+    if (path == input || std::filesystem::equivalent(path, input, ignored))
+      return inputError(path + ": expected a file to write, found one that is read" +
+                        (path == input ? "" : ", " + input));
+  return {};
+}
+
 Status writeOutput(const std::string &path, std::string_view bytes) {
   if (isStandardOutput(path))
     return writeStandardOutput(bytes);

@@ -26,13 +26,6 @@ struct RunFlags {
   bool verify = false;
 };
 
-int report(const Error &error) {
-  std::cerr << "error: " << printable(error.message) << '\n';
-  return static_cast<int>(error.kind);
-}
-
-int report(const Status &status) { return status ? 0 : report(status.error()); }
-
 void addSessionFlags(CLI::App &command, RunFlags &flags) {
   command.add_option("FILE", flags.file, "compiled model (.heddle)")->required();
   command.add_option("--device", flags.session.device, "cpu, vulkan or vulkan:N")
@@ -77,44 +70,35 @@ CLI::App *addTranslate(CLI::App &app, RunFlags &flags) {
   return translate;
 }
 
-int translate(RunFlags &flags) {
+Status translate(RunFlags &flags) {
   if (Status checked = checkTranslate(flags.translate); !checked)
-    return report(checked);
+    return checked;
   auto session = openSession(flags);
   if (!session)
-    return report(session.error());
-  return report(translateCommand(*session, flags.translate, std::cin, std::cout, std::cerr));
+    return session.takeError();
+  return translateCommand(*session, flags.translate, std::cin, std::cout, std::cerr);
 }
 
-int encode(RunFlags &flags, bool classify) {
+Status encode(RunFlags &flags, bool classify) {
   if (Status checked = checkTexts(flags.translate.text); !checked)
-    return report(checked);
+    return checked;
   auto session = openSession(flags);
   if (!session)
-    return report(session.error());
-  return report(
-      encodeCommand(*session, flags.translate.text, classify, std::cin, std::cout, std::cerr));
+    return session.takeError();
+  return encodeCommand(*session, flags.translate.text, classify, std::cin, std::cout, std::cerr);
 }
 
-int run(RunFlags &flags) {
+Status run(RunFlags &flags) {
   if (flags.verify)
-    return report(usageError("--verify: heddle-run has no reference, use heddle run --verify"));
+    return usageError("--verify: heddle-run has no reference, use heddle run --verify");
   auto session = openSession(flags);
   if (!session)
-    return report(session.error());
-  return report(runCommand(*session, flags.command, std::cout));
+    return session.takeError();
+  return runCommand(*session, flags.command, std::cout);
 }
 
-/// The first line of what CLI11 has to say; help and version are no errors.
-int reportParse(const CLI::App &app, const CLI::ParseError &error) {
-  if (error.get_exit_code() == 0)
-    return app.exit(error);
-  return report(driver::parseError(error));
-}
-
-} // namespace
-
-int main(int argc, char **argv) {
+/// Reads the command line and carries the command out; help is done when it is printed.
+Status runTool(int argc, char **argv) {
   CLI::App app("Runs compiled models.", "heddle-run");
   app.set_version_flag("--version", "heddle-run " HEDDLE_VERSION);
   app.require_subcommand(1);
@@ -133,15 +117,31 @@ int main(int argc, char **argv) {
   CLI::App *devices = app.add_subcommand("devices", "list the devices that models can run on");
   devices->footer("Examples:\n  heddle-run devices");
   if (Status status = driver::checkCommand(app, argc, argv); !status)
-    return report(status);
-  try { // the only exceptions here are those of the command line parser
+    return status;
+  try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    return reportParse(app, error);
+    if (error.get_exit_code() != 0)
+      return driver::parseError(error);
+    app.exit(error);
+    return {};
   }
   if (devices->parsed())
-    return report(devicesCommand(std::cout));
+    return devicesCommand(std::cout);
   if (embedding->parsed() || classification->parsed())
     return encode(flags, classification->parsed());
   return translation->parsed() ? translate(flags) : run(flags);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  driver::occupyStandardStreams();
+  Status status = withinMemory([&] { return runTool(argc, argv); });
+  if (status)
+    status = driver::finishStandardStreams();
+  if (status)
+    return 0;
+  std::cerr << "error: " << printable(status.error().message) << '\n';
+  return static_cast<int>(status.error().kind);
 }

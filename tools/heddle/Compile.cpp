@@ -47,14 +47,21 @@ Status emit(const CompileFlags &flags) {
     return stage.takeError();
   if (Status status = checkOutput(flags.output); !status)
     return status;
-  Expected<std::string> text = emitStage(flags.model, *stage, flags.options, !flags.output.empty());
+  CompileOptions options = flags.options;
+  options.outputs.push_back(flags.output);
+  Expected<std::string> text = emitStage(flags.model, *stage, options, !flags.output.empty());
   if (!text)
     return text.takeError();
   return writeOutput(flags.output, *text);
 }
 
 Status explainFirst(const CompileFlags &flags) {
-  Expected<Explanation> explanation = explainModel(flags.model, flags.options);
+  if (Status status = checkNotAnInput(flags.explain, {flags.output}); !status)
+    return inputError("--explain: " + flags.explain +
+                      ": expected a file of its own, found that of -o");
+  CompileOptions options = flags.options;
+  options.outputs.push_back(flags.explain);
+  Expected<Explanation> explanation = explainModel(flags.model, options);
   if (!explanation)
     return explanation.takeError();
   if (flags.explain == "-")

@@ -81,6 +81,7 @@ Status takePositionsFile(ExplainFlags &flags) {
 Status explain(ExplainFlags &flags) {
   if (Status status = takePositionsFile(flags); !status)
     return status;
+  flags.options.outputs = {flags.html, flags.svg};
   if (!flags.html.empty() && !flags.svg.empty())
     return usageError("explain: expected one of --html and --svg, found both");
   if (flags.tiles && !flags.positions.empty())
@@ -118,6 +119,7 @@ Status drawGraph(const InspectFlags &flags, const Dimensions &dims) {
 }
 
 Status inspect(InspectFlags &flags) {
+  flags.options.outputs = {flags.graph};
   auto dims = parseDimensions(flags.dims);
   if (!dims)
     return dims.takeError();

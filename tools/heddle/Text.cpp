@@ -32,6 +32,7 @@ Status translate(TextFlags &flags) {
   if (Status checked = checkTranslate(flags.translate); !checked)
     return checked;
   flags.jit.attentionWeights = !flags.translate.attention.empty();
+  flags.compile.outputs.push_back(flags.translate.attention);
   Expected<Session> session = openModel(flags.model, flags.jit, flags.compile);
   if (!session)
     return session.takeError();

@@ -13,7 +13,6 @@
 
 #include "Driver.h"
 
-#include <exception>
 #include <iostream>
 #include <unistd.h>
 
@@ -71,7 +70,8 @@ Expected<Dimensions> parseDimensions(const std::vector<std::string> &texts) {
   return dims;
 }
 
-static int run(int argc, char **argv) {
+/// Carries the command out; help and version are done when they are printed.
+static Status run(int argc, char **argv) {
   CLI::App app("Heddle compiles Transformers to CPU and Vulkan kernels and runs them.\n");
   app.name("heddle");
   app.set_version_flag("--version", "heddle " HEDDLE_VERSION);
@@ -89,32 +89,28 @@ static int run(int argc, char **argv) {
   addBench(app, outcome);
   addQuestions(app, outcome);
   addUnbuilt(app, outcome);
-  if (Status status = checkCommand(app, argc, argv); !status) {
-    printError(status.error());
-    return static_cast<int>(status.error().kind);
-  }
+  if (Status status = checkCommand(app, argc, argv); !status)
+    return status;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
-      return app.exit(error); // --help and --version
-    printError(parseError(error));
-    return static_cast<int>(ErrorKind::Usage);
+    if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success))
+      return parseError(error);
+    app.exit(error); // prints what --help and --version ask for
   }
-  if (outcome.status)
-    return 0;
-  printError(outcome.status.error());
-  return static_cast<int>(outcome.status.error().kind);
+  return outcome.status;
 }
 
 } // namespace heddle::driver
 
 int main(int argc, char **argv) {
-  try {
-    return heddle::driver::run(argc, argv);
-  } catch (const std::exception &error) {
-    // Nothing of ours throws; memory may still run out.
-    heddle::driver::printError(heddle::deviceError(std::string("internal: ") + error.what()));
-    return static_cast<int>(heddle::ErrorKind::Device);
-  }
+  using namespace heddle;
+  driver::occupyStandardStreams();
+  Status status = withinMemory([&] { return driver::run(argc, argv); });
+  if (status)
+    status = driver::finishStandardStreams();
+  if (status)
+    return 0;
+  driver::printError(status.error());
+  return static_cast<int>(status.error().kind);
 }

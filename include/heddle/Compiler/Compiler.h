@@ -33,6 +33,8 @@ struct CompileOptions {
   std::string dtype = "f32";      ///< of operands of products: f32, bf16; others are an error
   std::vector<std::string> masks; ///< "NAME=EXPR", each replaces a mask of the model
   std::string weights;            ///< checkpoint of a `.mlir` model (safetensors)
+  /// Files that will be written from the result: an error where the model is read from one.
+  std::vector<std::string> outputs;
   /// A described model returns the attention weights of every layer and head, whatever it says.
   bool attentionWeights = false;
   bool countTiles = false; ///< for tests: attention gives the number of tiles it visits

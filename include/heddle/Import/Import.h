@@ -43,6 +43,8 @@ struct ImportedModel {
   std::unique_ptr<WeightSource> weights;
   /// Text members of the artifact by name: vocabularies.
   std::map<std::string, std::string> texts;
+  /// Every file that the model is read from.
+  std::vector<std::string> files;
   /// Facts for Generation and the tools, JSON text (Program::model); "{}" for dialect text.
   std::string facts = "{}";
   std::vector<std::string> warnings;

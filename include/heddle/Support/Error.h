@@ -17,6 +17,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +42,9 @@ struct Error {
 inline Error inputError(std::string message) { return {ErrorKind::Input, std::move(message)}; }
 inline Error usageError(std::string message) { return {ErrorKind::Usage, std::move(message)}; }
 inline Error deviceError(std::string message) { return {ErrorKind::Device, std::move(message)}; }
+
+/// That of memory which ran out for what was asked.
+Error outOfMemory();
 
 /// Text with control characters written out: it stays on its line and moves no cursor.
 std::string printable(std::string_view text);
@@ -93,5 +98,18 @@ private:
   bool failed = false;
   Error stored;
 };
+
+/// Calls `work`, which gives a Status or an Expected. Nothing of ours throws; memory that runs out
+/// does, and ends here as an error: no exception leaves the library.
+template <typename Work>
+auto withinMemory(const Work &work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::bad_alloc &) {
+    return outOfMemory();
+  } catch (const std::length_error &) { // a container larger than any memory
+    return outOfMemory();
+  }
+}
 
 } // namespace heddle

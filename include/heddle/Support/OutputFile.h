@@ -14,11 +14,14 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace heddle {
 
 /// Whether `writeOutput` could write there: asked before long work, not after it.
 Status checkOutput(const std::string &path);
+/// An error where `path` is one of `inputs`, under whatever name: writing would destroy it.
+Status checkNotAnInput(const std::string &path, const std::vector<std::string> &inputs);
 /// Writes `bytes` to `path`, or to standard output where the path is empty or "-".
 Status writeOutput(const std::string &path, std::string_view bytes);
 

@@ -72,8 +72,8 @@ public:
       return {};
     auto larger = MappedBytes::allocate(bytes + memorySlack);
     if (!larger)
-      return deviceError("cpu: expected " + std::to_string(bytes + memorySlack) +
-                         " bytes of memory, found less");
+      return inputError("cpu: expected " + std::to_string(bytes + memorySlack) +
+                        " bytes of memory, found less");
     if (int64_t kept = std::min(keep, size); kept > 0)
       std::memcpy(larger->writable().data(), memory.bytes().data(), static_cast<size_t>(kept));
     memory = std::move(*larger);
