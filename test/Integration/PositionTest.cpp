@@ -14,6 +14,7 @@
 #include "heddle/ExecutionEngine/Jit.h"
 
 #include <fstream>
+#include <unistd.h>
 
 using namespace heddle;
 using namespace heddle::test;
@@ -25,7 +26,8 @@ const std::vector<int32_t> permutation = {3, 0, 5, 1, 4, 2};
 
 /// An encoder of one layer on vectors; `position` is the value of that key.
 Expected<Session> encoder(const std::string &position, const std::string &name) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / ("heddle-positions-" + name);
+  const auto folder = std::filesystem::path(testing::TempDir()) /
+                      ("heddle-positions-" + name + "-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "model.json")
       << R"({"heddle": 1, "kind": "encoder", "size": 24, "weights": {"seed": 1},

@@ -17,6 +17,7 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <random>
+#include <unistd.h>
 
 using namespace heddle;
 using testing::ElementsAre;
@@ -32,7 +33,7 @@ std::string fileOf(const std::string &header, const std::string &data) {
 }
 
 Expected<std::unique_ptr<WeightSource>> openBytes(const std::string &bytes) {
-  std::string path = testing::TempDir() + "heddle-w.safetensors";
+  std::string path = testing::TempDir() + "heddle-w-" + std::to_string(getpid()) + ".safetensors";
   std::ofstream(path, std::ios::binary) << bytes;
   auto source = openSafetensors(path);
   std::filesystem::remove(path);

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 using namespace heddle;
 using testing::HasSubstr;
@@ -47,7 +48,7 @@ TEST(Npy, RoundTripOfEveryType) {
     Tensor tensor(type, {2, 3});
     for (std::byte &byte : tensor.bytes())
       byte = std::byte{1};
-    std::string path = testing::TempDir() + "round-trip.npy";
+    std::string path = testing::TempDir() + "round-trip-" + std::to_string(getpid()) + ".npy";
     ASSERT_TRUE(writeNpy(path, tensor));
     auto read = readNpy(path);
     ASSERT_TRUE(read) << read.error().message;

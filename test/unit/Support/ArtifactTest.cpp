@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 using namespace heddle;
 using testing::AllOf;
@@ -39,7 +40,9 @@ ArtifactWriter testWriter() {
   return writer;
 }
 
-std::string scratchPath(const std::string &name) { return testing::TempDir() + "heddle-" + name; }
+std::string scratchPath(const std::string &name) {
+  return testing::TempDir() + "heddle-" + std::to_string(getpid()) + "-" + name;
+}
 
 void expectContents(const Artifact &artifact) {
   EXPECT_EQ(toJson(artifact.program()), toJson(testProgram()));

@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 using namespace heddle;
 using testing::HasSubstr;
@@ -54,7 +55,9 @@ std::string problem(std::string_view file) {
   return reader->check().error().message;
 }
 
-std::string scratchPath(const std::string &name) { return testing::TempDir() + "heddle-" + name; }
+std::string scratchPath(const std::string &name) {
+  return testing::TempDir() + "heddle-" + std::to_string(getpid()) + "-" + name;
+}
 
 TEST(Container, MembersComeBackAligned) {
   auto memory = smallContainer().writeMemory();

@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 using namespace heddle;
 
@@ -50,7 +51,7 @@ TEST(CpuRates, TextThereAndBack) {
 /// The first call of a process measures and writes; a place that cannot be written is no error.
 TEST(CpuRates, AreKeptInTheCacheFolder) {
   namespace fs = std::filesystem;
-  fs::path folder = fs::path(testing::TempDir()) / "heddle-rates";
+  fs::path folder = fs::path(testing::TempDir()) / ("heddle-rates-" + std::to_string(getpid()));
   fs::remove_all(folder);
   setenv("XDG_CACHE_HOME", folder.c_str(), 1);
   EXPECT_EQ(cacheDirectory(), (folder / "heddle").string());

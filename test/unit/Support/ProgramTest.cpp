@@ -78,19 +78,14 @@ TEST(Program, IndicesAndSizesAreChecked) {
       {[](Json &j) { j["functions"][0]["reorder_by"] = "source"; }, "i32 input of rank 1"},
       {[](Json &j) { j["kernels"][0]["cpu"]["grid"][1]["tile"] = 0; }, "a tile of at least 1"},
       {[](Json &j) { j["kernels"][0]["cpu"]["grid"][0]["scalar"] = 2; }, "one of its scalars"},
-      {[](Json &j) {
-         j["kernels"][1]["vulkan"]["workgroup"] = {64, 64, 1};
-       },
-       "1024 invocations"},
+      {[](Json &j) { j["kernels"][1]["vulkan"]["workgroup"] = {64, 64, 1}; }, "1024 invocations"},
       {[](Json &j) { j["kernels"][1]["name"] = j["kernels"][0]["name"]; }, "each name once"},
       {[](Json &j) { j["weights"][1]["offset"] = 128; }, "a multiple of 256, found 128"},
       {[](Json &j) { j["weights"][1]["elements"] = int64_t(1) << 62; }, "an end within"},
       {[](Json &j) { j["weight_bytes"] = 4096; }, "an end within 4096 bytes"},
       {[](Json &j) { j["pack"][0]["weight"] = 2; }, "a weight below 2"},
       {[](Json &j) { j["pack"][0]["shape"][0] = 48; }, "a weight of its packed size"},
-      {[](Json &j) {
-         j["pack"][0]["shape"] = {int64_t(1) << 40, int64_t(1) << 40};
-       },
+      {[](Json &j) { j["pack"][0]["shape"] = {int64_t(1) << 40, int64_t(1) << 40}; },
        "a possible shape"},
       {[](Json &j) { j["pack"].push_back(j["pack"][0]); }, "one that is packed already"},
   };

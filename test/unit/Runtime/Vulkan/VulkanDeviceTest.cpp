@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 using namespace heddle;
 using namespace heddle::test;
@@ -204,7 +205,8 @@ static std::vector<std::filesystem::path> filesAfterSaving(const std::filesystem
 }
 
 TEST_F(VulkanTest, ADamagedPipelineCacheIsIgnored) {
-  std::filesystem::path home = std::filesystem::path(testing::TempDir()) / "heddle-cache-test";
+  std::filesystem::path home =
+      std::filesystem::path(testing::TempDir()) / ("heddle-cache-" + std::to_string(getpid()));
   std::filesystem::remove_all(home);
   ScopedVariable cache("XDG_CACHE_HOME", home.string());
   EXPECT_TRUE(filesAfterSaving(home, 1, sizeof(VkPipelineCacheHeaderVersionOne)).empty());
