@@ -13,6 +13,7 @@
 
 #include "Explain.h"
 
+#include "Compilation.h"
 #include "Diagnostics.h"
 #include "heddle/Analysis/FusionRefusal.h"
 #include "heddle/Compiler/RegisterAll.h"
@@ -126,6 +127,21 @@ Status onFusedStage(const std::string &path,
   if (!fused)
     return diagnostics.error(inputError(path + ": the fused stage cannot be read"));
   return ask(*fused, *artifact);
+}
+
+Status onModel(const std::string &model, const CompileOptions &options,
+               llvm::function_ref<Status(ModuleOp)> ask) {
+  if (isArtifactPath(model)) {
+    if (Status status = checkCompiled(model, options); !status)
+      return status;
+    return onFusedStage(model, [&](ModuleOp fused, const Artifact &) { return ask(fused); });
+  }
+  CompileOptions withoutWeights = options;
+  withoutWeights.needsWeights = false;
+  auto compilation = Compilation::load(model, withoutWeights);
+  if (!compilation)
+    return compilation.takeError();
+  return ask((*compilation)->module());
 }
 
 Explanation explainGroups(ModuleOp fused, const LaunchNames &launches) {

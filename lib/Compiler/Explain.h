@@ -31,6 +31,11 @@ using LaunchNames = std::map<std::string, std::vector<std::string>>;
 Status onFusedStage(const std::string &path,
                     llvm::function_ref<Status(mlir::ModuleOp fused, const Artifact &artifact)> ask);
 
+/// Asks a model: the fused stage of a compiled file, the transformer stage of any other. Its
+/// checkpoint is not opened.
+Status onModel(const std::string &model, const CompileOptions &options,
+               llvm::function_ref<Status(mlir::ModuleOp)> ask);
+
 Explanation explainGroups(mlir::ModuleOp fused, const LaunchNames &launches);
 
 } // namespace heddle

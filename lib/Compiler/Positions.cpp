@@ -12,11 +12,10 @@
 
 #include "heddle/Compiler/Positions.h"
 
-#include "Compilation.h"
 #include "Explain.h"
 #include "heddle/Analysis/ShapeExpressions.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
-#include "heddle/Support/Artifact.h"
+#include "heddle/Support/Program.h"
 #include "heddle/Support/Sinusoids.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -135,27 +134,17 @@ Expected<std::vector<PositionTable>> tablesOf(ModuleOp module, const Dimensions 
 
 Expected<std::vector<PositionTable>>
 explainPositions(const std::string &model, const Dimensions &dims, const CompileOptions &options) {
-  if (isArtifactPath(model)) {
-    if (Status status = checkCompiled(model, options); !status)
-      return status.takeError();
-    std::vector<PositionTable> tables;
-    Status status = onFusedStage(model, [&](ModuleOp fused, const Artifact &) -> Status {
-      auto found = tablesOf(fused, dims);
-      if (!found)
-        return found.takeError();
-      tables = std::move(*found);
-      return {};
-    });
-    if (!status)
-      return status.takeError();
-    return tables;
-  }
-  CompileOptions withoutWeights = options;
-  withoutWeights.needsWeights = false;
-  auto compilation = Compilation::load(model, withoutWeights);
-  if (!compilation)
-    return compilation.takeError();
-  return tablesOf((*compilation)->module(), dims);
+  std::vector<PositionTable> tables;
+  Status status = onModel(model, options, [&](ModuleOp module) -> Status {
+    auto found = tablesOf(module, dims);
+    if (!found)
+      return found.takeError();
+    tables = std::move(*found);
+    return {};
+  });
+  if (!status)
+    return status.takeError();
+  return tables;
 }
 
 } // namespace heddle

@@ -13,7 +13,6 @@
 
 #include "heddle/Compiler/Tiles.h"
 
-#include "Compilation.h"
 #include "Explain.h"
 #include "Layers.h"
 #include "MaskText.h"
@@ -21,7 +20,6 @@
 #include "heddle/Analysis/TileClasses.h"
 #include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
-#include "heddle/Support/Artifact.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
@@ -390,10 +388,13 @@ Expected<TilePicture> pictureIn(ModuleOp module, const TileQuestion &question) {
   return pictureOf(*found, question.dims);
 }
 
-Expected<TilePicture> explainArtifactTiles(const std::string &path, const TileQuestion &question) {
+} // namespace
+
+Expected<TilePicture> explainTiles(const std::string &model, const TileQuestion &question,
+                                   const CompileOptions &options) {
   TilePicture picture;
-  Status status = onFusedStage(path, [&](ModuleOp fused, const Artifact &) -> Status {
-    Expected<TilePicture> found = pictureIn(fused, question);
+  Status status = onModel(model, options, [&](ModuleOp module) -> Status {
+    Expected<TilePicture> found = pictureIn(module, question);
     if (!found)
       return found.takeError();
     picture = std::move(*found);
@@ -402,23 +403,6 @@ Expected<TilePicture> explainArtifactTiles(const std::string &path, const TileQu
   if (!status)
     return status.takeError();
   return picture;
-}
-
-} // namespace
-
-Expected<TilePicture> explainTiles(const std::string &model, const TileQuestion &question,
-                                   const CompileOptions &options) {
-  if (isArtifactPath(model)) {
-    if (Status status = checkCompiled(model, options); !status)
-      return status.takeError();
-    return explainArtifactTiles(model, question);
-  }
-  CompileOptions withoutWeights = options;
-  withoutWeights.needsWeights = false;
-  auto compilation = Compilation::load(model, withoutWeights);
-  if (!compilation)
-    return compilation.takeError();
-  return pictureIn((*compilation)->module(), question);
 }
 
 } // namespace heddle

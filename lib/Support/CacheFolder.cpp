@@ -62,9 +62,7 @@ std::string cacheDirectory() {
 void keepInCache(const std::string &path, std::string_view bytes) {
   std::error_code ignored;
   fs::create_directories(fs::path(path).parent_path(), ignored);
-  auto file = Replacement::create(path);
-  if (file && file->write(bytes))
-    (void)file->commit();
+  (void)replaceFile(path, bytes);
 }
 
 void touchInCache(const std::string &path) {

@@ -73,12 +73,7 @@ Status writeOutput(const std::string &path, std::string_view bytes) {
     return writeStandardOutput(bytes);
   if (isWrittenInPlace(path))
     return writeInPlace(path, bytes);
-  auto file = Replacement::create(path);
-  if (!file)
-    return file.takeError();
-  if (Status status = file->write(bytes); !status)
-    return status;
-  return file->commit();
+  return replaceFile(path, bytes);
 }
 
 } // namespace heddle

@@ -89,4 +89,13 @@ Status Replacement::commit() {
   return {};
 }
 
+Status replaceFile(const std::string &path, std::string_view bytes) {
+  auto file = Replacement::create(path);
+  if (!file)
+    return file.takeError();
+  if (Status status = file->write(bytes); !status)
+    return status;
+  return file->commit();
+}
+
 } // namespace heddle

@@ -47,4 +47,7 @@ private:
   int descriptor = -1;
 };
 
+/// Writes a whole file: `bytes` and nothing else.
+Status replaceFile(const std::string &path, std::string_view bytes);
+
 } // namespace heddle

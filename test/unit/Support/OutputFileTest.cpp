@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScratchFolder.h"
+
 #include "heddle/Support/OutputFile.h"
 
 #include "gtest/gtest.h"
@@ -21,28 +23,18 @@ using namespace heddle;
 namespace fs = std::filesystem;
 
 namespace {
-
-struct OutputFile : testing::Test {
-  fs::path folder = fs::path(testing::TempDir()) / ("heddle-output-" + std::to_string(getpid()));
-  void SetUp() override { fs::create_directories(folder); }
-  void TearDown() override { fs::remove_all(folder); }
-  std::string read(const fs::path &path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-};
-
+using OutputFileTest = ScratchFolder;
 } // namespace
 
-TEST_F(OutputFile, ReplacesWhatWasThere) {
+TEST_F(OutputFileTest, ReplacesWhatWasThere) {
   std::string path = folder / "page.html";
   ASSERT_TRUE(writeOutput(path, "one"));
   ASSERT_TRUE(writeOutput(path, "two"));
   EXPECT_EQ(read(path), "two");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
+  EXPECT_EQ(files(), 1);
 }
 
-TEST_F(OutputFile, AFolderThatIsNotThereIsTheInputsFault) {
+TEST_F(OutputFileTest, AFolderThatIsNotThereIsTheInputsFault) {
   Status status = writeOutput(folder / "nowhere" / "page.html", "one");
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().kind, ErrorKind::Input);
@@ -50,7 +42,7 @@ TEST_F(OutputFile, AFolderThatIsNotThereIsTheInputsFault) {
             std::string::npos);
 }
 
-TEST_F(OutputFile, AFolderIsNotOverwritten) {
+TEST_F(OutputFileTest, AFolderIsNotOverwritten) {
   fs::create_directories(folder / "page");
   EXPECT_FALSE(writeOutput(folder / "page", "one"));
   EXPECT_TRUE(fs::is_directory(folder / "page"));

@@ -9,6 +9,8 @@
 // old file on failure) is kept everywhere.
 //
 //===----------------------------------------------------------------------===//
+#include "ScratchFolder.h"
+
 #include "heddle/Support/Replacement.h"
 
 #include <csignal>
@@ -22,32 +24,12 @@ using namespace heddle;
 namespace fs = std::filesystem;
 
 namespace {
-
-struct ReplacementTest : testing::Test {
-  fs::path folder = fs::path(testing::TempDir()) / ("heddle-replace-" + std::to_string(getpid()));
-  void SetUp() override { fs::create_directories(folder); }
-  void TearDown() override { fs::remove_all(folder); }
-
-  static std::string read(const fs::path &path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  static Status replace(const std::string &path, std::string_view bytes) {
-    auto file = Replacement::create(path);
-    if (!file)
-      return file.takeError();
-    if (Status status = file->write(bytes); !status)
-      return status;
-    return file->commit();
-  }
-  auto files() { return std::distance(fs::directory_iterator(folder), {}); }
-};
-
+using ReplacementTest = ScratchFolder;
 } // namespace
 
 TEST_F(ReplacementTest, TheOldFileStaysUntilTheNewOneIsWhole) {
   fs::path path = folder / "file";
-  ASSERT_TRUE(replace(path, "old"));
+  ASSERT_TRUE(replaceFile(path, "old"));
   {
     auto abandoned = Replacement::create(path);
     ASSERT_TRUE(abandoned && abandoned->write("half"));
@@ -63,9 +45,9 @@ TEST_F(ReplacementTest, TheOldFileStaysUntilTheNewOneIsWhole) {
 TEST_F(ReplacementTest, PermissionsAreKept) {
   fs::path path = folder / "file";
   for (fs::perms mode : {fs::perms(0600), fs::perms(0664), fs::perms(0755)}) {
-    ASSERT_TRUE(replace(path, "old"));
+    ASSERT_TRUE(replaceFile(path, "old"));
     fs::permissions(path, mode);
-    ASSERT_TRUE(replace(path, "new"));
+    ASSERT_TRUE(replaceFile(path, "new"));
     EXPECT_EQ(fs::status(path).permissions(), mode);
   }
 }
@@ -75,33 +57,33 @@ TEST_F(ReplacementTest, LinksAreFollowed) {
   fs::create_symlink("there/file", folder / "link");
   fs::create_symlink("link", folder / "second");
   for (const char *text : {"made", "replaced"}) { // the file is missing at first
-    ASSERT_TRUE(replace(folder / "second", text));
+    ASSERT_TRUE(replaceFile(folder / "second", text));
     EXPECT_EQ(read(folder / "there" / "file"), text);
     EXPECT_TRUE(fs::is_symlink(folder / "second") && fs::is_symlink(folder / "link"));
   }
   fs::create_symlink("round", folder / "round");
-  EXPECT_THAT(replace(folder / "round", "x").error().message,
+  EXPECT_THAT(replaceFile(folder / "round", "x").error().message,
               testing::HasSubstr("round: expected a path that can be written, found: "));
   EXPECT_TRUE(fs::is_symlink(folder / "round"));
 }
 
 TEST_F(ReplacementTest, PlacesThatCannotBe) {
-  EXPECT_THAT(replace(folder / "none" / "file", "x").error().message,
+  EXPECT_THAT(replaceFile(folder / "none" / "file", "x").error().message,
               testing::HasSubstr("none/file: expected a path that can be written, found: No such"));
-  EXPECT_THAT(replace(folder, "x").error().message,
+  EXPECT_THAT(replaceFile(folder, "x").error().message,
               testing::HasSubstr("expected a file or a new path, found a directory"));
-  EXPECT_EQ(replace("/dev/null", "x").error().message,
+  EXPECT_EQ(replaceFile("/dev/null", "x").error().message,
             "/dev/null: expected a file or a new path, found a device or a pipe");
 }
 
 TEST_F(ReplacementTest, AFullDiskLeavesNothing) {
-  ASSERT_TRUE(replace(folder / "file", "old"));
+  ASSERT_TRUE(replaceFile(folder / "file", "old"));
   rlimit before{}, small{};
   getrlimit(RLIMIT_FSIZE, &before);
   small = {100, before.rlim_max};
   std::signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &small);
-  Status status = replace(folder / "file", std::string(1000, 'x'));
+  Status status = replaceFile(folder / "file", std::string(1000, 'x'));
   setrlimit(RLIMIT_FSIZE, &before);
   ASSERT_FALSE(status);
   EXPECT_THAT(status.error().message, testing::HasSubstr("file: expected a path that can be"));
