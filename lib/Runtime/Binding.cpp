@@ -306,6 +306,26 @@ Status BoundInputs::check(const FunctionLayout &layout, const Plan &plan) const 
       if (Status status = checkStarts(i, low, high - 1); !status)
         return status;
   }
+  for (size_t i = 0; i < tensors.size(); ++i) // the starts are known to be good now
+    if (Status status = checkWithin(i); !status)
+      return status;
+  return {};
+}
+
+/// A length is at most the rows of its own document.
+Status BoundInputs::checkWithin(size_t port) const {
+  const std::string &within = function->inputs[port].within;
+  if (within.empty())
+    return {};
+  auto isStarts = [&](const Port &input) { return input.name == within; };
+  size_t of = std::ranges::find_if(function->inputs, isStarts) - function->inputs.begin();
+  const Tensor &lengths = *tensors[port], &starts = *tensors[of];
+  for (int64_t i = 0; i < std::min(lengths.size(), starts.size() - 1); ++i)
+    if (int64_t rows = integerAt(starts, i + 1) - integerAt(starts, i);
+        integerAt(lengths, i) > rows)
+      return inputError(function->inputs[port].name + ": expected at most the " +
+                        std::to_string(rows) + " rows of document " + std::to_string(i) +
+                        ", found " + std::to_string(integerAt(lengths, i)));
   return {};
 }
 

@@ -93,6 +93,7 @@ void visitFields(Visitor &v, Port &port) {
   v("dense", port.dense);
   v("range", port.range);
   v("starts", port.starts);
+  v("within", port.within);
   v("spread", port.spread);
   v("exchanged", port.exchanged);
   v("default", port.fallback);

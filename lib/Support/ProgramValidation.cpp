@@ -269,6 +269,10 @@ private:
     }
     if (port.starts && (!port.range || port.shape.size() != 1))
       return expected(here, "starts to be a vector with a range", "none");
+    auto isWithin = [&](const Port &other) { return other.name == port.within && other.starts; };
+    if (!port.within.empty() &&
+        (port.starts || !port.range || std::ranges::none_of(function.inputs, isWithin)))
+      return expected(here, "an input of starts that lengths stay within", quotedText(port.within));
     if (port.exchanged && port.shape.size() < 2)
       return expected(here, "at least 2 dimensions to exchange",
                       static_cast<int64_t>(port.shape.size()));

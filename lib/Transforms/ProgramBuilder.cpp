@@ -164,9 +164,11 @@ Port ProgramBuilder::port(PortOp op) {
     port.range = {bounds[0], bounds[1]};
   }
   port.starts = op.getStarts();
-  if (auto spread = op->template getAttrOfType<ArrayAttr>("spread"))
-    port.spread = sizes(spread);
-  port.exchanged = op->hasAttr("exchanged");
+  if (auto within = op.getWithin())
+    port.within = within->str();
+  if (auto spread = op.getSpread())
+    port.spread = sizes(*spread);
+  port.exchanged = op.getExchanged();
   if (auto fallback = op.getFallback()) {
     if (auto source = fallback->template getAs<StringAttr>("lengths_of"))
       port.fallback = {DefaultInput::Kind::LengthsOf, source.str(), 0};

@@ -273,6 +273,7 @@ LogicalResult ProgramPlanner::run() {
 struct ArgumentLimits {
   std::optional<SizeExpr> high;
   bool starts = false;
+  BlockArgument within; ///< of lengths: the starts of the documents that they belong to
 };
 
 /// Lengths are at most the number of keys they limit; documents start from 0 to the number of rows.
@@ -284,11 +285,19 @@ static ArgumentLimits limitsOf(Value argument, const ShapeExpressions &shapes) {
         return shapes.of(op.getOperand(operand))[2] + 1;
     return std::nullopt;
   };
+  auto startsIn = [](GroupOp group) -> BlockArgument {
+    for (auto documents : group.getBody().front().getOps<MaskDocumentsOp>())
+      if (auto keys = dyn_cast<BlockArgument>(documents.getKeys()); keys && documents.getStarts())
+        return dyn_cast<BlockArgument>(group.getOperand(keys.getArgNumber()));
+    return {};
+  };
   for (OpOperand &use : argument.getUses())
     if (auto group = dyn_cast<GroupOp>(use.getOwner()))
       for (OpOperand &inner : group.getBody().getArgument(use.getOperandNumber()).getUses()) {
-        if (isa<MaskLengthsOp>(inner.getOwner()))
+        if (isa<MaskLengthsOp>(inner.getOwner())) {
           limits.high = rowsIn(group, 1);
+          limits.within = startsIn(group);
+        }
         if (auto documents = dyn_cast<MaskDocumentsOp>(inner.getOwner());
             documents && documents.getStarts()) {
           limits.high = rowsIn(group, inner.getOperandNumber());
@@ -321,13 +330,17 @@ static bool isExchanged(DictionaryAttr attributes) {
   return dims && port && TransformerDialect::isExchanged(dims, port);
 }
 
+StringAttr ProgramPlanner::argumentName(unsigned index) {
+  if (auto name = func.getArgAttrOfType<StringAttr>(index, "transformer.name"))
+    return name;
+  return b.getStringAttr("arg" + Twine(index));
+}
+
 LogicalResult ProgramPlanner::planArguments() {
   for (BlockArgument argument : func.getArguments()) {
     unsigned index = argument.getArgNumber();
     auto type = dyn_cast<RankedTensorType>(argument.getType());
-    auto name = func.getArgAttrOfType<StringAttr>(index, "transformer.name");
-    if (!name)
-      name = b.getStringAttr("arg" + Twine(index));
+    StringAttr name = argumentName(index);
     if (!type && !argument.getType().isInteger(32))
       return func.emitError() << "argument " << name << ": expected a tensor or i32, found "
                               << argument.getType();
@@ -345,19 +358,22 @@ LogicalResult ProgramPlanner::planArguments() {
     auto input = kernel::InputOp::create(
         b, func.getLoc(), name, place.buffer, b.getStringAttr(elementName(element)),
         texts(type ? place.dims : Shape()), b.getI64IntegerAttr(0),
-        place.dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr(), UnitAttr());
+        place.dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr(), UnitAttr(),
+        StringAttr(), ArrayAttr(), UnitAttr());
     if (auto port = func.getArgAttrOfType<ArrayAttr>(
             index, "transformer.port")) // callers leave dimensions of 1 out
       input.setShapeAttr(texts(dimsFromAttr(port)));
     if (isExchanged(func.getArgAttrDict(index)))
-      input->setAttr("exchanged", b.getUnitAttr());
+      input.setExchanged(true);
     if (auto spread = func.getArgAttrOfType<ArrayAttr>(index, "transformer.spread"))
-      input->setAttr("spread", texts(sizesFromAttr(spread)));
+      input.setSpreadAttr(texts(sizesFromAttr(spread)));
     if (auto range = func.getArgAttrOfType<ArrayAttr>(index, "transformer.range"))
       input.setRangeAttr(texts(dimsFromAttr(range)));
     else if (ArgumentLimits limits = limitsOf(argument, shapes); limits.high) {
       input.setRangeAttr(texts({SizeExpr(0), *limits.high}));
       input.setStarts(limits.starts);
+      if (limits.within)
+        input.setWithinAttr(argumentName(limits.within.getArgNumber()));
     }
     if (auto fallback = func.getArgAttrOfType<DictionaryAttr>(index, "transformer.default"))
       input.setFallbackAttr(fallback);
@@ -465,9 +481,8 @@ LogicalResult ProgramPlanner::planResults() {
     auto output = kernel::OutputOp::create(
         b, func.getLoc(), name, place.buffer, b.getStringAttr(elementName(element)), texts(shape),
         b.getI64IntegerAttr(place.group), dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(),
-        DictionaryAttr(), UnitAttr());
-    if (exchanged)
-      output->setAttr("exchanged", b.getUnitAttr());
+        DictionaryAttr(), UnitAttr(), StringAttr(), ArrayAttr(),
+        exchanged ? b.getUnitAttr() : UnitAttr());
   }
   return success();
 }

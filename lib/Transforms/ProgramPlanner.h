@@ -30,6 +30,7 @@ public:
   mlir::LogicalResult run();
 
 private:
+  mlir::StringAttr argumentName(unsigned index);
   mlir::LogicalResult planArguments();
   mlir::LogicalResult planGroups();
   mlir::LogicalResult planGroup(kernel::GroupOp group, int index);

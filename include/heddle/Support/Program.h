@@ -92,6 +92,9 @@ struct Port {
   /// Inputs with a range: ascending numbers, the first `low`, the last `high - 1` (where documents
   /// start).
   bool starts = false;
+  /// Lengths under packed documents: the input of their starts; a length is at most the rows of its
+  /// document. Empty: `range` says all.
+  std::string within;
   DefaultInput fallback; ///< inputs only
   /// Inputs: the full sizes of one that callers may give with 1 in place of each, and without
   /// leading dimensions (see Spread.h); empty: as `shape` says.

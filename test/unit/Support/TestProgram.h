@@ -20,13 +20,19 @@ inline Function testFunction() {
   f.name = "encode";
   f.dims = {"B", "S"};
   f.stateDims = {"P"};
-  f.inputs.resize(2);
-  f.inputs[0] = {"source", DType::I32, {b, s}, 0, 0, true, std::pair(SizeExpr(0), SizeExpr(100)),
-                 {}};
-  f.inputs[1] = {"lengths", DType::I32, {b},
-                 2,         0,          true,
-                 {},        false,      {DefaultInput::Kind::LengthsOf, "source", 0}};
-  f.outputs.push_back({"memory", DType::F32, {b, s, 64}, 3, 0, false, {}, {}});
+  f.inputs = {{.name = "source",
+               .type = DType::I32,
+               .shape = {b, s},
+               .buffer = 0,
+               .dense = true,
+               .range = std::pair(SizeExpr(0), SizeExpr(100))},
+              {.name = "lengths",
+               .type = DType::I32,
+               .shape = {b},
+               .buffer = 2,
+               .dense = true,
+               .fallback = {DefaultInput::Kind::LengthsOf, "source", 0}}};
+  f.outputs = {{.name = "memory", .shape = {b, s, 64}, .buffer = 3}};
   f.buffers.resize(4);
   f.buffers[0] = {"ids", Buffer::Kind::Argument, b * s, 0, 0, ""};
   f.buffers[1] = {"x", Buffer::Kind::Temporary, b * SizeExpr::roundUp(s, 16) * 64, 0, 0, ""};

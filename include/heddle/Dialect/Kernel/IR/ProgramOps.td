@@ -86,7 +86,8 @@ def Kernel_WeightOp : Kernel_ProgramStageOp<"weight", [Pure]> {
 class Kernel_PortOp<string mnemonic> : Kernel_ProgramStageOp<mnemonic> {
   let arguments = (ins StrAttr:$name, Kernel_BufferType:$buffer, StrAttr:$element, StrArrayAttr:$shape,
                        DefaultValuedAttr<I64Attr, "0">:$group, UnitAttr:$dense, OptionalAttr<StrArrayAttr>:$range,
-                       OptionalAttr<DictionaryAttr>:$fallback, UnitAttr:$starts);
+                       OptionalAttr<DictionaryAttr>:$fallback, UnitAttr:$starts, OptionalAttr<StrAttr>:$within,
+                       OptionalAttr<StrArrayAttr>:$spread, UnitAttr:$exchanged);
   let assemblyFormat = "$name `in` $buffer `:` custom<Word>($element) $shape attr-dict";
 }
 
@@ -94,8 +95,10 @@ def Kernel_InputOp : Kernel_PortOp<"input"> {
   let summary = "a named input of a program";
   let description = [{
     `shape` holds expressions; a lone name binds a dimension. `range` is [low, high) of integers; with `starts`
-    they ascend from low to high - 1. `fallback` says how a
-    missing input is made: `{lengths_of = "source", padding = 0}`.
+    they ascend from low to high - 1; `within` names the input of starts whose documents are at least as long as these
+    lengths. `fallback` says how a missing input is made: `{lengths_of = "source", padding = 0}`. `spread` holds the full
+    sizes of an input that callers may give with 1 in place of each; `exchanged` says that the buffer holds the first two
+    dimensions the other way round.
 
     Example:
     ```mlir
