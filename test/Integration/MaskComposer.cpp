@@ -78,13 +78,22 @@ std::string Composer::argument(const std::string &type, const std::string &dims,
   return "%" + name;
 }
 
+/// How many keys each sentence has.
+std::string Composer::lengths() {
+  return argument("tensor<?xi32>", sentences(), [](const Sizes &s, Random &r) {
+    int64_t b = 0;
+    return filled(DType::I32, {s.sentences()},
+                  [&] { return static_cast<double>(r.whole(0, s.keysOf(b++))); });
+  });
+}
+
 /// One number a sentence; `extremes` percent of them at the limits of i32.
 std::string Composer::perSentence(int64_t extremes) {
   return argument("tensor<?xi32>", sentences(), [extremes](const Sizes &s, Random &r) {
     return filled(DType::I32, {s.sentences()}, [&]() -> double {
       if (r.chance(static_cast<int>(extremes)))
         return static_cast<double>(r.chance(50) ? smallest : largest);
-      return static_cast<double>(r.whole(extremes ? -s.queries : 0, s.keys));
+      return static_cast<double>(r.whole(-s.queries, s.keys));
     });
   });
 }
@@ -115,7 +124,7 @@ std::string Composer::rangeLeaf(int kind) {
     return define("transformer.mask.window before = " + before + " after = " + after + offset());
   }
   case 2:
-    return define("transformer.mask.lengths " + perSentence(0) + " : tensor<?xi32>");
+    return define("transformer.mask.lengths " + lengths() + " : tensor<?xi32>");
   default:
     return define("transformer.mask.prefix " + perSentence(3) + " : tensor<?xi32>");
   }

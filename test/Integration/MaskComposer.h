@@ -49,6 +49,10 @@ struct Sizes {
   int64_t sentences() const {
     return queryStarts.empty() ? batch : static_cast<int64_t>(queryStarts.size()) - 1;
   }
+  /// Keys of sentence b.
+  int64_t keysOf(int64_t b) const {
+    return keyStarts.empty() ? keys : keyStarts[b + 1] - keyStarts[b];
+  }
 };
 
 /// An argument of the function, and its contents for given sizes.
@@ -121,6 +125,7 @@ private:
   std::string ids();
   std::string offset();
   std::string perSentence(int64_t extremes);
+  std::string lengths();
   std::string where();
   /// T and S, as types and as lists of dimensions name them.
   std::string queriesInType() const;

@@ -22,7 +22,7 @@ using namespace heddle::test;
 namespace fs = std::filesystem;
 
 std::optional<fs::path> heddle::test::artifactFolder() {
-  if (const char *folder = std::getenv("HEDDLE_TEST_ARTIFACTS"))
+  if (const char *folder = std::getenv("HEDDLE_TEST_ARTIFACTS"); folder && *folder)
     return fs::path(folder);
 #ifdef HEDDLE_BUILDS_ARTIFACTS
   return fs::path(HEDDLE_BINARY_DIR) / "test-artifacts";
