@@ -100,6 +100,15 @@ Shape ShapeExpressions::state(Operation *user, StringRef symbol) const {
   return dimsFromAttr(op.getDims());
 }
 
+/// Where positions begin, of a group's op as of others: what a session holds already, or 0.
+static SizeExpr positionsBefore(Value offset) {
+  if (auto argument = dyn_cast_or_null<BlockArgument>(offset))
+    if (auto group = dyn_cast<kernel::GroupOp>(argument.getOwner()->getParentOp()))
+      offset = group->getOperand(argument.getArgNumber());
+  auto length = offset ? offset.getDefiningOp<CacheLengthOp>() : CacheLengthOp();
+  return length ? SizeExpr::dim(length.getDim().str()) : SizeExpr(0);
+}
+
 void ShapeExpressions::visit(Operation *op) {
   auto like = [&](Value value) { return shapes.lookup(value); };
   auto set = [&](Shape shape) { shapes[op->getResult(0)] = std::move(shape); };
@@ -116,11 +125,21 @@ void ShapeExpressions::visit(Operation *op) {
         set(std::move(shape));
       })
       .Case<LinearOp, FfnOp>([&](auto o) { withLast(op->getOperand(0), lastOf()); })
-      .Case<LayerNormOp, arith::TruncFOp>([&](auto) { set(like(op->getOperand(0))); })
+      .Case<LayerNormOp, RmsNormOp, SoftmaxOp, arith::TruncFOp>(
+          [&](auto) { set(like(op->getOperand(0))); })
       .Case<PositionSinusoidalOp>([&](PositionSinusoidalOp o) {
         set(like(o.getInput()));
         if (o.getDocuments())
           require(like(o.getInput())[0], 1, "the batch of packed documents");
+      })
+      .Case<PositionLearnedOp>([&](PositionLearnedOp o) {
+        set(like(o.getInput()));
+        if (o.getDocuments())
+          require(like(o.getInput())[0], 1, "the batch of packed documents");
+        else
+          required.push_back({positionsBefore(o.getOffset()) + like(o.getInput())[1],
+                              o.getTable().getType().getDimSize(0), "rows of the position table",
+                              /*atMost=*/true});
       })
       .Case<PoolOp>([&](PoolOp o) {
         Shape in = like(o.getInput());
@@ -129,6 +148,14 @@ void ShapeExpressions::visit(Operation *op) {
         if (o.getDocuments())
           require(in[0], 1, "the batch of packed documents");
         set({o.getDocuments() ? like(o.getDocuments())[0] - 1 : in[0], in[2]});
+      })
+      .Case<ShiftRightOp>([&](ShiftRightOp o) { set(like(o.getIds())); })
+      .Case<CrossEntropyOp, CrossEntropyRowsOp>([&](auto o) {
+        for (auto [rows, ids] : llvm::zip(like(o.getLogits()), like(o.getIds())))
+          require(rows, ids, "the rows and the ids of a loss");
+        if (isa<CrossEntropyRowsOp>(op))
+          return withLast(o.getLogits(), 2);
+        set({1});
       })
       .Case<SplitHeadsOp>([&](SplitHeadsOp o) {
         Shape in = like(op->getOperand(0));

@@ -47,7 +47,7 @@ std::string heddle::layerOf(AttentionOp attention) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto linear = dyn_cast<LinearOp>(op)) {
       StringRef name = weightName(linear.getWeight());
-      if (!name.consume_back(".query.weight"))
+      if (!name.consume_back(".query.weight") && !name.consume_back(".query.head.weight"))
         return "";
       name.consume_back(".attention"); // "decoder.3.cross" stays
       return name.str();

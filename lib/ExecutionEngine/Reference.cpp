@@ -93,6 +93,7 @@ private:
   Status runOp(Operation *op);
   Status runGroup(Operation *op);
   Status runState(Operation *op);
+  Status runLoss(Operation *op);
   Status observe(Operation *op);
   Status bindResults(Operation *op, Expected<std::vector<RefTensor>> results);
   Status bindResult(Operation *op, Expected<RefTensor> result);
@@ -184,6 +185,23 @@ Status Call::runState(Operation *op) {
       RefTensor{DType::I32, {}, {static_cast<double>(states.lengthBefore(length.getDim().str()))}});
 }
 
+Status Call::runLoss(Operation *op) {
+  using namespace transformer;
+  auto rowsOf = [&](auto o) {
+    std::optional<uint64_t> padding = o.getPaddingId();
+    return crossEntropyRows(get(o.getLogits()), get(o.getIds()),
+                            padding ? std::optional<int64_t>(*padding) : std::nullopt);
+  };
+  if (auto o = dyn_cast<CrossEntropyOp>(op))
+    return bindResult(op, crossEntropyMean(rowsOf(o)));
+  if (auto o = dyn_cast<CrossEntropyRowsOp>(op))
+    return bindResult(op, rowsOf(o));
+  if (auto o = dyn_cast<CrossEntropyMeanOp>(op))
+    return bindResult(op, crossEntropyMean(get(o.getRows())));
+  auto shift = cast<ShiftRightOp>(op);
+  return bindResult(op, shiftRight(get(shift.getIds()), static_cast<int64_t>(shift.getStart())));
+}
+
 Status Call::runOp(Operation *op) {
   using namespace transformer;
   Lookup lookup = [this](Value value) -> const RefTensor & { return get(value); };
@@ -203,12 +221,17 @@ Status Call::runOp(Operation *op) {
   }
   if (auto o = dyn_cast<EmbeddingOp>(op))
     return bindResult(op, embedding(o, get(o.getIds()), get(o.getTable())));
+  auto number = [&](Value value) { return value ? static_cast<int64_t>(get(value).values[0]) : 0; };
   if (auto o = dyn_cast<PositionSinusoidalOp>(op))
     return bindResult(
-        op, sinusoidal(o, get(o.getInput()),
-                       o.getOffset() ? static_cast<int64_t>(get(o.getOffset()).values[0]) : 0,
-                       optional(o.getDocuments())));
+        op, sinusoidal(o, get(o.getInput()), number(o.getOffset()), optional(o.getDocuments())));
+  if (auto o = dyn_cast<PositionLearnedOp>(op))
+    return bindResult(op, learned(o, get(o.getInput()), get(o.getTable()), number(o.getOffset()),
+                                  optional(o.getDocuments())));
   if (auto o = dyn_cast<LinearOp>(op))
+    return bindResult(op, linear(get(o.getInput()), get(o.getWeight()), optional(o.getBias()),
+                                 o.getActivation()));
+  if (auto o = dyn_cast<Conv1x1Op>(op)) // its weight lies in memory like a matrix
     return bindResult(op, linear(get(o.getInput()), get(o.getWeight()), optional(o.getBias()),
                                  o.getActivation()));
   if (auto o = dyn_cast<FfnOp>(op)) {
@@ -220,6 +243,12 @@ Status Call::runOp(Operation *op) {
   }
   if (auto o = dyn_cast<LayerNormOp>(op))
     return bindResult(op, layerNorm(o, get(o.getInput()), get(o.getGamma()), get(o.getBeta())));
+  if (auto o = dyn_cast<RmsNormOp>(op))
+    return bindResult(op, rmsNorm(o, get(o.getInput()), get(o.getGamma())));
+  if (isa<CrossEntropyOp, CrossEntropyRowsOp, CrossEntropyMeanOp, ShiftRightOp>(op))
+    return runLoss(op);
+  if (auto o = dyn_cast<SoftmaxOp>(op))
+    return bindResult(op, softmax(get(o.getInput())));
   if (auto o = dyn_cast<PoolOp>(op))
     return bindResult(op, pool(o.getKind(), get(o.getInput()), optional(o.getLengths()),
                                optional(o.getDocuments())));

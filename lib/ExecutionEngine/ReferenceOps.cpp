@@ -15,6 +15,7 @@
 
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -107,22 +108,38 @@ Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids,
   return result;
 }
 
+/// Where the document of row t begins: the last start that is not behind it.
+static int64_t originOf(int64_t t, const RefTensor *starts) {
+  double first = 0;
+  for (double start : starts ? starts->values : std::vector<double>())
+    if (start <= static_cast<double>(t))
+      first = start;
+  return static_cast<int64_t>(first);
+}
+
+Expected<RefTensor> learned(transformer::PositionLearnedOp op, const RefTensor &input,
+                            const RefTensor &table, int64_t offset, const RefTensor *starts) {
+  double scale = op.getScale().convertToFloat();
+  RefTensor result = input;
+  int64_t rows = input.shape[1], columns = input.shape[2];
+  for (int64_t n = 0; n < input.size(); ++n) {
+    int64_t t = n / columns % rows, position = offset + t - originOf(t, starts);
+    if (position >= table.shape[0])
+      return errorAt(op, "expected positions below " + std::to_string(table.shape[0]) + ", found " +
+                             std::to_string(position));
+    result.values[n] += scale * table.values[position * columns + n % columns];
+  }
+  return result;
+}
+
 RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &input, int64_t offset,
                      const RefTensor *starts) {
-  // Where the document of row t begins: the last start that is not behind it.
-  auto origin = [&](int64_t t) {
-    double first = 0;
-    for (double start : starts ? starts->values : std::vector<double>())
-      if (start <= static_cast<double>(t))
-        first = start;
-    return static_cast<int64_t>(first);
-  };
   double scale = op.getScale().convertToFloat();
   RefTensor result = input;
   int64_t rows = input.shape[1], columns = input.shape[2];
   for (int64_t n = 0; n < input.size(); ++n) {
     int64_t t = n / columns % rows, e = n % columns;
-    double angle = static_cast<double>(offset + t - origin(t)) /
+    double angle = static_cast<double>(offset + t - originOf(t, starts)) /
                    std::pow(10000.0, static_cast<double>(e / 2 * 2) / columns);
     result.values[n] += scale * (e % 2 == 0 ? std::sin(angle) : std::cos(angle));
   }
@@ -159,10 +176,80 @@ RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const R
       mean += x[e] / features;
     for (int64_t e = 0; e < features; ++e)
       variance += (x[e] - mean) * (x[e] - mean) / features;
+    double divisor = op.getRoot() ? std::sqrt(variance + epsilon) : variance + epsilon;
     for (int64_t e = 0; e < features; ++e)
       result.values[row * features + e] =
-          (x[e] - mean) / std::sqrt(variance + epsilon) * gamma.values[e] + beta.values[e];
+          (x[e] - mean) / divisor * gamma.values[e] + beta.values[e];
   }
+  return result;
+}
+
+RefTensor rmsNorm(transformer::RmsNormOp op, const RefTensor &input, const RefTensor &gamma) {
+  double epsilon = op.getEpsilon().convertToFloat();
+  int64_t features = input.shape.back();
+  RefTensor result = input;
+  for (int64_t row = 0; row < rowCount(input); ++row) {
+    const double *x = input.values.data() + row * features;
+    double square = 0;
+    for (int64_t e = 0; e < features; ++e)
+      square += x[e] * x[e] / features;
+    for (int64_t e = 0; e < features; ++e)
+      result.values[row * features + e] = x[e] / std::sqrt(square + epsilon) * gamma.values[e];
+  }
+  return result;
+}
+
+RefTensor softmax(const RefTensor &input) {
+  int64_t features = input.shape.back();
+  RefTensor result = input;
+  for (int64_t row = 0; row < rowCount(input); ++row) {
+    double *x = result.values.data() + row * features;
+    double largest = *std::max_element(x, x + features), sum = 0;
+    for (int64_t e = 0; e < features; ++e)
+      sum += x[e] = x[e] == -INFINITY ? 0 : std::exp(x[e] - largest);
+    for (int64_t e = 0; e < features; ++e)
+      x[e] = sum == 0 ? 0 : x[e] / sum;
+  }
+  return result;
+}
+
+RefTensor crossEntropyRows(const RefTensor &logits, const RefTensor &ids,
+                           std::optional<int64_t> padding) {
+  int64_t features = logits.shape.back();
+  std::vector<int64_t> shape = logits.shape;
+  shape.back() = 2;
+  RefTensor result = make(shape);
+  for (int64_t row = 0; row < rowCount(logits); ++row) {
+    int64_t id = static_cast<int64_t>(ids.values[row]);
+    if (padding && *padding == id)
+      continue;
+    const double *x = logits.values.data() + row * features;
+    double largest = *std::max_element(x, x + features), sum = 0;
+    for (int64_t e = 0; e < features; ++e)
+      sum += std::exp(x[e] - largest);
+    result.values[2 * row] = largest + std::log(sum) - x[id];
+    result.values[2 * row + 1] = 1;
+  }
+  return result;
+}
+
+RefTensor crossEntropyMean(const RefTensor &rows) {
+  RefTensor result = make({1});
+  double count = 0;
+  for (int64_t row = 0; row < rowCount(rows); ++row) {
+    result.values[0] += rows.values[2 * row];
+    count += rows.values[2 * row + 1];
+  }
+  if (count != 0)
+    result.values[0] /= count;
+  return result;
+}
+
+RefTensor shiftRight(const RefTensor &ids, int64_t start) {
+  RefTensor result = ids;
+  int64_t rows = ids.shape[1];
+  for (int64_t n = 0; n < ids.size(); ++n)
+    result.values[n] = n % rows ? ids.values[n - 1] : static_cast<double>(start);
   return result;
 }
 

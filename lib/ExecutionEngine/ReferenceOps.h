@@ -38,6 +38,9 @@ std::optional<DType> elementType(mlir::Type type);
 Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids,
                               const RefTensor &table);
 /// `starts`: where packed documents begin, or null.
+/// An error where a row has no position in the table.
+Expected<RefTensor> learned(transformer::PositionLearnedOp op, const RefTensor &input,
+                            const RefTensor &table, int64_t offset, const RefTensor *starts);
 RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &input, int64_t offset,
                      const RefTensor *starts);
 RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
@@ -46,6 +49,13 @@ RefTensor roundedTo(DType type, RefTensor value);
 /// `lengths` and `starts` may be null.
 RefTensor pool(transformer::Pooling kind, const RefTensor &input, const RefTensor *lengths,
                const RefTensor *starts);
+RefTensor rmsNorm(transformer::RmsNormOp op, const RefTensor &input, const RefTensor &gamma);
+RefTensor softmax(const RefTensor &input);
+/// A loss and 1 for each row; 0 and 0 where the id is `padding`.
+RefTensor crossEntropyRows(const RefTensor &logits, const RefTensor &ids,
+                           std::optional<int64_t> padding);
+RefTensor crossEntropyMean(const RefTensor &rows);
+RefTensor shiftRight(const RefTensor &ids, int64_t start);
 RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const RefTensor &gamma,
                     const RefTensor &beta);
 RefTensor splitHeads(const RefTensor &input, int64_t heads);

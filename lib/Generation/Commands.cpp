@@ -234,8 +234,10 @@ void writeVector(std::span<const float> row, std::ostream &out) {
 }
 
 /// The likeliest class, of equals the first, and its probability.
-void writeClass(std::span<const float> row, const TextModel &model, std::ostream &out) {
-  const std::vector<double> probabilities = softmax(row);
+void writeClass(std::span<const float> row, bool isSoftmax, const TextModel &model,
+                std::ostream &out) {
+  const std::vector<double> probabilities =
+      isSoftmax ? std::vector<double>(row.begin(), row.end()) : softmax(row);
   const auto best = static_cast<int32_t>(
       std::max_element(probabilities.begin(), probabilities.end()) - probabilities.begin());
   char number[32];
@@ -276,7 +278,8 @@ Status heddle::encodeCommand(Session &session, const TextCommand &command, bool 
     for (const NumberedText &text : texts) {
       // A text without tokens gives an empty line.
       if (!text.ids.empty() && classify)
-        writeClass(rows->subspan(columns * row++, columns), *model, out);
+        writeClass(rows->subspan(columns * row++, columns), encoder->givesProbabilities(), *model,
+                   out);
       else if (!text.ids.empty())
         writeVector(rows->subspan(columns * row++, columns), out);
       out << '\n';

@@ -27,14 +27,14 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
     return outputs.takeError();
   TextEncoder encoder(session, model);
   for (const PortInfo &port : *outputs)
-    if (port.name == "output" || port.name == "logits") {
+    if (port.name == "output" || port.name == "logits" || port.name == "probabilities") {
       if (port.shape.size() != 2)
         return inputError("expected a model with encoder.pool, found one with a result for every "
                           "token");
       encoder.output = port.name;
     }
   if (encoder.output.empty())
-    return inputError("encode: expected a result output or logits, found none");
+    return inputError("encode: expected a result output, logits or probabilities, found none");
   if (Status checked = checkInputs(session, "encode", {"source", "source.lengths"}); !checked)
     return checked.takeError();
   auto lengths = takesInput(session, "encode", "source.lengths");

@@ -44,6 +44,7 @@ struct AttentionDescription {
   bool queryBias = false, keyBias = false, valueBias = false, outputBias = true;
   std::string activation; ///< of query, key and value projections; empty: none
   bool outputProjection = true;
+  bool perHeadProjection = false; ///< a further matrix a head behind each projection
   ReturnWeights returnWeights = ReturnWeights::None;
   bool returnLogSumExp = false, sinks = false;
   std::optional<double> softcap, hiddenScore;
@@ -54,9 +55,12 @@ struct FfnDescription {
   int64_t size = 0;
   std::string activation = "relu";
   bool bias = true;
+  bool convolution = false; ///< the weights are convolutions of kernel size 1
 };
 
 struct NormDescription {
+  bool rms = false;
+  bool root = true; ///< false: divided by variance + epsilon itself
   double epsilon = 1e-5;
   bool pre = false;
   bool afterStack = false; ///< of the stack as a whole, not of a layer
@@ -69,12 +73,20 @@ struct LayerDescription {
   std::optional<MaskExpression> mask, crossMask;
 };
 
+enum class PositionKind { None, Sinusoidal, Learned };
+
+struct PositionDescription {
+  PositionKind kind = PositionKind::Sinusoidal;
+  double scale = 1;
+  int64_t length = 0; ///< rows of a learned table
+};
+
 struct StackDescription {
   std::vector<LayerDescription> layers;
   double embeddingScale = 1;
   bool zeroPaddingRow = false;
-  bool sinusoidal = true;
-  double positionScale = 1;
+  std::optional<NormDescription> embeddingNorm; ///< after the positions
+  PositionDescription position;
   NormDescription norm;
   std::string pool; ///< "cls", "mean", "last"; empty: every position is a result
   /// The input that says where packed documents of the stack's rows start; empty: rows are
@@ -84,6 +96,8 @@ struct StackDescription {
 
 struct ClassifierDescription {
   bool bias = false, tied = false;
+  bool softmax = false; ///< probabilities instead of logits
+  bool loss = false;    ///< there is a function of this name
   int64_t size = 0;
   std::string labels; ///< file, or empty
 };

@@ -63,7 +63,9 @@ private:
   void weights(ObjectReader &root);
   SideDescription side(ObjectReader &root, const std::string &name);
   void vocabulary(ObjectReader &in, SideDescription &side, const std::string &name);
+  void limitByPositions(ObjectReader &root);
   void classifier(ObjectReader &root);
+  void checkLoss(ObjectReader &in, const ClassifierDescription &c);
   void classes(ObjectReader &in, ClassifierDescription &c);
   int64_t fileLines(const std::string &file, const std::string &member, const std::string &path);
 
@@ -182,6 +184,13 @@ int64_t Reader::fileLines(const std::string &file, const std::string &member,
   return std::max<int64_t>(lines, 1);
 }
 
+/// Generation does not go on where the learned positions end, unless `limit` says so.
+void Reader::limitByPositions(ObjectReader &root) {
+  const PositionDescription &position = model.decoder->position;
+  if (position.kind == PositionKind::Learned && !root.object("target").has("limit"))
+    model.target->limit = std::min(model.target->limit, position.length);
+}
+
 /// What a file of a folder may be called: no more is asked of the system.
 static bool isFileName(const std::string &name) {
   constexpr size_t longest = 1024;
@@ -270,6 +279,25 @@ void Reader::classes(ObjectReader &in, ClassifierDescription &c) {
                     "true and " + std::to_string(c.size) + " classes");
 }
 
+/// A loss compares classes with the tokens of a text that the decoder reads, a token behind.
+void Reader::checkLoss(ObjectReader &in, const ClassifierDescription &c) {
+  std::string found;
+  if (!model.decoder)
+    found = "a model without decoder";
+  else if (model.target->vectors)
+    found = "vectors as the target";
+  else if (!model.target->start)
+    found = "target.start null";
+  else if (c.size != model.target->size)
+    found = std::to_string(c.size) + " classes for " + std::to_string(model.target->size) +
+            " tokens of the target";
+  else if (!model.decoder->documents.empty())
+    found = "documents_packed, beside which it is not built yet";
+  if (!found.empty())
+    errors.expected(in.path("loss"),
+                    "false, or a decoder of tokens with a start and one class a token", found);
+}
+
 void Reader::classifier(ObjectReader &root) {
   if (!root.has("classifier") || root.isNull("classifier"))
     return;
@@ -278,9 +306,11 @@ void Reader::classifier(ObjectReader &root) {
   ClassifierDescription c;
   c.bias = in.boolean("bias", false);
   c.tied = in.boolean("tied", false);
-  in.onlyBuilt("softmax", {false});
-  in.onlyBuilt("loss", {false});
+  c.softmax = in.boolean("softmax", false);
+  c.loss = in.boolean("loss", false);
   classes(in, c);
+  if (c.loss)
+    checkLoss(in, c);
   model.classifier = c;
 }
 
@@ -305,6 +335,8 @@ Expected<Description> Reader::run() {
     model.encoder = StackReader(json, "encoder", model, masks, errors).read();
   if (has("decoder") && !errors.failed())
     model.decoder = StackReader(json, "decoder", model, masks, errors).read();
+  if (!errors.failed() && model.decoder)
+    limitByPositions(root);
   if (!errors.failed())
     classifier(root);
   if (errors.failed())

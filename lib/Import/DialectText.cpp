@@ -48,8 +48,7 @@ static Expected<std::vector<TensorInfo>> expectedTensors(ModuleOp module, const 
   std::map<std::string, size_t> index;
   std::string wrong;
   module.walk([&](transformer::WeightOp op) {
-    auto type = cast<RankedTensorType>(op.getType());
-    TensorInfo info{op.getName().str(), "f32", {type.getShape().begin(), type.getShape().end()}};
+    TensorInfo info{op.getName().str(), "f32", op.getCheckpointShape().vec()};
     auto [it, isNew] = index.try_emplace(info.name, tensors.size());
     if (isNew)
       tensors.push_back(info);

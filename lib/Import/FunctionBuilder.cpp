@@ -11,6 +11,8 @@
 
 #include "FunctionBuilder.h"
 
+#include "Description.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -54,11 +56,11 @@ ArrayAttr FunctionBuilder::attrs(llvm::ArrayRef<std::string> dims) {
 }
 
 ArrayAttr FunctionBuilder::port(llvm::StringRef name, llvm::ArrayRef<std::string> dims) {
-  static constexpr llvm::StringLiteral exchanged[] = {"source", "target", "memory", "output",
-                                                      "logits"};
+  static constexpr llvm::StringLiteral exchanged[] = {"source", "target", "memory",
+                                                      "output", "logits", "probabilities"};
   if (!sequenceFirst || !llvm::is_contained(exchanged, name))
     return {};
-  bool result = name == "output" || name == "logits";
+  bool result = name == "output" || name == "logits" || name == "probabilities";
   if (result && dims.size() < 3) // pooled: no rows to exchange
     return {};
   SmallVector<std::string> order(dims);
@@ -171,6 +173,14 @@ Value FunctionBuilder::weight(const std::string &name, llvm::ArrayRef<int64_t> s
   return WeightOp::create(b, loc, tensor(shape), name);
 }
 
+Value FunctionBuilder::matrix(const std::string &name, llvm::ArrayRef<int64_t> stored,
+                              int64_t rows) {
+  names.add(name, stored);
+  int64_t elements = ShapedType::getNumElements(stored);
+  return WeightOp::create(b, loc, tensor({rows, elements / rows}), name,
+                          b.getDenseI64ArrayAttr(stored));
+}
+
 Value FunctionBuilder::linear(Value x, const std::string &prefix, int64_t out, int64_t in,
                               bool bias, Activation activation) {
   Value w = weight(prefix + ".weight", {out, in});
@@ -178,10 +188,14 @@ Value FunctionBuilder::linear(Value x, const std::string &prefix, int64_t out, i
   return LinearOp::create(b, loc, x, w, offset, ActivationAttr::get(b.getContext(), activation));
 }
 
-Value FunctionBuilder::layerNorm(Value x, const std::string &prefix, int64_t size, double epsilon) {
-  Value gamma = weight(prefix + ".weight", {size}), beta = weight(prefix + ".bias", {size});
-  return LayerNormOp::create(b, loc, x, gamma, beta,
-                             b.getF32FloatAttr(static_cast<float>(epsilon)));
+Value FunctionBuilder::norm(Value x, const std::string &prefix, int64_t size,
+                            const NormDescription &norm) {
+  FloatAttr epsilon = b.getF32FloatAttr(static_cast<float>(norm.epsilon));
+  Value gamma = weight(prefix + ".weight", {size});
+  if (norm.rms)
+    return RmsNormOp::create(b, loc, x, gamma, epsilon);
+  Value beta = weight(prefix + ".bias", {size});
+  return LayerNormOp::create(b, loc, x, gamma, beta, epsilon, b.getBoolAttr(norm.root));
 }
 
 Value FunctionBuilder::add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }

@@ -33,6 +33,8 @@ private:
   llvm::StringMap<bool> known;
 };
 
+struct NormDescription;
+
 class FunctionBuilder {
 public:
   /// `sequenceFirst`: callers give and get activations with their first two dimensions exchanged.
@@ -68,9 +70,13 @@ public:
                       int64_t padding);
 
   mlir::Value weight(const std::string &name, llvm::ArrayRef<int64_t> shape);
+  /// A tensor that the checkpoint holds under the shape `stored`, as a matrix of `rows` rows.
+  mlir::Value matrix(const std::string &name, llvm::ArrayRef<int64_t> stored, int64_t rows);
   mlir::Value linear(mlir::Value x, const std::string &prefix, int64_t out, int64_t in, bool bias,
                      transformer::Activation activation);
-  mlir::Value layerNorm(mlir::Value x, const std::string &prefix, int64_t size, double epsilon);
+  /// With the tensors PREFIX.weight and, of a layer norm, PREFIX.bias.
+  mlir::Value norm(mlir::Value x, const std::string &prefix, int64_t size,
+                   const NormDescription &norm);
   mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value integer(int64_t value);
   mlir::Value cacheLength(llvm::StringRef dim);

@@ -39,13 +39,14 @@ bool MaskBuilder::crossUsesLengths() const {
 }
 
 Value MaskBuilder::sideLengths(FunctionBuilder &f, const std::string &side, Call call) const {
-  std::string input = side + ".lengths";
+  std::string tokens = side == call.side() ? call.input() : side, input = tokens + ".lengths";
   if (call.step && side == "source")
     return f.state(input, f.tensor({-1}, f.b.getI32Type()));
   const SideDescription &description = side == "source" ? *d.source : *d.target;
   Value value = f.input(input, f.tensor({-1}, f.b.getI32Type()), {"B"});
-  if (side == call.side() && !description.vectors)
-    f.defaultLengths(input, call.step ? "running_lengths_of" : "lengths_of", side,
+  // A loss reads both sides.
+  if ((side == call.side() || call.loss) && !description.vectors)
+    f.defaultLengths(input, call.step ? "running_lengths_of" : "lengths_of", tokens,
                      description.padding);
   return value;
 }

@@ -16,9 +16,10 @@
 
 namespace heddle {
 
-/// What differs between encode, decode and decode_step.
+/// What differs between encode, decode, decode_step and loss.
 struct Call {
   bool decoder = false, step = false;
+  bool loss = false;   ///< the decoder reads a reference, shifted
   bool packed = false; ///< masks and rules count inside packed documents
   int64_t heads = 1;   ///< of the attention's queries
   /// Of an attention that no description made: its sizes, each a name or a number.
@@ -27,8 +28,10 @@ struct Call {
   };
   std::optional<Sizes> sizes;
 
-  /// The stack's own tokens: the name of the input, of the dimension and its size (-1: dynamic).
+  /// The stack's own tokens: the side, the name of the input, of the dimension and its size (-1:
+  /// dynamic).
   const char *side() const { return decoder ? "target" : "source"; }
+  const char *input() const { return decoder && loss ? "reference" : side(); }
   std::string rows() const { return sizes ? sizes->rows : step ? "1" : decoder ? "T" : "S"; }
   int64_t rowCount() const { return step ? 1 : -1; }
   /// What masks have a number for each of: sentences, or packed documents.

@@ -10,6 +10,7 @@
 //   encode: embed, layers of (self-attention, feed-forward), final norm, pooling, classifier
 //   decode: embed, layers of (self-attention, cross-attention, feed-forward), final norm,
 //           classifier
+//   loss: encode and decode of a reference, shifted, and what its ids cost
 //   decode_start: keys and values of the memory into the session
 //   decode_step: decode on one token, keys and values from the session
 //
@@ -47,6 +48,7 @@ public:
 private:
   Status encode();
   Status decode(bool step);
+  Status loss();
   Status decodeStart();
   Status decodeReorder();
   void declareStates();
@@ -54,7 +56,11 @@ private:
   FunctionBuilder function(StringRef name) {
     return FunctionBuilder(*module, names, name, d.sequenceFirst);
   }
+  Value encoderRows(FunctionBuilder &f, Call call);
+  Value decoderRows(FunctionBuilder &f, Call call);
+  Value tokens(FunctionBuilder &f, Call call);
   Value embed(FunctionBuilder &f, Call call);
+  Value addPositions(FunctionBuilder &f, Value x, Call call);
   Value memory(FunctionBuilder &f);
   Value heads(FunctionBuilder &f, Value x, const AttentionDescription &a, const std::string &prefix,
               StringRef which);
@@ -66,6 +72,7 @@ private:
                  const std::string &prefix, llvm::function_ref<Value(Value)> body);
   Value finalNorm(FunctionBuilder &f, Value x, Call call);
   Value pool(FunctionBuilder &f, Value x, Call call);
+  Value logits(FunctionBuilder &f, Value x, Call call);
   void outcome(FunctionBuilder &f, Value x, Call call);
 
   const StackDescription &stack(Call call) const { return call.decoder ? *d.decoder : *d.encoder; }
@@ -76,6 +83,7 @@ private:
   MaskBuilder masks;
   TensorNames names;
   OwningOpRef<ModuleOp> module;
+  Value encoded; ///< the memory, in a function that encodes and decodes
 };
 
 } // namespace
@@ -98,7 +106,16 @@ static std::string layerName(bool decoder, size_t index) {
 // Before and after the layers
 //===----------------------------------------------------------------------===//
 
-/// Ids or vectors in, positions added.
+/// The ids that a call gives.
+Value ModelBuilder::tokens(FunctionBuilder &f, Call call) {
+  const SideDescription &side = call.decoder ? *d.target : *d.source;
+  std::string name = call.input();
+  Value ids = f.input(name, f.tensor({-1, call.rowCount()}, f.b.getI32Type()), {"B", call.rows()});
+  f.range(name, "0", std::to_string(side.size));
+  return ids;
+}
+
+/// Ids or vectors in, positions added, normalised if the description asks for it.
 Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
   const SideDescription &side = call.decoder ? *d.target : *d.source;
   std::string name = call.side();
@@ -107,25 +124,37 @@ Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
   if (side.vectors) {
     x = f.input(name, f.tensor({-1, call.rowCount(), d.size}), {"B", call.rows(), features()});
   } else {
-    auto ids = f.tensor({-1, call.rowCount()}, f.b.getI32Type());
-    x = f.input(name, ids, {"B", call.rows()});
-    f.range(name, "0", std::to_string(side.size));
+    x = tokens(f, call);
+    if (call.decoder && call.loss)
+      x = ShiftRightOp::create(f.b, f.loc, x, f.b.getI64IntegerAttr(*side.start));
     Value table = f.weight(name + ".embedding.weight", {side.size, d.size});
     bool zeroRow = stack(call).zeroPaddingRow;
     IntegerAttr padding = zeroRow ? f.b.getI64IntegerAttr(side.padding) : IntegerAttr();
     auto scale = f.b.getF32FloatAttr(static_cast<float>(stack(call).embeddingScale));
     x = EmbeddingOp::create(f.b, f.loc, x, table, scale, padding);
   }
-  if (!stack(call).sinusoidal)
+  x = addPositions(f, x, call);
+  const std::optional<NormDescription> &norm = stack(call).embeddingNorm;
+  return norm ? f.norm(x, name + ".embedding.norm", d.size, *norm) : x;
+}
+
+Value ModelBuilder::addPositions(FunctionBuilder &f, Value x, Call call) {
+  const PositionDescription &position = stack(call).position;
+  if (position.kind == PositionKind::None)
     return x;
   Value offset = call.step ? f.cacheLength("P") : Value();
   const std::string &documents = stack(call).documents;
   Value starts = documents.empty() ? Value() : masks.starts(f, documents);
-  auto scale = f.b.getF32FloatAttr(static_cast<float>(stack(call).positionScale));
-  return PositionSinusoidalOp::create(f.b, f.loc, x, offset, starts, scale);
+  auto scale = f.b.getF32FloatAttr(static_cast<float>(position.scale));
+  if (position.kind == PositionKind::Sinusoidal)
+    return PositionSinusoidalOp::create(f.b, f.loc, x, offset, starts, scale);
+  Value table = f.weight(std::string(call.side()) + ".position.weight", {position.length, d.size});
+  return PositionLearnedOp::create(f.b, f.loc, x, table, offset, starts, scale);
 }
 
 Value ModelBuilder::memory(FunctionBuilder &f) {
+  if (encoded)
+    return encoded;
   return f.input("memory", f.tensor({-1, -1, d.size}), {"B", "S", features()});
 }
 
@@ -133,7 +162,7 @@ Value ModelBuilder::finalNorm(FunctionBuilder &f, Value x, Call call) {
   const NormDescription &norm = stack(call).norm;
   std::string prefix = call.decoder ? "decoder.norm" : "encoder.norm";
   FunctionBuilder::Part part(f, prefix);
-  return norm.afterStack ? f.layerNorm(x, prefix, d.size, norm.epsilon) : x;
+  return norm.afterStack ? f.norm(x, prefix, d.size, norm) : x;
 }
 
 /// One vector a text, if the description asks for it. Vectors that come in have no padding, unless
@@ -152,6 +181,14 @@ Value ModelBuilder::pool(FunctionBuilder &f, Value x, Call call) {
   return PoolOp::create(f.b, f.loc, x, lengths, starts, *kind);
 }
 
+Value ModelBuilder::logits(FunctionBuilder &f, Value x, Call call) {
+  const ClassifierDescription &c = *d.classifier;
+  std::string table = c.tied ? std::string(call.side()) + ".embedding" : "classifier";
+  Value weight = f.weight(table + ".weight", {c.size, d.size});
+  Value bias = c.bias ? f.weight("classifier.bias", {c.size}) : Value();
+  return LinearOp::create(f.b, f.loc, x, weight, bias, Activation::None);
+}
+
 /// What a model gives its caller: classes if it has a classifier.
 void ModelBuilder::outcome(FunctionBuilder &f, Value x, Call call) {
   auto dims = [&](int64_t columns) -> SmallVector<std::string> {
@@ -163,11 +200,10 @@ void ModelBuilder::outcome(FunctionBuilder &f, Value x, Call call) {
     return f.firstResult("output", x, dims(d.size));
   FunctionBuilder::Part part(f, "classifier");
   const ClassifierDescription &c = *d.classifier;
-  std::string table = c.tied ? std::string(call.side()) + ".embedding" : "classifier";
-  Value weight = f.weight(table + ".weight", {c.size, d.size});
-  Value bias = c.bias ? f.weight("classifier.bias", {c.size}) : Value();
-  Value logits = LinearOp::create(f.b, f.loc, x, weight, bias, Activation::None);
-  f.firstResult("logits", logits, dims(c.size));
+  Value y = logits(f, x, call);
+  if (!c.softmax)
+    return f.firstResult("logits", y, dims(c.size));
+  f.firstResult("probabilities", SoftmaxOp::create(f.b, f.loc, y), dims(c.size));
 }
 
 //===----------------------------------------------------------------------===//
@@ -178,9 +214,7 @@ void ModelBuilder::outcome(FunctionBuilder &f, Value x, Call call) {
 Value ModelBuilder::sublayer(FunctionBuilder &f, Value x, const NormDescription &norm,
                              const std::string &prefix, llvm::function_ref<Value(Value)> body) {
   FunctionBuilder::Part part(f, prefix);
-  auto normal = [&](Value value) {
-    return f.layerNorm(value, prefix + ".norm", d.size, norm.epsilon);
-  };
+  auto normal = [&](Value value) { return f.norm(value, prefix + ".norm", d.size, norm); };
   if (norm.pre)
     return f.add(x, body(normal(x)));
   return normal(f.add(x, body(x)));
@@ -192,8 +226,12 @@ Value ModelBuilder::heads(FunctionBuilder &f, Value x, const AttentionDescriptio
   bool query = which == "query", value = which == "value";
   int64_t count = query ? a.heads : a.keyValueHeads, size = value ? a.valueSize : a.headSize;
   bool bias = query ? a.queryBias : value ? a.valueBias : a.keyBias;
-  Value y = f.linear(x, prefix + "." + which.str(), count * size, d.size, bias,
-                     activationOf(a.activation));
+  std::string name = prefix + "." + which.str();
+  Value y = f.linear(x, name, count * size, d.size, bias, activationOf(a.activation));
+  if (a.perHeadProjection) { // of all first features: the matrices of the heads below each other
+    Value matrices = f.matrix(name + ".head.weight", {count, size, count * size}, count * size);
+    y = LinearOp::create(f.b, f.loc, y, matrices, Value(), Activation::None);
+  }
   return SplitHeadsOp::create(f.b, f.loc, y, f.b.getI64IntegerAttr(count));
 }
 
@@ -204,7 +242,8 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
   call.heads = a.heads;
   call.packed = site.mask && site.mask->uses(MaskExpression::Kind::PackedDocuments);
   Value mask = site.mask ? masks.build(f, *site.mask, site.cross, call) : Value();
-  bool returns = a.returnWeights != ReturnWeights::None && !site.call.step;
+  bool givesMore = !call.step && !call.loss;
+  bool returns = a.returnWeights != ReturnWeights::None && givesMore;
   bool average = a.returnWeights == ReturnWeights::Average;
   WeightsResult weights = !returns  ? WeightsResult::None
                           : average ? WeightsResult::Averaged
@@ -220,7 +259,7 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
     rules.bias = masks.buildRule(f, *a.bias, site.cross, call);
   if (a.sinks)
     rules.sinks = f.weight(site.prefix + ".sinks", {a.heads});
-  bool sums = a.returnLogSumExp && !site.call.step;
+  bool sums = a.returnLogSumExp && givesMore;
   auto attention = AttentionOp::create(f.b, f.loc, q, k, v, mask, static_cast<float>(a.scale),
                                        weights, sums, rules);
   if (sums)
@@ -278,12 +317,22 @@ Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, size_t index, Call 
   const LayerDescription &layer = stack(call).layers[index];
   const FfnDescription &ffn = layer.ffn;
   std::string prefix = layerName(call.decoder, index) + ".ffn";
+  Activation activation = activationOf(ffn.activation);
+  auto weight = [&](const char *part, int64_t out, int64_t in) {
+    SmallVector<int64_t> shape{out, in};
+    if (ffn.convolution)
+      shape.push_back(1);
+    return f.weight(prefix + part + ".weight", shape);
+  };
   return sublayer(f, x, layer.norm, prefix, [&](Value in) -> Value {
-    Value w1 = f.weight(prefix + ".in.weight", {ffn.size, d.size});
+    Value w1 = weight(".in", ffn.size, d.size);
     Value b1 = ffn.bias ? f.weight(prefix + ".in.bias", {ffn.size}) : Value();
-    Value w2 = f.weight(prefix + ".out.weight", {d.size, ffn.size});
+    Value w2 = weight(".out", d.size, ffn.size);
     Value b2 = ffn.bias ? f.weight(prefix + ".out.bias", {d.size}) : Value();
-    return FfnOp::create(f.b, f.loc, in, w1, b1, w2, b2, activationOf(ffn.activation));
+    if (!ffn.convolution)
+      return FfnOp::create(f.b, f.loc, in, w1, b1, w2, b2, activation);
+    Value hidden = Conv1x1Op::create(f.b, f.loc, in, w1, b1, activation);
+    return Conv1x1Op::create(f.b, f.loc, hidden, w2, b2, Activation::None);
   });
 }
 
@@ -291,15 +340,32 @@ Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, size_t index, Call 
 // Functions
 //===----------------------------------------------------------------------===//
 
-Status ModelBuilder::encode() {
-  FunctionBuilder f = function("encode");
-  Call call;
+Value ModelBuilder::encoderRows(FunctionBuilder &f, Call call) {
   Value x = embed(f, call);
   for (size_t index = 0; index < d.encoder->layers.size(); ++index) {
     x = selfAttention(f, x, index, call);
     x = feedForward(f, x, index, call);
   }
-  x = finalNorm(f, x, call);
+  return finalNorm(f, x, call);
+}
+
+Value ModelBuilder::decoderRows(FunctionBuilder &f, Call call) {
+  Value x = embed(f, call);
+  if (d.isEncoderDecoder() && !call.step)
+    memory(f); // the second input, before those of masks
+  for (size_t index = 0; index < d.decoder->layers.size(); ++index) {
+    x = selfAttention(f, x, index, call);
+    if (d.isEncoderDecoder())
+      x = crossAttention(f, x, index, call);
+    x = feedForward(f, x, index, call);
+  }
+  return finalNorm(f, x, call);
+}
+
+Status ModelBuilder::encode() {
+  FunctionBuilder f = function("encode");
+  Call call;
+  Value x = encoderRows(f, call);
   if (!d.isEncoderDecoder()) {
     outcome(f, pool(f, x, call), call);
     return f.finish(d.file);
@@ -314,16 +380,26 @@ Status ModelBuilder::encode() {
 Status ModelBuilder::decode(bool step) {
   FunctionBuilder f = function(step ? "decode_step" : "decode");
   Call call{true, step};
-  Value x = embed(f, call);
-  if (d.isEncoderDecoder() && !step)
-    memory(f); // the second input, before those of masks
-  for (size_t index = 0; index < d.decoder->layers.size(); ++index) {
-    x = selfAttention(f, x, index, call);
-    if (d.isEncoderDecoder())
-      x = crossAttention(f, x, index, call);
-    x = feedForward(f, x, index, call);
-  }
-  outcome(f, finalNorm(f, x, call), call);
+  outcome(f, decoderRows(f, call), call);
+  return f.finish(d.file);
+}
+
+/// The mean negative log-likelihood of a reference.
+Status ModelBuilder::loss() {
+  FunctionBuilder f = function("loss");
+  Call call;
+  call.loss = true;
+  if (d.encoder)
+    encoded = encoderRows(f, call);
+  call.decoder = true;
+  Value x = decoderRows(f, call), reference = tokens(f, call);
+  encoded = Value();
+  FunctionBuilder::Part part(f, "classifier");
+  Value classes = logits(f, x, call);
+  f.result("loss",
+           CrossEntropyOp::create(f.b, f.loc, classes, reference,
+                                  f.b.getI64IntegerAttr(d.target->padding)),
+           {"1"});
   return f.finish(d.file);
 }
 
@@ -386,6 +462,8 @@ Expected<OwningOpRef<ModuleOp>> ModelBuilder::run() {
   if (!d.decoder)
     return std::move(module);
   Status status = decode(/*step=*/false);
+  if (status && d.classifier && d.classifier->loss)
+    status = loss();
   if (!d.decoder->documents.empty()) // whole documents at once: there is no session
     return status ? Expected<OwningOpRef<ModuleOp>>(std::move(module)) : status.takeError();
   declareStates();

@@ -40,7 +40,8 @@ void StackReader::embedding(ObjectReader &in, StackDescription &stack) {
   ObjectReader e = in.object("embedding");
   e.known({"scale", "norm", "padding-row"});
   stack.embeddingScale = e.number("scale", 1.0);
-  e.onlyBuilt("norm", {nullptr});
+  if (e.has("norm") && !e.isNull("norm"))
+    stack.embeddingNorm = norm(e.object("norm"), /*ofSublayers=*/false);
   stack.zeroPaddingRow = e.word("padding-row", "stored", {"stored", "zero"}, 2) == "zero";
   // One key of the whole model may be meant for the other side.
   bool ids = (model.source && !model.source->vectors) || (model.target && !model.target->vectors);
@@ -50,17 +51,26 @@ void StackReader::embedding(ObjectReader &in, StackDescription &stack) {
 }
 
 void StackReader::position(ObjectReader &in, StackDescription &stack) {
-  stack.sinusoidal = !in.isNull("position");
-  if (!stack.sinusoidal)
+  PositionDescription &position = stack.position;
+  if (in.isNull("position")) {
+    position.kind = PositionKind::None;
     return;
+  }
   ObjectReader p = in.object("position");
   p.known({"kind", "scale", "length", "base", "fraction"});
-  p.word("kind", "sinusoidal", {"sinusoidal", "learned", "rotary"}, 1);
+  std::string kind = p.word("kind", "sinusoidal", {"sinusoidal", "learned", "rotary"}, 2);
   for (const char *key : {"base", "fraction"})
     if (p.has(key))
-      errors.expected(p.path(key), "no such key with sinusoidal positions", "it");
-  stack.positionScale = p.number("scale", 1.0);
-  p.optionalInteger("length", std::nullopt, 1);
+      errors.expected(p.path(key), "no such key with " + kind + " positions", "it");
+  position.scale = p.number("scale", 1.0);
+  auto length = p.optionalInteger("length", std::nullopt, 1);
+  if (kind != "learned")
+    return;
+  position.kind = PositionKind::Learned;
+  position.length = length.value_or(1);
+  if (!length)
+    errors.expected(p.path("length"), "the rows of the table of learned positions",
+                    p.has("length") ? "null" : "no such key");
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,7 +138,7 @@ AttentionDescription StackReader::attention(ObjectReader in, ObjectReader own) {
     std::string kind = in.word("return-weights", "average", {"heads", "average"}, 2);
     a.returnWeights = kind == "heads" ? ReturnWeights::Heads : ReturnWeights::Average;
   }
-  in.onlyBuilt("per-head-projection", {false});
+  a.perHeadProjection = in.boolean("per-head-projection", false);
   scoreRules(in, own, a);
   return a;
 }
@@ -142,20 +152,25 @@ FfnDescription StackReader::ffn(ObjectReader in) {
   f.activation = in.word("activation", "relu", activations, activations.size());
   f.bias = in.boolean("bias", true);
   in.onlyBuilt("gated", {false});
-  in.word("as", "linear", {"linear", "conv1x1"}, 1);
+  f.convolution = in.word("as", "linear", {"linear", "conv1x1"}, 2) == "conv1x1";
   return f;
 }
 
-NormDescription StackReader::norm(ObjectReader in) {
-  in.known({"kind", "epsilon", "place", "after-stack", "root"});
+NormDescription StackReader::norm(ObjectReader in, bool ofSublayers) {
+  in.known(ofSublayers ? std::vector<std::string>{"kind", "epsilon", "place", "after-stack", "root"}
+                       : std::vector<std::string>{"kind", "epsilon", "root"});
   NormDescription n;
-  in.word("kind", "layer", {"layer", "rms"}, 1);
+  n.rms = in.word("kind", "layer", {"layer", "rms"}, 2) == "rms";
+  n.root = in.boolean("root", true);
+  if (n.rms && !n.root)
+    errors.expected(in.path("root"), "true where the kind is rms", "false");
   n.epsilon = in.number("epsilon", 1e-5);
   if (n.epsilon < 0)
     errors.expected(in.path("epsilon"), "a number of at least 0", shown(*in.find("epsilon")));
+  if (!ofSublayers)
+    return n;
   n.pre = in.word("place", "post", {"post", "pre"}, 2) == "pre";
   n.afterStack = in.boolean("after-stack", false);
-  in.onlyBuilt("root", {true});
   return n;
 }
 

@@ -54,7 +54,8 @@ private:
   void scoreRules(ObjectReader &in, ObjectReader &own, AttentionDescription &a);
   void headSizes(ObjectReader &in, AttentionDescription &a);
   FfnDescription ffn(ObjectReader in);
-  NormDescription norm(ObjectReader in);
+  /// Where a norm stands is said of those of sub-layers only.
+  NormDescription norm(ObjectReader in, bool ofSublayers = true);
   void layers(ObjectReader &own, StackDescription &stack);
   LayerDescription layer(size_t index, const Json *override);
   ObjectReader ownObject(size_t index, const Json *override);

@@ -196,8 +196,7 @@ Expected<EntryPacker> EntryPacker::make(const PackEntry &entry, const WeightSour
   if (!tensor)
     return tensor.takeError();
   int64_t elements = source.tensors()[*tensor].elements();
-  int64_t rows = entry.shape.empty() ? 1 : entry.shape.front();
-  int64_t columns = rows > 0 ? elements / rows : 0;
+  auto [rows, columns] = matrixOf(entry);
   switch (entry.layout) {
   case PackEntry::Layout::Vector: // one row, cut like the rows that its elements belong to
     return EntryPacker(RowReader(source, *tensor, elements), Grouping(1, 0),

@@ -52,6 +52,7 @@ void buildFusedPipeline(OpPassManager &pm) {
   OpPassManager &function = pm.nest<func::FuncOp>();
   function.addPass(transformer::createDecomposeFfn());
   function.addPass(createSplitAttentionWeights());
+  function.addPass(createSplitCrossEntropy());
   function.addPass(createCSEPass());
   function.addPass(transformer::createSinkFormulaConstants());
   pm.addPass(createGroupKernels());

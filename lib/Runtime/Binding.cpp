@@ -348,11 +348,18 @@ Status BoundInputs::checkStarts(size_t port, int64_t first, int64_t last) const 
   };
   if (Status status = must(0, first, "first"); !status)
     return status;
-  for (int64_t i = 1; i < tensor.size(); ++i)
-    if (integerAt(tensor, i) < integerAt(tensor, i - 1))
+  const int64_t longest = function->inputs[port].longest;
+  for (int64_t i = 1; i < tensor.size(); ++i) {
+    int64_t rows = integerAt(tensor, i) - integerAt(tensor, i - 1);
+    if (rows < 0)
       return inputError(name + ": expected ascending starts, found " +
                         std::to_string(integerAt(tensor, i)) + " at " + placeText(tensor, i) +
                         " after " + std::to_string(integerAt(tensor, i - 1)));
+    if (longest && rows > longest)
+      return inputError(name + ": expected documents of at most " + std::to_string(longest) +
+                        " rows, which have positions, found " + std::to_string(rows) +
+                        " in document " + std::to_string(i - 1));
+  }
   return must(tensor.size() - 1, last, "last");
 }
 

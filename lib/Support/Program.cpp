@@ -61,11 +61,16 @@ const Function *Program::findFunction(std::string_view name) const {
   return nullptr;
 }
 
+std::pair<int64_t, int64_t> matrixOf(const PackEntry &entry) {
+  int64_t elements = 1;
+  for (int64_t size : entry.shape)
+    elements *= size;
+  int64_t rows = entry.rows > 0 ? entry.rows : entry.shape.empty() ? 1 : entry.shape.front();
+  return {rows, rows > 0 ? elements / rows : 0};
+}
+
 int64_t packedElements(const PackEntry &entry) {
-  int64_t rows = entry.shape.empty() ? 1 : entry.shape.front();
-  int64_t columns = 1; // all dimensions after the first: a 1x1 convolution is a matrix
-  for (size_t i = 1; i < entry.shape.size(); ++i)
-    columns *= entry.shape[i];
+  auto [rows, columns] = matrixOf(entry);
   switch (entry.layout) {
   case PackEntry::Layout::Vector:
     return paddedGroups(rows * columns, entry.rowGroup);

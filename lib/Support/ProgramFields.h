@@ -94,6 +94,7 @@ void visitFields(Visitor &v, Port &port) {
   v("range", port.range);
   v("starts", port.starts);
   v("within", port.within);
+  v("longest", port.longest);
   v("spread", port.spread);
   v("exchanged", port.exchanged);
   v("default", port.fallback);
@@ -187,6 +188,7 @@ template <typename Visitor>
 void visitFields(Visitor &v, PackEntry &entry) {
   v("tensor", entry.tensor);
   v("shape", entry.shape);
+  v("rows", entry.rows);
   v("layout", entry.layout);
   v("type", entry.type);
   v("row_group", entry.rowGroup);

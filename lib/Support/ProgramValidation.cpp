@@ -90,6 +90,8 @@ Status checkPackEntry(const PackEntry &entry, const std::vector<Weight> &weights
       return expected(place, "a possible shape", "a dimension of " + std::to_string(size));
     elements *= size;
   }
+  if (entry.rows < 0 || (entry.rows > 0 && elements % entry.rows != 0))
+    return expected(place, "rows that divide the tensor", entry.rows);
   for (int64_t group : {entry.rowGroup, entry.columnGroup})
     if (group < 0 || group > elements)
       return expected(place, "a group within the tensor", group);
@@ -273,6 +275,8 @@ private:
     if (!port.within.empty() &&
         (port.starts || !port.range || std::ranges::none_of(function.inputs, isWithin)))
       return expected(here, "an input of starts that lengths stay within", quotedText(port.within));
+    if (port.longest < 0 || (port.longest > 0 && !port.starts))
+      return expected(here, "a longest document of starts", port.longest);
     if (port.exchanged && port.shape.size() < 2)
       return expected(here, "at least 2 dimensions to exchange",
                       static_cast<int64_t>(port.shape.size()));

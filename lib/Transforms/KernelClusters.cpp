@@ -153,16 +153,20 @@ LogicalResult ClusterFinder::collect(Operation &op) {
         return success();
       })
       .Case<AttentionWeightsOp>([&](auto) { return single("weights", nothing); })
-      .Case<LayerNormOp>([&](auto) { return single("norm", rounds); })
+      .Case<LayerNormOp, RmsNormOp>([&](auto) { return single("norm", rounds); })
       .Case<PoolOp>([&](auto) { return single("pool", rounds); })
+      .Case<SoftmaxOp>([&](auto) { return single("softmax", rounds); })
+      .Case<CrossEntropyRowsOp>([&](auto) { return single("loss", nothing); })
+      .Case<CrossEntropyMeanOp>([&](auto) { return single("loss_mean", nothing); })
+      .Case<ShiftRightOp>([&](auto) { return single("shift", nothing); })
       .Case<EmbeddingOp>([&](auto) {
         return single("embedding", [](Operation *next) {
-          return isa<PositionSinusoidalOp, arith::TruncFOp>(next);
+          return isa<PositionSinusoidalOp, PositionLearnedOp, arith::TruncFOp>(next);
         });
       })
-      .Case<PositionSinusoidalOp, arith::AddFOp>([&](auto) {
+      .Case<PositionSinusoidalOp, PositionLearnedOp, arith::AddFOp>([&](auto) {
         return single("elementwise", [](Operation *next) {
-          return isa<PositionSinusoidalOp, arith::AddFOp, arith::TruncFOp>(next);
+          return isa<PositionSinusoidalOp, PositionLearnedOp, arith::AddFOp, arith::TruncFOp>(next);
         });
       })
       .Case<arith::TruncFOp>([&](arith::TruncFOp round) { return collectRounding(round); })
@@ -248,11 +252,14 @@ void ClusterFinder::extend(Cluster &cluster, function_ref<bool(Operation *)> acc
     if (reason && addRounding(cluster))
       return;
     if (!reason)
-      reason = isa<MergeHeadsOp>(reader)          ? FusionRefusal::UnevenHeads
-               : isa<LayerNormOp, PoolOp>(reader) ? FusionRefusal::RowReduction
-               : isa<LinearOp, AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(reader)
-                   ? FusionRefusal::SecondContraction
-                   : FusionRefusal::NoEpilogue;
+      reason =
+          isa<MergeHeadsOp>(reader) ? FusionRefusal::UnevenHeads
+          : isa<LayerNormOp, RmsNormOp, PoolOp, SoftmaxOp, CrossEntropyRowsOp, CrossEntropyMeanOp>(
+                reader)
+              ? FusionRefusal::RowReduction
+          : isa<LinearOp, AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(reader)
+              ? FusionRefusal::SecondContraction
+              : FusionRefusal::NoEpilogue;
     if (isa<arith::TruncFOp>(last) && cluster.ops.size() > 1) // people know the op that it rounds
       last = last->getOperand(0).getDefiningOp();
     if (reader)

@@ -55,8 +55,8 @@ KernelDefinitions::KernelDefinitions(ModuleOp module)
 /// Kernels that treat every row alike see all leading dimensions as one.
 static bool treatsRowsAlike(GroupOp group) {
   for (Operation &op : group.getBody().front())
-    if (!isa<LinearOp, LayerNormOp, EmbeddingOp, kernel::YieldOp>(op) &&
-        !isa<arith::AddFOp, arith::TruncFOp>(op))
+    if (!isa<LinearOp, LayerNormOp, RmsNormOp, SoftmaxOp, EmbeddingOp, kernel::YieldOp>(op) &&
+        !isa<CrossEntropyRowsOp, CrossEntropyMeanOp, arith::AddFOp, arith::TruncFOp>(op))
       return false;
   return group.getRoot() != "relayout";
 }
@@ -150,11 +150,8 @@ static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
           const Shape &q = shapes.of(o.getQuery()), &k = shapes.of(o.getKey());
           total = total + q[0] * q[1] * q[2] * k[2] * q[3] * 2;
         })
-        .Default([&](Operation *other) {
-          if (other->getNumResults() == 1 && isa<RankedTensorType>(other->getResult(0).getType()) &&
-              isa<LayerNormOp>(other))
-            total = total + product(shapes.of(other->getResult(0))) * 8;
-        });
+        .Case<LayerNormOp, RmsNormOp, SoftmaxOp, CrossEntropyRowsOp>(
+            [&](auto o) { total = total + product(shapes.of(o->getOperand(0))) * 8; });
   return total;
 }
 

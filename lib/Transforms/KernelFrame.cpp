@@ -29,10 +29,10 @@ static constexpr int64_t cpuColumns[] = {48, 64, 32, 16};
 static constexpr int64_t gpuColumns[] = {128, 64, 32, 16};
 
 static const TileSizes devices[] = {
-    {"cpu", 128, cpuColumns, transformer::visitTileRows, transformer::attentionChunk, 32, 32, 32,
+    {"cpu", 128, cpuColumns, transformer::visitTileRows, transformer::attentionChunk, 32, 32, 4, 32,
      false},
     // Workgroup memory of 16 KiB holds a strip of 32 rows by 64 keys and its statistics.
-    {"vulkan", 64, gpuColumns, 32, 64, 32, 16, 32, true},
+    {"vulkan", 64, gpuColumns, 32, 64, 32, 16, 16, 32, true},
 };
 
 const TileSizes *TileSizes::find(StringRef name) {

@@ -134,6 +134,8 @@ void ProgramBuilder::addWeight(kernel::WeightOp op) {
   PackEntry entry;
   entry.tensor = op.getName().str();
   entry.shape = std::vector<int64_t>(op.getShape().begin(), op.getShape().end());
+  if (auto rows = op->getAttrOfType<IntegerAttr>("rows"))
+    entry.rows = rows.getInt();
   entry.rowGroup = op.getRowGroup();
   entry.columnGroup = op.getColumnGroup();
   entry.weight = it->second;
@@ -164,6 +166,8 @@ Port ProgramBuilder::port(PortOp op) {
     port.range = {bounds[0], bounds[1]};
   }
   port.starts = op.getStarts();
+  if (auto longest = op.getLongest())
+    port.longest = *longest;
   if (auto within = op.getWithin())
     port.within = within->str();
   if (auto spread = op.getSpread())

@@ -88,9 +88,9 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
   BlockArgument argument = group.getBody().getArgument(index);
   OpOperand &use = *argument.use_begin();
   auto type = cast<RankedTensorType>(weight.getType());
-  StringRef layout = isa<EmbeddingOp, BiasRelativeOp>(use.getOwner()) ? "rows"
-                     : type.getRank() == 2                            ? "panels"
-                                                                      : "vector";
+  StringRef layout = isa<EmbeddingOp, PositionLearnedOp, BiasRelativeOp>(use.getOwner()) ? "rows"
+                     : type.getRank() == 2                                               ? "panels"
+                                                                                         : "vector";
   int64_t rowGroup = 0, columnGroup = 0;
   if (auto linear = dyn_cast<LinearOp>(use.getOwner())) {
     rowGroup = headGroup(linear);
@@ -105,12 +105,16 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
                      Twine(columnGroup) + "|" + Twine(bytes))
                         .str();
   Value &handle = weights[key];
-  if (!handle)
-    handle = kernel::WeightOp::create(
+  if (!handle) {
+    ArrayRef<int64_t> shape = weight.getCheckpointShape();
+    auto packed = kernel::WeightOp::create(
         b, weight.getLoc(), b.getType<kernel::BufferType>(), weight.getNameAttr(),
-        b.getStringAttr(layout), b.getDenseI64ArrayAttr(type.getShape()),
-        b.getI64IntegerAttr(rowGroup), b.getI64IntegerAttr(columnGroup),
-        bytes == 4 ? StringAttr() : b.getStringAttr("bf16"));
+        b.getStringAttr(layout), b.getDenseI64ArrayAttr(shape), b.getI64IntegerAttr(rowGroup),
+        b.getI64IntegerAttr(columnGroup), bytes == 4 ? StringAttr() : b.getStringAttr("bf16"));
+    if (type.getRank() == 2 && (shape.empty() || shape.front() != type.getDimSize(0)))
+      packed->setAttr("rows", b.getI64IntegerAttr(type.getDimSize(0)));
+    handle = packed;
+  }
   Place place{handle, 0, {}, 1, false, true};
   for (int64_t size : type.getShape())
     place.dims.push_back(size);
@@ -274,6 +278,7 @@ struct ArgumentLimits {
   std::optional<SizeExpr> high;
   bool starts = false;
   BlockArgument within; ///< of lengths: the starts of the documents that they belong to
+  int64_t longest = 0; ///< rows of a document, which have a position; 0: any number
 };
 
 /// Lengths are at most the number of keys they limit; documents start from 0 to the number of rows.
@@ -303,10 +308,14 @@ static ArgumentLimits limitsOf(Value argument, const ShapeExpressions &shapes) {
           limits.high = rowsIn(group, inner.getOperandNumber());
           limits.starts = true;
         }
-        if (auto position = dyn_cast<PositionSinusoidalOp>(inner.getOwner());
-            position && position.getDocuments() == inner.get()) {
-          limits.high = shapes.of(position.getResult())[1] + 1;
+        auto sinusoidal = dyn_cast<PositionSinusoidalOp>(inner.getOwner());
+        auto learned = dyn_cast<PositionLearnedOp>(inner.getOwner());
+        if ((sinusoidal && sinusoidal.getDocuments() == inner.get()) ||
+            (learned && learned.getDocuments() == inner.get())) {
+          limits.high = shapes.of(inner.getOwner()->getResult(0))[1] + 1;
           limits.starts = true;
+          if (learned)
+            limits.longest = learned.getTable().getType().getDimSize(0);
         }
         if (auto pool = dyn_cast<PoolOp>(inner.getOwner());
             pool && pool.getInput() != inner.get()) {
@@ -359,7 +368,7 @@ LogicalResult ProgramPlanner::planArguments() {
         b, func.getLoc(), name, place.buffer, b.getStringAttr(elementName(element)),
         texts(type ? place.dims : Shape()), b.getI64IntegerAttr(0),
         place.dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr(), UnitAttr(),
-        StringAttr(), ArrayAttr(), UnitAttr());
+        StringAttr(), ArrayAttr(), UnitAttr(), IntegerAttr());
     if (auto port = func.getArgAttrOfType<ArrayAttr>(
             index, "transformer.port")) // callers leave dimensions of 1 out
       input.setShapeAttr(texts(dimsFromAttr(port)));
@@ -374,6 +383,8 @@ LogicalResult ProgramPlanner::planArguments() {
       input.setStarts(limits.starts);
       if (limits.within)
         input.setWithinAttr(argumentName(limits.within.getArgNumber()));
+      if (limits.longest)
+        input.setLongest(limits.longest);
     }
     if (auto fallback = func.getArgAttrOfType<DictionaryAttr>(index, "transformer.default"))
       input.setFallbackAttr(fallback);
@@ -408,6 +419,14 @@ void ProgramPlanner::addSlots(Operation &op, SmallVectorImpl<Place> &operands) {
       shapes.of(op.getOperand(0))[2] + count * largestAttentionRows;
 }
 
+/// The same for `rows` rows that are counted from where documents start; nothing without documents.
+void ProgramPlanner::addSlots(Value starts, const SizeExpr &rows,
+                              SmallVectorImpl<Place> &operands) {
+  if (starts)
+    operands[cast<BlockArgument>(starts).getArgNumber()].slots =
+        rows + (shapes.of(starts)[0] - 1) * largestAttentionRows;
+}
+
 LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
   SmallVector<Place> operands, results;
   for (unsigned i = 0; i < group->getNumOperands(); ++i) {
@@ -425,12 +444,10 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
       addSlots(op, operands);
     if (auto position = dyn_cast<PositionSinusoidalOp>(op)) {
       table = tablePlace(position, group);
-      if (Value starts = position.getDocuments()) {
-        SizeExpr count = shapes.of(starts)[0] - 1;
-        operands[cast<BlockArgument>(starts).getArgNumber()].slots =
-            shapes.of(position.getResult())[1] + count * largestAttentionRows;
-      }
+      addSlots(position.getDocuments(), shapes.of(position.getResult())[1], operands);
     }
+    if (auto position = dyn_cast<PositionLearnedOp>(op))
+      addSlots(position.getDocuments(), shapes.of(position.getResult())[1], operands);
     if (isa<StateSetOp>(op) || (isa<CacheAppendOp>(op) && op.use_empty()))
       results.push_back(*sinkPlace(&op));
   }
@@ -482,7 +499,7 @@ LogicalResult ProgramPlanner::planResults() {
         b, func.getLoc(), name, place.buffer, b.getStringAttr(elementName(element)), texts(shape),
         b.getI64IntegerAttr(place.group), dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(),
         DictionaryAttr(), UnitAttr(), StringAttr(), ArrayAttr(),
-        exchanged ? b.getUnitAttr() : UnitAttr());
+        exchanged ? b.getUnitAttr() : UnitAttr(), IntegerAttr());
   }
   return success();
 }

@@ -36,6 +36,7 @@ private:
   mlir::LogicalResult planGroup(kernel::GroupOp group, int index);
   mlir::LogicalResult planResults();
   void addSlots(mlir::Operation &op, llvm::SmallVectorImpl<Place> &operands);
+  void addSlots(mlir::Value starts, const SizeExpr &rows, llvm::SmallVectorImpl<Place> &operands);
   void planSession();
   void addChecks();
 

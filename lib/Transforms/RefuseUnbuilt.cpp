@@ -129,8 +129,8 @@ static LogicalResult checkSignature(func::FuncOp function) {
 static bool isPackedMatrix(OpOperand &use) {
   unsigned number = use.getOperandNumber();
   return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
-      .Case<LinearOp>(
-          [&](LinearOp op) { return op.getWeightMutable().getOperandNumber() == number; })
+      .Case<LinearOp, Conv1x1Op>(
+          [&](auto op) { return op.getWeightMutable().getOperandNumber() == number; })
       .Case<FfnOp>([&](FfnOp op) {
         return op.getInWeightMutable().getOperandNumber() == number ||
                op.getOutWeightMutable().getOperandNumber() == number;
@@ -143,7 +143,9 @@ static bool takesWeight(OpOperand &use) {
   unsigned number = use.getOperandNumber();
   auto type = cast<RankedTensorType>(use.get().getType());
   return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
-      .Case<LinearOp, FfnOp, LayerNormOp, EmbeddingOp>([&](auto) { return number > 0; })
+      .Case<LinearOp, FfnOp, Conv1x1Op, LayerNormOp, RmsNormOp, EmbeddingOp>(
+          [&](auto) { return number > 0; })
+      .Case<PositionLearnedOp>([&](auto) { return number == 1; })
       .Case<BiasRelativeOp>([&](auto) { return number == 0; })
       .Case<AttentionOp>([&](AttentionOp op) {
         return llvm::any_of(op.getSinksMutable(),
@@ -268,12 +270,11 @@ static LogicalResult checkReorder(CacheReorderOp op) {
          << (argument ? "one without" : "another value");
 }
 
-static LogicalResult checkPosition(PositionSinusoidalOp op) {
-  Value offset = op.getOffset();
+static LogicalResult checkPosition(Operation *op, Value offset) {
   if (!offset || isa_and_nonnull<CacheLengthOp>(offset.getDefiningOp()))
     return success();
-  return op.emitOpError("offset: expected a transformer.cache.length, found another number, which "
-                        "is not built yet");
+  return op->emitOpError("offset: expected a transformer.cache.length, found another number, which "
+                         "is not built yet");
 }
 
 static LogicalResult checkOp(Operation *op) {
@@ -295,12 +296,12 @@ static LogicalResult checkOp(Operation *op) {
                    : checkSum(sum);
       })
       .Case<AttentionOp>(checkAttention)
-      .Case<LayerNormOp>([](LayerNormOp norm) {
-        return checkFeatures(norm, norm.getInput(), "rows", mostNormFeatures);
-      })
+      .Case<LayerNormOp, RmsNormOp>(
+          [](auto norm) { return checkFeatures(norm, norm.getInput(), "rows", mostNormFeatures); })
       .Case<StateSetOp>(checkSet)
       .Case<CacheReorderOp>(checkReorder)
-      .Case<PositionSinusoidalOp>(checkPosition)
+      .Case<PositionSinusoidalOp, PositionLearnedOp>(
+          [](auto position) { return checkPosition(position, position.getOffset()); })
       .Default(success());
 }
 

@@ -33,6 +33,10 @@ static Writer writerOf(StringRef root) {
       .Case("weights", tileAttentionWeights)
       .Case("norm", tileNorm)
       .Case("pool", tilePool)
+      .Case("softmax", tileSoftmax)
+      .Case("loss", tileLoss)
+      .Case("loss_mean", tileLossMean)
+      .Case("shift", tileShift)
       .Case("embedding", tileEmbedding)
       .Case("elementwise", tileElementwise)
       .Case("relayout", tileRelayout)
@@ -53,9 +57,10 @@ static TileSizes fitted(kernel::DefOp def, TileSizes sizes) {
       if (sizes.attentionRows * columns(op.getValue()) > mostValues)
         sizes.attentionRows = rows;
   });
-  def.walk([&](transformer::LayerNormOp op) {
+  def.walk([&](Operation *op) {
     constexpr int64_t rowsAtOnce = 4; // of a reduction, where there are as many
-    if (rowsAtOnce * columns(op.getInput()) > mostValues)
+    if (isa<transformer::LayerNormOp, transformer::RmsNormOp>(op) &&
+        rowsAtOnce * columns(op->getOperand(0)) > mostValues)
       sizes.normRows = 1;
   });
   return sizes;

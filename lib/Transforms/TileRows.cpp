@@ -47,6 +47,13 @@ static void rowGrid(KernelFrame &f, kernel::ViewType view, int64_t rows, int64_t
   f.createFunc(sizes, tiles, f.gpuSchedule(rows, columns ? columns : 16));
 }
 
+kernel::ScheduleAttr heddle::rowSchedule(KernelFrame &f, int64_t rows) {
+  if (!f.sizes.onGpu)
+    return f.gpuSchedule(rows, 16);
+  return kernel::ScheduleAttr::get(f.t.b.getContext(), kernel::LoopOrder::RowsOutside, 0, 0,
+                                   {rows, 4}, {1, 16});
+}
+
 int64_t heddle::columnTile(int64_t stored) {
   for (int64_t tile : {64, 48, 32})
     if (stored % tile == 0)
@@ -58,42 +65,58 @@ int64_t heddle::columnTile(int64_t stored) {
 // Layer normalisation
 //===----------------------------------------------------------------------===//
 
+/// A tile with zeros in the columns from `size` on: padding must not count.
+static Value withoutPadding(TileBuilder &t, Value x, int64_t size) {
+  auto type = cast<RankedTensorType>(x.getType());
+  if (size == type.getDimSize(1))
+    return x;
+  RankedTensorType row = t.type(1, type.getDimSize(1), t.b.getI32Type());
+  Value column = t.iota(/*rows=*/false, t.index(0), row);
+  Value inside = t.broadcast(t.less(column, t.constantI(size, column)),
+                             t.type(type.getDimSize(0), type.getDimSize(1), t.b.getI1Type()));
+  return t.select(inside, x, t.constant(0, x));
+}
+
+/// Rows of `size` features over their deviation, or over their root mean square.
+static Value normalised(TileBuilder &t, Operation *norm, Value x, int64_t size) {
+  auto layer = dyn_cast<LayerNormOp>(norm);
+  if (layer)
+    x = t.sub(x, t.mul(t.reduce(kernel::ReduceKind::Add, x), 1.0 / size));
+  x = withoutPadding(t, x, size);
+  Value square = t.mul(t.reduce(kernel::ReduceKind::Add, t.mul(x, x)), 1.0 / size);
+  llvm::APFloat epsilon = layer ? layer.getEpsilon() : cast<RmsNormOp>(norm).getEpsilon();
+  Value divisor = t.add(square, t.constant(epsilon.convertToDouble(), square));
+  if (!layer || layer.getRoot())
+    divisor = math::SqrtOp::create(t.b, t.loc, divisor);
+  return t.mul(x, t.div(t.constant(1, divisor), divisor));
+}
+
 LogicalResult heddle::tileNorm(KernelFrame &f) {
   TileBuilder &t = f.t;
-  auto norm = yielded(f).getDefiningOp<LayerNormOp>();
-  if (!norm)
-    return f.def.emitOpError("expected a layer_norm that is yielded");
-  kernel::ViewType in = f.viewType(f.viewOf(norm.getInput()));
+  Operation *norm = yielded(f).getDefiningOp();
+  if (!isa_and_nonnull<LayerNormOp, RmsNormOp>(norm))
+    return f.def.emitOpError("expected a layer_norm or rms_norm that is yielded");
+  unsigned input = f.viewOf(norm->getOperand(0));
+  kernel::ViewType in = f.viewType(input);
   int64_t size = in.getDims().back().extent.value, stored = paddedTo16(size),
           rows = f.sizes.normRows;
   rowGrid(f, in, rows, 0, 0, in.getDim(in.getRank() - 2).extent);
-  if (f.sizes.onGpu) // four invocations a row hold the 16 lanes
-    f.func.setScheduleAttr(kernel::ScheduleAttr::get(
-        t.b.getContext(), kernel::LoopOrder::RowsOutside, 0, 0, {rows, 4}, {1, 16}));
+  f.func.setScheduleAttr(rowSchedule(f, rows));
   Value i = f.func.getGridIndex(in.getRank() - 2), zero = t.index(0);
   SmallVector<Value> points(
       llvm::map_range(llvm::seq<int64_t>(0, in.getRank() - 2),
                       [&](int64_t a) -> Value { return f.func.getGridIndex(a); }));
   RankedTensorType type = t.type(rows, stored);
-  Value x = LoadOp::create(t.b, t.loc, type, f.slice(f.view(f.viewOf(norm.getInput())), points),
-                           ValueRange{i, zero}, UnitAttr());
-  Value mean = t.mul(t.reduce(kernel::ReduceKind::Add, x), 1.0 / size);
-  Value centred = t.sub(x, mean);
-  if (size != stored) { // padding must not count
-    Value column = t.iota(false, zero, t.type(1, stored, t.b.getI32Type()));
-    Value inside = t.broadcast(t.less(column, t.constantI(size, column)),
-                               t.type(rows, stored, t.b.getI1Type()));
-    centred = t.select(inside, centred, t.constant(0, centred));
-  }
-  Value variance = t.mul(t.reduce(kernel::ReduceKind::Add, t.mul(centred, centred)), 1.0 / size);
-  Value root = math::SqrtOp::create(
-      t.b, t.loc, t.add(variance, t.constant(norm.getEpsilon().convertToDouble(), variance)));
-  Value y = t.mul(centred, t.div(t.constant(1, root), root));
+  Value x = LoadOp::create(t.b, t.loc, type, f.slice(f.view(input), points), ValueRange{i, zero},
+                           UnitAttr());
+  Value y = normalised(t, norm, x, size);
   auto vector = [&](Value operand) -> Value {
     return LoadOp::create(t.b, t.loc, t.type(1, stored), f.view(f.viewOf(operand)),
                           ValueRange{zero}, UnitAttr());
   };
-  y = t.add(t.mul(y, vector(norm.getGamma())), vector(norm.getBeta()));
+  y = t.mul(y, vector(norm->getOperand(1)));
+  if (auto layer = dyn_cast<LayerNormOp>(norm))
+    y = t.add(y, vector(layer.getBeta()));
   Value left = t.sub(f.sizeValue(in.getDim(in.getRank() - 2).extent), i);
   SmallVector<Value> indices(points);
   indices.append({i, zero});
@@ -141,10 +164,12 @@ private:
   /// The starts by which positions are counted, or null.
   Value packedDocuments() {
     Value starts;
-    f.def.getBody().walk([&](PositionSinusoidalOp op) {
+    auto note = [&](auto op) {
       if (op.getDocuments())
         starts = op.getDocuments();
-    });
+    };
+    f.def.getBody().walk([&](PositionSinusoidalOp op) { note(op); });
+    f.def.getBody().walk([&](PositionLearnedOp op) { note(op); });
     return starts;
   }
 
@@ -183,6 +208,10 @@ private:
       double scale = position.getScale().convertToDouble();
       return t.add(*x, scale == 1 ? table : t.mul(table, scale));
     }
+    if (auto position = dyn_cast<PositionLearnedOp>(op)) {
+      FailureOr<Value> x = tileOf(position.getInput());
+      return failed(x) ? x : FailureOr<Value>(t.add(*x, positionsOf(position)));
+    }
     if (auto embedding = dyn_cast<EmbeddingOp>(op))
       return gather(embedding);
     return f.def.emitOpError() << "expected sums, embeddings and positions, found "
@@ -191,6 +220,17 @@ private:
 
   Value load(Value view, Value row) {
     return LoadOp::create(t.b, t.loc, t.type(rows, columns), view, ValueRange{row, j}, UnitAttr());
+  }
+
+  /// Rows of a learned table, one by one: unlike the sinusoids it ends.
+  Value positionsOf(PositionLearnedOp op) {
+    Value numbers = t.iota(/*rows=*/true, tableRow, t.type(rows, 1, t.b.getI32Type()));
+    if (op.getOffset())
+      numbers = t.add(numbers, f.scalar(op.getOffset()));
+    Value table = kernel::GatherOp::create(t.b, t.loc, t.type(rows, columns),
+                                           f.view(f.viewOf(op.getTable())), numbers, j);
+    double scale = op.getScale().convertToDouble();
+    return scale == 1 ? table : t.mul(table, scale);
   }
 
   Value gather(EmbeddingOp embedding) {

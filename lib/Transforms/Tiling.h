@@ -27,9 +27,10 @@ struct TileSizes {
   llvm::StringRef name;
   int64_t linearRows;
   llvm::ArrayRef<int64_t> linearColumns; ///< the first that divides the columns is taken
-  int64_t attentionRows, chunk; ///< chunk: docs/semantics.md, 512 on the CPU, 64 on Vulkan
+  int64_t attentionRows, chunk;          ///< chunk: docs/semantics.md, 512 on the CPU, 64 on Vulkan
   int64_t weightsRows;
   int64_t normRows;
+  int64_t softmaxRows;
   int64_t copyRows;
   bool onGpu; ///< schedules name threads and fragments
   /// A build for tests: attention stores how many column tiles each tile of rows visited, instead
@@ -153,6 +154,8 @@ DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count,
 inline int64_t paddedTo16(int64_t n) { return (n + 15) / 16 * 16; }
 /// Columns of a tile without a contraction, where `stored` lie in memory.
 int64_t columnTile(int64_t stored);
+/// Bodies that reduce whole rows: on a GPU four invocations a row hold the 16 lanes.
+kernel::ScheduleAttr rowSchedule(KernelFrame &f, int64_t rows);
 /// The only value that a definition yields, before it is rounded: it may yield both forms.
 mlir::Value yielded(KernelFrame &f);
 /// Stores a tile as each of the results, rounded where they are narrower.
@@ -168,6 +171,10 @@ void hoistScalars(kernel::FuncOp func);
 void expandFunctions(kernel::FuncOp func);
 mlir::LogicalResult tileNorm(KernelFrame &frame);
 mlir::LogicalResult tilePool(KernelFrame &frame);
+mlir::LogicalResult tileSoftmax(KernelFrame &frame);
+mlir::LogicalResult tileLoss(KernelFrame &frame);
+mlir::LogicalResult tileLossMean(KernelFrame &frame);
+mlir::LogicalResult tileShift(KernelFrame &frame);
 mlir::LogicalResult tileEmbedding(KernelFrame &frame);
 mlir::LogicalResult tileElementwise(KernelFrame &frame);
 mlir::LogicalResult tileRelayout(KernelFrame &frame);

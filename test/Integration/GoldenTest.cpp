@@ -113,7 +113,7 @@ protected:
   /// Without attention weights, whose shapes differ between a step and a whole run.
   static Tensors scoresOf(Tensors results) {
     std::erase_if(results, [](const auto &entry) {
-      return entry.first != "logits" && entry.first != "output";
+      return entry.first != "logits" && entry.first != "probabilities" && entry.first != "output";
     });
     return results;
   }
@@ -137,6 +137,14 @@ TEST_P(GoldenTest, AgreesWithPyTorch) {
       ASSERT_TRUE(results->count(name)) << name;
       EXPECT_LE(difference(results->at(name), tensor), toleranceOf(dtype())) << name;
     }
+}
+
+TEST_P(GoldenTest, TheLossAgreesWithPyTorch) {
+  if (golden.loss.empty())
+    GTEST_SKIP() << "a model without a loss";
+  HEDDLE_ASSERT(found, call(*session, "loss", golden.inputs));
+  EXPECT_EQ(found.size(), 1u);
+  EXPECT_LE(difference(found.at("loss"), golden.loss.at("loss")), toleranceOf(dtype()));
 }
 
 TEST_P(GoldenTest, StepsGiveTheBitsOfAllAtOnce) {
@@ -211,8 +219,9 @@ std::string caseName(const testing::TestParamInfo<GoldenTest::ParamType> &info) 
 
 const auto cases = testing::Values<std::string>(
     "base", "pre-norm-gelu", "odd-sizes", "keep-and-hide", "classifier", "stored-weights",
-    "sequence-first", "long", "base.bf16", "pre-norm-gelu.bf16", "odd-sizes.bf16",
-    "keep-and-hide.bf16", "long.bf16");
+    "sequence-first", "annotated", "walk-through", "step-by-step", "learned-rms", "long",
+    "base.bf16", "pre-norm-gelu.bf16", "odd-sizes.bf16", "keep-and-hide.bf16", "learned-rms.bf16",
+    "long.bf16");
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenTest,
                          testing::Combine(cases, testing::Values<std::string>("cpu", "vulkan")),

@@ -52,18 +52,20 @@ Expected<Tensors> heddle::test::readTensors(const fs::path &folder) {
 Expected<Golden> Golden::read(const std::string &name) {
   const fs::path folder = fs::path(HEDDLE_SOURCE_DIR) / "test" / "goldens" / name;
   auto inputs = readTensors(folder / "inputs"), encode = readTensors(folder / "encode"),
-       decode = readTensors(folder / "decode");
-  for (auto *read : {&inputs, &encode, &decode})
+       decode = readTensors(folder / "decode"), loss = readTensors(folder / "loss");
+  for (auto *read : {&inputs, &encode, &decode, &loss})
     if (!*read)
       return read->takeError();
   std::stringstream description;
   description << std::ifstream(folder / "model.json").rdbuf();
   const bool sequenceFirst = description.str().find("sequence-first") != std::string::npos;
-  return Golden{std::move(*inputs), std::move(*encode), std::move(*decode), sequenceFirst};
+  return Golden{std::move(*inputs), std::move(*encode), std::move(*decode), std::move(*loss),
+                sequenceFirst};
 }
 
 size_t Golden::batchAxis(std::string_view tensor) const {
-  for (std::string_view exchanged : {"source", "target", "memory", "output", "logits"})
+  for (std::string_view exchanged :
+       {"source", "target", "memory", "output", "logits", "probabilities"})
     if (sequenceFirst && tensor == exchanged)
       return 1;
   return 0;

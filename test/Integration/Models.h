@@ -35,7 +35,7 @@ Expected<Tensors> readTensors(const std::filesystem::path &folder);
 
 /// A case of test/goldens.
 struct Golden {
-  Tensors inputs, encode, decode;
+  Tensors inputs, encode, decode, loss;
   bool sequenceFirst = false;
 
   static Expected<Golden> read(const std::string &name);

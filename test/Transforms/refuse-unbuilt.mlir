@@ -208,3 +208,20 @@ func.func @any_offset(%x: tensor<?x?x4xf32>, %n: i32) -> tensor<?x?x4xf32> {
   %y = transformer.position.sinusoidal %x offset(%n : i32) : tensor<?x?x4xf32>
   return %y : tensor<?x?x4xf32>
 }
+
+// -----
+
+func.func @any_learned_offset(%x: tensor<?x?x4xf32>, %n: i32) -> tensor<?x?x4xf32> {
+  %t = transformer.weight "t" : tensor<9x4xf32>
+  // expected-error @+1 {{offset: expected a transformer.cache.length, found another number, which is not built yet}}
+  %y = transformer.position.learned %x, %t offset(%n : i32) : tensor<?x?x4xf32>, tensor<9x4xf32>
+  return %y : tensor<?x?x4xf32>
+}
+
+// -----
+
+func.func @convolution_argument(%x: tensor<?x?x4xf32>, %w: tensor<4x4x1xf32>) -> tensor<?x?x4xf32> {
+  // expected-error @+1 {{operand 1: expected a transformer.weight, found an argument; matrices that are no weights are not built yet}}
+  %y = transformer.conv1x1 %x, %w : (tensor<?x?x4xf32>, tensor<4x4x1xf32>) -> tensor<?x?x4xf32>
+  return %y : tensor<?x?x4xf32>
+}

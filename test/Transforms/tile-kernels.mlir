@@ -130,3 +130,116 @@ kernel.def @both(%x: tensor<?x?x24xf32> {kernel.layout = {dims = ["d0", "d1", 24
   %1 = arith.truncf %0 : tensor<?x24xf32> to tensor<?x24xbf16>
   kernel.yield %0, %1 : tensor<?x24xf32>, tensor<?x24xbf16>
 }
+
+// -----
+
+// Three walks over a row, 16 columns at a time: its maximum, its sum, and what is stored. The last columns are padding.
+// CHECK-LABEL: kernel.func @softmax(
+// CPU-SAME: grid(%[[I:.*]] = d0 by 4)
+// GPU-SAME: grid(%[[I:.*]] = d0 by 16)
+// CHECK: %[[M:.*]] = scf.for %{{.*}} iter_args
+// CHECK: math.roundeven
+// CHECK: arith.select
+// CHECK: arith.maxnumf
+// CHECK: kernel.reduce max %[[M]]
+// CHECK: %[[S:.*]] = scf.for %{{.*}} iter_args
+// CHECK: kernel.reduce add %[[S]]
+// CHECK: scf.for
+// CHECK: arith.divf
+// CHECK: kernel.store
+kernel.def @softmax(%x: tensor<?x40xf32> {kernel.layout = {dims = ["d0", 40], storage = "memory"}})
+    -> (tensor<?x40xf32> {kernel.layout = {dims = ["d0", 40], storage = "memory"}}) attributes {root = "softmax", scalars = ["d0"]} {
+  %0 = transformer.softmax %x : tensor<?x40xf32>
+  kernel.yield %0 : tensor<?x40xf32>
+}
+
+// -----
+
+// Rows of a table by their numbers, which a session's length shifts.
+// CHECK-LABEL: kernel.func @learned(
+// CHECK: kernel.load
+// CHECK: %[[N:.*]] = kernel.iota from %{{.*}} rows
+// CHECK: %[[P:.*]] = arith.addi %[[N]]
+// CHECK: %[[ROWS:.*]] = kernel.gather %{{.*}}[%[[P]]]
+// CHECK: arith.addf %{{.*}}, %[[ROWS]]
+kernel.def @learned(%x: tensor<?x?x16xf32> {kernel.layout = {dims = ["d0", "d1", 16], storage = "memory"}},
+                    %t: tensor<9x16xf32> {kernel.layout = {dims = [9, 16], storage = "weight"}},
+                    %n: i32 {kernel.layout = {scalar = "d2"}})
+    -> (tensor<?x?x16xf32> {kernel.layout = {dims = ["d0", "d1", 16], storage = "memory"}}) attributes {root = "elementwise", scalars = ["d0", "d1", "d2"]} {
+  %0 = transformer.position.learned %x, %t offset(%n : i32) : tensor<?x?x16xf32>, tensor<9x16xf32>
+  kernel.yield %0 : tensor<?x?x16xf32>
+}
+
+// -----
+
+// No mean is taken off, no number added; padding does not count.
+// CHECK-LABEL: kernel.func @rms(
+// CHECK-NOT: arith.subf
+// CHECK: kernel.reduce add
+// CHECK: math.sqrt
+// CHECK-NOT: arith.addf
+// CHECK: kernel.store
+kernel.def @rms(%x: tensor<?x24xf32> {kernel.layout = {dims = ["d0", 24], storage = "memory"}},
+                %g: tensor<24xf32> {kernel.layout = {dims = [24], storage = "weight"}})
+    -> (tensor<?x24xf32> {kernel.layout = {dims = ["d0", 24], storage = "memory"}}) attributes {root = "norm", scalars = ["d0"]} {
+  %0 = transformer.rms_norm %x, %g {epsilon = 1.0e-6 : f32} : (tensor<?x24xf32>, tensor<24xf32>) -> tensor<?x24xf32>
+  kernel.yield %0 : tensor<?x24xf32>
+}
+
+// -----
+
+// Without a root the divisor is the variance itself.
+// CHECK-LABEL: kernel.func @rootless(
+// CHECK-NOT: math.sqrt
+// CHECK: kernel.store
+kernel.def @rootless(%x: tensor<?x16xf32> {kernel.layout = {dims = ["d0", 16], storage = "memory"}},
+                     %g: tensor<16xf32> {kernel.layout = {dims = [16], storage = "weight"}})
+    -> (tensor<?x16xf32> {kernel.layout = {dims = ["d0", 16], storage = "memory"}}) attributes {root = "norm", scalars = ["d0"]} {
+  %0 = transformer.layer_norm %x, %g, %g {epsilon = 1.0e-8 : f32, root = false} : (tensor<?x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<?x16xf32>
+  kernel.yield %0 : tensor<?x16xf32>
+}
+
+// -----
+
+// A loss and its count for each row; the row's own id picks one of its logits.
+// CHECK-LABEL: kernel.func @loss(
+// CHECK: %[[IDS:.*]] = kernel.load %{{.*}} as rows
+// CHECK: kernel.reduce max
+// CHECK: kernel.reduce add
+// CHECK: arith.cmpi eq
+// CHECK: kernel.reduce add
+// CHECK: kernel.store
+kernel.def @loss(%x: tensor<?x24xf32> {kernel.layout = {dims = ["d0", 24], storage = "memory"}},
+                 %r: tensor<?xi32> {kernel.layout = {dims = ["d0"], storage = "memory"}})
+    -> (tensor<?x2xf32> {kernel.layout = {dims = ["d0", 2], storage = "memory"}}) attributes {root = "loss", scalars = ["d0"]} {
+  %0 = transformer.cross_entropy.rows %x, %r {padding_id = 0 : i64} : (tensor<?x24xf32>, tensor<?xi32>) -> tensor<?x2xf32>
+  kernel.yield %0 : tensor<?x2xf32>
+}
+
+// -----
+
+// Rows are added in their order by one grid point.
+// CHECK-LABEL: kernel.func @mean(
+// CHECK-SAME: grid(%{{.*}} = 1 by 1)
+// CHECK: scf.for
+// CHECK: kernel.reduce add
+// CHECK: kernel.reduce add
+// CHECK: arith.divf
+kernel.def @mean(%x: tensor<?x2xf32> {kernel.layout = {dims = ["d0", 2], storage = "memory"}})
+    -> (tensor<1xf32> {kernel.layout = {dims = [1], storage = "memory"}}) attributes {root = "loss_mean", scalars = ["d0"]} {
+  %0 = transformer.cross_entropy.mean %x : (tensor<?x2xf32>) -> tensor<1xf32>
+  kernel.yield %0 : tensor<1xf32>
+}
+
+// -----
+
+// Each id goes one place to the right.
+// CHECK-LABEL: kernel.func @shift(
+// CHECK: kernel.read
+// CHECK: arith.select
+// CHECK: kernel.store
+kernel.def @shift(%r: tensor<?x?xi32> {kernel.layout = {dims = ["d0", "d1"], storage = "memory"}})
+    -> (tensor<?x?xi32> {kernel.layout = {dims = ["d0", "d1"], storage = "memory"}}) attributes {root = "shift", scalars = ["d0", "d1"]} {
+  %0 = transformer.shift_right %r {start = 2 : i64} : tensor<?x?xi32>
+  kernel.yield %0 : tensor<?x?xi32>
+}

@@ -5,7 +5,7 @@
 
 usage: make.py [CASE ...]      in an environment made by scripts/goldens-setup
 
-A case is a folder: model.json, inputs/NAME.npy, and one folder a function with what it must return. Weights are seeded
+A case is a folder: model.json (or model.mlir), inputs/NAME.npy, and one folder a function with what it must return. Weights are seeded
 (docs/model-description.md) and none are stored, but for a case that names a file: seeded norms are 1 and 0, those of a
 file are not. Everything is computed in f64 from f32 weights and stored as f32. Where
 torch.nn.Transformer can express a case, both it and the plain functions below are run and must agree.
@@ -29,6 +29,9 @@ CASES = {
     "classifier": dict(B=4, S=17, T=0, source=[17, 1, 16, 8], target=None),
     "stored-weights": dict(B=2, S=7, T=5, source=[7, 3], target=[5, 5]),
     "sequence-first": dict(B=3, S=7, T=5, source=[7, 4, 6], target=[5, 5, 2]),
+    "walk-through": dict(B=3, S=11, T=9, source=[11, 4, 7], target=[9, 5, 9]),
+    "step-by-step": dict(B=2, S=10, T=10, source=[8, 10], target=None),
+    "learned-rms": dict(B=2, S=8, T=6, source=[8, 3], target=[6, 4]),
     "long": dict(B=1, S=1100, T=530, source=[1037], target=[530]),
 }
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
@@ -62,12 +65,13 @@ class Model:
         self.json = json.load(open(path, encoding="utf-8"))
         j, a = self.json, self.json["attention"]
         self.size, self.heads, self.hidden = j["size"], a["heads"], j["ffn"]["size"]
+        self.shared = a.get("key-value-heads", self.heads)
         self.head = a.get("head-size", self.size // self.heads)
         self.value = a.get("value-size", self.head)
         self.bias = dict({"query": False, "key": False, "value": False, "output": True}, **a.get("bias", {}))
         self.activation = ACTIVATIONS[j["ffn"].get("activation", "relu")]
         norm = j.get("norm", {})
-        self.pre, self.after, self.epsilon = norm.get("place") == "pre", norm.get("after-stack", False), norm.get("epsilon", 1e-5)
+        self.pre, self.after = norm.get("place") == "pre", norm.get("after-stack", False)
         self.file = j["weights"] if isinstance(j["weights"], str) else None
         self.stored = {}  # tensors of the file, by name
         self.weights = {}  # attention weights, by result name
@@ -80,32 +84,57 @@ class Model:
             self.stored[name] = values + np.float32(name.endswith("norm.weight"))
         return torch.from_numpy(self.stored[name]).double()
 
-    def linear(self, name, x, rows, bias):
+    def of(self, stack, key):
+        """A shared object as it is for a stack; None where it is null."""
+        own, shared = self.json[stack].get(key, {}), self.json.get(key, {})
+        return None if own is None or shared is None else {**shared, **own}
+
+    def linear(self, name, x, rows, bias, convolution=False):
         columns = x.shape[-1]
-        b = self.weight(name + ".bias", rows, fan_in=columns) if bias else None
+        b = self.weight(name + ".bias", rows, fan_in=1 if convolution else columns) if bias else None
+        if convolution:
+            return F.conv1d(x.transpose(1, 2), self.weight(name + ".weight", rows, columns, 1), b).transpose(1, 2)
         return F.linear(x, self.weight(name + ".weight", rows, columns), b)
 
+    def project(self, prefix, part, x, width):
+        """[B, heads, rows, width]; shared keys and values are repeated."""
+        a, count = self.json["attention"], self.heads if part == "query" else self.shared
+        y = self.linear(f"{prefix}.{part}", x, count * width, self.bias[part])
+        y = ACTIVATIONS[a["activation"]](y) if a.get("activation") else y
+        if a.get("per-head-projection"):
+            y = torch.einsum("btr,hdr->bhtd", y, self.weight(f"{prefix}.{part}.head.weight", count, width, count * width))
+        else:
+            y = y.view(*y.shape[:2], count, width).transpose(1, 2)
+        return y.repeat_interleave(self.heads // count, 1)
+
     def attention(self, prefix, x, memory, allowed, result):
-        def heads(part, rows, width):
-            y = self.linear(f"{prefix}.{part}", rows, self.heads * width, self.bias[part])
-            return y.view(*y.shape[:2], self.heads, width).transpose(1, 2)
-        q, k = heads("query", x, self.head), heads("key", memory, self.head)
+        a = self.json["attention"]
+        q, k = self.project(prefix, "query", x, self.head), self.project(prefix, "key", memory, self.head)
         scores = q @ k.transpose(2, 3) / math.sqrt(self.head)
-        p = scores.masked_fill(~allowed[:, None], -math.inf).softmax(-1)
-        self.weights[result] = p if self.json["attention"].get("return-weights") == "heads" else p.mean(1)
-        y = (p @ heads("value", memory, self.value)).transpose(1, 2).flatten(2)
+        p = scores.masked_fill(~allowed[:, None], a.get("hidden-score", -math.inf)).softmax(-1)
+        self.weights[result] = p if a.get("return-weights") == "heads" else p.mean(1)
+        y = (p @ self.project(prefix, "value", memory, self.value)).transpose(1, 2).flatten(2)
+        if not a.get("output-projection", True):
+            return y
         return self.linear(f"{prefix}.output", y, self.size, self.bias["output"])
 
-    def normal(self, name, x):
-        weight, bias = (self.weight(f"{name}.norm.{part}", self.size) for part in ("weight", "bias"))
-        return F.layer_norm(x, (self.size,), weight, bias, self.epsilon)
+    def normal(self, name, x, norm):
+        weight, epsilon = self.weight(f"{name}.norm.weight", self.size), norm.get("epsilon", 1e-5)
+        if norm.get("kind") == "rms":
+            return F.rms_norm(x, (self.size,), weight, epsilon)
+        bias = self.weight(f"{name}.norm.bias", self.size)
+        if norm.get("root", True):
+            return F.layer_norm(x, (self.size,), weight, bias, epsilon)
+        return (x - x.mean(-1, keepdim=True)) / (x.var(-1, correction=0, keepdim=True) + epsilon) * weight + bias
 
     def sublayer(self, name, x, f):
-        return x + f(self.normal(name, x)) if self.pre else self.normal(name, x + f(x))
+        norm = self.of(name.split(".")[0], "norm")
+        return x + f(self.normal(name, x, norm)) if self.pre else self.normal(name, x + f(x), norm)
 
     def ffn(self, prefix, x):
-        bias = self.json["ffn"].get("bias", True)
-        return self.linear(f"{prefix}.out", self.activation(self.linear(f"{prefix}.in", x, self.hidden, bias)), self.size, bias)
+        bias, convolution = self.json["ffn"].get("bias", True), self.json["ffn"].get("as") == "conv1x1"
+        y = self.activation(self.linear(f"{prefix}.in", x, self.hidden, bias, convolution))
+        return self.linear(f"{prefix}.out", y, self.size, bias, convolution)
 
     def stack(self, name, x, allowed, memory=None, memory_allowed=None):
         for n in range(self.json[name]["layers"]):
@@ -114,24 +143,40 @@ class Model:
             if memory is not None:
                 x = self.sublayer(f"{p}.cross", x, lambda y: self.attention(f"{p}.cross", y, memory, memory_allowed, f"{p}.cross-weights"))
             x = self.sublayer(f"{p}.ffn", x, lambda y: self.ffn(f"{p}.ffn", y))
-        return self.normal(name, x) if self.after else x
+        return self.normal(name, x, self.of(name, "norm")) if self.after else x
 
     def embed(self, side, x):
-        if x.dtype != torch.float64:
-            table = self.weight(f"{side}.embedding.weight", self.json[side]["vocabulary"], self.size)
-            x = F.embedding(x, table) * self.json.get("embedding", {}).get("scale", 1.0)
-        if self.json.get("position", {}) is None:
-            return x
+        stack = {"source": "encoder", "target": "decoder"}[side]
+        embedding, position = self.of(stack, "embedding"), self.of(stack, "position")
+        if not x.is_floating_point():
+            table = self.weight(f"{side}.embedding.weight", self.json[side]["vocabulary"], self.size).clone()
+            if embedding.get("padding-row") == "zero":
+                table[0] = 0
+            x = F.embedding(x, table) * embedding.get("scale", 1.0)
+        x = x.double()
+        if position is not None:
+            x = x + position.get("scale", 1.0) * self.positions(side, position, x.shape[1])
+        norm = embedding.get("norm")
+        return x if norm is None else self.normal(f"{side}.embedding", x, norm)
+
+    def positions(self, side, position, rows):
+        if position.get("kind") == "learned":
+            return self.weight(f"{side}.position.weight", position["length"], self.size)[:rows]
         i = torch.arange(self.size, dtype=torch.float64)
-        angle = torch.arange(x.shape[1], dtype=torch.float64)[:, None] / 10000 ** (2 * (i // 2) / self.size)
-        return x + torch.where(i % 2 == 0, angle.sin(), angle.cos())
+        angle = torch.arange(rows, dtype=torch.float64)[:, None] / 10000 ** (2 * (i // 2) / self.size)
+        return torch.where(i % 2 == 0, angle.sin(), angle.cos())
+
+    def logits(self, x):
+        side = "target" if "target" in self.json else "source"
+        classes = self.json["classifier"].get("size", self.json[side].get("vocabulary"))
+        return self.linear("classifier", x, classes, self.json["classifier"].get("bias", False))
 
     def classify(self, x):
         if "classifier" not in self.json:
             return {"output": x}
-        side = "target" if "target" in self.json else "source"
-        classes = self.json["classifier"].get("size", self.json[side].get("vocabulary"))
-        return {"logits": self.linear("classifier", x, classes, self.json["classifier"]["bias"])}
+        if self.json["classifier"].get("softmax"):
+            return {"probabilities": self.logits(x).softmax(-1)}
+        return {"logits": self.logits(x)}
 
 
 def random_inputs(model, name, shape):
@@ -150,6 +195,9 @@ def random_inputs(model, name, shape):
                 inputs[side][b, real:] = 0
         if lengths:
             inputs[f"{side}.lengths"] = torch.tensor(lengths, dtype=torch.int32)
+    if model.json.get("classifier", {}).get("loss"): # another text, as long as the target, with padding in it
+        inputs["reference"] = inputs["target"].roll(2, 1) % (model.json["target"]["vocabulary"] - 1) + 1
+        inputs["reference"][-1, -3:] = 0
     if name == "keep-and-hide":
         inputs["source.keep"] = torch.tensor([[1, 1, 1, 0, 0, 0], [1, 0, 1, 1, 0, 1]], dtype=torch.bool)
         inputs["target.hide"] = torch.tensor([[0, 0, 0, 1, 1], [0, 0, 1, 0, 0]], dtype=torch.bool)
@@ -170,7 +218,7 @@ def key_mask(inputs, side, length, batch):
 def transformer_outputs(model, source, target, source_keys, target_keys):
     """The same by torch.nn.Transformer, in-projection biases at zero."""
     t = torch.nn.Transformer(model.size, model.heads, model.json["encoder"]["layers"], model.json["decoder"]["layers"],
-                             model.hidden, 0.0, batch_first=True, layer_norm_eps=model.epsilon).double().eval()
+                             model.hidden, 0.0, batch_first=True, layer_norm_eps=1e-5).double().eval()
     state = {}
     for name, value in t.state_dict().items():
         ours = name.replace(".layers", "").replace("self_attn", "attention").replace("multihead_attn", "cross")
@@ -193,7 +241,7 @@ def compute(model, inputs, shape, name):
     """{function: {result: tensor}}, batch first."""
     returns = "return-weights" in model.json["attention"]
     source_keys = key_mask(inputs, "source", shape["S"], shape["B"])
-    source = model.embed("source", inputs["source"].double() if inputs["source"].is_floating_point() else inputs["source"])
+    source = model.embed("source", inputs["source"])
     memory = model.stack("encoder", source, source_keys[:, None, :].expand(-1, shape["S"], -1))
     encoder_weights = dict(model.weights) if returns else {}
     if model.json["kind"] == "encoder":
@@ -201,15 +249,49 @@ def compute(model, inputs, shape, name):
     model.weights.clear()
     target_keys = key_mask(inputs, "target", shape["T"], shape["B"])
     causal = torch.ones(shape["T"], shape["T"], dtype=torch.bool).tril()
-    target = model.embed("target", inputs["target"].double() if inputs["target"].is_floating_point() else inputs["target"])
-    output = model.stack("decoder", target, causal & target_keys[:, None, :], memory, source_keys[:, None, :].expand(-1, shape["T"], -1))
+    target = model.embed("target", inputs["target"])
+    memory_keys = source_keys[:, None, :].expand(-1, shape["T"], -1)
+    output = model.stack("decoder", target, causal & target_keys[:, None, :], memory, memory_keys)
     if name == "base":
         other = transformer_outputs(model, source, target, source_keys, target_keys)
         difference = ((output - other).abs().max() / other.abs().max()).item()
         print(f"  torch.nn.Transformer differs by {difference:.1e}")
         assert difference < 1e-12
-    return {"encode": {"memory": memory, **encoder_weights},
-            "decode": {**model.classify(output), **(model.weights if returns else {})}}
+    results = {"encode": {"memory": memory, **encoder_weights},
+               "decode": {**model.classify(output), **(model.weights if returns else {})}}
+    if "reference" in inputs:
+        results["loss"] = {"loss": loss(model, inputs["reference"], memory, memory_keys, causal)}
+    return results
+
+
+def loss(model, reference, memory, memory_keys, causal):
+    """The decoder reads the start and the reference without its last id."""
+    target = torch.cat([torch.full_like(reference[:, :1], 2), reference[:, :-1]], 1)
+    keys = torch.ones_like(reference, dtype=torch.bool)
+    if "lengths(target)" in model.json["decoder"]["mask"]:
+        keys = torch.arange(reference.shape[1]) < (reference != 0).sum(1)[:, None]
+    output = model.stack("decoder", model.embed("target", target), causal & keys[:, None, :], memory, memory_keys)
+    return F.cross_entropy(model.logits(output).flatten(0, 1), reference.flatten().long(), ignore_index=0)[None]
+
+
+def annotated():
+    """Multi-head attention of The Annotated Transformer, which is written in the dialect: inputs, results and weights."""
+    size, heads, shape = 48, 4, {"source": (2, 5, 48), "key": (2, 7, 48), "value": (2, 7, 48)}
+    inputs = {name: torch.from_numpy(uniform(99, f"annotated.{name}", s, 3)) for name, s in shape.items()}
+    inputs["mask"] = torch.from_numpy(uniform(99, "annotated.mask", (2, 1, 5, 7), 3)) < 0.5
+    inputs["mask"][1, 0, 2] = False  # sees nothing, and so all alike
+    weights = {}
+    for name in ("query", "key", "value", "output"):
+        weights[f"{name}.weight"] = uniform(41, f"{name}.weight", (size, size), size)
+        weights[f"{name}.bias"] = uniform(41, f"{name}.bias", (size,), size)
+    def linear(name, x):
+        return F.linear(x.double(), *(torch.from_numpy(weights[f"{name}.{part}"]).double() for part in ("weight", "bias")))
+    def split(name, x):
+        return linear(name, x).view(2, -1, heads, size // heads).transpose(1, 2)
+    scores = split("query", inputs["source"]) @ split("key", inputs["key"]).transpose(2, 3) / math.sqrt(size // heads)
+    p = scores.masked_fill(~inputs["mask"], -1e9).softmax(-1)
+    output = linear("output", (p @ split("value", inputs["value"])).transpose(1, 2).flatten(2))
+    return inputs, {"encode": {"output": output, "weights": p}}, weights
 
 
 def write_safetensors(path, tensors):
@@ -224,14 +306,18 @@ def write_safetensors(path, tensors):
 
 
 def make(name):
-    folder, shape = os.path.join(HERE, name), CASES[name]
-    model = Model(os.path.join(folder, "model.json"))
-    inputs = random_inputs(model, name, shape)
-    results = compute(model, inputs, shape, name)
-    if model.file:
-        write_safetensors(os.path.join(folder, model.file), model.stored)
-    exchanged = ("source", "target", "memory", "output", "logits") if model.json.get("layout") == "sequence-first" else ()
-    total = 0
+    folder, exchanged, total = os.path.join(HERE, name), (), 0
+    if name == "annotated":
+        inputs, results, weights = annotated()
+        write_safetensors(os.path.join(folder, "weights.safetensors"), weights)
+    else:
+        model = Model(os.path.join(folder, "model.json"))
+        inputs = random_inputs(model, name, CASES[name])
+        results = compute(model, inputs, CASES[name], name)
+        if model.file:
+            write_safetensors(os.path.join(folder, model.file), model.stored)
+        if model.json.get("layout") == "sequence-first":
+            exchanged = ("source", "target", "memory", "output", "logits", "probabilities")
     for function, tensors in [("inputs", inputs), *results.items()]:
         os.makedirs(os.path.join(folder, function), exist_ok=True)
         for key, value in tensors.items():
@@ -246,5 +332,5 @@ def make(name):
 
 if __name__ == "__main__":
     with torch.no_grad():
-        for case in sys.argv[1:] or CASES:
+        for case in sys.argv[1:] or [*CASES, "annotated"]:
             make(case)

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A session of an encoder with `encoder.pool`: an embedding of each text, or with
-// a classifier a logit for each class.
+// a classifier a logit or a probability for each class.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -23,8 +23,9 @@ public:
   /// the encoder.
   static Expected<TextEncoder> create(Session &session, const TextModel &model);
 
-  /// Whether rows are logits of classes.
-  bool classifies() const { return output == "logits"; }
+  /// Whether rows are of classes: their logits, or their probabilities.
+  bool classifies() const { return output != "output"; }
+  bool givesProbabilities() const { return output == "probabilities"; }
 
   /// [sources, columns] numbers, valid until the next call.
   Expected<std::span<const float>> encode(const std::vector<TokenIds> &sources);

@@ -95,6 +95,8 @@ struct Port {
   /// Lengths under packed documents: the input of their starts; a length is at most the rows of its
   /// document. Empty: `range` says all.
   std::string within;
+  /// Starts: most rows of a document, which all have a position in a table; 0: any number.
+  int64_t longest = 0;
   DefaultInput fallback; ///< inputs only
   /// Inputs: the full sizes of one that callers may give with 1 in place of each, and without
   /// leading dimensions (see Spread.h); empty: as `shape` says.
@@ -219,6 +221,9 @@ struct PackEntry {
   std::string tensor;         ///< name in the checkpoint
   std::vector<int64_t> shape; ///< shape in the checkpoint, [out, in] for Panels
   Layout layout = Layout::Vector;
+  /// Rows of the matrix, where that is not the first dimension: the matrices of all heads below each
+  /// other; 0: it is.
+  int64_t rows = 0;
   /// Rows (n) and columns (k) may be cut in groups (heads), each padded to a multiple of 16 with
   /// zeros; 0: not cut.
   int64_t rowGroup = 0, columnGroup = 0;
@@ -231,6 +236,8 @@ struct PackEntry {
 constexpr int64_t paddedGroups(int64_t n, int64_t group) {
   return group > 0 ? (n + group - 1) / group * padded(group) : padded(n);
 }
+/// Rows and columns of an entry's tensor as a matrix: a convolution of kernel size 1 is one.
+std::pair<int64_t, int64_t> matrixOf(const PackEntry &entry);
 /// 4-byte elements of the stored weight that an entry gives.
 int64_t packedElements(const PackEntry &entry);
 

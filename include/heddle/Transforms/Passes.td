@@ -47,12 +47,28 @@ def SplitAttentionWeights : Pass<"split-attention-weights", "mlir::func::FuncOp"
   let dependentDialects = ["heddle::transformer::TransformerDialect"];
 }
 
+def SplitCrossEntropy : Pass<"split-cross-entropy", "mlir::func::FuncOp"> {
+  let summary = "compute a loss row by row, then its mean";
+  let description = [{
+    Matches `transformer.cross_entropy` and replaces it by `transformer.cross_entropy.rows`, which rows share among workgroups, and
+    `transformer.cross_entropy.mean`, which one workgroup adds up in a fixed order. Leaves all else alone. Nothing must hold before.
+
+    ```mlir
+    %l = transformer.cross_entropy %logits, %ids {padding_id = 0 : i64} : (…) -> tensor<1xf32>
+    // becomes
+    %r = transformer.cross_entropy.rows %logits, %ids {padding_id = 0 : i64} : (…) -> tensor<?x?x2xf32>
+    %l = transformer.cross_entropy.mean %r : (…) -> tensor<1xf32>
+    ```
+  }];
+  let dependentDialects = ["heddle::transformer::TransformerDialect"];
+}
+
 def GroupKernels : Pass<"group-kernels", "mlir::ModuleOp"> {
   let summary = "put every op of the model into the group that becomes its kernel";
   let description = [{
-    Matches the ops of the transformer stage, after `decompose-ffn` and `split-attention-weights`. Leaves alone weights, constants, the reading of
+    Matches the ops of the transformer stage, after `decompose-ffn`, `split-attention-weights` and `split-cross-entropy`. Leaves alone weights, constants, the reading of
     states and cache lengths: they are operands. After: nothing is computed outside `kernel.group`. A group has one root
-    (linear, attention, weights, norm, embedding, elementwise, relayout), its epilogue, and for linears over the same rows up to three parts. Every
+    (linear, attention, weights, norm, pool, softmax, loss, loss_mean, shift, embedding, elementwise, relayout), its epilogue, and for linears over the same rows up to three parts. Every
     fusion that was not made stands in the group's `refusals`, with a reason of `FusionRefusal`.
 
     ```mlir

@@ -27,11 +27,23 @@ static std::optional<int64_t> largestStart(Size size, int64_t tile) {
   return std::max<int64_t>(size.value - 1, 0) / tile * tile;
 }
 
+/// The last value that a loop counts through, where its bounds are known.
+static std::optional<int64_t> lastStep(scf::ForOp loop) {
+  std::optional<int64_t> from = getConstantIntValue(loop.getLowerBound()),
+                         to = getConstantIntValue(loop.getUpperBound()),
+                         step = getConstantIntValue(loop.getStep());
+  if (!from || !to || !step || *step < 1)
+    return std::nullopt;
+  return *from + std::max<int64_t>(*to - 1 - *from, 0) / *step * *step;
+}
+
 std::optional<int64_t> heddle::kernel::largestIndex(Value index) {
   if (auto argument = dyn_cast<BlockArgument>(index)) {
     Operation *parent = argument.getOwner()->getParentOp();
     if (auto part = dyn_cast<PartOp>(parent))
       return largestStart(part.getExtent(), part.getTile());
+    if (auto loop = dyn_cast<scf::ForOp>(parent))
+      return argument == loop.getInductionVar() ? lastStep(loop) : std::nullopt;
     auto func = dyn_cast<FuncOp>(parent);
     if (!func)
       return std::nullopt;

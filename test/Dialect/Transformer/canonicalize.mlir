@@ -75,3 +75,15 @@ func.func @merge_of_split(%x: tensor<?x?x8xf32>) -> tensor<?x?x8xf32> {
   %m = transformer.merge_heads %s : !x -> tensor<?x?x8xf32>
   return %m : tensor<?x?x8xf32>
 }
+
+// A convolution of kernel size 1 is a product, its tensor a matrix; an argument stays what it is.
+// CHECK-LABEL: @convolutions
+func.func @convolutions(%x: tensor<?x8xf32>, %b: tensor<6xf32>, %a: tensor<6x6x1xf32>) -> tensor<?x6xf32> {
+  // CHECK: %[[W:.*]] = transformer.weight "w" {stored = array<i64: 6, 8, 1>} : tensor<6x8xf32>
+  // CHECK: %[[H:.*]] = transformer.linear %{{.*}}, %[[W]] bias(%{{.*}}) {activation = #transformer.activation<relu>}
+  // CHECK: transformer.conv1x1 %[[H]], %{{.*}} :
+  %w = transformer.weight "w" : tensor<6x8x1xf32>
+  %h = transformer.conv1x1 %x, %w bias(%b) {activation = #transformer.activation<relu>} : (tensor<?x8xf32>, tensor<6x8x1xf32>, tensor<6xf32>) -> tensor<?x6xf32>
+  %y = transformer.conv1x1 %h, %a : (tensor<?x6xf32>, tensor<6x6x1xf32>) -> tensor<?x6xf32>
+  return %y : tensor<?x6xf32>
+}

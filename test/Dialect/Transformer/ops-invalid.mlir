@@ -312,3 +312,163 @@ func.func @pool_c4_result(%x: tensor<1x?x8xf32>, %n: tensor<5xi32>) {
   %y = transformer.pool %x documents(%n : tensor<5xi32>) {kind = #transformer.pooling<last>} : tensor<1x?x8xf32> -> tensor<5x8xf32>
   return
 }
+
+// -----
+
+func.func @weight_c3_stored() {
+  // expected-error @+1 {{'transformer.weight' op C3: stored must have the elements of 'tensor<6x8xf32>', found [6, 8, 3]}}
+  %w = transformer.weight "w" {stored = array<i64: 6, 8, 3>} : tensor<6x8xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c1_gamma(%x: tensor<?x8xf32>, %g: tensor<7xf32>) {
+  // expected-error @+1 {{'transformer.rms_norm' op C1: size of gamma 7 must equal features of input 8}}
+  %y = transformer.rms_norm %x, %g {epsilon = 1.0e-6 : f32} : (tensor<?x8xf32>, tensor<7xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c2_result(%x: tensor<?x8xf32>, %g: tensor<8xf32>) {
+  // expected-error @+1 {{'transformer.rms_norm' op C2: dimension 1 of the result: expected 8 in [?, 8], found [?, 7]}}
+  %y = transformer.rms_norm %x, %g {epsilon = 1.0e-6 : f32} : (tensor<?x8xf32>, tensor<8xf32>) -> tensor<?x7xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c3_epsilon(%x: tensor<?x8xf32>, %g: tensor<8xf32>) {
+  // expected-error @+1 {{'transformer.rms_norm' op C3: epsilon must be finite and not negative, found -1.000000e+00 : f32}}
+  %y = transformer.rms_norm %x, %g {epsilon = -1.0 : f32} : (tensor<?x8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_type(%x: tensor<8xf32>) {
+  // expected-error @+1 {{'transformer.softmax' op operand #0 must be tensor of f32, rank 2 or more}}
+  %y = transformer.softmax %x : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @learned_c1_rank(%x: tensor<?x8xf32>, %t: tensor<5x8xf32>) {
+  // expected-error @+1 {{'transformer.position.learned' op C1: input must have rank 3 [batch, rows, features], found rank 2}}
+  %y = transformer.position.learned %x, %t : tensor<?x8xf32>, tensor<5x8xf32>
+  return
+}
+
+// -----
+
+func.func @learned_c2_columns(%x: tensor<?x?x8xf32>, %t: tensor<5x7xf32>) {
+  // expected-error @+1 {{'transformer.position.learned' op C2: columns of table 7 must equal features of input 8}}
+  %y = transformer.position.learned %x, %t : tensor<?x?x8xf32>, tensor<5x7xf32>
+  return
+}
+
+// -----
+
+func.func @learned_c3_both(%x: tensor<1x?x8xf32>, %t: tensor<5x8xf32>, %n: i32, %s: tensor<?xi32>) {
+  // expected-error @+1 {{'transformer.position.learned' op C3: expected documents or an offset, found both}}
+  %y = transformer.position.learned %x, %t offset(%n : i32) documents(%s : tensor<?xi32>) : tensor<1x?x8xf32>, tensor<5x8xf32>
+  return
+}
+
+// -----
+
+func.func @learned_c4_rows(%x: tensor<?x6x8xf32>, %t: tensor<5x8xf32>) {
+  // expected-error @+1 {{'transformer.position.learned' op C4: expected at most 5 rows, which the table has, found 6}}
+  %y = transformer.position.learned %x, %t : tensor<?x6x8xf32>, tensor<5x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv1x1_c1_channels(%x: tensor<?x8xf32>, %w: tensor<6x7x1xf32>) {
+  // expected-error @+1 {{'transformer.conv1x1' op C1: input channels of weight 7 must equal features of input 8}}
+  %y = transformer.conv1x1 %x, %w : (tensor<?x8xf32>, tensor<6x7x1xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @conv1x1_c2_bias(%x: tensor<?x8xf32>, %w: tensor<6x8x1xf32>, %b: tensor<5xf32>) {
+  // expected-error @+1 {{'transformer.conv1x1' op C2: size of bias 5 must equal output channels of weight 6}}
+  %y = transformer.conv1x1 %x, %w bias(%b) : (tensor<?x8xf32>, tensor<6x8x1xf32>, tensor<5xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @conv1x1_c3_result(%x: tensor<?x8xf32>, %w: tensor<6x8x1xf32>) {
+  // expected-error @+1 {{'transformer.conv1x1' op C3: dimension 1 of the result: expected 6 in [?, 6], found [?, 8]}}
+  %y = transformer.conv1x1 %x, %w : (tensor<?x8xf32>, tensor<6x8x1xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv1x1_c4_kernel(%x: tensor<?x8xf32>, %w: tensor<6x8x3xf32>) {
+  // expected-error @+1 {{'transformer.conv1x1' op C4: expected a kernel of size 1, found 3}}
+  %y = transformer.conv1x1 %x, %w : (tensor<?x8xf32>, tensor<6x8x3xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @shift_right_c1_rank(%r: tensor<?xi32>) {
+  // expected-error @+1 {{'transformer.shift_right' op C1: ids must have rank 2 [batch, rows], found rank 1}}
+  %t = transformer.shift_right %r {start = 2 : i64} : tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @shift_right_c2_start(%r: tensor<?x?xi32>) {
+  // expected-error @+1 {{'transformer.shift_right' op C2: start must not be negative, found -1}}
+  %t = transformer.shift_right %r {start = -1 : i64} : tensor<?x?xi32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c1_ids(%x: tensor<?x4x8xf32>, %r: tensor<?x5xi32>) {
+  // expected-error @+1 {{'transformer.cross_entropy' op C1: dimension 1 of ids: expected 4 in [?, 4], found [?, 5]}}
+  %l = transformer.cross_entropy %x, %r : (tensor<?x4x8xf32>, tensor<?x5xi32>) -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c2_padding(%x: tensor<?x8xf32>, %r: tensor<?xi32>) {
+  // expected-error @+1 {{'transformer.cross_entropy' op C2: padding_id 8 must be one of 8 columns}}
+  %l = transformer.cross_entropy %x, %r {padding_id = 8 : i64} : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c3_result(%x: tensor<?x8xf32>, %r: tensor<?xi32>) {
+  // expected-error @+1 {{'transformer.cross_entropy' op C3: dimension 0 of the result: expected 1 in [1], found [2]}}
+  %l = transformer.cross_entropy %x, %r : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_rows_c3_result(%x: tensor<?x8xf32>, %r: tensor<?xi32>) {
+  // expected-error @+1 {{'transformer.cross_entropy.rows' op C3: dimension 1 of the result: expected 2 in [?, 2], found [?, 8]}}
+  %l = transformer.cross_entropy.rows %x, %r : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_mean_c1_features(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'transformer.cross_entropy.mean' op C1: rows must have 2 features, found 8}}
+  %l = transformer.cross_entropy.mean %x : (tensor<?x8xf32>) -> tensor<1xf32>
+  return
+}

@@ -103,3 +103,47 @@ func.func @pool(%x: tensor<?x?x7xf32>, %n: tensor<?xi32>, %p: tensor<1x?x7xf32>)
   %c = transformer.pool %p documents(%n : tensor<?xi32>) {kind = #transformer.pooling<cls>} : tensor<1x?x7xf32> -> tensor<?x7xf32>
   return %a, %b, %c : tensor<?x7xf32>, tensor<?x7xf32>, tensor<?x7xf32>
 }
+
+// CHECK-LABEL: @norms
+func.func @norms(%x: tensor<?x?x8xf32>, %g: tensor<8xf32>) -> tensor<?x?x8xf32> {
+  // CHECK: transformer.layer_norm %{{.*}} {epsilon = {{.*}} : f32, root = false}
+  %a = transformer.layer_norm %x, %g, %g {epsilon = 1.0e-8 : f32, root = false} : (tensor<?x?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
+  // CHECK: transformer.rms_norm %{{.*}}, %{{.*}} {epsilon = {{.*}} : f32} : (tensor<?x?x8xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
+  %b = transformer.rms_norm %a, %g {epsilon = 1.0e-6 : f32} : (tensor<?x?x8xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
+  // CHECK: transformer.softmax %{{.*}} : tensor<?x?x8xf32>
+  %c = transformer.softmax %b : tensor<?x?x8xf32>
+  return %c : tensor<?x?x8xf32>
+}
+
+// CHECK-LABEL: @positions_learned
+func.func @positions_learned(%x: tensor<1x?x8xf32>, %t: tensor<5x8xf32>, %n: i32, %s: tensor<?xi32>) -> tensor<1x?x8xf32> {
+  // CHECK: transformer.position.learned %{{.*}}, %{{.*}} : tensor<1x?x8xf32>, tensor<5x8xf32>
+  %a = transformer.position.learned %x, %t : tensor<1x?x8xf32>, tensor<5x8xf32>
+  // CHECK: transformer.position.learned %{{.*}}, %{{.*}} offset(%{{.*}} : i32) {scale = 2.000000e+00 : f32}
+  %b = transformer.position.learned %a, %t offset(%n : i32) {scale = 2.0 : f32} : tensor<1x?x8xf32>, tensor<5x8xf32>
+  // CHECK: transformer.position.learned %{{.*}}, %{{.*}} documents(%{{.*}} : tensor<?xi32>)
+  %c = transformer.position.learned %b, %t documents(%s : tensor<?xi32>) : tensor<1x?x8xf32>, tensor<5x8xf32>
+  return %c : tensor<1x?x8xf32>
+}
+
+// CHECK-LABEL: @conv1x1
+func.func @conv1x1(%x: tensor<?x8xf32>, %w: tensor<6x8x1xf32>, %b: tensor<6xf32>) -> tensor<?x6xf32> {
+  // CHECK: transformer.weight "w" {stored = array<i64: 6, 8, 1>} : tensor<6x8xf32>
+  %m = transformer.weight "w" {stored = array<i64: 6, 8, 1>} : tensor<6x8xf32>
+  // CHECK: transformer.conv1x1 %{{.*}}, %{{.*}} bias(%{{.*}}) {activation = #transformer.activation<relu>}
+  %y = transformer.conv1x1 %x, %w bias(%b) {activation = #transformer.activation<relu>} : (tensor<?x8xf32>, tensor<6x8x1xf32>, tensor<6xf32>) -> tensor<?x6xf32>
+  return %y : tensor<?x6xf32>
+}
+
+// CHECK-LABEL: @loss
+func.func @loss(%x: tensor<?x?x8xf32>, %r: tensor<?x?xi32>) -> tensor<1xf32> {
+  // CHECK: %[[T:.*]] = transformer.shift_right %{{.*}} {start = 2 : i64} : tensor<?x?xi32>
+  %t = transformer.shift_right %r {start = 2 : i64} : tensor<?x?xi32>
+  // CHECK: transformer.cross_entropy %{{.*}}, %[[T]] {padding_id = 0 : i64} : (tensor<?x?x8xf32>, tensor<?x?xi32>) -> tensor<1xf32>
+  %l = transformer.cross_entropy %x, %t {padding_id = 0 : i64} : (tensor<?x?x8xf32>, tensor<?x?xi32>) -> tensor<1xf32>
+  // CHECK: transformer.cross_entropy.rows %{{.*}}, %{{.*}} : (tensor<?x?x8xf32>, tensor<?x?xi32>) -> tensor<?x?x2xf32>
+  %p = transformer.cross_entropy.rows %x, %t : (tensor<?x?x8xf32>, tensor<?x?xi32>) -> tensor<?x?x2xf32>
+  // CHECK: transformer.cross_entropy.mean %{{.*}} : (tensor<?x?x2xf32>) -> tensor<1xf32>
+  %m = transformer.cross_entropy.mean %p : (tensor<?x?x2xf32>) -> tensor<1xf32>
+  return %l : tensor<1xf32>
+}

@@ -228,6 +228,58 @@ func.func @f(%x: tensor<?x2xf32>) -> (tensor<?x2xf32>, tensor<?x2xf32>, tensor<?
   expectNear(r[2].second, {7 + 10, 21 + 1}); // hidden (7, 0)
 }
 
+TEST_F(ReferenceTest, NormsWithoutMeanOrRoot) {
+  parse(R"(
+func.func @f(%x: tensor<?x2xf32>, %g: tensor<2xf32>) -> (tensor<?x2xf32>, tensor<?x2xf32>) {
+  %a = transformer.rms_norm %x, %g {epsilon = 3.5 : f32} : (tensor<?x2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
+  %b = transformer.layer_norm %x, %g, %g {epsilon = 1.0 : f32, root = false} : (tensor<?x2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
+  return %a, %b : tensor<?x2xf32>, tensor<?x2xf32>
+})");
+  auto r = run("f", {{"arg0", f32({1, 2}, {3, -4})}, {"arg1", f32({2}, {1, 2})}});
+  expectNear(r[0].second, {3.0 / 4, -4.0 / 4 * 2}); // (9 + 16) / 2 + 3.5 is 16
+  expectNear(r[1].second, {3.5 / 13.25 + 1, -3.5 / 13.25 * 2 + 2});
+}
+
+TEST_F(ReferenceTest, LearnedPositionsEnd) {
+  parse(R"(
+func.func @f(%x: tensor<1x?x2xf32>, %t: tensor<2x2xf32>) -> tensor<1x?x2xf32> {
+  %y = transformer.position.learned %x, %t {scale = 2.0 : f32} : tensor<1x?x2xf32>, tensor<2x2xf32>
+  return %y : tensor<1x?x2xf32>
+}
+func.func @packed(%x: tensor<1x?x2xf32>, %t: tensor<2x2xf32>, %s: tensor<?xi32>) -> tensor<1x?x2xf32> {
+  %y = transformer.position.learned %x, %t documents(%s : tensor<?xi32>) : tensor<1x?x2xf32>, tensor<2x2xf32>
+  return %y : tensor<1x?x2xf32>
+})");
+  RefTensor table = f32({2, 2}, {1, 2, 3, 4});
+  auto r = run("f", {{"arg0", f32({1, 2, 2}, {0, 0, 10, 10})}, {"arg1", table}});
+  expectNear(r[0].second, {2, 4, 16, 18});
+  r = run("packed", {{"arg0", f32({1, 3, 2}, {0, 0, 0, 0, 0, 0})},
+                     {"arg1", table},
+                     {"arg2", i32({3}, {0, 2, 3})}});
+  expectNear(r[0].second, {1, 2, 3, 4, 1, 2});
+  EXPECT_THAT(failure("f", {{"arg0", f32({1, 3, 2}, {0, 0, 0, 0, 0, 0})}, {"arg1", table}}),
+              HasSubstr("expected positions below 2, found 2"));
+}
+
+TEST_F(ReferenceTest, SoftmaxAndLoss) {
+  parse(R"(
+func.func @f(%x: tensor<1x?x2xf32>, %r: tensor<1x?xi32>) -> (tensor<1x?x2xf32>, tensor<1x?xi32>, tensor<1xf32>) {
+  %p = transformer.softmax %x : tensor<1x?x2xf32>
+  %s = transformer.shift_right %r {start = 7 : i64} : tensor<1x?xi32>
+  %l = transformer.cross_entropy %x, %r {padding_id = 0 : i64} : (tensor<1x?x2xf32>, tensor<1x?xi32>) -> tensor<1xf32>
+  return %p, %s, %l : tensor<1x?x2xf32>, tensor<1x?xi32>, tensor<1xf32>
+})");
+  auto r =
+      run("f", {{"arg0", f32({1, 3, 2}, {0, std::log(3.0), -infinity, 5, -infinity, -infinity})},
+                {"arg1", i32({1, 3}, {1, 1, 0})}});
+  expectNear(r[0].second, {0.25, 0.75, 0, 1, 0, 0});
+  EXPECT_THAT(r[1].second.values, ElementsAre(7, 1, 1));
+  expectNear(r[2].second, {-std::log(0.75) / 2});
+  r = run("f", {{"arg0", f32({1, 1, 2}, {1, infinity})}, {"arg1", i32({1, 1}, {0})}});
+  EXPECT_TRUE(std::isnan(r[0].second.values[0]) && std::isnan(r[0].second.values[1]));
+  EXPECT_EQ(r[2].second.values[0], 0) << "no id but padding";
+}
+
 TEST_F(ReferenceTest, Activations) {
   weights = {{"one", {1}}};
   std::vector<std::pair<std::string, double>> expected = {{"none", 1},

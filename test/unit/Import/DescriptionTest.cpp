@@ -136,19 +136,51 @@ TEST_F(DescriptionTest, ImpossibleCombinations) {
             "m.json: embedding.scale: expected no such key where vectors come in, found it");
 }
 
+TEST_F(DescriptionTest, NormsAndPositions) {
+  EXPECT_EQ(problemWith("/norm", {{"kind", "rms"}, {"root", false}}),
+            "m.json: norm.root: expected true where the kind is rms, found false");
+  EXPECT_EQ(problemWith("/embedding/norm", {{"place", "pre"}}),
+            "m.json: embedding.norm.place: expected a known key, found 'place'");
+  EXPECT_EQ(problemWith("/position/kind", "learned"),
+            "m.json: position.length: expected the rows of the table of learned positions, found "
+            "no such key");
+  EXPECT_EQ(problemWith("/position", {{"kind", "learned"}, {"length", nullptr}}),
+            "m.json: position.length: expected the rows of the table of learned positions, found "
+            "null");
+  Json json = small();
+  json["position"] = {{"kind", "learned"}, {"length", 20}};
+  json["embedding"] = {{"norm", {{"kind", "rms"}, {"epsilon", 0.5}}}};
+  json["encoder"]["embedding"] = {{"norm", nullptr}};
+  auto d = readDescription(write("m.json", json.dump()), {});
+  ASSERT_TRUE(d) << d.error().message;
+  EXPECT_EQ(d->target->limit, 20) << "as many tokens as have positions";
+  EXPECT_FALSE(d->encoder->embeddingNorm);
+  ASSERT_TRUE(d->decoder->embeddingNorm);
+  EXPECT_TRUE(d->decoder->embeddingNorm->rms);
+  EXPECT_EQ(d->decoder->embeddingNorm->epsilon, 0.5);
+  EXPECT_FALSE(d->decoder->norm.rms);
+}
+
+TEST_F(DescriptionTest, ALossNeedsADecoderOfTokens) {
+  const std::string expected =
+      "m.json: classifier.loss: expected false, or a decoder of tokens with a start and one class "
+      "a token, found ";
+  EXPECT_EQ(problemWith("/classifier", {{"loss", true}}), "no error");
+  EXPECT_EQ(problemWith("/classifier", {{"loss", true}, {"size", 5}}),
+            expected + "5 classes for 30 tokens of the target");
+  Json json = small();
+  json["classifier"] = {{"loss", true}};
+  json["target"]["start"] = nullptr;
+  EXPECT_EQ(problem(json), expected + "target.start null");
+  json["target"] = {{"vocabulary", nullptr}};
+  json["classifier"]["size"] = 5;
+  EXPECT_EQ(problem(json), expected + "vectors as the target");
+}
+
 /// Keys of the language that this version does not build.
 TEST_F(DescriptionTest, NotBuiltYet) {
-  const std::pair<const char *, Json> keys[] = {{"/position/kind", "rotary"},
-                                                {"/position/kind", "learned"},
-                                                {"/norm/kind", "rms"},
-                                                {"/norm/root", false},
-                                                {"/ffn/gated", true},
-                                                {"/ffn/as", "conv1x1"},
-                                                {"/attention/per-head-projection", true},
-                                                {"/embedding/norm", Json::object()},
-                                                {"/source/image", {3, 8, 8}},
-                                                {"/classifier/softmax", true},
-                                                {"/classifier/loss", true}};
+  const std::pair<const char *, Json> keys[] = {
+      {"/position/kind", "rotary"}, {"/ffn/gated", true}, {"/source/image", {3, 8, 8}}};
   for (const auto &[pointer, value] : keys)
     EXPECT_THAT(problemWith(pointer, value), testing::EndsWith("is not built yet")) << pointer;
   EXPECT_EQ(problemWith("/position/kind", "rotary"),
@@ -185,6 +217,7 @@ TEST_F(DescriptionTest, SchemaAndReaderAgree) {
                                                            {"/attention/bias", "bias"},
                                                            {"/ffn", "ffn"},
                                                            {"/norm", "norm"},
+                                                           {"/embedding/norm", "embedding-norm"},
                                                            {"/encoder", "encoder"},
                                                            {"/decoder", "decoder"},
                                                            {"/decoder/cross", "attention"},

@@ -63,6 +63,14 @@ TEST_F(ModelTest, FunctionsOfTheKinds) {
   json["classifier"] = {{"size", 4}};
   EXPECT_EQ(signatures(json), "encode(source) -> logits");
   json = small();
+  json["classifier"] = {{"softmax", true}, {"loss", true}};
+  EXPECT_EQ(signatures(json),
+            "encode(source, source.lengths) -> memory, source.lengths; "
+            "decode(target, memory, target.lengths, source.lengths) -> probabilities; "
+            "loss(source, source.lengths, reference, reference.lengths) -> loss; "
+            "decode_start(memory, source.lengths); "
+            "decode_step(target, target.lengths) -> probabilities; decode_reorder(parents)");
+  json = small();
   json["kind"] = "decoder";
   json.erase("encoder"), json.erase("source"), json["decoder"].erase("cross-mask");
   json["decoder"]["mask"] = "causal";

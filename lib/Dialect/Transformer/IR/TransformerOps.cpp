@@ -14,11 +14,15 @@
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
+#include "ShapeChecks.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace heddle::transformer;
+using namespace heddle::transformer::detail;
 
 /// `custom<SameTypes>`: one type, written once, of two results.
 static ParseResult parseSameTypes(OpAsmParser &parser, Type &first, Type &second) {
@@ -31,103 +35,12 @@ static void printSameTypes(OpAsmPrinter &printer, Operation *, Type first, Type)
   printer << first;
 }
 
-using heddle::transformer::detail::parseDocumentTables;
-using heddle::transformer::detail::printDocumentTables;
-
 #define GET_OP_CLASSES
 #include "heddle/Dialect/Transformer/IR/TransformerOps.cpp.inc"
-
-//===----------------------------------------------------------------------===//
-// Shapes
-//===----------------------------------------------------------------------===//
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-static int64_t dim(Value value, int64_t i) { return typeOf(value).getDimSize(i); }
-static int64_t features(Value value) { return typeOf(value).getShape().back(); }
 
 Value heddle::transformer::beforeRounding(Value value) {
   auto round = value.getDefiningOp<arith::TruncFOp>();
   return round ? round.getIn() : value;
-}
-
-/// Two sizes that cannot be equal at run time.
-static bool differ(int64_t a, int64_t b) {
-  return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
-}
-
-/// The type of `value` with other features, in f32: sums are, whatever the operands are.
-static RankedTensorType withFeatures(Value value, int64_t count) {
-  SmallVector<int64_t> shape(typeOf(value).getShape());
-  shape.back() = count;
-  return RankedTensorType::get(shape, Float32Type::get(value.getContext()));
-}
-
-static std::string shapeText(ArrayRef<int64_t> shape) {
-  std::string text = "[";
-  llvm::raw_string_ostream os(text);
-  llvm::interleaveComma(shape, os, [&](int64_t size) {
-    if (ShapedType::isDynamic(size))
-      os << "?";
-    else
-      os << size;
-  });
-  return text + "]";
-}
-
-/// Checks a result against the shape that follows from the operands; `fixed` dimensions must be
-/// written, not `?`.
-static LogicalResult verifyShape(Operation *op, StringRef constraint, StringRef what, Value value,
-                                 ArrayRef<int64_t> expected, ArrayRef<int64_t> fixed = {}) {
-  ArrayRef<int64_t> found = typeOf(value).getShape();
-  if (found.size() != expected.size())
-    return op->emitOpError(constraint)
-           << ": " << what << ": expected rank " << expected.size() << " " << shapeText(expected)
-           << ", found rank " << found.size() << " " << shapeText(found);
-  for (auto [i, size] : llvm::enumerate(expected)) {
-    bool mustBeStatic = llvm::is_contained(fixed, static_cast<int64_t>(i));
-    if (differ(found[i], size) || (mustBeStatic && found[i] != size))
-      return op->emitOpError(constraint)
-             << ": dimension " << i << " of " << what << ": expected " << size << " in "
-             << shapeText(expected) << ", found " << shapeText(found);
-  }
-  return success();
-}
-
-/// `left` must equal `right`; both are described.
-static LogicalResult verifyEqual(Operation *op, StringRef constraint, const Twine &left, int64_t a,
-                                 StringRef right, int64_t b) {
-  if (!differ(a, b))
-    return success();
-  return op->emitOpError(constraint)
-         << ": " << left << " " << a << " must equal " << right << " " << b;
-}
-
-static LogicalResult verifyColumns(Operation *op, StringRef constraint, StringRef name,
-                                   Value matrix, StringRef other, int64_t size) {
-  return verifyEqual(op, constraint, "columns of " + name, dim(matrix, 1), other, size);
-}
-
-/// A vector, which may be absent.
-static LogicalResult verifySize(Operation *op, StringRef constraint, StringRef name, Value vector,
-                                StringRef other, int64_t size) {
-  return vector ? verifyEqual(op, constraint, "size of " + name, dim(vector, 0), other, size)
-                : success();
-}
-
-/// Operands of one product.
-static LogicalResult verifyElements(Operation *op, StringRef constraint, StringRef name,
-                                    Value weight, Value input) {
-  Type found = typeOf(weight).getElementType(), expected = typeOf(input).getElementType();
-  if (found == expected)
-    return success();
-  return op->emitOpError(constraint) << ": elements of " << name << " must be those of input, "
-                                     << expected << ", found " << found;
-}
-
-/// Runs checks until one fails; each has reported its own reason.
-template <typename... Checks>
-static LogicalResult inOrder(Checks... checks) {
-  return success((succeeded(checks()) && ...));
 }
 
 //===----------------------------------------------------------------------===//
@@ -156,13 +69,19 @@ LogicalResult WeightOp::verify() {
     return emitOpError("C1: the type must be static, found ") << getResult().getType();
   if (getName().empty())
     return emitOpError("C2: expected the name of a tensor, found an empty one");
+  std::optional<ArrayRef<int64_t>> stored = getStored();
+  int64_t elements = typeOf(getResult()).getNumElements();
+  if (stored && (llvm::any_of(*stored, [](int64_t size) { return size < 0; }) ||
+                 ShapedType::getNumElements(*stored) != elements))
+    return emitOpError("C3: stored must have the elements of ")
+           << getResult().getType() << ", found " << shapeText(*stored);
   return success();
 }
 
 void WeightOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
 
 //===----------------------------------------------------------------------===//
-// embedding, position.sinusoidal
+// embedding, positions
 //===----------------------------------------------------------------------===//
 
 static SmallVector<int64_t> embeddedShape(Value ids, Value table) {
@@ -192,20 +111,51 @@ LogicalResult EmbeddingOp::verify() {
   return success();
 }
 
-LogicalResult PositionSinusoidalOp::verify() {
-  if (int64_t rank = typeOf(getInput()).getRank(); rank != 3)
-    return emitOpError("C1: input must have rank 3 [batch, rows, features], found rank ") << rank;
-  if (!getDocuments())
+static LogicalResult verifyRank3(Operation *op, Value input) {
+  int64_t rank = typeOf(input).getRank();
+  if (rank == 3)
     return success();
-  if (int64_t rank = typeOf(getDocuments()).getRank(); rank != 1)
-    return emitOpError("C2: documents must be a vector of starts, found rank ") << rank;
-  if (getOffset())
-    return emitOpError("C2: expected documents or an offset, found both");
+  return op->emitOpError("C1: input must have rank 3 [batch, rows, features], found rank ") << rank;
+}
+
+/// Where positions are counted from.
+static LogicalResult verifyOrigin(Operation *op, StringRef constraint, Value documents,
+                                  Value offset) {
+  if (!documents)
+    return success();
+  if (int64_t rank = typeOf(documents).getRank(); rank != 1)
+    return op->emitOpError(constraint)
+           << ": documents must be a vector of starts, found rank " << rank;
+  if (offset)
+    return op->emitOpError(constraint) << ": expected documents or an offset, found both";
+  return success();
+}
+
+LogicalResult PositionSinusoidalOp::verify() {
+  return inOrder([&] { return verifyRank3(*this, getInput()); },
+                 [&] { return verifyOrigin(*this, "C2", getDocuments(), getOffset()); });
+}
+
+LogicalResult PositionLearnedOp::verify() {
+  Operation *op = *this;
+  LogicalResult shapes =
+      inOrder([&] { return verifyRank3(op, getInput()); },
+              [&] {
+                return verifyColumns(op, "C2", "table", getTable(), "features of input",
+                                     features(getInput()));
+              },
+              [&] { return verifyOrigin(op, "C3", getDocuments(), getOffset()); });
+  if (failed(shapes))
+    return shapes;
+  int64_t rows = dim(getInput(), 1), known = dim(getTable(), 0);
+  if (!getDocuments() && !ShapedType::isDynamic(rows) && rows > known)
+    return emitOpError("C4: expected at most ")
+           << known << " rows, which the table has, found " << rows;
   return success();
 }
 
 //===----------------------------------------------------------------------===//
-// linear, ffn, layer_norm
+// linear, ffn, conv1x1
 //===----------------------------------------------------------------------===//
 
 LogicalResult LinearOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
@@ -259,74 +209,52 @@ LogicalResult FfnOp::verify() {
       [&] { return verifyElements(op, "C6", "out_weight", getOutWeight(), getInput()); });
 }
 
-LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getInput().getType());
+LogicalResult Conv1x1Op::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  types.push_back(withFeatures(adaptor.getInput(), dim(adaptor.getWeight(), 0)));
   return success();
 }
 
-LogicalResult LayerNormOp::verify() {
+LogicalResult Conv1x1Op::verify() {
   Operation *op = *this;
-  RankedTensorType type = typeOf(getInput());
-  int64_t size = features(getInput());
-  LogicalResult shapes =
-      inOrder([&] { return verifySize(op, "C1", "gamma", getGamma(), "features of input", size); },
-              [&] { return verifySize(op, "C2", "beta", getBeta(), "features of input", size); },
-              [&] {
-                return verifyShape(op, "C3", "the result", getResult(), type.getShape(),
-                                   {type.getRank() - 1});
-              });
-  if (failed(shapes))
-    return shapes;
-  if (!getEpsilon().isFinite() || getEpsilon().isNegative())
-    return emitOpError("C4: epsilon must be finite and not negative, found ") << getEpsilonAttr();
-  return success();
+  int64_t outputs = dim(getWeight(), 0), kernel = dim(getWeight(), 2);
+  RankedTensorType type = withFeatures(getInput(), outputs);
+  LogicalResult shapes = inOrder(
+      [&] {
+        return verifyEqual(op, "C1", "input channels of weight", dim(getWeight(), 1),
+                           "features of input", features(getInput()));
+      },
+      [&] { return verifySize(op, "C2", "bias", getBias(), "output channels of weight", outputs); },
+      [&] {
+        return verifyShape(op, "C3", "the result", getResult(), type.getShape(),
+                           {type.getRank() - 1});
+      });
+  if (succeeded(shapes) && kernel != 1)
+    return emitOpError("C4: expected a kernel of size 1, found ") << kernel;
+  return shapes;
 }
 
-//===----------------------------------------------------------------------===//
-// pool
-//===----------------------------------------------------------------------===//
-
-/// One row for each sentence, or for each document: one less than the starts.
-static SmallVector<int64_t> pooledShape(Value input, Value documents) {
-  int64_t rows = dim(input, 0);
-  if (documents)
-    rows = typeOf(documents).isDynamicDim(0) ? ShapedType::kDynamic : dim(documents, 0) - 1;
-  return {rows, features(input)};
-}
-
-LogicalResult PoolOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                       SmallVectorImpl<Type> &types) {
-  Value documents = adaptor.getDocuments();
-  if (documents && typeOf(documents).getRank() != 1) // the verifier has more to say
-    documents = Value();
-  types.push_back(RankedTensorType::get(pooledShape(adaptor.getInput(), documents),
-                                        typeOf(adaptor.getInput()).getElementType()));
-  return success();
-}
-
-LogicalResult PoolOp::verify() {
-  if (int64_t rank = typeOf(getInput()).getRank(); rank != 3)
-    return emitOpError("C1: input must have rank 3 [batch, rows, features], found rank ") << rank;
-  if (getLengths()) {
-    if (int64_t rank = typeOf(getLengths()).getRank(); rank != 1)
-      return emitOpError("C2: lengths must be a vector, found rank ") << rank;
-    if (failed(verifySize(*this, "C2", "lengths", getLengths(), "the batch of input",
-                          dim(getInput(), 0))))
-      return failure();
+namespace {
+/// A convolution that sees one row becomes a product with the weight as a matrix.
+struct ConvolutionAsProduct : OpRewritePattern<Conv1x1Op> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(Conv1x1Op op, PatternRewriter &rewriter) const override {
+    auto kernels = op.getWeight().getDefiningOp<WeightOp>();
+    if (!kernels)
+      return rewriter.notifyMatchFailure(op, "the weight is no tensor of the checkpoint");
+    ArrayRef<int64_t> shape = typeOf(kernels.getResult()).getShape();
+    auto type = RankedTensorType::get(shape.take_front(2), rewriter.getF32Type());
+    auto stored = rewriter.getDenseI64ArrayAttr(kernels.getCheckpointShape());
+    auto matrix = WeightOp::create(rewriter, kernels.getLoc(), type, kernels.getName(), stored);
+    rewriter.replaceOpWithNewOp<LinearOp>(op, op.getType(), op.getInput(), matrix, op.getBias(),
+                                          op.getActivation());
+    return success();
   }
-  if (getDocuments()) {
-    if (int64_t rank = typeOf(getDocuments()).getRank(); rank != 1)
-      return emitOpError("C3: documents must be a vector of starts, found rank ") << rank;
-    if (getLengths())
-      return emitOpError("C3: expected documents or lengths, found both");
-    if (dim(getDocuments(), 0) == 0)
-      return emitOpError("C3: documents must hold at least the end, found no element");
-    if (differ(dim(getInput(), 0), 1))
-      return emitOpError("C3: packed documents need a batch of 1, found ") << dim(getInput(), 0);
-  }
-  return verifyShape(*this, "C4", "the result", getResult(),
-                     pooledShape(getInput(), getDocuments()), {1});
+};
+} // namespace
+
+void Conv1x1Op::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<ConvolutionAsProduct>(context);
 }
 
 //===----------------------------------------------------------------------===//
@@ -391,8 +319,7 @@ OpFoldResult MergeHeadsOp::fold(FoldAdaptor) {
 HEDDLE_VERIFIER_COMPARES(EmbeddingOp)
 HEDDLE_VERIFIER_COMPARES(LinearOp)
 HEDDLE_VERIFIER_COMPARES(FfnOp)
-HEDDLE_VERIFIER_COMPARES(LayerNormOp)
-HEDDLE_VERIFIER_COMPARES(PoolOp)
+HEDDLE_VERIFIER_COMPARES(Conv1x1Op)
 HEDDLE_VERIFIER_COMPARES(SplitHeadsOp)
 HEDDLE_VERIFIER_COMPARES(MergeHeadsOp)
 #undef HEDDLE_VERIFIER_COMPARES

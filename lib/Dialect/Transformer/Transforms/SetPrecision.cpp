@@ -71,7 +71,8 @@ private:
       return made;
     builder.setInsertionPointAfterValue(value);
     if (auto weight = value.getDefiningOp<WeightOp>())
-      made = WeightOp::create(builder, weight.getLoc(), narrowed(value), weight.getName());
+      made = WeightOp::create(builder, weight.getLoc(), narrowed(value), weight.getName(),
+                              weight.getStoredAttr());
     else
       made = arith::TruncFOp::create(builder, value.getLoc(), narrowed(value), value);
     return made;

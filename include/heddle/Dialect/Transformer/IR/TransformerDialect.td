@@ -120,6 +120,10 @@ def Transformer_ProductHeads : ConfinedType<RankedTensorOf<[F32, BF16]>,
     "tensor of f32 or bf16, rank 4 [batch, heads, rows, features], heads and features static and positive", "::mlir::RankedTensorType">;
 def Transformer_ProductMatrix : ConfinedType<2DTensorOf<[F32, BF16]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
     "static matrix of f32 or bf16, not empty", "::mlir::RankedTensorType">;
+/// Weights of a convolution over rows: [output channels, input channels, kernel].
+def Transformer_Kernels : ConfinedType<RankedTensorOf<[F32]>,
+    [Transformer_Rank<"== 3">, Transformer_Positive<"[0]">, Transformer_Positive<"[1]">, Transformer_Positive<"[2]">],
+    "static tensor of f32, rank 3 [output channels, input channels, kernel]", "::mlir::RankedTensorType">;
 def Transformer_Vector : ConfinedType<1DTensorOf<[F32]>, [Transformer_Positive<"[0]">],
     "static vector of f32, not empty", "::mlir::RankedTensorType">;
 

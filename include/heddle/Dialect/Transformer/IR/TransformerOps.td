@@ -33,11 +33,13 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
   let summary = "a tensor of the checkpoint";
   let description = [{
     The tensor `name` of the checkpoint. Its values never enter the compiler. A type that is narrower than f32 asks for the values rounded
-    to it, to nearest, ties to even.
+    to it, to nearest, ties to even. Where the checkpoint holds the same elements, in the same order, under another shape, `stored` is
+    that shape: a convolution of kernel size 1 is a matrix, and so are the matrices of all heads below each other.
 
     Constraints:
     * C1: the type is static.
     * C2: `name` is not empty.
+    * C3: `stored` has as many elements as the type.
 
     Example:
     ```mlir
@@ -45,11 +47,24 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
       %w = transformer.weight "encoder.0.ffn.in.weight" : tensor<2048x512xf32>
       return %w : tensor<2048x512xf32>
     }
+    func.func @convolution() -> tensor<2048x512xf32> {
+      %w = transformer.weight "encoder.0.ffn.in.weight" {stored = array<i64: 2048, 512, 1>} : tensor<2048x512xf32>
+      return %w : tensor<2048x512xf32>
+    }
     ```
   }];
-  let arguments = (ins StrAttr:$name);
+  let arguments = (ins StrAttr:$name, OptionalAttr<DenseI64ArrayAttr>:$stored);
   let results = (outs RankedTensorOf<[F32, BF16]>:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::llvm::StringRef":$name), [{
+    build($_builder, $_state, type, name, ::mlir::DenseI64ArrayAttr());
+  }]>];
+  let extraClassDeclaration = [{
+    /// The shape in the checkpoint.
+    ::llvm::ArrayRef<int64_t> getCheckpointShape() {
+      return getStored() ? *getStored() : ::llvm::cast<::mlir::RankedTensorType>(getType()).getShape();
+    }
+  }];
   let hasVerifier = 1;
 }
 
@@ -105,6 +120,38 @@ def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pu
   let arguments = (ins Transformer_Activations:$input, Optional<I32>:$offset, Optional<TensorOf<[I32]>>:$documents, Transformer_Scale:$scale);
   let results = (outs Transformer_Activations:$result);
   let assemblyFormat = "$input (`offset` `(` $offset^ `:` type($offset) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def Transformer_PositionLearnedOp : Transformer_Op<"position.learned", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>]> {
+  let summary = "adds positions from a table";
+  let description = [{
+    `result[b, t, e] = input[b, t, e] + scale * table[offset + t, e]`. Rows are counted as in `transformer.position.sinusoidal`, from
+    `offset`, by default 0, or with `documents` from the start of their own document, where B is 1. `table` is `[N, E]`; a run whose
+    rows go beyond N is an error before anything runs.
+
+    Constraints:
+    * C1: `input` has rank 3.
+    * C2: the columns of `table` equal the features of `input`.
+    * C3: `documents` is a vector, and stands without `offset`.
+    * C4: a static number of rows is at most N.
+
+    Example:
+    ```mlir
+    func.func @learned(%x: tensor<?x?x512xf32>, %table: tensor<128x512xf32>, %n: i32) -> tensor<?x?x512xf32> {
+      %a = transformer.position.learned %x, %table : tensor<?x?x512xf32>, tensor<128x512xf32>
+      %b = transformer.position.learned %a, %table offset(%n : i32) {scale = 0.5 : f32} : tensor<?x?x512xf32>, tensor<128x512xf32>
+      return %b : tensor<?x?x512xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, Transformer_Matrix:$table, Optional<I32>:$offset, Optional<TensorOf<[I32]>>:$documents,
+                       Transformer_Scale:$scale);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = [{
+    $input `,` $table (`offset` `(` $offset^ `:` type($offset) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict
+    `:` type($input) `,` type($table)
+  }];
   let hasVerifier = 1;
 }
 
@@ -171,11 +218,39 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
   }];
 }
 
+def Transformer_Conv1x1Op : Transformer_InferredOp<"conv1x1"> {
+  let summary = "a convolution of kernel size 1 over rows";
+  let description = [{
+    A convolution whose kernel sees one row is a product with its matrix: `result[..., n] = activation(sum_k input[..., k] *
+    weight[n, k, 0] + bias[n])`. `weight` is `[N, K, 1]`, else all is as in `transformer.linear`, which canonicalisation makes of it.
+
+    Constraints:
+    * C1: the input channels of `weight` equal the features of `input`.
+    * C2: the size of `bias` equals the output channels of `weight`.
+    * C3: the result has the shape of `input` with N features.
+    * C4: the kernel of `weight` has size 1.
+
+    Example:
+    ```mlir
+    func.func @convolve(%x: tensor<?x?x512xf32>, %w: tensor<2048x512x1xf32>, %b: tensor<2048xf32>) -> tensor<?x?x2048xf32> {
+      %y = transformer.conv1x1 %x, %w bias(%b) {activation = #transformer.activation<relu>} : (tensor<?x?x512xf32>, tensor<2048x512x1xf32>, tensor<2048xf32>) -> tensor<?x?x2048xf32>
+      return %y : tensor<?x?x2048xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, Transformer_Kernels:$weight, Optional<Transformer_Vector>:$bias,
+                       Transformer_OptionalActivation:$activation);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$input `,` $weight (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
+  let hasCanonicalizer = 1;
+}
+
 def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, InferTypeOpAdaptorWithIsCompatible]> {
   let summary = "normalises each row";
   let description = [{
     `result = (input - mean) / sqrt(variance + epsilon) * gamma + beta`, mean and variance over the features of each row,
-    the variance being the mean of the squared centred values. `gamma` and `beta` are `[E]`.
+    the variance being the mean of the squared centred values. `gamma` and `beta` are `[E]`. With `root = false` the divisor is
+    `variance + epsilon` itself.
 
     Constraints:
     * C1: the size of `gamma` equals the features of `input`.
@@ -191,10 +266,53 @@ def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, InferTypeOpAda
     }
     ```
   }];
-  let arguments = (ins Transformer_Activations:$input, Transformer_Vector:$gamma, Transformer_Vector:$beta, F32Attr:$epsilon);
+  let arguments = (ins Transformer_Activations:$input, Transformer_Vector:$gamma, Transformer_Vector:$beta, F32Attr:$epsilon,
+                       DefaultValuedAttr<BoolAttr, "true">:$root);
   let results = (outs Transformer_Activations:$result);
   let assemblyFormat = "$input `,` $gamma `,` $beta attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+}
+
+def Transformer_RmsNormOp : Transformer_InferredOp<"rms_norm"> {
+  let summary = "divides each row by its root mean square";
+  let description = [{
+    `result = input / sqrt(mean(input * input) + epsilon) * gamma`, the mean over the features of each row. `gamma` is `[E]`.
+
+    Constraints:
+    * C1: the size of `gamma` equals the features of `input`.
+    * C2: the result has the shape of `input`.
+    * C3: `epsilon` is finite and not negative.
+
+    Example:
+    ```mlir
+    func.func @rms(%x: tensor<?x?x512xf32>, %gamma: tensor<512xf32>) -> tensor<?x?x512xf32> {
+      %y = transformer.rms_norm %x, %gamma {epsilon = 1.0e-6 : f32} : (tensor<?x?x512xf32>, tensor<512xf32>) -> tensor<?x?x512xf32>
+      return %y : tensor<?x?x512xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, Transformer_Vector:$gamma, F32Attr:$epsilon);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$input `,` $gamma attr-dict `:` functional-type(operands, results)";
+}
+
+def Transformer_SoftmaxOp : Transformer_Op<"softmax", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "each row as probabilities";
+  let description = [{
+    `result[..., e] = exp(input[..., e]) / sum_n exp(input[..., n])` over the features of each row, of any number. As in attention minus
+    infinity has the probability 0, a row of nothing else is zeros, and NaN or plus infinity make their row NaN.
+
+    Example:
+    ```mlir
+    func.func @probabilities(%logits: tensor<?x?x10000xf32>) -> tensor<?x?x10000xf32> {
+      %p = transformer.softmax %logits : tensor<?x?x10000xf32>
+      return %p : tensor<?x?x10000xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
 def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegments]> {
@@ -229,6 +347,104 @@ def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegment
     $input (`lengths` `(` $lengths^ `:` type($lengths) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict
     `:` type($input) `->` type($result)
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// Loss
+//===----------------------------------------------------------------------===//
+
+def Transformer_ShiftRightOp : Transformer_Op<"shift_right", [Pure, AllTypesMatch<["ids", "result"]>]> {
+  let summary = "ids with a start symbol in front and without the last";
+  let description = [{
+    `result[b, 0] = start` and `result[b, t] = ids[b, t - 1]`: what a decoder reads where it has to predict `ids`.
+
+    Constraints:
+    * C1: `ids` has rank 2.
+    * C2: `start` is not negative.
+
+    Example:
+    ```mlir
+    func.func @shifted(%reference: tensor<?x?xi32>) -> tensor<?x?xi32> {
+      %target = transformer.shift_right %reference {start = 2 : i64} : tensor<?x?xi32>
+      return %target : tensor<?x?xi32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Index:$ids, I64Attr:$start);
+  let results = (outs Transformer_Index:$result);
+  let assemblyFormat = "$ids attr-dict `:` type($ids)";
+  let hasVerifier = 1;
+}
+
+/// Logits against the ids that were right.
+class Transformer_CrossEntropy<string mnemonic> : Transformer_InferredOp<mnemonic> {
+  let arguments = (ins Transformer_Activations:$logits, Transformer_Index:$ids, OptionalAttr<I64Attr>:$padding_id);
+  let assemblyFormat = "$logits `,` $ids attr-dict `:` functional-type(operands, results)";
+}
+
+def Transformer_CrossEntropyOp : Transformer_CrossEntropy<"cross_entropy"> {
+  let summary = "mean negative log-likelihood of ids";
+  let description = [{
+    The mean of `log(sum_n exp(logits[..., n])) - logits[..., ids[...]]` over all rows, without those whose id is `padding_id`, if that
+    is given; 0 where no row is left. Logits count as in `transformer.softmax`. The pass `split-cross-entropy` makes two ops of it.
+
+    Constraints:
+    * C1: `ids` has the shape of `logits` without the last dimension.
+    * C2: `padding_id` is a column of `logits`.
+    * C3: the result is one number.
+
+    Example:
+    ```mlir
+    func.func @loss(%logits: tensor<?x?x1000xf32>, %reference: tensor<?x?xi32>) -> tensor<1xf32> {
+      %l = transformer.cross_entropy %logits, %reference {padding_id = 0 : i64} : (tensor<?x?x1000xf32>, tensor<?x?xi32>) -> tensor<1xf32>
+      return %l : tensor<1xf32>
+    }
+    ```
+  }];
+  let results = (outs RankedTensorOf<[F32]>:$result);
+}
+
+def Transformer_CrossEntropyRowsOp : Transformer_CrossEntropy<"cross_entropy.rows"> {
+  let summary = "the negative log-likelihood of each id";
+  let description = [{
+    For each row of `logits` two numbers: the negative log-likelihood of its id and 1, or where the id is `padding_id` 0 and 0. Compilers write it.
+
+    Constraints:
+    * C1: `ids` has the shape of `logits` without the last dimension.
+    * C2: `padding_id` is a column of `logits`.
+    * C3: the result has the shape of `logits` with 2 features.
+
+    Example:
+    ```mlir
+    func.func @losses(%logits: tensor<?x?x1000xf32>, %reference: tensor<?x?xi32>) -> tensor<?x?x2xf32> {
+      %l = transformer.cross_entropy.rows %logits, %reference : (tensor<?x?x1000xf32>, tensor<?x?xi32>) -> tensor<?x?x2xf32>
+      return %l : tensor<?x?x2xf32>
+    }
+    ```
+  }];
+  let results = (outs Transformer_Activations:$result);
+}
+
+def Transformer_CrossEntropyMeanOp : Transformer_InferredOp<"cross_entropy.mean"> {
+  let summary = "the mean of what cross_entropy.rows gives";
+  let description = [{
+    The sum of the first numbers of all rows over the sum of the second; 0 where that is 0. Compilers write it.
+
+    Constraints:
+    * C1: `rows` has 2 features.
+    * C2: the result is one number.
+
+    Example:
+    ```mlir
+    func.func @mean(%losses: tensor<?x?x2xf32>) -> tensor<1xf32> {
+      %l = transformer.cross_entropy.mean %losses : (tensor<?x?x2xf32>) -> tensor<1xf32>
+      return %l : tensor<1xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$rows);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "$rows attr-dict `:` functional-type(operands, results)";
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,197 @@
+//===- RowOps.cpp - Ops over whole rows: norms, pooling, losses -----------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verifiers and inferred types, as in TransformerOps.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "ShapeChecks.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace heddle::transformer;
+using namespace heddle::transformer::detail;
+
+//===----------------------------------------------------------------------===//
+// layer_norm, rms_norm
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyEpsilon(Operation *op, StringRef constraint, FloatAttr epsilon) {
+  if (epsilon.getValue().isFinite() && !epsilon.getValue().isNegative())
+    return success();
+  return op->emitOpError(constraint)
+         << ": epsilon must be finite and not negative, found " << epsilon;
+}
+
+LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getInput().getType());
+  return success();
+}
+
+LogicalResult LayerNormOp::verify() {
+  Operation *op = *this;
+  RankedTensorType type = typeOf(getInput());
+  int64_t size = features(getInput());
+  return inOrder(
+      [&] { return verifySize(op, "C1", "gamma", getGamma(), "features of input", size); },
+      [&] { return verifySize(op, "C2", "beta", getBeta(), "features of input", size); },
+      [&] {
+        return verifyShape(op, "C3", "the result", getResult(), type.getShape(),
+                           {type.getRank() - 1});
+      },
+      [&] { return verifyEpsilon(op, "C4", getEpsilonAttr()); });
+}
+
+LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getInput().getType());
+  return success();
+}
+
+LogicalResult RmsNormOp::verify() {
+  Operation *op = *this;
+  RankedTensorType type = typeOf(getInput());
+  int64_t size = features(getInput());
+  return inOrder(
+      [&] { return verifySize(op, "C1", "gamma", getGamma(), "features of input", size); },
+      [&] {
+        return verifyShape(op, "C2", "the result", getResult(), type.getShape(),
+                           {type.getRank() - 1});
+      },
+      [&] { return verifyEpsilon(op, "C3", getEpsilonAttr()); });
+}
+
+//===----------------------------------------------------------------------===//
+// pool
+//===----------------------------------------------------------------------===//
+
+/// One row for each sentence, or for each document: one less than the starts.
+static SmallVector<int64_t> pooledShape(Value input, Value documents) {
+  int64_t rows = dim(input, 0);
+  if (documents)
+    rows = typeOf(documents).isDynamicDim(0) ? ShapedType::kDynamic : dim(documents, 0) - 1;
+  return {rows, features(input)};
+}
+
+LogicalResult PoolOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &types) {
+  Value documents = adaptor.getDocuments();
+  if (documents && typeOf(documents).getRank() != 1) // the verifier has more to say
+    documents = Value();
+  types.push_back(RankedTensorType::get(pooledShape(adaptor.getInput(), documents),
+                                        typeOf(adaptor.getInput()).getElementType()));
+  return success();
+}
+
+LogicalResult PoolOp::verify() {
+  if (int64_t rank = typeOf(getInput()).getRank(); rank != 3)
+    return emitOpError("C1: input must have rank 3 [batch, rows, features], found rank ") << rank;
+  if (getLengths()) {
+    if (int64_t rank = typeOf(getLengths()).getRank(); rank != 1)
+      return emitOpError("C2: lengths must be a vector, found rank ") << rank;
+    if (failed(verifySize(*this, "C2", "lengths", getLengths(), "the batch of input",
+                          dim(getInput(), 0))))
+      return failure();
+  }
+  if (getDocuments()) {
+    if (int64_t rank = typeOf(getDocuments()).getRank(); rank != 1)
+      return emitOpError("C3: documents must be a vector of starts, found rank ") << rank;
+    if (getLengths())
+      return emitOpError("C3: expected documents or lengths, found both");
+    if (dim(getDocuments(), 0) == 0)
+      return emitOpError("C3: documents must hold at least the end, found no element");
+    if (differ(dim(getInput(), 0), 1))
+      return emitOpError("C3: packed documents need a batch of 1, found ") << dim(getInput(), 0);
+  }
+  return verifyShape(*this, "C4", "the result", getResult(),
+                     pooledShape(getInput(), getDocuments()), {1});
+}
+
+//===----------------------------------------------------------------------===//
+// shift_right, cross_entropy
+//===----------------------------------------------------------------------===//
+
+LogicalResult ShiftRightOp::verify() {
+  if (int64_t rank = typeOf(getIds()).getRank(); rank != 2)
+    return emitOpError("C1: ids must have rank 2 [batch, rows], found rank ") << rank;
+  if (static_cast<int64_t>(getStart()) < 0)
+    return emitOpError("C2: start must not be negative, found ")
+           << static_cast<int64_t>(getStart());
+  return success();
+}
+
+/// Ids and padding of a loss.
+static LogicalResult verifyReference(Operation *op, Value logits, Value ids,
+                                     std::optional<uint64_t> padding) {
+  ArrayRef<int64_t> rows = typeOf(logits).getShape().drop_back();
+  if (LogicalResult shape = verifyShape(op, "C1", "ids", ids, rows); failed(shape))
+    return shape;
+  if (padding && *padding >= static_cast<uint64_t>(features(logits)))
+    return op->emitOpError("C2: padding_id ")
+           << static_cast<int64_t>(*padding) << " must be one of " << features(logits)
+           << " columns";
+  return success();
+}
+
+static Type oneNumber(MLIRContext *context) {
+  return RankedTensorType::get({1}, Float32Type::get(context));
+}
+
+LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
+                                               Adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(oneNumber(context));
+  return success();
+}
+
+LogicalResult CrossEntropyOp::verify() {
+  Operation *op = *this;
+  return inOrder([&] { return verifyReference(op, getLogits(), getIds(), getPaddingId()); },
+                 [&] { return verifyShape(op, "C3", "the result", getResult(), {1}, {0}); });
+}
+
+LogicalResult CrossEntropyRowsOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                                   Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(withFeatures(adaptor.getLogits(), 2));
+  return success();
+}
+
+LogicalResult CrossEntropyRowsOp::verify() {
+  Operation *op = *this;
+  RankedTensorType type = withFeatures(getLogits(), 2);
+  return inOrder([&] { return verifyReference(op, getLogits(), getIds(), getPaddingId()); },
+                 [&] {
+                   return verifyShape(op, "C3", "the result", getResult(), type.getShape(),
+                                      {type.getRank() - 1});
+                 });
+}
+
+LogicalResult CrossEntropyMeanOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
+                                                   Adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(oneNumber(context));
+  return success();
+}
+
+LogicalResult CrossEntropyMeanOp::verify() {
+  if (int64_t found = features(getRows()); found != 2)
+    return emitOpError("C1: rows must have 2 features, found ") << found;
+  return verifyShape(*this, "C2", "the result", getResult(), {1}, {0});
+}
+
+// The verifier compares written types with inferred ones and says which dimension is wrong.
+#define HEDDLE_VERIFIER_COMPARES(OP)                                                               \
+  bool OP::isCompatibleReturnTypes(TypeRange, TypeRange) { return true; }
+HEDDLE_VERIFIER_COMPARES(LayerNormOp)
+HEDDLE_VERIFIER_COMPARES(RmsNormOp)
+HEDDLE_VERIFIER_COMPARES(PoolOp)
+HEDDLE_VERIFIER_COMPARES(CrossEntropyOp)
+HEDDLE_VERIFIER_COMPARES(CrossEntropyRowsOp)
+HEDDLE_VERIFIER_COMPARES(CrossEntropyMeanOp)
+#undef HEDDLE_VERIFIER_COMPARES

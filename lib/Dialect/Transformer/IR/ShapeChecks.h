@@ -1,0 +1,108 @@
+//===- ShapeChecks.h - Shapes that verifiers compare -----------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the verifiers of activations share: each check names its constraint and the
+// dimension that is wrong.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <string>
+
+namespace heddle::transformer::detail {
+
+using namespace mlir;
+
+inline RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+inline int64_t dim(Value value, int64_t i) { return typeOf(value).getDimSize(i); }
+inline int64_t features(Value value) { return typeOf(value).getShape().back(); }
+
+/// Two sizes that cannot be equal at run time.
+inline bool differ(int64_t a, int64_t b) {
+  return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
+}
+
+/// The type of `value` with other features, in f32: sums are, whatever the operands are.
+inline RankedTensorType withFeatures(Value value, int64_t count) {
+  SmallVector<int64_t> shape(typeOf(value).getShape());
+  shape.back() = count;
+  return RankedTensorType::get(shape, Float32Type::get(value.getContext()));
+}
+
+inline std::string shapeText(ArrayRef<int64_t> shape) {
+  std::string text = "[";
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(shape, os, [&](int64_t size) {
+    if (ShapedType::isDynamic(size))
+      os << "?";
+    else
+      os << size;
+  });
+  return text + "]";
+}
+
+/// Checks a result against the shape that follows from the operands; `fixed` dimensions must be
+/// written, not `?`.
+inline LogicalResult verifyShape(Operation *op, StringRef constraint, StringRef what, Value value,
+                                 ArrayRef<int64_t> expected, ArrayRef<int64_t> fixed = {}) {
+  ArrayRef<int64_t> found = typeOf(value).getShape();
+  if (found.size() != expected.size())
+    return op->emitOpError(constraint)
+           << ": " << what << ": expected rank " << expected.size() << " " << shapeText(expected)
+           << ", found rank " << found.size() << " " << shapeText(found);
+  for (auto [i, size] : llvm::enumerate(expected)) {
+    bool mustBeStatic = llvm::is_contained(fixed, static_cast<int64_t>(i));
+    if (differ(found[i], size) || (mustBeStatic && found[i] != size))
+      return op->emitOpError(constraint)
+             << ": dimension " << i << " of " << what << ": expected " << size << " in "
+             << shapeText(expected) << ", found " << shapeText(found);
+  }
+  return success();
+}
+
+/// `left` must equal `right`; both are described.
+inline LogicalResult verifyEqual(Operation *op, StringRef constraint, const Twine &left, int64_t a,
+                                 StringRef right, int64_t b) {
+  if (!differ(a, b))
+    return success();
+  return op->emitOpError(constraint)
+         << ": " << left << " " << a << " must equal " << right << " " << b;
+}
+
+inline LogicalResult verifyColumns(Operation *op, StringRef constraint, StringRef name,
+                                   Value matrix, StringRef other, int64_t size) {
+  return verifyEqual(op, constraint, "columns of " + name, dim(matrix, 1), other, size);
+}
+
+/// A vector, which may be absent.
+inline LogicalResult verifySize(Operation *op, StringRef constraint, StringRef name, Value vector,
+                                StringRef other, int64_t size) {
+  return vector ? verifyEqual(op, constraint, "size of " + name, dim(vector, 0), other, size)
+                : success();
+}
+
+/// Operands of one product.
+inline LogicalResult verifyElements(Operation *op, StringRef constraint, StringRef name,
+                                    Value weight, Value input) {
+  Type found = typeOf(weight).getElementType(), expected = typeOf(input).getElementType();
+  if (found == expected)
+    return success();
+  return op->emitOpError(constraint) << ": elements of " << name << " must be those of input, "
+                                     << expected << ", found " << found;
+}
+
+/// Runs checks until one fails; each has reported its own reason.
+template <typename... Checks>
+LogicalResult inOrder(Checks... checks) {
+  return success((succeeded(checks()) && ...));
+}
+
+} // namespace heddle::transformer::detail

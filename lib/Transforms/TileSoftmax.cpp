@@ -1,0 +1,222 @@
+//===- TileSoftmax.cpp - Bodies of a softmax over features, and of a loss -===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rows may be as wide as a vocabulary: no tile holds one. Loops go over a row 16
+// columns at a time, for the maximum, the sum and the quotients, and carry one
+// number a lane; the lanes are what every row reduction has, so that a row's bits
+// depend on nothing else. Powers are those of attention (docs/semantics.md).
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionScores.h"
+#include "Tiling.h"
+
+#include <numbers>
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+
+namespace {
+/// Rows of a matrix, 16 columns at a time.
+class RowWalk {
+public:
+  RowWalk(KernelFrame &f, Value rows, Value i, RankedTensorType type, int64_t size)
+      : t(f.t), rows(rows), i(i), type(type), size(size) {}
+
+  /// The scores in base 2 of the columns from `c` on: finite, and so low where a column counts for
+  /// nothing that its power is 0.
+  Value scores(Value c) {
+    Value score = t.mul(load(c), log2e), hidden = t.constant(hiddenScore, score);
+    score = t.select(t.less(score, hidden), hidden, score);
+    if (size % 16 == 0)
+      return score;
+    Value column = t.iota(/*rows=*/false, c, t.type(1, 16, t.b.getI32Type()));
+    Value inside = t.broadcast(t.less(column, t.constantI(size, column)),
+                               t.type(type.getDimSize(0), 16, t.b.getI1Type()));
+    return t.select(inside, score, hidden);
+  }
+
+  /// Combines all columns of a row lane by lane, from `start` on; then the lanes.
+  Value reduced(kernel::ReduceKind kind, double start,
+                llvm::function_ref<Value(Value lanes, Value column)> next) {
+    Value first = arith::ConstantOp::create(
+        t.b, t.loc, DenseElementsAttr::get(type, static_cast<float>(start)));
+    scf::ForOp loop = overColumns(first, next);
+    return t.reduce(kind, loop.getResult(0));
+  }
+
+  /// A loop that carries `first`, or nothing.
+  scf::ForOp overColumns(Value first, llvm::function_ref<Value(Value, Value)> next) {
+    Value zero = t.index(0), end = t.index(paddedTo16(size)), step = t.index(16);
+    auto loop =
+        scf::ForOp::create(t.b, t.loc, zero, end, step, first ? ValueRange(first) : ValueRange());
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(loop.getBody());
+    Value value = next(first ? loop.getRegionIterArg(0) : Value(), loop.getInductionVar());
+    if (first)
+      scf::YieldOp::create(t.b, t.loc, value);
+    return loop;
+  }
+
+  Value load(Value c) {
+    return kernel::LoadOp::create(t.b, t.loc, type, rows, ValueRange{i, c}, UnitAttr());
+  }
+
+  /// The largest rounded score of a row.
+  Value maximum() {
+    return reduced(kernel::ReduceKind::Max, lowestMaximum,
+                   [&](Value lanes, Value c) { return t.max(lanes, t.round(scores(c))); });
+  }
+  Value sum(Value maximum) {
+    return reduced(kernel::ReduceKind::Add, 0,
+                   [&](Value lanes, Value c) { return t.add(lanes, power(c, maximum)); });
+  }
+  /// The element of a row in the column that `ids` names.
+  Value element(Value ids) {
+    return reduced(kernel::ReduceKind::Add, 0, [&](Value lanes, Value c) {
+      Value column = t.iota(/*rows=*/false, c, t.type(type.getDimSize(0), 16, t.b.getI32Type()));
+      Value x = load(c);
+      return t.add(
+          lanes, t.select(equal(t, column, t.broadcast(ids, tileOf(column))), x, t.constant(0, x)));
+    });
+  }
+
+  Value power(Value c, Value maximum) {
+    Value score = scores(c), rounded = t.round(score);
+    return t.mul(t.exp2Fraction(t.sub(score, rounded)), t.exp2Integer(t.sub(rounded, maximum)));
+  }
+
+  static Value equal(TileBuilder &t, Value x, Value y) {
+    return arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, x, y);
+  }
+  static RankedTensorType tileOf(Value tile) { return cast<RankedTensorType>(tile.getType()); }
+
+private:
+  TileBuilder &t;
+  Value rows, i;
+  RankedTensorType type;
+  int64_t size;
+};
+} // namespace
+
+/// 1 where a divisor is 0.
+static Value orOne(TileBuilder &t, Value sum) {
+  Value none =
+      arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, sum, t.constant(0, sum));
+  return t.select(none, t.constant(1, sum), sum);
+}
+
+LogicalResult heddle::tileSoftmax(KernelFrame &f) {
+  TileBuilder &t = f.t;
+  auto op = yielded(f).getDefiningOp<SoftmaxOp>();
+  if (!op)
+    return f.def.emitOpError("expected a softmax that is yielded");
+  kernel::ViewType in = f.viewType(f.viewOf(op.getInput()));
+  int64_t size = in.getDims().back().extent.value, rows = f.sizes.softmaxRows;
+  kernel::Size extent = in.getDim(0).extent;
+  f.createFunc({extent}, {rows}, rowSchedule(f, rows));
+  Value i = f.func.getGridIndex(0), left = t.sub(f.sizeValue(extent), i);
+  RowWalk walk(f, f.view(f.viewOf(op.getInput())), i, t.type(rows, 16), size);
+
+  Value maximum = walk.maximum(), divisor = orOne(t, walk.sum(maximum));
+  walk.overColumns(Value(), [&](Value, Value c) {
+    storeResults(f, t.div(walk.power(c, maximum), divisor), {i, c}, left);
+    return Value();
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The loss
+//===----------------------------------------------------------------------===//
+
+/// A loss and its count side by side, in the first two of 16 columns.
+static Value sideBySide(TileBuilder &t, Value loss, Value count, int64_t rows) {
+  RankedTensorType type = t.type(rows, 16);
+  Value column = t.iota(/*rows=*/false, t.index(0), t.type(rows, 16, t.b.getI32Type()));
+  Value second = t.select(t.less(column, t.constantI(2, column)), t.broadcast(count, type),
+                          t.broadcast(t.constant(0, count), type));
+  return t.select(t.less(column, t.constantI(1, column)), t.broadcast(loss, type), second);
+}
+
+LogicalResult heddle::tileLoss(KernelFrame &f) {
+  TileBuilder &t = f.t;
+  auto op = yielded(f).getDefiningOp<CrossEntropyRowsOp>();
+  if (!op)
+    return f.def.emitOpError("expected a cross_entropy.rows that is yielded");
+  kernel::ViewType in = f.viewType(f.viewOf(op.getLogits()));
+  int64_t size = in.getDims().back().extent.value, rows = f.sizes.softmaxRows;
+  kernel::Size extent = in.getDim(0).extent;
+  f.createFunc({extent}, {rows}, rowSchedule(f, rows));
+  Value i = f.func.getGridIndex(0), zero = t.index(0);
+  Value ids =
+      kernel::LoadOp::create(t.b, t.loc, t.type(rows, 1, t.b.getI32Type()),
+                             f.view(f.viewOf(op.getIds())), ValueRange{i}, t.b.getUnitAttr());
+  RowWalk walk(f, f.view(f.viewOf(op.getLogits())), i, t.type(rows, 16), size);
+  Value maximum = walk.maximum(), sum = walk.sum(maximum);
+  Value logarithm = t.add(t.mul(maximum, std::numbers::ln2), t.log(sum));
+  Value loss = t.sub(logarithm, walk.element(ids)), count = t.constant(1, loss);
+  if (std::optional<uint64_t> padding = op.getPaddingId()) {
+    Value hidden = RowWalk::equal(t, ids, t.constantI(static_cast<int64_t>(*padding), ids));
+    loss = t.select(hidden, t.constant(0, loss), loss);
+    count = t.select(hidden, t.constant(0, count), count);
+  }
+  storeResults(f, sideBySide(t, loss, count, rows), {i, zero}, t.sub(f.sizeValue(extent), i));
+  return success();
+}
+
+/// One grid point adds up all rows, in their order.
+LogicalResult heddle::tileLossMean(KernelFrame &f) {
+  TileBuilder &t = f.t;
+  auto op = yielded(f).getDefiningOp<CrossEntropyMeanOp>();
+  if (!op)
+    return f.def.emitOpError("expected a cross_entropy.mean that is yielded");
+  unsigned in = f.viewOf(op.getRows());
+  f.createFunc({kernel::Size(1)}, {1}, f.gpuSchedule(1, 16));
+  Value zero = t.index(0), one = t.index(1);
+  RankedTensorType type = t.type(1, 16);
+  Value none = arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(type, 0.0f));
+  auto loop = scf::ForOp::create(t.b, t.loc, zero, f.sizeValue(f.viewType(in).getDim(0).extent),
+                                 one, ValueRange{none});
+  {
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(loop.getBody());
+    Value row = kernel::LoadOp::create(t.b, t.loc, type, f.view(in),
+                                       ValueRange{loop.getInductionVar(), zero}, UnitAttr());
+    scf::YieldOp::create(t.b, t.loc, t.add(loop.getRegionIterArg(0), row));
+  }
+  Value sums = loop.getResult(0), nothing = t.constant(0, sums);
+  Value column = t.iota(/*rows=*/false, zero, t.type(1, 16, t.b.getI32Type()));
+  auto sumOf = [&](int64_t which) {
+    Value same = RowWalk::equal(t, column, t.constantI(which, column));
+    return t.reduce(kernel::ReduceKind::Add, t.select(same, sums, nothing));
+  };
+  Value loss = sumOf(0), count = sumOf(1);
+  kernel::StoreOp::create(t.b, t.loc, t.div(loss, orOne(t, count)), f.view(f.firstResult()),
+                          ValueRange{zero}, one, t.b.getUnitAttr());
+  return success();
+}
+
+/// A grid point an id: ids are few beside all else.
+LogicalResult heddle::tileShift(KernelFrame &f) {
+  TileBuilder &t = f.t;
+  auto op = yielded(f).getDefiningOp<ShiftRightOp>();
+  if (!op)
+    return f.def.emitOpError("expected a shift_right that is yielded");
+  unsigned in = f.viewOf(op.getIds());
+  kernel::ViewType type = f.viewType(in);
+  f.createFunc({type.getDim(0).extent, type.getDim(1).extent}, {1, 1}, f.gpuSchedule(1, 16));
+  Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), one = t.index(1);
+  Value before = t.max(t.sub(i, one), t.index(0));
+  Value id = kernel::ReadOp::create(t.b, t.loc, f.view(in), ValueRange{b, before});
+  Value start = t.constantI(static_cast<int64_t>(op.getStart()), id);
+  Value tile = t.broadcast(t.select(t.less(i, one), start, id), t.type(1, 1, t.b.getI32Type()));
+  kernel::StoreOp::create(t.b, t.loc, tile, f.slice(f.view(f.firstResult()), {b}), ValueRange{i},
+                          one, t.b.getUnitAttr());
+  return success();
+}
