@@ -221,10 +221,12 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
                                                        const Launch &launch, const Dimensions &dims,
                                                        const BufferReader &read) const {
   auto attributes = cast<DictionaryAttr>((*def.getResAttrs())[result]);
-  Expected<StoredLayout> stored =
-      layout(attributes.getAs<DictionaryAttr>("kernel.layout"), launch, dims);
+  auto text = attributes.getAs<DictionaryAttr>("kernel.layout");
+  Expected<StoredLayout> stored = layout(text, launch, dims);
   if (!stored)
     return stored.takeError();
+  if (expected.type == DType::I32 && !text.contains("columns")) // views of integers are dense
+    stored->pitch = stored->dims.back();
   stored->group = group;
   stored->type = expected.type == DType::BF16 ? DType::BF16 : DType::F32;
   if (stored->first > 0) // the layout is the whole cache's, the values are its new rows

@@ -226,7 +226,8 @@ private:
   Value positionsOf(PositionLearnedOp op) {
     Value numbers = t.iota(/*rows=*/true, tableRow, t.type(rows, 1, t.b.getI32Type()));
     if (op.getOffset())
-      numbers = t.add(numbers, f.scalar(op.getOffset()));
+      numbers = t.add(numbers, t.broadcast(f.scalar(op.getOffset()),
+                                           cast<RankedTensorType>(numbers.getType())));
     Value table = kernel::GatherOp::create(t.b, t.loc, t.type(rows, columns),
                                            f.view(f.viewOf(op.getTable())), numbers, j);
     double scale = op.getScale().convertToDouble();
