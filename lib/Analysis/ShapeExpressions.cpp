@@ -149,6 +149,15 @@ void ShapeExpressions::visit(Operation *op) {
           require(in[0], 1, "the batch of packed documents");
         set({o.getDocuments() ? like(o.getDocuments())[0] - 1 : in[0], in[2]});
       })
+      .Case<PatchesOp, PatchEmbeddingOp>([&](auto o) {
+        auto type = cast<ShapedType>(o.getResult().getType());
+        set({like(o.getImage())[0], type.getDimSize(1), type.getDimSize(2)});
+      })
+      .Case<ConcatOp>([&](ConcatOp o) {
+        Shape rows = like(o.getRows());
+        rows[1] = rows[1] + o.getFirst().getType().getDimSize(0);
+        set(std::move(rows));
+      })
       .Case<ShiftRightOp>([&](ShiftRightOp o) { set(like(o.getIds())); })
       .Case<CrossEntropyOp, CrossEntropyRowsOp>([&](auto o) {
         for (auto [rows, ids] : llvm::zip(like(o.getLogits()), like(o.getIds())))

@@ -125,6 +125,10 @@ void Tracer::linear(LinearOp op) {
 void Tracer::visit(Operation *op) {
   if (auto embedding = dyn_cast<EmbeddingOp>(op))
     add(layerOfWeight(weightName(embedding.getTable())), {embedding.getIds(), op->getResult(0)});
+  else if (auto patches = dyn_cast<PatchesOp>(op))
+    add("patches", {patches.getImage(), op->getResult(0)});
+  else if (auto concat = dyn_cast<ConcatOp>(op))
+    add(weightName(concat.getFirst()).str(), {concat.getRows(), op->getResult(0)});
   else if (auto pool = dyn_cast<PoolOp>(op))
     add("pool", {pool.getInput(), op->getResult(0)});
   else if (auto found = dyn_cast<AttentionOp>(op))

@@ -94,6 +94,9 @@ private:
   Status runGroup(Operation *op);
   Status runState(Operation *op);
   Status runLoss(Operation *op);
+  Status runRows(Operation *op);
+  Status runProduct(Operation *op);
+  const RefTensor *optional(Value value) { return value ? at(value).get() : nullptr; }
   Status observe(Operation *op);
   Status bindResults(Operation *op, Expected<std::vector<RefTensor>> results);
   Status bindResult(Operation *op, Expected<RefTensor> result);
@@ -202,10 +205,47 @@ Status Call::runLoss(Operation *op) {
   return bindResult(op, shiftRight(get(shift.getIds()), static_cast<int64_t>(shift.getStart())));
 }
 
+/// What makes the rows that layers work on.
+Status Call::runRows(Operation *op) {
+  using namespace transformer;
+  auto number = [&](Value value) { return value ? static_cast<int64_t>(get(value).values[0]) : 0; };
+  if (auto o = dyn_cast<EmbeddingOp>(op))
+    return bindResult(op, embedding(o, get(o.getIds()), get(o.getTable())));
+  if (auto o = dyn_cast<PositionSinusoidalOp>(op))
+    return bindResult(
+        op, sinusoidal(o, get(o.getInput()), number(o.getOffset()), optional(o.getDocuments())));
+  if (auto o = dyn_cast<PositionLearnedOp>(op))
+    return bindResult(op, learned(o, get(o.getInput()), get(o.getTable()), number(o.getOffset()),
+                                  optional(o.getDocuments())));
+  if (auto o = dyn_cast<PatchesOp>(op))
+    return bindResult(op, patches(get(o.getImage()), o.getSize()));
+  auto concatenation = cast<ConcatOp>(op);
+  return bindResult(op, concat(get(concatenation.getFirst()), get(concatenation.getRows())));
+}
+
+/// Weights of convolutions lie in memory like the matrices that they are.
+Status Call::runProduct(Operation *op) {
+  using namespace transformer;
+  auto product = [&](const RefTensor &input, auto o, Activation activation) {
+    return bindResult(op, linear(input, get(o.getWeight()), optional(o.getBias()), activation));
+  };
+  if (auto o = dyn_cast<LinearOp>(op))
+    return product(get(o.getInput()), o, o.getActivation());
+  if (auto o = dyn_cast<Conv1x1Op>(op))
+    return product(get(o.getInput()), o, o.getActivation());
+  if (auto o = dyn_cast<PatchEmbeddingOp>(op))
+    return product(patches(get(o.getImage()), get(o.getWeight()).shape[2]), o, Activation::None);
+  auto o = cast<FfnOp>(op);
+  RefTensor hidden =
+      linear(get(o.getInput()), get(o.getInWeight()), optional(o.getInBias()), o.getActivation());
+  hidden = roundedTo(*elementType(o.getOutWeight().getType()), std::move(hidden));
+  return bindResult(
+      op, linear(hidden, get(o.getOutWeight()), optional(o.getOutBias()), Activation::None));
+}
+
 Status Call::runOp(Operation *op) {
   using namespace transformer;
   Lookup lookup = [this](Value value) -> const RefTensor & { return get(value); };
-  auto optional = [&](Value value) { return value ? at(value).get() : nullptr; };
   if (isa<MaskOpInterface, BiasOpInterface, StateOp>(op))
     return {};
   if (op->getNumRegions())
@@ -219,28 +259,10 @@ Status Call::runOp(Operation *op) {
     bind(named.getResult(), *value);
     return {};
   }
-  if (auto o = dyn_cast<EmbeddingOp>(op))
-    return bindResult(op, embedding(o, get(o.getIds()), get(o.getTable())));
-  auto number = [&](Value value) { return value ? static_cast<int64_t>(get(value).values[0]) : 0; };
-  if (auto o = dyn_cast<PositionSinusoidalOp>(op))
-    return bindResult(
-        op, sinusoidal(o, get(o.getInput()), number(o.getOffset()), optional(o.getDocuments())));
-  if (auto o = dyn_cast<PositionLearnedOp>(op))
-    return bindResult(op, learned(o, get(o.getInput()), get(o.getTable()), number(o.getOffset()),
-                                  optional(o.getDocuments())));
-  if (auto o = dyn_cast<LinearOp>(op))
-    return bindResult(op, linear(get(o.getInput()), get(o.getWeight()), optional(o.getBias()),
-                                 o.getActivation()));
-  if (auto o = dyn_cast<Conv1x1Op>(op)) // its weight lies in memory like a matrix
-    return bindResult(op, linear(get(o.getInput()), get(o.getWeight()), optional(o.getBias()),
-                                 o.getActivation()));
-  if (auto o = dyn_cast<FfnOp>(op)) {
-    RefTensor hidden =
-        linear(get(o.getInput()), get(o.getInWeight()), optional(o.getInBias()), o.getActivation());
-    hidden = roundedTo(*elementType(o.getOutWeight().getType()), std::move(hidden));
-    return bindResult(
-        op, linear(hidden, get(o.getOutWeight()), optional(o.getOutBias()), Activation::None));
-  }
+  if (isa<EmbeddingOp, PositionSinusoidalOp, PositionLearnedOp, PatchesOp, ConcatOp>(op))
+    return runRows(op);
+  if (isa<LinearOp, Conv1x1Op, PatchEmbeddingOp, FfnOp>(op))
+    return runProduct(op);
   if (auto o = dyn_cast<LayerNormOp>(op))
     return bindResult(op, layerNorm(o, get(o.getInput()), get(o.getGamma()), get(o.getBeta())));
   if (auto o = dyn_cast<RmsNormOp>(op))

@@ -148,7 +148,7 @@ RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &inpu
 
 RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
                  transformer::Activation activation) {
-  int64_t outputs = weight.shape[0], features = weight.shape[1];
+  int64_t outputs = weight.shape[0], features = input.shape.back();
   std::vector<int64_t> shape = input.shape;
   shape.back() = outputs;
   RefTensor result = make(shape);
@@ -180,6 +180,32 @@ RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const R
     for (int64_t e = 0; e < features; ++e)
       result.values[row * features + e] =
           (x[e] - mean) / divisor * gamma.values[e] + beta.values[e];
+  }
+  return result;
+}
+
+RefTensor patches(const RefTensor &image, int64_t side) {
+  int64_t channels = image.shape[1], height = image.shape[2], width = image.shape[3];
+  RefTensor result = make({image.shape[0], height / side * (width / side), channels * side * side});
+  size_t next = 0;
+  for (int64_t b = 0; b < image.shape[0]; ++b)
+    for (int64_t y = 0; y < height; y += side)
+      for (int64_t x = 0; x < width; x += side)
+        for (int64_t c = 0; c < channels; ++c)
+          for (int64_t dy = 0; dy < side; ++dy)
+            for (int64_t dx = 0; dx < side; ++dx)
+              result.values[next++] =
+                  image.values[((b * channels + c) * height + y + dy) * width + x + dx];
+  return result;
+}
+
+RefTensor concat(const RefTensor &first, const RefTensor &rows) {
+  int64_t before = first.size(), behind = rows.shape[1] * rows.shape[2];
+  RefTensor result = make({rows.shape[0], first.shape[0] + rows.shape[1], rows.shape[2]});
+  auto out = result.values.begin();
+  for (int64_t b = 0; b < rows.shape[0]; ++b) {
+    out = std::copy_n(first.values.begin(), before, out);
+    out = std::copy_n(rows.values.begin() + b * behind, behind, out);
   }
   return result;
 }

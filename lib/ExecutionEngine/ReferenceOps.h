@@ -49,6 +49,10 @@ RefTensor roundedTo(DType type, RefTensor value);
 /// `lengths` and `starts` may be null.
 RefTensor pool(transformer::Pooling kind, const RefTensor &input, const RefTensor *lengths,
                const RefTensor *starts);
+/// Pixels of squares of `side` by `side`, one square a row.
+RefTensor patches(const RefTensor &image, int64_t side);
+/// The rows of `first` before those of every sentence.
+RefTensor concat(const RefTensor &first, const RefTensor &rows);
 RefTensor rmsNorm(transformer::RmsNormOp op, const RefTensor &input, const RefTensor &gamma);
 RefTensor softmax(const RefTensor &input);
 /// A loss and 1 for each row; 0 and 0 where the id is `padding`.

@@ -23,11 +23,19 @@
 
 namespace heddle {
 
+/// Pictures instead of text: each square of `patch` by `patch` pixels is a row.
+struct ImageDescription {
+  int64_t channels = 1, height = 1, width = 1, patch = 1;
+  bool classToken = false; ///< a learned row before those of the patches
+  int64_t rows() const { return height / patch * (width / patch) + (classToken ? 1 : 0); }
+};
+
 /// Source or target.
 struct SideDescription {
-  bool vectors = false; ///< `"vocabulary": null`: vectors come in
-  std::string file;     ///< vocabulary as the description names it; empty: a size without text
-  int64_t size = 0;     ///< tokens
+  bool vectors = false; ///< `"vocabulary": null` or an image: no ids come in
+  std::optional<ImageDescription> image;
+  std::string file; ///< vocabulary as the description names it; empty: a size without text
+  int64_t size = 0; ///< tokens
   int64_t padding = 0;
   std::optional<int64_t> unknown = 1, start = 2, end = 3;
   bool add = false;

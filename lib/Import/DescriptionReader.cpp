@@ -62,6 +62,7 @@ private:
   void checkParts(ObjectReader &root);
   void weights(ObjectReader &root);
   SideDescription side(ObjectReader &root, const std::string &name);
+  void image(ObjectReader &in, SideDescription &side);
   void vocabulary(ObjectReader &in, SideDescription &side, const std::string &name);
   void limitByPositions(ObjectReader &root);
   void classifier(ObjectReader &root);
@@ -214,18 +215,59 @@ void Reader::vocabulary(ObjectReader &in, SideDescription &side, const std::stri
   }
 }
 
+/// [C, h, w], cut into patches.
+void Reader::image(ObjectReader &in, SideDescription &side) {
+  ImageDescription image;
+  const Json &shape = *in.find("image");
+  constexpr int64_t most = 1 << 16;
+  auto isSize = [](const Json &value) {
+    std::optional<int64_t> size = integerOf(value);
+    return size && *size >= 1 && *size <= most;
+  };
+  if (!shape.is_array() || shape.size() != 3 || !std::all_of(shape.begin(), shape.end(), isSize))
+    return errors.expected(in.path("image"),
+                           "[channels, height, width], each of 1 to " + std::to_string(most),
+                           shown(shape));
+  image.channels = *integerOf(shape[0]);
+  image.height = *integerOf(shape[1]);
+  image.width = *integerOf(shape[2]);
+  if (!in.require("patch", "the size of a patch"))
+    return;
+  image.patch = in.integer("patch", 1, 1, most);
+  if (image.height % image.patch != 0 || image.width % image.patch != 0)
+    return errors.expected(in.path("patch"),
+                           "a divisor of the height " + std::to_string(image.height) +
+                               " and the width " + std::to_string(image.width),
+                           std::to_string(image.patch));
+  image.classToken = in.boolean("class-token", false);
+  if (model.sequenceFirst)
+    errors.expected("layout", "batch-first beside an image", "sequence-first");
+  side.vectors = true;
+  side.image = image;
+}
+
 SideDescription Reader::side(ObjectReader &root, const std::string &name) {
   SideDescription side;
   if (!root.require(name, "an object with a vocabulary"))
     return side;
   ObjectReader in = root.object(name);
-  in.known({"vocabulary", "padding", "unknown", "start", "end", "add", "split", "length",
-            "too-long", "limit", "image", "patch", "class-token"});
-  for (const char *key : {"image", "patch", "class-token"})
-    if (in.has(key)) {
-      errors.notBuilt(in.path(key), "an image as source");
-      return side;
-    }
+  const std::vector<std::string> ofText = {"vocabulary", "padding", "unknown", "start",    "end",
+                                           "add",        "split",   "length",  "too-long", "limit"},
+                                 ofImage = {"image", "patch", "class-token"};
+  std::vector<std::string> keys(ofText);
+  keys.insert(keys.end(), ofImage.begin(), ofImage.end());
+  in.known(keys);
+  bool isImage = in.has("image");
+  for (const std::string &key : isImage ? ofText : ofImage)
+    if (in.has(key))
+      errors.expected(in.path(key), isImage ? "no such key beside an image" : "an image beside it",
+                      isImage ? "it" : "none");
+  if (isImage && name == "target")
+    errors.expected(in.path("image"), "no such key of the target", "it");
+  if (isImage) {
+    image(in, side);
+    return side;
+  }
   vocabulary(in, side, name);
   int64_t last = side.vectors ? maxId : std::max<int64_t>(side.size - 1, 0);
   auto id = [&](const char *key, int64_t standard) {

@@ -53,7 +53,10 @@ Value MaskBuilder::sideLengths(FunctionBuilder &f, const std::string &side, Call
 
 /// Name of the dimension of keys. In a step callers may give more keys than there are tokens.
 std::string MaskBuilder::keys(bool cross, Call call) const {
-  return call.sizes ? call.sizes->keys : cross ? "S" : call.step ? "target.keys" : call.rows();
+  return call.sizes  ? call.sizes->keys
+         : cross     ? call.sourceRows()
+         : call.step ? "target.keys"
+                     : call.rows();
 }
 
 /// A dense mask or score rule: sentences and heads may share it, which the call tells.

@@ -19,9 +19,10 @@ namespace heddle {
 /// What differs between encode, decode, decode_step and loss.
 struct Call {
   bool decoder = false, step = false;
-  bool loss = false;   ///< the decoder reads a reference, shifted
-  bool packed = false; ///< masks and rules count inside packed documents
-  int64_t heads = 1;   ///< of the attention's queries
+  bool loss = false;      ///< the decoder reads a reference, shifted
+  bool packed = false;    ///< masks and rules count inside packed documents
+  int64_t heads = 1;      ///< of the attention's queries
+  int64_t imageRows = -1; ///< of the source, where it is an image
   /// Of an attention that no description made: its sizes, each a name or a number.
   struct Sizes {
     std::string sentences, rows, keys;
@@ -32,8 +33,12 @@ struct Call {
   /// dynamic).
   const char *side() const { return decoder ? "target" : "source"; }
   const char *input() const { return decoder && loss ? "reference" : side(); }
-  std::string rows() const { return sizes ? sizes->rows : step ? "1" : decoder ? "T" : "S"; }
-  int64_t rowCount() const { return step ? 1 : -1; }
+  std::string rows() const {
+    return sizes ? sizes->rows : step ? "1" : decoder ? "T" : sourceRows();
+  }
+  int64_t rowCount() const { return step ? 1 : decoder ? -1 : imageRows; }
+  /// Rows of the source, which the memory has too.
+  std::string sourceRows() const { return imageRows < 0 ? "S" : std::to_string(imageRows); }
   /// What masks have a number for each of: sentences, or packed documents.
   std::string sequences() const { return packed ? "N" : sizes ? sizes->sentences : "B"; }
   /// How many they are, where no input need say so by that name.

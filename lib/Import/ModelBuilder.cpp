@@ -60,6 +60,7 @@ private:
   Value decoderRows(FunctionBuilder &f, Call call);
   Value tokens(FunctionBuilder &f, Call call);
   Value embed(FunctionBuilder &f, Call call);
+  Value imageRows(FunctionBuilder &f, const ImageDescription &image);
   Value addPositions(FunctionBuilder &f, Value x, Call call);
   Value memory(FunctionBuilder &f);
   Value heads(FunctionBuilder &f, Value x, const AttentionDescription &a, const std::string &prefix,
@@ -76,6 +77,13 @@ private:
   void outcome(FunctionBuilder &f, Value x, Call call);
 
   const StackDescription &stack(Call call) const { return call.decoder ? *d.decoder : *d.encoder; }
+  /// A call of the encoder.
+  Call ofSource() const {
+    Call call;
+    if (d.source && d.source->image)
+      call.imageRows = d.source->image->rows();
+    return call;
+  }
   std::string features() const { return std::to_string(d.size); }
 
   const Description &d;
@@ -115,13 +123,29 @@ Value ModelBuilder::tokens(FunctionBuilder &f, Call call) {
   return ids;
 }
 
-/// Ids or vectors in, positions added, normalised if the description asks for it.
+/// A vector for each patch, and the class token before them.
+Value ModelBuilder::imageRows(FunctionBuilder &f, const ImageDescription &image) {
+  int64_t channels = image.channels, side = image.patch;
+  Value pixels = f.input(
+      "source", f.tensor({-1, channels, image.height, image.width}),
+      {"B", std::to_string(channels), std::to_string(image.height), std::to_string(image.width)});
+  Value weight = f.weight("source.patch.weight", {d.size, channels, side, side});
+  Value x =
+      PatchEmbeddingOp::create(f.b, f.loc, pixels, weight, f.weight("source.patch.bias", {d.size}));
+  if (!image.classToken)
+    return x;
+  return ConcatOp::create(f.b, f.loc, f.matrix("source.class-token", {d.size}, 1), x);
+}
+
+/// Ids, vectors or an image in, positions added, normalised if the description asks for it.
 Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
   const SideDescription &side = call.decoder ? *d.target : *d.source;
   std::string name = call.side();
   FunctionBuilder::Part part(f, name + ".embedding");
   Value x;
-  if (side.vectors) {
+  if (side.image) {
+    x = imageRows(f, *side.image);
+  } else if (side.vectors) {
     x = f.input(name, f.tensor({-1, call.rowCount(), d.size}), {"B", call.rows(), features()});
   } else {
     x = tokens(f, call);
@@ -364,7 +388,7 @@ Value ModelBuilder::decoderRows(FunctionBuilder &f, Call call) {
 
 Status ModelBuilder::encode() {
   FunctionBuilder f = function("encode");
-  Call call;
+  Call call = ofSource();
   Value x = encoderRows(f, call);
   if (!d.isEncoderDecoder()) {
     outcome(f, pool(f, x, call), call);
@@ -387,7 +411,7 @@ Status ModelBuilder::decode(bool step) {
 /// The mean negative log-likelihood of a reference.
 Status ModelBuilder::loss() {
   FunctionBuilder f = function("loss");
-  Call call;
+  Call call = ofSource();
   call.loss = true;
   if (d.encoder)
     encoded = encoderRows(f, call);

@@ -67,8 +67,13 @@ void StackReader::position(ObjectReader &in, StackDescription &stack) {
   if (kind != "learned")
     return;
   position.kind = PositionKind::Learned;
-  position.length = length.value_or(1);
-  if (!length)
+  const std::optional<ImageDescription> image =
+      isDecoder() ? std::nullopt : model.source->image; // every row has a place in it
+  if (image && length.value_or(image->rows()) != image->rows())
+    errors.expected(p.path("length"), "the rows of the image, " + std::to_string(image->rows()),
+                    std::to_string(*length));
+  position.length = length.value_or(image ? image->rows() : 1);
+  if (!length && !image)
     errors.expected(p.path("length"), "the rows of the table of learned positions",
                     p.has("length") ? "null" : "no such key");
 }
@@ -245,6 +250,12 @@ void StackReader::checkMask(const MaskExpression &mask, bool cross, const std::s
                                    {Kind::Blocks, "blocks"}})
     if (mask.uses(Kind::PackedDocuments) && mask.uses(kind))
       errors.expected(path, "no table of whole rows beside documents_packed", word);
+  // An image is whole: each of its patches is a row.
+  if (side == "source" && model.source->image)
+    for (const auto &[found, word] : {std::pair{mask.uses(Kind::Lengths, side), "lengths(source)"},
+                                      {mask.uses(Kind::PackedDocuments), "documents_packed"}})
+      if (found)
+        errors.expected(path, "no such mask over the patches of an image", word);
   // Packed sentences have no padding to count: their lengths are those of their documents.
   if (mask.uses(Kind::PackedDocuments) && mask.uses(Kind::Lengths, side))
     errors.expected(path, "lengths of documents by a name of their own beside documents_packed",

@@ -155,6 +155,7 @@ LogicalResult ClusterFinder::collect(Operation &op) {
       .Case<AttentionWeightsOp>([&](auto) { return single("weights", nothing); })
       .Case<LayerNormOp, RmsNormOp>([&](auto) { return single("norm", rounds); })
       .Case<PoolOp>([&](auto) { return single("pool", rounds); })
+      .Case<PatchesOp>([&](auto) { return single("patches", rounds); })
       .Case<SoftmaxOp>([&](auto) { return single("softmax", rounds); })
       .Case<CrossEntropyRowsOp>([&](auto) { return single("loss", nothing); })
       .Case<CrossEntropyMeanOp>([&](auto) { return single("loss_mean", nothing); })
@@ -164,7 +165,7 @@ LogicalResult ClusterFinder::collect(Operation &op) {
           return isa<PositionSinusoidalOp, PositionLearnedOp, arith::TruncFOp>(next);
         });
       })
-      .Case<PositionSinusoidalOp, PositionLearnedOp, arith::AddFOp>([&](auto) {
+      .Case<ConcatOp, PositionSinusoidalOp, PositionLearnedOp, arith::AddFOp>([&](auto) {
         return single("elementwise", [](Operation *next) {
           return isa<PositionSinusoidalOp, PositionLearnedOp, arith::AddFOp, arith::TruncFOp>(next);
         });

@@ -88,9 +88,10 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
   BlockArgument argument = group.getBody().getArgument(index);
   OpOperand &use = *argument.use_begin();
   auto type = cast<RankedTensorType>(weight.getType());
-  StringRef layout = isa<EmbeddingOp, PositionLearnedOp, BiasRelativeOp>(use.getOwner()) ? "rows"
-                     : type.getRank() == 2                                               ? "panels"
-                                                                                         : "vector";
+  StringRef layout = isa<EmbeddingOp, PositionLearnedOp, BiasRelativeOp, ConcatOp>(use.getOwner())
+                         ? "rows"
+                     : type.getRank() == 2 ? "panels"
+                                           : "vector";
   int64_t rowGroup = 0, columnGroup = 0;
   if (auto linear = dyn_cast<LinearOp>(use.getOwner())) {
     rowGroup = headGroup(linear);
@@ -278,7 +279,7 @@ struct ArgumentLimits {
   std::optional<SizeExpr> high;
   bool starts = false;
   BlockArgument within; ///< of lengths: the starts of the documents that they belong to
-  int64_t longest = 0; ///< rows of a document, which have a position; 0: any number
+  int64_t longest = 0;  ///< rows of a document, which have a position; 0: any number
 };
 
 /// Lengths are at most the number of keys they limit; documents start from 0 to the number of rows.

@@ -129,7 +129,7 @@ static LogicalResult checkSignature(func::FuncOp function) {
 static bool isPackedMatrix(OpOperand &use) {
   unsigned number = use.getOperandNumber();
   return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
-      .Case<LinearOp, Conv1x1Op>(
+      .Case<LinearOp, Conv1x1Op, PatchEmbeddingOp>(
           [&](auto op) { return op.getWeightMutable().getOperandNumber() == number; })
       .Case<FfnOp>([&](FfnOp op) {
         return op.getInWeightMutable().getOperandNumber() == number ||
@@ -145,8 +145,8 @@ static bool takesWeight(OpOperand &use) {
   return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
       .Case<LinearOp, FfnOp, Conv1x1Op, LayerNormOp, RmsNormOp, EmbeddingOp>(
           [&](auto) { return number > 0; })
-      .Case<PositionLearnedOp>([&](auto) { return number == 1; })
-      .Case<BiasRelativeOp>([&](auto) { return number == 0; })
+      .Case<PositionLearnedOp, PatchEmbeddingOp>([&](auto) { return number > 0; })
+      .Case<BiasRelativeOp, ConcatOp>([&](auto) { return number == 0; })
       .Case<AttentionOp>([&](AttentionOp op) {
         return llvm::any_of(op.getSinksMutable(),
                             [&](OpOperand &sinks) { return sinks.getOperandNumber() == number; });

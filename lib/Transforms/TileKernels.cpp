@@ -32,6 +32,7 @@ static Writer writerOf(StringRef root) {
       .Case("attention", tileAttention)
       .Case("weights", tileAttentionWeights)
       .Case("norm", tileNorm)
+      .Case("patches", tilePatches)
       .Case("pool", tilePool)
       .Case("softmax", tileSoftmax)
       .Case("loss", tileLoss)

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Layer normalisation, embedding with positions, sums, and copies into heads or
+// Normalisation, embedding with positions, sums, joined rows, and copies into heads or
 // panels: each tile of rows is read, computed and stored.
 //
 //===----------------------------------------------------------------------===//
@@ -214,6 +214,8 @@ private:
     }
     if (auto embedding = dyn_cast<EmbeddingOp>(op))
       return gather(embedding);
+    if (auto concat = dyn_cast<ConcatOp>(op))
+      return joined(concat);
     return f.def.emitOpError() << "expected sums, embeddings and positions, found "
                                << op->getName();
   }
@@ -232,6 +234,21 @@ private:
                                            f.view(f.viewOf(op.getTable())), numbers, j);
     double scale = op.getScale().convertToDouble();
     return scale == 1 ? table : t.mul(table, scale);
+  }
+
+  /// Rows of one operand or the other, each element looked up: a tile may hold rows of both.
+  Value joined(ConcatOp op) {
+    RankedTensorType type = t.type(rows, columns, t.b.getI32Type());
+    Value count = t.index(op.getFirst().getType().getDimSize(0));
+    auto from = [&](Value view, Value row) -> Value {
+      return kernel::LookupOp::create(
+          t.b, t.loc, t.type(rows, columns), view,
+          ValueRange{t.iota(/*rows=*/true, row, type), t.iota(/*rows=*/false, j, type)});
+    };
+    Value number = t.iota(/*rows=*/true, i, type);
+    Value isFirst = t.less(number, t.broadcast(t.i32(count), type));
+    return t.select(isFirst, from(f.view(f.viewOf(op.getFirst())), i),
+                    from(f.slice(f.view(f.viewOf(op.getRows())), points), t.sub(i, count)));
   }
 
   Value gather(EmbeddingOp embedding) {

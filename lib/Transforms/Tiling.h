@@ -170,6 +170,7 @@ void hoistScalars(kernel::FuncOp func);
 /// Writes out the functions of `math` that a score rule's formula calls.
 void expandFunctions(kernel::FuncOp func);
 mlir::LogicalResult tileNorm(KernelFrame &frame);
+mlir::LogicalResult tilePatches(KernelFrame &frame);
 mlir::LogicalResult tilePool(KernelFrame &frame);
 mlir::LogicalResult tileSoftmax(KernelFrame &frame);
 mlir::LogicalResult tileLoss(KernelFrame &frame);

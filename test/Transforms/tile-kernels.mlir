@@ -243,3 +243,36 @@ kernel.def @shift(%r: tensor<?x?xi32> {kernel.layout = {dims = ["d0", "d1"], sto
   %0 = transformer.shift_right %r {start = 2 : i64} : tensor<?x?xi32>
   kernel.yield %0 : tensor<?x?xi32>
 }
+
+// -----
+
+// Sixteen elements of a patch may be of several channels of 3 by 3 pixels: each gives its own.
+// CHECK-LABEL: kernel.func @patches(
+// CHECK-SAME: grid(%[[B:.*]] = d0 by 1, %{{.*}} = 4 by 32, %[[J:.*]] = 32 by 16)
+// CHECK: scf.for %[[C:.*]] = %{{.*}} to %{{.*}} step
+// CHECK: %[[CHANNEL:.*]] = kernel.slice %{{.*}}[%[[B]], %[[C]]]
+// CHECK: kernel.lookup %[[CHANNEL]][
+// CHECK: kernel.store
+kernel.def @patches(%x: tensor<?x3x6x6xf32> {kernel.layout = {dims = ["d0", 3, 6, 6], storage = "memory"}})
+    -> (tensor<?x4x27xf32> {kernel.layout = {dims = ["d0", 4, 27], storage = "memory"}}) attributes {root = "patches", scalars = ["d0"]} {
+  %0 = transformer.patches %x {size = 3 : i64} : tensor<?x3x6x6xf32> -> tensor<?x4x27xf32>
+  kernel.yield %0 : tensor<?x4x27xf32>
+}
+
+// -----
+
+// A row of its own, and positions, before the rows of each sentence.
+// CHECK-LABEL: kernel.func @token(
+// CHECK: kernel.lookup
+// CHECK: kernel.lookup
+// CHECK: arith.select
+// CHECK: kernel.gather
+// CHECK: kernel.store
+kernel.def @token(%t: tensor<1x16xf32> {kernel.layout = {dims = [1, 16], storage = "weight"}},
+                  %x: tensor<?x4x16xf32> {kernel.layout = {dims = ["d0", 4, 16], storage = "memory"}},
+                  %p: tensor<5x16xf32> {kernel.layout = {dims = [5, 16], storage = "weight"}})
+    -> (tensor<?x5x16xf32> {kernel.layout = {dims = ["d0", 5, 16], storage = "memory"}}) attributes {root = "elementwise", scalars = ["d0"]} {
+  %0 = transformer.concat %t, %x : (tensor<1x16xf32>, tensor<?x4x16xf32>) -> tensor<?x5x16xf32>
+  %1 = transformer.position.learned %0, %p : tensor<?x5x16xf32>, tensor<5x16xf32>
+  kernel.yield %1 : tensor<?x5x16xf32>
+}

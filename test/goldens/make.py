@@ -32,6 +32,7 @@ CASES = {
     "walk-through": dict(B=3, S=11, T=9, source=[11, 4, 7], target=[9, 5, 9]),
     "step-by-step": dict(B=2, S=10, T=10, source=[8, 10], target=None),
     "learned-rms": dict(B=2, S=8, T=6, source=[8, 3], target=[6, 4]),
+    "vision": dict(B=3, S=7, T=0, source=None, target=None),
     "long": dict(B=1, S=1100, T=530, source=[1037], target=[530]),
 }
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
@@ -147,6 +148,8 @@ class Model:
 
     def embed(self, side, x):
         stack = {"source": "encoder", "target": "decoder"}[side]
+        if "image" in self.json[side]:
+            x = self.patches(x.double())
         embedding, position = self.of(stack, "embedding"), self.of(stack, "position")
         if not x.is_floating_point():
             table = self.weight(f"{side}.embedding.weight", self.json[side]["vocabulary"], self.size).clone()
@@ -159,9 +162,18 @@ class Model:
         norm = embedding.get("norm")
         return x if norm is None else self.normal(f"{side}.embedding", x, norm)
 
+    def patches(self, image):
+        """A convolution whose stride is its kernel; the class token before its rows."""
+        side, p = self.json["source"], self.json["source"]["patch"]
+        weight = self.weight("source.patch.weight", self.size, image.shape[1], p, p)
+        x = F.conv2d(image, weight, self.weight("source.patch.bias", self.size, fan_in=p), stride=p).flatten(2).transpose(1, 2)
+        if not side.get("class-token"):
+            return x
+        return torch.cat([self.weight("source.class-token", self.size).expand(len(x), 1, -1), x], 1)
+
     def positions(self, side, position, rows):
         if position.get("kind") == "learned":
-            return self.weight(f"{side}.position.weight", position["length"], self.size)[:rows]
+            return self.weight(f"{side}.position.weight", position.get("length", rows), self.size)[:rows]
         i = torch.arange(self.size, dtype=torch.float64)
         angle = torch.arange(rows, dtype=torch.float64)[:, None] / 10000 ** (2 * (i // 2) / self.size)
         return torch.where(i % 2 == 0, angle.sin(), angle.cos())
@@ -172,6 +184,8 @@ class Model:
         return self.linear("classifier", x, classes, self.json["classifier"].get("bias", False))
 
     def classify(self, x):
+        if self.json["encoder"].get("pool") == "cls":
+            x = x[:, 0]
         if "classifier" not in self.json:
             return {"output": x}
         if self.json["classifier"].get("softmax"):
@@ -184,6 +198,9 @@ def random_inputs(model, name, shape):
     B, inputs = shape["B"], {}
     for side, length in (("source", shape["S"]), ("target", shape["T"])):
         if side not in model.json or not length:
+            continue
+        if "image" in model.json[side]:
+            inputs[side] = torch.from_numpy(seeded(99, f"{name}.{side}", (B, *model.json[side]["image"]), 3))
             continue
         size, lengths = model.json[side]["vocabulary"], shape[side]
         u = seeded(99, f"{name}.{side}", (B, length, model.size), 3)

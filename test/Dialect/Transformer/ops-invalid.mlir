@@ -472,3 +472,91 @@ func.func @cross_entropy_mean_c1_features(%x: tensor<?x8xf32>) {
   %l = transformer.cross_entropy.mean %x : (tensor<?x8xf32>) -> tensor<1xf32>
   return
 }
+
+// -----
+
+func.func @patches_c1_size(%x: tensor<?x3x8x12xf32>) {
+  // expected-error @+1 {{'transformer.patches' op C1: expected patches whose side divides the height 8 and the width 12 of the image, found a side of 3}}
+  %y = transformer.patches %x {size = 3 : i64} : tensor<?x3x8x12xf32> -> tensor<?x8x27xf32>
+  return
+}
+
+// -----
+
+func.func @patches_c1_zero(%x: tensor<?x3x8x12xf32>) {
+  // expected-error @+1 {{'transformer.patches' op C1: expected patches whose side divides the height 8 and the width 12 of the image, found a side of 0}}
+  %y = transformer.patches %x {size = 0 : i64} : tensor<?x3x8x12xf32> -> tensor<?x8x27xf32>
+  return
+}
+
+// -----
+
+func.func @patches_c2_result(%x: tensor<?x3x8x12xf32>) {
+  // expected-error @+1 {{'transformer.patches' op C2: dimension 2 of the result: expected 48 in [?, 6, 48], found [?, 6, 16]}}
+  %y = transformer.patches %x {size = 4 : i64} : tensor<?x3x8x12xf32> -> tensor<?x6x16xf32>
+  return
+}
+
+// -----
+
+func.func @patch_embedding_c1_channels(%x: tensor<?x3x8x12xf32>, %w: tensor<6x1x4x4xf32>) {
+  // expected-error @+1 {{'transformer.patch_embedding' op C1: input channels of weight 1 must equal channels of image 3}}
+  %y = transformer.patch_embedding %x, %w : (tensor<?x3x8x12xf32>, tensor<6x1x4x4xf32>) -> tensor<?x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @patch_embedding_c2_square(%x: tensor<?x3x8x12xf32>, %w: tensor<6x3x4x2xf32>) {
+  // expected-error @+1 {{'transformer.patch_embedding' op C2: width of the kernels of weight 2 must equal their height 4}}
+  %y = transformer.patch_embedding %x, %w : (tensor<?x3x8x12xf32>, tensor<6x3x4x2xf32>) -> tensor<?x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @patch_embedding_c2_side(%x: tensor<?x3x8x12xf32>, %w: tensor<6x3x5x5xf32>) {
+  // expected-error @+1 {{'transformer.patch_embedding' op C2: expected patches whose side divides the height 8 and the width 12 of the image, found a side of 5}}
+  %y = transformer.patch_embedding %x, %w : (tensor<?x3x8x12xf32>, tensor<6x3x5x5xf32>) -> tensor<?x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @patch_embedding_c3_bias(%x: tensor<?x3x8x12xf32>, %w: tensor<6x3x4x4xf32>, %b: tensor<5xf32>) {
+  // expected-error @+1 {{'transformer.patch_embedding' op C3: size of bias 5 must equal output channels of weight 6}}
+  %y = transformer.patch_embedding %x, %w bias(%b) : (tensor<?x3x8x12xf32>, tensor<6x3x4x4xf32>, tensor<5xf32>) -> tensor<?x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @patch_embedding_c4_result(%x: tensor<?x3x8x12xf32>, %w: tensor<6x3x4x4xf32>) {
+  // expected-error @+1 {{'transformer.patch_embedding' op C4: dimension 1 of the result: expected 6 in [?, 6, 6], found [?, 5, 6]}}
+  %y = transformer.patch_embedding %x, %w : (tensor<?x3x8x12xf32>, tensor<6x3x4x4xf32>) -> tensor<?x5x6xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c1_rank(%t: tensor<1x8xf32>, %x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'transformer.concat' op C1: rows must have rank 3 [batch, rows, features], found rank 2}}
+  %y = transformer.concat %t, %x : (tensor<1x8xf32>, tensor<?x8xf32>) -> tensor<?x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c2_columns(%t: tensor<1x7xf32>, %x: tensor<?x4x8xf32>) {
+  // expected-error @+1 {{'transformer.concat' op C2: columns of first 7 must equal features of rows 8}}
+  %y = transformer.concat %t, %x : (tensor<1x7xf32>, tensor<?x4x8xf32>) -> tensor<?x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c3_result(%t: tensor<2x8xf32>, %x: tensor<?x4x8xf32>) {
+  // expected-error @+1 {{'transformer.concat' op C3: dimension 1 of the result: expected 6 in [?, 6, 8], found [?, 5, 8]}}
+  %y = transformer.concat %t, %x : (tensor<2x8xf32>, tensor<?x4x8xf32>) -> tensor<?x5x8xf32>
+  return
+}

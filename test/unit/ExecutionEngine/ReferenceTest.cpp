@@ -240,6 +240,22 @@ func.func @f(%x: tensor<?x2xf32>, %g: tensor<2xf32>) -> (tensor<?x2xf32>, tensor
   expectNear(r[1].second, {3.5 / 13.25 + 1, -3.5 / 13.25 * 2 + 2});
 }
 
+TEST_F(ReferenceTest, ImagesAsRows) {
+  weights = {{"w", {1, 1, 1, 1, 1, 0, 0, 0}}, {"t", {7, 8}}};
+  parse(R"(
+func.func @f(%x: tensor<?x1x2x4xf32>) -> (tensor<?x2x4xf32>, tensor<?x3x2xf32>) {
+  %p = transformer.patches %x {size = 2 : i64} : tensor<?x1x2x4xf32> -> tensor<?x2x4xf32>
+  %w = transformer.weight "w" : tensor<2x1x2x2xf32>
+  %y = transformer.patch_embedding %x, %w : (tensor<?x1x2x4xf32>, tensor<2x1x2x2xf32>) -> tensor<?x2x2xf32>
+  %t = transformer.weight "t" : tensor<1x2xf32>
+  %z = transformer.concat %t, %y : (tensor<1x2xf32>, tensor<?x2x2xf32>) -> tensor<?x3x2xf32>
+  return %p, %z : tensor<?x2x4xf32>, tensor<?x3x2xf32>
+})");
+  auto r = run("f", {{"arg0", f32({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})}});
+  expectNear(r[0].second, {1, 2, 5, 6, 3, 4, 7, 8});
+  expectNear(r[1].second, {7, 8, 14, 1, 22, 3});
+}
+
 TEST_F(ReferenceTest, LearnedPositionsEnd) {
   parse(R"(
 func.func @f(%x: tensor<1x?x2xf32>, %t: tensor<2x2xf32>) -> tensor<1x?x2xf32> {

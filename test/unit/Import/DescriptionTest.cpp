@@ -177,10 +177,46 @@ TEST_F(DescriptionTest, ALossNeedsADecoderOfTokens) {
   EXPECT_EQ(problem(json), expected + "vectors as the target");
 }
 
+TEST_F(DescriptionTest, AnImageIsCutIntoPatches) {
+  Json json = small();
+  json["source"] = {{"image", {3, 8, 12}}, {"patch", 4}, {"class-token", true}};
+  json["encoder"]["position"] = {{"kind", "learned"}};
+  json["encoder"].erase("mask");
+  json["decoder"].erase("cross-mask");
+  auto d = readDescription(write("m.json", json.dump()), {});
+  ASSERT_TRUE(d) << d.error().message;
+  ASSERT_TRUE(d->source->image);
+  EXPECT_EQ(d->source->image->rows(), 7);
+  EXPECT_EQ(d->encoder->position.length, 7);
+  auto after = [&](const char *pointer, const Json &value) {
+    Json changed = json;
+    changed[Json::json_pointer(pointer)] = value;
+    return problem(changed);
+  };
+  EXPECT_EQ(after("/source/patch", 5),
+            "m.json: source.patch: expected a divisor of the height 8 and the width 12, found 5");
+  EXPECT_EQ(after("/source/image", {3, 8}),
+            "m.json: source.image: expected [channels, height, width], each of 1 to 65536, found "
+            "[3,8]");
+  EXPECT_EQ(after("/source/vocabulary", 9),
+            "m.json: source.vocabulary: expected no such key beside an image, found it");
+  EXPECT_EQ(after("/source/image", nullptr),
+            "m.json: source.image: expected [channels, height, width], each of 1 to 65536, found "
+            "null");
+  EXPECT_EQ(after("/encoder/position/length", 9),
+            "m.json: encoder.position.length: expected the rows of the image, 7, found 9");
+  EXPECT_EQ(after("/encoder/mask", "lengths(source)"),
+            "m.json: encoder.mask: expected no such mask over the patches of an image, found "
+            "lengths(source)");
+  EXPECT_EQ(after("/layout", "sequence-first"),
+            "m.json: layout: expected batch-first beside an image, found sequence-first");
+  EXPECT_EQ(after("/target/patch", 4),
+            "m.json: target.patch: expected an image beside it, found none");
+}
+
 /// Keys of the language that this version does not build.
 TEST_F(DescriptionTest, NotBuiltYet) {
-  const std::pair<const char *, Json> keys[] = {
-      {"/position/kind", "rotary"}, {"/ffn/gated", true}, {"/source/image", {3, 8, 8}}};
+  const std::pair<const char *, Json> keys[] = {{"/position/kind", "rotary"}, {"/ffn/gated", true}};
   for (const auto &[pointer, value] : keys)
     EXPECT_THAT(problemWith(pointer, value), testing::EndsWith("is not built yet")) << pointer;
   EXPECT_EQ(problemWith("/position/kind", "rotary"),

@@ -62,9 +62,7 @@ void TransformerDialect::initialize() {
 
 /// Names of the language page that have no op here.
 static bool isPlanned(StringRef name) {
-  static constexpr StringLiteral planned[] = {
-      "argmax",          "concat",           "conv1x1",  "cross_entropy", "dropout", "moe",
-      "patch_embedding", "position.learned", "rms_norm", "rotary",        "softmax", "top_k"};
+  static constexpr StringLiteral planned[] = {"argmax", "dropout", "moe", "rotary", "top_k"};
   return llvm::is_contained(planned, name);
 }
 

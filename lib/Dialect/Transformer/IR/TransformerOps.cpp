@@ -155,6 +155,133 @@ LogicalResult PositionLearnedOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// patches, patch_embedding, concat
+//===----------------------------------------------------------------------===//
+
+/// Patches of an image, or 0 where its sides are no multiple of theirs.
+static int64_t patchCount(Value image, int64_t side) {
+  int64_t height = dim(image, 2), width = dim(image, 3);
+  bool divides = side > 0 && height % side == 0 && width % side == 0;
+  return divides ? (height / side) * (width / side) : 0;
+}
+
+static LogicalResult verifyPatches(Operation *op, StringRef constraint, Value image, int64_t side) {
+  if (patchCount(image, side) > 0)
+    return success();
+  return op->emitOpError(constraint)
+         << ": expected patches whose side divides the height " << dim(image, 2)
+         << " and the width " << dim(image, 3) << " of the image, found a side of " << side;
+}
+
+LogicalResult PatchesOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  int64_t side = adaptor.getSize();
+  types.push_back(typeOf(adaptor.getImage())
+                      .clone({dim(adaptor.getImage(), 0), patchCount(adaptor.getImage(), side),
+                              dim(adaptor.getImage(), 1) * side * side}));
+  return success();
+}
+
+LogicalResult PatchesOp::verify() {
+  int64_t side = getSize();
+  if (LogicalResult checked = verifyPatches(*this, "C1", getImage(), side); failed(checked))
+    return checked;
+  return verifyShape(
+      *this, "C2", "the result", getResult(),
+      {dim(getImage(), 0), patchCount(getImage(), side), dim(getImage(), 1) * side * side}, {1, 2});
+}
+
+LogicalResult PatchEmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                                 Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  Value image = adaptor.getImage(), weight = adaptor.getWeight();
+  types.push_back(
+      typeOf(image).clone({dim(image, 0), patchCount(image, dim(weight, 2)), dim(weight, 0)}));
+  return success();
+}
+
+LogicalResult PatchEmbeddingOp::verify() {
+  Operation *op = *this;
+  Value image = getImage(), weight = getWeight();
+  int64_t side = dim(weight, 2), outputs = dim(weight, 0);
+  return inOrder(
+      [&] {
+        return verifyEqual(op, "C1", "input channels of weight", dim(weight, 1),
+                           "channels of image", dim(image, 1));
+      },
+      [&] {
+        return verifyEqual(op, "C2", "width of the kernels of weight", dim(weight, 3),
+                           "their height", side);
+      },
+      [&] { return verifyPatches(op, "C2", image, side); },
+      [&] { return verifySize(op, "C3", "bias", getBias(), "output channels of weight", outputs); },
+      [&] {
+        return verifyShape(op, "C4", "the result", getResult(),
+                           {dim(image, 0), patchCount(image, side), outputs}, {1, 2});
+      });
+}
+
+/// The tensor of the checkpoint as the matrix of a product: its first dimension, and the others.
+static Value asMatrix(PatternRewriter &rewriter, WeightOp weight) {
+  ArrayRef<int64_t> shape = typeOf(weight.getResult()).getShape();
+  auto type = RankedTensorType::get({shape.front(), ShapedType::getNumElements(shape.drop_front())},
+                                    rewriter.getF32Type());
+  auto stored = rewriter.getDenseI64ArrayAttr(weight.getCheckpointShape());
+  return WeightOp::create(rewriter, weight.getLoc(), type, weight.getName(), stored);
+}
+
+namespace {
+/// Pixels of a patch side by side, then a product with the weight as a matrix.
+struct PatchesAsProduct : OpRewritePattern<PatchEmbeddingOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PatchEmbeddingOp op, PatternRewriter &rewriter) const override {
+    auto kernels = op.getWeight().getDefiningOp<WeightOp>();
+    if (!kernels)
+      return rewriter.notifyMatchFailure(op, "the weight is no tensor of the checkpoint");
+    Value patches = PatchesOp::create(rewriter, op.getLoc(), op.getImage(),
+                                      static_cast<uint64_t>(dim(op.getWeight(), 2)));
+    rewriter.replaceOpWithNewOp<LinearOp>(op, op.getType(), patches, asMatrix(rewriter, kernels),
+                                          op.getBias(), Activation::None);
+    return success();
+  }
+};
+} // namespace
+
+void PatchEmbeddingOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                   MLIRContext *context) {
+  patterns.add<PatchesAsProduct>(context);
+}
+
+static SmallVector<int64_t> concatShape(Value first, Value rows) {
+  int64_t behind = typeOf(rows).getRank() == 3 ? dim(rows, 1) : 0;
+  return {dim(rows, 0),
+          ShapedType::isDynamic(behind) ? ShapedType::kDynamic : dim(first, 0) + behind,
+          features(rows)};
+}
+
+LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  types.push_back(
+      typeOf(adaptor.getRows()).clone(concatShape(adaptor.getFirst(), adaptor.getRows())));
+  return success();
+}
+
+LogicalResult ConcatOp::verify() {
+  Operation *op = *this;
+  if (int64_t rank = typeOf(getRows()).getRank(); rank != 3)
+    return op->emitOpError("C1: rows must have rank 3 [batch, rows, features], found rank ")
+           << rank;
+  return inOrder(
+      [&] {
+        return verifyColumns(op, "C2", "first", getFirst(), "features of rows",
+                             features(getRows()));
+      },
+      [&] {
+        return verifyShape(op, "C3", "the result", getResult(), concatShape(getFirst(), getRows()),
+                           {1, 2});
+      });
+}
+
+//===----------------------------------------------------------------------===//
 // linear, ffn, conv1x1
 //===----------------------------------------------------------------------===//
 
@@ -242,11 +369,8 @@ struct ConvolutionAsProduct : OpRewritePattern<Conv1x1Op> {
     auto kernels = op.getWeight().getDefiningOp<WeightOp>();
     if (!kernels)
       return rewriter.notifyMatchFailure(op, "the weight is no tensor of the checkpoint");
-    ArrayRef<int64_t> shape = typeOf(kernels.getResult()).getShape();
-    auto type = RankedTensorType::get(shape.take_front(2), rewriter.getF32Type());
-    auto stored = rewriter.getDenseI64ArrayAttr(kernels.getCheckpointShape());
-    auto matrix = WeightOp::create(rewriter, kernels.getLoc(), type, kernels.getName(), stored);
-    rewriter.replaceOpWithNewOp<LinearOp>(op, op.getType(), op.getInput(), matrix, op.getBias(),
+    rewriter.replaceOpWithNewOp<LinearOp>(op, op.getType(), op.getInput(),
+                                          asMatrix(rewriter, kernels), op.getBias(),
                                           op.getActivation());
     return success();
   }
@@ -317,6 +441,9 @@ OpFoldResult MergeHeadsOp::fold(FoldAdaptor) {
 #define HEDDLE_VERIFIER_COMPARES(OP)                                                               \
   bool OP::isCompatibleReturnTypes(TypeRange, TypeRange) { return true; }
 HEDDLE_VERIFIER_COMPARES(EmbeddingOp)
+HEDDLE_VERIFIER_COMPARES(PatchesOp)
+HEDDLE_VERIFIER_COMPARES(PatchEmbeddingOp)
+HEDDLE_VERIFIER_COMPARES(ConcatOp)
 HEDDLE_VERIFIER_COMPARES(LinearOp)
 HEDDLE_VERIFIER_COMPARES(FfnOp)
 HEDDLE_VERIFIER_COMPARES(Conv1x1Op)

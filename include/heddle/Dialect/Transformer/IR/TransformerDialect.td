@@ -124,6 +124,15 @@ def Transformer_ProductMatrix : ConfinedType<2DTensorOf<[F32, BF16]>, [Transform
 def Transformer_Kernels : ConfinedType<RankedTensorOf<[F32]>,
     [Transformer_Rank<"== 3">, Transformer_Positive<"[0]">, Transformer_Positive<"[1]">, Transformer_Positive<"[2]">],
     "static tensor of f32, rank 3 [output channels, input channels, kernel]", "::mlir::RankedTensorType">;
+/// Images: [B, channels, height, width].
+def Transformer_Images : ConfinedType<RankedTensorOf<[F32]>,
+    [Transformer_Rank<"== 4">, Transformer_Positive<"[1]">, Transformer_Positive<"[2]">, Transformer_Positive<"[3]">],
+    "tensor of f32, rank 4 [batch, channels, height, width], static but for the batch", "::mlir::RankedTensorType">;
+/// Weights of a convolution over images whose stride is its kernel: [output channels, input channels, height, width].
+def Transformer_PatchKernels : ConfinedType<RankedTensorOf<[F32]>,
+    [Transformer_Rank<"== 4">, Transformer_Positive<"[0]">, Transformer_Positive<"[1]">, Transformer_Positive<"[2]">,
+     Transformer_Positive<"[3]">],
+    "static tensor of f32, rank 4 [output channels, input channels, height, width]", "::mlir::RankedTensorType">;
 def Transformer_Vector : ConfinedType<1DTensorOf<[F32]>, [Transformer_Positive<"[0]">],
     "static vector of f32, not empty", "::mlir::RankedTensorType">;
 

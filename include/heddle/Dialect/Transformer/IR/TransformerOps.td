@@ -156,6 +156,84 @@ def Transformer_PositionLearnedOp : Transformer_Op<"position.learned", [Pure, At
 }
 
 //===----------------------------------------------------------------------===//
+// Images
+//===----------------------------------------------------------------------===//
+
+def Transformer_PatchesOp : Transformer_InferredOp<"patches"> {
+  let summary = "an image as rows of patches";
+  let description = [{
+    The squares of `size` by `size` pixels of each image, row by row: `[B, C, h, w]` becomes `[B, h/p * w/p, C * p * p]`,
+    `result[b, y * (w/p) + x, (c * p + dy) * p + dx] = image[b, c, y * p + dy, x * p + dx]`, p being `size`.
+
+    Constraints:
+    * C1: `size` is positive and divides the height and the width of `image`.
+    * C2: the result is `[B, h/p * w/p, C * p * p]`.
+
+    Example:
+    ```mlir
+    func.func @cut(%x: tensor<?x3x32x32xf32>) -> tensor<?x16x192xf32> {
+      %y = transformer.patches %x {size = 8 : i64} : tensor<?x3x32x32xf32> -> tensor<?x16x192xf32>
+      return %y : tensor<?x16x192xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Images:$image, I64Attr:$size);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$image attr-dict `:` type($image) `->` type($result)";
+}
+
+def Transformer_PatchEmbeddingOp : Transformer_InferredOp<"patch_embedding"> {
+  let summary = "an image as vectors, one a patch";
+  let description = [{
+    Each patch of the image through one matrix, a convolution whose stride is its kernel: `image` is `[B, C, h, w]`, `weight`
+    `[E, C, p, p]`, `bias` `[E]`, the result `[B, h/p * w/p, E]`. Canonicalisation makes a `transformer.linear` of `transformer.patches` of it.
+    Source: Dosovitskiy et al., An Image is Worth 16x16 Words, section 3.1.
+
+    Constraints:
+    * C1: the input channels of `weight` equal the channels of `image`.
+    * C2: the kernels of `weight` are squares, whose side divides the height and the width of `image`.
+    * C3: the size of `bias` equals the output channels of `weight`.
+    * C4: the result is `[B, h/p * w/p, E]`.
+
+    Example:
+    ```mlir
+    func.func @embed(%x: tensor<?x3x32x32xf32>, %w: tensor<64x3x8x8xf32>, %b: tensor<64xf32>) -> tensor<?x16x64xf32> {
+      %y = transformer.patch_embedding %x, %w bias(%b) : (tensor<?x3x32x32xf32>, tensor<64x3x8x8xf32>, tensor<64xf32>) -> tensor<?x16x64xf32>
+      return %y : tensor<?x16x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Images:$image, Transformer_PatchKernels:$weight, Optional<Transformer_Vector>:$bias);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$image `,` $weight (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
+  let hasCanonicalizer = 1;
+}
+
+def Transformer_ConcatOp : Transformer_InferredOp<"concat"> {
+  let summary = "the same rows before those of every sentence";
+  let description = [{
+    `first` is `[R, E]`, a class token for example, `rows` `[B, T, E]`, the result `[B, R + T, E]`: the rows of `first`, then those
+    of `rows`.
+
+    Constraints:
+    * C1: `rows` has rank 3.
+    * C2: the columns of `first` equal the features of `rows`.
+    * C3: the result is `[B, R + T, E]`.
+
+    Example:
+    ```mlir
+    func.func @token(%t: tensor<1x64xf32>, %x: tensor<?x16x64xf32>) -> tensor<?x17x64xf32> {
+      %y = transformer.concat %t, %x : (tensor<1x64xf32>, tensor<?x16x64xf32>) -> tensor<?x17x64xf32>
+      return %y : tensor<?x17x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Matrix:$first, Transformer_Activations:$rows);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$first `,` $rows attr-dict `:` functional-type(operands, results)";
+}
+
+//===----------------------------------------------------------------------===//
 // Projections and normalisation
 //===----------------------------------------------------------------------===//
 

@@ -1,0 +1,85 @@
+//===- TilePatches.cpp - Images as rows of patches ------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Pixels change places only: each element of a tile is looked up in its image.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tiling.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+
+namespace {
+/// Rows and columns, of a channel, of the pixels of a tile of patches.
+class PatchPixels {
+public:
+  /// Of patches from `row` on and the elements from `column` on, which are `side` by `side`.
+  PatchPixels(TileBuilder &t, Value row, Value column, RankedTensorType type, int64_t side,
+              int64_t across)
+      : t(t), element(t.iota(/*rows=*/false, column, type)), side(side) {
+    Value patch = t.iota(/*rows=*/true, row, type);
+    down = t.div(patch, number(across));
+    right = t.sub(patch, t.mul(down, number(across)));
+  }
+
+  /// Indices of those that belong to channel `channel`; others are outside of it.
+  SmallVector<Value> of(Value channel) {
+    int64_t pixels = side * side;
+    Value first = t.mul(t.i32(channel), arith::ConstantIntOp::create(t.b, t.loc, pixels, 32));
+    Value inside = t.sub(element, t.broadcast(first, cast<RankedTensorType>(element.getType())));
+    Value dy = t.div(inside, number(side)), dx = t.sub(inside, t.mul(dy, number(side)));
+    Value belongs = arith::AndIOp::create(t.b, t.loc, t.less(number(-1), inside),
+                                          t.less(inside, number(pixels)));
+    Value y = t.add(t.mul(down, number(side)), dy), x = t.add(t.mul(right, number(side)), dx);
+    return {t.select(belongs, y, number(-1)), x};
+  }
+
+private:
+  Value number(int64_t value) { return t.constantI(value, element); }
+
+  TileBuilder &t;
+  Value element, down, right;
+  int64_t side;
+};
+} // namespace
+
+/// `[B, C, h, w]` by (b, patches, 16 elements). A tile's elements may be of several channels, each
+/// of which gives 0 for those of the others.
+LogicalResult heddle::tilePatches(KernelFrame &f) {
+  TileBuilder &t = f.t;
+  auto op = yielded(f).getDefiningOp<PatchesOp>();
+  if (!op)
+    return f.def.emitOpError("expected patches that are yielded");
+  constexpr int64_t columns = 16;
+  int64_t rows = f.sizes.copyRows, side = op.getSize(), pixels = side * side;
+  unsigned image = f.viewOf(op.getImage());
+  kernel::ViewType in = f.viewType(image), out = f.viewType(f.firstResult());
+  int64_t channels = in.getDim(1).extent.value, across = in.getDim(3).extent.value / side;
+  kernel::Size count = out.getDim(1).extent;
+  f.createFunc({out.getDim(0).extent, count, paddedTo16(out.getDim(2).extent.value)},
+               {1, rows, columns}, f.gpuSchedule(rows, columns));
+  Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
+  PatchPixels found(t, i, j, t.type(rows, columns, t.b.getI32Type()), side, across);
+  Value one = t.index(1), first = t.div(j, t.index(pixels)),
+        last = t.div(t.add(j, t.index(columns - 1)), t.index(pixels)),
+        end = t.min(t.add(last, one), t.index(channels));
+  Value start =
+      arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(t.type(rows, columns), 0.0f));
+  auto loop = scf::ForOp::create(t.b, t.loc, first, end, one, ValueRange{start});
+  {
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(loop.getBody());
+    Value channel = loop.getInductionVar();
+    Value part = kernel::LookupOp::create(t.b, t.loc, t.type(rows, columns),
+                                          f.slice(f.view(image), {b, channel}), found.of(channel));
+    scf::YieldOp::create(t.b, t.loc, t.add(loop.getRegionIterArgs()[0], part));
+  }
+  storeResults(f, loop.getResult(0), {b, i, j}, t.sub(f.sizeValue(count), i));
+  return success();
+}
