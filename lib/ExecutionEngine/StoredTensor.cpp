@@ -15,6 +15,7 @@
 #include "heddle/Support/Float.h"
 
 #include <cstring>
+#include <tuple>
 
 namespace heddle {
 
@@ -38,8 +39,9 @@ int64_t inPanels(DType type, int64_t row, int64_t column, int64_t pitch) {
   return start + (column / 2 * 16 + row % 16) * 2 + column % 2;
 }
 
-int64_t packedIndex(const PackEntry &entry, int64_t row, int64_t column) {
-  int64_t pitch = storedSize(entry.shape.back(), entry.columnGroup);
+/// The place of an element of the entry's matrix, which has `columns`.
+int64_t packedIndex(const PackEntry &entry, int64_t columns, int64_t row, int64_t column) {
+  int64_t pitch = storedSize(columns, entry.columnGroup);
   int64_t r = inGroups(row, entry.rowGroup), c = inGroups(column, entry.columnGroup);
   switch (entry.layout) {
   case PackEntry::Layout::Vector:
@@ -80,14 +82,14 @@ std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,
                                 std::span<const std::byte> weights) {
   const std::byte *start =
       weights.data() + program.weights[static_cast<size_t>(entry.weight)].offset;
-  int64_t columns = entry.shape.back(), rows = 1;
-  for (size_t i = 0; i + 1 < entry.shape.size(); ++i)
-    rows *= entry.shape[i];
+  auto [rows, columns] = matrixOf(entry);
+  if (entry.layout == PackEntry::Layout::Vector)
+    std::tie(rows, columns) = std::pair<int64_t, int64_t>(1, rows * columns);
   std::vector<float> values;
   values.reserve(static_cast<size_t>(rows * columns));
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column)
-      values.push_back(storedValue(entry.type, start, packedIndex(entry, row, column)));
+      values.push_back(storedValue(entry.type, start, packedIndex(entry, columns, row, column)));
   return values;
 }
 

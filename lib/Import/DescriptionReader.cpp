@@ -254,9 +254,9 @@ SideDescription Reader::side(ObjectReader &root, const std::string &name) {
   const std::vector<std::string> ofText = {"vocabulary", "padding", "unknown", "start",    "end",
                                            "add",        "split",   "length",  "too-long", "limit"},
                                  ofImage = {"image", "patch", "class-token"};
-  std::vector<std::string> keys(ofText);
-  keys.insert(keys.end(), ofImage.begin(), ofImage.end());
-  in.known(keys);
+  std::vector<std::string> all(ofText);
+  all.insert(all.end(), ofImage.begin(), ofImage.end());
+  in.known(all);
   bool isImage = in.has("image");
   for (const std::string &key : isImage ? ofText : ofImage)
     if (in.has(key))

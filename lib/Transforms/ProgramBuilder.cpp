@@ -134,8 +134,8 @@ void ProgramBuilder::addWeight(kernel::WeightOp op) {
   PackEntry entry;
   entry.tensor = op.getName().str();
   entry.shape = std::vector<int64_t>(op.getShape().begin(), op.getShape().end());
-  if (auto rows = op->getAttrOfType<IntegerAttr>("rows"))
-    entry.rows = rows.getInt();
+  if (auto rows = op.getRows())
+    entry.rows = static_cast<int64_t>(*rows);
   entry.rowGroup = op.getRowGroup();
   entry.columnGroup = op.getColumnGroup();
   entry.weight = it->second;

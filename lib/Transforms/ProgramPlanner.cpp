@@ -111,9 +111,10 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
     auto packed = kernel::WeightOp::create(
         b, weight.getLoc(), b.getType<kernel::BufferType>(), weight.getNameAttr(),
         b.getStringAttr(layout), b.getDenseI64ArrayAttr(shape), b.getI64IntegerAttr(rowGroup),
-        b.getI64IntegerAttr(columnGroup), bytes == 4 ? StringAttr() : b.getStringAttr("bf16"));
+        b.getI64IntegerAttr(columnGroup), bytes == 4 ? StringAttr() : b.getStringAttr("bf16"),
+        IntegerAttr());
     if (type.getRank() == 2 && (shape.empty() || shape.front() != type.getDimSize(0)))
-      packed->setAttr("rows", b.getI64IntegerAttr(type.getDimSize(0)));
+      packed.setRows(type.getDimSize(0));
     handle = packed;
   }
   Place place{handle, 0, {}, 1, false, true};
@@ -496,11 +497,11 @@ LogicalResult ProgramPlanner::planResults() {
     bool exchanged = isExchanged(func.getResultAttrDict(index));
     if (exchanged)
       std::swap(shape[0], shape[1]);
-    auto output = kernel::OutputOp::create(
-        b, func.getLoc(), name, place.buffer, b.getStringAttr(elementName(element)), texts(shape),
-        b.getI64IntegerAttr(place.group), dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(),
-        DictionaryAttr(), UnitAttr(), StringAttr(), ArrayAttr(),
-        exchanged ? b.getUnitAttr() : UnitAttr(), IntegerAttr());
+    kernel::OutputOp::create(b, func.getLoc(), name, place.buffer,
+                             b.getStringAttr(elementName(element)), texts(shape),
+                             b.getI64IntegerAttr(place.group), dense ? b.getUnitAttr() : UnitAttr(),
+                             ArrayAttr(), DictionaryAttr(), UnitAttr(), StringAttr(), ArrayAttr(),
+                             exchanged ? b.getUnitAttr() : UnitAttr(), IntegerAttr());
   }
   return success();
 }

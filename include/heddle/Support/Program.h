@@ -221,15 +221,15 @@ struct PackEntry {
   std::string tensor;         ///< name in the checkpoint
   std::vector<int64_t> shape; ///< shape in the checkpoint, [out, in] for Panels
   Layout layout = Layout::Vector;
-  /// Rows of the matrix, where that is not the first dimension: the matrices of all heads below each
-  /// other; 0: it is.
-  int64_t rows = 0;
   /// Rows (n) and columns (k) may be cut in groups (heads), each padded to a multiple of 16 with
   /// zeros; 0: not cut.
   int64_t rowGroup = 0, columnGroup = 0;
   int weight = -1; ///< Program::weights
   /// Elements as they are stored: f32, or panels of bf16, rounded to nearest, ties to even.
   DType type = DType::F32;
+  /// Rows of the matrix, where that is not the first dimension: the matrices of all heads below each
+  /// other; 0: it is.
+  int64_t rows = 0;
 };
 
 /// `n` cut in groups of `group` (0: one group of all), each padded to a multiple of 16.

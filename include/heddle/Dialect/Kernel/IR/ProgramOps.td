@@ -78,7 +78,7 @@ def Kernel_WeightOp : Kernel_ProgramStageOp<"weight", [Pure]> {
     ```
   }];
   let arguments = (ins StrAttr:$name, StrAttr:$layout, DenseI64ArrayAttr:$shape, I64Attr:$row_group, I64Attr:$column_group,
-                       OptionalAttr<StrAttr>:$element);
+                       OptionalAttr<StrAttr>:$element, OptionalAttr<I64Attr>:$rows);
   let results = (outs Kernel_BufferType:$result);
   let assemblyFormat = "$name custom<Word>($layout) $shape `groups` `(` $row_group `,` $column_group `)` attr-dict";
   let hasVerifier = 1;
@@ -95,11 +95,11 @@ class Kernel_PortOp<string mnemonic> : Kernel_ProgramStageOp<mnemonic> {
 def Kernel_InputOp : Kernel_PortOp<"input"> {
   let summary = "a named input of a program";
   let description = [{
-    `shape` holds expressions; a lone name binds a dimension. `range` is [low, high) of integers; with `starts`
-    they ascend from low to high - 1, with `longest` in steps of at most that; `within` names the input of starts whose documents are at least as long as these
-    lengths. `fallback` says how a missing input is made: `{lengths_of = "source", padding = 0}`. `spread` holds the full
-    sizes of an input that callers may give with 1 in place of each; `exchanged` says that the buffer holds the first two
-    dimensions the other way round.
+    `shape` holds expressions; a lone name binds a dimension. `range` is [low, high) of integers; with `starts` they ascend
+    from low to high - 1, with `longest` in steps of at most that; `within` names the input of starts whose documents are at
+    least as long as these lengths. `fallback` says how a missing input is made: `{lengths_of = "source", padding = 0}`.
+    `spread` holds the full sizes of an input that callers may give with 1 in place of each; `exchanged` says that the buffer
+    holds the first two dimensions the other way round.
 
     Example:
     ```mlir
