@@ -93,5 +93,8 @@ std::vector<std::pair<kernel::GroupOp, std::string>> heddle::layersOf(func::Func
       layer = layers.back().second;
     layers.emplace_back(group, layer);
   }
+  for (auto entry = layers.rbegin(); entry != layers.rend(); ++entry) // what comes before the first
+    if (entry->second.empty() && entry != layers.rbegin())
+      entry->second = std::prev(entry)->second;
   return layers;
 }

@@ -284,6 +284,11 @@ public:
     tensor.values[row * scores.keys + sequence.firstKey + j] +=
         average ? weight / static_cast<double>(scores.heads) : weight;
   }
+  /// All weights of a row whose scores are NaN, those of other documents included.
+  void poison(const Sequence &sequence, int64_t h, int64_t i) {
+    for (int64_t j = -sequence.firstKey; j < scores.keys - sequence.firstKey; ++j)
+      add(sequence, h, i, j, notANumber);
+  }
   RefTensor tensor;
 
 private:
@@ -311,6 +316,8 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
     lse.values[at] = total.value();
     double *out = output.values.data() + at * Dv;
     double largest = row.empty() ? 0 : *std::max_element(row.begin(), row.end());
+    if (std::isnan(total.value()))
+      weights.poison(sequence, h, i);
     for (int64_t j = 0; j < sequence.keys; ++j) {
       double p = weightOf(row[j], total);
       if (p == 0) // a value that is not finite must not reach the row through a zero
@@ -368,6 +375,8 @@ Expected<std::vector<RefTensor>> attentionWeights(transformer::AttentionWeightsO
   forEachRow(*scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
     std::vector<double> row = scores->row(sequence, h, i);
     int64_t at = rowOf(*scores, sequence, h, i);
+    if (std::isnan(sum.values[at]))
+      weights.poison(sequence, h, i);
     for (int64_t j = 0; j < sequence.keys && sum.values[at] != 0; ++j)
       if (row[j] != -infinity)
         weights.add(sequence, h, i, j,

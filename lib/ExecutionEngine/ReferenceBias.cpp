@@ -74,8 +74,7 @@ static Expected<ScoreRule> relative(BiasRelativeOp op, const Extents &extents,
 
 static Expected<ScoreRule> dense(BiasDenseOp op, const Extents &x, const Lookup &lookup) {
   const RefTensor &table = lookup(op.getTable());
-  if (Status checked = checkBroadcast(op, table, {x.sentences, x.heads, x.queries, x.keys});
-      !checked)
+  if (Status checked = checkPairs(op, table, x); !checked)
     return checked.takeError();
   return ScoreRule([&table](const Pair &p) { return entryAt(table, p.b, p.h, p.i, p.j); });
 }

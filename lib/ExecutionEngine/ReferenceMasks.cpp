@@ -103,10 +103,15 @@ static Expected<Predicate> documents(MaskDocumentsOp op, const Lookup &lookup) {
   });
 }
 
+Status checkPairs(Operation *op, const RefTensor &table, const Extents &x) {
+  // In a step callers may give more keys than there are tokens so far.
+  int64_t keys = std::max(x.keys, table.shape[3]);
+  return checkBroadcast(op, table, {x.sentences, x.heads, x.queries, keys});
+}
+
 static Expected<Predicate> dense(MaskDenseOp op, const Extents &x, const Lookup &lookup) {
   const RefTensor &table = lookup(op.getTable());
-  if (Status checked = checkBroadcast(op, table, {x.sentences, x.heads, x.queries, x.keys});
-      !checked)
+  if (Status checked = checkPairs(op, table, x); !checked)
     return checked.takeError();
   return Predicate([&table](const Pair &p) { return entryAt(table, p.b, p.h, p.i, p.j) != 0; });
 }

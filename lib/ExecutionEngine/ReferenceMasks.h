@@ -39,6 +39,8 @@ Expected<Offset> offsetOf(mlir::Operation *op, mlir::Value operand, const Extent
                           const Lookup &lookup);
 /// Checks that a table has one entry a sentence.
 Status checkPerSentence(mlir::Operation *op, const RefTensor &table, const Extents &extents);
+/// Checks a table over (sentences, heads, queries, keys), each dimension 1 or full.
+Status checkPairs(mlir::Operation *op, const RefTensor &table, const Extents &extents);
 /// Checks that each dimension of a rank-4 table is 1 or the expected size.
 Status checkBroadcast(mlir::Operation *op, const RefTensor &table,
                       const std::vector<int64_t> &expected);

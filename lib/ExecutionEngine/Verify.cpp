@@ -365,8 +365,11 @@ Expected<NamedTensors> Verifier::run(const std::string &function, const NamedInp
     return usageError("--function: expected a function of " + session.artifact().name() +
                       ", found " + quotedText(function));
   auto groups = runReference(state->reference, function, inputs);
-  if (!groups)
+  if (!groups) { // what is wrong with the inputs is better said by those who bind them
+    if (auto outputs = session.run(function, inputs); !outputs)
+      return outputs.takeError();
     return groups.takeError();
+  }
   Comparison comparison(session.program(), *entry, *state->modules->outlined, *groups, report);
   return session.runObserved(function, inputs,
                              [&](int launch, const Dimensions &dims, const BufferReader &read) {

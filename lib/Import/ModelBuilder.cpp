@@ -397,7 +397,7 @@ Status ModelBuilder::encode() {
   // Lengths that decoding asks for are handed on; with vectors in only if they are asked for here.
   if (masks.encoderUsesLengths() || (masks.crossUsesLengths() && !d.source->vectors))
     f.firstResult("source.lengths", masks.sideLengths(f, "source", call), {"B"});
-  f.firstResult("memory", x, {"B", "S", features()});
+  f.firstResult("memory", x, {"B", call.rows(), features()});
   return f.finish(d.file);
 }
 
@@ -437,8 +437,10 @@ Status ModelBuilder::decodeStart() {
       f.setState(prefix + ".key", heads(f, memory(f), layer.cross, prefix, "key"));
       f.setState(prefix + ".value", heads(f, memory(f), layer.cross, prefix, "value"));
     }
-  if (masks.crossUsesLengths())
+  if (masks.crossUsesLengths()) {
     f.setState("source.lengths", masks.sideLengths(f, "source", Call{true, false}));
+    f.range("source.lengths", "0", "S + 1"); // no mask of this function says so
+  }
   CacheClearOp::create(f.b, f.loc, "P");
   return f.finish(d.file);
 }

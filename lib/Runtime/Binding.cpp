@@ -307,16 +307,14 @@ Status BoundInputs::check(const FunctionLayout &layout, const Plan &plan) const 
         return status;
   }
   for (size_t i = 0; i < tensors.size(); ++i) // the starts are known to be good now
-    if (Status status = checkWithin(i); !status)
-      return status;
+    for (const std::string &starts : function->inputs[i].within)
+      if (Status status = checkWithin(i, starts); !status)
+        return status;
   return {};
 }
 
 /// A length is at most the rows of its own document.
-Status BoundInputs::checkWithin(size_t port) const {
-  const std::string &within = function->inputs[port].within;
-  if (within.empty())
-    return {};
+Status BoundInputs::checkWithin(size_t port, const std::string &within) const {
   auto isStarts = [&](const Port &input) { return input.name == within; };
   size_t of = std::ranges::find_if(function->inputs, isStarts) - function->inputs.begin();
   const Tensor &lengths = *tensors[port], &starts = *tensors[of];

@@ -68,7 +68,7 @@ private:
   Status bindPort(size_t port);
   Status bindDim(size_t port, size_t axis);
   Status spread(size_t port);
-  Status checkWithin(size_t port) const;
+  Status checkWithin(size_t port, const std::string &within) const;
   Status checkStarts(size_t port, int64_t first, int64_t last) const;
   Status checkRange(size_t port, int64_t low, int64_t high) const;
 

@@ -271,10 +271,11 @@ private:
     }
     if (port.starts && (!port.range || port.shape.size() != 1))
       return expected(here, "starts to be a vector with a range", "none");
-    auto isWithin = [&](const Port &other) { return other.name == port.within && other.starts; };
-    if (!port.within.empty() &&
-        (port.starts || !port.range || std::ranges::none_of(function.inputs, isWithin)))
-      return expected(here, "an input of starts that lengths stay within", quotedText(port.within));
+    for (const std::string &starts : port.within) {
+      auto isStarts = [&](const Port &other) { return other.name == starts && other.starts; };
+      if (port.starts || !port.range || std::ranges::none_of(function.inputs, isStarts))
+        return expected(here, "an input of starts that lengths stay within", quotedText(starts));
+    }
     if (port.longest < 0 || (port.longest > 0 && !port.starts))
       return expected(here, "a longest document of starts", port.longest);
     if (port.exchanged && port.shape.size() < 2)

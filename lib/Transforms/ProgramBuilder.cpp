@@ -169,7 +169,8 @@ Port ProgramBuilder::port(PortOp op) {
   if (auto longest = op.getLongest())
     port.longest = *longest;
   if (auto within = op.getWithin())
-    port.within = within->str();
+    for (StringAttr starts : within->template getAsRange<StringAttr>())
+      port.within.push_back(starts.str());
   if (auto spread = op.getSpread())
     port.spread = sizes(*spread);
   port.exchanged = op.getExchanged();

@@ -275,59 +275,6 @@ LogicalResult ProgramPlanner::run() {
   return success();
 }
 
-/// What a mask asks of an argument's values.
-struct ArgumentLimits {
-  std::optional<SizeExpr> high;
-  bool starts = false;
-  BlockArgument within; ///< of lengths: the starts of the documents that they belong to
-  int64_t longest = 0;  ///< rows of a document, which have a position; 0: any number
-};
-
-/// Lengths are at most the number of keys they limit; documents start from 0 to the number of rows.
-static ArgumentLimits limitsOf(Value argument, const ShapeExpressions &shapes) {
-  ArgumentLimits limits;
-  auto rowsIn = [&](GroupOp group, unsigned operand) -> std::optional<SizeExpr> {
-    for (Operation &op : group.getBody().front())
-      if (isa<AttentionOp, AttentionWeightsOp>(op))
-        return shapes.of(op.getOperand(operand))[2] + 1;
-    return std::nullopt;
-  };
-  auto startsIn = [](GroupOp group) -> BlockArgument {
-    for (auto documents : group.getBody().front().getOps<MaskDocumentsOp>())
-      if (auto keys = dyn_cast<BlockArgument>(documents.getKeys()); keys && documents.getStarts())
-        return dyn_cast<BlockArgument>(group.getOperand(keys.getArgNumber()));
-    return {};
-  };
-  for (OpOperand &use : argument.getUses())
-    if (auto group = dyn_cast<GroupOp>(use.getOwner()))
-      for (OpOperand &inner : group.getBody().getArgument(use.getOperandNumber()).getUses()) {
-        if (isa<MaskLengthsOp>(inner.getOwner())) {
-          limits.high = rowsIn(group, 1);
-          limits.within = startsIn(group);
-        }
-        if (auto documents = dyn_cast<MaskDocumentsOp>(inner.getOwner());
-            documents && documents.getStarts()) {
-          limits.high = rowsIn(group, inner.getOperandNumber());
-          limits.starts = true;
-        }
-        auto sinusoidal = dyn_cast<PositionSinusoidalOp>(inner.getOwner());
-        auto learned = dyn_cast<PositionLearnedOp>(inner.getOwner());
-        if ((sinusoidal && sinusoidal.getDocuments() == inner.get()) ||
-            (learned && learned.getDocuments() == inner.get())) {
-          limits.high = shapes.of(inner.getOwner()->getResult(0))[1] + 1;
-          limits.starts = true;
-          if (learned)
-            limits.longest = learned.getTable().getType().getDimSize(0);
-        }
-        if (auto pool = dyn_cast<PoolOp>(inner.getOwner());
-            pool && pool.getInput() != inner.get()) {
-          limits.high = shapes.of(pool.getInput())[1] + 1;
-          limits.starts |= pool.getDocuments() == inner.get();
-        }
-      }
-  return limits;
-}
-
 static StringRef elementName(Type element) {
   return element.isF32() ? "f32" : element.isInteger(1) ? "bool" : "i32";
 }
@@ -345,6 +292,27 @@ StringAttr ProgramPlanner::argumentName(unsigned index) {
   if (auto name = func.getArgAttrOfType<StringAttr>(index, "transformer.name"))
     return name;
   return b.getStringAttr("arg" + Twine(index));
+}
+
+/// Values that readers could not work with are refused when a call binds them.
+void ProgramPlanner::limitValues(kernel::InputOp input, StringAttr name,
+                                 const ArgumentLimits &limits) {
+  if (!limits.high())
+    return;
+  input.setRangeAttr(texts({SizeExpr(0), *limits.high()}));
+  input.setStarts(!limits.allStarts().empty());
+  SmallVector<Attribute> within;
+  for (BlockArgument starts : limits.within())
+    within.push_back(argumentName(starts.getArgNumber()));
+  if (!within.empty())
+    input.setWithinAttr(b.getArrayAttr(within));
+  if (limits.longest)
+    input.setLongest(limits.longest);
+  std::string rows = "rows that " + name.getValue().str() + " cuts into documents";
+  for (const SizeExpr &other : limits.allStarts().drop_front(input.getStarts() ? 1 : 0))
+    limitChecks.push_back({limits.allStarts().front() - 1, other - 1, rows, /*atMost=*/false});
+  if (input.getStarts() && limits.highOfLengths())
+    limitChecks.push_back({*limits.high(), *limits.highOfLengths(), rows, /*atMost=*/true});
 }
 
 LogicalResult ProgramPlanner::planArguments() {
@@ -370,7 +338,7 @@ LogicalResult ProgramPlanner::planArguments() {
         b, func.getLoc(), name, place.buffer, b.getStringAttr(elementName(element)),
         texts(type ? place.dims : Shape()), b.getI64IntegerAttr(0),
         place.dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr(), UnitAttr(),
-        StringAttr(), ArrayAttr(), UnitAttr(), IntegerAttr());
+        ArrayAttr(), ArrayAttr(), UnitAttr(), IntegerAttr());
     if (auto port = func.getArgAttrOfType<ArrayAttr>(
             index, "transformer.port")) // callers leave dimensions of 1 out
       input.setShapeAttr(texts(dimsFromAttr(port)));
@@ -379,15 +347,9 @@ LogicalResult ProgramPlanner::planArguments() {
     if (auto spread = func.getArgAttrOfType<ArrayAttr>(index, "transformer.spread"))
       input.setSpreadAttr(texts(sizesFromAttr(spread)));
     if (auto range = func.getArgAttrOfType<ArrayAttr>(index, "transformer.range"))
-      input.setRangeAttr(texts(dimsFromAttr(range)));
-    else if (ArgumentLimits limits = limitsOf(argument, shapes); limits.high) {
-      input.setRangeAttr(texts({SizeExpr(0), *limits.high}));
-      input.setStarts(limits.starts);
-      if (limits.within)
-        input.setWithinAttr(argumentName(limits.within.getArgNumber()));
-      if (limits.longest)
-        input.setLongest(limits.longest);
-    }
+      input.setRangeAttr(texts(sizesFromAttr(range)));
+    else
+      limitValues(input, name, ArgumentLimits(argument, shapes));
     if (auto fallback = func.getArgAttrOfType<DictionaryAttr>(index, "transformer.default"))
       input.setFallbackAttr(fallback);
   }
@@ -500,7 +462,7 @@ LogicalResult ProgramPlanner::planResults() {
     kernel::OutputOp::create(b, func.getLoc(), name, place.buffer,
                              b.getStringAttr(elementName(element)), texts(shape),
                              b.getI64IntegerAttr(place.group), dense ? b.getUnitAttr() : UnitAttr(),
-                             ArrayAttr(), DictionaryAttr(), UnitAttr(), StringAttr(), ArrayAttr(),
+                             ArrayAttr(), DictionaryAttr(), UnitAttr(), ArrayAttr(), ArrayAttr(),
                              exchanged ? b.getUnitAttr() : UnitAttr(), IntegerAttr());
   }
   return success();

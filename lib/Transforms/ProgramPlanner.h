@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "ArgumentLimits.h"
 #include "KernelDefinitions.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
@@ -31,6 +32,7 @@ public:
 
 private:
   mlir::StringAttr argumentName(unsigned index);
+  void limitValues(kernel::InputOp input, mlir::StringAttr name, const ArgumentLimits &limits);
   mlir::LogicalResult planArguments();
   mlir::LogicalResult planGroups();
   mlir::LogicalResult planGroup(kernel::GroupOp group, int index);
@@ -60,6 +62,7 @@ private:
   kernel::ProgramOp program;
   llvm::DenseMap<mlir::Value, Place> places;
   llvm::StringMap<mlir::Value> weights, states, tables;
+  llvm::SmallVector<ShapeEquality> limitChecks; ///< of arguments that several ops read
 };
 
 } // namespace heddle

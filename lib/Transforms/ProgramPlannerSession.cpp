@@ -85,7 +85,9 @@ void ProgramPlanner::addChecks() {
       kernel::CheckOp::create(b, func.getLoc(), b.getStringAttr(relation), text(left), text(right),
                               b.getStringAttr(message));
   };
-  for (const ShapeEquality &e : shapes.equalities())
+  SmallVector<ShapeEquality> all(shapes.equalities());
+  all.append(limitChecks);
+  for (const ShapeEquality &e : all)
     check(e.atMost ? "at_most" : "equal", e.left, e.right,
           func.getSymName() + ": " + e.what + ": expected " + e.left.str() +
               (e.atMost ? " <= " : " = ") + e.right.str() + ", found {left} and {right}");

@@ -138,8 +138,8 @@ kernel.def @both(%x: tensor<?x?x24xf32> {kernel.layout = {dims = ["d0", "d1", 24
 // CPU-SAME: grid(%[[I:.*]] = d0 by 4)
 // GPU-SAME: grid(%[[I:.*]] = d0 by 16)
 // CHECK: %[[M:.*]] = scf.for %{{.*}} iter_args
-// CHECK: math.roundeven
 // CHECK: arith.select
+// CHECK: math.roundeven
 // CHECK: arith.maxnumf
 // CHECK: kernel.reduce max %[[M]]
 // CHECK: %[[S:.*]] = scf.for %{{.*}} iter_args
@@ -158,7 +158,8 @@ kernel.def @softmax(%x: tensor<?x40xf32> {kernel.layout = {dims = ["d0", 40], st
 // Rows of a table by their numbers, which a session's length shifts.
 // CHECK-LABEL: kernel.func @learned(
 // CHECK: kernel.load
-// CHECK: %[[N:.*]] = kernel.iota from %{{.*}} rows
+// CHECK: %[[N:.*]] = kernel.iota rows from
+// CHECK: kernel.broadcast
 // CHECK: %[[P:.*]] = arith.addi %[[N]]
 // CHECK: %[[ROWS:.*]] = kernel.gather %{{.*}}[%[[P]]]
 // CHECK: arith.addf %{{.*}}, %[[ROWS]]

@@ -92,9 +92,9 @@ struct Port {
   /// Inputs with a range: ascending numbers, the first `low`, the last `high - 1` (where documents
   /// start).
   bool starts = false;
-  /// Lengths under packed documents: the input of their starts; a length is at most the rows of its
+  /// Lengths under packed documents: the inputs of their starts; a length is at most the rows of its
   /// document. Empty: `range` says all.
-  std::string within;
+  std::vector<std::string> within;
   /// Starts: most rows of a document, which all have a position in a table; 0: any number.
   int64_t longest = 0;
   DefaultInput fallback; ///< inputs only

@@ -91,9 +91,9 @@ func.func @convolutions(%x: tensor<?x8xf32>, %b: tensor<6xf32>, %a: tensor<6x6x1
 // Patches of an image through a matrix.
 // CHECK-LABEL: @patch_embedding
 func.func @patch_embedding(%x: tensor<?x3x8x12xf32>, %b: tensor<6xf32>, %a: tensor<6x3x4x4xf32>) -> (tensor<?x6x6xf32>, tensor<?x6x6xf32>) {
-  // CHECK: %[[W:.*]] = transformer.weight "w" {stored = array<i64: 6, 3, 4, 4>} : tensor<6x48xf32>
   // CHECK: %[[P:.*]] = transformer.patches %{{.*}} {size = 4 : i64} : tensor<?x3x8x12xf32> -> tensor<?x6x48xf32>
-  // CHECK: transformer.linear %[[P]], %[[W]] bias(%{{.*}}) :
+  // CHECK: %[[W:.*]] = transformer.weight "w" {stored = array<i64: 6, 3, 4, 4>} : tensor<6x48xf32>
+  // CHECK: transformer.linear %[[P]], %[[W]] bias(%{{.*}})
   // CHECK: transformer.patch_embedding
   %w = transformer.weight "w" : tensor<6x3x4x4xf32>
   %y = transformer.patch_embedding %x, %w bias(%b) : (tensor<?x3x8x12xf32>, tensor<6x3x4x4xf32>, tensor<6xf32>) -> tensor<?x6x6xf32>

@@ -140,7 +140,8 @@ TEST_F(DescriptionTest, NormsAndPositions) {
   EXPECT_EQ(problemWith("/norm", {{"kind", "rms"}, {"root", false}}),
             "m.json: norm.root: expected true where the kind is rms, found false");
   EXPECT_EQ(problemWith("/embedding/norm", {{"place", "pre"}}),
-            "m.json: embedding.norm.place: expected a known key, found 'place'");
+            "m.json: embedding.norm.place: expected a known key, found 'place', the nearest known "
+            "one is 'kind'");
   EXPECT_EQ(problemWith("/position/kind", "learned"),
             "m.json: position.length: expected the rows of the table of learned positions, found "
             "no such key");

@@ -71,7 +71,7 @@ TEST(Program, IndicesAndSizesAreChecked) {
       {[&](Json &j) { launch(j)["scalars"][0] = "Q"; }, "dimensions of the function, found 'Q'"},
       {[&](Json &j) { launch(j)["kernel"] = "norm"; }, "a kernel of the program, found 'norm'"},
       {[](Json &j) { j["functions"][0]["inputs"][0]["buffer"] = 4; }, "a buffer below 4"},
-      {[](Json &j) { j["functions"][0]["inputs"][0]["within"] = "lengths"; },
+      {[](Json &j) { j["functions"][0]["inputs"][0]["within"] = {"lengths"}; },
        "an input of starts that lengths stay within, found 'lengths'"},
       {[](Json &j) { j["functions"][0]["buffers"][1]["last"] = 1; }, "a life within 1 launches"},
       {[](Json &j) { j["functions"][0]["states"][0]["buffer"] = 1; }, "a buffer of the session"},

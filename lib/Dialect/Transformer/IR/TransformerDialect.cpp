@@ -219,13 +219,13 @@ static LogicalResult verifyRange(const Place &place, Attribute attribute, Type t
   if (!isIntegerTensor(type))
     return place.error(TransformerDialect::rangeAttr) << "expected a tensor of i32, found " << type;
   auto isEnd = [](Attribute end) {
-    auto name = dyn_cast<StringAttr>(end);
-    return isa<IntegerAttr>(end) || (name && heddle::transformer::detail::isDimName(name));
+    auto text = dyn_cast<StringAttr>(end);
+    return isa<IntegerAttr>(end) || (text && heddle::SizeExpr::parse(text.str()));
   };
   for (Attribute end : range)
     if (!isEnd(end))
       return place.error(TransformerDialect::rangeAttr)
-             << "expected numbers or names of dimensions, found " << end;
+             << "expected numbers or expressions of dimensions, found " << end;
   auto low = dyn_cast<IntegerAttr>(range[0]), high = dyn_cast<IntegerAttr>(range[1]);
   if (low && high && low.getInt() >= high.getInt())
     return place.error(TransformerDialect::rangeAttr)

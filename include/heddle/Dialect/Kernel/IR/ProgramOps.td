@@ -87,7 +87,7 @@ def Kernel_WeightOp : Kernel_ProgramStageOp<"weight", [Pure]> {
 class Kernel_PortOp<string mnemonic> : Kernel_ProgramStageOp<mnemonic> {
   let arguments = (ins StrAttr:$name, Kernel_BufferType:$buffer, StrAttr:$element, StrArrayAttr:$shape,
                        DefaultValuedAttr<I64Attr, "0">:$group, UnitAttr:$dense, OptionalAttr<StrArrayAttr>:$range,
-                       OptionalAttr<DictionaryAttr>:$fallback, UnitAttr:$starts, OptionalAttr<StrAttr>:$within,
+                       OptionalAttr<DictionaryAttr>:$fallback, UnitAttr:$starts, OptionalAttr<StrArrayAttr>:$within,
                        OptionalAttr<StrArrayAttr>:$spread, UnitAttr:$exchanged, OptionalAttr<I64Attr>:$longest);
   let assemblyFormat = "$name `in` $buffer `:` custom<Word>($element) $shape attr-dict";
 }
@@ -96,7 +96,7 @@ def Kernel_InputOp : Kernel_PortOp<"input"> {
   let summary = "a named input of a program";
   let description = [{
     `shape` holds expressions; a lone name binds a dimension. `range` is [low, high) of integers; with `starts` they ascend
-    from low to high - 1, with `longest` in steps of at most that; `within` names the input of starts whose documents are at
+    from low to high - 1, with `longest` in steps of at most that; `within` names the inputs of starts whose documents are at
     least as long as these lengths. `fallback` says how a missing input is made: `{lengths_of = "source", padding = 0}`.
     `spread` holds the full sizes of an input that callers may give with 1 in place of each; `exchanged` says that the buffer
     holds the first two dimensions the other way round.

@@ -32,7 +32,7 @@ def Transformer_Dialect : Dialect {
 
     Functions are `func.func`. Their arguments and results carry `transformer.name` (the name by which a caller gives or
     receives the tensor) and `transformer.dims` (one name or number a dimension); integer arguments may carry
-    `transformer.range = [low, high]`, where low <= value < high, and an argument that the caller may leave out
+    `transformer.range = [low, high]`, where low <= value < high (expressions of dimensions are allowed), and an argument that the caller may leave out
     `transformer.default = {lengths_of = "source", padding = 0 : i64}`, or `{running_lengths_of = ...}` where all tokens
     since the caches were emptied count. `transformer.port` (a list like `transformer.dims`) is the shape that a caller sees where
     it is another one: dimensions of 1 left out (`["B", "S"]` of `["B", 1, 1, "S"]`), or the first two exchanged (`["S", "B", 512]`).

@@ -1,0 +1,52 @@
+//===- ArgumentLimits.h - What values an argument may have ------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lengths, and the starts of packed documents: kernels reach no further than
+// these say, so a call that gives others is refused.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Analysis/ShapeExpressions.h"
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+
+namespace heddle {
+
+/// What the readers of an argument ask of its values, all of them together.
+class ArgumentLimits {
+public:
+  ArgumentLimits(mlir::Value argument, const ShapeExpressions &shapes);
+
+  /// Values lie below; none: nobody asks.
+  std::optional<SizeExpr> high() const {
+    return starts.empty() ? lengths : std::optional(starts.front());
+  }
+  /// The same starts may cut several values, which then have as many rows.
+  llvm::ArrayRef<SizeExpr> allStarts() const { return starts; }
+  /// Where starts are lengths too.
+  std::optional<SizeExpr> highOfLengths() const { return lengths; }
+  llvm::ArrayRef<mlir::BlockArgument> within() const { return documents; }
+  int64_t longest = 0; ///< rows of a document, which have a position; 0: any number
+
+private:
+  void read(kernel::GroupOp group, mlir::OpOperand &use);
+  void addStarts(const SizeExpr &high);
+  void addLengths(const SizeExpr &high) {
+    lengths = lengths && !(*lengths == high) ? SizeExpr::min(*lengths, high) : high;
+  }
+  /// Rows of the attention of a group: of its queries (0), of its keys (1).
+  SizeExpr rowsIn(kernel::GroupOp group, unsigned operand) const;
+  /// The starts of the documents that keys of the group belong to.
+  void addDocuments(kernel::GroupOp group);
+
+  const ShapeExpressions &shapes;
+  llvm::SmallVector<SizeExpr> starts; ///< high of each use, each once
+  std::optional<SizeExpr> lengths;    ///< the least high of all uses
+  llvm::SmallVector<mlir::BlockArgument> documents;
+};
+
+} // namespace heddle
