@@ -109,91 +109,118 @@ static SizeExpr positionsBefore(Value offset) {
   return length ? SizeExpr::dim(length.getDim().str()) : SizeExpr(0);
 }
 
+/// Shapes of ops with one result, and what they ask of their operands'.
+class ShapeExpressions::Results {
+public:
+  explicit Results(ShapeExpressions &of) : of(of) {}
+
+  Shape shapeOf(EmbeddingOp op) {
+    Shape shape = like(op.getIds());
+    shape.push_back(features(op));
+    return shape;
+  }
+  Shape shapeOf(PositionSinusoidalOp op) {
+    if (op.getDocuments())
+      one(op.getInput());
+    return like(op.getInput());
+  }
+  Shape shapeOf(PositionLearnedOp op) {
+    Shape rows = like(op.getInput());
+    if (op.getDocuments())
+      one(op.getInput());
+    else
+      of.required.push_back({positionsBefore(op.getOffset()) + rows[1],
+                             op.getTable().getType().getDimSize(0), "rows of the position table",
+                             /*atMost=*/true});
+    return rows;
+  }
+  Shape shapeOf(PoolOp op) {
+    Shape in = like(op.getInput());
+    if (op.getLengths())
+      of.require(like(op.getLengths())[0], in[0], "the lengths and the batch of a pooling");
+    if (op.getDocuments())
+      one(op.getInput());
+    return {op.getDocuments() ? like(op.getDocuments())[0] - 1 : in[0], in[2]};
+  }
+  Shape shapeOf(ConcatOp op) {
+    Shape rows = like(op.getRows());
+    rows[1] = rows[1] + op.getFirst().getType().getDimSize(0);
+    return rows;
+  }
+  Shape shapeOf(CrossEntropyOp op) {
+    rowsAndIds(op.getLogits(), op.getIds());
+    return {1};
+  }
+  Shape shapeOf(CrossEntropyRowsOp op) {
+    rowsAndIds(op.getLogits(), op.getIds());
+    return withFeatures(op, op.getLogits());
+  }
+  Shape shapeOf(SplitHeadsOp op) {
+    Shape in = like(op.getInput());
+    return {in[0], static_cast<int64_t>(op.getHeads()), in[1], features(op)};
+  }
+  Shape shapeOf(MergeHeadsOp op) {
+    Shape in = like(op.getInput());
+    return {in[0], in[2], features(op)};
+  }
+  Shape shapeOf(StateGetOp op) { return of.state(op, op.getState()); }
+  Shape shapeOf(CacheAppendOp op) {
+    Shape content = of.state(op, op.getState()), added = like(op.getRows());
+    content[0] = added[0];
+    content[2] = content[2] + added[2];
+    return content;
+  }
+  Shape shapeOf(arith::AddFOp op) {
+    for (auto [a, b] : llvm::zip(like(op.getLhs()), like(op.getRhs())))
+      of.require(a, b, "the terms of an addition");
+    return like(op.getLhs());
+  }
+  /// The shape of `rows` with the features of the result.
+  Shape withFeatures(Operation *op, Value rows) {
+    Shape shape = like(rows);
+    shape.back() = features(op);
+    return shape;
+  }
+  /// The result's, which is static but for the batch of `image`.
+  Shape ofImage(Operation *op, Value image) {
+    Shape shape = staticShape(op->getResult(0).getType());
+    shape.front() = like(image).front();
+    return shape;
+  }
+
+private:
+  const Shape &like(Value value) { return of.of(value); }
+  int64_t features(Operation *op) {
+    return cast<ShapedType>(op->getResult(0).getType()).getShape().back();
+  }
+  void one(Value rows) { of.require(like(rows)[0], 1, "the batch of packed documents"); }
+  void rowsAndIds(Value logits, Value ids) {
+    for (auto [row, id] : llvm::zip(like(logits), like(ids)))
+      of.require(row, id, "the rows and the ids of a loss");
+  }
+
+  ShapeExpressions &of;
+};
+
 void ShapeExpressions::visit(Operation *op) {
-  auto like = [&](Value value) { return shapes.lookup(value); };
+  Results results(*this);
   auto set = [&](Shape shape) { shapes[op->getResult(0)] = std::move(shape); };
-  auto withLast = [&](Value value, int64_t last) {
-    Shape shape = like(value);
-    shape.back() = last;
-    set(std::move(shape));
-  };
-  auto lastOf = [&] { return cast<ShapedType>(op->getResult(0).getType()).getShape().back(); };
   llvm::TypeSwitch<Operation *>(op)
-      .Case<EmbeddingOp>([&](EmbeddingOp o) {
-        Shape shape = like(o.getIds());
-        shape.push_back(lastOf());
-        set(std::move(shape));
-      })
-      .Case<LinearOp, FfnOp>([&](auto o) { withLast(op->getOperand(0), lastOf()); })
-      .Case<LayerNormOp, RmsNormOp, SoftmaxOp, arith::TruncFOp>(
-          [&](auto) { set(like(op->getOperand(0))); })
-      .Case<PositionSinusoidalOp>([&](PositionSinusoidalOp o) {
-        set(like(o.getInput()));
-        if (o.getDocuments())
-          require(like(o.getInput())[0], 1, "the batch of packed documents");
-      })
-      .Case<PositionLearnedOp>([&](PositionLearnedOp o) {
-        set(like(o.getInput()));
-        if (o.getDocuments())
-          require(like(o.getInput())[0], 1, "the batch of packed documents");
-        else
-          required.push_back({positionsBefore(o.getOffset()) + like(o.getInput())[1],
-                              o.getTable().getType().getDimSize(0), "rows of the position table",
-                              /*atMost=*/true});
-      })
-      .Case<PoolOp>([&](PoolOp o) {
-        Shape in = like(o.getInput());
-        if (o.getLengths())
-          require(like(o.getLengths())[0], in[0], "the lengths and the batch of a pooling");
-        if (o.getDocuments())
-          require(in[0], 1, "the batch of packed documents");
-        set({o.getDocuments() ? like(o.getDocuments())[0] - 1 : in[0], in[2]});
-      })
-      .Case<PatchesOp, PatchEmbeddingOp>([&](auto o) {
-        auto type = cast<ShapedType>(o.getResult().getType());
-        set({like(o.getImage())[0], type.getDimSize(1), type.getDimSize(2)});
-      })
-      .Case<ConcatOp>([&](ConcatOp o) {
-        Shape rows = like(o.getRows());
-        rows[1] = rows[1] + o.getFirst().getType().getDimSize(0);
-        set(std::move(rows));
-      })
-      .Case<ShiftRightOp>([&](ShiftRightOp o) { set(like(o.getIds())); })
-      .Case<CrossEntropyOp, CrossEntropyRowsOp>([&](auto o) {
-        for (auto [rows, ids] : llvm::zip(like(o.getLogits()), like(o.getIds())))
-          require(rows, ids, "the rows and the ids of a loss");
-        if (isa<CrossEntropyRowsOp>(op))
-          return withLast(o.getLogits(), 2);
-        set({1});
-      })
-      .Case<SplitHeadsOp>([&](SplitHeadsOp o) {
-        Shape in = like(op->getOperand(0));
-        set({in[0], static_cast<int64_t>(o.getHeads()), in[1], lastOf()});
-      })
-      .Case<MergeHeadsOp>([&](auto) {
-        Shape in = like(op->getOperand(0));
-        set({in[0], in[2], lastOf()});
-      })
+      .Case<EmbeddingOp, PositionSinusoidalOp, PositionLearnedOp, PoolOp, ConcatOp, CrossEntropyOp,
+            CrossEntropyRowsOp, SplitHeadsOp, MergeHeadsOp, StateGetOp, CacheAppendOp,
+            arith::AddFOp>([&](auto o) { set(results.shapeOf(o)); })
+      .Case<LinearOp, FfnOp>([&](auto) { set(results.withFeatures(op, op->getOperand(0))); })
+      .Case<LayerNormOp, RmsNormOp, SoftmaxOp, ShiftRightOp, arith::TruncFOp>(
+          [&](auto) { set(shapes.lookup(op->getOperand(0))); })
+      .Case<PatchesOp, PatchEmbeddingOp>([&](auto o) { set(results.ofImage(op, o.getImage())); })
       .Case<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(
           [&](auto) { visitAttention(op); })
-      .Case<StateGetOp>([&](StateGetOp o) { set(state(op, o.getState())); })
       .Case<StateSetOp>([&](StateSetOp o) {
-        for (auto [a, b] : llvm::zip(state(op, o.getState()), like(o.getValue())))
+        for (auto [a, b] : llvm::zip(state(op, o.getState()), shapes.lookup(o.getValue())))
           require(a, b, "state " + o.getState().str());
-      })
-      .Case<CacheAppendOp>([&](CacheAppendOp o) {
-        Shape content = state(op, o.getState()), added = like(o.getRows());
-        content[0] = added[0];
-        content[2] = content[2] + added[2];
-        set(std::move(content));
       })
       .Case<kernel::GroupOp>([&](auto) { visitGroup(op); })
       .Default([&](Operation *) {
-        if (op->getName().getStringRef() == "arith.addf") {
-          for (auto [a, b] : llvm::zip(like(op->getOperand(0)), like(op->getOperand(1))))
-            require(a, b, "the terms of an addition");
-          return set(like(op->getOperand(0)));
-        }
         for (Value result : op->getResults())
           if (isa<ShapedType>(result.getType()))
             shapes[result] = staticShape(result.getType());

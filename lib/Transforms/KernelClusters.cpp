@@ -45,6 +45,7 @@ public:
 
 private:
   LogicalResult collect(Operation &op);
+  LogicalResult collectAttention(AttentionOp op);
   LogicalResult collectRounding(arith::TruncFOp op);
   Cluster linearChain(LinearOp op);
   void mergeParts(Cluster &first, LinearOp op);
@@ -138,20 +139,7 @@ LogicalResult ClusterFinder::collect(Operation &op) {
         claim(std::move(cluster));
         return success();
       })
-      .Case<AttentionOp>([&](AttentionOp attention) {
-        Cluster cluster{"attention", {&op}, {}, nullptr};
-        extend(cluster, [](Operation *next) {
-          auto merge = dyn_cast<MergeHeadsOp>(next);
-          return isa<arith::TruncFOp>(next) || (merge && !needsWholeRows(merge));
-        });
-        for (Operation *user :
-             attention.getKey().getUsers()) // the statistics are a by-product of the same loop
-          if (auto stats = dyn_cast<AttentionStatisticsOp>(user);
-              stats && sameScores(attention, stats))
-            cluster.ops.push_back(stats);
-        claim(std::move(cluster));
-        return success();
-      })
+      .Case<AttentionOp>([&](AttentionOp attention) { return collectAttention(attention); })
       .Case<AttentionWeightsOp>([&](auto) { return single("weights", nothing); })
       .Case<LayerNormOp, RmsNormOp>([&](auto) { return single("norm", rounds); })
       .Case<PoolOp>([&](auto) { return single("pool", rounds); })
@@ -182,6 +170,20 @@ LogicalResult ClusterFinder::collect(Operation &op) {
         return other->emitOpError(
             "expected an op that kernels can be made of, found one that is not built yet");
       });
+}
+
+/// Attention, its heads side by side, and the statistics, a by-product of the same loop.
+LogicalResult ClusterFinder::collectAttention(AttentionOp op) {
+  Cluster cluster{"attention", {op}, {}, nullptr};
+  extend(cluster, [](Operation *next) {
+    auto merge = dyn_cast<MergeHeadsOp>(next);
+    return isa<arith::TruncFOp>(next) || (merge && !needsWholeRows(merge));
+  });
+  for (Operation *user : op.getKey().getUsers())
+    if (auto stats = dyn_cast<AttentionStatisticsOp>(user); stats && sameScores(op, stats))
+      cluster.ops.push_back(stats);
+  claim(std::move(cluster));
+  return success();
 }
 
 /// Of an argument, or of what a kernel stores that cannot round: a kernel of its own.

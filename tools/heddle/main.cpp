@@ -65,7 +65,9 @@ Expected<Dimensions> parseDimensions(const std::vector<std::string> &texts) {
     auto dim = parseDimension(text);
     if (!dim)
       return dim.takeError();
-    dims[dim->first] = dim->second;
+    if (!dims.emplace(dim->first, dim->second).second)
+      return usageError("--dim: expected each name once, found " + quotedText(dim->first) +
+                        " twice");
   }
   return dims;
 }

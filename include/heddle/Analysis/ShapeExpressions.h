@@ -54,6 +54,7 @@ public:
   const std::vector<std::string> &dims() const { return names; }
 
 private:
+  class Results;
   class Rules;
   void argument(mlir::func::FuncOp func, unsigned index);
   void visit(mlir::Operation *op);
