@@ -40,7 +40,7 @@ TEST(MaskBuilder, Text) {
 TEST(MaskBuilder, TheCompilerTakesIt) {
   Formula i = query(), j = key(), b = batch(), h = head();
   Formula truth =
-      min(i, j) * 2 / 3 % 4 >= -max(abs(i - j), h) && !(i > j) || b != 1 || i <= j || i < 2;
+      (min(i, j) * 2 / 3 % 4 >= -max(abs(i - j), h) && !(i > j)) || b != 1 || i <= j || i < 2;
   Mask all = (causal() & window(3, 1, 0)) | (prefix("p") & !dense("d")) | documents("q", "k") |
              where(truth) | (hide("x") & lengths("n"));
   CompileOptions options;
