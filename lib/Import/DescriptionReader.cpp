@@ -185,11 +185,18 @@ int64_t Reader::fileLines(const std::string &file, const std::string &member,
   return std::max<int64_t>(lines, 1);
 }
 
-/// Generation does not go on where the learned positions end, unless `limit` says so.
+/// Generation does not go on where the learned positions end.
 void Reader::limitByPositions(ObjectReader &root) {
   const PositionDescription &position = model.decoder->position;
-  if (position.kind == PositionKind::Learned && !root.object("target").has("limit"))
-    model.target->limit = std::min(model.target->limit, position.length);
+  if (position.kind != PositionKind::Learned || model.target->limit <= position.length)
+    return;
+  ObjectReader in = root.object("target");
+  if (in.has("limit"))
+    errors.expected(in.path("limit"),
+                    "at most as many tokens as have learned positions, " +
+                        std::to_string(position.length),
+                    std::to_string(model.target->limit));
+  model.target->limit = position.length;
 }
 
 /// What a file of a folder may be called: no more is asked of the system.

@@ -12,6 +12,9 @@
 //===----------------------------------------------------------------------===//
 #include "Models.h"
 
+#include <iterator>
+#include <sstream>
+
 using namespace heddle;
 using namespace heddle::test;
 
@@ -215,14 +218,15 @@ std::string caseName(const testing::TestParamInfo<GoldenTest::ParamType> &info) 
   return name;
 }
 
-const auto cases = testing::Values<std::string>(
-    "base", "pre-norm-gelu", "odd-sizes", "keep-and-hide", "classifier", "stored-weights",
-    "sequence-first", "annotated", "walk-through", "step-by-step", "learned-rms", "long",
-    "base.bf16", "pre-norm-gelu.bf16", "odd-sizes.bf16", "keep-and-hide.bf16", "learned-rms.bf16",
-    "long.bf16");
+/// The cases that CMakeLists.txt has artifacts made of.
+std::vector<std::string> cases() {
+  std::istringstream names(HEDDLE_GOLDENS);
+  return {std::istream_iterator<std::string>(names), {}};
+}
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenTest,
-                         testing::Combine(cases, testing::Values<std::string>("cpu", "vulkan")),
+                         testing::Combine(testing::ValuesIn(cases()),
+                                          testing::Values<std::string>("cpu", "vulkan")),
                          caseName);
 
 } // namespace
