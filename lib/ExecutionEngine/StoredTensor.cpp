@@ -15,7 +15,6 @@
 #include "heddle/Support/Float.h"
 
 #include <cstring>
-#include <tuple>
 
 namespace heddle {
 
@@ -83,8 +82,10 @@ std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,
   const std::byte *start =
       weights.data() + program.weights[static_cast<size_t>(entry.weight)].offset;
   auto [rows, columns] = matrixOf(entry);
-  if (entry.layout == PackEntry::Layout::Vector)
-    std::tie(rows, columns) = std::pair<int64_t, int64_t>(1, rows * columns);
+  if (entry.layout == PackEntry::Layout::Vector) {
+    columns *= rows;
+    rows = 1;
+  }
   std::vector<float> values;
   values.reserve(static_cast<size_t>(rows * columns));
   for (int64_t row = 0; row < rows; ++row)

@@ -124,6 +124,16 @@ Value TileBuilder::iota(bool rows, Value from, RankedTensorType type) {
   return kernel::IotaOp::create(b, loc, type, rows ? b.getUnitAttr() : UnitAttr(), from);
 }
 
+Value TileBuilder::sum(Value first, Value end, RankedTensorType type,
+                       llvm::function_ref<Value(Value)> next) {
+  Value none = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, 0.0f));
+  auto loop = scf::ForOp::create(b, loc, first, end, index(1), ValueRange{none});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  scf::YieldOp::create(b, loc, add(loop.getRegionIterArg(0), next(loop.getInductionVar())));
+  return loop.getResult(0);
+}
+
 //===----------------------------------------------------------------------===//
 // Powers of two
 //===----------------------------------------------------------------------===//

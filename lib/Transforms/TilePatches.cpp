@@ -69,17 +69,11 @@ LogicalResult heddle::tilePatches(KernelFrame &f) {
   Value one = t.index(1), first = t.div(j, t.index(pixels)),
         last = t.div(t.add(j, t.index(columns - 1)), t.index(pixels)),
         end = t.min(t.add(last, one), t.index(channels));
-  Value start =
-      arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(t.type(rows, columns), 0.0f));
-  auto loop = scf::ForOp::create(t.b, t.loc, first, end, one, ValueRange{start});
-  {
-    OpBuilder::InsertionGuard guard(t.b);
-    t.b.setInsertionPointToStart(loop.getBody());
-    Value channel = loop.getInductionVar();
-    Value part = kernel::LookupOp::create(t.b, t.loc, t.type(rows, columns),
-                                          f.slice(f.view(image), {b, channel}), found.of(channel));
-    scf::YieldOp::create(t.b, t.loc, t.add(loop.getRegionIterArgs()[0], part));
-  }
-  storeResults(f, loop.getResult(0), {b, i, j}, t.sub(f.sizeValue(count), i));
+  RankedTensorType type = t.type(rows, columns);
+  Value tile = t.sum(first, end, type, [&](Value channel) -> Value {
+    return kernel::LookupOp::create(t.b, t.loc, type, f.slice(f.view(image), {b, channel}),
+                                    found.of(channel));
+  });
+  storeResults(f, tile, {b, i, j}, t.sub(f.sizeValue(count), i));
   return success();
 }

@@ -56,16 +56,9 @@ LogicalResult heddle::tilePool(KernelFrame &f) {
     range.first = t.max(range.first, t.sub(range.end, one));
 
   RankedTensorType type = t.type(1, columns);
-  Value none = arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(type, 0.0f));
-  auto loop = scf::ForOp::create(t.b, t.loc, range.first, range.end, one, ValueRange{none});
-  {
-    OpBuilder::InsertionGuard guard(t.b);
-    t.b.setInsertionPointToStart(loop.getBody());
-    Value row = kernel::LoadOp::create(t.b, t.loc, type, range.rows,
-                                       ValueRange{loop.getInductionVar(), j}, UnitAttr());
-    scf::YieldOp::create(t.b, t.loc, t.add(loop.getRegionIterArg(0), row));
-  }
-  Value result = loop.getResult(0);
+  Value result = t.sum(range.first, range.end, type, [&](Value row) -> Value {
+    return kernel::LoadOp::create(t.b, t.loc, type, range.rows, ValueRange{row, j}, UnitAttr());
+  });
   if (pool.getKind() == Pooling::Mean) {
     Value count = t.i32(t.max(t.sub(range.end, range.first), one)); // of no row: 0 / 1
     Value number = arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), count);

@@ -354,20 +354,14 @@ static LogicalResult mergeUnalignedHeads(KernelFrame &f) {
   Value one = t.index(1), first = t.div(j, t.index(size)),
         end =
             t.min(t.add(t.div(t.add(j, t.index(columns - 1)), t.index(size)), one), t.index(heads));
-  Value start =
-      arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(t.type(rows, columns), 0.0f));
-  auto loop = scf::ForOp::create(t.b, t.loc, first, end, one, ValueRange{start});
-  {
-    OpBuilder::InsertionGuard guard(t.b);
-    t.b.setInsertionPointToStart(loop.getBody());
-    Value head = loop.getInductionVar();
+  RankedTensorType type = t.type(rows, columns);
+  Value tile = t.sum(first, end, type, [&](Value head) -> Value {
     // Columns of other heads are outside this one's view: 0.
     Value inHead = t.iota(/*rows=*/false, t.sub(j, t.mul(head, t.index(size))), indices);
-    Value part = kernel::LookupOp::create(t.b, t.loc, t.type(rows, columns),
-                                          f.slice(f.view(0), {b, head}), ValueRange{y, inHead});
-    scf::YieldOp::create(t.b, t.loc, t.add(loop.getRegionIterArgs()[0], part));
-  }
-  storeResults(f, loop.getResult(0), {b, i, j}, t.sub(f.sizeValue(in.getDim(2).extent), i));
+    return kernel::LookupOp::create(t.b, t.loc, type, f.slice(f.view(0), {b, head}),
+                                    ValueRange{y, inHead});
+  });
+  storeResults(f, tile, {b, i, j}, t.sub(f.sizeValue(in.getDim(2).extent), i));
   return success();
 }
 

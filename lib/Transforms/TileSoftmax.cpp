@@ -180,17 +180,11 @@ LogicalResult heddle::tileLossMean(KernelFrame &f) {
   f.createFunc({kernel::Size(1)}, {1}, f.gpuSchedule(1, 16));
   Value zero = t.index(0), one = t.index(1);
   RankedTensorType type = t.type(1, 16);
-  Value none = arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(type, 0.0f));
-  auto loop = scf::ForOp::create(t.b, t.loc, zero, f.sizeValue(f.viewType(in).getDim(0).extent),
-                                 one, ValueRange{none});
-  {
-    OpBuilder::InsertionGuard guard(t.b);
-    t.b.setInsertionPointToStart(loop.getBody());
-    Value row = kernel::LoadOp::create(t.b, t.loc, type, f.view(in),
-                                       ValueRange{loop.getInductionVar(), zero}, UnitAttr());
-    scf::YieldOp::create(t.b, t.loc, t.add(loop.getRegionIterArg(0), row));
-  }
-  Value sums = loop.getResult(0), nothing = t.constant(0, sums);
+  Value end = f.sizeValue(f.viewType(in).getDim(0).extent);
+  Value sums = t.sum(zero, end, type, [&](Value row) -> Value {
+    return kernel::LoadOp::create(t.b, t.loc, type, f.view(in), ValueRange{row, zero}, UnitAttr());
+  });
+  Value nothing = t.constant(0, sums);
   Value column = t.iota(/*rows=*/false, zero, t.type(1, 16, t.b.getI32Type()));
   auto sumOf = [&](int64_t which) {
     Value same = RowWalk::equal(t, column, t.constantI(which, column));
