@@ -19,10 +19,15 @@ config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(build, "test", "lit")
 
 config.environment["PATH"] = os.pathsep.join([os.path.join(build, "bin"), llvm_tools, config.environment.get("PATH", "")])
-# What Vulkan, the sanitisers and the pipeline cache look at.
-for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "LP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HOME", "XDG_CACHE_HOME"):
+# What Vulkan and the sanitisers look at.
+for name in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "LP_NUM_THREADS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HOME", "MESA_SHADER_CACHE_DIR"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+# As in environment.cmake.in: tests neither read nor fill the user's cache folder, and compile what they test.
+config.environment["XDG_CACHE_HOME"] = os.path.join(build, "test", "cache")
+config.environment["HEDDLE_CACHE_LIMIT"] = "0"
+mesa = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", "/"), ".cache")
+config.environment.setdefault("MESA_SHADER_CACHE_DIR", mesa)
 
 # %{root}: the checkout; %{build}: the build folder; %{models}: descriptions of models; %{examples}: the examples.
 root = os.path.dirname(config.test_source_root)

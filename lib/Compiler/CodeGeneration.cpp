@@ -12,6 +12,7 @@
 
 #include "CodeGeneration.h"
 
+#include "KernelCache.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Target/ObjectCode.h"
 #include "heddle/Target/Spirv.h"
@@ -63,12 +64,12 @@ namespace {
 /// One kernel on its way to one form of code. Kernels do not know each other, so that each goes all
 /// the way alone, beside the others.
 struct Unit {
-  Operation *kernel;
-  const CpuTarget *cpu; ///< none: a shader
-  std::string object;
-  std::vector<uint32_t> words;
-  std::string shader; ///< its name
-  Status status;
+  kernel::FuncOp kernel;
+  const CpuTarget *cpu;      ///< none: a shader
+  KernelCache::Key key = {}; ///< of the code on disk
+  std::string code = {};     ///< an object, or the words of a shader
+  bool found = false;        ///< on disk
+  Status status = {};
 };
 
 OwningOpRef<ModuleOp> moduleOf(Operation *kernel) {
@@ -86,6 +87,32 @@ Status loadDialects(Compilation &compilation, Stage to, const StageOptions &opti
   return lowered ? Status() : Status(lowered.takeError());
 }
 
+/// All that is known of a target when its code is made.
+std::string targetText(const CpuTarget *cpu) {
+  if (!cpu)
+    return toString(TargetKind::Vulkan);
+  std::string text = std::string(toString(TargetKind::Cpu)) + (cpu->pairProducts ? " pairs" : "");
+  for (const std::string *part : {&cpu->name, &cpu->triple, &cpu->cpu, &cpu->features, &cpu->tune})
+    text += "\n" + *part;
+  return text;
+}
+
+/// Every attribute is in the text, locations are not: they reach no code.
+std::string kernelText(kernel::FuncOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  kernel->print(stream, OpPrintingFlags().printGenericOpForm());
+  return text;
+}
+
+void lookUp(const KernelCache &cache, Unit &unit) {
+  unit.key = cache.keyOf({targetText(unit.cpu), kernelText(unit.kernel)});
+  if (std::optional<std::string> code = cache.find(unit.key)) {
+    unit.code = std::move(*code);
+    unit.found = true;
+  }
+}
+
 Status generateObject(Compilation &compilation, Unit &unit) {
   auto module = compilation.lowered(*moduleOf(unit.kernel), Stage::Tiled, Stage::Llvm,
                                     {TargetKind::Cpu, unit.cpu->name});
@@ -94,7 +121,7 @@ Status generateObject(Compilation &compilation, Unit &unit) {
   Expected<std::string> object = emitCpuObject(**module, *unit.cpu);
   if (!object)
     return object.takeError();
-  unit.object = std::move(*object);
+  unit.code = std::move(*object);
   return {};
 }
 
@@ -103,20 +130,18 @@ Status generateShader(Compilation &compilation, Unit &unit) {
                                     {TargetKind::Vulkan, ""});
   if (!module)
     return module.takeError();
-  auto shader = *(**module).getOps<spirv::ModuleOp>().begin();
-  Expected<std::vector<uint32_t>> words = emitSpirv(shader);
+  Expected<std::vector<uint32_t>> words = emitSpirv(*(**module).getOps<spirv::ModuleOp>().begin());
   if (!words)
     return words.takeError();
-  unit.shader = shader.getName().value_or("").str();
-  unit.words = std::move(*words);
+  unit.code.assign(reinterpret_cast<const char *>(words->data()), words->size() * sizeof(uint32_t));
   return {};
 }
 
 /// The code of all units, in their order; only the order of work depends on the threads.
 class CodeGenerator {
 public:
-  CodeGenerator(Compilation &compilation, Program &program)
-      : compilation(compilation), program(program) {}
+  CodeGenerator(Compilation &compilation, Program &program, KernelCache cache)
+      : compilation(compilation), program(program), cache(std::move(cache)) {}
 
   /// The kernels of the module at stage `tiled`, and the grids of the program's kernels.
   Status addTarget(TargetKind target, std::vector<CpuTarget> cpus);
@@ -124,8 +149,11 @@ public:
   Expected<GeneratedCode> collect();
 
 private:
+  Status generate(llvm::ArrayRef<Unit *> missing);
+
   Compilation &compilation;
   Program &program;
+  KernelCache cache;
   std::vector<OwningOpRef<ModuleOp>> tiled; ///< one a target
   std::vector<CpuTarget> instructionSets;
   std::vector<Unit> units;
@@ -149,36 +177,64 @@ Status CodeGenerator::addTarget(TargetKind target, std::vector<CpuTarget> cpus) 
     return status;
   tiled.push_back(std::move(*module));
   auto kernels = tiled.back()->getOps<kernel::FuncOp>();
-  bool isCpu = target == TargetKind::Cpu;
-  if (Status status = loadDialects(compilation, isCpu ? Stage::Llvm : Stage::Spirv,
-                                   {target, isCpu ? cpus.front().name : ""});
-      !status)
-    return status;
-  if (isCpu) {
+  if (target == TargetKind::Cpu) {
     instructionSets = std::move(cpus);
     if (!multipliesPairs(*tiled.back())) // a file asks for what its code uses
       llvm::transform(instructionSets, instructionSets.begin(), withoutPairs);
     for (const CpuTarget &cpu : instructionSets)
       for (kernel::FuncOp kernel : kernels)
-        units.push_back({kernel, &cpu, {}, {}, {}, {}});
+        units.push_back({kernel, &cpu});
   } else {
     for (kernel::FuncOp kernel : kernels)
-      units.push_back({kernel, nullptr, {}, {}, {}, {}});
+      units.push_back({kernel, nullptr});
   }
   return {};
 }
 
 Status CodeGenerator::run(const std::function<void(const std::string &)> &progress) {
-  if (progress)
-    progress("code for " + std::to_string(units.size()) + " kernels");
-  mlir::parallelFor(tiled.front()->getContext(), 0, units.size(), [&](size_t i) {
-    Unit &unit = units[i];
-    unit.status = unit.cpu ? generateObject(compilation, unit) : generateShader(compilation, unit);
-  });
+  if (cache.isOn())
+    mlir::parallelFor(tiled.front()->getContext(), 0, units.size(),
+                      [&](size_t i) { lookUp(cache, units[i]); });
+  std::vector<Unit *> missing;
   for (Unit &unit : units)
-    if (!unit.status)
-      return compilation.explained(unit.status.takeError());
+    if (!unit.found)
+      missing.push_back(&unit);
+  if (missing.empty())
+    return {};
+  if (progress)
+    progress("code for " + std::to_string(missing.size()) + " kernels");
+  return generate(missing);
+}
+
+Status CodeGenerator::generate(llvm::ArrayRef<Unit *> missing) {
+  for (bool isCpu : {true, false}) {
+    auto one = llvm::find_if(missing, [&](Unit *unit) { return bool(unit->cpu) == isCpu; });
+    if (one == missing.end())
+      continue;
+    StageOptions options{isCpu ? TargetKind::Cpu : TargetKind::Vulkan,
+                         isCpu ? (*one)->cpu->name : ""};
+    if (Status status = loadDialects(compilation, isCpu ? Stage::Llvm : Stage::Spirv, options);
+        !status)
+      return status;
+  }
+  mlir::parallelFor(tiled.front()->getContext(), 0, missing.size(), [&](size_t i) {
+    Unit &unit = *missing[i];
+    unit.status = unit.cpu ? generateObject(compilation, unit) : generateShader(compilation, unit);
+    if (unit.status)
+      cache.keep(unit.key, unit.code);
+  });
+  for (Unit *unit : missing)
+    if (!unit->status)
+      return compilation.explained(unit->status.takeError());
+  cache.limit();
   return {};
+}
+
+/// The words of a shader that was checked when it was made.
+std::vector<uint32_t> wordsOf(llvm::StringRef code) {
+  std::vector<uint32_t> words(code.size() / sizeof(uint32_t));
+  std::memcpy(words.data(), code.data(), words.size() * sizeof(uint32_t));
+  return words;
 }
 
 Expected<GeneratedCode> CodeGenerator::collect() {
@@ -189,7 +245,7 @@ Expected<GeneratedCode> CodeGenerator::collect() {
     std::vector<std::string> objects;
     for (Unit &unit : units)
       if (unit.cpu == &cpu)
-        objects.push_back(std::move(unit.object));
+        objects.push_back(std::move(unit.code));
     auto linked = linkSharedObject(objects);
     if (!linked)
       return linked.takeError();
@@ -197,7 +253,10 @@ Expected<GeneratedCode> CodeGenerator::collect() {
   }
   for (Unit &unit : units)
     if (!unit.cpu)
-      code.shaders.push_back({std::move(unit.shader), std::move(unit.words)});
+      code.shaders.push_back({unit.kernel.getSymName().str(), wordsOf(unit.code)});
+  code.pieces = static_cast<int>(units.size());
+  code.cachedPieces =
+      static_cast<int>(llvm::count_if(units, [](Unit &unit) { return unit.found; }));
   return code;
 }
 
@@ -218,7 +277,10 @@ Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOpti
       return cpu.takeError();
     cpus.push_back(std::move(*cpu));
   }
-  CodeGenerator generator(compilation, program);
+  auto cache = KernelCache::open();
+  if (!cache)
+    return cache.takeError();
+  CodeGenerator generator(compilation, program, std::move(*cache));
   for (TargetKind target : *targets)
     if (Status status = generator.addTarget(
             target, target == TargetKind::Cpu ? cpus : std::vector<CpuTarget>());

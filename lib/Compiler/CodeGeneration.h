@@ -27,6 +27,7 @@ struct GeneratedCode {
   };
   std::vector<Cpu> cpu;
   std::vector<Shader> shaders;
+  int pieces = 0, cachedPieces = 0; ///< a kernel for one instruction set, or its shader
 };
 
 /// Targets as `--target` names them, each once; none is an error.

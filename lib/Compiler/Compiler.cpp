@@ -86,6 +86,8 @@ Expected<Assembled> assemble(const std::string &model, const CompileOptions &opt
   auto code = generateCode(*result.compilation, options, result.program);
   if (!code)
     return code.takeError();
+  result.report.pieces = code->pieces;
+  result.report.cachedPieces = code->cachedPieces;
   addMembers(result, std::move(*code), std::move(*fused));
   for (const std::string &warning : result.compilation->warnings())
     result.report.warnings.push_back(warning);

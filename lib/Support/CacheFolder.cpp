@@ -17,7 +17,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 namespace fs = std::filesystem;
@@ -25,6 +28,9 @@ namespace fs = std::filesystem;
 namespace heddle {
 
 namespace {
+
+/// No file that is kept comes near; what is larger is not ours.
+constexpr off_t kMaxBytes = 1 << 30;
 
 struct CachedFile {
   fs::path path;
@@ -59,10 +65,27 @@ std::string cacheDirectory() {
   return home && home[0] == '/' ? std::string(home) + "/.cache/heddle" : "";
 }
 
+std::optional<std::string> readFromCache(const std::string &path) {
+  // Not mapped: pages behind the end of a file that is cut meanwhile would be fatal. Not blocking: a
+  // pipe of this name is no cache.
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat facts = {};
+  std::string bytes;
+  if (file >= 0 && ::fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) &&
+      facts.st_size <= kMaxBytes)
+    bytes.resize(static_cast<size_t>(facts.st_size));
+  bool whole = !bytes.empty() && ::read(file, bytes.data(), bytes.size()) == facts.st_size;
+  if (file >= 0)
+    ::close(file);
+  return whole ? std::optional(std::move(bytes)) : std::nullopt;
+}
+
 void keepInCache(const std::string &path, std::string_view bytes) {
   std::error_code ignored;
   fs::create_directories(fs::path(path).parent_path(), ignored);
-  (void)replaceFile(path, bytes);
+  auto file = Replacement::create(path);
+  if (file && file->write(bytes))
+    (void)file->commitUnsynced();
 }
 
 void touchInCache(const std::string &path) {

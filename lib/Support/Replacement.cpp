@@ -83,7 +83,13 @@ Status Replacement::write(std::string_view bytes) {
 }
 
 Status Replacement::commit() {
-  if (::fsync(descriptor) != 0 || ::rename(temporary.c_str(), target.c_str()) != 0)
+  if (::fsync(descriptor) != 0)
+    return systemError(path, kExpected);
+  return commitUnsynced();
+}
+
+Status Replacement::commitUnsynced() {
+  if (::rename(temporary.c_str(), target.c_str()) != 0)
     return systemError(path, kExpected);
   ::close(std::exchange(descriptor, -1));
   return {};

@@ -33,11 +33,16 @@ void printReport(const CompileFlags &flags, const CompileReport &report) {
   double rate = report.packSeconds > 0
                     ? static_cast<double>(report.weightBytes) / report.packSeconds / 1e9
                     : 0;
+  std::string cached = report.cachedPieces > 0
+                           ? " (" + std::to_string(report.cachedPieces) + " of " +
+                                 std::to_string(report.pieces) + " pieces of code were cached)"
+                           : "";
   char line[256];
   std::snprintf(line, sizeof line,
-                "%d kernels, %.2f s; weights %.1f MB packed in %.2f s (%.1f GB/s); %.1f MB",
-                report.kernels, report.codeSeconds, static_cast<double>(report.weightBytes) / 1e6,
-                report.packSeconds, rate, static_cast<double>(report.artifactBytes) / 1e6);
+                "%d kernels, %.2f s%s; weights %.1f MB packed in %.2f s (%.1f GB/s); %.1f MB",
+                report.kernels, report.codeSeconds, cached.c_str(),
+                static_cast<double>(report.weightBytes) / 1e6, report.packSeconds, rate,
+                static_cast<double>(report.artifactBytes) / 1e6);
   std::cerr << flags.output << ": " << line << "\n";
 }
 

@@ -47,6 +47,9 @@ struct CompileOptions {
 /// What a compilation did, for the tools to print.
 struct CompileReport {
   int kernels = 0;
+  /// Pieces of code (a kernel for one instruction set, or its shader), and how many of them an
+  /// earlier compilation left in the cache folder.
+  int pieces = 0, cachedPieces = 0;
   int64_t artifactBytes = 0, weightBytes = 0;
   double codeSeconds = 0, packSeconds = 0;
   std::vector<std::string> warnings;

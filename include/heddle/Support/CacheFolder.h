@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,11 @@ namespace heddle {
 /// $XDG_CACHE_HOME/heddle, else ~/.cache/heddle; empty where neither is known.
 std::string cacheDirectory();
 
-/// Writes a file of the folder, which is made if need be.
+/// The content of a file of the folder, whatever it is worth; nothing where it cannot be read.
+std::optional<std::string> readFromCache(const std::string &path);
+
+/// Writes a file of the folder, which is made if need be. Readers find all of it or nothing, but
+/// for a power cut: they check what they find.
 void keepInCache(const std::string &path, std::string_view bytes);
 
 /// Says that a file was of use: those that were of use last go last.

@@ -35,6 +35,9 @@ public:
   Status write(std::string_view bytes);
   /// Data first, then the name: a crash leaves the old file or the new one.
   Status commit();
+  /// Without waiting for the disk: a power cut may leave another content, so that this is for files
+  /// that carry a check of their own.
+  Status commitUnsynced();
 
 private:
   Replacement(std::string path, std::string target)
