@@ -119,7 +119,9 @@ Expected<std::vector<PositionTable>> tablesOf(ModuleOp module, const Dimensions 
   for (auto function : module.getOps<func::FuncOp>())
     finder.visit(function);
   if (finder.tables.empty())
-    return usageError("--positions: expected a model that adds positions, found one without");
+    return usageError(
+        "--positions: expected a model that adds sinusoidal positions, found one without; "
+        "learned ones are tensors of the checkpoint");
   if (Status status = finder.count(dims); !status)
     return status.takeError();
   std::vector<PositionTable> tables;

@@ -92,7 +92,7 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
     return inputError("line " + std::to_string(taken + 1) +
                       ": expected a line that can be read and kept, found another one");
   if (cut > 0)
-    notes << "note: " << cut << " of " << taken << " texts cut to " << *model.source->length
+    notes << "note: " << cut << " of " << taken << " texts cut to " << *model.source->longest()
           << " tokens\n";
   return {};
 }

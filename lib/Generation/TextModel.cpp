@@ -114,6 +114,7 @@ Expected<TextSide> readSide(const Json &json, const std::string &name,
   side.end = reader.id("end", 3);
   side.add = reader.flag("add", false);
   side.length = reader.integer("length", std::nullopt);
+  side.most = reader.integer("most", std::nullopt);
   side.cut = reader.word("too-long", "error", {"error", "cut"}) == "cut";
   side.limit = reader.integer("limit", 256).value_or(256);
   if (!reader.status)
@@ -206,14 +207,13 @@ Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view p
   }
   if (add && end)
     encoded.ids.push_back(*end);
-  if (!length)
-    return encoded;
   const int64_t count = static_cast<int64_t>(encoded.ids.size());
-  if (count > *length && !cut)
-    return inputError(std::string(place) + ": expected at most " + std::to_string(*length) +
+  const int64_t room = longest().value_or(count);
+  if (count > room && !cut)
+    return inputError(std::string(place) + ": expected at most " + std::to_string(room) +
                       " tokens, found " + std::to_string(count));
-  encoded.cut = std::max<int64_t>(0, count - *length);
-  encoded.ids.resize(static_cast<size_t>(*length), padding);
+  encoded.cut = std::max<int64_t>(0, count - room);
+  encoded.ids.resize(static_cast<size_t>(length.value_or(std::min(count, room))), padding);
   return encoded;
 }
 

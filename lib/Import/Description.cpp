@@ -33,6 +33,7 @@ static Json sideFacts(const SideDescription &side, const std::string &name) {
   facts["end"] = orNull(side.end);
   facts["add"] = side.add;
   facts["length"] = orNull(side.length);
+  facts["most"] = orNull(side.most);
   facts["too-long"] = side.tooLong;
   facts["limit"] = side.limit;
   return facts;

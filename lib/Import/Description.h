@@ -41,6 +41,7 @@ struct SideDescription {
   bool add = false;
   std::string split = "space", tooLong = "error";
   std::optional<int64_t> length;
+  std::optional<int64_t> most; ///< of the source: rows that have positions, where they are learned
   int64_t limit = 256;
 };
 

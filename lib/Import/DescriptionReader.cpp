@@ -64,6 +64,7 @@ private:
   SideDescription side(ObjectReader &root, const std::string &name);
   void image(ObjectReader &in, SideDescription &side);
   void vocabulary(ObjectReader &in, SideDescription &side, const std::string &name);
+  void limitSource();
   void limitByPositions(ObjectReader &root);
   void classifier(ObjectReader &root);
   void checkLoss(ObjectReader &in, const ClassifierDescription &c);
@@ -183,6 +184,18 @@ int64_t Reader::fileLines(const std::string &file, const std::string &member,
     model.warnings.push_back(errors.file + ": " + path + ": " + quotedText(file) + ", " + warning);
   model.texts[member] = std::move(*text);
   return std::max<int64_t>(lines, 1);
+}
+
+/// Text has no more rows than have positions.
+void Reader::limitSource() {
+  const PositionDescription &position = model.encoder->position;
+  if (position.kind != PositionKind::Learned)
+    return;
+  model.source->most = position.length;
+  if (model.source->length.value_or(0) > position.length)
+    errors.expected("source.length",
+                    "at most the rows of learned positions, " + std::to_string(position.length),
+                    std::to_string(*model.source->length));
 }
 
 /// Generation does not go on where the learned positions end.
@@ -382,6 +395,8 @@ Expected<Description> Reader::run() {
     model.target = side(root, "target");
   if (has("encoder") && !errors.failed())
     model.encoder = StackReader(json, "encoder", model, masks, errors).read();
+  if (has("encoder") && !errors.failed())
+    limitSource();
   if (has("decoder") && !errors.failed())
     model.decoder = StackReader(json, "decoder", model, masks, errors).read();
   if (!errors.failed() && model.decoder)

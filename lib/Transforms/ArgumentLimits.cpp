@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lengths, and the starts of packed documents: kernels reach no further than
+// Ids, lengths, and the starts of packed documents: kernels reach no further than
 // these say, so a call that gives others is refused.
 //
 //===----------------------------------------------------------------------===//
@@ -20,10 +20,25 @@ using namespace heddle::transformer;
 using kernel::GroupOp;
 
 ArgumentLimits::ArgumentLimits(Value argument, const ShapeExpressions &shapes) : shapes(shapes) {
-  for (OpOperand &use : argument.getUses())
+  readAll(argument);
+}
+
+void ArgumentLimits::readAll(Value value) {
+  for (OpOperand &use : value.getUses())
     if (auto group = dyn_cast<GroupOp>(use.getOwner()))
       for (OpOperand &inner : group.getBody().getArgument(use.getOperandNumber()).getUses())
         read(group, inner);
+}
+
+/// Ids name a row of a table or a column of logits.
+void ArgumentLimits::readIds(GroupOp group, OpOperand &use) {
+  Operation *reader = use.getOwner();
+  if (auto op = dyn_cast<EmbeddingOp>(reader); op && op.getIds() == use.get())
+    addBelow(op.getTable().getType().getDimSize(0));
+  if (auto op = dyn_cast<CrossEntropyRowsOp>(reader); op && op.getIds() == use.get())
+    addBelow(op.getLogits().getType().getShape().back());
+  if (isa<ShiftRightOp>(reader)) // the same ids, but for the last and the start
+    readAll(group.getResult(0));
 }
 
 void ArgumentLimits::addStarts(const SizeExpr &high) {
@@ -48,9 +63,10 @@ void ArgumentLimits::addDocuments(GroupOp group) {
 
 /// Lengths are at most the number of keys they limit; documents start from 0 to the number of rows.
 void ArgumentLimits::read(GroupOp group, OpOperand &use) {
+  readIds(group, use);
   Operation *reader = use.getOwner();
   if (isa<MaskLengthsOp>(reader)) {
-    addLengths(rowsIn(group, 1) + 1);
+    addBelow(rowsIn(group, 1) + 1);
     addDocuments(group);
   }
   if (auto op = dyn_cast<MaskDocumentsOp>(reader); op && op.getStarts())
@@ -66,6 +82,6 @@ void ArgumentLimits::read(GroupOp group, OpOperand &use) {
   }
   if (auto pool = dyn_cast<PoolOp>(reader); pool && pool.getInput() != use.get()) {
     SizeExpr high = shapes.of(pool.getInput())[1] + 1;
-    pool.getDocuments() == use.get() ? addStarts(high) : addLengths(high);
+    pool.getDocuments() == use.get() ? addStarts(high) : addBelow(high);
   }
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lengths, and the starts of packed documents: kernels reach no further than
+// Ids, lengths, and the starts of packed documents: kernels reach no further than
 // these say, so a call that gives others is refused.
 //
 //===----------------------------------------------------------------------===//
@@ -23,20 +23,22 @@ public:
 
   /// Values lie below; none: nobody asks.
   std::optional<SizeExpr> high() const {
-    return starts.empty() ? lengths : std::optional(starts.front());
+    return starts.empty() ? below : std::optional(starts.front());
   }
   /// The same starts may cut several values, which then have as many rows.
   llvm::ArrayRef<SizeExpr> allStarts() const { return starts; }
-  /// Where starts are lengths too.
-  std::optional<SizeExpr> highOfLengths() const { return lengths; }
+  /// Where starts are lengths or ids too.
+  std::optional<SizeExpr> highOfOthers() const { return below; }
   llvm::ArrayRef<mlir::BlockArgument> within() const { return documents; }
   int64_t longest = 0; ///< rows of a document, which have a position; 0: any number
 
 private:
+  void readAll(mlir::Value value);
   void read(kernel::GroupOp group, mlir::OpOperand &use);
+  void readIds(kernel::GroupOp group, mlir::OpOperand &use);
   void addStarts(const SizeExpr &high);
-  void addLengths(const SizeExpr &high) {
-    lengths = lengths && !(*lengths == high) ? SizeExpr::min(*lengths, high) : high;
+  void addBelow(const SizeExpr &high) {
+    below = below && !(*below == high) ? SizeExpr::min(*below, high) : high;
   }
   /// Rows of the attention of a group: of its queries (0), of its keys (1).
   SizeExpr rowsIn(kernel::GroupOp group, unsigned operand) const;
@@ -45,7 +47,7 @@ private:
 
   const ShapeExpressions &shapes;
   llvm::SmallVector<SizeExpr> starts; ///< high of each use, each once
-  std::optional<SizeExpr> lengths;    ///< the least high of all uses
+  std::optional<SizeExpr> below;      ///< the least high of all other uses
   llvm::SmallVector<mlir::BlockArgument> documents;
 };
 

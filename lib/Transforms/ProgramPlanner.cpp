@@ -294,13 +294,19 @@ StringAttr ProgramPlanner::argumentName(unsigned index) {
   return b.getStringAttr("arg" + Twine(index));
 }
 
-/// Values that readers could not work with are refused when a call binds them.
+/// Values that readers could not work with are refused when a call binds them, and so are those
+/// outside the range that the argument names.
 void ProgramPlanner::limitValues(kernel::InputOp input, StringAttr name,
-                                 const ArgumentLimits &limits) {
-  if (!limits.high())
-    return;
-  input.setRangeAttr(texts({SizeExpr(0), *limits.high()}));
+                                 const ArgumentLimits &limits, ArrayAttr named) {
   input.setStarts(!limits.allStarts().empty());
+  SmallVector<SizeExpr> range{0, 0};
+  if (named && !input.getStarts())
+    range = llvm::to_vector(sizesFromAttr(named));
+  if (std::optional<SizeExpr> high = limits.high())
+    range[1] = named && !input.getStarts() ? SizeExpr::min(range[1], *high) : *high;
+  else if (!named)
+    return;
+  input.setRangeAttr(texts(range));
   SmallVector<Attribute> within;
   for (BlockArgument starts : limits.within())
     within.push_back(argumentName(starts.getArgNumber()));
@@ -311,8 +317,8 @@ void ProgramPlanner::limitValues(kernel::InputOp input, StringAttr name,
   std::string rows = "rows that " + name.getValue().str() + " cuts into documents";
   for (const SizeExpr &other : limits.allStarts().drop_front(input.getStarts() ? 1 : 0))
     limitChecks.push_back({limits.allStarts().front() - 1, other - 1, rows, /*atMost=*/false});
-  if (input.getStarts() && limits.highOfLengths())
-    limitChecks.push_back({*limits.high(), *limits.highOfLengths(), rows, /*atMost=*/true});
+  if (input.getStarts() && limits.highOfOthers())
+    limitChecks.push_back({*limits.high(), *limits.highOfOthers(), rows, /*atMost=*/true});
 }
 
 LogicalResult ProgramPlanner::planArguments() {
@@ -346,10 +352,8 @@ LogicalResult ProgramPlanner::planArguments() {
       input.setExchanged(true);
     if (auto spread = func.getArgAttrOfType<ArrayAttr>(index, "transformer.spread"))
       input.setSpreadAttr(texts(sizesFromAttr(spread)));
-    if (auto range = func.getArgAttrOfType<ArrayAttr>(index, "transformer.range"))
-      input.setRangeAttr(texts(sizesFromAttr(range)));
-    else
-      limitValues(input, name, ArgumentLimits(argument, shapes));
+    limitValues(input, name, ArgumentLimits(argument, shapes),
+                func.getArgAttrOfType<ArrayAttr>(index, TransformerDialect::rangeAttr));
     if (auto fallback = func.getArgAttrOfType<DictionaryAttr>(index, "transformer.default"))
       input.setFallbackAttr(fallback);
   }

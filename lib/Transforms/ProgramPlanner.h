@@ -32,7 +32,8 @@ public:
 
 private:
   mlir::StringAttr argumentName(unsigned index);
-  void limitValues(kernel::InputOp input, mlir::StringAttr name, const ArgumentLimits &limits);
+  void limitValues(kernel::InputOp input, mlir::StringAttr name, const ArgumentLimits &limits,
+                   mlir::ArrayAttr named);
   mlir::LogicalResult planArguments();
   mlir::LogicalResult planGroups();
   mlir::LogicalResult planGroup(kernel::GroupOp group, int index);

@@ -125,13 +125,30 @@ Value TileBuilder::iota(bool rows, Value from, RankedTensorType type) {
 }
 
 Value TileBuilder::sum(Value first, Value end, RankedTensorType type,
-                       llvm::function_ref<Value(Value)> next) {
+                       llvm::function_ref<Value(Value)> next, int64_t step) {
   Value none = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, 0.0f));
-  auto loop = scf::ForOp::create(b, loc, first, end, index(1), ValueRange{none});
+  auto loop = scf::ForOp::create(b, loc, first, end, index(step), ValueRange{none});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   scf::YieldOp::create(b, loc, add(loop.getRegionIterArg(0), next(loop.getInductionVar())));
   return loop.getResult(0);
+}
+
+Value TileBuilder::sumOfMany(Value first, Value end, RankedTensorType type,
+                             llvm::function_ref<Value(Value)> next) {
+  constexpr int64_t round = 16;
+  Value rounds = div(max(sub(end, first), index(0)), index(round));
+  Value rest = add(first, mul(rounds, index(round)));
+  auto nextRound = [&](Value at) {
+    Value rows = next(at);
+    for (int64_t n = 1; n < round; ++n) {
+      Value row = next(add(at, index(n)));
+      rows = add(rows, row);
+    }
+    return rows;
+  };
+  Value most = sum(first, rest, type, nextRound, round);
+  return add(most, sum(rest, end, type, next));
 }
 
 //===----------------------------------------------------------------------===//

@@ -56,10 +56,13 @@ LogicalResult heddle::tilePool(KernelFrame &f) {
     range.first = t.max(range.first, t.sub(range.end, one));
 
   RankedTensorType type = t.type(1, columns);
-  Value result = t.sum(range.first, range.end, type, [&](Value row) -> Value {
+  auto load = [&](Value row) -> Value {
     return kernel::LoadOp::create(t.b, t.loc, type, range.rows, ValueRange{row, j}, UnitAttr());
-  });
-  if (pool.getKind() == Pooling::Mean) {
+  };
+  bool many = pool.getKind() == Pooling::Mean;
+  Value result = many ? t.sumOfMany(range.first, range.end, type, load)
+                      : t.sum(range.first, range.end, type, load);
+  if (many) {
     Value count = t.i32(t.max(t.sub(range.end, range.first), one)); // of no row: 0 / 1
     Value number = arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), count);
     result = t.div(result, t.broadcast(number, type));

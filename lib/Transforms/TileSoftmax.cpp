@@ -170,7 +170,7 @@ LogicalResult heddle::tileLoss(KernelFrame &f) {
   return success();
 }
 
-/// One grid point adds up all rows, in their order.
+/// One grid point adds up all rows.
 LogicalResult heddle::tileLossMean(KernelFrame &f) {
   TileBuilder &t = f.t;
   auto op = yielded(f).getDefiningOp<CrossEntropyMeanOp>();
@@ -181,7 +181,7 @@ LogicalResult heddle::tileLossMean(KernelFrame &f) {
   Value zero = t.index(0), one = t.index(1);
   RankedTensorType type = t.type(1, 16);
   Value end = f.sizeValue(f.viewType(in).getDim(0).extent);
-  Value sums = t.sum(zero, end, type, [&](Value row) -> Value {
+  Value sums = t.sumOfMany(zero, end, type, [&](Value row) -> Value {
     return kernel::LoadOp::create(t.b, t.loc, type, f.view(in), ValueRange{row, zero}, UnitAttr());
   });
   Value nothing = t.constant(0, sums);

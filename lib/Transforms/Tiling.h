@@ -71,9 +71,14 @@ public:
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   mlir::Value reduce(kernel::ReduceKind kind, mlir::Value x);
   mlir::Value iota(bool rows, mlir::Value from, mlir::RankedTensorType type);
-  /// The sum of next(n) for n from `first` to before `end`, in that order, from 0: tiles of f32.
+  /// The sum of next(n) for each `step`th n from `first` to before `end`, in that order, from 0:
+  /// tiles of f32.
   mlir::Value sum(mlir::Value first, mlir::Value end, mlir::RankedTensorType type,
-                  llvm::function_ref<mlir::Value(mlir::Value)> next);
+                  llvm::function_ref<mlir::Value(mlir::Value)> next, int64_t step = 1);
+  /// Such a sum of as many as there are: sixteen a round keep errors small, and loops shorter than
+  /// the 65,535 rounds after which Mesa's CPU driver leaves them.
+  mlir::Value sumOfMany(mlir::Value first, mlir::Value end, mlir::RankedTensorType type,
+                        llvm::function_ref<mlir::Value(mlir::Value)> next);
 
   /// 2^f for |f| <= 1/2, by a polynomial of degree 5.
   mlir::Value exp2Fraction(mlir::Value f);

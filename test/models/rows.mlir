@@ -37,3 +37,9 @@ func.func @norms(%x: tensor<?x?x37xf32> {transformer.name = "z", transformer.dim
   %1 = transformer.layer_norm %x, %g, %b {epsilon = 1.0e-8 : f32, root = false} : (tensor<?x?x37xf32>, tensor<37xf32>, tensor<37xf32>) -> tensor<?x?x37xf32>
   return %0, %1 : tensor<?x?x37xf32>, tensor<?x?x37xf32>
 }
+
+func.func @long(%x: tensor<?x3xf32> {transformer.name = "x", transformer.dims = ["T", 3]}, %r: tensor<?xi32> {transformer.name = "r", transformer.dims = ["T"]})
+    -> (tensor<1xf32> {transformer.name = "loss"}) {
+  %l = transformer.cross_entropy %x, %r {padding_id = 2 : i64} : (tensor<?x3xf32>, tensor<?xi32>) -> tensor<1xf32>
+  return %l : tensor<1xf32>
+}

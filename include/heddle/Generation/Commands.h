@@ -22,7 +22,7 @@ namespace heddle {
 struct TextCommand {
   std::vector<std::string> texts; ///< empty: the lines of standard input
   int64_t batch = 1;              ///< texts that run together; the results do not depend on it
-  bool truncate = false;          ///< cut texts that are longer than `source.length`
+  bool truncate = false;          ///< cut texts that are longer than the model takes
 };
 
 struct TranslateCommand {

@@ -36,9 +36,12 @@ struct TextSide {
   std::optional<int32_t> unknown = 1, start = 2, end = 3;
   bool add = false;              ///< `start` before and `end` after a source text
   std::optional<int64_t> length; ///< text is padded on the right to this many ids
+  std::optional<int64_t> most;   ///< ids that have positions, where those are learned
   bool cut = false;              ///< longer text is cut, not an error
   int64_t limit = 256;           ///< tokens that generation may add
 
+  /// Ids that a text may have, if not any number.
+  std::optional<int64_t> longest() const { return length ? length : most; }
   /// Splits, looks up, adds, pads or cuts.
   Expected<EncodedText> encode(std::string_view text, std::string_view place) const;
   /// Tokens joined by one space or by nothing, special ones left out. Ids must be in range.

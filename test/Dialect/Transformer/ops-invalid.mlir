@@ -428,7 +428,7 @@ func.func @shift_right_c1_rank(%r: tensor<?xi32>) {
 // -----
 
 func.func @shift_right_c2_start(%r: tensor<?x?xi32>) {
-  // expected-error @+1 {{'transformer.shift_right' op C2: start must not be negative, found -1}}
+  // expected-error @+1 {{'transformer.shift_right' op C2: start must be an id of i32 that is not negative, found -1}}
   %t = transformer.shift_right %r {start = -1 : i64} : tensor<?x?xi32>
   return
 }

@@ -15,6 +15,8 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace heddle::transformer;
 using namespace heddle::transformer::detail;
@@ -122,8 +124,8 @@ LogicalResult PoolOp::verify() {
 LogicalResult ShiftRightOp::verify() {
   if (int64_t rank = typeOf(getIds()).getRank(); rank != 2)
     return emitOpError("C1: ids must have rank 2 [batch, rows], found rank ") << rank;
-  if (static_cast<int64_t>(getStart()) < 0)
-    return emitOpError("C2: start must not be negative, found ")
+  if (getStart() > static_cast<uint64_t>(std::numeric_limits<int32_t>::max()))
+    return emitOpError("C2: start must be an id of i32 that is not negative, found ")
            << static_cast<int64_t>(getStart());
   return success();
 }

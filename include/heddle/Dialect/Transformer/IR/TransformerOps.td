@@ -438,7 +438,7 @@ def Transformer_ShiftRightOp : Transformer_Op<"shift_right", [Pure, AllTypesMatc
 
     Constraints:
     * C1: `ids` has rank 2.
-    * C2: `start` is not negative.
+    * C2: `start` is an id of i32 that is not negative.
 
     Example:
     ```mlir
