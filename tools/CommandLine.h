@@ -135,7 +135,7 @@ inline Error parseError(const CLI::ParseError &error) {
     return usageError(text.substr(convert.size(), equals - convert.size()) +
                       ": expected a number in range, found " + quotedText(text.substr(equals + 3)));
   if (text.starts_with("A subcommand is required"))
-    return usageError("expected a command, found none");
+    return usageError("expected a command, found none; --help names them");
   if (text == place + " is required" || text.ends_with(" missing"))
     return usageError(place + ": expected a value, found none");
   return usageError(text.size() > most ? text.substr(0, most) + "..." : text);

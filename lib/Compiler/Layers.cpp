@@ -71,13 +71,20 @@ std::string heddle::layerOfWeight(StringRef name) {
   return llvm::join(ArrayRef(parts).take_front(kept), ".");
 }
 
+std::string heddle::layerOfLinear(StringRef name) {
+  return name.ends_with(".embedding.weight") ? "classifier" : layerOfWeight(name);
+}
+
 /// Layers of the weights of a group, each once: projections that share a launch may have several.
 static std::string layerOfGroup(kernel::GroupOp group) {
   SmallVector<std::string> layers;
+  bool looksUp = !group.getBody().front().getOps<EmbeddingOp>().empty();
   for (Value operand : group->getOperands())
-    if (StringRef name = weightName(operand); !name.empty())
-      if (std::string layer = layerOfWeight(name); !llvm::is_contained(layers, layer))
+    if (StringRef name = weightName(operand); !name.empty()) {
+      std::string layer = looksUp ? layerOfWeight(name) : layerOfLinear(name);
+      if (!llvm::is_contained(layers, layer))
         layers.push_back(layer);
+    }
   group.walk([&](AttentionOp attention) {
     if (std::string layer = layerOf(attention); layers.empty() && !layer.empty())
       layers.push_back(layerOfWeight(layer + ".attention"));

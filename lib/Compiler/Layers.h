@@ -42,6 +42,8 @@ llvm::StringRef weightName(mlir::Value value);
 /// "encoder.3" of "encoder.3.ffn.in.weight", else all but the last part: "source.embedding" of
 /// "source.embedding.weight".
 std::string layerOfWeight(llvm::StringRef name);
+/// The same for the weight of a linear; a classifier whose weight is an embedding's is "classifier".
+std::string layerOfLinear(llvm::StringRef name);
 
 /// The groups of a function at the fused stage, in order, and the layer of each: that of its
 /// weights, of an attention that of its queries, of what has none that of the group before.

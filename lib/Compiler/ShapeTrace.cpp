@@ -93,7 +93,8 @@ void Tracer::collect(Operation *op) {
   }
 }
 
-/// Queries in full; keys only where they come from elsewhere.
+/// Queries in full; keys only where they come from elsewhere, values where their heads have a size
+/// of their own.
 void Tracer::attention(AttentionOp op) {
   std::string name = layerOf(op);
   name =
@@ -104,14 +105,19 @@ void Tracer::attention(AttentionOp op) {
   add(name, queries);
   if (elsewhere)
     add(name + ", keys", keys);
+  if (std::vector<Value> values = projected(op.getValue());
+      shapes.of(values.back()).back() != shapes.of(keys.back()).back())
+    add(name + ", values", values);
 }
 
 void Tracer::linear(LinearOp op) {
   if (inAttention.contains(op))
     return;
   StringRef name = weightName(op.getWeight());
+  std::string layer = layerOfLinear(name);
   name.consume_back(".weight");
-  std::string layer = name.contains('.') ? name.rsplit('.').first.str() : name.str();
+  if (layer != "classifier") // of encoder.0.ffn.in, encoder.0.ffn
+    layer = name.contains('.') ? name.rsplit('.').first.str() : name.str();
   Value input = origin(op.getInput());
   if (!lines.empty() && lines.back().name == layer) {
     if (input != lastInput) // those beside each other have one line

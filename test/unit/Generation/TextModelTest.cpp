@@ -81,6 +81,8 @@ TEST(TextModel, StartAndEndAreAddedWhereAsked) {
 TEST(TextModel, LengthPadsRefusesOrCuts) {
   EXPECT_THAT(ids(R"(, "length": 5)", "我 是"), ElementsAre(4, 5, 0, 0, 0));
   EXPECT_EQ(failure(R"(, "length": 2)", "我 是 谁"), "text: expected at most 2 tokens, found 3");
+  EXPECT_THAT(ids(R"(, "most": 5)", "我 是"), ElementsAre(4, 5));
+  EXPECT_EQ(failure(R"(, "most": 2)", "我 是 谁"), "text: expected at most 2 tokens, found 3");
   auto facts = model(R"(, "length": 2, "too-long": "cut")");
   ASSERT_TRUE(facts) << facts.error().message;
   auto encoded = facts->source->encode("我 是 谁", "text");
