@@ -289,14 +289,14 @@ static Expected<RefTensor> inFull(const std::string &name, const RefTensor &tens
     Expected<int64_t> value = parsed->evaluate(sizes);
     full.push_back(value ? *value : -1);
   }
-  Expected<std::vector<int64_t>> given = spreadSizes(name, tensor.shape, full);
-  if (!given)
-    return given.takeError();
-  RefTensor result{tensor.type, *given, {}};
+  std::vector<int64_t> given;
+  if (Status status = spreadSizes(name, tensor.shape, full, given); !status)
+    return status.takeError();
+  RefTensor result{tensor.type, given, {}};
   for (auto [size, all] : llvm::zip_equal(result.shape, full))
     size = all >= 0 ? all : size;
   result.values.resize(static_cast<size_t>(elementCount(result.shape)));
-  spreadCopy(*given, result.shape, sizeof(double),
+  spreadCopy(given, result.shape, sizeof(double),
              reinterpret_cast<const std::byte *>(tensor.values.data()),
              reinterpret_cast<std::byte *>(result.values.data()));
   return result;

@@ -10,8 +10,6 @@
 //===----------------------------------------------------------------------===//
 #include "Binding.h"
 
-#include "Boundary.h"
-
 #include "heddle/Support/Spread.h"
 
 #include <algorithm>
@@ -37,57 +35,74 @@ static void forEachLength(const Tensor &ids, int64_t padding, Body &&body) {
   }
 }
 
-static Tensor lengthsOf(const Tensor &ids, int64_t padding) {
-  Tensor lengths(DType::I32, {ids.rank() > 1 ? ids.dim(0) : 1});
+static void lengthsOf(const Tensor &ids, int64_t padding, Tensor &lengths) {
+  const int64_t rows[] = {ids.rank() > 1 ? ids.dim(0) : 1};
+  lengths.reset(DType::I32, rows);
   auto values = lengths.values<int32_t>();
   forEachLength(ids, padding,
                 [&](size_t row, int64_t length) { values[row] = static_cast<int32_t>(length); });
-  return lengths;
 }
 
 void RunningLengths::begin(bool emptyCaches) {
-  pending.clear();
+  for (auto &[name, entry] : entries)
+    entry.pending = false;
   fresh = emptyCaches;
 }
 
-RunningLengths::Entry &RunningLengths::start(const std::string &name) {
-  return pending[name] = fresh ? Entry() : entries[name];
+RunningLengths::Count &RunningLengths::start(const std::string &name) {
+  Entry &entry = entries[name];
+  entry.pending = true;
+  if (fresh) {
+    entry.next.lengths.clear();
+    entry.next.seen = 0;
+  } else {
+    entry.next = entry.kept;
+  }
+  return entry.next;
 }
 
-Tensor RunningLengths::next(const std::string &name, const Tensor &source, int64_t padding) {
-  Entry &entry = start(name);
-  entry.lengths.resize(static_cast<size_t>(source.rank() > 1 ? source.dim(0) : 1));
+void RunningLengths::next(const std::string &name, const Tensor &source, int64_t padding,
+                          Tensor &lengths) {
+  Count &count = start(name);
+  count.lengths.resize(static_cast<size_t>(source.rank() > 1 ? source.dim(0) : 1));
   forEachLength(source, padding, [&](size_t row, int64_t length) {
     if (length > 0) // a call of nothing but padding leaves the row where it was
-      entry.lengths[row] = static_cast<int32_t>(entry.seen + length);
+      count.lengths[row] = static_cast<int32_t>(count.seen + length);
   });
-  entry.seen += source.rank() ? source.shape().back() : 1;
-  return Tensor::i32({static_cast<int64_t>(entry.lengths.size())}, entry.lengths);
+  count.seen += source.rank() ? source.shape().back() : 1;
+  const int64_t rows[] = {static_cast<int64_t>(count.lengths.size())};
+  lengths.reset(DType::I32, rows);
+  std::ranges::copy(count.lengths, lengths.values<int32_t>().begin());
 }
 
 void RunningLengths::replace(const std::string &name, const Tensor &lengths, int64_t columns) {
-  Entry &entry = start(name);
-  entry.lengths.resize(static_cast<size_t>(lengths.size()));
+  Count &count = start(name);
+  count.lengths.resize(static_cast<size_t>(lengths.size()));
   for (int64_t i = 0; i < lengths.size(); ++i)
-    entry.lengths[static_cast<size_t>(i)] = static_cast<int32_t>(integerAt(lengths, i));
-  entry.seen += columns;
+    count.lengths[static_cast<size_t>(i)] = static_cast<int32_t>(integerAt(lengths, i));
+  count.seen += columns;
 }
 
 void RunningLengths::commit() {
-  if (fresh)
-    entries.clear();
-  for (auto &[name, entry] : pending)
-    entries[name] = std::move(entry);
-  pending.clear();
+  for (auto &[name, entry] : entries) {
+    if (entry.pending) {
+      std::swap(entry.kept, entry.next);
+    } else if (fresh) {
+      entry.kept.lengths.clear();
+      entry.kept.seen = 0;
+    }
+    entry.pending = false;
+  }
 }
 
 void RunningLengths::permute(std::span<const int64_t> parents) {
   for (auto &[name, entry] : entries) {
-    std::vector<int32_t> old = std::move(entry.lengths);
-    entry.lengths.clear();
+    std::vector<int32_t> &lengths = entry.kept.lengths;
+    permuted.clear();
     for (int64_t parent : parents)
-      entry.lengths.push_back(
-          static_cast<size_t>(parent) < old.size() ? old[static_cast<size_t>(parent)] : 0);
+      permuted.push_back(
+          static_cast<size_t>(parent) < lengths.size() ? lengths[static_cast<size_t>(parent)] : 0);
+    std::swap(lengths, permuted);
   }
 }
 
@@ -114,23 +129,23 @@ static std::string inputList(const Function &function) {
   return text.empty() ? "none" : text;
 }
 
-Expected<BoundInputs> BoundInputs::bind(const Function &function, const NamedInputs &inputs,
-                                        const Dimensions &session, RunningLengths &running) {
-  running.begin(function.startsStates);
-  BoundInputs bound(function);
-  Status status = bound.match(inputs);
+Status BoundInputs::bind(const NamedInputs &inputs, const Dimensions &session,
+                         RunningLengths &running) {
+  running.begin(function->startsStates);
+  values.clear();
+  binders.clear();
+  Status status = match(inputs);
   if (status)
-    status = bound.checkTypes();
+    status = checkTypes();
   if (status)
-    status = bound.addDefaults(running);
+    status = addDefaults(running);
   if (status)
-    status = bound.bindDims(session);
-  if (!status)
-    return status.takeError();
-  return bound;
+    status = bindDims(session);
+  return status;
 }
 
 Status BoundInputs::match(const NamedInputs &inputs) {
+  std::ranges::fill(tensors, nullptr);
   for (const NamedInput &input : inputs) {
     auto port = std::find_if(function->inputs.begin(), function->inputs.end(),
                              [&](const Port &p) { return p.name == input.name(); });
@@ -165,39 +180,46 @@ Status BoundInputs::checkTypes() const {
 }
 
 Status BoundInputs::addDefaults(RunningLengths &running) {
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const Port &port = function->inputs[i];
-    const DefaultInput &fallback = port.fallback;
-    if (fallback.kind == DefaultInput::Kind::None)
-      continue;
-    auto source = std::find_if(function->inputs.begin(), function->inputs.end(),
-                               [&](const Port &p) { return p.name == fallback.source; });
-    auto at = static_cast<size_t>(source - function->inputs.begin());
-    const Tensor *ids = source == function->inputs.end() ? nullptr : tensors[at];
-    bool readable = ids && ids->dtype() != DType::F32 && ids->dtype() != DType::F16 &&
-                    ids->dtype() != DType::BF16;
-    if (!readable && !tensors[i])
-      return inputError(port.name + ": expected a value, found none, and no ids " +
-                        fallback.source + " to count");
-    if (fallback.kind == DefaultInput::Kind::RunningLengths && tensors[i] && ids)
-      running.replace(port.name, *tensors[i], ids->dim(source->exchanged ? 0 : ids->rank() - 1));
-    if (tensors[i])
-      continue;
-    Tensor rows = source->exchanged ? exchangedFirstTwo(*ids) : Tensor();
-    if (source->exchanged)
-      ids = &rows;
-    made.push_back(std::make_unique<Tensor>(fallback.kind == DefaultInput::Kind::LengthsOf
-                                                ? lengthsOf(*ids, fallback.padding)
-                                                : running.next(port.name, *ids, fallback.padding)));
-    tensors[i] = made.back().get();
-  }
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (function->inputs[i].fallback.kind != DefaultInput::Kind::None)
+      if (Status status = addDefault(i, running); !status)
+        return status;
   return {};
+}
+
+Status BoundInputs::addDefault(size_t index, RunningLengths &running) {
+  const Port &port = function->inputs[index];
+  const DefaultInput &fallback = port.fallback;
+  auto source = std::find_if(function->inputs.begin(), function->inputs.end(),
+                             [&](const Port &p) { return p.name == fallback.source; });
+  auto at = static_cast<size_t>(source - function->inputs.begin());
+  const Tensor *ids = source == function->inputs.end() ? nullptr : tensors[at];
+  bool readable = ids && ids->dtype() != DType::F32 && ids->dtype() != DType::F16 &&
+                  ids->dtype() != DType::BF16;
+  if (!readable && !tensors[index])
+    return inputError(port.name + ": expected a value, found none, and no ids " + fallback.source +
+                      " to count");
+  if (fallback.kind == DefaultInput::Kind::RunningLengths && tensors[index] && ids)
+    running.replace(port.name, *tensors[index], ids->dim(source->exchanged ? 0 : ids->rank() - 1));
+  if (tensors[index])
+    return {};
+  const Tensor &rows = stored(at);
+  if (fallback.kind == DefaultInput::Kind::LengthsOf)
+    lengthsOf(rows, fallback.padding, made[index]);
+  else
+    running.next(port.name, rows, fallback.padding, made[index]);
+  tensors[index] = &made[index];
+  return {};
+}
+
+const Tensor &BoundInputs::stored(size_t port) {
+  return function->inputs[port].exchanged ? turned[port].of(*tensors[port]) : *tensors[port];
 }
 
 Status BoundInputs::bindDims(const Dimensions &session) {
   for (const std::string &name : function->stateDims)
     if (auto it = session.find(name); it != session.end())
-      values[name] = it->second;
+      values.add(name, it->second);
   for (size_t i = 0; i < tensors.size(); ++i)
     if (function->inputs[i].spread.empty())
       if (Status status = bindPort(i); !status)
@@ -210,37 +232,34 @@ Status BoundInputs::bindDims(const Dimensions &session) {
         return status;
     }
   for (const std::string &name : function->dims)
-    if (!values.contains(name))
+    if (!values.map().contains(name))
       return inputError(function->name + ": expected an input that gives dimension " + name +
                         ", found none");
   return {};
 }
 
-static bool isFormula(const SizeExpr &size) { return size.dimName().empty() && !size.isConstant(); }
-
 /// Views an input in full rank, and repeats its entries where the program wants the full size.
 Status BoundInputs::spread(size_t index) {
   const Port &port = function->inputs[index];
   const Tensor &given = *tensors[index];
-  std::vector<int64_t> full;
+  full.clear();
   for (const SizeExpr &size : port.spread) {
-    auto value = size.evaluate(values);
+    auto value = size.evaluate(dims());
     full.push_back(value ? *value : -1); // a dimension that this input binds
   }
-  auto sizes = spreadSizes(port.name, given.shape(), full);
-  if (!sizes)
-    return sizes.takeError();
-  std::vector<int64_t> wanted = *sizes;
+  if (Status status = spreadSizes(port.name, given.shape(), full, sizes); !status)
+    return status;
+  wanted = sizes;
   for (size_t axis = 0; axis < full.size(); ++axis)
-    if (full[axis] >= 0 && (port.shape[axis] == port.spread[axis] || isFormula(port.spread[axis])))
+    if (full[axis] >= 0 && layout->inputs[index].repeated[axis])
       wanted[axis] = full[axis];
   if (wanted == given.shape())
     return {};
-  auto whole = std::make_unique<Tensor>(given.dtype(), wanted);
-  spreadCopy(*sizes, wanted, static_cast<size_t>(byteSize(given.dtype())), given.bytes().data(),
-             whole->bytes().data());
-  made.push_back(std::move(whole));
-  tensors[index] = made.back().get();
+  Tensor &whole = made[index];
+  whole.reset(given.dtype(), wanted);
+  spreadCopy(sizes, wanted, static_cast<size_t>(byteSize(given.dtype())), given.bytes().data(),
+             whole.bytes().data());
+  tensors[index] = &whole;
   return {};
 }
 
@@ -260,7 +279,7 @@ Status BoundInputs::bindDim(size_t port, size_t axis) {
   if (found > std::numeric_limits<int32_t>::max())
     return inputError(dimensionText(function->inputs[port], axis) +
                       ": expected at most 2147483647, found " + std::to_string(found));
-  std::string name = formula.dimName();
+  const std::string &name = layout->inputs[port].dims[axis];
   if (name.empty() && !formula.isConstant())
     return {}; // checked when everything is bound
   if (name.empty() && formula.constantValue() == found)
@@ -268,28 +287,29 @@ Status BoundInputs::bindDim(size_t port, size_t axis) {
   if (name.empty())
     return inputError(dimensionText(function->inputs[port], axis) + ": expected " +
                       std::to_string(formula.constantValue()) + ", found " + std::to_string(found));
-  auto [it, isNew] = values.try_emplace(name, found);
+  auto [it, isNew] = values.add(name, found);
   if (isNew)
-    binders[name] = {port, axis};
+    binders.add(name, {port, axis});
   if (it->second == found)
     return {};
-  auto first = binders.find(name);
+  auto first = binders.map().find(name);
   std::string from =
-      first == binders.end() ? "the session" : function->inputs[first->second.first].name;
+      first == binders.map().end() ? "the session" : function->inputs[first->second.first].name;
   return inputError(dimensionText(function->inputs[port], axis) + ": expected " +
                     std::to_string(it->second) + " as in " + from + ", found " +
                     std::to_string(found));
 }
 
 std::string BoundInputs::binder(std::string_view dim) const {
-  auto it = binders.find(dim);
-  return it == binders.end() ? ""
-                             : dimensionText(function->inputs[it->second.first], it->second.second);
+  auto it = binders.map().find(dim);
+  return it == binders.map().end()
+             ? ""
+             : dimensionText(function->inputs[it->second.first], it->second.second);
 }
 
-Status BoundInputs::check(const FunctionLayout &layout, const Plan &plan) const {
+Status BoundInputs::check(const Plan &plan) const {
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const FunctionLayout::PortLayout &port = layout.inputs[i];
+    const FunctionLayout::PortLayout &port = layout->inputs[i];
     for (size_t axis = 0; axis < port.shape.size(); ++axis)
       if (int64_t expected = plan.value(port.shape[axis]); expected != tensors[i]->dim(axis))
         return inputError(dimensionText(function->inputs[i], axis) + ": expected " +
@@ -363,16 +383,17 @@ Status BoundInputs::checkStarts(size_t port, int64_t first, int64_t last) const 
 
 Status BoundInputs::checkRange(size_t port, int64_t low, int64_t high) const {
   const Tensor &tensor = *tensors[port];
-  const auto &range = function->inputs[port].range;
-  std::string bound = range && !range->second.isConstant() ? range->second.str() + " = " : "";
   if (tensor.dtype() == DType::F32 || tensor.dtype() == DType::F16 || tensor.dtype() == DType::BF16)
     return {};
   for (int64_t i = 0; i < tensor.size(); ++i) {
     int64_t value = integerAt(tensor, i);
-    if (value < low || value >= high)
-      return inputError(function->inputs[port].name + ": expected values in [" +
-                        std::to_string(low) + ", " + bound + std::to_string(high) + "), found " +
-                        std::to_string(value) + " at " + placeText(tensor, i));
+    if (value >= low && value < high)
+      continue;
+    const auto &range = function->inputs[port].range;
+    std::string bound = range && !range->second.isConstant() ? range->second.str() + " = " : "";
+    return inputError(function->inputs[port].name + ": expected values in [" + std::to_string(low) +
+                      ", " + bound + std::to_string(high) + "), found " + std::to_string(value) +
+                      " at " + placeText(tensor, i));
   }
   return {};
 }

@@ -148,12 +148,16 @@ void exchangeFirstTwo(const Tensor &from, Tensor &to) {
                   from.bytes().data() + static_cast<size_t>(row * columns + column) * bytes, bytes);
 }
 
-Tensor exchangedFirstTwo(const Tensor &tensor) {
-  std::vector<int64_t> shape(tensor.shape().begin(), tensor.shape().end());
-  std::swap(shape[0], shape[1]);
-  Tensor result(tensor.dtype(), std::move(shape));
-  exchangeFirstTwo(tensor, result);
-  return result;
+Tensor &ExchangedTensor::shapedFor(DType type, std::span<const int64_t> shape) {
+  exchanged.assign(shape.begin(), shape.end());
+  std::swap(exchanged[0], exchanged[1]);
+  values.reset(type, exchanged);
+  return values;
+}
+
+const Tensor &ExchangedTensor::of(const Tensor &tensor) {
+  exchangeFirstTwo(tensor, shapedFor(tensor.dtype(), tensor.shape()));
+  return values;
 }
 
 } // namespace heddle

@@ -31,14 +31,12 @@ int Formulas::add(const SizeExpr &formula) {
   return it->second;
 }
 
-std::vector<int64_t> Formulas::dimValues(const Dimensions &dims) const {
-  std::vector<int64_t> values;
-  values.reserve(names.size());
+void Formulas::dimValues(const Dimensions &dims, std::vector<int64_t> &values) const {
+  values.clear();
   for (const std::string &name : names) {
     auto it = dims.find(name);
     values.push_back(it == dims.end() ? -1 : it->second);
   }
-  return values;
 }
 
 Status Formulas::evaluate(const Dimensions &dims, std::span<const int64_t> before,

@@ -29,8 +29,8 @@ public:
   size_t size() const { return formulas.size(); }
   const std::vector<std::string> &dimNames() const { return names; }
 
-  /// Values of the dimensions in the order of dimNames(); one that is not set is -1.
-  std::vector<int64_t> dimValues(const Dimensions &dims) const;
+  /// Writes the values of the dimensions in the order of dimNames(); one that is not set is -1.
+  void dimValues(const Dimensions &dims, std::vector<int64_t> &values) const;
   /// Brings `values` from the dimensions `before` (empty: nothing is known) to `now`.
   Status evaluate(const Dimensions &dims, std::span<const int64_t> before,
                   std::span<const int64_t> now, std::vector<int64_t> &values) const;

@@ -27,8 +27,15 @@ static std::vector<FunctionLayout::PortLayout> layoutPorts(const std::vector<Por
   std::vector<FunctionLayout::PortLayout> layouts;
   for (const Port &port : ports) {
     FunctionLayout::PortLayout &layout = layouts.emplace_back();
-    for (const SizeExpr &dim : port.shape)
+    for (const SizeExpr &dim : port.shape) {
       layout.shape.push_back(formulas.add(dim));
+      layout.dims.push_back(dim.dimName());
+    }
+    for (size_t axis = 0; axis < port.spread.size(); ++axis) {
+      const SizeExpr &full = port.spread[axis];
+      bool isFormula = full.dimName().empty() && !full.isConstant();
+      layout.repeated.push_back(isFormula || port.shape[axis] == full);
+    }
     if (port.range)
       layout.low = formulas.add(port.range->first), layout.high = formulas.add(port.range->second);
   }
@@ -37,14 +44,34 @@ static std::vector<FunctionLayout::PortLayout> layoutPorts(const std::vector<Por
 
 FunctionLayout::FunctionLayout(const Function &function)
     : function(&function), formulas(namesOf(function)) {
-  for (const Buffer &buffer : function.buffers)
+  for (const Buffer &buffer : function.buffers) {
     elements.push_back(formulas.add(buffer.elements));
+    blocks.push_back(buffer.kind == Buffer::Kind::Table
+                         ? std::string(tablePrefix) + buffer.generator
+                         : std::string());
+  }
+  for (const StateUse &use : function.states)
+    blocks[static_cast<size_t>(use.buffer)] = std::string(statePrefix) + use.name;
   inputs = layoutPorts(function.inputs, formulas);
   outputs = layoutPorts(function.outputs, formulas);
   for (const Check &check : function.checks)
     checks.emplace_back(formulas.add(check.left), formulas.add(check.right));
   for (const auto &[name, value] : function.updates)
     updates.push_back(formulas.add(value));
+  findReorder();
+}
+
+void FunctionLayout::findReorder() {
+  for (size_t i = 0; i < inputs.size() && rowDim.empty() && !function->reorderBy.empty(); ++i)
+    if (function->inputs[i].name == function->reorderBy && !inputs[i].dims.empty()) {
+      parents = i;
+      rowDim = inputs[i].dims[0];
+    }
+  for (const StateUse &use : function->states) {
+    std::vector<std::string> names;
+    function->buffers[static_cast<size_t>(use.buffer)].elements.collectDims(names);
+    movesRows.push_back(!rowDim.empty() && std::ranges::find(names, rowDim) != names.end());
+  }
 }
 
 Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Function &function,
@@ -72,34 +99,48 @@ Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Fu
   return layout;
 }
 
-Status Plan::update(const FunctionLayout &layout, const Dimensions &dims, bool share) {
-  std::vector<int64_t> now = layout.formulas.dimValues(dims), before = std::move(key);
-  key.clear(); // a failure below leaves a plan that matches nothing
-  if (Status status = layout.formulas.evaluate(dims, before, now, values); !status)
+Status Plan::update(const FunctionLayout &layout, const Dimensions &dims,
+                    std::span<const int64_t> dimValues, bool share) {
+  std::span<const int64_t> before =
+      valid ? std::span<const int64_t>(key) : std::span<const int64_t>();
+  bool known = std::exchange(valid, false);
+  if (Status status = layout.formulas.evaluate(dims, before, dimValues, values); !status)
+    return status;
+  if (!known)
+    bytes.clear();
+  if (Status status = measure(layout, share); !status)
     return status;
   shared = share;
-  if (Status status = measure(layout); !status)
-    return status;
-  key = std::move(now);
+  key.assign(dimValues.begin(), dimValues.end());
+  valid = true;
   return {};
 }
 
-Status Plan::measure(const FunctionLayout &layout) {
+/// Sizes that did not change stay where they are: a step of a decoding has the same ones whatever
+/// its caches hold.
+Status Plan::measure(const FunctionLayout &layout, bool share) {
   const std::vector<Buffer> &buffers = layout.function->buffers;
-  std::vector<Lifetime> lifetimes(buffers.size());
+  bool moved = bytes.size() != buffers.size() || shared != share;
   bytes.resize(buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
     int64_t elements = value(layout.elements[i]);
     if (elements < 0 || elements > int64_t{1} << 50)
       return inputError(layout.function->name + ": buffer " + buffers[i].name +
                         ": expected 0 to 2^50 elements, found " + std::to_string(elements));
+    bool placed =
+        buffers[i].kind == Buffer::Kind::Temporary || buffers[i].kind == Buffer::Kind::Argument;
+    moved |= placed && bytes[i] != elements * 4;
     bytes[i] = elements * 4;
+  }
+  if (!moved)
+    return {};
+  std::vector<Lifetime> lifetimes(buffers.size());
+  for (size_t i = 0; i < buffers.size(); ++i)
     if (buffers[i].kind == Buffer::Kind::Temporary)
       lifetimes[i] = {bytes[i], buffers[i].first, buffers[i].last};
     else if (buffers[i].kind == Buffer::Kind::Argument)
       lifetimes[i] = {bytes[i], -1, std::numeric_limits<int>::max()};
-  }
-  scratch = placeBuffers(lifetimes, shared);
+  scratch = placeBuffers(lifetimes, share);
   return {};
 }
 

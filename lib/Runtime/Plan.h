@@ -32,6 +32,9 @@ struct FunctionLayout {
   };
   struct PortLayout {
     std::vector<int> shape;
+    std::vector<std::string> dims; ///< where an axis is just a dimension, its name
+    /// Of an input that is spread: axes whose entries are repeated to the full size.
+    std::vector<bool> repeated;
     int low = -1, high = -1; ///< range of integers; -1: none
   };
 
@@ -42,22 +45,35 @@ struct FunctionLayout {
 
   const Function *function;
   Formulas formulas;
-  std::vector<int> elements; ///< of each buffer
+  std::vector<int> elements;       ///< of each buffer
+  std::vector<std::string> blocks; ///< of each buffer that a session keeps, the name in its memory
   std::vector<LaunchLayout> launches;
   std::vector<PortLayout> inputs, outputs;
   std::vector<std::pair<int, int>> checks;
   std::vector<int> updates;
+  /// Of a function that reorders: the input that says how, its dimension, and of each state whether
+  /// it has a row for each of these.
+  size_t parents = 0;
+  std::string rowDim;
+  std::vector<bool> movesRows;
+
+private:
+  void findReorder();
 };
+
+/// How blocks of a session's memory are named.
+inline constexpr std::string_view statePrefix = "state:", tablePrefix = "table:";
 
 class Plan {
 public:
-  /// Evaluates the layout under `dims`, starting from whatever this plan held. Without `share`, no
-  /// buffers share memory.
-  Status update(const FunctionLayout &layout, const Dimensions &dims, bool share);
+  /// Evaluates the layout under `dims`, whose values in the order of its formulas are `dimValues`,
+  /// starting from whatever this plan held. Without `share`, no buffers share memory.
+  Status update(const FunctionLayout &layout, const Dimensions &dims,
+                std::span<const int64_t> dimValues, bool share);
 
   /// Whether the plan is for these dimensions already.
   bool matches(std::span<const int64_t> dimValues, bool share) const {
-    return shared == share && !values.empty() &&
+    return valid && shared == share &&
            std::equal(key.begin(), key.end(), dimValues.begin(), dimValues.end());
   }
 
@@ -73,11 +89,12 @@ public:
   std::span<const LaunchCall> launches() const { return calls; }
 
 private:
-  Status measure(const FunctionLayout &layout);
+  Status measure(const FunctionLayout &layout, bool share);
   Status resolveLaunch(const FunctionLayout &layout, const Program &program,
                        std::span<const int64_t> places, size_t launch);
 
   std::vector<int64_t> key, values, bytes;
+  bool valid = false; ///< a failed update leaves a plan that matches nothing
   bool shared = true;
   Placement scratch;
   std::vector<LaunchCall> calls;

@@ -31,12 +31,12 @@ Expected<std::shared_ptr<const Model>> Model::load(Artifact artifact, const std:
 }
 
 Expected<const FunctionLayout *> Model::find(std::string_view function) const {
-  std::string names;
-  for (const FunctionLayout &layout : layouts) {
+  for (const FunctionLayout &layout : layouts)
     if (layout.function->name == function)
       return &layout;
+  std::string names;
+  for (const FunctionLayout &layout : layouts)
     names += (names.empty() ? "" : ", ") + layout.function->name;
-  }
   return inputError("expected a function of the model (" + names + "), found " +
                     quotedText(function));
 }

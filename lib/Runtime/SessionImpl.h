@@ -56,22 +56,33 @@ private:
     RowForm rows;
   };
 
-  /// What the steps of one call hand to each other.
+  /// What the steps of one call hand to each other. A function has one, for all its calls: what
+  /// they need is there once shapes repeat.
   struct Call {
+    explicit Call(const FunctionLayout &layout)
+        : layout(layout), function(*layout.function), inputs(layout),
+          outputs(function.outputs.size()) {}
+    void clear();
+
     const FunctionLayout &layout;
     const Function &function;
     BoundInputs inputs;
-    Plan &plan;
-    int64_t scratch = 0;              ///< where scratch memory begins
-    int64_t spareBytes = 0;           ///< scratch memory that moving rows needs
-    std::vector<int64_t> places = {}; ///< of each buffer in planned memory
-    std::vector<OutputForm> outputs = {};
-    std::vector<SessionMemory::Block> fresh = {}; ///< blocks whose contents are to be made
-    std::vector<int64_t> parents = {};            ///< of a reorder
-    std::vector<Move> rowMoves = {};
+    Plan *plan = nullptr;
+    int64_t scratch = 0;         ///< where scratch memory begins
+    int64_t spareBytes = 0;      ///< scratch memory that moving rows needs
+    std::vector<int64_t> places; ///< of each buffer in planned memory
+    std::vector<OutputForm> outputs;
+    std::vector<size_t> fresh;    ///< numbers of blocks whose contents are to be made
+    std::vector<int64_t> parents; ///< of a reorder
+    RowMoves reorder;
+    std::span<const RowMove> reordered; ///< of one state, in rows
+    std::vector<Move> rowMoves;         ///< of all of them
+    Dimensions ofOne;                   ///< where bytesOfOne works
+    ExchangedTensor turned;             ///< an output before its copy to the caller
   };
 
   Status requireDims(const Function &function) const;
+  Call &callOf(const FunctionLayout &layout);
   Expected<Plan *> planFor(const FunctionLayout &layout, const Dimensions &dims, bool share);
 
   // In the order of a call.
@@ -87,9 +98,10 @@ private:
 
   Status placeStates(Call &call);
   Status placeState(Call &call, const StateUse &use);
-  Status explainMismatch(const Call &call, const StateUse &use, int64_t held) const;
-  Status readParents(Call &call, std::string &rowDim);
-  Status reorderState(Call &call, const StateUse &use, const std::string &rowDim);
+  Status explainMismatch(Call &call, const StateUse &use, int64_t held);
+  Status readParents(Call &call);
+  Status reorderState(Call &call, const StateUse &use);
+  static Expected<int64_t> bytesOfOne(Call &call, int buffer, const std::string &dim);
   Status placeTable(Call &call, size_t buffer);
   Status prepareStates(Call &call);
   Status makeFresh(const SessionMemory::Block &block);
@@ -99,6 +111,8 @@ private:
   RunningLengths running;
   /// The last few plans of each function, most recent first.
   std::vector<std::vector<std::unique_ptr<Plan>>> plans;
+  std::vector<std::unique_ptr<Call>> calls; ///< of each function that was called
+  std::vector<int64_t> dimValues;           ///< where planFor works
 };
 
 } // namespace heddle

@@ -48,7 +48,7 @@ void SessionMemory::setLive(const std::string &name, bool live) {
     const_cast<Block *>(block)->live = live;
 }
 
-void SessionMemory::forget(const std::string &prefix) {
+void SessionMemory::forget(std::string_view prefix) {
   for (Block &block : blocks)
     if (block.name.starts_with(prefix))
       block.live = false;
@@ -59,48 +59,56 @@ void SessionMemory::forget(const std::string &prefix) {
   holes = false;
 }
 
-std::vector<RowMove> planRowMoves(std::span<const int64_t> parents) {
+void RowMoves::offer(int64_t row) {
+  auto at = static_cast<size_t>(row);
+  if (at < parents.size() && pending[at] && readers[at] == 0)
+    ready.push_back(row);
+}
+
+/// A row has its contents: its parent has one reader less.
+void RowMoves::follow(int64_t parent) {
+  auto at = static_cast<size_t>(parent);
+  if (at >= parents.size())
+    return;
+  --readers[at];
+  offer(parent);
+}
+
+/// By way of the spare row.
+void RowMoves::breakCycle(int64_t start) {
+  moves.push_back({start, -1});
+  int64_t row = start;
+  for (; parentOf(row) != start; row = parentOf(row)) {
+    moves.push_back({parentOf(row), row});
+    pending[static_cast<size_t>(row)] = false;
+  }
+  moves.push_back({-1, row});
+  pending[static_cast<size_t>(row)] = false;
+}
+
+std::span<const RowMove> RowMoves::plan(std::span<const int64_t> wanted) {
+  parents = wanted;
   auto count = static_cast<int64_t>(parents.size());
-  auto parentOf = [&](int64_t row) { return parents[static_cast<size_t>(row)]; };
-  std::vector<int> readers(parents.size(), 0); // rows that still need this row's old contents
-  std::vector<bool> pending(parents.size(), false);
+  moves.clear(), ready.clear();
+  readers.assign(parents.size(), 0);
+  pending.assign(parents.size(), false);
   for (int64_t row = 0; row < count; ++row) {
     pending[static_cast<size_t>(row)] = parentOf(row) != row;
     if (parentOf(row) != row && parentOf(row) < count)
       ++readers[static_cast<size_t>(parentOf(row))];
   }
-
-  std::vector<RowMove> moves;
-  std::vector<int64_t> ready;
-  auto offer = [&](int64_t row) {
-    if (row < count && pending[static_cast<size_t>(row)] && readers[static_cast<size_t>(row)] == 0)
-      ready.push_back(row);
-  };
   for (int64_t row = 0; row < count; ++row)
     offer(row);
   while (!ready.empty()) {
-    int64_t row = ready.back(), parent = parentOf(row);
+    int64_t row = ready.back();
     ready.pop_back();
-    moves.push_back({parent, row});
+    moves.push_back({parentOf(row), row});
     pending[static_cast<size_t>(row)] = false;
-    if (parent < count) {
-      --readers[static_cast<size_t>(parent)];
-      offer(parent);
-    }
+    follow(parentOf(row));
   }
-  // What is left are cycles, each broken by the spare row.
-  for (int64_t start = 0; start < count; ++start) {
-    if (!pending[static_cast<size_t>(start)])
-      continue;
-    moves.push_back({start, -1});
-    int64_t row = start;
-    for (; parentOf(row) != start; row = parentOf(row)) {
-      moves.push_back({parentOf(row), row});
-      pending[static_cast<size_t>(row)] = false;
-    }
-    moves.push_back({-1, row});
-    pending[static_cast<size_t>(row)] = false;
-  }
+  for (int64_t start = 0; start < count; ++start) // what is left are cycles
+    if (pending[static_cast<size_t>(start)])
+      breakCycle(start);
   return moves;
 }
 

@@ -39,10 +39,13 @@ public:
   /// The block of that name with at least `bytes`; its contents stay if it is live. The reference
   /// holds until the next call.
   Block &require(const std::string &name, int64_t bytes);
+  /// Blocks by number, which holds until `forget`.
+  size_t numberOf(const Block &block) const { return static_cast<size_t>(&block - blocks.data()); }
+  Block &operator[](size_t number) { return blocks[number]; }
   /// From now on the contents matter, or no longer do.
   void setLive(const std::string &name, bool live);
   /// No block whose name begins so is live any more; holes that moving left are taken back.
-  void forget(const std::string &prefix);
+  void forget(std::string_view prefix);
   /// End of the blocks.
   int64_t end() const { return used; }
   /// Copies that `require` made necessary since the last call of this.
@@ -62,6 +65,22 @@ struct RowMove {
 
 /// Copies that make row r what row parents[r] was, for all r at once, in an order that loses
 /// nothing.
-std::vector<RowMove> planRowMoves(std::span<const int64_t> parents);
+class RowMoves {
+public:
+  /// Valid until the next call; its memory is used again.
+  std::span<const RowMove> plan(std::span<const int64_t> parents);
+
+private:
+  int64_t parentOf(int64_t row) const { return parents[static_cast<size_t>(row)]; }
+  void offer(int64_t row);
+  void follow(int64_t parent);
+  void breakCycle(int64_t start);
+
+  std::span<const int64_t> parents;
+  std::vector<RowMove> moves;
+  std::vector<int> readers;   ///< rows that still need this row's old contents
+  std::vector<char> pending;  ///< rows that wait for theirs
+  std::vector<int64_t> ready; ///< of these, the ones whose old contents nobody needs
+};
 
 } // namespace heddle

@@ -27,6 +27,24 @@ Session::Impl::Impl(std::shared_ptr<const Model> model, SessionOptions options,
                     std::unique_ptr<Device> device)
     : model(std::move(model)), options(std::move(options)), device(std::move(device)) {
   plans.resize(this->model->layouts.size());
+  calls.resize(plans.size());
+}
+
+void Session::Impl::Call::clear() {
+  plan = nullptr;
+  scratch = spareBytes = 0;
+  places.assign(function.buffers.size(), 0);
+  fresh.clear();
+  parents.clear();
+  rowMoves.clear();
+}
+
+Session::Impl::Call &Session::Impl::callOf(const FunctionLayout &layout) {
+  auto &call = calls[static_cast<size_t>(&layout - model->layouts.data())];
+  if (!call)
+    call = std::make_unique<Call>(layout);
+  call->clear();
+  return *call;
 }
 
 Expected<std::unique_ptr<Session::Impl>> Session::Impl::create(std::shared_ptr<const Model> model,
@@ -48,13 +66,13 @@ Status Session::Impl::run(std::string_view name, const NamedInputs &inputs, Name
   const Function &function = *(*layout)->function;
   if (Status status = requireDims(function); !status)
     return status;
-  auto bound = BoundInputs::bind(function, inputs, sessionDims, running);
-  if (!bound)
-    return bound.takeError();
-  auto plan = planFor(**layout, bound->dims(), witness.observer == nullptr);
+  Call &call = callOf(**layout);
+  if (Status status = call.inputs.bind(inputs, sessionDims, running); !status)
+    return status;
+  auto plan = planFor(**layout, call.inputs.dims(), witness.observer == nullptr);
   if (!plan)
     return plan.takeError();
-  Call call{**layout, function, std::move(*bound), **plan};
+  call.plan = *plan;
   for (auto step : {&Impl::checkCall, &Impl::placePersistent, &Impl::placeBuffers, &Impl::upload})
     if (Status status = (this->*step)(call); !status)
       return status;
@@ -91,17 +109,17 @@ Status Session::Impl::requireDims(const Function &function) const {
 Expected<Plan *> Session::Impl::planFor(const FunctionLayout &layout, const Dimensions &dims,
                                         bool share) {
   auto &kept = plans[static_cast<size_t>(&layout - model->layouts.data())];
-  std::vector<int64_t> values = layout.formulas.dimValues(dims);
+  layout.formulas.dimValues(dims, dimValues);
   auto found = std::find_if(kept.begin(), kept.end(),
-                            [&](const auto &plan) { return plan->matches(values, share); });
+                            [&](const auto &plan) { return plan->matches(dimValues, share); });
   if (found == kept.end() && kept.size() < plansKept)
     found = kept.insert(kept.end(), std::make_unique<Plan>());
   else if (found == kept.end())
     found = kept.end() - 1; // the one not used for longest
   std::rotate(kept.begin(), found, found + 1);
   Plan &plan = *kept.front();
-  if (!plan.matches(values, share))
-    if (Status status = plan.update(layout, dims, share); !status)
+  if (!plan.matches(dimValues, share))
+    if (Status status = plan.update(layout, dims, dimValues, share); !status)
       return status.takeError();
   return &plan;
 }
@@ -115,12 +133,12 @@ static std::string replaced(std::string text, std::string_view what, int64_t val
 Status Session::Impl::checkCall(Call &call) {
   for (size_t i = 0; i < call.function.checks.size(); ++i) {
     const Check &check = call.function.checks[i];
-    int64_t left = call.plan.value(call.layout.checks[i].first),
-            right = call.plan.value(call.layout.checks[i].second);
+    int64_t left = call.plan->value(call.layout.checks[i].first),
+            right = call.plan->value(call.layout.checks[i].second);
     if (check.kind == Check::Kind::Equal ? left != right : left > right)
       return inputError(replaced(replaced(check.message, "{left}", left), "{right}", right));
   }
-  return call.inputs.check(call.layout, call.plan);
+  return call.inputs.check(*call.plan);
 }
 
 /// The form of a port in its buffer, which must hold it.
@@ -135,13 +153,14 @@ static Expected<RowForm> formIn(const Port &port, std::span<const int64_t> shape
 
 Status Session::Impl::placeBuffers(Call &call) {
   for (size_t i = 0; i < call.function.outputs.size(); ++i) {
-    OutputForm &output = call.outputs.emplace_back();
+    OutputForm &output = call.outputs[i];
+    output.shape.clear();
     for (int dim : call.layout.outputs[i].shape)
-      output.shape.push_back(call.plan.value(dim));
+      output.shape.push_back(call.plan->value(dim));
     auto count = elementCount(output.shape, call.function.outputs[i].type);
     if (!count)
       return count.takeError();
-    auto form = formIn(call.function.outputs[i], output.shape, call.plan);
+    auto form = formIn(call.function.outputs[i], output.shape, *call.plan);
     if (!form)
       return form.takeError();
     output.rows = *form;
@@ -151,9 +170,9 @@ Status Session::Impl::placeBuffers(Call &call) {
     bool scratch =
         buffers[i].kind == Buffer::Kind::Temporary || buffers[i].kind == Buffer::Kind::Argument;
     if (scratch)
-      call.places[i] = call.scratch + call.plan.scratchOffset(static_cast<int>(i));
+      call.places[i] = call.scratch + call.plan->scratchOffset(static_cast<int>(i));
   }
-  return call.plan.resolve(call.layout, model->program(), call.places);
+  return call.plan->resolve(call.layout, model->program(), call.places);
 }
 
 Status Session::Impl::upload(Call &call) {
@@ -163,13 +182,12 @@ Status Session::Impl::upload(Call &call) {
     return status;
   if (options.poison)
     if (Status status =
-            device->fill({call.scratch, call.plan.scratchBytes() + memorySlack}, poisonBits);
+            device->fill({call.scratch, call.plan->scratchBytes() + memorySlack}, poisonBits);
         !status)
       return status;
   for (size_t i = 0; i < call.function.inputs.size(); ++i) {
     const Port &port = call.function.inputs[i];
-    const Tensor &tensor = call.inputs.tensor(i);
-    auto form = formIn(port, tensor.shape(), call.plan);
+    auto form = formIn(port, call.inputs.tensor(i).shape(), *call.plan);
     if (!form)
       return form.takeError();
     if (form->elements() == 0)
@@ -177,11 +195,7 @@ Status Session::Impl::upload(Call &call) {
     auto to = device->upload({call.places[static_cast<size_t>(port.buffer)], form->elements() * 4});
     if (!to)
       return to.takeError();
-    auto *memory = reinterpret_cast<uint32_t *>(*to);
-    if (port.exchanged)
-      packTensor(exchangedFirstTwo(tensor), *form, memory);
-    else
-      packTensor(tensor, *form, memory);
+    packTensor(call.inputs.stored(i), *form, reinterpret_cast<uint32_t *>(*to));
   }
   return {};
 }
@@ -191,7 +205,7 @@ static bool isEmpty(const LaunchCall &launch) {
 }
 
 Status Session::Impl::launchAll(Call &call, CallWitness witness) {
-  std::span<const LaunchCall> launches = call.plan.launches();
+  std::span<const LaunchCall> launches = call.plan->launches();
   for (size_t i = 0; i < launches.size(); ++i) {
     Status status = witness.times          ? launchTimed(call, i, *witness.times)
                     : isEmpty(launches[i]) ? Status()
@@ -206,7 +220,7 @@ Status Session::Impl::launchAll(Call &call, CallWitness witness) {
 
 /// The work that was recorded so far is finished first: it is not this launch's.
 Status Session::Impl::launchTimed(Call &call, size_t launch, std::vector<LaunchTime> &times) {
-  const LaunchCall &timed = call.plan.launches()[launch];
+  const LaunchCall &timed = call.plan->launches()[launch];
   const FunctionLayout::LaunchLayout &form = call.layout.launches[launch];
   Status status = device->finish();
   if (status)
@@ -220,7 +234,7 @@ Status Session::Impl::launchTimed(Call &call, size_t launch, std::vector<LaunchT
   if (status)
     status = device->begin();
   times.push_back({model->program().kernels[static_cast<size_t>(timed.kernel)].name, passed.count(),
-                   call.plan.value(form.flops), call.plan.value(form.bytes)});
+                   call.plan->value(form.flops), call.plan->value(form.bytes)});
   return status;
 }
 
@@ -228,7 +242,7 @@ Status Session::Impl::observe(Call &call, int launch, const LaunchObserver &obse
   if (Status status = device->finish(); !status)
     return status;
   BufferReader reader = [&](int buffer) -> Expected<std::vector<uint32_t>> {
-    MemoryRange range{call.places[static_cast<size_t>(buffer)], call.plan.bufferBytes(buffer)};
+    MemoryRange range{call.places[static_cast<size_t>(buffer)], call.plan->bufferBytes(buffer)};
     std::vector<uint32_t> words(static_cast<size_t>(range.bytes / 4));
     if (words.empty())
       return words;
@@ -271,9 +285,7 @@ Status Session::Impl::collect(Call &call, NamedTensors &outputs) {
       unpackTensor(memory, call.outputs[i].rows, tensor);
       continue;
     }
-    std::vector<int64_t> stored = call.outputs[i].shape;
-    std::swap(stored[0], stored[1]);
-    Tensor ours(port.type, stored);
+    Tensor &ours = call.turned.shapedFor(port.type, call.outputs[i].shape);
     unpackTensor(memory, call.outputs[i].rows, ours);
     exchangeFirstTwo(ours, tensor);
   }

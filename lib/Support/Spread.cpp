@@ -27,39 +27,38 @@ static std::string sizesText(std::span<const int64_t> sizes) {
 }
 
 /// [sentences, ...] or [sentences * heads, ...] as the first two of four dimensions.
-static Expected<std::vector<int64_t>>
-ofThree(const std::string &name, std::span<const int64_t> given, std::span<const int64_t> full) {
+static Status ofThree(const std::string &name, std::span<const int64_t> given,
+                      std::span<const int64_t> full, std::vector<int64_t> &sizes) {
   int64_t first = given[0], sentences = full[0], heads = full[1];
   if (first == 1 || first == sentences)
-    return std::vector<int64_t>{first, 1, given[1], given[2]};
-  if (first == sentences * heads)
-    return std::vector<int64_t>{sentences, heads, given[1], given[2]};
-  return inputError(name + ": dimension 0: expected 1, " + std::to_string(sentences) + " or " +
-                    std::to_string(sentences) + " * " + std::to_string(heads) + ", found " +
-                    std::to_string(first));
+    sizes = {first, 1, given[1], given[2]};
+  else if (first == sentences * heads)
+    sizes = {sentences, heads, given[1], given[2]};
+  else
+    return inputError(name + ": dimension 0: expected 1, " + std::to_string(sentences) + " or " +
+                      std::to_string(sentences) + " * " + std::to_string(heads) + ", found " +
+                      std::to_string(first));
+  return {};
 }
 
-Expected<std::vector<int64_t>> spreadSizes(const std::string &name, std::span<const int64_t> given,
-                                           std::span<const int64_t> full) {
+Status spreadSizes(const std::string &name, std::span<const int64_t> given,
+                   std::span<const int64_t> full, std::vector<int64_t> &sizes) {
   size_t rank = full.size(), least = rank == 4 ? 2 : rank - 1;
   if (given.size() > rank || given.size() < least)
     return inputError(name + ": expected a rank of " + std::to_string(least) + " to " +
                       std::to_string(rank) + ", sizes of 1 or " + sizesText(full) +
                       ", found shape " + shapeText(given));
-  std::vector<int64_t> sizes(rank - given.size(), 1);
+  sizes.assign(rank - given.size(), 1);
   sizes.insert(sizes.end(), given.begin(), given.end());
-  if (rank == 4 && given.size() == 3) {
-    auto viewed = ofThree(name, given, full);
-    if (!viewed)
-      return viewed.takeError();
-    sizes = std::move(*viewed);
-  }
+  if (rank == 4 && given.size() == 3)
+    if (Status status = ofThree(name, given, full, sizes); !status)
+      return status;
   for (size_t i = 0; i < rank; ++i)
     if (full[i] >= 0 && sizes[i] != 1 && sizes[i] != full[i])
       return inputError(name + ": dimension " + std::to_string(i - (rank - given.size())) +
                         ": expected " + (full[i] == 1 ? "" : "1 or ") + std::to_string(full[i]) +
                         ", found " + std::to_string(sizes[i]));
-  return sizes;
+  return {};
 }
 
 void spreadCopy(std::span<const int64_t> from, std::span<const int64_t> to, size_t elementBytes,

@@ -22,12 +22,12 @@
 
 namespace heddle {
 
-/// The sizes, in full rank, of a tensor of shape `given` where `full` is wanted: each is 1 or that
-/// of `full` (-1 there: any). Leading dimensions may be missing; of four, the last two may not. Of
-/// four, three are [full 0, ...] or [full 0 * full 1, ...]. Errors name the input and the
+/// Makes `sizes` those, in full rank, of a tensor of shape `given` where `full` is wanted: each is
+/// 1 or that of `full` (-1 there: any). Leading dimensions may be missing; of four, the last two may
+/// not. Of four, three are [full 0, ...] or [full 0 * full 1, ...]. Errors name the input and the
 /// dimension.
-Expected<std::vector<int64_t>> spreadSizes(const std::string &name, std::span<const int64_t> given,
-                                           std::span<const int64_t> full);
+Status spreadSizes(const std::string &name, std::span<const int64_t> given,
+                   std::span<const int64_t> full, std::vector<int64_t> &sizes);
 
 /// Copies a tensor of sizes `from` into one of sizes `to`; each size of `from` is 1, which repeats,
 /// or that of `to`.

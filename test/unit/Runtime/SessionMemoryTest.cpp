@@ -44,6 +44,7 @@ TEST(SessionMemory, ForgettingTakesHolesBack) {
 
 TEST(SessionMemory, RowsChangePlacesAtOnce) {
   std::mt19937 random(3);
+  RowMoves moves;
   for (int round = 0; round < 500; ++round) {
     size_t oldRows = 1 + random() % 8, newRows = random() % 9;
     std::vector<int64_t> parents(newRows), rows(std::max(oldRows, newRows), -1);
@@ -52,7 +53,7 @@ TEST(SessionMemory, RowsChangePlacesAtOnce) {
     for (size_t i = 0; i < oldRows; ++i)
       rows[i] = static_cast<int64_t>(i);
     int64_t spare = -1;
-    for (const RowMove &move : planRowMoves(parents)) {
+    for (const RowMove &move : moves.plan(parents)) {
       int64_t value = move.from < 0 ? spare : rows[static_cast<size_t>(move.from)];
       (move.to < 0 ? spare : rows[static_cast<size_t>(move.to)]) = value;
     }
@@ -62,6 +63,6 @@ TEST(SessionMemory, RowsChangePlacesAtOnce) {
 }
 
 TEST(SessionMemory, RowsThatStayAreNotCopied) {
-  EXPECT_TRUE(planRowMoves(std::vector<int64_t>{0, 1, 2}).empty());
-  EXPECT_EQ(planRowMoves(std::vector<int64_t>{0, 0, 2}).size(), 1u);
+  EXPECT_TRUE(RowMoves().plan(std::vector<int64_t>{0, 1, 2}).empty());
+  EXPECT_EQ(RowMoves().plan(std::vector<int64_t>{0, 0, 2}).size(), 1u);
 }
