@@ -33,21 +33,59 @@ constexpr int64_t kMemoryProbe = int64_t{256} << 20; ///< past every cache
 // Inputs
 //===----------------------------------------------------------------------===//
 
-/// Sizes that were given, and a guess for the others.
-Dimensions completed(const Function &function, const Dimensions &dims) {
-  Dimensions all = dims;
-  for (const Port &port : function.inputs) // tables that sentences and heads share
+constexpr int64_t kDefaultSize = 128; ///< of dimensions but the batch
+
+/// The sizes of a call.
+struct Sizes {
+  Dimensions dims;
+  std::set<std::string> limited; ///< less than the default: the functions allow no more
+};
+
+/// One that sentences and heads of a table share is 1.
+void addShared(const Function &function, Dimensions &dims) {
+  for (const Port &port : function.inputs)
     for (size_t axis = 0; axis < port.spread.size(); ++axis)
       if (std::string name = port.shape[axis].dimName();
           !name.empty() && port.shape[axis] != port.spread[axis] &&
           (port.spread[axis].isConstant() || !port.spread[axis].dimName().empty()))
-        all.try_emplace(name, 1);
-  for (const std::string &name : function.dims)
-    all.try_emplace(name, name == "B" ? 1 : 128);
-  if (all.contains("N") &&
-      all.contains("documents.starts")) // packed: one start more than documents
-    all["documents.starts"] = all["N"] + 1;
-  return all;
+        dims.try_emplace(name, 1);
+}
+
+/// Whether the checks of the function that are about `name` hold in a first call.
+bool allows(const Function &function, const std::string &name, Dimensions dims) {
+  for (const std::string &kept : function.stateDims)
+    dims.try_emplace(kept, 0);
+  return std::ranges::all_of(function.checks, [&](const Check &check) {
+    std::vector<std::string> names;
+    check.left.collectDims(names);
+    auto left = check.left.evaluate(dims), right = check.right.evaluate(dims);
+    bool concerns =
+        check.kind == Check::Kind::AtMost && std::ranges::find(names, name) != names.end();
+    return !concerns || !left || !right || *left <= *right;
+  });
+}
+
+/// Sizes that were given, and a guess for the others: the default, or as many rows as a table of
+/// positions has.
+Sizes completed(std::span<const Function *const> functions, const Dimensions &given) {
+  Sizes sizes{given, {}};
+  for (const Function *function : functions) {
+    addShared(*function, sizes.dims);
+    for (const std::string &name : function->dims)
+      sizes.dims.try_emplace(name, name == "B" ? 1 : kDefaultSize);
+  }
+  for (auto &[name, value] : sizes.dims)
+    while (!given.contains(name) && value > 1 &&
+           !std::ranges::all_of(functions, [&](const Function *function) {
+             return allows(*function, name, sizes.dims);
+           })) {
+      --value;
+      sizes.limited.insert(name);
+    }
+  if (sizes.dims.contains("N") &&
+      sizes.dims.contains("documents.starts")) // packed: one start more than documents
+    sizes.dims["documents.starts"] = sizes.dims["N"] + 1;
+  return sizes;
 }
 
 void fillIntegers(const Port &port, int64_t low, int64_t high, std::mt19937 &random,
@@ -307,7 +345,7 @@ std::string pairInstruction() {
   return rateInstruction(cpuRates().pairsPay() ? Arithmetic::BF16 : Arithmetic::F32);
 }
 
-std::string headOf(const Session &session, const Function &function, const Dimensions &dims,
+std::string headOf(const Session &session, const Function &function, const Sizes &sizes,
                    const BenchCommand &command, const Figures &figures) {
   int threads = command.threads > 0 ? command.threads : processorCount();
   std::string text = "device   " + session.deviceText();
@@ -321,7 +359,8 @@ std::string headOf(const Session &session, const Function &function, const Dimen
   }
   text += "\nfunction " + function.name;
   for (const std::string &name : function.dims)
-    text += " " + name + "=" + std::to_string(dims.at(name));
+    text += " " + name + "=" + std::to_string(sizes.dims.at(name)) +
+            (sizes.limited.contains(name) ? " (its limit)" : "");
   return text + format(", medians of %d rounds\n\n", command.rounds);
 }
 
@@ -339,7 +378,8 @@ double medianOf(std::vector<double> values) {
 
 Expected<NamedTensors> syntheticInputs(const Function &function, const Dimensions &dims) {
   std::mt19937 random(1);
-  Dimensions all = completed(function, dims);
+  const Function *functions[] = {&function};
+  Dimensions all = completed(functions, dims).dims;
   NamedTensors inputs;
   for (const Port &port : function.inputs) {
     if (port.fallback.kind != DefaultInput::Kind::None)
@@ -359,9 +399,10 @@ Status benchCommand(Session &session, const BenchCommand &command, bool onCpu, s
     return functions.takeError();
   if (Status status = checkDims(*functions, command.dims); !status)
     return status;
+  const Sizes sizes = completed(*functions, command.dims);
   NamedTensors given;
   for (size_t i = 0; i < functions->size(); ++i) {
-    auto inputs = syntheticInputs(*(*functions)[i], command.dims);
+    auto inputs = syntheticInputs(*(*functions)[i], sizes.dims);
     if (!inputs)
       return inputs.takeError();
     // What an earlier function gives is not made up.
@@ -382,8 +423,7 @@ Status benchCommand(Session &session, const BenchCommand &command, bool onCpu, s
   if (!figures)
     return figures.takeError();
   const Function &last = *functions->back();
-  out << headOf(session, last, completed(last, command.dims), command, *figures)
-      << tableOf(*figures);
+  out << headOf(session, last, sizes, command, *figures) << tableOf(*figures);
   return {};
 }
 

@@ -22,7 +22,8 @@ struct BenchCommand {
   /// As for `run`: empty is the only one; of several, by commas, the last is timed, after the
   /// others in each round.
   std::string function;
-  Dimensions dims; ///< sizes of the inputs; those left out are 1 for "B", else 128
+  Dimensions dims; ///< sizes of the inputs; those left out are 1 for "B", else 128, or
+                   ///< what the functions' checks allow where that is less
   int rounds = 15;
   int threads = 0; ///< of the session, 0: all processors
 };
