@@ -6,6 +6,7 @@ import shutil
 
 import numpy
 
+from . import matrix
 from .figures import Result, median
 from .worker import Worker, WorkerError
 
@@ -65,17 +66,18 @@ class Contest:
         try:
             opened = self.heddle.ask(do="open", row=row, model=str(folder / request["model"]), dtype=request["dtype"], threads=self.threads,
                                      weights=str(folder / request["weights"]) if request["weights"] else "", inputs=inputs)
-            self.verify("heddle", self.heddle, {"row": row, "function": request["function"], "output": request["output"]}, folder, check, result)
+            self.verify("heddle", self.heddle, {"row": row, "function": request["function"], "output": request["output"], "before": request.get("before", [])}, folder, check, result)
         except WorkerError as error:
             result.notes["heddle"] = str(error)
             return {}
         result.kernels["heddle"] = opened["device"]
         # A product or attention alone is measured by its launches, its inputs and outputs in place, as the peers'
         # are; a model by the whole call.
-        alone = result.row.kind in ("gemm", "attention", "ffn")
+        alone = result.row.kind in ("gemm", "attention", "decode", "ffn")
+        caches = {key: request[key] for key in ("before", "every") if key in request}
 
         def timer(kernels):
-            return lambda calls: self.heddle.ask(do="time", row=row, function=request["function"], calls=calls, kernels=kernels)["seconds"]
+            return lambda calls: self.heddle.ask(do="time", row=row, function=request["function"], calls=calls, kernels=kernels, **caches)["seconds"]
 
         timers = {"heddle": (self.heddle, timer(alone), 0)}
         if alone:
@@ -110,7 +112,7 @@ class Contest:
         to = folder / name
         shutil.rmtree(to, ignore_errors=True)
         to.mkdir()
-        worker.ask(do="result", row=request["row"], function=request.get("function"), folder=str(to), output=request["output"])
+        worker.ask(do="result", row=request["row"], function=request.get("function"), before=request.get("before", []), folder=str(to), output=request["output"])
         error = check(numpy.load(to / f"{request['output']}.npy"))
         result.errors[name] = error
         if not error <= tolerance(result.row, name):  # also where it is no number
@@ -155,7 +157,7 @@ class Contest:
         for name, answer in self.heddle.ask(do="rates", threads=self.threads).items():
             if answer["rate"] > 0:
                 result.rates.setdefault(name, []).append(answer["rate"])
-        if row.name.startswith("gemv."):
+        if matrix.reads(row):
             rate = self.heddle.ask(do="read", bytes=int(row.bytes), threads=self.threads)["rate"]
             result.rates.setdefault("read", []).append(rate)
         self.heddle.stop()

@@ -30,8 +30,10 @@ class Graph:
 
     def save(self, path, inputs, output, shape):
         self.nodes.append(helper.make_node("Identity", [output], ["output"], name="output_identity"))
-        result = helper.make_tensor_value_info("output", TensorProto.FLOAT, shape)
-        graph = helper.make_graph(self.nodes, "heddle_bench", inputs, [result], self.constants)
+        self.write(path, inputs, [helper.make_tensor_value_info("output", TensorProto.FLOAT, shape)])
+
+    def write(self, path, inputs, outputs):
+        graph = helper.make_graph(self.nodes, "heddle_bench", inputs, outputs, self.constants)
         domains = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
         onnx.save(helper.make_model(graph, opset_imports=domains, ir_version=8), str(path))
 
@@ -53,6 +55,21 @@ def write_attention(path, t, mask, allowed):
     extra = ["", "", graph.constant(numpy.where(allowed, 0, -1e30).astype(numpy.float32)[None, None])] if mask == "window" else []
     y = graph.add("MultiHeadAttention", "q", "k", "v", *extra, domain="com.microsoft", num_heads=HEADS, unidirectional=int(mask == "causal"))
     graph.save(path, inputs, y, [1, t, SIZE])
+
+
+def write_decode(path, b, p):
+    """ONNX Runtime's operator for decoding: caches [b, heads, p + 1, size] that it appends to in place."""
+    graph = Graph()
+    cache = [b, HEADS, p + 1, HEAD_SIZE]
+    inputs = [tensor_input(name, TensorProto.FLOAT, [b, 1, SIZE]) for name in "qkv"]
+    inputs += [tensor_input(f"past.{name}", TensorProto.FLOAT, cache) for name in ("keys", "values")]
+    lengths = graph.constant(numpy.full(b, p, numpy.int32))
+    total = graph.constant(numpy.array(p + 1, numpy.int32))
+    outputs = ["output", "present.keys", "present.values"]
+    graph.nodes.append(helper.make_node("GroupQueryAttention", [*"qkv", "past.keys", "past.values", lengths, total], outputs, name="step",
+                                        domain="com.microsoft", num_heads=HEADS, kv_num_heads=HEADS))
+    results = [tensor_input("output", TensorProto.FLOAT, [b, 1, SIZE])] + [tensor_input(name, TensorProto.FLOAT, cache) for name in outputs[1:]]
+    graph.write(path, inputs, results)
 
 
 def linear(graph, x, tensors, name):

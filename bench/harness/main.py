@@ -177,6 +177,8 @@ def conclude(options, results, misses, rounds):
     moved = gates.restless(results)
     if moved:
         print(f"not quiet: the f32 peak moved by more than {gates.QUIET:.0%} in {len(moved)} of {len(results)} rows; record nothing of them ({', '.join(moved[:5])}{', …' if len(moved) > 5 else ''})")
+    if scaling := report.scaling_table(results):
+        print(scaling)
     failed = False
     if options.gates:
         verdicts = gates.judge_all(results, misses)

@@ -14,11 +14,11 @@ BYTES = {"f32": 4, "bf16": 2, "f16-sum": 2, "int8": 1, "int4": 0.5625}  # of a w
 @dataclass(frozen=True)
 class Row:
     name: str
-    kind: str  # gemm, attention, ffn, layer, model, compile, start, bits
+    kind: str  # gemm, attention, decode, ffn, layer, model, compile, start, bits
     dtype: str
     sizes: dict = field(compare=False, hash=False)
     flops: float = 0
-    bytes: float = 0  # of the weights: what a product of one row must read
+    bytes: float = 0  # what must be read: the weights of a product of one row, the caches of a step
     quick: bool = False  # part of --quick
     gated: bool = False  # asked for by a gate
     threads: tuple = (1, 2)
@@ -67,6 +67,20 @@ def attention_rows():
     yield attention("f32", "window", 4096, gated=True)
 
 
+def decode(dtype, b, p, **flags):
+    """One step of attention over `p` keys that the caches hold: new rows are appended, one query a head reads all."""
+    elements = 2 * b * HEADS * HEAD_SIZE * (p + 1)
+    return Row(f"decode.{dtype}.B{b}.P{p}", "decode", dtype, {"b": b, "p": p}, 2.0 * elements, elements * BYTES[dtype], **flags)
+
+
+def decode_rows():
+    for dtype in ("f32", "bf16"):
+        for b in (1, 4, 16):
+            for p in (128, 512, 2048, 8192):
+                if b * p <= 8 * 8192:  # more does not fit into what a test machine has
+                    yield decode(dtype, b, p, quick=dtype == "f32" and (b, p) == (1, 2048))
+
+
 def ffn(dtype, t, **flags):
     return Row(f"ffn.{dtype}.{t}", "ffn", dtype, {"t": t}, 4.0 * t * SIZE * FFN_SIZE, **flags)
 
@@ -82,12 +96,17 @@ def encoder_rows():
 
 
 def all_rows():
-    rows = [*gemm_rows(), *attention_rows(), *encoder_rows()]
+    rows = [*gemm_rows(), *attention_rows(), *decode_rows(), *encoder_rows()]
     sizes = {"b": 1, "s": 16, "layers": LAYERS}
     rows.append(Row("compile.bert", "compile", "f32", sizes, gated=True, threads=(1,)))
     rows.append(Row("start.bert", "start", "f32", sizes, gated=True, threads=(1,)))
     rows.append(Row("bits", "bits", "f32", {}, gated=True, threads=(1,)))
     return rows
+
+
+def reads(row):
+    """Whether the row is a matter of reading: its rate is one of bytes."""
+    return row.name.startswith("gemv.") or row.kind == "decode"
 
 
 def select(rows, patterns):

@@ -36,7 +36,7 @@ def normal(random, *shape, scale=1.0):
 def make(row, folder, cache):
     """Writes the folder of a row; gives what contenders are told and a check of their results."""
     folder.mkdir(parents=True, exist_ok=True)
-    return {"gemm": make_gemm, "attention": make_attention, "ffn": make_ffn, "layer": make_encoder, "model": make_encoder}[row.kind](row, folder, cache)
+    return {"gemm": make_gemm, "attention": make_attention, "decode": make_decode, "ffn": make_ffn, "layer": make_encoder, "model": make_encoder}[row.kind](row, folder, cache)
 
 
 #===----------------------------------------------------------------------===#
@@ -144,6 +144,58 @@ def make_attention(row, folder, cache):
     expected = weights @ wide[2] / weights.sum(-1, keepdims=True)
     spec = {"model": "model.mlir", "weights": "", "function": "attend", "inputs": {n: f"{n}.npy" for n in "qkv"}, "output": "o", "mask": mask}
     return spec, lambda found: difference(found.reshape(HEADS, t, HEAD_SIZE)[:, rows], expected)
+
+
+#===----------------------------------------------------------------------===#
+# A step with caches
+#===----------------------------------------------------------------------===#
+
+STEPS = 16  # as many are timed before the caches are as long as they were: their mean is what is printed
+
+
+def decode_text(p):
+    def argument(name, rows):
+        size = "?" if rows == "S" else "1"
+        rows = '"S"' if rows == "S" else rows
+        return f'%{name}: tensor<?x{HEADS}x{size}x{HEAD_SIZE}xf32> {{transformer.name = "{name}", transformer.dims = ["B", {HEADS}, {rows}, {HEAD_SIZE}]}}'
+
+    one, many = f"tensor<?x{HEADS}x1x{HEAD_SIZE}xf32>", f"tensor<?x{HEADS}x?x{HEAD_SIZE}xf32>"
+    state = f'{{dims = ["B", {HEADS}, "P", {HEAD_SIZE}], capacity = {p + STEPS} : i64}} : {many}'
+    return f"""transformer.state @keys {state}
+transformer.state @values {state}
+func.func @start() {{
+  transformer.cache.clear "P"
+  return
+}}
+func.func @fill({argument("keys", "S")}, {argument("values", "S")}) {{
+  %0 = transformer.cache.append @keys, %keys : {many} -> {many}
+  %1 = transformer.cache.append @values, %values : {many} -> {many}
+  return
+}}
+func.func @step({argument("q", 1)}, {argument("k", 1)}, {argument("v", 1)}) -> ({one} {{transformer.name = "o"}}) {{
+  %0 = transformer.cache.append @keys, %k : {one} -> {many}
+  %1 = transformer.cache.append @values, %v : {one} -> {many}
+  %o = transformer.attention %q, %0, %1 {{scale = {1 / math.sqrt(HEAD_SIZE)} : f32}} : ({one}, {many}, {many}) -> {one}
+  return %o : {one}
+}}
+"""
+
+
+def make_decode(row, folder, cache):
+    b, p = row.sizes["b"], row.sizes["p"]
+    random = numpy.random.default_rng(7)
+    arrays = {name: normal(random, b, HEADS, 1, HEAD_SIZE) for name in "qkv"}
+    arrays |= {name: normal(random, b, HEADS, p, HEAD_SIZE) for name in ("keys", "values")}
+    for name, values in arrays.items():
+        numpy.save(folder / f"{name}.npy", values)
+    (folder / "model.mlir").write_text(decode_text(p))
+    keys, values = (numpy.concatenate([arrays[past], arrays[new]], 2).astype(numpy.float64) for past, new in (("keys", "k"), ("values", "v")))
+    scores = arrays["q"].astype(numpy.float64) @ keys.transpose(0, 1, 3, 2) / math.sqrt(HEAD_SIZE)
+    weights = numpy.exp(scores - scores.max(-1, keepdims=True))
+    expected = weights @ values / weights.sum(-1, keepdims=True)
+    spec = {"model": "model.mlir", "weights": "", "function": "step", "inputs": {name: f"{name}.npy" for name in arrays}, "output": "o",
+            "before": ["start", "fill"], "every": STEPS}
+    return spec, lambda found: difference(found.reshape(expected.shape), expected)
 
 
 #===----------------------------------------------------------------------===#

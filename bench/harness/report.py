@@ -1,14 +1,14 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tables as text. No package needed."""
-from . import gates
+from . import gates, matrix
 from .figures import median, spread
 
 
 def result_lines(result):
     """One line a contender: time, rate, share of the peak, Heddle's advantage, error, what it runs."""
     rate = gates.peak_rate(result.row.dtype, result.rates) if result.rates else None
-    reading = "read" in result.rates and result.row.name.startswith("gemv.")
+    reading = "read" in result.rates and matrix.reads(result.row)
     lines = []
     ordered = sorted(result.seconds, key=lambda c: (not c.startswith("heddle"), median(result.seconds[c])))
     for contender in ordered:
@@ -27,11 +27,26 @@ def result_lines(result):
 
 
 def result_table(result):
-    unit = "GB/s" if result.row.name.startswith("gemv.") else "GFLOP/s"
+    unit = "GB/s" if matrix.reads(result.row) else "GFLOP/s"
     rates = "  ".join(f"{name} {median(values) * 1e-9:.0f}" for name, values in result.rates.items() if values)
     head = f"{result.name}   peaks: {rates} G/s" if rates else result.name
     columns = f"  {'':<18} {'ms':>11} {unit:>9} {'share':>7} {'heddle x':>8} {'error':>9} {'spread':>6}"
     return "\n".join([head, *([columns] if result.seconds else []), *result_lines(result), ""])
+
+
+def scaling_table(results):
+    """How many times faster each contender is on more threads, for rows that were measured on several."""
+    first = {}
+    lines = []
+    for result in results:
+        one = first.setdefault(result.row.name, result)
+        if one is result:
+            continue
+        for contender in sorted(result.seconds):
+            if contender in one.seconds:
+                faster = median(one.seconds[contender]) / median(result.seconds[contender])
+                lines.append(f"  {result.row.name:<28} {contender:<14} {one.threads} to {result.threads} threads: {faster:6.2f} times")
+    return "\n".join(["faster with threads", *lines]) if lines else ""
 
 
 def gate_line(verdict):

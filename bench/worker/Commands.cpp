@@ -14,6 +14,7 @@
 #include "heddle/ExecutionEngine/Jit.h"
 #include "heddle/Runtime/Npy.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace heddle::bench {
@@ -22,11 +23,42 @@ static double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-NamedInputs Worker::Row::named() const {
+Expected<NamedInputs> Worker::Row::named(const std::string &function) const {
+  auto ports = session.inputs(function);
+  if (!ports)
+    return ports.takeError();
   NamedInputs result;
   for (const auto &[name, tensor] : inputs)
-    result.emplace_back(name, tensor);
+    if (std::ranges::find(*ports, name, &PortInfo::name) != ports->end())
+      result.emplace_back(name, tensor);
   return result;
+}
+
+Status Worker::Row::runAll(const Json &functions) {
+  for (const std::string function : functions) {
+    auto given = named(function);
+    if (!given)
+      return given.takeError();
+    NamedTensors nothing;
+    if (Status status = session.run(function, *given, nothing); !status)
+      return status;
+  }
+  return {};
+}
+
+Expected<double> Worker::Row::timeOne(const std::string &function, const NamedInputs &given,
+                                      bool kernels) {
+  auto start = std::chrono::steady_clock::now();
+  Status status = kernels ? session.runTimed(function, given, outputs, times)
+                          : session.run(function, given, outputs);
+  if (!status)
+    return status.takeError();
+  if (!kernels)
+    return secondsSince(start);
+  double sum = 0;
+  for (const LaunchTime &time : times)
+    sum += time.seconds;
+  return sum;
 }
 
 Expected<Worker::Row *> Worker::find(const Json &request) {
@@ -64,28 +96,34 @@ Expected<Json> Worker::time(const Json &request) {
     return row.takeError();
   std::string function = request.at("function");
   bool kernels = request.at("kernels");
-  int calls = request.at("calls");
-  NamedInputs inputs = (*row)->named();
-  double ofKernels = 0;
-  auto start = std::chrono::steady_clock::now();
+  int calls = request.at("calls"), every = request.value("every", calls);
+  auto inputs = (*row)->named(function);
+  if (!inputs)
+    return inputs.takeError();
+  double sum = 0;
   for (int call = 0; call < calls; ++call) {
-    Status status = kernels
-                        ? (*row)->session.runTimed(function, inputs, (*row)->outputs, (*row)->times)
-                        : (*row)->session.run(function, inputs, (*row)->outputs);
-    if (!status)
-      return status.takeError();
-    if (kernels)
-      for (const LaunchTime &time : (*row)->times)
-        ofKernels += time.seconds;
+    if (call % every == 0)
+      if (Status status = (*row)->runAll(request.value("before", Json::array())); !status)
+        return status.takeError();
+    auto seconds = (*row)->timeOne(function, *inputs, kernels);
+    if (!seconds)
+      return seconds.takeError();
+    sum += *seconds;
   }
-  return Json{{"seconds", (kernels ? ofKernels : secondsSince(start)) / calls}};
+  return Json{{"seconds", sum / calls}};
 }
 
 Expected<Json> Worker::result(const Json &request) {
   auto row = find(request);
   if (!row)
     return row.takeError();
-  auto outputs = (*row)->session.run(request.at("function").get<std::string>(), (*row)->named());
+  if (Status status = (*row)->runAll(request.value("before", Json::array())); !status)
+    return status.takeError();
+  std::string function = request.at("function");
+  auto inputs = (*row)->named(function);
+  if (!inputs)
+    return inputs.takeError();
+  auto outputs = (*row)->session.run(function, *inputs);
   if (!outputs)
     return outputs.takeError();
   for (const auto &[name, tensor] : *outputs)

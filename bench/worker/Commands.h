@@ -7,11 +7,12 @@
 //
 // One object that keeps the open models and answers requests, JSON in and out.
 // Every request has "do"; the answer has "error" (and "kind", the error's kind)
-// or the values that were asked for.
+// or the values that were asked for. `before` are functions that bring caches to
+// where they were, before the first call and each `every` calls; no clock runs then.
 //
 //   open     row, model, dtype, threads, inputs {NAME: FILE.npy} → device, seconds
-//   time     row, function, calls, kernels (bool) → seconds of a call
-//   result   row, function, folder → writes NAME.npy
+//   time     row, function, calls, kernels (bool), before, every → seconds of a call
+//   result   row, function, before, folder → writes NAME.npy
 //   close    row
 //   compile  model, output, dtype, cpu → kernels, code, pack (seconds)
 //   rates    threads → {"f32": {rate, instruction}, …}, rate 0 where the CPU lacks it
@@ -41,7 +42,11 @@ private:
     Session session;
     NamedTensors inputs, outputs;
     std::vector<LaunchTime> times;
-    NamedInputs named() const;
+    /// The inputs that a function takes.
+    Expected<NamedInputs> named(const std::string &function) const;
+    Status runAll(const Json &functions);
+    /// Seconds of a call: of all of it, or of its kernels.
+    Expected<double> timeOne(const std::string &function, const NamedInputs &given, bool kernels);
   };
 
   Expected<Json> open(const Json &request);

@@ -56,6 +56,9 @@ class Matrix(unittest.TestCase):
     def test_work(self):
         self.assertEqual(ROWS["gemm.f32.128x3072x768"].flops, 2 * 128 * 3072 * 768)
         self.assertEqual(ROWS["gemv.int8.3072x768"].bytes, 3072 * 768)
+        # Keys and values of 12 heads of 64, the new row included.
+        self.assertEqual(ROWS["decode.bf16.B4.P2048"].bytes, 2 * 4 * 12 * 64 * 2049 * 2)
+        self.assertTrue(matrix.reads(ROWS["decode.f32.B1.P128"]) and not matrix.reads(ROWS["attention.f32.full.T128"]))
         # 85 million weights twice a token, and two products of attention.
         self.assertEqual(ROWS["bert.f32.1x128"].flops, 12 * (128 * 2 * 12 * 768 * 768 + 4 * 128 * 128 * 768))
 
@@ -144,6 +147,14 @@ class Report(unittest.TestCase):
         text = report.result_table(made)
         for word in ("heddle", "openvino", "1.125", "0.800", "iree", "the process ended"):
             self.assertIn(word, text)
+
+    def test_scaling_compares_threads_of_one_row(self):
+        one, two = (result("decode.f32.B1.P2048", threads, {"heddle": share, "torch": 0.1}) for threads, share in ((1, 0.2), (2, 0.3)))
+        self.assertEqual(report.scaling_table([one]), "")
+        text = report.scaling_table([one, result("decode.f32.B1.P128", 2, {"heddle": 0.1}), two])
+        self.assertRegex(text, r"decode.f32.B1.P2048 +heddle +1 to 2 threads: +1.50 times")
+        self.assertRegex(text, r"decode.f32.B1.P2048 +torch +1 to 2 threads: +1.00 times")
+        self.assertNotIn("P128", text)
 
     def test_gates_are_counted(self):
         text = report.gate_table(gates.judge_all([], {}))

@@ -1,6 +1,6 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PyTorch through torch.compile: encoders only (single products and attention are the same library calls as eager)."""
+"""PyTorch through torch.compile: encoders only (single encoders only library calls as eager)."""
 import torch
 
 from . import torch_eager
@@ -13,7 +13,7 @@ class Peer(torch_eager.Peer):
     def gemm(self, row, folder, dtype):
         raise NotHere("a product alone, it is eager's")
 
-    attention = gemm
+    attention = decode = gemm
 
     def model(self, row, folder, dtype):
         function, inputs = super().model(row, folder, dtype)

@@ -57,7 +57,7 @@ class Peer:
         return self.nothing[0]
 
     def open(self, row, folder):
-        if row["dtype"] != "f32" or row["kind"] == "attention":
+        if row["dtype"] != "f32" or row["kind"] in ("attention", "decode"):
             raise NotHere(f"{row['kind']} in {row['dtype']}")
         self.folder = folder
         if row["kind"] == "gemm":

@@ -29,10 +29,13 @@ class Peer:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
     def bound(self, session, inputs, shape):
+        """Inputs called `past.x` are also the outputs `present.x`: caches stay where they are."""
         binding = session.io_binding()
         kept = [onnxruntime.OrtValue.ortvalue_from_numpy(values) for values in inputs.values()]
         for name, value in zip(inputs, kept):
             binding.bind_ortvalue_input(name, value)
+            if name.startswith("past."):
+                binding.bind_ortvalue_output(name.replace("past", "present"), value)
         output = onnxruntime.OrtValue.ortvalue_from_numpy(numpy.zeros(shape, numpy.float32))
         binding.bind_ortvalue_output("output", output)
         return lambda: session.run_with_iobinding(binding), output
@@ -88,6 +91,18 @@ class Peer:
         graphs.write_attention(path, t, mask, models.allowed(mask, range(t), t) if mask == "window" else None)
         inputs = {name: rows_of_heads(numpy.load(folder / f"{name}.npy")) for name in "qkv"}
         return path, inputs, [1, t, matrix.SIZE], lambda y: y.reshape(t, matrix.HEADS, matrix.HEAD_SIZE).transpose(1, 0, 2)
+
+    def decode(self, row, folder):
+        if row["dtype"] != "f32":
+            raise NotHere(f"{row['dtype']} on a CPU")
+        b, p = row["sizes"]["b"], row["sizes"]["p"]
+        path = folder / "decode.onnx"
+        graphs.write_decode(path, b, p)
+        inputs = {name: numpy.load(folder / f"{name}.npy").reshape(b, 1, matrix.SIZE) for name in "qkv"}
+        for name, new in (("keys", "k"), ("values", "v")):
+            past = numpy.load(folder / f"{name}.npy")
+            inputs[f"past.{name}"] = numpy.concatenate([past, numpy.zeros_like(past[:, :, :1])], 2)
+        return path, inputs, [b, 1, matrix.SIZE], lambda y: y
 
     def encoder(self, row, folder):
         if row["dtype"] not in ("f32", "int8"):

@@ -86,6 +86,14 @@ class Peer:
         result = opset13.scaled_dot_product_attention(q, k, v, *more, causal=mask == "causal")
         return openvino.Model([result], [q, k, v], "attention"), inputs
 
+    def decode(self, row, folder):
+        """Caches that hold the new row already: its append is given to this peer."""
+        q = numpy.load(folder / "q.npy")
+        caches = [numpy.concatenate([numpy.load(folder / f"{past}.npy"), numpy.load(folder / f"{new}.npy")], 2) for past, new in (("keys", "k"), ("values", "v"))]
+        inputs = [q, *caches]
+        parameters = [opset13.parameter(list(values.shape), numpy.float32, name) for name, values in zip("qkv", inputs)]
+        return openvino.Model([opset13.scaled_dot_product_attention(*parameters, causal=False)], parameters, "step"), inputs
+
     def encoder(self, row, folder):
         path = Path(row["onnx"])
         source = numpy.load(folder / "source.npy")
