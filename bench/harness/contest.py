@@ -21,7 +21,7 @@ LENIENT = 3  # times that a peer may be off where a type rounds: its quantisatio
 
 
 def tolerance(row, contender):
-    own = (ENCODER_TOLERANCES if row.kind in ("layer", "model") else TOLERANCES)[row.dtype]
+    own = (ENCODER_TOLERANCES if row.kind in ("attend", "layer", "model") else TOLERANCES)[row.dtype]
     return own if contender == "heddle" or row.dtype == "f32" else own * LENIENT
 
 
@@ -73,7 +73,7 @@ class Contest:
         result.kernels["heddle"] = opened["device"]
         # A product or attention alone is measured by its launches, its inputs and outputs in place, as the peers'
         # are; a model by the whole call.
-        alone = result.row.kind in ("gemm", "attention", "decode", "ffn")
+        alone = result.row.kind in ("gemm", "attention", "decode", "ffn", "attend")
         caches = {key: request[key] for key in ("before", "every") if key in request}
 
         def timer(kernels):

@@ -110,6 +110,12 @@ def write_ffn(path, tensors, t):
     graph.save(path, [tensor_input("x", TensorProto.FLOAT, [t, SIZE])], y, [t, SIZE])
 
 
+def write_attend(path, tensors, t):
+    graph = Graph()
+    y = graph.add("Add", attention(graph, norm(graph, "x", tensors, "norm"), tensors, ""), "x")
+    graph.save(path, [tensor_input("x", TensorProto.FLOAT, [1, t, SIZE])], y, [1, t, SIZE])
+
+
 def write_encoder(path, tensors, layers):
     graph = Graph()
     if layers > 1:

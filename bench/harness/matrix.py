@@ -14,7 +14,7 @@ BYTES = {"f32": 4, "bf16": 2, "f16-sum": 2, "int8": 1, "int4": 0.5625}  # of a w
 @dataclass(frozen=True)
 class Row:
     name: str
-    kind: str  # gemm, attention, decode, ffn, layer, model, compile, start, bits
+    kind: str  # gemm, attention, decode, ffn, attend, layer, model, compile, start, bits
     dtype: str
     sizes: dict = field(compare=False, hash=False)
     flops: float = 0
@@ -85,10 +85,16 @@ def ffn(dtype, t, **flags):
     return Row(f"ffn.{dtype}.{t}", "ffn", dtype, {"t": t}, 4.0 * t * SIZE * FFN_SIZE, **flags)
 
 
+def attend(dtype, t, **flags):
+    """A norm, three projections to heads, attention, a projection back and the residual: the first half of a layer."""
+    return Row(f"attend.{dtype}.{t}", "attend", dtype, {"t": t}, t * 8.0 * SIZE * SIZE + 4.0 * t * t * SIZE, **flags)
+
+
 def encoder_rows():
     for dtype in ("f32", "bf16", "int8"):
         for s in (1, 16, 128, 512):
             yield ffn(dtype, s)
+            yield attend(dtype, s)
             yield encoder("layer", dtype, 1, 1, s, quick=s == 128)
         for b in (1, 8):
             for s in (16, 128, 384):

@@ -36,7 +36,7 @@ def normal(random, *shape, scale=1.0):
 def make(row, folder, cache):
     """Writes the folder of a row; gives what contenders are told and a check of their results."""
     folder.mkdir(parents=True, exist_ok=True)
-    return {"gemm": make_gemm, "attention": make_attention, "decode": make_decode, "ffn": make_ffn, "layer": make_encoder, "model": make_encoder}[row.kind](row, folder, cache)
+    return {"gemm": make_gemm, "attention": make_attention, "decode": make_decode, "attend": make_attend, "ffn": make_ffn, "layer": make_encoder, "model": make_encoder}[row.kind](row, folder, cache)
 
 
 #===----------------------------------------------------------------------===#
@@ -144,6 +144,59 @@ def make_attention(row, folder, cache):
     expected = weights @ wide[2] / weights.sum(-1, keepdims=True)
     spec = {"model": "model.mlir", "weights": "", "function": "attend", "inputs": {n: f"{n}.npy" for n in "qkv"}, "output": "o", "mask": mask}
     return spec, lambda found: difference(found.reshape(HEADS, t, HEAD_SIZE)[:, rows], expected)
+
+
+#===----------------------------------------------------------------------===#
+# The first half of a layer
+#===----------------------------------------------------------------------===#
+
+PROJECTIONS = ("query", "key", "value", "output")
+
+
+def attend_text():
+    x, square, vector = f"tensor<1x?x{SIZE}xf32>", f"tensor<{SIZE}x{SIZE}xf32>", f"tensor<{SIZE}xf32>"
+    heads = f"tensor<1x{HEADS}x?x{HEAD_SIZE}xf32>"
+
+    def linear(result, of, name):
+        return (f'  %w{result} = transformer.weight "attention.{name}.weight" : {square}\n'
+                f'  %b{result} = transformer.weight "attention.{name}.bias" : {vector}\n'
+                f"  %{result} = transformer.linear %{of}, %w{result} bias(%b{result}) : ({x}, {square}, {vector}) -> {x}\n")
+
+    text = f'func.func @main(%x: {x} {{transformer.name = "x", transformer.dims = [1, "T", {SIZE}]}}) -> ({x} {{transformer.name = "y"}}) {{\n'
+    text += "".join(f'  %{name} = transformer.weight "norm.{part}" : {vector}\n' for name, part in (("g", "weight"), ("b", "bias")))
+    text += f"  %n = transformer.layer_norm %x, %g, %b {{epsilon = 1.0e-12 : f32}} : ({x}, {vector}, {vector}) -> {x}\n"
+    for name in PROJECTIONS[:3]:
+        text += linear(name, "n", name) + f"  %h{name} = transformer.split_heads %{name} {{heads = {HEADS} : i64}} : {x} -> {heads}\n"
+    text += f"  %a = transformer.attention %hquery, %hkey, %hvalue {{scale = {1 / math.sqrt(HEAD_SIZE)} : f32}} : ({heads}, {heads}, {heads}) -> {heads}\n"
+    text += f"  %m = transformer.merge_heads %a : {heads} -> {x}\n" + linear("o", "m", "output")
+    return text + f"  %y = arith.addf %x, %o : {x}\n  return %y : {x}\n}}\n"
+
+
+def make_attend(row, folder, cache):
+    from .graphs import write_attend
+    t = row.sizes["t"]
+    random = numpy.random.default_rng(8)
+    x = normal(random, 1, t, SIZE)
+    weights = {"norm.weight": 1 + normal(random, SIZE, scale=0.02), "norm.bias": normal(random, SIZE, scale=0.02)}
+    for name in PROJECTIONS:
+        weights[f"attention.{name}.weight"] = normal(random, SIZE, SIZE, scale=1 / math.sqrt(SIZE))
+        weights[f"attention.{name}.bias"] = normal(random, SIZE, scale=0.02)
+    numpy.save(folder / "x.npy", x)
+    numpy.savez(folder / "weights.npz", **weights)
+    write_safetensors(folder / "weights.safetensors", weights)
+    write_attend(folder / "attend.onnx", weights, t)
+    (folder / "model.mlir").write_text(attend_text())
+    wide = {name: values.astype(numpy.float64) for name, values in weights.items()}
+    rows = x[0].astype(numpy.float64)
+    normed = (rows - rows.mean(-1, keepdims=True)) / numpy.sqrt(rows.var(-1, keepdims=True) + 1e-12) * wide["norm.weight"] + wide["norm.bias"]
+    q, k, v, o = (lambda values, name=name: values @ wide[f"attention.{name}.weight"].T + wide[f"attention.{name}.bias"] for name in PROJECTIONS)
+    q, k, v = (part(normed).reshape(t, HEADS, HEAD_SIZE).transpose(1, 0, 2) for part in (q, k, v))
+    scores = q @ k.transpose(0, 2, 1) / math.sqrt(HEAD_SIZE)
+    shares = numpy.exp(scores - scores.max(-1, keepdims=True))
+    expected = rows + o((shares @ v / shares.sum(-1, keepdims=True)).transpose(1, 0, 2).reshape(t, SIZE))
+    spec = {"model": "model.mlir", "weights": "weights.safetensors", "function": "main", "inputs": {"x": "x.npy"}, "output": "y",
+            "onnx": str(folder / "attend.onnx"), "arrays": str(folder / "weights.npz")}
+    return spec, lambda found: difference(found.reshape(t, SIZE), expected)
 
 
 #===----------------------------------------------------------------------===#

@@ -59,6 +59,8 @@ class Matrix(unittest.TestCase):
         # Keys and values of 12 heads of 64, the new row included.
         self.assertEqual(ROWS["decode.bf16.B4.P2048"].bytes, 2 * 4 * 12 * 64 * 2049 * 2)
         self.assertTrue(matrix.reads(ROWS["decode.f32.B1.P128"]) and not matrix.reads(ROWS["attention.f32.full.T128"]))
+        # Half a layer and the other half are a layer.
+        self.assertEqual(ROWS["attend.f32.128"].flops + ROWS["ffn.f32.128"].flops, ROWS["layer.f32.1x128"].flops)
         # 85 million weights twice a token, and two products of attention.
         self.assertEqual(ROWS["bert.f32.1x128"].flops, 12 * (128 * 2 * 12 * 768 * 768 + 4 * 128 * 128 * 768))
 

@@ -16,7 +16,7 @@ class Peer(torch_eager.Peer):
     def gemm(self, row, folder, dtype):
         raise NotHere("attention only")
 
-    layer = model = ffn = decode = gemm
+    layer = model = ffn = attend = decode = gemm
 
     def attention(self, row, folder, dtype):
         if row["mask"] not in PREDICATES:

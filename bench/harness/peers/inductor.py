@@ -25,6 +25,10 @@ class Peer(torch_eager.Peer):
         function, inputs = super().ffn(row, folder, dtype)
         return torch.compile(function, dynamic=False), inputs
 
+    def attend(self, row, folder, dtype):
+        function, inputs = super().attend(row, folder, dtype)
+        return torch.compile(function, dynamic=False), inputs
+
 
 if __name__ == "__main__":
     serve(Peer)

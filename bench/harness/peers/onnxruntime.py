@@ -126,8 +126,10 @@ class Peer:
         if row["dtype"] not in ("f32", "int8"):
             raise NotHere(f"{row['dtype']} on a CPU")
         x = numpy.load(folder / "x.npy")
-        path = row["onnx"] if row["dtype"] == "f32" else self.quantised(row["onnx"], folder / "ffn.int8.onnx")
+        path = row["onnx"] if row["dtype"] == "f32" else self.quantised(row["onnx"], folder / "block.int8.onnx")
         return path, {"x": x}, list(x.shape), lambda y: y
+
+    attend = ffn
 
 
 if __name__ == "__main__":

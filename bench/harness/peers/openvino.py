@@ -121,6 +121,8 @@ class Peer:
         model = self.core.read_model(row["onnx"])
         return (self.quantised(model, [x]) if row["dtype"] == "int8" else model), [x]
 
+    attend = ffn
+
 
 if __name__ == "__main__":
     serve(Peer)

@@ -100,6 +100,20 @@ class Peer:
         wi, bi, wo, bo = (torch.from_numpy(weights[f"ffn.{name}"]).to(dtype) for name in ("in.weight", "in.bias", "out.weight", "out.bias"))
         return lambda x: F.linear(F.gelu(F.linear(x, wi, bi)), wo, bo), [self.load(folder, "x", dtype)]
 
+    def attend(self, row, folder, dtype):
+        weights = numpy.load(row["arrays"])
+        w = {name: torch.from_numpy(weights[name]).to(dtype) for name in weights.files}
+
+        def linear(x, name):
+            return F.linear(x, w[f"attention.{name}.weight"], w[f"attention.{name}.bias"])
+
+        def block(x):
+            n = F.layer_norm(x, (matrix.SIZE,), w["norm.weight"], w["norm.bias"], 1e-12)
+            q, k, v = (linear(n, name).unflatten(-1, (matrix.HEADS, matrix.HEAD_SIZE)).transpose(1, 2) for name in models.PROJECTIONS[:3])
+            return x + linear(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2), "output")
+
+        return block, [self.load(folder, "x", dtype)]
+
 
 if __name__ == "__main__":
     serve(Peer)
