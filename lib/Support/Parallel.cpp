@@ -13,10 +13,8 @@
 #include "heddle/Support/Parallel.h"
 
 #include <algorithm>
-#include <barrier>
 #include <chrono>
 #include <omp.h>
-#include <thread>
 #include <vector>
 
 namespace heddle {
@@ -37,24 +35,24 @@ void parallelFor(int64_t n, int threads, LoopBody body) {
     body(i, omp_get_thread_num());
 }
 
-/// Threads meet at a barrier; the time is from the first start to the last end, so that threads
-/// that take turns on one core are not counted twice.
+/// The threads of the loops above, which have run for a while before they meet at a barrier: one that
+/// has just been woken shares a processor until the scheduler sees it. The time is from the first
+/// start to the last end, so that threads that take turns are not counted twice.
 double secondsTogether(int threads, const std::function<void(int)> &work) {
   using Clock = std::chrono::steady_clock;
-  std::barrier<> start(threads);
+  constexpr std::chrono::milliseconds warmUp{8};
   std::vector<Clock::time_point> begins(static_cast<size_t>(threads)), ends(begins);
-  auto body = [&](int thread) {
-    start.arrive_and_wait();
+#pragma omp parallel num_threads(threads)
+  {
+    const int thread = omp_get_thread_num();
+    const Clock::time_point first = Clock::now();
+    while (threads > 1 && Clock::now() - first < warmUp)
+      work(thread);
+#pragma omp barrier
     begins[static_cast<size_t>(thread)] = Clock::now();
     work(thread);
     ends[static_cast<size_t>(thread)] = Clock::now();
-  };
-  std::vector<std::thread> others;
-  for (int thread = 1; thread < threads; ++thread)
-    others.emplace_back(body, thread);
-  body(0);
-  for (std::thread &other : others)
-    other.join();
+  }
   std::chrono::duration<double> passed =
       *std::ranges::max_element(ends) - *std::ranges::min_element(begins);
   return passed.count();
