@@ -100,7 +100,8 @@ Value CpuEmitter::anyNotFinite(ArrayRef<Value> registers) {
 
 /// Where the panels begin that the next column fragment (or, in a k-block but the last, the next
 /// block) reads.
-/// Row fragments take turns: each fetches a quarter of the lines. All in words; a line is 16.
+/// Row fragments take turns: each of four or more fetches a quarter of the lines, each of fewer
+/// half of them. All in words; a line is 16.
 Value CpuEmitter::nextPanels(ContractOp op, Value from, Value to) {
   const BoundView &right = view(op.getRhs());
   int64_t word = perWord(right), columns = columnsOf(op.getType()),
@@ -120,23 +121,28 @@ Value CpuEmitter::nextPanels(ContractOp op, Value from, Value to) {
       16 * 4;
   Value turn = arith::AndIOp::create(
       builder, loc, arith::DivUIOp::create(builder, loc, row ? row : constant(0), constant(rows)),
-      constant(3));
+      arith::SelectOp::create(builder, loc, fewTurns, constant(1), constant(3)));
+  turn = mul(turn, arith::SelectOp::create(builder, loc, fewTurns, constant(2), constant(1)));
   Value view = address(pointers[right.argument], {right.offset, 0},
                        memoryElement(right.type.getElementType()));
   return address(view, moved({}, add(element, mul(turn, length * 16))), builder.getF32Type());
 }
 
-/// One line a panel in each step of four words.
+/// One line a panel in each step of four words, or two: without a second one the first again.
 void CpuEmitter::prefetch(Value start, Value k, Value from, ContractOp op) {
   const BoundView &right = view(op.getRhs());
   int64_t columns = columnsOf(op.getType()),
           stored = padded(right.type.getDims().back().extent.value) / perWord(right);
   Value step = mul(sub(k, from), 4);
+  Value first = add(step, arith::SelectOp::create(builder, loc, fewTurns, step, constant(0)));
+  Value second =
+      add(first, arith::SelectOp::create(builder, loc, fewTurns, constant(16), constant(0)));
   for (int64_t panel = 0; panel < fragmentVectors(columns) * width / 16; ++panel)
-    LLVM::Prefetch::create(
-        builder, loc,
-        address(start, moved({step, 0}, Value(), panel * stored * 16), builder.getF32Type()), 0, 3,
-        1);
+    for (Value line : {first, second})
+      LLVM::Prefetch::create(
+          builder, loc,
+          address(start, moved({line, 0}, Value(), panel * stored * 16), builder.getF32Type()), 0,
+          3, 1);
 }
 
 //===----------------------------------------------------------------------===//

@@ -97,6 +97,8 @@ LogicalResult CpuEmitter::rowLoop(bool hasProducts, Callback body) {
     several = arith::SelectOp::create(builder, loc, isOne, zero, rowCount);
   }
   Value whole = small ? rowsOfLargeTile(several, large, small) : several;
+  fewTurns =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, whole, constant(4 * large));
   if (failed(rowsOf(large, zero, whole, body)))
     return failure();
   if (small && failed(rowsOf(small, whole, several, body)))
