@@ -181,7 +181,7 @@ Status heddle::checkTranslate(const TranslateCommand &command) {
   if (command.stream && command.beam > 1)
     return usageError("--stream: expected --beam=1, found " + std::to_string(command.beam));
   if (command.lengthPenalty && command.beam == 1)
-    return usageError("--length-penalty: expected --beam=2 or more beside it, found none");
+    return usageError("--length-penalty: expected --beam=2 or more beside it, found a beam of 1");
   for (auto [given, flag] : {std::pair(command.temperature.has_value(), "--temperature"),
                              {command.topK.has_value(), "--top-k"},
                              {command.topP.has_value(), "--top-p"},
