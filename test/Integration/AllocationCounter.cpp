@@ -21,7 +21,9 @@ int64_t heddle::test::allocations() { return counted; }
 
 #ifdef __SANITIZE_ADDRESS__
 
-#include <sanitizer/allocator_interface.h>
+// Not every compiler brings the sanitiser's own header.
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void *, size_t),
+                                                         void (*)(const volatile void *));
 
 static const int installed = __sanitizer_install_malloc_and_free_hooks(
     [](const volatile void *, size_t) { ++counted; }, [](const volatile void *) {});
