@@ -52,9 +52,9 @@ inline void addTextFlags(CLI::App &app, TextCommand &command) {
 }
 
 /// The same, and the flags of decoding.
-inline void addTranslateFlags(CLI::App &app, TranslateCommand &command) {
+inline void addDecodingFlags(CLI::App &app, TranslateCommand &command) {
   addTextFlags(app, command.text);
-  app.add_option("--limit", command.limit, "tokens of a translation (default: the model's)")
+  app.add_option("--limit", command.limit, "tokens of an answer (default: the model's)")
       ->check(atLeast(1))
       ->type_name("N");
   app.add_option("--beam", command.beam, "hypotheses kept for each text (default: 1, greedy)")
@@ -75,6 +75,11 @@ inline void addTranslateFlags(CLI::App &app, TranslateCommand &command) {
       ->check(atLeast(0))
       ->type_name("N");
   app.add_flag("--stream", command.stream, "write each token as soon as it is chosen");
+}
+
+/// The same, and pictures of what was looked at.
+inline void addTranslateFlags(CLI::App &app, TranslateCommand &command) {
+  addDecodingFlags(app, command);
   app.add_option("--attention", command.attention,
                  "draw what each step looked at: FILE.html (a page) or FILE.svg")
       ->type_name("FILE");

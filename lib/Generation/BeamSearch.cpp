@@ -168,7 +168,7 @@ Expected<std::vector<TokenIds>> heddle::beamSearch(StepModel &model, size_t coun
   for (size_t s = 0; s < count; ++s)
     sentences.emplace_back(static_cast<int32_t>(s), options);
   Batch batch;
-  batch.tokens.assign(count, options.start);
+  batch.tokens = firstTokens(count, options);
   while (!batch.tokens.empty()) {
     const size_t rows = batch.tokens.size();
     auto scores = model.step(batch.tokens);

@@ -30,7 +30,7 @@ Status written(const std::ostream &out) {
 }
 
 //===----------------------------------------------------------------------===//
-// translate
+// translate, generate
 //===----------------------------------------------------------------------===//
 
 /// What `--attention` draws.
@@ -66,7 +66,7 @@ private:
   size_t cells = 0;
 };
 
-/// Writes the translations of a batch.
+/// Writes what the texts of a batch become.
 class Translator {
 public:
   Translator(TextDecoder &decoder, const TextSide &target, bool stream, DecodingOptions chosen,
@@ -191,13 +191,17 @@ Status heddle::checkTranslate(const TranslateCommand &command) {
   return {};
 }
 
-Status heddle::translateCommand(Session &session, const TranslateCommand &command, std::istream &in,
-                                std::ostream &out, std::ostream &notes) {
+/// With a model of this kind.
+static Status decodeCommand(const char *kind, Session &session, const TranslateCommand &command,
+                            std::istream &in, std::ostream &out, std::ostream &notes) {
   if (Status checked = checkTranslate(command); !checked)
     return checked;
   auto model = textModelOf(session, command.text);
   if (!model)
     return model.takeError();
+  if (model->kind != kind)
+    return ofModel(session, inputError(std::string("expected a model of kind ") + kind +
+                                       ", found " + model->kind));
   auto decoder = TextDecoder::create(session, *model);
   if (!decoder)
     return ofModel(session, decoder.takeError());
@@ -217,6 +221,16 @@ Status heddle::translateCommand(Session &session, const TranslateCommand &comman
       answerTexts(command.text, *model, in, notes,
                   [&](const std::vector<NumberedText> &texts) { return translator.answer(texts); });
   return answered && pictures ? pictures->write() : answered;
+}
+
+Status heddle::translateCommand(Session &session, const TranslateCommand &command, std::istream &in,
+                                std::ostream &out, std::ostream &notes) {
+  return decodeCommand("encoder-decoder", session, command, in, out, notes);
+}
+
+Status heddle::generateCommand(Session &session, const TranslateCommand &command, std::istream &in,
+                               std::ostream &out, std::ostream &notes) {
+  return decodeCommand("decoder", session, command, in, out, notes);
 }
 
 //===----------------------------------------------------------------------===//

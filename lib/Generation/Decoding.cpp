@@ -38,7 +38,8 @@ Expected<int32_t> argmax(std::span<const float> row) {
 
 /// What each row of the batch is at. Ended rows stay, unused, until the batch shrinks.
 struct Rows {
-  Rows(size_t count, int32_t start) : tokens(count, start), sentence(count), ended(count) {
+  explicit Rows(std::vector<int32_t> first)
+      : tokens(std::move(first)), sentence(tokens.size()), ended(tokens.size()) {
     std::iota(sentence.begin(), sentence.end(), size_t{0});
   }
 
@@ -118,6 +119,10 @@ Expected<std::vector<Candidate>> heddle::candidatesOf(std::span<const float> sco
   return candidates;
 }
 
+std::vector<int32_t> heddle::firstTokens(size_t sentences, const DecodingOptions &options) {
+  return options.first.empty() ? std::vector<int32_t>(sentences, options.start) : options.first;
+}
+
 Status heddle::checkDecoding(const DecodingOptions &options) {
   auto outside = [](const char *name, const std::string &range, double found) {
     char text[32];
@@ -146,7 +151,7 @@ Expected<std::vector<TokenIds>> heddle::walkRows(StepModel &model, size_t count,
                                                  const DecodingOptions &options,
                                                  const ChooseToken &choose) {
   std::vector<TokenIds> sentences(count);
-  Rows rows(count, options.start);
+  Rows rows(firstTokens(count, options));
   for (int64_t step = 0; step < options.limit; ++step) {
     auto scores = model.step(rows.tokens);
     if (!scores)
@@ -170,6 +175,9 @@ Expected<std::vector<TokenIds>> heddle::decodeSentences(StepModel &model, size_t
                                                         const DecodingOptions &options) {
   if (Status checked = checkDecoding(options); !checked)
     return checked.takeError();
+  if (!options.first.empty() && options.first.size() != sentences)
+    return usageError("first: expected " + std::to_string(sentences) +
+                      " tokens, one a sentence, found " + std::to_string(options.first.size()));
   if (sentences == 0 || options.limit <= 0)
     return std::vector<TokenIds>(sentences);
   if (options.beam > 1)

@@ -30,6 +30,9 @@ struct Candidate {
 Expected<std::vector<Candidate>> candidatesOf(std::span<const float> scores, bool probabilities,
                                               double temperature = 1);
 
+/// What each sentence is fed first.
+std::vector<int32_t> firstTokens(size_t sentences, const DecodingOptions &options);
+
 /// One token a sentence, by `choose`, until all have ended.
 using ChooseToken =
     std::function<Expected<int32_t>(std::span<const float> scores, size_t sentence, int64_t step)>;

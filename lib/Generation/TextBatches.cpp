@@ -68,7 +68,7 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
   int64_t cut = 0, taken = 0;
   Texts texts(command.texts, in);
   for (std::string text; texts.next(text); ++taken) {
-    auto encoded = model.source->encode(text, texts.place());
+    auto encoded = model.input().encode(text, texts.place());
     if (!encoded) {
       Status answered = flush();
       return answered ? Status(encoded.takeError()) : answered;
@@ -92,7 +92,7 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
     return inputError("line " + std::to_string(taken + 1) +
                       ": expected a line that can be read and kept, found another one");
   if (cut > 0)
-    notes << "note: " << cut << " of " << taken << " texts cut to " << *model.source->longest()
+    notes << "note: " << cut << " of " << taken << " texts cut to " << *model.input().longest()
           << " tokens\n";
   return {};
 }
@@ -114,7 +114,6 @@ Expected<TextModel> heddle::textModelOf(const Session &session, const TextComman
       });
   if (!model)
     return ofModel(session, model.takeError());
-  if (model->source)
-    model->source->cut |= command.truncate;
+  model->input().cut |= command.truncate;
   return model;
 }

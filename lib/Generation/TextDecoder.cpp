@@ -1,4 +1,4 @@
-//===- TextDecoder.cpp - Sequences from an encoder-decoder --------*- C++ -*-===//
+//===- TextDecoder.cpp - Sequences from a decoder -----------------*- C++ -*-===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,6 +7,7 @@
 //
 // The three stateful functions of a description carry it: decode_start takes the
 // memory, decode_step one token a row, decode_reorder keeps the rows that go on.
+// A decoder alone has no memory: it reads a prompt, token by token, and goes on.
 // A row's bits do not depend on its batch, so neither does a translation.
 //
 //===----------------------------------------------------------------------===//
@@ -43,33 +44,53 @@ std::string outsideOf(const Vocabulary &vocabulary) {
 
 } // namespace
 
-Expected<TextDecoder> TextDecoder::create(Session &session, const TextModel &model) {
-  if (model.kind != "encoder-decoder" || !model.source || !model.target)
-    return inputError("expected a model of kind encoder-decoder, found " + model.kind);
-  for (const TextSide *side : {&*model.source, &*model.target})
-    if (!side->vocabulary)
-      return inputError(side->name + ".vocabulary: expected a file of tokens, found none");
-  if (!model.target->start)
+/// What both kinds need of their sides.
+static Status checkSides(const TextModel &model) {
+  for (const std::optional<TextSide> *side : {&model.source, &model.target})
+    if (*side && !(*side)->vocabulary)
+      return inputError((*side)->name + ".vocabulary: expected a file of tokens, found none");
+  if (model.source && !model.target->start)
     return inputError("target.start: expected the id that a translation begins with, found none" +
                       outsideOf(*model.target->vocabulary));
+  return {};
+}
+
+/// Each function with the inputs that a decoder gives it.
+static Status checkFunctions(const Session &session, bool encodes) {
   for (const char *function : {"encode", "decode_start", "decode_step", "decode_reorder"})
-    if (!session.program().findFunction(function))
+    if ((encodes || function != std::string_view("encode")) &&
+        !session.program().findFunction(function))
       return inputError(
           std::string("expected a model that decodes step by step, found no function ") + function);
-  TextDecoder decoder(session, model);
-  for (Status checked : {checkInputs(session, "encode", {"source", "source.lengths"}),
-                         checkInputs(session, "decode_start", {"memory", "source.lengths"}),
-                         checkInputs(session, "decode_step", {"target"})})
+  for (Status checked :
+       {encodes ? checkInputs(session, "encode", {"source", "source.lengths"}) : Status(),
+        checkInputs(session, "decode_start", {"memory", "source.lengths"}),
+        checkInputs(session, "decode_step", {"target"})})
+    if (!checked)
+      return checked;
+  return {};
+}
+
+Expected<TextDecoder> TextDecoder::create(Session &session, const TextModel &model) {
+  const bool encodes = model.kind == "encoder-decoder";
+  if ((!encodes && model.kind != "decoder") || !model.target || encodes != !!model.source)
+    return inputError("expected a model of kind encoder-decoder or decoder, found " + model.kind);
+  for (Status checked : {checkSides(model), checkFunctions(session, encodes)})
     if (!checked)
       return checked.takeError();
+  TextDecoder decoder(session, model);
+  auto name = scoresName(session);
+  if (!name)
+    return name.takeError();
+  decoder.scores = std::move(*name);
+  if (!encodes)
+    return decoder;
   auto first = takesInput(session, "encode", "source.lengths"),
        second = takesInput(session, "decode_start", "source.lengths");
-  auto name = scoresName(session);
-  if (!first || !second || !name)
-    return !first ? first.takeError() : !second ? second.takeError() : name.takeError();
+  if (!first || !second)
+    return !first ? first.takeError() : second.takeError();
   decoder.encodeTakesLengths = *first;
   decoder.startTakesLengths = *second;
-  decoder.scores = std::move(*name);
   return decoder;
 }
 
@@ -84,6 +105,35 @@ Status TextDecoder::encode(const std::vector<TokenIds> &sources) {
   if (startTakesLengths)
     startInputs.emplace_back("source.lengths", source.lengths);
   return session->run("decode_start", startInputs, nothing);
+}
+
+/// Feeds all but the last token of each prompt, which the sentences then go on from. The caches hold
+/// as many tokens as the model's limit.
+Status TextDecoder::readPrompts(const std::vector<TokenIds> &prompts, DecodingOptions &options) {
+  std::vector<TokenIds> columns;
+  if (model->target->start)
+    columns.emplace_back(prompts.size(), *model->target->start);
+  for (size_t i = 0; i < prompts[0].size(); ++i) {
+    TokenIds &column = columns.emplace_back();
+    for (const TokenIds &prompt : prompts) {
+      if (prompt.size() != prompts[0].size())
+        return usageError("prompts: expected " + std::to_string(prompts[0].size()) +
+                          " tokens in each, found " + std::to_string(prompt.size()));
+      column.push_back(prompt[i]);
+    }
+  }
+  if (columns.empty())
+    return inputError("expected a token to go on from, found none");
+  options.first = std::move(columns.back());
+  columns.pop_back();
+  options.limit =
+      std::min(options.limit, model->target->limit - static_cast<int64_t>(columns.size()));
+  if (Status ran = session->run("decode_start", {}, nothing); !ran)
+    return ran;
+  for (const TokenIds &column : columns)
+    if (auto scores = step(column); !scores)
+      return scores.takeError();
+  return {};
 }
 
 Expected<std::span<const float>> TextDecoder::step(std::span<const int32_t> tokens) {
@@ -110,16 +160,17 @@ Status TextDecoder::reorder(std::span<const int32_t> parents) {
 
 DecodingOptions TextDecoder::defaults() const {
   DecodingOptions options;
-  options.start = *model->target->start;
+  options.start = model->target->start.value_or(options.start);
   options.end = model->target->end;
   options.limit = model->target->limit;
   return options;
 }
 
 Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> &sources,
-                                                    const DecodingOptions &options) {
+                                                    const DecodingOptions &chosen) {
+  DecodingOptions options = chosen;
   if (!sources.empty())
-    if (Status ran = encode(sources); !ran)
-      return ran.takeError();
+    if (Status begun = model->source ? encode(sources) : readPrompts(sources, options); !begun)
+      return begun.takeError();
   return decodeSentences(*this, sources.size(), options);
 }

@@ -181,6 +181,10 @@ Expected<TextModel> heddle::readTextModel(std::string_view json, const MemberRea
   model.padded = padded != facts.end() && *padded == true;
   if (Status read = readSides(facts, model, readMember); !read)
     return read.takeError();
+  if (!model.source && !model.target)
+    return inputError("expected a model with text sides, found none");
+  if (!model.source)
+    model.target->most = model.target->limit - (model.target->start ? 1 : 0);
   if (Status read = readLabels(facts, model, readMember); !read)
     return read.takeError();
   return model;

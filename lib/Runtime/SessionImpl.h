@@ -95,6 +95,7 @@ private:
   Status observe(Call &call, int launch, const LaunchObserver &observer);
   Status collect(Call &call, NamedTensors &outputs);
   void finishStates(const Call &call);
+  void forgetSizes();
 
   Status placeStates(Call &call);
   Status placeState(Call &call, const StateUse &use);

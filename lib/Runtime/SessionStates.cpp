@@ -176,12 +176,25 @@ Status Session::Impl::makeFresh(const SessionMemory::Block &block) {
   return {};
 }
 
+/// Sizes that no start sets, such as the batch of a decoder alone, are those of what follows it.
+void Session::Impl::forgetSizes() {
+  std::erase_if(sessionDims, [&](const auto &dim) {
+    return std::ranges::none_of(model->program().functions, [&](const Function &function) {
+      return function.startsStates &&
+             std::ranges::any_of(function.updates,
+                                 [&](const auto &update) { return update.first == dim.first; });
+    });
+  });
+}
+
 void Session::Impl::finishStates(const Call &call) {
   for (size_t number : call.fresh)
     memory[number].live = true;
   if (!call.function.reorderBy.empty())
     running.permute(call.parents);
   running.commit();
+  if (call.function.startsStates)
+    forgetSizes();
   for (size_t i = 0; i < call.function.updates.size(); ++i)
     sessionDims[call.function.updates[i].first] = call.plan->value(call.layout.updates[i]);
 }

@@ -36,7 +36,10 @@ void ProgramPlanner::planSession() {
     if (auto append = dyn_cast<CacheAppendOp>(op)) {
       keep(append.getState());
       SmallVector<SizeExpr> dims = stateDims(append.getState());
-      update(dims[2].dimName(), dims[2] + shapes.of(append.getRows())[2]);
+      Shape rows = shapes.of(append.getRows());
+      update(dims[2].dimName(), dims[2] + rows[2]);
+      if (!dims[0].isConstant()) // what goes on has as many sentences
+        update(dims[0].dimName(), rows[0]);
     } else if (auto get = dyn_cast<StateGetOp>(op)) {
       keep(get.getState());
     } else if (auto set = dyn_cast<StateSetOp>(op)) {

@@ -55,6 +55,29 @@ TEST_P(JitTest, ClonesAreSessionsOfTheirOwn) {
   EXPECT_FALSE(call(clone, "decode_step", inputs));
 }
 
+/// The first step after the start says how many sentences there are; another start forgets it.
+TEST_P(JitTest, ADecoderAloneKeepsItsBatch) {
+  auto session =
+      jit(std::string(HEDDLE_SOURCE_DIR) + "/test/models/decoder.json", {.device = GetParam()});
+  if (!session && isMissingDevice(session.error()))
+    GTEST_SKIP() << session.error().message;
+  ASSERT_TRUE(session) << session.error().message;
+  auto step = [&](std::vector<int32_t> tokens) {
+    const auto rows = static_cast<int64_t>(tokens.size());
+    return call(*session, "decode_step", {{"target", Tensor::i32({rows, 1}, tokens)}});
+  };
+  HEDDLE_ASSERT(started, call(*session, "decode_start", {}));
+  HEDDLE_ASSERT(first, step({4, 5, 6}));
+  EXPECT_FALSE(step({4, 5}));
+  EXPECT_TRUE(call(*session, "decode_reorder", {{"parents", Tensor::i32({2}, std::vector{2, 0})}}));
+  HEDDLE_ASSERT(second, step({7, 8}));
+  HEDDLE_ASSERT(again, call(*session, "decode_start", {}));
+  HEDDLE_ASSERT(row, step({6}));
+  EXPECT_TRUE(sameBits(row.at("logits"), slice(first.at("logits"), 0, 2, 3)));
+  HEDDLE_ASSERT(next, step({7}));
+  EXPECT_TRUE(sameBits(next.at("logits"), slice(second.at("logits"), 0, 0, 1)));
+}
+
 TEST(Jit, BadModelsAreErrors) {
   EXPECT_FALSE(jit(goldenPath("nowhere")));
   EXPECT_FALSE(jit(goldenPath("odd-sizes"), {.device = "abacus"}));

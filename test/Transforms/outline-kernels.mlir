@@ -48,7 +48,7 @@ func.func @twice(%x: tensor<?x?x16xf32> {transformer.name = "x", transformer.dim
 // A cache: rows are stored behind those that stand there, the session's length grows, the capacity is checked.
 // CHECK-LABEL: kernel.program @step
 // CHECK-SAME: needs_session
-// CHECK-SAME: state_dims = ["B", "P"], updates = ["P", "P + T"]
+// CHECK-SAME: state_dims = ["B", "P"], updates = ["P", "P + T", "B", "B"]
 // CHECK: kernel.buffer "key" state
 // CHECK: kernel.launch @linear_heads_append
 // CHECK-SAME: "P"

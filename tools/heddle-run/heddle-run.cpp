@@ -70,13 +70,24 @@ CLI::App *addTranslate(CLI::App &app, RunFlags &flags) {
   return translate;
 }
 
-Status translate(RunFlags &flags) {
+CLI::App *addGenerate(CLI::App &app, RunFlags &flags) {
+  CLI::App *generate =
+      app.add_subcommand("generate", "go on from texts, or from the lines of standard input");
+  addSessionFlags(*generate, flags);
+  driver::addDecodingFlags(*generate, flags.translate);
+  generate->footer("Examples:\n  heddle-run generate model.heddle \"once upon a\" --limit=20");
+  return generate;
+}
+
+/// `translate`, or `generate`.
+Status decode(RunFlags &flags, bool generates) {
   if (Status checked = checkTranslate(flags.translate); !checked)
     return checked;
   auto session = openSession(flags);
   if (!session)
     return session.takeError();
-  return translateCommand(*session, flags.translate, std::cin, std::cout, std::cerr);
+  return (generates ? generateCommand : translateCommand)(*session, flags.translate, std::cin,
+                                                          std::cout, std::cerr);
 }
 
 Status encode(RunFlags &flags, bool classify) {
@@ -106,7 +117,7 @@ Status runTool(int argc, char **argv) {
       "Examples:\n  heddle-run run encoder.heddle --input source=ids.npy\n  heddle-run devices");
   RunFlags flags;
   addRun(app, flags);
-  CLI::App *translation = addTranslate(app, flags);
+  CLI::App *translation = addTranslate(app, flags), *generation = addGenerate(app, flags);
   CLI::App *embedding = app.add_subcommand("embed", "give the vector of texts"),
            *classification = app.add_subcommand("classify", "name the class of texts");
   for (CLI::App *command : {embedding, classification}) {
@@ -130,7 +141,8 @@ Status runTool(int argc, char **argv) {
     return devicesCommand(std::cout);
   if (embedding->parsed() || classification->parsed())
     return encode(flags, classification->parsed());
-  return translation->parsed() ? translate(flags) : run(flags);
+  return translation->parsed() || generation->parsed() ? decode(flags, generation->parsed())
+                                                       : run(flags);
 }
 
 } // namespace

@@ -28,7 +28,8 @@ struct TextFlags {
   TranslateCommand translate;
 };
 
-Status translate(TextFlags &flags) {
+/// `translate`, or `generate`.
+Status decode(TextFlags &flags, bool generates) {
   if (Status checked = checkTranslate(flags.translate); !checked)
     return checked;
   flags.jit.attentionWeights = !flags.translate.attention.empty();
@@ -36,7 +37,8 @@ Status translate(TextFlags &flags) {
   Expected<Session> session = openModel(flags.model, flags.jit, flags.compile);
   if (!session)
     return session.takeError();
-  return translateCommand(*session, flags.translate, std::cin, std::cout, std::cerr);
+  return (generates ? generateCommand : translateCommand)(*session, flags.translate, std::cin,
+                                                          std::cout, std::cerr);
 }
 
 Status encode(TextFlags &flags, bool classify) {
@@ -63,6 +65,20 @@ void addEncode(CLI::App &app, Outcome &outcome, bool classify) {
   command->callback([flags, classify, &outcome] { outcome.status = encode(*flags, classify); });
 }
 
+void addGenerate(CLI::App &app, Outcome &outcome) {
+  auto flags = std::make_shared<TextFlags>();
+  CLI::App *command =
+      app.add_subcommand("generate", "go on from texts, or from the lines of standard input");
+  command->add_option("model", flags->model, "MODEL")->required();
+  addDeviceFlags(*command, flags->jit);
+  addDecodingFlags(*command, flags->translate);
+  addModelFlags(*command, flags->compile);
+  command->footer("Examples:\n"
+                  "  heddle generate MODEL \"once upon a\" --limit=20\n"
+                  "  heddle generate model.heddle --sample --top-k=40 --seed=7 --stream \"once\"");
+  command->callback([flags, &outcome] { outcome.status = decode(*flags, /*generates=*/true); });
+}
+
 } // namespace
 
 void addText(CLI::App &app, Outcome &outcome) {
@@ -80,18 +96,17 @@ void addText(CLI::App &app, Outcome &outcome) {
                   "  heddle translate translate.heddle --sample --top-p=0.9 --seed=7 --stream "
                   "\"我 是 谁\"\n"
                   "  heddle translate examples/translate --attention=attention.html \"我 是 谁\"");
-  command->callback([flags, &outcome] { outcome.status = translate(*flags); });
+  command->callback([flags, &outcome] { outcome.status = decode(*flags, /*generates=*/false); });
+  addGenerate(app, outcome);
   addEncode(app, outcome, /*classify=*/false);
   addEncode(app, outcome, /*classify=*/true);
 }
 
 void addUnbuilt(CLI::App &app, Outcome &outcome) {
-  for (const char *name : {"rerank", "generate"}) {
-    CLI::App *command = app.add_subcommand(name, "not built yet");
-    command->allow_extras();
-    command->footer("Not built yet."); // in place of the driver's examples
-    command->callback([name, &outcome] { outcome.status = notBuiltYet(name); });
-  }
+  CLI::App *command = app.add_subcommand("rerank", "not built yet");
+  command->allow_extras();
+  command->footer("Not built yet."); // in place of the driver's examples
+  command->callback([&outcome] { outcome.status = notBuiltYet("rerank"); });
 }
 
 } // namespace heddle::driver

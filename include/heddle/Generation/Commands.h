@@ -25,9 +25,10 @@ struct TextCommand {
   bool truncate = false;          ///< cut texts that are longer than the model takes
 };
 
+/// `translate` and `generate`.
 struct TranslateCommand {
   TextCommand text;
-  std::optional<int64_t> limit; ///< tokens of a translation; default: the model's `target.limit`
+  std::optional<int64_t> limit; ///< tokens of an answer; default: the model's `target.limit`
   bool stream = false;          ///< write each token as soon as it is chosen
   std::string attention;        ///< file (.html or .svg) that gets pictures of the attention
   int64_t beam = 1;
@@ -50,6 +51,11 @@ Status checkTranslate(const TranslateCommand &command);
 /// Translates every text, one line each, in order. Notes about cut texts go to `notes`.
 Status translateCommand(Session &session, const TranslateCommand &command, std::istream &in,
                         std::ostream &out, std::ostream &notes);
+
+/// Writes what a decoder alone adds to every text, one line each, in order: at most as many tokens as
+/// the model's `target.limit` leaves room for. `attention` must be empty.
+Status generateCommand(Session &session, const TranslateCommand &command, std::istream &in,
+                       std::ostream &out, std::ostream &notes);
 
 /// One line each text: with `classify` the likeliest class and its probability, "label\t0.987654",
 /// otherwise the numbers of its vector with a space between them.

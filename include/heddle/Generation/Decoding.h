@@ -40,6 +40,7 @@ public:
 
 struct DecodingOptions {
   int32_t start = 2;          ///< fed first, not part of what comes out
+  std::vector<int32_t> first; ///< instead of `start`, where each sentence has its own
   std::optional<int32_t> end; ///< ends a sentence, not part of what comes out
   int64_t limit = 256;        ///< tokens that a sentence may have
 

@@ -1,13 +1,14 @@
-//===- TextDecoder.h - Sequences from an encoder-decoder -------*- C++ -*-===//
+//===- TextDecoder.h - Sequences from a decoder ----------------*- C++ -*-===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A session of an encoder-decoder, decoded by any of the searches of Decoding.h.
-// A batch of sources is encoded once, the memory's keys and values are projected
-// once, and then one token a row is fed.
+// A session of an encoder-decoder or of a decoder alone, decoded by any of the
+// searches of Decoding.h. A batch of sources is encoded once, the memory's keys
+// and values are projected once, and then one token a row is fed; a decoder alone
+// is fed the sources themselves.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -27,9 +28,10 @@ public:
   /// Options with the start, the end and the limit of the model's target.
   DecodingOptions defaults() const;
 
-  /// Ids for each source.
+  /// Ids for each source: its translation, or what follows it where the model is a decoder alone,
+  /// whose sources are of one length; no more than there is room for.
   Expected<std::vector<TokenIds>> decode(const std::vector<TokenIds> &sources,
-                                         const DecodingOptions &options);
+                                         const DecodingOptions &chosen);
 
 private:
   TextDecoder(Session &session, const TextModel &model) : session(&session), model(&model) {}
@@ -39,6 +41,7 @@ private:
   bool givesProbabilities() const override { return scores == "probabilities"; }
 
   Status encode(const std::vector<TokenIds> &sources);
+  Status readPrompts(const std::vector<TokenIds> &prompts, DecodingOptions &options);
 
   Session *session;
   const TextModel *model;

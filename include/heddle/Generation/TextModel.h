@@ -36,7 +36,8 @@ struct TextSide {
   std::optional<int32_t> unknown = 1, start = 2, end = 3;
   bool add = false;              ///< `start` before and `end` after a source text
   std::optional<int64_t> length; ///< text is padded on the right to this many ids
-  std::optional<int64_t> most;   ///< ids that have positions, where those are learned
+  std::optional<int64_t> most;   ///< ids that there is room for: those that have learned positions,
+                                 ///< those of a prompt that leave room for one more
   bool cut = false;              ///< longer text is cut, not an error
   int64_t limit = 256;           ///< tokens that generation may add
 
@@ -56,6 +57,10 @@ struct TextModel {
   bool padded = false;
   std::optional<TextSide> source, target;
   std::optional<Vocabulary> labels; ///< names of a classifier's classes
+
+  /// The side that text comes in on; of a decoder alone its only one.
+  TextSide &input() { return source ? *source : *target; }
+  const TextSide &input() const { return source ? *source : *target; }
 };
 
 /// The bytes of a text member of the artifact.
