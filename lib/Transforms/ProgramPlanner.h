@@ -41,6 +41,7 @@ private:
   void addSlots(mlir::Operation &op, llvm::SmallVectorImpl<Place> &operands);
   void addSlots(mlir::Value starts, const SizeExpr &rows, llvm::SmallVectorImpl<Place> &operands);
   void planSession();
+  std::string setRows(transformer::StateOp state, const SizeExpr &rows);
   void addChecks();
 
   mlir::Value bufferOf(llvm::StringRef name, llvm::StringRef kind, const SizeExpr &elements);

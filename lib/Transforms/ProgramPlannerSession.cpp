@@ -16,6 +16,17 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::GroupOp;
 
+/// Gives a state the size that it has after the call, and gives the dimension that changes.
+std::string ProgramPlanner::setRows(StateOp state, const SizeExpr &rows) {
+  Shape dims = dimsFromAttr(state.getDims());
+  std::string batch = dims[0].dimName();
+  Place place = statePlace(func, state.getSymName(), dims);
+  auto buffer = place.buffer.getDefiningOp<kernel::BufferOp>();
+  buffer.setElements(
+      SizeExpr::parse(buffer.getElements().str())->substitute({{batch, rows}}).str());
+  return batch;
+}
+
 /// Dimensions that outlive the call.
 void ProgramPlanner::planSession() {
   llvm::SetVector<StringRef> kept;
@@ -55,14 +66,7 @@ void ProgramPlanner::planSession() {
           func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "transformer.name"));
       func->getParentOfType<ModuleOp>().walk([&](StateOp state) {
         keep(state.getSymName());
-        // The sizes that the states have afterwards: as many rows as there are parents.
-        std::string batch = dimsFromAttr(state.getDims())[0].dimName();
-        Place place = statePlace(func, state.getSymName(), dimsFromAttr(state.getDims()));
-        auto buffer = place.buffer.getDefiningOp<kernel::BufferOp>();
-        buffer.setElements(SizeExpr::parse(buffer.getElements().str())
-                               ->substitute({{batch, shapes.of(argument)[0]}})
-                               .str());
-        update(batch, shapes.of(argument)[0]);
+        update(setRows(state, shapes.of(argument)[0]), shapes.of(argument)[0]);
       });
     } else {
       return;

@@ -14,6 +14,7 @@
 
 #include "heddle/Generation/Commands.h"
 
+#include <functional>
 #include <iostream>
 #include <memory>
 
@@ -50,16 +51,25 @@ Status encode(TextFlags &flags, bool classify) {
   return encodeCommand(*session, flags.translate.text, classify, std::cin, std::cout, std::cerr);
 }
 
+/// A command on a model and texts; `addOwn` adds what it takes besides.
+CLI::App *addCommand(CLI::App &app, const std::string &name, const std::string &about,
+                     TextFlags &flags, const std::function<void(CLI::App &)> &addOwn) {
+  CLI::App *command = app.add_subcommand(name, about);
+  command->add_option("model", flags.model, "MODEL")->required();
+  addDeviceFlags(*command, flags.jit);
+  addOwn(*command);
+  addModelFlags(*command, flags.compile);
+  return command;
+}
+
 void addEncode(CLI::App &app, Outcome &outcome, bool classify) {
   auto flags = std::make_shared<TextFlags>();
+  std::string name = classify ? "classify" : "embed";
   CLI::App *command =
-      classify ? app.add_subcommand("classify", "name the class of texts, or of lines of input")
-               : app.add_subcommand("embed", "give the vector of texts, or of lines of input");
-  command->add_option("model", flags->model, "MODEL")->required();
-  addDeviceFlags(*command, flags->jit);
-  addTextFlags(*command, flags->translate.text);
-  addModelFlags(*command, flags->compile);
-  std::string name = command->get_name();
+      addCommand(app, name,
+                 classify ? "name the class of texts, or of lines of input"
+                          : "give the vector of texts, or of lines of input",
+                 *flags, [&](CLI::App &own) { addTextFlags(own, flags->translate.text); });
   command->footer("Examples:\n  heddle " + name + " MODEL \"a text\"\n  heddle " + name +
                   " model.heddle --device=vulkan --batch=8 < texts.txt");
   command->callback([flags, classify, &outcome] { outcome.status = encode(*flags, classify); });
@@ -68,11 +78,8 @@ void addEncode(CLI::App &app, Outcome &outcome, bool classify) {
 void addGenerate(CLI::App &app, Outcome &outcome) {
   auto flags = std::make_shared<TextFlags>();
   CLI::App *command =
-      app.add_subcommand("generate", "go on from texts, or from the lines of standard input");
-  command->add_option("model", flags->model, "MODEL")->required();
-  addDeviceFlags(*command, flags->jit);
-  addDecodingFlags(*command, flags->translate);
-  addModelFlags(*command, flags->compile);
+      addCommand(app, "generate", "go on from texts, or from the lines of standard input", *flags,
+                 [&](CLI::App &own) { addDecodingFlags(own, flags->translate); });
   command->footer("Examples:\n"
                   "  heddle generate MODEL \"once upon a\" --limit=20\n"
                   "  heddle generate model.heddle --sample --top-k=40 --seed=7 --stream \"once\"");
@@ -84,11 +91,8 @@ void addGenerate(CLI::App &app, Outcome &outcome) {
 void addText(CLI::App &app, Outcome &outcome) {
   auto flags = std::make_shared<TextFlags>();
   CLI::App *command =
-      app.add_subcommand("translate", "translate texts, or the lines of standard input");
-  command->add_option("model", flags->model, "MODEL")->required();
-  addDeviceFlags(*command, flags->jit);
-  addTranslateFlags(*command, flags->translate);
-  addModelFlags(*command, flags->compile);
+      addCommand(app, "translate", "translate texts, or the lines of standard input", *flags,
+                 [&](CLI::App &own) { addTranslateFlags(own, flags->translate); });
   command->footer("Examples:\n"
                   "  heddle translate examples/translate \"我 是 谁\"\n"
                   "  heddle translate translate.heddle --device=vulkan --batch=8 < sentences.txt\n"
