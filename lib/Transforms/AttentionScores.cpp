@@ -183,6 +183,8 @@ Scores::Scores(KernelFrame &f, Value query, Value key, Value mask, double scale,
       visitTile(visitTileColumns(mask, f.sizes.chunk)), f(f), t(f.t), mask(mask), scale(scale),
       rules(rules) {
   kernel::ViewType q = f.viewType(queryView), k = f.viewType(keyView);
+  if (q.getElementType().isBF16())
+    accuracy = TileBuilder::Exp2Accuracy::BF16;
   queries = q.getDim(2).extent;
   keys = k.getDim(2).extent;
   heads = q.getDim(1).extent.value;
@@ -424,5 +426,5 @@ Value Scores::tile(Value i, const KeyChunk &chunk, RankedTensorType type) {
 }
 
 Value Scores::power(Value score, Value rounded, Value maximum) {
-  return t.mul(t.exp2Fraction(t.sub(score, rounded)), t.exp2Integer(t.sub(rounded, maximum)));
+  return t.scaleb(t.exp2Fraction(t.sub(score, rounded), accuracy), t.sub(rounded, maximum));
 }

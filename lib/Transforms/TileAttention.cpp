@@ -111,7 +111,8 @@ private:
   Row alone(Value i, const KeyChunk &keys, int64_t rows) {
     Value score = scores.tile(i, keys, t.type(rows, f.sizes.chunk));
     Value rounded = t.round(score);
-    Value top = t.reduce(ReduceKind::Max, rounded);
+    // The largest of rounded scores is the largest score, rounded: once a row, not an element.
+    Value top = t.round(t.reduce(ReduceKind::Max, score));
     top = t.max(top, t.constant(lowestMaximum, top));
     Value p = scores.power(score, rounded, top);
     Value sum = t.reduce(ReduceKind::Add, p);

@@ -155,36 +155,32 @@ Value TileBuilder::sumOfMany(Value first, Value end, RankedTensorType type,
 // Powers of two
 //===----------------------------------------------------------------------===//
 
-/// Minimax polynomial of 2^f on [-1/2, 1/2], relative error 2.3e-7.
-Value TileBuilder::exp2Fraction(Value f) {
-  Value p = constant(0.00132764725, f);
-  for (double c : {0.00967554096, 0.0555071309, 0.240221202, 0.693146944, 1.00000012})
+/// Minimax polynomials of 2^f on [-1/2, 1/2]; relative errors 2.3e-7 and 7.5e-5.
+Value TileBuilder::exp2Fraction(Value f, Exp2Accuracy accuracy) {
+  static constexpr double fine[] = {0.00132764725, 0.00967554096, 0.0555071309,
+                                    0.240221202,   0.693146944,   1.00000012},
+                          coarse[] = {0.0551716685, 0.242611125, 0.693260968, 0.999928057};
+  ArrayRef<double> coefficients = fine;
+  if (accuracy == Exp2Accuracy::BF16)
+    coefficients = coarse;
+  Value p = constant(coefficients.front(), f);
+  for (double c : coefficients.drop_front())
     p = fma(p, f, constant(c, f));
   return p;
 }
 
-/// The f32 2^d of an integer -126 <= d <= 127, from its exponent bits.
-Value TileBuilder::bits(Value d) {
-  Type integer = b.getI32Type();
-  if (auto shaped = dyn_cast<RankedTensorType>(d.getType()))
-    integer = shaped.clone(integer);
-  Value exponent = arith::FPToSIOp::create(b, loc, integer, d);
-  exponent = arith::AddIOp::create(b, loc, exponent, constantI(127, exponent));
-  exponent = arith::ShLIOp::create(b, loc, exponent, constantI(23, exponent));
-  return arith::BitcastOp::create(b, loc, d.getType(), exponent);
+Value TileBuilder::scaleb(Value x, Value n) {
+  auto [value, exponent] = align(*this, x, n);
+  return kernel::ScalebOp::create(b, loc, value.getType(), value, exponent);
 }
 
-Value TileBuilder::exp2Integer(Value d) {
-  Value low = constant(-125, d);
-  Value power = bits(max(d, low));
-  return select(less(d, low), constant(0, d), power);
-}
+Value TileBuilder::exp2Integer(Value d) { return scaleb(constant(1, d), d); }
 
 Value TileBuilder::exp2(Value x) {
   // A NaN passes through the polynomial; the exponent is made of clamped numbers only.
   Value clamped = min(max(x, constant(-126, x)), constant(126, x));
   Value n = round(clamped);
-  Value whole = mul(exp2Fraction(sub(clamped, n)), exp2Integer(n));
+  Value whole = scaleb(exp2Fraction(sub(clamped, n)), n);
   Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
   return select(isNan, x, whole);
 }

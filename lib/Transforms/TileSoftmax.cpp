@@ -69,8 +69,8 @@ public:
 
   /// The largest rounded score of a row.
   Value maximum() {
-    return reduced(kernel::ReduceKind::Max, lowestMaximum,
-                   [&](Value lanes, Value c) { return t.max(lanes, t.round(scores(c))); });
+    return t.round(reduced(kernel::ReduceKind::Max, lowestMaximum,
+                           [&](Value lanes, Value c) { return t.max(lanes, scores(c)); }));
   }
   Value sum(Value maximum) {
     return reduced(kernel::ReduceKind::Add, 0,
@@ -88,7 +88,7 @@ public:
 
   Value power(Value c, Value maximum) {
     Value score = scores(c), rounded = t.round(score);
-    return t.mul(t.exp2Fraction(t.sub(score, rounded)), t.exp2Integer(t.sub(rounded, maximum)));
+    return t.scaleb(t.exp2Fraction(t.sub(score, rounded)), t.sub(rounded, maximum));
   }
 
   static Value equal(TileBuilder &t, Value x, Value y) {

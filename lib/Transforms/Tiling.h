@@ -80,8 +80,12 @@ public:
   mlir::Value sumOfMany(mlir::Value first, mlir::Value end, mlir::RankedTensorType type,
                         llvm::function_ref<mlir::Value(mlir::Value)> next);
 
-  /// 2^f for |f| <= 1/2, by a polynomial of degree 5.
-  mlir::Value exp2Fraction(mlir::Value f);
+  /// 2^f for |f| <= 1/2, by a polynomial of degree 5 (F32) or, where the result is rounded to eight
+  /// bits, 3 (BF16).
+  enum class Exp2Accuracy { F32, BF16 };
+  mlir::Value exp2Fraction(mlir::Value f, Exp2Accuracy accuracy = Exp2Accuracy::F32);
+  /// x * 2^n for integers n <= 127, 0 for those below -125.
+  mlir::Value scaleb(mlir::Value x, mlir::Value n);
   /// 2^d for integers d <= 127, 0 below -125 (never a denormal).
   mlir::Value exp2Integer(mlir::Value d);
   /// 2^x for any x; saturates at 2^126, 0 below -125.
@@ -95,7 +99,6 @@ public:
   mlir::Value log(mlir::Value x);
 
 private:
-  mlir::Value bits(mlir::Value d);
   mlir::Value erf(mlir::Value x);
 };
 

@@ -61,8 +61,9 @@ kernel.def @norm(%x: tensor<?x5xf32> {kernel.layout = {dims = ["d0", 5], storage
 // CHECK: kernel.mask %{{.*}} tiles(%{{.*}} by 64) else -1.70141183E+38
 // CHECK: kernel.iota columns
 // CHECK: kernel.mask.yield
-// CHECK: math.roundeven
-// CHECK: kernel.reduce max
+// CHECK: %[[TOP:.*]] = kernel.reduce max
+// CHECK: math.roundeven %[[TOP]] : tensor<{{.*}}x1xf32>
+// CHECK: kernel.scaleb
 // CHECK: kernel.reduce add
 // CHECK: kernel.contract {{.*}} over rows({{.*}}) {guarded}
 // CHECK: kernel.store
@@ -139,9 +140,9 @@ kernel.def @both(%x: tensor<?x?x24xf32> {kernel.layout = {dims = ["d0", "d1", 24
 // GPU-SAME: grid(%[[I:.*]] = d0 by 16)
 // CHECK: %[[M:.*]] = scf.for %{{.*}} iter_args
 // CHECK: arith.select
-// CHECK: math.roundeven
 // CHECK: arith.maxnumf
-// CHECK: kernel.reduce max %[[M]]
+// CHECK: %[[TOP:.*]] = kernel.reduce max %[[M]]
+// CHECK: math.roundeven %[[TOP]]
 // CHECK: %[[S:.*]] = scf.for %{{.*}} iter_args
 // CHECK: kernel.reduce add %[[S]]
 // CHECK: scf.for

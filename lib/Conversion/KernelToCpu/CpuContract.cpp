@@ -67,6 +67,22 @@ Value CpuEmitter::multiplyAddPair(Value a, Value b, Value c) {
       .getResult(0);
 }
 
+/// vscalefps is exact where the result is no denormal.
+Value CpuEmitter::scaleByPower(Value x, Value n) {
+  auto floats = dyn_cast<VectorType>(x.getType());
+  if (!floats || target.lanes != 16)
+    return BodyEmitter::scaleByPower(x, n);
+  Value low = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(floats, -125.0f));
+  Value kept = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UGE, n, low);
+  kept = LLVM::BitcastOp::create(builder, loc, builder.getI16Type(), kept);
+  SmallVector<Value> operands{x, n, zeroVector(), kept,
+                              wordConstant(4, builder.getI32Type())}; // the current rounding
+  return LLVM::CallIntrinsicOp::create(builder, loc, floats,
+                                       builder.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
+                                       operands)
+      .getResult(0);
+}
+
 /// To bf16, as 16 bits.
 Value CpuEmitter::narrow(Value value, Type) {
   auto type = cast<VectorType>(value.getType());
@@ -84,12 +100,19 @@ Value CpuEmitter::narrow(Value value, Type) {
   return arith::TruncIOp::create(builder, loc, bits, words);
 }
 
-/// x * 0 is 0 or NaN: the sum over all registers tells.
+/// x * 0 is 0 or NaN: the sum over all registers tells. Four sums, so that none waits long.
 Value CpuEmitter::anyNotFinite(ArrayRef<Value> registers) {
-  Value sum = zeroVector(), zero = sum;
-  for (Value value : registers)
-    sum =
-        arith::AddFOp::create(builder, loc, arith::MulFOp::create(builder, loc, value, zero), sum);
+  Value zero = zeroVector();
+  SmallVector<Value> sums(4, zero);
+  auto addTo = [&](Value &sum, Value value) {
+    sum = arith::AddFOp::create(builder, loc, value, sum);
+  };
+  for (auto [i, value] : llvm::enumerate(registers))
+    addTo(sums[i % sums.size()], arith::MulFOp::create(builder, loc, value, zero));
+  addTo(sums[0], sums[1]);
+  addTo(sums[2], sums[3]);
+  addTo(sums[0], sums[2]);
+  Value sum = sums[0];
   Value lanes = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, sum, sum);
   return vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, lanes);
 }
@@ -302,6 +325,64 @@ Value CpuEmitter::pairOfRows(const BoundView &view, Place place, int64_t step) {
                                    both);
 }
 
+/// Interleaves rows [begin, end) of a product's view, `begin` even; the last one of an odd number
+/// stands beside zero.
+void CpuEmitter::pairRowsOfTile(ContractOp op, const TileMemory &pairs, Value begin, Value end) {
+  const BoundView right = view(op.getRhs());
+  Fragment shape;
+  shape.rows = 1;
+  shape.vectors = pairs.columns / width;
+  int64_t step = 0;
+  SmallVector<Place> rowPlaces = rightPlaces(op, shape, step);
+  Value one = constant(1), whole = arith::ShRUIOp::create(builder, loc, end, one);
+  auto loop = [&](Value from, Value to, llvm::function_ref<Value(Place)> load) {
+    auto loopOp = scf::ForOp::create(builder, loc, from, to, one);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loopOp.getBody());
+    Value pair = loopOp.getInductionVar();
+    for (auto [j, place] : llvm::enumerate(rowPlaces))
+      storeAt(load(moved(place, mul(pair, 2 * step))), pairs.base,
+              moved({mul(pair, pairs.columns), 0}, Value(), j * width), pairs.element);
+  };
+  loop(arith::ShRUIOp::create(builder, loc, begin, one), whole,
+       [&](Place place) { return pairOfRows(right, place, step); });
+  loop(whole, arith::ShRUIOp::create(builder, loc, add(end, one), one),
+       [&](Place place) { return rowAsWords(right, place); });
+}
+
+/// Where many row fragments multiply the same rows of bf16, these are interleaved once for all.
+void CpuEmitter::pairRows(ContractOp op) {
+  const BoundView &right = view(op.getRhs());
+  if (!op.getRows() || perWord(right) == 1 || plan.fragment.rows == plan.tileRows)
+    return;
+  TileMemory pairs;
+  pairs.rows = columnsOf(op.getLhs().getType()) / 2;
+  pairs.columns = padded(right.type.getDims().back().extent.value);
+  pairs.element = builder.getI32Type();
+  constexpr int64_t most = 128 << 10; // bytes: of more, the second cache would hold little else
+  if (pairs.rows * pairs.columns * 4 > most)
+    return;
+  pairs.base = allocateElements(pairs.rows * pairs.columns, pairs.element);
+  pairedRows[op] = pairs;
+  Value any =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, splitRows().large, constant(0));
+  auto branch = scf::IfOp::create(builder, loc, any, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Value from = op.getFrom() ? scalar(op.getFrom()) : constant(0), count = scalar(op.getRows());
+  if (!op.getVisited())
+    return pairRowsOfTile(op, pairs, from, count);
+  Value tile = constant(*op.getVisitTile());
+  auto loop = scf::ForOp::create(builder, loc, from, count, tile);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value begin = loop.getInductionVar();
+  auto visited =
+      scf::IfOp::create(builder, loc, visitBit(op.getVisited(), *op.getVisitTile(), begin),
+                        /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(visited.thenBlock());
+  pairRowsOfTile(op, pairs, begin, minimum(add(begin, tile), count));
+}
+
 /// A tile of bf16 times rows of a view, in pairs from an even row of the range; the last one of an
 /// odd number stands alone.
 SmallVector<Value> CpuEmitter::contractPairs(ContractOp op, const TileMemory &left,
@@ -321,11 +402,18 @@ SmallVector<Value> CpuEmitter::contractPairs(ContractOp op, const TileMemory &le
     Value bits = loadAt(left.base, place, left.element, left.element);
     return arith::ExtUIOp::create(builder, loc, builder.getI32Type(), bits);
   };
+  auto known = rows == plan.fragment.rows ? pairedRows.find(op) : pairedRows.end();
+  const TileMemory *paired = known == pairedRows.end() ? nullptr : &known->second;
+  Value column = columnBase(columnsOf(op.getType()));
+  auto loadPaired = [&](Value k, int64_t j, int64_t u) {
+    Place place{add(mul(k, paired->columns), column), u * paired->columns + j * width};
+    return loadAt(paired->base, place, VectorType::get({width}, paired->element), paired->element);
+  };
   auto rightPair = [&](Value k, int64_t j, int64_t u) {
-    return pairOfRows(right, placeOf(k, j, u), step);
+    return paired ? loadPaired(k, j, u) : pairOfRows(right, placeOf(k, j, u), step);
   };
   auto rightAlone = [&](Value k, int64_t j, int64_t u) {
-    return rowAsWords(right, placeOf(k, j, u));
+    return paired ? loadPaired(k, j, u) : rowAsWords(right, placeOf(k, j, u));
   };
   Operands pairs{leftWord, rightPair, {}}, alone{leftAlone, rightAlone, {}};
   return overRows(op, shape, [&](Value begin, Value end, SmallVector<Value> sums, int64_t unroll) {

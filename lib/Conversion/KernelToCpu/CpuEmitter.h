@@ -89,6 +89,7 @@ protected:
   // Contractions (CpuContract.cpp).
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c) override;
   mlir::Value multiplyAddPair(mlir::Value a, mlir::Value b, mlir::Value c) override;
+  mlir::Value scaleByPower(mlir::Value x, mlir::Value n) override;
   mlir::Value narrow(mlir::Value value, mlir::Type element) override;
   mlir::Type narrowElement(mlir::Type element) const override { return builder.getI16Type(); }
   mlir::LogicalResult emitContract(ContractOp op) override;
@@ -121,6 +122,12 @@ private:
   bool canTakePlace(mlir::Value value, mlir::scf::IfOp branch);
   mlir::LogicalResult emitTileIf(mlir::scf::IfOp op);
   mlir::Value rowsOfLargeTile(mlir::Value count, int64_t large, int64_t small);
+  /// The rows of a tile that products run: those from 0 on of the large register tile, those of
+  /// the small one up to `several`, and then a lone one.
+  struct RowSplit {
+    mlir::Value large, several;
+  };
+  RowSplit splitRows();
   mlir::LogicalResult rowLoop(bool hasProducts, Callback body);
   mlir::LogicalResult rowsOf(int64_t count, mlir::Value from, mlir::Value to, Callback body);
   mlir::LogicalResult emitBlockedContract(ContractOp op);
@@ -155,6 +162,8 @@ private:
 
   // Scratch and addresses (CpuMemory.cpp).
   TileMemory allocate(mlir::Type tile, bool allRows);
+  mlir::Value allocateElements(int64_t elements, mlir::Type element);
+  void release(const TileMemory &memory);
   mlir::Value address(mlir::Value base, Place place, mlir::Type element);
   mlir::Value loadAt(mlir::Value base, Place place, mlir::Type type, mlir::Type element);
   void storeAt(mlir::Value value, mlir::Value base, Place place, mlir::Type element);
@@ -193,6 +202,8 @@ private:
   llvm::SmallVector<mlir::Value>
   guarded(ContractOp op, llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t unroll)> chain);
   mlir::Value pairOfRows(const BoundView &view, Place place, int64_t step);
+  void pairRows(ContractOp op);
+  void pairRowsOfTile(ContractOp op, const TileMemory &pairs, mlir::Value begin, mlir::Value end);
   mlir::Value rowAsWords(const BoundView &view, Place place);
   llvm::SmallVector<mlir::Value> overVisited(ContractOp op, mlir::Value from, mlir::Value to,
                                              mlir::ValueRange start, ChainPart part);
@@ -219,6 +230,8 @@ private:
   int64_t runStep = 0;   ///< its columns
   bool guarding = false; ///< contraction that leaves out 0 * non-finite
   llvm::DenseMap<mlir::Value, TileMemory> scratch, rowMemory;
+  /// Rows of values, interleaved in pairs once for all large row fragments; by product.
+  llvm::DenseMap<mlir::Operation *, TileMemory> pairedRows;
 
   /// Stack memory of the function, used again by tiles that do not live together.
   struct Slot {

@@ -95,22 +95,32 @@ TileMemory CpuEmitter::allocate(Type tile, bool allRows) {
   else
     memory.rows =
         allRows ? (plan.tileRows + fragmentRows - 1) / fragmentRows * fragmentRows : fragmentRows;
-  int64_t elements = memory.rows * memory.columns;
-  int64_t bytes = elements * memory.element.getIntOrFloatBitWidth() / 8;
+  memory.base = allocateElements(memory.rows * memory.columns, memory.element);
+  return memory;
+}
+
+/// Memory of a slot that nobody uses now, or of a new one.
+Value CpuEmitter::allocateElements(int64_t elements, Type element) {
+  int64_t bytes = elements * element.getIntOrFloatBitWidth() / 8;
   for (Slot &slot : slots)
     if (!slot.used && slot.bytes == bytes) {
       slot.used = true;
-      memory.base = slot.base;
-      return memory;
+      return slot.base;
     }
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&function.getBody().front());
-  memory.base =
+  Value base =
       LLVM::AllocaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
-                             memory.element, constant(elements), /*alignment=*/64);
-  slots.push_back({memory.base, bytes, true});
+                             element, constant(elements), /*alignment=*/64);
+  slots.push_back({base, bytes, true});
   stackBytes += bytes;
-  return memory;
+  return base;
+}
+
+void CpuEmitter::release(const TileMemory &memory) {
+  for (Slot &slot : slots)
+    if (slot.base == memory.base)
+      slot.used = false;
 }
 
 const TileMemory *CpuEmitter::memoryOf(Value tile) const {

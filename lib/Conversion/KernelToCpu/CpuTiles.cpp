@@ -85,18 +85,25 @@ Value CpuEmitter::rowsOfLargeTile(Value count, int64_t large, int64_t small) {
   return mul(tiles, size);
 }
 
-/// The large tile, the small one for the last rows, and that of a lone row.
-LogicalResult CpuEmitter::rowLoop(bool hasProducts, Callback body) {
-  int64_t large = plan.fragment.rows, small = plan.fewRows;
-  Value zero = constant(0), several = rowCount;
-  if (!hasProducts)
-    return rowsOf(large, zero, rowCount, body);
+CpuEmitter::RowSplit CpuEmitter::splitRows() {
+  Value several = rowCount;
   if (plan.oneRow) {
     Value isOne =
         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rowCount, constant(1));
-    several = arith::SelectOp::create(builder, loc, isOne, zero, rowCount);
+    several = arith::SelectOp::create(builder, loc, isOne, constant(0), rowCount);
   }
-  Value whole = small ? rowsOfLargeTile(several, large, small) : several;
+  if (!plan.fewRows)
+    return {several, several};
+  return {rowsOfLargeTile(several, plan.fragment.rows, plan.fewRows), several};
+}
+
+/// The large tile, the small one for the last rows, and that of a lone row.
+LogicalResult CpuEmitter::rowLoop(bool hasProducts, Callback body) {
+  int64_t large = plan.fragment.rows, small = plan.fewRows;
+  Value zero = constant(0);
+  if (!hasProducts)
+    return rowsOf(large, zero, rowCount, body);
+  auto [whole, several] = splitRows();
   fewTurns =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, whole, constant(4 * large));
   if (failed(rowsOf(large, zero, whole, body)))
@@ -174,6 +181,9 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   SmallVector<TileMemory> memories;
   for (Value value : outside)
     memories.push_back(allocate(value.getType(), /*allRows=*/true));
+  for (Operation *op : ops)
+    if (auto contract = dyn_cast<ContractOp>(op))
+      pairRows(contract);
   bool hasProducts = llvm::any_of(ops, [](Operation *op) { return holdsProduct(*op); });
   LogicalResult result = rowLoop(hasProducts, [&]() -> LogicalResult {
     if (failed(emitOps(ops)))
@@ -188,6 +198,9 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   });
   for (auto [value, memory] : llvm::zip(outside, memories))
     rowMemory[value] = memory;
+  for (Operation *op : ops)
+    if (auto pairs = pairedRows.find(op); pairs != pairedRows.end())
+      release(pairs->second);
   return result;
 }
 

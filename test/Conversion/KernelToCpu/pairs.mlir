@@ -25,7 +25,9 @@ kernel.func @features(%x: !kernel.view<[d0, 64], bf16>, %w: !kernel.view<[64, 64
   kernel.store %r, %y[%i, %j] : tensor<96x64xbf16>, !kernel.view<[d0, 64], bf16>
 }
 
+// Rows of values are interleaved once, in front of the loop over rows.
 // CHECK-LABEL: func.func @keys(
+// CHECK: scf.if
 // CHECK: vector.shuffle {{.*}} [0, 16, 1, 17,
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
 // The last of an odd number of rows stands alone.

@@ -38,6 +38,10 @@ kernel.func @attend(%q: !kernel.view<[d0, 8, d1|d2, 64], f32>, %k: !kernel.view<
   %i0 = kernel.iota rows from %i : tensor<96x1xi32>
   // CHECK: kernel.iota columns from %[[I]]
   %i1 = kernel.iota columns from %i : tensor<1x64xi32>
+  // CHECK: %[[ONE:.*]] = arith.constant dense<1.0
+  // CHECK: kernel.scaleb %[[ONE]] by %[[ONE]] : tensor<96x64xf32>
+  %one = arith.constant dense<1.0> : tensor<96x64xf32>
+  %two = kernel.scaleb %one by %one : tensor<96x64xf32>
   // CHECK: kernel.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] rows(%{{.*}}) :
   kernel.store %p, %k[%b, %h, %i, %t] rows(%d1) : tensor<96x64xf32>, !kernel.view<[d0, 8, d1|d2, 64], f32, panel = 16>
   // CHECK: kernel.store %{{.*}}, %{{.*}}[%{{.*}}] as rows rows(%{{.*}}) :

@@ -156,6 +156,14 @@ kernel.func @reduce_c1() scalars() grid(%i = 4 by 1) {
 
 // -----
 
+kernel.func @scaleb_c1() scalars() grid(%i = 4 by 1) {
+  %t = arith.constant dense<0> : tensor<4x16xi32>
+  // expected-error @+1 {{C1: expected elements of f32, found 'tensor<4x16xi32>'}}
+  %b = kernel.scaleb %t by %t : tensor<4x16xi32>
+}
+
+// -----
+
 kernel.func @iota_c1() scalars() grid(%i = 4 by 1) {
   // expected-error @+1 {{C1: expected elements of 'i32', found 'f32'}}
   %t = kernel.iota rows from %i : tensor<4x16xf32>

@@ -185,6 +185,28 @@ TEST_P(KernelToCpu, LayerNorm) {
   }
 }
 
+TEST_P(KernelToCpu, PowersOfTwo) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(),
+              infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> values = {1, 1.5f, -1.25f, 0.75f, 0, infinity, -infinity, nan};
+  const std::vector<float> exponents = {-1e30f, -200, -126, -125, -124, -1, 0, 3, 126, 127};
+  CompiledKernel kernel = compile(readBody("scaleb.mlir"), isa());
+  const int64_t rows = static_cast<int64_t>(exponents.size());
+  Floats x(rows * 16), n(rows * 16), y(rows * 16), expected(rows * 16);
+  for (int64_t i = 0; i < rows * 16; ++i) {
+    x[i] = values[i % values.size()], n[i] = exponents[i / 16];
+    // What is not finite times 0 is not asked for: weights of a softmax are finite or NaN.
+    if (n[i] < -125 && std::isinf(x[i]))
+      x[i] = 1;
+    expected[i] = n[i] < -125 && !std::isnan(x[i]) ? 0 : std::ldexp(x[i], static_cast<int>(n[i]));
+  }
+  kernel.run({x.data(), n.data(), y.data()}, {rows});
+  for (int64_t i = 0; i < rows * 16; ++i)
+    if (n[i] >= -125 || !std::isnan(x[i])) // a NaN's exponent is one too
+      EXPECT_TRUE(y[i] == expected[i] || (std::isnan(y[i]) && std::isnan(expected[i])))
+          << x[i] << " * 2^" << n[i] << ": expected " << expected[i] << ", found " << y[i];
+}
+
 TEST_P(KernelToCpu, Embedding) {
   CompiledKernel kernel = compile(readBody("gather.mlir"), isa());
   const int64_t e = 48, length = 7, m = 37;

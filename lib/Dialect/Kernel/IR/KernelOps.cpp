@@ -248,6 +248,12 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
+LogicalResult ScalebOp::verify() {
+  if (!getElementTypeOrSelf(getType()).isF32())
+    return emitOpError() << "C1: expected elements of f32, found " << getType();
+  return success();
+}
+
 LogicalResult IotaOp::verify() {
   return verifyElement(*this, "C1", getType(), IntegerType::get(getContext(), 32));
 }

@@ -197,6 +197,7 @@ LogicalResult BodyEmitter::emitOp(Operation &op) {
       .Case<StoreOp>([&](auto o) { return emitStore(o); })
       .Case<ReduceOp>([&](auto o) { return emitReduce(o); })
       .Case<BroadcastOp>([&](auto o) { return emitBroadcast(o); })
+      .Case<ScalebOp>([&](auto o) { return emitScaleb(o); })
       .Case<IotaOp>([&](auto o) { return emitIota(o); })
       .Case<ReadOp>([&](auto o) { return emitRead(o); })
       .Case<MaskOp>([&](auto o) { return emitMask(o); })
@@ -310,6 +311,21 @@ LogicalResult BodyEmitter::emitElementwise(Operation &op) {
   return success();
 }
 
+LogicalResult BodyEmitter::emitScaleb(ScalebOp op) {
+  if (!isTile(op.getType())) {
+    scalars[op.getResult()] = scaleByPower(scalar(op.getValue()), scalar(op.getExponent()));
+    return success();
+  }
+  FailureOr<Fragment> value = use(op.getValue()), exponent = use(op.getExponent());
+  if (failed(value) || failed(exponent))
+    return failure();
+  Fragment result = shapeOf(op.getType());
+  for (auto [x, n] : llvm::zip(value->registers, exponent->registers))
+    result.registers.push_back(scaleByPower(x, n));
+  fragments[op.getResult()] = std::move(result);
+  return success();
+}
+
 LogicalResult BodyEmitter::emitNarrowing(arith::TruncFOp op) {
   auto type = dyn_cast<RankedTensorType>(op.getType());
   if (!type || !type.getElementType().isBF16() || type.getDimSize(1) == 1)
@@ -409,6 +425,24 @@ Value BodyEmitter::larger(Value a, Value b) {
 static Type withElement(Type type, Type element) {
   auto vector = dyn_cast<VectorType>(type);
   return vector ? Type(VectorType::get(vector.getShape(), element)) : element;
+}
+
+/// The power is made of its exponent's bits.
+Value BodyEmitter::scaleByPower(Value x, Value n) {
+  auto floats = [&](float value) -> Value {
+    auto vector = dyn_cast<VectorType>(n.getType());
+    return arith::ConstantOp::create(builder, loc,
+                                     vector ? TypedAttr(DenseElementsAttr::get(vector, value))
+                                            : TypedAttr(builder.getF32FloatAttr(value)));
+  };
+  Value low = floats(-125.0f);
+  Value words = arith::FPToSIOp::create(
+      builder, loc, withElement(n.getType(), builder.getI32Type()), larger(n, low));
+  words = arith::AddIOp::create(builder, loc, words, wordConstant(127, words.getType()));
+  words = arith::ShLIOp::create(builder, loc, words, wordConstant(23, words.getType()));
+  Value isLow = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, n, low);
+  Value power = arith::SelectOp::create(builder, loc, isLow, floats(0.0f), asFloats(words));
+  return arith::MulFOp::create(builder, loc, x, power);
 }
 
 Value BodyEmitter::asWords(Value floats) {

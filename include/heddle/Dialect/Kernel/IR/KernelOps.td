@@ -384,6 +384,25 @@ def Kernel_ReduceOp : Kernel_Op<"reduce", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Kernel_ScalebOp : Kernel_Op<"scaleb", [Pure, AllTypesMatch<["value", "exponent", "result"]>]> {
+  let summary = "a float times a power of two";
+  let description = [{
+    `value * 2^exponent` for exponents that are integers, at most 127, held as f32; 0 where the exponent is below -125, so that no
+    weight of a softmax is a denormal. A NaN stays one. (scaleB: IEEE 754, section 5.3.3.)
+
+    C1: elements are f32.
+
+    Example:
+    ```mlir
+    %p = kernel.scaleb %x by %n : tensor<96x512xf32>
+    ```
+  }];
+  let arguments = (ins Kernel_TileOrScalar:$value, Kernel_TileOrScalar:$exponent);
+  let results = (outs Kernel_TileOrScalar:$result);
+  let assemblyFormat = "$value `by` $exponent attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
 def Kernel_IotaOp : Kernel_Op<"iota", [Pure]> {
   let summary = "numbers of rows or columns";
   let description = [{

@@ -101,6 +101,8 @@ protected:
   virtual mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c);
   /// A pair of bf16 products in words of two: the odd one first. `b` and `a` are vectors of i32.
   virtual mlir::Value multiplyAddPair(mlir::Value a, mlir::Value b, mlir::Value c);
+  /// x * 2^n for integers n <= 127, 0 below -125.
+  virtual mlir::Value scaleByPower(mlir::Value x, mlir::Value n);
   /// A register of f32 rounded to `element`, in the target's form of it.
   virtual mlir::Value narrow(mlir::Value value, mlir::Type element) = 0;
   /// The elements of a register that holds a narrow type.
@@ -141,6 +143,7 @@ protected:
   mlir::LogicalResult emitConstant(mlir::arith::ConstantOp op);
   mlir::LogicalResult emitSlice(SliceOp op);
   mlir::LogicalResult emitElementwise(mlir::Operation &op);
+  mlir::LogicalResult emitScaleb(ScalebOp op);
   mlir::LogicalResult emitNarrowing(mlir::arith::TruncFOp op);
   mlir::LogicalResult emitScalarOp(mlir::Operation &op);
   mlir::LogicalResult emitIndexCast(mlir::arith::IndexCastOp op);
