@@ -51,7 +51,12 @@ static const std::vector<CpuTarget> &table() {
     bf16.pairProducts = true;
     bf16.pairFragments = bf16.fragments;
     bf16.required = pairs;
-    return std::vector<CpuTarget>{sse, avx2, avx512, bf16};
+    CpuTarget neon{
+        "aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", "", 4, true, false, {}, {}, 2,
+        {"asimd"}};
+    neon.fragments = {{6, 16}, {4, 16}};
+    neon.pairFragments = {{4, 16}};
+    return std::vector<CpuTarget>{sse, avx2, avx512, bf16, neon};
   }();
   return targets;
 }
@@ -72,6 +77,7 @@ static bool runsHere(const CpuTarget &target) {
                            : name == "bmi1"        ? "bmi"
                            : name == "abm"         ? "lzcnt"
                            : name == "avx512_bf16" ? "avx512bf16"
+                           : name == "asimd"       ? "neon"
                                                    : name;
     return features.lookup(llvmName);
   });

@@ -122,7 +122,7 @@ void addCompile(CLI::App &app, Outcome &outcome) {
       ->allow_extra_args(false);
   command
       ->add_option("--cpu", flags->options.cpus,
-                   "instruction sets (default: x86-64-v2,x86-64-v3,x86-64-v4), or native")
+                   "instruction sets (default: x86-64-v2,x86-64-v3,x86-64-v4), aarch64, or native")
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--dtype", flags->options.dtype,

@@ -23,8 +23,12 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <fstream>
+#include <immintrin.h>
 #include <sstream>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -54,6 +58,8 @@ static Expected<std::shared_ptr<void>> load(const std::vector<char> &bytes) {
     return deviceError(dlerror());
   return std::shared_ptr<void>(handle, dlclose);
 }
+
+static bool isEmulated(const std::string &isa) { return isa == "aarch64"; }
 
 CompiledKernel::Axis CompiledKernel::axisOf(kernel::FuncOp func, kernel::Size size, int64_t tile) {
   if (size.isStatic())
@@ -85,7 +91,7 @@ Expected<CompiledKernel> CompiledKernel::create(const std::string &text, const s
     return deviceError("the body does not parse");
   CompiledKernel result;
   auto func = *module->getOps<kernel::FuncOp>().begin();
-  std::string name = func.getSymName().str();
+  result.name = func.getSymName().str();
   result.setGrid(func);
   mlir::PassManager manager(&context);
   manager.addPass(createConvertKernelToCpu({isa}));
@@ -99,28 +105,115 @@ Expected<CompiledKernel> CompiledKernel::create(const std::string &text, const s
   if (!bytes)
     return bytes.takeError();
   result.bytes = std::move(*bytes);
+  if (isEmulated(isa))
+    return result;
   auto library = load(result.bytes);
   if (!library)
     return library.takeError();
   result.library = *library;
-  result.function = reinterpret_cast<Function>(dlsym(result.library.get(), name.c_str()));
+  result.function = reinterpret_cast<Function>(dlsym(result.library.get(), result.name.c_str()));
   if (!result.function)
-    return deviceError("the shared object has no " + name);
+    return deviceError("the shared object has no " + result.name);
   return result;
 }
 
-void CompiledKernel::run(const std::vector<void *> &arguments,
+void CompiledKernel::run(const std::vector<std::span<std::byte>> &arguments,
                          const std::vector<int64_t> &scalars) const {
   int64_t extent[3];
   for (int axis = 0; axis < 3; ++axis) {
     const Axis &a = grid[axis];
     extent[axis] = a.scalar < 0 ? a.count : (scalars[a.scalar] + a.tile - 1) / a.tile;
   }
+  if (!function)
+    return runEmulated(arguments, scalars, extent);
+  std::vector<void *> pointers;
+  for (std::span<std::byte> argument : arguments)
+    pointers.push_back(argument.data());
   for (int64_t i = 0; i < extent[0]; ++i)
     for (int64_t j = 0; j < extent[1]; ++j)
       for (int64_t k = 0; k < extent[2]; ++k)
-        function(arguments.data(), scalars.data(), i, j, k);
+        function(pointers.data(), scalars.data(), i, j, k);
 }
+
+//===----------------------------------------------------------------------===//
+// Code of another architecture
+//===----------------------------------------------------------------------===//
+
+bool CompiledKernel::runsHere(const std::string &isa) {
+#ifdef HEDDLE_CROSS_RUNNER
+  return true;
+#else
+  return !isEmulated(isa);
+#endif
+}
+
+#ifdef HEDDLE_CROSS_RUNNER
+
+namespace {
+/// A file that others can open by its path while this lives.
+class SharedFile {
+public:
+  explicit SharedFile(size_t size) : file(memfd_create("call", 0)), size(size) {
+    if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0)
+      abort();
+    memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (memory == MAP_FAILED)
+      abort();
+  }
+  ~SharedFile() {
+    munmap(memory, size);
+    close(file);
+  }
+  std::byte *data() { return static_cast<std::byte *>(memory); }
+  std::string path() const {
+    return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file);
+  }
+
+private:
+  int file;
+  size_t size;
+  void *memory;
+};
+} // namespace
+
+void CompiledKernel::runEmulated(const std::vector<std::span<std::byte>> &arguments,
+                                 const std::vector<int64_t> &scalars,
+                                 const int64_t (&extent)[3]) const {
+  std::vector<int64_t> words = {_mm_getcsr() & 0x8000 ? 1 : 0, extent[0], extent[1], extent[2],
+                                static_cast<int64_t>(arguments.size())};
+  size_t end = (words.size() + arguments.size() + scalars.size()) * 8;
+  for (std::span<std::byte> argument : arguments) {
+    end = (end + 63) / 64 * 64;
+    words.push_back(static_cast<int64_t>(end));
+    end += argument.size();
+  }
+  SharedFile call(end), object(bytes.size());
+  size_t header = words.size();
+  words.insert(words.end(), scalars.begin(), scalars.end());
+  std::memcpy(call.data(), words.data(), words.size() * 8);
+  std::memcpy(object.data(), bytes.data(), bytes.size());
+  auto placeOf = [&](size_t i) { return call.data() + words[header - arguments.size() + i]; };
+  for (size_t i = 0; i < arguments.size(); ++i)
+    std::memcpy(placeOf(i), arguments[i].data(), arguments[i].size());
+  std::string command = std::string(HEDDLE_CROSS_RUNNER) + " " + object.path() + " " + name + " " +
+                        call.path() + " " + std::to_string(end);
+  if (std::system(command.c_str()) != 0) {
+    std::fprintf(stderr, "%s failed\n", command.c_str());
+    abort();
+  }
+  for (size_t i = 0; i < arguments.size(); ++i)
+    std::memcpy(arguments[i].data(), placeOf(i), arguments[i].size());
+}
+
+#else
+
+void CompiledKernel::runEmulated(const std::vector<std::span<std::byte>> &,
+                                 const std::vector<int64_t> &, const int64_t (&)[3]) const {
+  std::fprintf(stderr, "expected an emulator, found none\n");
+  abort();
+}
+
+#endif
 
 Floats::Floats(int64_t count, float value, int64_t slack)
     : count(count), lines((count + slack) / 16 + 1) {

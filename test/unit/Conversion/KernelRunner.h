@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,11 @@ class CompiledKernel {
 public:
   /// Compiles the only kernel of `text`.
   static Expected<CompiledKernel> create(const std::string &text, const std::string &isa);
-  /// Runs all grid points.
-  void run(const std::vector<void *> &arguments, const std::vector<int64_t> &scalars) const;
+  /// Whether code for another architecture can be run here, by an emulator.
+  static bool runsHere(const std::string &isa);
+  /// Runs all grid points, in the mode for denormals that the caller has set.
+  void run(const std::vector<std::span<std::byte>> &arguments,
+           const std::vector<int64_t> &scalars) const;
   const std::vector<char> &object() const { return bytes; }
 
 private:
@@ -48,11 +52,15 @@ private:
   static Axis axisOf(kernel::FuncOp func, kernel::Size size, int64_t tile);
   void setGrid(kernel::FuncOp func);
 
+  void runEmulated(const std::vector<std::span<std::byte>> &arguments,
+                   const std::vector<int64_t> &scalars, const int64_t (&extent)[3]) const;
+
   using Function = void (*)(void *const *, const int64_t *, int64_t, int64_t, int64_t);
+  std::string name; ///< of the function
   std::vector<char> bytes;
   std::array<Axis, 3> grid;
   std::shared_ptr<void> library;
-  Function function = nullptr;
+  Function function = nullptr; ///< null: the code is of another architecture
 };
 
 /// Memory of floats on a cache line, `slack` more elements behind, filled with `value`.
@@ -61,6 +69,7 @@ public:
   explicit Floats(int64_t count, float value = 0, int64_t slack = 1 << 16);
   float &operator[](int64_t i) { return data()[i]; }
   float *data() { return lines.data()->values; }
+  std::span<std::byte> bytes() { return std::as_writable_bytes(std::span(lines)); }
   int64_t size() const { return count; }
 
 private:

@@ -34,6 +34,7 @@ struct Halves {
   }
   uint16_t *data() { return reinterpret_cast<uint16_t *>(memory.data()); }
   uint16_t &operator[](int64_t i) { return data()[i]; }
+  std::span<std::byte> bytes() { return memory.bytes(); }
   float at(int64_t i) { return floatFromBFloat(data()[i]); }
   Floats memory;
   int64_t count;
@@ -93,6 +94,8 @@ protected:
   void SetUp() override {
     if (isa() == "x86-64-v4-bf16" && !__builtin_cpu_supports("avx512bf16"))
       GTEST_SKIP() << "no vdpbf16ps";
+    if (!CompiledKernel::runsHere(isa()))
+      GTEST_SKIP() << "no emulator";
   }
   std::string isa() const { return GetParam(); }
 };
@@ -171,7 +174,7 @@ TEST_P(Pairs, Linear) {
     x[3] = 0x0040; // a denormal
     Halves panels = toPanels(w, n, k);
     FlushDenormals mode;
-    kernel.run({x.data(), panels.data(), b.data(), r.data(), y.data()}, {m});
+    kernel.run({x.bytes(), panels.bytes(), b.bytes(), r.bytes(), y.bytes()}, {m});
     int different = 0;
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
@@ -219,7 +222,7 @@ TEST_P(Pairs, RoundsToRowsAndPanels) {
     }
     uint32_t special[] = {0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x7f7fffff, 0x007fffff};
     std::memcpy(x.data() + 8, special, sizeof special);
-    kernel.run({x.data(), y.data(), panels.data()}, {m, rows, at});
+    kernel.run({x.bytes(), y.bytes(), panels.bytes()}, {m, rows, at});
     for (int64_t i = 0; i < m * n; ++i) {
       bool small = std::fpclassify(x[i]) == FP_SUBNORMAL;
       uint16_t expected = bfloatFromFloat(small ? std::copysign(0.0f, x[i]) : x[i]);
@@ -264,7 +267,7 @@ struct Attention {
   }
   Floats run(const CompiledKernel &kernel) {
     FlushDenormals mode;
-    kernel.run({q.data(), k.data(), v.data(), length.data(), out.data()},
+    kernel.run({q.bytes(), k.bytes(), v.bytes(), length.bytes(), out.bytes()},
                {1, queries, padded(queries), keys, padded(keys)});
     return out;
   }
@@ -323,7 +326,8 @@ TEST_P(Pairs, AttentionLeavesOutHiddenValues) {
 }
 
 INSTANTIATE_TEST_SUITE_P(InstructionSets, Pairs,
-                         testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"),
+                         testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16",
+                                         "aarch64"),
                          [](const auto &info) {
                            std::string name = info.param;
                            for (char &c : name)
