@@ -39,62 +39,63 @@ namespace {
 struct Unit {
   Arithmetic arithmetic;
   const char *instruction, *feature;
-  int lanes;                  ///< of the sums
-  int products;               ///< a lane takes at once
-  void (*run)(int64_t steps); ///< kChains instructions each
+  int lanes;    ///< of the sums
+  int products; ///< a lane takes at once
+  int chains;   ///< instructions of a step
+  void (*run)(int64_t steps);
 };
 
 #if defined(__x86_64__)
 
-constexpr int kChains = 14;
-
 // Registers are named, so that no compiler option moves a sum through memory. The operands are
-// zeros: a sum stays 0, which no unit is slow at.
-#define HEDDLE_ZERO(N) "vxorps %%xmm" #N ", %%xmm" #N ", %%xmm" #N "\n"
-#define HEDDLE_STEP(INSTRUCTION, VECTOR, N)                                                        \
-  INSTRUCTION " %%" VECTOR "14, %%" VECTOR "15, %%" VECTOR #N "\n"
-#define HEDDLE_EACH(DO, ...)                                                                       \
-  DO(__VA_ARGS__ 0)                                                                                \
-  DO(__VA_ARGS__ 1)                                                                                \
-  DO(__VA_ARGS__ 2)                                                                                \
-  DO(__VA_ARGS__ 3)                                                                                \
-  DO(__VA_ARGS__ 4) DO(__VA_ARGS__ 5) DO(__VA_ARGS__ 6) DO(__VA_ARGS__ 7) DO(__VA_ARGS__ 8)        \
-      DO(__VA_ARGS__ 9) DO(__VA_ARGS__ 10) DO(__VA_ARGS__ 11) DO(__VA_ARGS__ 12)                   \
-          DO(__VA_ARGS__ 13)
-#define HEDDLE_RATE(NAME, TARGET, VECTOR, INSTRUCTION)                                             \
+// zeros: a sum stays 0, which no unit is slow at. As many sums as there are registers for: two
+// units of vdpbf16ps take six steps each, and with fourteen sums they now and then wait. The
+// assembler repeats a line for each register.
+#define HEDDLE_EACH(REGISTERS, LINE) ".irp reg, " REGISTERS "\n" LINE "\n.endr\n"
+#define HEDDLE_LOW "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"
+#define HEDDLE_HIGH "16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29"
+#define HEDDLE_RATE(NAME, TARGET, VECTOR, SUMS, CLEAR, INSTRUCTION, ...)                           \
   [[gnu::target(TARGET), gnu::noinline]] void NAME(int64_t steps) {                                \
-    asm volatile(HEDDLE_EACH(HEDDLE_ZERO, ) HEDDLE_ZERO(14)                                        \
-                     HEDDLE_ZERO(15) "mov %0, %%rcx\n1:\n" HEDDLE_EACH(                            \
-                         HEDDLE_STEP, INSTRUCTION, VECTOR, ) "dec %%rcx\njnz 1b\n"                 \
-                 :                                                                                 \
-                 : "r"(steps)                                                                      \
-                 : "rcx", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",    \
-                   "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");          \
+    asm volatile(                                                                                  \
+        HEDDLE_EACH(SUMS ", 14, 15", CLEAR                                                         \
+                    " %%" VECTOR "\\reg, %%" VECTOR "\\reg, %%" VECTOR                             \
+                    "\\reg") "mov %0, %%rcx\n1:\n" HEDDLE_EACH(SUMS, INSTRUCTION                   \
+                                                               " %%" VECTOR "14, %%" VECTOR        \
+                                                               "15, %%" VECTOR                     \
+                                                               "\\reg") "dec %%rcx\njnz 1b\n"      \
+        :                                                                                          \
+        : "r"(steps)                                                                               \
+        : "rcx", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",     \
+          "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",                                     \
+          "xmm15" __VA_OPT__(, ) __VA_ARGS__);                                                     \
   }
-HEDDLE_RATE(runF32Wide, "avx512f", "zmm", "vfmadd231ps")
-HEDDLE_RATE(runF32, "avx2,fma", "ymm", "vfmadd231ps")
-HEDDLE_RATE(runBf16, "avx512f", "zmm", "vdpbf16ps")
-HEDDLE_RATE(runInt8Wide, "avx512f", "zmm", "vpdpbusd")
-HEDDLE_RATE(runInt8, "avx2", "ymm", "%{vex%} vpdpbusd")
-HEDDLE_RATE(runF16, "avx512f", "zmm", "vfmadd231ph")
+#define HEDDLE_RATE_WIDE(NAME, INSTRUCTION)                                                        \
+  HEDDLE_RATE(NAME, "avx512f", "zmm", HEDDLE_LOW ", " HEDDLE_HIGH, "vpxord", INSTRUCTION, "xmm16", \
+              "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",     \
+              "xmm26", "xmm27", "xmm28", "xmm29")
+HEDDLE_RATE_WIDE(runF32Wide, "vfmadd231ps")
+HEDDLE_RATE_WIDE(runBf16, "vdpbf16ps")
+HEDDLE_RATE_WIDE(runInt8Wide, "vpdpbusd")
+HEDDLE_RATE_WIDE(runF16, "vfmadd231ph")
+HEDDLE_RATE(runF32, "avx2,fma", "ymm", HEDDLE_LOW, "vpxor", "vfmadd231ps")
+HEDDLE_RATE(runInt8, "avx2", "ymm", HEDDLE_LOW, "vpxor", "%{vex%} vpdpbusd")
 #undef HEDDLE_RATE
+#undef HEDDLE_RATE_WIDE
 #undef HEDDLE_EACH
-#undef HEDDLE_STEP
-#undef HEDDLE_ZERO
+#undef HEDDLE_LOW
+#undef HEDDLE_HIGH
 
 /// The widest first: the first that the processor has is taken.
 constexpr Unit kUnits[] = {
-    {Arithmetic::F32, "vfmadd231ps", "avx512f", 16, 1, runF32Wide},
-    {Arithmetic::F32, "vfmadd231ps", "fma", 8, 1, runF32},
-    {Arithmetic::BF16, "vdpbf16ps", "avx512bf16", 16, 2, runBf16},
-    {Arithmetic::Int8, "vpdpbusd", "avx512vnni", 16, 4, runInt8Wide},
-    {Arithmetic::Int8, "vpdpbusd", "avxvnni", 8, 4, runInt8},
-    {Arithmetic::F16, "vfmadd231ph", "avx512fp16", 32, 1, runF16},
+    {Arithmetic::F32, "vfmadd231ps", "avx512f", 16, 1, 28, runF32Wide},
+    {Arithmetic::F32, "vfmadd231ps", "fma", 8, 1, 14, runF32},
+    {Arithmetic::BF16, "vdpbf16ps", "avx512bf16", 16, 2, 28, runBf16},
+    {Arithmetic::Int8, "vpdpbusd", "avx512vnni", 16, 4, 28, runInt8Wide},
+    {Arithmetic::Int8, "vpdpbusd", "avxvnni", 8, 4, 14, runInt8},
+    {Arithmetic::F16, "vfmadd231ph", "avx512fp16", 32, 1, 28, runF16},
 };
 
 #elif defined(__aarch64__)
-
-constexpr int kChains = 12;
 
 [[gnu::noinline]] void runNeon(int64_t steps) {
   asm volatile("movi v16.4s, #0\n mov x9, %0\n1:\n"
@@ -110,12 +111,11 @@ constexpr int kChains = 12;
                : "x9", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18",
                  "v19", "v20");
 }
-constexpr Unit kUnits[] = {{Arithmetic::F32, "fmla", "neon", 4, 1, runNeon}};
+constexpr Unit kUnits[] = {{Arithmetic::F32, "fmla", "neon", 4, 1, 12, runNeon}};
 
 #else
 
-constexpr int kChains = 0;
-constexpr Unit kUnits[] = {{Arithmetic::F32, "", "none", 0, 0, nullptr}};
+constexpr Unit kUnits[] = {{Arithmetic::F32, "", "none", 0, 0, 0, nullptr}};
 
 #endif
 
@@ -145,7 +145,7 @@ double measureRate(Arithmetic arithmetic, int threads, int64_t steps) {
   if (!unit)
     return 0;
   double seconds = secondsTogether(threads, [&](int) { unit->run(steps); });
-  return 2.0 * threads * unit->lanes * unit->products * kChains * static_cast<double>(steps) /
+  return 2.0 * threads * unit->lanes * unit->products * unit->chains * static_cast<double>(steps) /
          std::max(seconds, 1e-9);
 }
 
