@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <ostream>
 #include <random>
 #include <set>
@@ -197,16 +198,25 @@ void addRound(const std::vector<LaunchTime> &times, size_t round, const Program 
   figures.launches.push_back(total);
 }
 
-int64_t leastBytes(const Program &program, const Function &function, const NamedInputs &inputs,
+/// A weight counts whole, a table of which rows are looked up as much as a launch moves in all.
+int64_t leastBytes(const Program &program, const Function &function,
+                   const std::vector<LaunchTime> &times, const NamedInputs &inputs,
                    const NamedTensors &outputs) {
-  std::set<int> weights;
+  std::map<std::string_view, int64_t> moved;
+  for (const LaunchTime &time : times)
+    moved[time.kernel] = std::max(moved[time.kernel], time.bytes);
+  std::map<int, int64_t> weights;
   for (const Launch &launch : function.launches)
     for (const LaunchArgument &argument : launch.arguments)
-      if (argument.kind == LaunchArgument::Kind::Weight)
-        weights.insert(argument.index);
+      if (argument.kind == LaunchArgument::Kind::Weight) {
+        int64_t whole = program.weights[static_cast<size_t>(argument.index)].elements * 4;
+        int64_t read = moved[launch.kernel];
+        int64_t &counted = weights[argument.index];
+        counted = std::max(counted, std::min(whole, read));
+      }
   int64_t bytes = 0;
-  for (int weight : weights)
-    bytes += program.weights[static_cast<size_t>(weight)].elements * 4;
+  for (auto [weight, read] : weights)
+    bytes += read;
   for (const NamedInput &input : inputs)
     bytes += static_cast<int64_t>(input.tensor().bytes().size());
   for (const auto &[name, tensor] : outputs)
@@ -277,7 +287,7 @@ Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCom
   if (auto warm = rounds.run(&times); !warm)
     return warm.takeError();
   figures.leastBytes =
-      leastBytes(program, rounds.last(), rounds.lastInputs(), rounds.lastOutputs());
+      leastBytes(program, rounds.last(), times, rounds.lastInputs(), rounds.lastOutputs());
   for (int round = 0; round < command.rounds; ++round) {
     if (onCpu) {
       addPeaks(program, threads, figures);

@@ -155,11 +155,23 @@ static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
   return total;
 }
 
-static SizeExpr bytesOf(ArrayRef<Place> places) {
-  SizeExpr total = 0;
-  for (const Place &place : places)
-    total = total + product(place.dims) * place.elementBytes;
-  return total;
+/// What a launch reads of an operand: of a table in which ids are looked up, as many rows as ids.
+static SizeExpr elementsRead(GroupOp group, unsigned operand, const Place &place,
+                             const ShapeExpressions &shapes) {
+  Value argument = group.getBody().getArgument(operand);
+  for (Operation *user : argument.getUsers())
+    if (auto embedding = dyn_cast<EmbeddingOp>(user); embedding && embedding.getTable() == argument)
+      return product(shapes.of(embedding.getResult()));
+  return product(place.dims);
+}
+
+/// What a launch writes of a result: of a state, the rows that are appended.
+static SizeExpr elementsWritten(GroupOp group, unsigned result, const Place &place,
+                                const ShapeExpressions &shapes) {
+  Value yielded = group.getBody().front().getTerminator()->getOperand(result);
+  if (auto append = yielded.getDefiningOp<CacheAppendOp>())
+    return product(shapes.of(append.getRows()));
+  return product(place.dims);
 }
 
 //===----------------------------------------------------------------------===//
@@ -200,14 +212,18 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<Place> opera
   ScalarNames names(builder);
   SmallVector<DictionaryAttr> layouts;
   KernelUse use;
-  auto argument = [&](const Place &place, bool ids) {
+  use.bytes = 0;
+  auto argument = [&](const Place &place, bool ids, const SizeExpr &elements) {
     layouts.push_back(layoutOf(place, flat, ids, names, builder));
-    if (!place.scalar)
-      use.arguments.push_back(place);
+    if (place.scalar)
+      return;
+    use.arguments.push_back(place);
+    use.bytes = use.bytes + elements * place.elementBytes;
   };
   for (auto [i, place] : llvm::enumerate(operands)) {
     auto type = dyn_cast<ShapedType>(group->getOperand(i).getType());
-    argument(place, type && type.getElementType().isInteger());
+    argument(place, type && type.getElementType().isInteger(),
+             elementsRead(group, i, place, shapes));
   }
   IRMapping mapping;
   Region body;
@@ -217,11 +233,11 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<Place> opera
         RankedTensorType::get({ShapedType::kDynamic, table->dims.back().constantValue()},
                               builder.getF32Type()),
         group.getLoc());
-    argument(*table, false);
+    argument(*table, false, product(table->dims));
   }
   size_t inputs = layouts.size();
-  for (const Place &place : results)
-    argument(place, false);
+  for (auto [i, place] : llvm::enumerate(results))
+    argument(place, false, elementsWritten(group, i, place, shapes));
   kernel::DefOp def = define(group, body, layouts, inputs, names.list.size());
 
   std::string text;
@@ -239,6 +255,5 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<Place> opera
   use.kernel = name;
   use.scalars = names.list;
   use.flops = flopsOf(group, shapes);
-  use.bytes = bytesOf(use.arguments);
   return use;
 }
