@@ -127,7 +127,7 @@ static void yieldStores(Block &body) {
 // Cost
 //===----------------------------------------------------------------------===//
 
-static SizeExpr product(ArrayRef<SizeExpr> sizes) {
+SizeExpr heddle::product(ArrayRef<SizeExpr> sizes) {
   SizeExpr result = 1;
   for (const SizeExpr &size : sizes)
     result = result * size;
@@ -162,15 +162,6 @@ static SizeExpr elementsRead(GroupOp group, unsigned operand, const Place &place
   for (Operation *user : argument.getUsers())
     if (auto embedding = dyn_cast<EmbeddingOp>(user); embedding && embedding.getTable() == argument)
       return product(shapes.of(embedding.getResult()));
-  return product(place.dims);
-}
-
-/// What a launch writes of a result: of a state, the rows that are appended.
-static SizeExpr elementsWritten(GroupOp group, unsigned result, const Place &place,
-                                const ShapeExpressions &shapes) {
-  Value yielded = group.getBody().front().getTerminator()->getOperand(result);
-  if (auto append = yielded.getDefiningOp<CacheAppendOp>())
-    return product(shapes.of(append.getRows()));
   return product(place.dims);
 }
 
@@ -236,8 +227,8 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<Place> opera
     argument(*table, false, product(table->dims));
   }
   size_t inputs = layouts.size();
-  for (auto [i, place] : llvm::enumerate(results))
-    argument(place, false, elementsWritten(group, i, place, shapes));
+  for (const Place &place : results)
+    argument(place, false, place.appended.value_or(product(place.dims)));
   kernel::DefOp def = define(group, body, layouts, inputs, names.list.size());
 
   std::string text;

@@ -37,6 +37,8 @@ struct Place {
   int64_t group = 0;
   /// First row to store to, where not 0 (caches).
   std::optional<SizeExpr> at = std::nullopt;
+  /// Elements that a launch stores behind the rows that stand there already.
+  std::optional<SizeExpr> appended = std::nullopt;
   /// Value of a scalar operand.
   std::optional<SizeExpr> scalar = std::nullopt;
   /// Starts of documents: rows of the grid that has a tile for each part of each document.
@@ -47,6 +49,8 @@ struct Place {
 
 /// Rows of attention's tile on the device where it is largest.
 constexpr int64_t largestAttentionRows = transformer::visitTileRows;
+
+SizeExpr product(llvm::ArrayRef<SizeExpr> sizes);
 
 /// A launch of a shared definition.
 struct KernelUse {

@@ -29,13 +29,6 @@ static bool isDense(Type type) {
   return !shaped || shaped.getRank() <= 1 || shaped.getElementType().isInteger(32);
 }
 
-static SizeExpr product(ArrayRef<SizeExpr> sizes) {
-  SizeExpr result = 1;
-  for (const SizeExpr &size : sizes)
-    result = result * size;
-  return result;
-}
-
 static int64_t elementBytes(Type type) {
   return getElementTypeOrSelf(type).isF32() || !getElementTypeOrSelf(type).isFloat() ? 4 : 2;
 }
@@ -213,6 +206,7 @@ FailureOr<Place> ProgramPlanner::sinkPlace(Operation *sink) {
   if (auto append = dyn_cast<CacheAppendOp>(sink)) {
     Place place = statePlace(func, append.getState(), shapes.of(append.getResult()));
     place.at = stateDims(append.getState())[2]; // behind the rows that stand there already
+    place.appended = product(shapes.of(append.getRows()));
     return place;
   }
   auto set = cast<StateSetOp>(sink);
