@@ -185,7 +185,7 @@ Value FunctionBuilder::linear(Value x, const std::string &prefix, int64_t out, i
                               bool bias, Activation activation) {
   Value w = weight(prefix + ".weight", {out, in});
   Value offset = bias ? weight(prefix + ".bias", {out}) : Value();
-  return LinearOp::create(b, loc, x, w, offset, ActivationAttr::get(b.getContext(), activation));
+  return LinearOp::create(b, loc, x, w, offset, activation);
 }
 
 Value FunctionBuilder::norm(Value x, const std::string &prefix, int64_t size,

@@ -17,9 +17,18 @@
 
 #include <string>
 
+namespace heddle::transformer {
+class LinearOp;
+class WeightOp;
+} // namespace heddle::transformer
+
 namespace heddle::transformer::detail {
 
 using namespace mlir;
+
+// QuantizeOps.cpp: the constraints that concern codes of i8.
+LogicalResult verifyScales(WeightOp op);
+LogicalResult verifyCodes(LinearOp op);
 
 inline RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 inline int64_t dim(Value value, int64_t i) { return typeOf(value).getDimSize(i); }

@@ -69,6 +69,8 @@ LogicalResult WeightOp::verify() {
     return emitOpError("C1: the type must be static, found ") << getResult().getType();
   if (getName().empty())
     return emitOpError("C2: expected the name of a tensor, found an empty one");
+  if (getScales())
+    return verifyScales(*this);
   std::optional<ArrayRef<int64_t>> stored = getStored();
   int64_t elements = typeOf(getResult()).getNumElements();
   if (stored && (llvm::any_of(*stored, [](int64_t size) { return size < 0; }) ||
@@ -305,7 +307,8 @@ LogicalResult LinearOp::verify() {
         return verifyShape(op, "C3", "the result", getResult(), type.getShape(),
                            {type.getRank() - 1});
       },
-      [&] { return verifyElements(op, "C4", "weight", getWeight(), getInput()); });
+      [&] { return verifyElements(op, "C4", "weight", getWeight(), getInput()); },
+      [&] { return verifyCodes(*this); });
 }
 
 LogicalResult FfnOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,

@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ProductRewrites.h"
+
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
 
@@ -22,8 +24,7 @@ namespace heddle::transformer {
 #define GEN_PASS_DEF_DECOMPOSEFFN
 #include "heddle/Dialect/Transformer/Transforms/Passes.h.inc"
 
-/// Always legal: the verifier of `ffn` has checked what the two `linear` need.
-static void decompose(FfnOp op) {
+void decompose(FfnOp op) {
   OpBuilder b(op);
   Value hidden = LinearOp::create(b, op.getLoc(), op.getInput(), op.getInWeight(), op.getInBias(),
                                   op.getActivation());

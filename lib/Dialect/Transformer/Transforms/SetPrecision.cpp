@@ -12,12 +12,15 @@
 //   attention(q, k, v)    ──▶  attention(truncf q, truncf k, truncf v)
 //   cache.append(s, rows) ──▶  cache.append(s as bf16, truncf rows)
 //
+// int8 does so with attention and states; QuantizeProducts.cpp has its other products.
+//
 // A value is rounded behind the op that makes it: kernels then round what they
 // store, not each column tile what it reads.
 //
 //===----------------------------------------------------------------------===//
 
-#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "ProductRewrites.h"
+
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -140,10 +143,12 @@ struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {
   void runOnOperation() override {
     if (dtype == "f32")
       return;
-    if (dtype != "bf16") {
-      getOperation().emitError() << "set-precision: expected f32 or bf16, found " << dtype;
+    if (dtype != "bf16" && dtype != "int8") {
+      getOperation().emitError() << "set-precision: expected f32, bf16 or int8, found " << dtype;
       return signalPassFailure();
     }
+    if (dtype == "int8")
+      quantizeProducts(getOperation());
     Rounder(getOperation(), BFloat16Type::get(&getContext())).run();
   }
 };

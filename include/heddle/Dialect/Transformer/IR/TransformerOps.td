@@ -7,7 +7,8 @@
 //
 // Weights, embeddings, projections, normalisation and heads. Attention is in
 // AttentionOps.td, masks and score rules in MaskOps.td, BiasOps.td and
-// WhereOps.td, states and caches in StateOps.td.
+// WhereOps.td, states and caches in StateOps.td, codes of 8 bits in
+// QuantizeOps.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 #define HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
 
 include "heddle/Dialect/Transformer/IR/AttentionOps.td"
+include "heddle/Dialect/Transformer/IR/QuantizeOps.td"
 include "heddle/Dialect/Transformer/IR/StateOps.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
@@ -36,10 +38,15 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
     to it, to nearest, ties to even. Where the checkpoint holds the same elements, in the same order, under another shape, `stored` is
     that shape: a convolution of kernel size 1 is a matrix, and so are the matrices of all heads below each other.
 
+    A matrix of i8 holds the codes of its rows, as `transformer.quantize` makes them. With `scales` the value is `[2, N]`, all that a product needs to
+    know of these codes: the scale of each of the N rows of the matrix, and below it the sum of the row's codes. `stored` then is the matrix' shape
+    in the checkpoint.
+
     Constraints:
     * C1: the type is static.
     * C2: `name` is not empty.
-    * C3: `stored` has as many elements as the type.
+    * C3: `stored` has as many elements as the type; with `scales` as many as N rows can share.
+    * C4: with `scales` the type is `[2, N]` of f32, and `stored` is there.
 
     Example:
     ```mlir
@@ -51,13 +58,18 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
       %w = transformer.weight "encoder.0.ffn.in.weight" {stored = array<i64: 2048, 512, 1>} : tensor<2048x512xf32>
       return %w : tensor<2048x512xf32>
     }
+    func.func @codes() -> (tensor<2048x512xi8>, tensor<2x2048xf32>) {
+      %w = transformer.weight "encoder.0.ffn.in.weight" : tensor<2048x512xi8>
+      %s = transformer.weight "encoder.0.ffn.in.weight" {scales, stored = array<i64: 2048, 512>} : tensor<2x2048xf32>
+      return %w, %s : tensor<2048x512xi8>, tensor<2x2048xf32>
+    }
     ```
   }];
-  let arguments = (ins StrAttr:$name, OptionalAttr<DenseI64ArrayAttr>:$stored);
-  let results = (outs RankedTensorOf<[F32, BF16]>:$result);
+  let arguments = (ins StrAttr:$name, OptionalAttr<DenseI64ArrayAttr>:$stored, UnitAttr:$scales);
+  let results = (outs RankedTensorOf<[F32, BF16, I8]>:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
   let builders = [OpBuilder<(ins "::mlir::Type":$type, "::llvm::StringRef":$name), [{
-    build($_builder, $_state, type, name, ::mlir::DenseI64ArrayAttr());
+    build($_builder, $_state, type, name, ::mlir::DenseI64ArrayAttr(), /*scales=*/false);
   }]>];
   let extraClassDeclaration = [{
     /// The shape in the checkpoint.
@@ -237,17 +249,23 @@ def Transformer_ConcatOp : Transformer_InferredOp<"concat"> {
 // Projections and normalisation
 //===----------------------------------------------------------------------===//
 
-def Transformer_LinearOp : Transformer_InferredOp<"linear"> {
+def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSegments]> {
   let summary = "a matrix product over features, with bias and activation";
   let description = [{
     `result[..., n] = activation(sum_k input[..., k] * weight[n, k] + bias[n])`. `input` is `[..., K]`, `weight`
     `[N, K]`, `bias` `[N]`, the result `[..., N]`.
+
+    Operands of i8 are codes that have `scales`: first those of the rows of `input`, `[..., 1]`, as `transformer.quantize` gives them, then those of
+    the rows of `weight`, `[2, N]`, a `transformer.weight` with `scales`. The sum of the codes' products is exact; as f32 it is multiplied by the
+    row's scale, then by the column's, and from there on all is as without scales.
 
     Constraints:
     * C1: the columns of `weight` equal the features of `input`.
     * C2: the size of `bias` equals the rows of `weight`.
     * C3: the result has the shape of `input` with N features.
     * C4: `input` and `weight` have one element type. With bf16, products are summed in f32 in pairs of k, the odd one first.
+    * C5: operands of i8 have two `scales`, others none. The first has the shape of `input` with 1 feature, the second is `[2, N]`.
+    * C6: operands of i8 have at most 2^17 features: their sum is an i32.
 
     Example:
     ```mlir
@@ -255,12 +273,31 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear"> {
       %y = transformer.linear %x, %w bias(%b) {activation = #transformer.activation<relu>} : (tensor<?x?x512xf32>, tensor<2048x512xf32>, tensor<2048xf32>) -> tensor<?x?x2048xf32>
       return %y : tensor<?x?x2048xf32>
     }
+    func.func @codes(%q: tensor<?x?x512xi8>, %sq: tensor<?x?x1xf32>, %w: tensor<2048x512xi8>, %sw: tensor<2x2048xf32>) -> tensor<?x?x2048xf32> {
+      %y = transformer.linear %q, %w scales(%sq, %sw) : (tensor<?x?x512xi8>, tensor<2048x512xi8>, tensor<?x?x1xf32>, tensor<2x2048xf32>) -> tensor<?x?x2048xf32>
+      return %y : tensor<?x?x2048xf32>
+    }
     ```
   }];
-  let arguments = (ins Transformer_ProductRows:$input, Transformer_ProductMatrix:$weight, Optional<Transformer_Vector>:$bias,
-                       Transformer_OptionalActivation:$activation);
+  let arguments = (ins Transformer_LinearRows:$input, Transformer_LinearMatrix:$weight, Optional<Transformer_Vector>:$bias,
+                       Variadic<Transformer_Activations>:$scales, Transformer_OptionalActivation:$activation);
   let results = (outs Transformer_Activations:$result);
-  let assemblyFormat = "$input `,` $weight (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$input `,` $weight (`bias` `(` $bias^ `)`)? (`scales` `(` $scales^ `)`)? attr-dict `:` functional-type(operands, results)";
+  // Of numbers, which have no scales.
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight, "::mlir::Value":$bias, "Activation":$activation), [{
+      build($_builder, $_state, input, weight, bias, /*scales=*/::mlir::ValueRange(), activation);
+    }]>,
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$weight, "::mlir::Value":$bias, "Activation":$activation), [{
+      build($_builder, $_state, result, input, weight, bias, /*scales=*/::mlir::ValueRange(), activation);
+    }]>];
+  let extraClassDeclaration = [{
+    /// Whether the operands are codes of i8.
+    bool takesCodes() { return getInput().getType().getElementType().isInteger(8); }
+    /// Scales of the rows of the input, and of those of the weight; null where there are none.
+    ::mlir::Value getInputScales() { return getScales().size() < 2 ? ::mlir::Value() : getScales().front(); }
+    ::mlir::Value getWeightScales() { return getScales().empty() ? ::mlir::Value() : getScales().back(); }
+  }];
 }
 
 def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]> {

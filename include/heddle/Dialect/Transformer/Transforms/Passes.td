@@ -38,6 +38,10 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
     nothing but attention reads hold that type, their rows are rounded before they are stored. Leaves alone products of narrower types, and all else: results,
     biases, norms, embeddings and residuals stay f32. With `f32`, the default, nothing changes. Nothing must hold before.
 
+    `int8` gives `transformer.linear` codes of i8 with scales: the rows by `transformer.quantize`, the matrix, which must be a
+    `transformer.weight`, as one of i8. `transformer.ffn` is written as two `transformer.linear` for that. Attention, states, and products with
+    other matrices are as with `bf16`.
+
     ```mlir
     // before
     %w = transformer.weight "w" : tensor<8x4xf32>
@@ -46,9 +50,14 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
     %r = arith.truncf %x : tensor<?x4xf32> to tensor<?x4xbf16>
     %w = transformer.weight "w" : tensor<8x4xbf16>
     %y = transformer.linear %r, %w : (tensor<?x4xbf16>, tensor<8x4xbf16>) -> tensor<?x8xf32>
+    // after set-precision{dtype=int8}
+    %q, %s = transformer.quantize %x : tensor<?x4xf32> -> tensor<?x4xi8>, tensor<?x1xf32>
+    %w = transformer.weight "w" : tensor<8x4xi8>
+    %sw = transformer.weight "w" {scales, stored = array<i64: 8, 4>} : tensor<2x8xf32>
+    %y = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x4xi8>, tensor<8x4xi8>, tensor<?x1xf32>, tensor<2x8xf32>) -> tensor<?x8xf32>
     ```
   }];
-  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "`f32` (default) or `bf16`">];
+  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "`f32` (default), `bf16` or `int8`">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 

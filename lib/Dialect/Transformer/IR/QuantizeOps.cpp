@@ -1,0 +1,95 @@
+//===- QuantizeOps.cpp - Codes of 8 bits, and what they need --------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verifiers and inferred types of `quantize`, and the constraints of `weight` and
+// `linear` that concern codes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "ShapeChecks.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace heddle::transformer;
+using namespace heddle::transformer::detail;
+
+//===----------------------------------------------------------------------===//
+// quantize
+//===----------------------------------------------------------------------===//
+
+LogicalResult QuantizeOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
+                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  Value input = adaptor.getInput();
+  types.push_back(typeOf(input).clone(IntegerType::get(context, 8)));
+  types.push_back(withFeatures(input, 1));
+  return success();
+}
+
+LogicalResult QuantizeOp::verify() {
+  Operation *op = *this;
+  RankedTensorType type = typeOf(getInput()), scales = withFeatures(getInput(), 1);
+  int64_t last = type.getRank() - 1;
+  return inOrder(
+      [&] { return verifyShape(op, "C1", "codes", getCodes(), type.getShape(), {last}); },
+      [&] { return verifyShape(op, "C2", "scales", getScales(), scales.getShape(), {last}); });
+}
+
+bool QuantizeOp::isCompatibleReturnTypes(TypeRange, TypeRange) {
+  return true; // the verifier says which dimension is wrong
+}
+
+//===----------------------------------------------------------------------===//
+// weight, linear
+//===----------------------------------------------------------------------===//
+
+LogicalResult heddle::transformer::detail::verifyScales(WeightOp op) {
+  RankedTensorType type = typeOf(op.getResult());
+  if (type.getRank() != 2 || type.getDimSize(0) != 2 || type.getDimSize(1) < 1 ||
+      !type.getElementType().isF32())
+    return op.emitOpError("C4: scales must be [2, N] of f32, found ") << type;
+  std::optional<ArrayRef<int64_t>> stored = op.getStored();
+  if (!stored)
+    return op.emitOpError("C4: expected stored, the shape of the matrix in the checkpoint, beside "
+                          "scales, found none");
+  bool possible = llvm::all_of(*stored, [](int64_t size) { return size >= 0; });
+  if (!possible || ShapedType::getNumElements(*stored) % type.getDimSize(1) != 0)
+    return op.emitOpError("C3: stored must hold ")
+           << type.getDimSize(1) << " rows, found " << shapeText(*stored);
+  return success();
+}
+
+/// Sums of products of codes stay below 127 * 127 * 2^17 < 2^31.
+static constexpr int64_t mostCodes = int64_t(1) << 17;
+
+LogicalResult heddle::transformer::detail::verifyCodes(LinearOp op) {
+  size_t expected = op.takesCodes() ? 2 : 0;
+  if (op.getScales().size() != expected)
+    return op.emitOpError("C5: operands of ")
+           << typeOf(op.getInput()).getElementType() << " have " << expected << " scales, found "
+           << op.getScales().size();
+  if (!op.takesCodes())
+    return success();
+  RankedTensorType type = withFeatures(op.getInput(), 1);
+  return inOrder(
+      [&] {
+        return verifyShape(op, "C5", "the scales of input", op.getInputScales(), type.getShape(),
+                           {type.getRank() - 1});
+      },
+      [&] {
+        return verifyShape(op, "C5", "the scales of weight", op.getWeightScales(),
+                           {2, dim(op.getWeight(), 0)}, {0, 1});
+      },
+      [&]() -> LogicalResult {
+        if (features(op.getInput()) <= mostCodes)
+          return success();
+        return op.emitOpError("C6: expected at most ")
+               << mostCodes << " features of i8, found " << features(op.getInput());
+      });
+}

@@ -1,0 +1,26 @@
+//===- ProductRewrites.h - Rewrites that several passes share --*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `ffn` as two `linear`, and products on f32 as products of codes.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace heddle::transformer {
+
+/// Always legal: the verifier of `ffn` has checked what the two `linear` need.
+void decompose(FfnOp op);
+
+/// Every `linear` and `ffn` on f32 whose matrices are tensors of the checkpoint multiplies codes of
+/// i8. Others are left as they are.
+void quantizeProducts(mlir::ModuleOp module);
+
+} // namespace heddle::transformer

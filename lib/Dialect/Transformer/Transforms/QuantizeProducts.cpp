@@ -1,0 +1,92 @@
+//===- QuantizeProducts.cpp - Products of codes of 8 bits -----------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   ffn(x, w1, w2)      ──▶  linear(linear(x, w1), w2)
+//   linear(x, w)        ──▶  q, s = quantize(x)
+//                            linear(q, w as codes) scales(s, scales of w)
+//
+// A value is quantised behind the op that makes it, once for all its readers. The
+// codes of weights are made when the checkpoint is packed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProductRewrites.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace heddle::transformer {
+
+namespace {
+
+bool isF32(Value value) { return getElementTypeOrSelf(value.getType()).isF32(); }
+bool isF32Weight(Value value) { return isF32(value) && value.getDefiningOp<WeightOp>(); }
+
+/// Codes, and what scales them.
+struct Quantized {
+  Value codes, scales;
+};
+
+class Quantizer {
+public:
+  explicit Quantizer(ModuleOp module) : module(module), builder(module.getContext()) {}
+
+  void run() {
+    module.walk([](FfnOp op) {
+      if (isF32(op.getInput()) && isF32Weight(op.getInWeight()) && isF32Weight(op.getOutWeight()))
+        decompose(op);
+    });
+    module.walk([&](LinearOp op) {
+      if (isF32(op.getInput()) && isF32Weight(op.getWeight()))
+        quantize(op);
+    });
+  }
+
+private:
+  void quantize(LinearOp op) {
+    Quantized rows = rowsOf(op.getInput()),
+              matrix = matrixOf(op.getWeight().getDefiningOp<WeightOp>());
+    op.getInputMutable().assign(rows.codes);
+    op.getWeightMutable().assign(matrix.codes);
+    op.getScalesMutable().assign({rows.scales, matrix.scales});
+  }
+
+  Quantized rowsOf(Value value) {
+    Quantized &made = known[value];
+    if (made.codes)
+      return made;
+    builder.setInsertionPointAfterValue(value);
+    auto op = QuantizeOp::create(builder, value.getLoc(), value);
+    return made = {op.getCodes(), op.getScales()};
+  }
+
+  Quantized matrixOf(WeightOp weight) {
+    Quantized &made = known[weight];
+    if (made.codes)
+      return made;
+    builder.setInsertionPointAfter(weight);
+    auto type = cast<RankedTensorType>(weight.getType());
+    Value codes = WeightOp::create(builder, weight.getLoc(), type.clone(builder.getI8Type()),
+                                   weight.getName(), weight.getStoredAttr());
+    auto scalesType = RankedTensorType::get({2, type.getDimSize(0)}, builder.getF32Type());
+    auto shape = builder.getDenseI64ArrayAttr(weight.getCheckpointShape());
+    Value scales = WeightOp::create(builder, weight.getLoc(), scalesType, weight.getName(), shape,
+                                    /*scales=*/true);
+    return made = {codes, scales};
+  }
+
+  ModuleOp module;
+  OpBuilder builder;
+  llvm::DenseMap<Value, Quantized> known;
+};
+
+} // namespace
+
+void quantizeProducts(ModuleOp module) { Quantizer(module).run(); }
+
+} // namespace heddle::transformer
