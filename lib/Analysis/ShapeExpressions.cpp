@@ -212,6 +212,11 @@ void ShapeExpressions::visit(Operation *op) {
       .Case<LinearOp, FfnOp>([&](auto) { set(results.withFeatures(op, op->getOperand(0))); })
       .Case<LayerNormOp, RmsNormOp, SoftmaxOp, ShiftRightOp, arith::TruncFOp>(
           [&](auto) { set(shapes.lookup(op->getOperand(0))); })
+      .Case<QuantizeOp>([&](QuantizeOp o) {
+        shapes[o.getCodes()] = shapes.lookup(o.getInput());
+        shapes[o.getScales()] = shapes.lookup(o.getInput());
+        shapes[o.getScales()].back() = 1;
+      })
       .Case<PatchesOp, PatchEmbeddingOp>([&](auto o) { set(results.ofImage(op, o.getImage())); })
       .Case<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(
           [&](auto) { visitAttention(op); })

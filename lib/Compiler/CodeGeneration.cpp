@@ -44,6 +44,8 @@ static std::vector<std::string> defaultCpus(const std::string &dtype) {
   std::vector<std::string> cpus = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   if (dtype == "bf16")
     cpus.push_back("x86-64-v4-bf16");
+  if (dtype == "int8") // attention multiplies pairs of bf16
+    cpus.insert(cpus.end(), {"x86-64-v3-vnni", "x86-64-v4-vnni", "x86-64-v4-vnni-bf16"});
   return cpus;
 }
 
@@ -91,7 +93,8 @@ Status loadDialects(Compilation &compilation, Stage to, const StageOptions &opti
 std::string targetText(const CpuTarget *cpu) {
   if (!cpu)
     return toString(TargetKind::Vulkan);
-  std::string text = std::string(toString(TargetKind::Cpu)) + (cpu->pairProducts ? " pairs" : "");
+  std::string text = std::string(toString(TargetKind::Cpu)) + (cpu->pairProducts ? " pairs" : "") +
+                     (cpu->quadProducts ? " quads" : "");
   for (const std::string *part : {&cpu->name, &cpu->triple, &cpu->cpu, &cpu->features, &cpu->tune})
     text += "\n" + *part;
   return text;
@@ -159,12 +162,12 @@ private:
   std::vector<Unit> units;
 };
 
-/// Whether a kernel multiplies pairs of bf16: only then its operands are stored as such.
-bool multipliesPairs(ModuleOp tiled) {
-  return llvm::any_of(tiled.getOps<kernel::FuncOp>(), [](kernel::FuncOp kernel) {
-    return llvm::any_of(kernel.getBody().getArgumentTypes(), [](Type type) {
+/// Whether a kernel multiplies elements that `isNarrow`: only then its operands are stored as such.
+bool multiplies(ModuleOp tiled, llvm::function_ref<bool(Type)> isNarrow) {
+  return llvm::any_of(tiled.getOps<kernel::FuncOp>(), [&](kernel::FuncOp kernel) {
+    return llvm::any_of(kernel.getBody().getArgumentTypes(), [&](Type type) {
       auto view = dyn_cast<kernel::ViewType>(type);
-      return view && view.getElementType().isBF16();
+      return view && isNarrow(view.getElementType());
     });
   });
 }
@@ -179,8 +182,11 @@ Status CodeGenerator::addTarget(TargetKind target, std::vector<CpuTarget> cpus) 
   auto kernels = tiled.back()->getOps<kernel::FuncOp>();
   if (target == TargetKind::Cpu) {
     instructionSets = std::move(cpus);
-    if (!multipliesPairs(*tiled.back())) // a file asks for what its code uses
+    // A file asks for what its code uses.
+    if (!multiplies(*tiled.back(), [](Type element) { return element.isBF16(); }))
       llvm::transform(instructionSets, instructionSets.begin(), withoutPairs);
+    if (!multiplies(*tiled.back(), [](Type element) { return element.isInteger(8); }))
+      llvm::transform(instructionSets, instructionSets.begin(), withoutQuads);
     for (const CpuTarget &cpu : instructionSets)
       for (kernel::FuncOp kernel : kernels)
         units.push_back({kernel, &cpu});

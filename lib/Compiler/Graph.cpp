@@ -33,7 +33,7 @@ namespace heddle {
 namespace {
 
 bool isPartOfArrow(Operation *op) {
-  return isa<SplitHeadsOp, MergeHeadsOp, arith::TruncFOp, CacheAppendOp>(op);
+  return isa<SplitHeadsOp, MergeHeadsOp, arith::TruncFOp, QuantizeOp, CacheAppendOp>(op);
 }
 
 Value behindArrow(Value value) {

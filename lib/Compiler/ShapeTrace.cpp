@@ -29,8 +29,8 @@ namespace {
 /// What makes a value, borders of groups and roundings aside.
 Value origin(Value value) {
   value = behindGroups(value);
-  while (auto rounding = value.getDefiningOp<arith::TruncFOp>())
-    value = behindGroups(rounding.getIn());
+  while (isa_and_nonnull<arith::TruncFOp, QuantizeOp>(value.getDefiningOp()))
+    value = behindGroups(value.getDefiningOp()->getOperand(0));
   return value;
 }
 

@@ -19,6 +19,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace heddle {
@@ -35,21 +37,38 @@ struct Reference::Session : reference::SessionState {
   Expected<Ref> weight(transformer::WeightOp op);
 };
 
+/// The scale of each row of a matrix, then the sum of its codes.
+static RefTensor scalesOfRows(const RefCodes &matrix) {
+  int64_t rows = matrix.codes.shape[0], columns = matrix.codes.shape[1];
+  RefTensor result{DType::F32, {2, rows}, matrix.scales.values};
+  for (int64_t row = 0; row < rows; ++row)
+    result.values.push_back(std::accumulate(matrix.codes.values.begin() + row * columns,
+                                            matrix.codes.values.begin() + (row + 1) * columns,
+                                            0.0));
+  return result;
+}
+
 Expected<Ref> Reference::Session::weight(transformer::WeightOp op) {
   std::string name = op.getName().str();
   DType type = *elementType(op.getType());
-  std::string key = name + " " + toString(type); // a table may be a matrix of a product too
+  // A table may be a matrix of a product too.
+  std::string key = name + " " + (op.getScales() ? "scales" : toString(type));
   if (auto found = loaded.find(key); found != loaded.end())
     return found->second;
   Expected<std::vector<float>> values = weights(name);
   if (!values)
     return values.takeError();
-  RefTensor tensor{DType::F32,
-                   cast<RankedTensorType>(op.getType()).getShape().vec(),
-                   {values->begin(), values->end()}};
+  std::vector<int64_t> shape = cast<RankedTensorType>(op.getType()).getShape().vec();
+  if (op.getScales()) // of the rows of a matrix
+    shape = {shape[1], static_cast<int64_t>(values->size()) / shape[1]};
+  RefTensor tensor{DType::F32, std::move(shape), {values->begin(), values->end()}};
   if (tensor.size() != elementCount(tensor.shape))
     return errorAt(op, name + ": expected " + std::to_string(elementCount(tensor.shape)) +
                            " elements, found " + std::to_string(tensor.size()));
+  if (op.getScales())
+    tensor = scalesOfRows(quantize(tensor));
+  else if (type == DType::I8)
+    tensor = quantize(tensor).codes;
   return loaded[key] = std::make_shared<const RefTensor>(roundedTo(type, std::move(tensor)));
 }
 
@@ -229,6 +248,10 @@ Status Call::runProduct(Operation *op) {
   auto product = [&](const RefTensor &input, auto o, Activation activation) {
     return bindResult(op, linear(input, get(o.getWeight()), optional(o.getBias()), activation));
   };
+  if (auto o = dyn_cast<LinearOp>(op); o && o.takesCodes())
+    return bindResult(op, linearOfCodes(get(o.getInput()), get(o.getInputScales()),
+                                        get(o.getWeight()), get(o.getWeightScales()),
+                                        optional(o.getBias()), o.getActivation()));
   if (auto o = dyn_cast<LinearOp>(op))
     return product(get(o.getInput()), o, o.getActivation());
   if (auto o = dyn_cast<Conv1x1Op>(op))
@@ -271,6 +294,10 @@ Status Call::runOp(Operation *op) {
     return runLoss(op);
   if (auto o = dyn_cast<SoftmaxOp>(op))
     return bindResult(op, softmax(get(o.getInput())));
+  if (auto o = dyn_cast<QuantizeOp>(op)) {
+    RefCodes made = quantize(get(o.getInput()));
+    return bindResults(op, std::vector<RefTensor>{std::move(made.codes), std::move(made.scales)});
+  }
   if (auto o = dyn_cast<PoolOp>(op))
     return bindResult(op, pool(o.getKind(), get(o.getInput()), optional(o.getLengths()),
                                optional(o.getDocuments())));

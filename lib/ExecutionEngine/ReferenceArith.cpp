@@ -30,6 +30,8 @@ std::optional<DType> elementType(Type type) {
     return DType::F32;
   if (type.isBF16())
     return DType::BF16;
+  if (type.isInteger(8))
+    return DType::I8;
   if (type.isInteger(1))
     return DType::Bool;
   if (type.isInteger(32))

@@ -146,8 +146,10 @@ RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &inpu
   return result;
 }
 
-RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
-                 transformer::Activation activation) {
+/// `scale(row, n)` is what a sum of products is worth.
+template <typename Scale>
+static RefTensor product(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
+                         transformer::Activation activation, Scale scale) {
   int64_t outputs = weight.shape[0], features = input.shape.back();
   std::vector<int64_t> shape = input.shape;
   shape.back() = outputs;
@@ -157,10 +159,47 @@ RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTenso
       double sum = 0;
       for (int64_t k = 0; k < features; ++k)
         sum += input.values[row * features + k] * weight.values[n * features + k];
+      sum *= scale(row, n);
       if (bias)
         sum += bias->values[n];
       result.values[row * outputs + n] = activate(activation, sum);
     }
+  return result;
+}
+
+RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
+                 transformer::Activation activation) {
+  return product(input, weight, bias, activation, [](int64_t, int64_t) { return 1.0; });
+}
+
+RefTensor linearOfCodes(const RefTensor &input, const RefTensor &inputScales,
+                        const RefTensor &weight, const RefTensor &weightScales,
+                        const RefTensor *bias, transformer::Activation activation) {
+  return product(input, weight, bias, activation, [&](int64_t row, int64_t n) {
+    return inputScales.values[row] * weightScales.values[n];
+  });
+}
+
+RefCodes quantize(const RefTensor &input) {
+  int64_t features = input.shape.back();
+  std::vector<int64_t> shape = input.shape;
+  shape.back() = 1;
+  RefCodes result{make(input.shape, DType::I8), make(shape)};
+  for (int64_t row = 0; row < rowCount(input); ++row) {
+    const double *x = input.values.data() + row * features;
+    float largest = 0;
+    bool isUsual = true;
+    for (int64_t k = 0; k < features; ++k) {
+      auto magnitude = static_cast<float>(std::fabs(x[k]));
+      isUsual &= magnitude < 0x1p127f;
+      largest = std::max(largest, magnitude);
+    }
+    bool isEmpty = largest < 0x1p-118f;
+    result.scales.values[row] = !isUsual ? NAN : isEmpty ? 0 : largest / 127;
+    for (int64_t k = 0; k < features && isUsual && !isEmpty; ++k)
+      result.codes.values[row * features + k] =
+          std::nearbyint(static_cast<float>(x[k]) * (127 / largest));
+  }
   return result;
 }
 

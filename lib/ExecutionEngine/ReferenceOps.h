@@ -45,7 +45,17 @@ RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &inpu
                      const RefTensor *starts);
 RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
                  transformer::Activation activation);
+/// The same of operands that are codes: of each row of `input`, and of `weight`, which has a second
+/// row of scales that the reference does not need.
+RefTensor linearOfCodes(const RefTensor &input, const RefTensor &inputScales,
+                        const RefTensor &weight, const RefTensor &weightScales,
+                        const RefTensor *bias, transformer::Activation activation);
 RefTensor roundedTo(DType type, RefTensor value);
+/// Rows as codes, and what they stand for: a scale a row.
+struct RefCodes {
+  RefTensor codes, scales;
+};
+RefCodes quantize(const RefTensor &input);
 /// `lengths` and `starts` may be null.
 RefTensor pool(transformer::Pooling kind, const RefTensor &input, const RefTensor *lengths,
                const RefTensor *starts);

@@ -30,12 +30,10 @@ int64_t storedSize(int64_t n, int64_t group) {
   return group ? n / group * padded(group) : padded(n);
 }
 
-/// Panels of 16 rows; of 16-bit elements, two columns of a row lie side by side.
+/// Panels of 16 rows; of narrow elements, columns of a row that make a word lie side by side.
 int64_t inPanels(DType type, int64_t row, int64_t column, int64_t pitch) {
-  int64_t start = row / 16 * 16 * pitch;
-  if (byteSize(type) == 4)
-    return start + column * 16 + row % 16;
-  return start + (column / 2 * 16 + row % 16) * 2 + column % 2;
+  int64_t start = row / 16 * 16 * pitch, word = 4 / byteSize(type);
+  return start + (column / word * 16 + row % 16) * word + column % word;
 }
 
 /// The place of an element of the entry's matrix, which has `columns`.
@@ -49,8 +47,21 @@ int64_t packedIndex(const PackEntry &entry, int64_t columns, int64_t row, int64_
     return r * pitch + c;
   case PackEntry::Layout::Panels:
     return inPanels(entry.type, r, c, pitch);
+  case PackEntry::Layout::Scales: // of row `row`
+    return r;
   }
   return 0;
+}
+
+/// The scale of a row of codes: what the program packs beside them.
+float scaleOf(const Program &program, const PackEntry &codes, int64_t row,
+              std::span<const std::byte> weights) {
+  for (const PackEntry &entry : program.pack)
+    if (entry.layout == PackEntry::Layout::Scales && entry.tensor == codes.tensor) {
+      int64_t offset = program.weights[static_cast<size_t>(entry.weight)].offset;
+      return storedValue(DType::F32, weights.data() + offset, packedIndex(entry, 0, row, 0));
+    }
+  return 1;
 }
 
 } // namespace
@@ -72,6 +83,8 @@ float storedValue(DType type, const std::byte *memory, int64_t index) {
     std::memcpy(&bits, memory + index * 2, 2);
     return floatFromBFloat(bits);
   }
+  if (type == DType::I8) // 128 more than the code
+    return static_cast<float>(std::to_integer<int>(memory[index]) - 128);
   float value;
   std::memcpy(&value, memory + index * 4, 4);
   return value;
@@ -88,9 +101,15 @@ std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,
   }
   std::vector<float> values;
   values.reserve(static_cast<size_t>(rows * columns));
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t column = 0; column < columns; ++column)
-      values.push_back(storedValue(entry.type, start, packedIndex(entry, columns, row, column)));
+  for (int64_t row = 0; row < rows; ++row) {
+    float scale = entry.type == DType::I8 ? scaleOf(program, entry, row, weights) : 1;
+    for (int64_t column = 0; column < columns; ++column) {
+      int64_t index = packedIndex(entry, columns, row, column);
+      values.push_back(entry.type == DType::I8 // a weight's codes have a sign
+                           ? scale * static_cast<float>(static_cast<int8_t>(start[index]))
+                           : storedValue(entry.type, start, index));
+    }
+  }
   return values;
 }
 

@@ -26,16 +26,18 @@ struct StoredLayout {
   int64_t pitch = 1;         ///< distance of rows, in elements
   bool panel = false;
   int64_t group = 0;       ///< heads of this size in the last dimension are padded one by one
-  DType type = DType::F32; ///< narrower elements lie in pairs of columns in panels
+  DType type = DType::F32; ///< in panels, narrower elements lie in words of several columns
 };
 
 /// Where element `column` of row `row` (all leading dimensions flattened) lies, in elements.
 int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column);
 
-/// Element `index` of memory that holds elements of `type`, f32 or bf16.
+/// Element `index` of memory that holds elements of `type`: f32, bf16, or codes as kernels store
+/// those of rows, i8.
 float storedValue(DType type, const std::byte *memory, int64_t index);
 
-/// The values of a tensor of `entry` from an artifact's packed weights.
+/// The values of a tensor of `entry` from an artifact's packed weights; of codes what they stand
+/// for.
 std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,
                                 std::span<const std::byte> weights);
 

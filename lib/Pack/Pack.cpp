@@ -12,10 +12,12 @@
 
 #include "heddle/Pack/Pack.h"
 
+#include "RowCodes.h"
 #include "heddle/Support/Float.h"
 #include "heddle/Support/Parallel.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace heddle {
@@ -117,6 +119,15 @@ void interleavePanel(const float *const *rows, int64_t count, uint16_t *to) {
     }
 }
 
+/// Writes codes of `count` columns of 16 rows, four columns of a row side by side; missing ones are
+/// zero.
+void interleaveCodes(const float *const *rows, const RowScale *scales, int64_t count, int8_t *to) {
+  for (int64_t column = 0; column < count; column += 4)
+    for (int64_t r = 0; r < panelRows; ++r)
+      for (int64_t c = column; c < column + 4; ++c)
+        *to++ = c < count ? codeOf(rows[r][c], scales[r]) : int8_t{0};
+}
+
 /// One entry of the list, cut in pieces that are independent of each other: panels, or 16 rows.
 class EntryPacker {
 public:
@@ -125,8 +136,10 @@ public:
 
   int64_t pieces() const { return (storedRows + panelRows - 1) / panelRows; }
   void run(int64_t piece) const {
-    if (panels)
+    if (layout == PackEntry::Layout::Panels)
       packPanel(piece);
+    else if (layout == PackEntry::Layout::Scales)
+      packScales(piece);
     else
       packRows(piece * panelRows, std::min(storedRows, (piece + 1) * panelRows));
   }
@@ -134,17 +147,25 @@ public:
 private:
   EntryPacker(const RowReader &reader, Grouping rows, Grouping columns, const PackEntry &entry,
               std::byte *to)
-      : reader(reader), rows(rows), columns(columns),
-        panels(entry.layout == PackEntry::Layout::Panels), type(entry.type), to(to),
-        storedRows(panels ? rows.stored() : rows.extent) {}
+      : reader(reader), rows(rows), columns(columns), layout(entry.layout), type(entry.type), to(to),
+        storedRows(layout == PackEntry::Layout::Panels || layout == PackEntry::Layout::Scales
+                       ? rows.stored()
+                       : rows.extent) {}
+
+  using Scales = std::array<RowScale, panelRows>;
 
   void packRows(int64_t first, int64_t end) const;
   void packPanel(int64_t panel) const;
-  void writePanel(const float *const *pieces, int64_t panel, int64_t column, int64_t count) const;
+  void packScales(int64_t panel) const;
+  void writePanel(const float *const *pieces, const Scales &scales, int64_t panel, int64_t column,
+                  int64_t count) const;
+  template <typename Body>
+  void forEachPiece(int64_t panel, Body body) const;
+  Scales scalesOf(int64_t panel) const;
 
   RowReader reader;
   Grouping rows, columns;
-  bool panels;
+  PackEntry::Layout layout;
   DType type;
   std::byte *to;
   int64_t storedRows;
@@ -163,31 +184,75 @@ void EntryPacker::packRows(int64_t first, int64_t end) const {
     });
 }
 
-/// Columns from `column` (even) on of a panel, in the form of its elements.
-void EntryPacker::writePanel(const float *const *pieces, int64_t panel, int64_t column,
-                             int64_t count) const {
+/// Columns from `column` (a multiple of four) on of a panel, in the form of its elements.
+void EntryPacker::writePanel(const float *const *pieces, const Scales &scales, int64_t panel,
+                             int64_t column, int64_t count) const {
   std::byte *out = to + (panel * columns.stored() + column) * panelRows * byteSize(type);
   if (type == DType::BF16)
     interleavePanel(pieces, count, reinterpret_cast<uint16_t *>(out));
+  else if (type == DType::I8)
+    interleaveCodes(pieces, scales.data(), count, reinterpret_cast<int8_t *>(out));
   else
     transposePanel(pieces, count, reinterpret_cast<float *>(out));
 }
 
-void EntryPacker::packPanel(int64_t panel) const {
+/// Calls body(pieces, position, count) for columns of a panel's rows, so many at once.
+template <typename Body>
+void EntryPacker::forEachPiece(int64_t panel, Body body) const {
   float scratch[panelRows][columnsAtOnce];
   const float *pieces[panelRows];
-  int64_t column = panelRows * byteSize(type); // bytes of one
-  std::byte *out = to + panel * columns.stored() * column;
-  columns.forEachGroup([&](int64_t first, int64_t position, int64_t count, int64_t padding) {
-    std::memset(out + (position + count) * column, 0, static_cast<size_t>(padding * column));
+  columns.forEachGroup([&](int64_t first, int64_t position, int64_t count, int64_t) {
     for (int64_t start = 0; start < count; start += columnsAtOnce) {
       int64_t run = std::min(columnsAtOnce, count - start);
       for (int64_t r = 0; r < panelRows; ++r)
         pieces[r] =
             reader.piece(rows.elementAt(panel * panelRows + r), first + start, run, scratch[r]);
-      writePanel(pieces, panel, position + start, run);
+      body(pieces, position + start, run);
     }
   });
+}
+
+void EntryPacker::packPanel(int64_t panel) const {
+  int64_t column = panelRows * byteSize(type); // bytes of one
+  std::byte *out = to + panel * columns.stored() * column;
+  columns.forEachGroup([&](int64_t, int64_t position, int64_t count, int64_t padding) {
+    std::memset(out + (position + count) * column, 0, static_cast<size_t>(padding * column));
+  });
+  Scales scales{};
+  if (type == DType::I8)
+    scales = scalesOf(panel);
+  forEachPiece(panel, [&](const float *const *pieces, int64_t position, int64_t count) {
+    writePanel(pieces, scales, panel, position, count);
+  });
+}
+
+/// What the codes of a panel's rows are made with.
+EntryPacker::Scales EntryPacker::scalesOf(int64_t panel) const {
+  uint32_t largest[panelRows] = {};
+  forEachPiece(panel, [&](const float *const *pieces, int64_t, int64_t count) {
+    for (int64_t r = 0; r < panelRows; ++r)
+      for (int64_t column = 0; column < count; ++column)
+        largest[r] = std::max(largest[r], magnitudeBits(pieces[r][column]));
+  });
+  Scales scales;
+  std::ranges::transform(largest, scales.begin(), rowScale);
+  return scales;
+}
+
+/// The scales of a panel's rows, and the sums of their codes, which a float holds exactly.
+void EntryPacker::packScales(int64_t panel) const {
+  Scales scales = scalesOf(panel);
+  int32_t sums[panelRows] = {};
+  forEachPiece(panel, [&](const float *const *pieces, int64_t, int64_t count) {
+    for (int64_t r = 0; r < panelRows; ++r)
+      for (int64_t column = 0; column < count; ++column)
+        sums[r] += codeOf(pieces[r][column], scales[r]);
+  });
+  float *out = reinterpret_cast<float *>(to) + panel * panelRows;
+  for (int64_t r = 0; r < panelRows; ++r) {
+    out[r] = scales[r].scale;
+    out[storedRows + r] = static_cast<float>(sums[r]);
+  }
 }
 
 Expected<EntryPacker> EntryPacker::make(const PackEntry &entry, const WeightSource &source,
@@ -205,6 +270,7 @@ Expected<EntryPacker> EntryPacker::make(const PackEntry &entry, const WeightSour
     return EntryPacker(RowReader(source, *tensor, columns), Grouping(rows, 0),
                        Grouping(columns, entry.columnGroup), entry, destination);
   case PackEntry::Layout::Panels:
+  case PackEntry::Layout::Scales:
     break;
   }
   return EntryPacker(RowReader(source, *tensor, columns), Grouping(rows, entry.rowGroup),

@@ -23,6 +23,7 @@
 #include <ostream>
 #include <random>
 #include <set>
+#include <tuple>
 
 namespace heddle {
 
@@ -171,7 +172,8 @@ struct KernelFigures {
 struct Figures {
   std::vector<KernelFigures> kernels; ///< in the order of their first launch
   std::vector<double> calls, launches, reads;
-  std::vector<double> peaks, pairPeaks; ///< f32; bf16, where a kernel multiplies such
+  /// Of f32, and of bf16 and codes of 8 bits where a kernel multiplies such.
+  std::vector<double> peaks, pairPeaks, quadPeaks;
   int64_t leastBytes = 0;               ///< inputs, weights and results, once each
 };
 
@@ -266,14 +268,19 @@ private:
   NamedTensors given, results, outputs;
 };
 
-/// The peaks, where shares of them make sense. That of bf16 is the faster of its own instruction
-/// and of multiply-adds on widened halves, which is how such kernels are compiled.
+/// The peaks, where shares of them make sense. That of narrow elements is the faster of their own
+/// instruction and of multiply-adds on widened ones, which is how such kernels are compiled.
 void addPeaks(const Program &program, int threads, Figures &figures) {
-  figures.peaks.push_back(measureRate(Arithmetic::F32, threads));
-  if (std::ranges::any_of(program.kernels,
-                          [](const Kernel &kernel) { return kernel.products == DType::BF16; }))
-    figures.pairPeaks.push_back(
-        std::max(figures.peaks.back(), measureRate(Arithmetic::BF16, threads)));
+  double peak = measureRate(Arithmetic::F32, threads);
+  figures.peaks.push_back(peak);
+  for (auto [products, arithmetic, peaks] :
+       {std::tuple(DType::BF16, Arithmetic::BF16, &figures.pairPeaks),
+        std::tuple(DType::I8, Arithmetic::Int8, &figures.quadPeaks)})
+    if (std::ranges::any_of(program.kernels,
+                            [&, wanted = products](const Kernel &kernel) {
+                              return kernel.products == wanted;
+                            }))
+      peaks->push_back(std::max(peak, measureRate(arithmetic, threads)));
 }
 
 Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCommand &command,
@@ -326,7 +333,8 @@ std::string row(const char *name, int launches, double seconds, double all, doub
 }
 
 std::string tableOf(const Figures &figures) {
-  double peak = medianOf(figures.peaks), pairPeak = medianOf(figures.pairPeaks);
+  double peak = medianOf(figures.peaks), pairPeak = medianOf(figures.pairPeaks),
+         quadPeak = medianOf(figures.quadPeaks);
   double all = medianOf(figures.launches);
   int launches = 0;
   double flops = 0, bytes = 0, atPeak = 0;
@@ -335,7 +343,9 @@ std::string tableOf(const Figures &figures) {
   for (const KernelFigures &kernel : figures.kernels) {
     launches += kernel.launches;
     flops += static_cast<double>(kernel.flops), bytes += static_cast<double>(kernel.bytes);
-    double ofType = kernel.products == DType::BF16 ? pairPeak : peak;
+    double ofType = kernel.products == DType::BF16 ? pairPeak
+                    : kernel.products == DType::I8 ? quadPeak
+                                                   : peak;
     double least = ofType > 0 ? static_cast<double>(kernel.flops) / ofType : 0;
     atPeak += least;
     text += row(kernel.name.c_str(), kernel.launches, medianOf(kernel.seconds), all,
@@ -355,6 +365,11 @@ std::string pairInstruction() {
   return rateInstruction(cpuRates().pairsPay() ? Arithmetic::BF16 : Arithmetic::F32);
 }
 
+std::string quadInstruction() {
+  std::string own = rateInstruction(Arithmetic::Int8);
+  return own.empty() ? rateInstruction(Arithmetic::F32) : own;
+}
+
 std::string headOf(const Session &session, const Function &function, const Sizes &sizes,
                    const BenchCommand &command, const Figures &figures) {
   int threads = command.threads > 0 ? command.threads : processorCount();
@@ -365,6 +380,8 @@ std::string headOf(const Session &session, const Function &function, const Sizes
             rateInstruction(Arithmetic::F32) + ")";
     if (!figures.pairPeaks.empty())
       text += format(", %.1f bf16 (", medianOf(figures.pairPeaks) * 1e-9) + pairInstruction() + ")";
+    if (!figures.quadPeaks.empty())
+      text += format(", %.1f int8 (", medianOf(figures.quadPeaks) * 1e-9) + quadInstruction() + ")";
     text += format(", memory read at %.1f GB/s", medianOf(figures.reads) * 1e-9);
   }
   text += "\nfunction " + function.name;

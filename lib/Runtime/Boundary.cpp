@@ -102,6 +102,8 @@ void packTensor(const Tensor &tensor, const RowForm &form, uint32_t *memory) {
                            [](int64_t v) { return static_cast<uint32_t>(v); });
   case DType::Bool:
     return packAs<uint8_t>(tensor, form, memory, [](uint8_t v) { return uint32_t{v != 0}; });
+  case DType::I8: // no caller's tensor
+    return;
   }
 }
 
@@ -134,6 +136,8 @@ void unpackTensor(const uint32_t *memory, const RowForm &form, Tensor &tensor) {
   case DType::Bool:
     return unpackAs<uint8_t>(memory, form, tensor,
                              [](uint32_t v) { return static_cast<uint8_t>(v != 0); });
+  case DType::I8: // no caller's tensor
+    return;
   }
 }
 

@@ -125,7 +125,8 @@ const char *descrOf(DType type) {
   case DType::Bool:
     return "|b1";
   case DType::BF16:
-    break; // NumPy has no such type
+  case DType::I8:
+    break; // NumPy has no such type, or callers do not
   }
   return "";
 }

@@ -93,6 +93,8 @@ static std::string elementText(const Tensor &tensor, size_t i) {
     return std::to_string(tensor.values<int64_t>()[i]);
   case DType::Bool:
     return tensor.values<uint8_t>()[i] ? "true" : "false";
+  case DType::I8: // no caller's tensor
+    break;
   }
   return "";
 }

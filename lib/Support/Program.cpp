@@ -41,6 +41,7 @@ std::string shapeText(std::span<const int64_t> shape) {
 int64_t byteSize(DType type) {
   switch (type) {
   case DType::Bool:
+  case DType::I8:
     return 1;
   case DType::F16:
   case DType::BF16:
@@ -76,6 +77,8 @@ int64_t packedElements(const PackEntry &entry) {
     return paddedGroups(rows * columns, entry.rowGroup);
   case PackEntry::Layout::Rows:
     return rows * paddedGroups(columns, entry.columnGroup);
+  case PackEntry::Layout::Scales:
+    return 2 * paddedGroups(rows, entry.rowGroup);
   case PackEntry::Layout::Panels:
     return paddedGroups(rows, entry.rowGroup) * paddedGroups(columns, entry.columnGroup) *
            byteSize(entry.type) / 4;

@@ -26,7 +26,7 @@ template <>
 struct EnumNames<DType> {
   static constexpr std::pair<DType, std::string_view> all[] = {
       {DType::F32, "f32"}, {DType::F16, "f16"}, {DType::BF16, "bf16"},
-      {DType::I32, "i32"}, {DType::I64, "i64"}, {DType::Bool, "bool"}};
+      {DType::I32, "i32"}, {DType::I64, "i64"}, {DType::Bool, "bool"}, {DType::I8, "i8"}};
 };
 template <>
 struct EnumNames<Buffer::Kind> {
@@ -63,7 +63,8 @@ struct EnumNames<PackEntry::Layout> {
   static constexpr std::pair<PackEntry::Layout, std::string_view> all[] = {
       {PackEntry::Layout::Vector, "vector"},
       {PackEntry::Layout::Rows, "rows"},
-      {PackEntry::Layout::Panels, "panels"}};
+      {PackEntry::Layout::Panels, "panels"},
+      {PackEntry::Layout::Scales, "scales"}};
 };
 
 template <typename Visitor>

@@ -97,9 +97,10 @@ Status checkPackEntry(const PackEntry &entry, const std::vector<Weight> &weights
       return expected(place, "a group within the tensor", group);
   if (Status status = checkIndex(place, "a weight", entry.weight, weights); !status)
     return status;
-  bool isPanels = entry.layout == PackEntry::Layout::Panels;
-  if (entry.type != DType::F32 && !(entry.type == DType::BF16 && isPanels))
-    return expected(place, "f32, or bf16 in panels", toString(entry.type));
+  bool isPanels = entry.layout == PackEntry::Layout::Panels,
+       isNarrow = entry.type == DType::BF16 || entry.type == DType::I8;
+  if (entry.type != DType::F32 && !(isNarrow && isPanels))
+    return expected(place, "f32, or bf16 or i8 in panels", toString(entry.type));
   // Groups of one element are padded to 16, in both directions.
   if (elements > largest / 256 || packedElements(entry) != weights[entry.weight].elements)
     return expected(place, "a weight of its packed size", weights[entry.weight].elements);

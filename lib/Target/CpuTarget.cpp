@@ -22,8 +22,23 @@
 
 using namespace heddle;
 
-/// Pairs of bf16 products, by Linux' name and as LLVM is told.
-static constexpr const char *pairFeature = "avx512_bf16", *pairAttribute = ",+avx512bf16";
+/// Instructions for products of narrow elements, by Linux' name and as LLVM is told.
+namespace {
+struct Products {
+  std::string_view feature, attribute;
+};
+} // namespace
+static constexpr Products pairs{"avx512_bf16", "+avx512bf16"}, quads{"avx512_vnni", "+avx512vnni"},
+    shortQuads{"avx_vnni", "+avxvnni"};
+
+/// A target under another name, that has these instructions too.
+static CpuTarget with(CpuTarget target, std::string name, Products products) {
+  target.name = std::move(name);
+  (products.feature == pairs.feature ? target.pairProducts : target.quadProducts) = true;
+  target.features += (target.features.empty() ? "" : ",") + std::string(products.attribute);
+  target.required.push_back(std::string(products.feature));
+  return target;
+}
 
 static const std::vector<CpuTarget> &table() {
   static const std::vector<CpuTarget> targets = [] {
@@ -33,30 +48,41 @@ static const std::vector<CpuTarget> &table() {
     v3.insert(v3.end(), {"avx", "avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm"});
     v4 = v3;
     v4.insert(v4.end(), {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"});
-    std::vector<std::string> pairs = v4;
-    pairs.push_back(pairFeature);
-    CpuTarget sse{"x86-64-v2", triple, "x86-64-v2", "", "", 4, false, false, {}, {}, 1, v2};
+    CpuTarget sse{"x86-64-v2", triple, "x86-64-v2", "", "", 4, false, false, false, {}, {}, 1, v2};
     sse.fragments = {{2, 16}, {1, 16}};
     sse.pairFragments = {{1, 16}};
-    CpuTarget avx2{"x86-64-v3", triple, "x86-64-v3", "", "", 8, true, false, {}, {}, 2, v3};
+    CpuTarget avx2{"x86-64-v3", triple, "x86-64-v3", "", "", 8, true, false, false, {}, {}, 2, v3};
     avx2.fragments = {{6, 16}, {4, 16}, {2, 32}};
     avx2.pairFragments = {{4, 16}};
-    CpuTarget avx512{"x86-64-v4", triple, "x86-64-v4", "-prefer-256-bit", "", 16, true, false, {},
-                     {},          2,      v4};
+    CpuTarget avx512{"x86-64-v4", triple, "x86-64-v4", "-prefer-256-bit", "", 16, true,
+                     false,       false,  {},          {},                2,  v4};
     avx512.fragments = {{6, 64}, {8, 48}, {8, 32}, {8, 16}};
     avx512.pairFragments = {{4, 64}, {6, 48}, {8, 32}, {8, 16}};
-    CpuTarget bf16 = avx512;
-    bf16.name = "x86-64-v4-bf16";
-    bf16.features += pairAttribute;
-    bf16.pairProducts = true;
+    CpuTarget bf16 = with(avx512, "x86-64-v4-bf16", pairs);
     bf16.pairFragments = bf16.fragments;
-    bf16.required = pairs;
-    CpuTarget neon{
-        "aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", "", 4, true, false, {}, {}, 2,
-        {"asimd"}};
+    CpuTarget neon{"aarch64",
+                   "aarch64-unknown-linux-gnu",
+                   "generic",
+                   "+neon",
+                   "",
+                   4,
+                   true,
+                   false,
+                   false,
+                   {},
+                   {},
+                   2,
+                   {"asimd"}};
     neon.fragments = {{6, 16}, {4, 16}};
     neon.pairFragments = {{4, 16}};
-    return std::vector<CpuTarget>{sse, avx2, avx512, bf16, neon};
+    return std::vector<CpuTarget>{sse,
+                                  avx2,
+                                  with(avx2, "x86-64-v3-vnni", shortQuads),
+                                  avx512,
+                                  bf16,
+                                  with(avx512, "x86-64-v4-vnni", quads),
+                                  with(bf16, "x86-64-v4-vnni-bf16", quads),
+                                  neon};
   }();
   return targets;
 }
@@ -68,19 +94,25 @@ std::vector<std::string> heddle::cpuTargetNames() {
   return names;
 }
 
-/// Whether this machine has what the target needs, asked by LLVM's names.
+/// LLVM's name of a feature that Linux spells otherwise.
+static std::string_view llvmName(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> others[] = {
+      {"sse4_1", "sse4.1"}, {"sse4_2", "sse4.2"}, {"bmi1", "bmi"}, {"abm", "lzcnt"},
+      {"asimd", "neon"}};
+  for (auto [linux, llvm] : others)
+    if (name == linux)
+      return llvm;
+  for (const Products &products : {pairs, quads, shortQuads})
+    if (name == products.feature)
+      return products.attribute.substr(1);
+  return name;
+}
+
+/// Whether this machine has what the target needs.
 static bool runsHere(const CpuTarget &target) {
   const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  return std::all_of(target.required.begin(), target.required.end(), [&](const std::string &name) {
-    std::string llvmName = name == "sse4_1"        ? "sse4.1"
-                           : name == "sse4_2"      ? "sse4.2"
-                           : name == "bmi1"        ? "bmi"
-                           : name == "abm"         ? "lzcnt"
-                           : name == "avx512_bf16" ? "avx512bf16"
-                           : name == "asimd"       ? "neon"
-                                                   : name;
-    return features.lookup(llvmName);
-  });
+  return std::all_of(target.required.begin(), target.required.end(),
+                     [&](const std::string &name) { return features.lookup(llvmName(name)); });
 }
 
 static Expected<CpuTarget> nativeTarget() {
@@ -110,10 +142,20 @@ Expected<CpuTarget> heddle::findCpuTarget(std::string_view name) {
   return usageError("expected one of " + known + " as instruction set, found " + quotedText(name));
 }
 
+/// A target that neither uses nor requires these instructions.
+static CpuTarget without(CpuTarget target, Products products) {
+  std::erase(target.required, products.feature);
+  if (size_t at = target.features.find(products.attribute); at != std::string::npos)
+    target.features.erase(at > 0 ? at - 1 : at, products.attribute.size() + 1); // and its comma
+  return target;
+}
+
 CpuTarget heddle::withoutPairs(CpuTarget target) {
   target.pairProducts = false;
-  std::erase(target.required, pairFeature);
-  if (size_t at = target.features.find(pairAttribute); at != std::string::npos)
-    target.features.erase(at, std::string_view(pairAttribute).size());
-  return target;
+  return without(std::move(target), pairs);
+}
+
+CpuTarget heddle::withoutQuads(CpuTarget target) {
+  target.quadProducts = false;
+  return without(without(std::move(target), quads), shortQuads);
 }

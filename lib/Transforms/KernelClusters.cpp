@@ -143,6 +143,7 @@ LogicalResult ClusterFinder::collect(Operation &op) {
       .Case<AttentionWeightsOp>([&](auto) { return single("weights", nothing); })
       .Case<LayerNormOp, RmsNormOp>([&](auto) { return single("norm", rounds); })
       .Case<PoolOp>([&](auto) { return single("pool", rounds); })
+      .Case<QuantizeOp>([&](auto) { return single("quantize", nothing); })
       .Case<PatchesOp>([&](auto) { return single("patches", rounds); })
       .Case<SoftmaxOp>([&](auto) { return single("softmax", rounds); })
       .Case<CrossEntropyRowsOp>([&](auto) { return single("loss", nothing); })
@@ -257,8 +258,8 @@ void ClusterFinder::extend(Cluster &cluster, function_ref<bool(Operation *)> acc
     if (!reason)
       reason =
           isa<MergeHeadsOp>(reader) ? FusionRefusal::UnevenHeads
-          : isa<LayerNormOp, RmsNormOp, PoolOp, SoftmaxOp, CrossEntropyRowsOp, CrossEntropyMeanOp>(
-                reader)
+          : isa<LayerNormOp, RmsNormOp, PoolOp, SoftmaxOp, QuantizeOp, CrossEntropyRowsOp,
+                CrossEntropyMeanOp>(reader)
               ? FusionRefusal::RowReduction
           : isa<LinearOp, AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(reader)
               ? FusionRefusal::SecondContraction

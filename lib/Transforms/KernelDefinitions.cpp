@@ -55,7 +55,8 @@ KernelDefinitions::KernelDefinitions(ModuleOp module)
 /// Kernels that treat every row alike see all leading dimensions as one.
 static bool treatsRowsAlike(GroupOp group) {
   for (Operation &op : group.getBody().front())
-    if (!isa<LinearOp, LayerNormOp, RmsNormOp, SoftmaxOp, EmbeddingOp, kernel::YieldOp>(op) &&
+    if (!isa<LinearOp, QuantizeOp, LayerNormOp, RmsNormOp, SoftmaxOp, EmbeddingOp,
+             kernel::YieldOp>(op) &&
         !isa<CrossEntropyRowsOp, CrossEntropyMeanOp, arith::AddFOp, arith::TruncFOp>(op))
       return false;
   return group.getRoot() != "relayout";
@@ -150,7 +151,7 @@ static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
           const Shape &q = shapes.of(o.getQuery()), &k = shapes.of(o.getKey());
           total = total + q[0] * q[1] * q[2] * k[2] * q[3] * 2;
         })
-        .Case<LayerNormOp, RmsNormOp, SoftmaxOp, CrossEntropyRowsOp>(
+        .Case<LayerNormOp, RmsNormOp, SoftmaxOp, CrossEntropyRowsOp, QuantizeOp>(
             [&](auto o) { total = total + product(shapes.of(o->getOperand(0))) * 8; });
   return total;
 }
@@ -213,8 +214,9 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<Place> opera
   };
   for (auto [i, place] : llvm::enumerate(operands)) {
     auto type = dyn_cast<ShapedType>(group->getOperand(i).getType());
-    argument(place, type && type.getElementType().isInteger(),
-             elementsRead(group, i, place, shapes));
+    // Codes are numbers, not ids.
+    bool ids = type && type.getElementType().isInteger() && !type.getElementType().isInteger(8);
+    argument(place, ids, elementsRead(group, i, place, shapes));
   }
   IRMapping mapping;
   Region body;

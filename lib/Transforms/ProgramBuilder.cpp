@@ -44,6 +44,11 @@ static DType elementType(StringRef name) {
   return name == "f32" ? DType::F32 : name == "bool" ? DType::Bool : DType::I32;
 }
 
+/// What a stored weight consists of.
+static DType weightType(std::optional<StringRef> name) {
+  return name == "bf16" ? DType::BF16 : name == "i8" ? DType::I8 : DType::F32;
+}
+
 namespace {
 class ProgramBuilder {
 public:
@@ -75,12 +80,17 @@ private:
 
 /// What the kernel multiplies: operands of products are rounded before, all else is f32.
 static DType productsOf(kernel::DefOp def) {
-  bool rounded = false;
+  DType products = DType::F32;
   def.walk([&](Operation *op) {
-    if (isa<transformer::LinearOp, transformer::AttentionOp, transformer::AttentionWeightsOp>(op))
-      rounded |= getElementTypeOrSelf(op->getOperand(0)).isBF16();
+    if (!isa<transformer::LinearOp, transformer::AttentionOp, transformer::AttentionWeightsOp>(op))
+      return;
+    Type element = getElementTypeOrSelf(op->getOperand(0));
+    if (element.isBF16())
+      products = DType::BF16;
+    else if (element.isInteger(8))
+      products = DType::I8;
   });
-  return rounded ? DType::BF16 : DType::F32;
+  return products;
 }
 
 void ProgramBuilder::addKernel(kernel::DefOp def) {
@@ -139,13 +149,14 @@ void ProgramBuilder::addWeight(kernel::WeightOp op) {
   entry.rowGroup = op.getRowGroup();
   entry.columnGroup = op.getColumnGroup();
   entry.weight = it->second;
-  entry.type = op.getElement().value_or("f32") == "bf16" ? DType::BF16 : DType::F32;
+  entry.type = weightType(op.getElement());
   Weight weight;
   weight.name = entry.tensor;
   weight.offset = program.weightBytes;
   entry.layout = op.getLayout() == "vector" ? PackEntry::Layout::Vector
-                 : op.getLayout() == "rows" ? PackEntry::Layout::Rows
-                                            : PackEntry::Layout::Panels;
+                 : op.getLayout() == "rows"   ? PackEntry::Layout::Rows
+                 : op.getLayout() == "scales" ? PackEntry::Layout::Scales
+                                              : PackEntry::Layout::Panels;
   weight.elements = packedElements(entry);
   program.weightBytes += (weight.elements * 4 + 255) / 256 * 256;
   program.weights.push_back(std::move(weight));

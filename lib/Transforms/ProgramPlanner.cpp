@@ -29,8 +29,18 @@ static bool isDense(Type type) {
   return !shaped || shaped.getRank() <= 1 || shaped.getElementType().isInteger(32);
 }
 
+/// Ids, lengths and flags are words, whatever they are called; codes of i8 are not.
 static int64_t elementBytes(Type type) {
-  return getElementTypeOrSelf(type).isF32() || !getElementTypeOrSelf(type).isFloat() ? 4 : 2;
+  Type element = getElementTypeOrSelf(type);
+  return element.isFloat() || element.isInteger(8) ? element.getIntOrFloatBitWidth() / 8 : 4;
+}
+
+/// How the program calls elements of a weight that are narrower than f32; null: they are not.
+static StringAttr narrowElement(Type type, Builder &b) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isInteger(8) ? b.getStringAttr("i8")
+         : element.isBF16()   ? b.getStringAttr("bf16")
+                              : StringAttr();
 }
 
 /// Elements of 4 bytes of a tensor in memory, where its rows of heads lie `rows` apart.
@@ -81,7 +91,8 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
   BlockArgument argument = group.getBody().getArgument(index);
   OpOperand &use = *argument.use_begin();
   auto type = cast<RankedTensorType>(weight.getType());
-  StringRef layout = isa<EmbeddingOp, PositionLearnedOp, BiasRelativeOp, ConcatOp>(use.getOwner())
+  StringRef layout = weight.getScales() ? "scales"
+                     : isa<EmbeddingOp, PositionLearnedOp, BiasRelativeOp, ConcatOp>(use.getOwner())
                          ? "rows"
                      : type.getRank() == 2 ? "panels"
                                            : "vector";
@@ -104,10 +115,10 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
     auto packed = kernel::WeightOp::create(
         b, weight.getLoc(), b.getType<kernel::BufferType>(), weight.getNameAttr(),
         b.getStringAttr(layout), b.getDenseI64ArrayAttr(shape), b.getI64IntegerAttr(rowGroup),
-        b.getI64IntegerAttr(columnGroup), bytes == 4 ? StringAttr() : b.getStringAttr("bf16"),
-        IntegerAttr());
-    if (type.getRank() == 2 && (shape.empty() || shape.front() != type.getDimSize(0)))
-      packed.setRows(type.getDimSize(0));
+        b.getI64IntegerAttr(columnGroup), narrowElement(type, b), IntegerAttr());
+    int64_t rows = type.getDimSize(weight.getScales() ? 1 : 0);
+    if (type.getRank() == 2 && (shape.empty() || shape.front() != rows))
+      packed.setRows(rows);
     handle = packed;
   }
   Place place{handle, 0, {}, 1, false, true};
@@ -117,7 +128,8 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
     if (group)
       size = size.constantValue() / group * ((group + 15) / 16 * 16);
   };
-  padGroups(place.dims.front(), rowGroup);
+  if (layout != "scales") // two rows
+    padGroups(place.dims.front(), rowGroup);
   padGroups(place.dims.back(), layout == "panels" ? columnGroup : rowGroup);
   place.rows = rowsOf(place.dims);
   place.elementBytes = bytes;

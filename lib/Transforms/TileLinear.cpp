@@ -41,7 +41,7 @@ private:
   void body(const Part &part, Value j, int64_t columns);
   Value loadRows(unsigned view, Value j, RankedTensorType type);
   void store(const Part &part, Value tile, Value j);
-  int64_t columnsOf(const Part &part, int64_t tile);
+  Value product(LinearOp linear, Value j, RankedTensorType type);
   int64_t tileColumns();
 
   KernelFrame &f;
@@ -99,8 +99,8 @@ int64_t LinearTiler::tileColumns() {
 
 /// Features of a block of the reduction on the CPU: a tile of columns of the weight and one of rows
 /// of the input then stay in a cache of 1 MiB. 0: all at once.
-static int64_t featureBlock(int64_t features) {
-  constexpr int64_t most = 512, whole = 1024;
+static int64_t featureBlock(int64_t features, Type element) {
+  int64_t perFloat = element.isInteger(8) ? 4 : 1, most = 512 * perFloat, whole = 1024 * perFloat;
   if (features <= whole)
     return 0;
   int64_t blocks = llvm::divideCeil(features, most);
@@ -129,7 +129,9 @@ LogicalResult LinearTiler::run() {
                f.sizes.onGpu ? f.gpuSchedule(f.sizes.linearRows, columns)
                              : kernel::ScheduleAttr::get(
                                    t.b.getContext(), kernel::LoopOrder::RowsOutside, 1,
-                                   featureBlock(input.getDims().back().extent.value), {}, {}));
+                                   featureBlock(input.getDims().back().extent.value,
+                                                input.getElementType()),
+                                   {}, {}));
   int64_t rowAxis = input.getRank() - 2;
   for (int64_t axis = 0; axis < rowAxis; ++axis)
     points.push_back(f.func.getGridIndex(axis));
@@ -153,12 +155,19 @@ Value LinearTiler::loadRows(unsigned view, Value j, RankedTensorType type) {
                                 UnitAttr());
 }
 
+/// Rows times columns; of codes the sum is an integer, which their scales make a number.
+Value LinearTiler::product(LinearOp linear, Value j, RankedTensorType type) {
+  Value rows = f.slice(f.view(f.viewOf(linear.getInput())), points);
+  Type sums = linear.takesCodes() ? type.clone(t.b.getI32Type()) : type;
+  Value tile = kernel::ContractOp::create(t.b, t.loc, sums, rows, i,
+                                          f.view(f.viewOf(linear.getWeight())), j);
+  return linear.takesCodes() ? scaledSums(f, linear, tile, points, i, j) : tile;
+}
+
 void LinearTiler::body(const Part &part, Value j, int64_t columns) {
   LinearOp linear = part.linear;
   RankedTensorType type = t.type(f.sizes.linearRows, columns);
-  Value rows = f.slice(f.view(f.viewOf(linear.getInput())), points);
-  Value tile = kernel::ContractOp::create(t.b, t.loc, type, rows, i,
-                                          f.view(f.viewOf(linear.getWeight())), j);
+  Value tile = product(linear, j, type);
   if (Value bias = linear.getBias())
     tile = t.add(tile, kernel::LoadOp::create(t.b, t.loc, t.type(1, columns),
                                               f.view(f.viewOf(bias)), ValueRange{j}, UnitAttr()));

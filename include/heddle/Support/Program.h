@@ -12,7 +12,8 @@
 // runtime know each other through this file and Artifact.h only.
 //
 // Storage. All planned memory is counted in 4-byte elements (f32, or i32 for ids,
-// lengths and booleans; booleans are widened to 0/1; two bf16 are one). Rows of a tensor (all
+// lengths and booleans; booleans are widened to 0/1; two bf16 or four codes of i8 are one, codes as
+// bytes of 128 + code). Rows of a tensor (all
 // leading dimensions flattened) follow each other at the tensor's row pitch: the
 // last dimension, cut into groups of `group` elements, each group padded to a
 // multiple of 16 (`padded(group)`). Callers' tensors are dense; the runtime copies at
@@ -29,8 +30,8 @@
 
 namespace heddle {
 
-/// Element types of callers' tensors.
-enum class DType : uint8_t { F32, F16, BF16, I32, I64, Bool };
+/// Element types of tensors. I8 are codes, which callers neither give nor get.
+enum class DType : uint8_t { F32, F16, BF16, I32, I64, Bool, I8 };
 const char *toString(DType type); ///< "f32", "i32", "bool", …
 Expected<DType> parseDType(std::string_view name);
 int64_t byteSize(DType type);
@@ -216,7 +217,8 @@ struct PackEntry {
     Vector, ///< [n] padded with zeros
     Rows,   ///< [r, c], rows at pitch padded(c)
     Panels, ///< [n, k] in panels of 16 rows: [padded n / 16][padded k][16], of 16-bit elements
-            ///< [padded n / 16][padded k / 2][16][2]
+            ///< [padded n / 16][padded k / 2][16][2], of i8 [padded n / 16][padded k / 4][16][4]
+    Scales, ///< of panels of i8: two rows [padded n], the scales of their rows and the sums of codes
   };
   std::string tensor;         ///< name in the checkpoint
   std::vector<int64_t> shape; ///< shape in the checkpoint, [out, in] for Panels
@@ -225,7 +227,8 @@ struct PackEntry {
   /// zeros; 0: not cut.
   int64_t rowGroup = 0, columnGroup = 0;
   int weight = -1; ///< Program::weights
-  /// Elements as they are stored: f32, or panels of bf16, rounded to nearest, ties to even.
+  /// Elements as they are stored: f32, or panels of bf16, rounded to nearest, ties to even, or of
+  /// i8: codes of each row of the matrix, as `transformer.quantize` makes them.
   DType type = DType::F32;
   /// Rows of the matrix, where that is not the first dimension: the matrices of all heads below each
   /// other; 0: it is.

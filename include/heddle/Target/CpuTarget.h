@@ -35,9 +35,10 @@ struct CpuTarget {
   int64_t lanes = 4;    ///< f32 lanes of a native vector
   bool fusedMultiplyAdd = false;
   bool pairProducts = false; ///< pairs of bf16 products are one instruction, vdpbf16ps
+  bool quadProducts = false; ///< four products of bytes are one instruction, vpdpbusd
   /// Register tiles, the best first; columns are multiples of 16.
   std::vector<CpuFragment> fragments;
-  /// The same for products of bf16 that are made of multiply-adds on their halves.
+  /// The same for products of bf16 or bytes that are made of other instructions on their parts.
   std::vector<CpuFragment> pairFragments;
   /// Rows of the tile that runs the last few rows.
   int64_t fewRows = 2;
@@ -52,6 +53,8 @@ Expected<CpuTarget> findCpuTarget(std::string_view name);
 /// The same without the instructions for pairs of bf16, neither used nor required: code that
 /// multiplies no such pairs runs without them too.
 CpuTarget withoutPairs(CpuTarget target);
+/// The same for those of bytes.
+CpuTarget withoutQuads(CpuTarget target);
 
 /// Names of all described instruction sets.
 std::vector<std::string> cpuTargetNames();

@@ -11,7 +11,7 @@
 // zero and a non-finite value left out. A finite result proves that there were none.
 //
 // Of bf16, the loop over k goes by words of two elements: two features of panels, or two rows of
-// a view that are interleaved as they are loaded.
+// a view that are interleaved as they are loaded. Of i8 it goes by words of four features.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,9 +83,11 @@ Value CpuEmitter::scaleByPower(Value x, Value n) {
       .getResult(0);
 }
 
-/// To bf16, as 16 bits.
-Value CpuEmitter::narrow(Value value, Type) {
+/// To bf16, as 16 bits, or the low byte of integers.
+Value CpuEmitter::narrow(Value value, Type element) {
   auto type = cast<VectorType>(value.getType());
+  if (element.isInteger(8))
+    return arith::TruncIOp::create(builder, loc, VectorType::get(type.getShape(), element), value);
   auto bits = VectorType::get(type.getShape(), builder.getI16Type());
   if (target.pairProducts) {
     auto rounded = VectorType::get(type.getShape(), builder.getBF16Type());
@@ -439,7 +441,7 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
     result.registers = pairs ? contractPairs(op, *left, result) : contractTile(op, *left, result);
   } else {
     const Size &features = view(op.getLhs()).type.getDims().back().extent;
-    SmallVector<Value> zeros(result.size(), zeroVector());
+    SmallVector<Value> zeros(result.size(), zeroSum(op));
     auto product = [&] {
       return contractViews(op, result, zeros, constant(0), constant(features.value));
     };

@@ -90,8 +90,11 @@ protected:
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c) override;
   mlir::Value multiplyAddPair(mlir::Value a, mlir::Value b, mlir::Value c) override;
   mlir::Value scaleByPower(mlir::Value x, mlir::Value n) override;
+  mlir::Value multiplyAddQuad(mlir::Value a, mlir::Value b, mlir::Value c) override;
   mlir::Value narrow(mlir::Value value, mlir::Type element) override;
-  mlir::Type narrowElement(mlir::Type element) const override { return builder.getI16Type(); }
+  mlir::Type narrowElement(mlir::Type element) const override {
+    return builder.getIntegerType(element.getIntOrFloatBitWidth());
+  }
   mlir::LogicalResult emitContract(ContractOp op) override;
   mlir::Value loadElements(const BoundView &view, mlir::Value indices, mlir::Value valid) override;
   mlir::Value loadNeighbours(const BoundView &view, mlir::Value indices,
@@ -201,6 +204,12 @@ private:
       mlir::Value begin, mlir::Value end, llvm::SmallVector<mlir::Value> sums)>;
   llvm::SmallVector<mlir::Value>
   guarded(ContractOp op, llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t unroll)> chain);
+  // Products of bytes (CpuQuads.cpp).
+  struct Bytes {
+    mlir::Value even, odd;
+  };
+  Bytes bytesOf(mlir::Value words, bool isSigned);
+  mlir::Value multiplyAddShorts(mlir::Value a, mlir::Value b, mlir::Value c);
   mlir::Value pairOfRows(const BoundView &view, Place place, int64_t step);
   void pairRows(ContractOp op);
   void pairRowsOfTile(ContractOp op, const TileMemory &pairs, mlir::Value begin, mlir::Value end);
@@ -232,6 +241,8 @@ private:
   llvm::DenseMap<mlir::Value, TileMemory> scratch, rowMemory;
   /// Rows of values, interleaved in pairs once for all large row fragments; by product.
   llvm::DenseMap<mlir::Operation *, TileMemory> pairedRows;
+  /// Bytes of words that were made in the block of the words.
+  llvm::DenseMap<mlir::Value, Bytes> knownBytes;
 
   /// Stack memory of the function, used again by tiles that do not live together.
   struct Slot {

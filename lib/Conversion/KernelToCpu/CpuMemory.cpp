@@ -36,9 +36,9 @@ Value CpuEmitter::address(Value base, Place place, Type element) {
   return base;
 }
 
-/// Elements of 4 bytes, or of 2: places count them.
+/// Elements of 4 bytes, of 2 or of 1: places count them.
 Type CpuEmitter::memoryElement(Type element) const {
-  return element.isBF16() ? Type(builder.getI16Type()) : Type(builder.getF32Type());
+  return perWord(element) == 1 ? Type(builder.getF32Type()) : narrowElement(element);
 }
 
 Value CpuEmitter::loadAt(Value base, Place place, Type type, Type element) {

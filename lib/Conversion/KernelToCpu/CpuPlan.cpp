@@ -75,7 +75,7 @@ static bool mayClip(Operation &op, int64_t &columns) {
   if (auto load = dyn_cast<LoadOp>(op)) {
     columns = load.getType().getDimSize(1);
     // Columns of index tables may be read past their end.
-    return !load.getAsRows() && !load.getType().getElementType().isInteger() &&
+    return !load.getAsRows() && !load.getType().getElementType().isInteger(32) &&
            reachesPast(load.getIndices().back(), columns, lastDim(load.getView()));
   }
   if (auto gather = dyn_cast<GatherOp>(op)) {
@@ -103,7 +103,7 @@ namespace {
 struct BodyNeeds {
   int64_t tileRows = 1;
   llvm::SmallSet<int64_t, 4> products, widths, clipped;
-  bool storesPanels = false, pairs = false;
+  bool storesPanels = false, pairs = false, quads = false;
 };
 } // namespace
 
@@ -136,7 +136,9 @@ static FailureOr<BodyNeeds> collectNeeds(Block &body) {
         return WalkResult::interrupt();
       }
       needs.products.insert(contract.getType().getDimSize(1));
-      needs.pairs |= contract.getRhs().getType().getElementType().isBF16();
+      Type element = contract.getRhs().getType().getElementType();
+      needs.pairs |= element.isBF16();
+      needs.quads |= element.isInteger(8);
     }
     if (auto store = dyn_cast<StoreOp>(op))
       needs.storesPanels |= cast<ViewType>(store.getView().getType()).getPanel() != 0;
@@ -165,7 +167,9 @@ static CpuFragment chooseFragment(const BodyNeeds &needs, const CpuTarget &targe
     return llvm::all_of(needs.products,
                         [&](int64_t columns) { return columns % fragment.columns == 0; });
   };
-  ArrayRef<CpuFragment> offered = needs.pairs ? target.pairFragments : target.fragments;
+  // Without an instruction for them, products of bytes take words apart like those of bf16.
+  bool takesApart = needs.pairs || (needs.quads && !target.quadProducts);
+  ArrayRef<CpuFragment> offered = takesApart ? target.pairFragments : target.fragments;
   CpuFragment chosen = offered.back();
   for (const CpuFragment &fragment : llvm::reverse(offered))
     if (suits(fragment))

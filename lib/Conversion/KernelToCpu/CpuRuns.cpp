@@ -129,7 +129,7 @@ Value CpuEmitter::columnsLeft(Operation &op, int64_t columns) {
     return extent.isStatic() ? constant(padded(extent.value)) : view(v).extents.back();
   };
   if (auto load = dyn_cast<LoadOp>(op);
-      load && !load.getAsRows() && !load.getType().getElementType().isInteger())
+      load && !load.getAsRows() && !load.getType().getElementType().isInteger(32))
     return left(load.getIndices().back(), storedColumns(load.getView()));
   if (auto gather = dyn_cast<GatherOp>(op))
     return left(gather.getColumn(), storedColumns(gather.getView()));

@@ -353,7 +353,7 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
   return rowLoop(/*hasProducts=*/true, [&]() -> LogicalResult {
     auto block = [&] {
       Fragment shape = shapeOf(op.getType());
-      SmallVector<Value> sums(shape.size(), zeroVector());
+      SmallVector<Value> sums(shape.size(), zeroSum(op));
       if (!first)
         sums = readFragment(memory, op.getType()).registers;
       shape.registers = contractViews(op, shape, std::move(sums), from, to);

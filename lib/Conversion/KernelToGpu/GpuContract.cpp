@@ -12,8 +12,9 @@
 //     for u in 0..3         right quads of k + u, then rows x quads fma
 //   the same one by one for what is left of k
 //
-// Of bf16 in panels, k counts words of two features, and each product is two. Rows of a view of
-// bf16 are widened as they are loaded, and taken in pairs, the odd one first.
+// Of bf16 in panels, k counts words of two features, and each product is two; of i8 it is four, and
+// sums are i32. Rows of a view of bf16 are widened as they are loaded, and taken in pairs, the odd
+// one first.
 //
 // Each left quad is loaded where it is first used: drivers keep it in registers
 // then (loading all before the products costs 12 % on llvmpipe).
@@ -47,6 +48,7 @@ struct GpuEmitter::Product {
   bool skipHidden = false; ///< leave out 0 * w where w is not finite
   int64_t word = 1;        ///< features in a step of k
   bool oddFirst = false;   ///< steps in pairs
+  Value zero;              ///< what sums begin with
 };
 
 static constexpr int64_t kUnroll = 4;
@@ -183,7 +185,9 @@ void GpuEmitter::emitStep(const Product &product, Value k, int64_t unroll,
       left = splat(left, VectorType::get({width}, left.getType()));
       for (int64_t j = 0; j < vectors; ++j) {
         Value &sum = sums[row * vectors + j];
-        if (product.word != 1)
+        if (product.word == 4)
+          sum = multiplyAddQuad(left, right[j], sum);
+        else if (product.word == 2)
           sum = multiplyAddPair(left, right[j], sum);
         else
           sum = accumulate(product, left, right[j], sum);
@@ -205,7 +209,7 @@ void GpuEmitter::emitLoop(const Product &product, Value from, Value to, int64_t 
 }
 
 SmallVector<Value> GpuEmitter::emitProduct(const Product &product) {
-  SmallVector<Value> sums(product.shape.size(), zeroVector());
+  SmallVector<Value> sums(product.shape.size(), product.zero);
   std::optional<int64_t> count = constantOf(product.end);
   Value whole = count ? constant(*count / kUnroll * kUnroll)
                       : Value(arith::AndIOp::create(builder, loc, product.end, constant(-kUnroll)));
@@ -269,6 +273,7 @@ LogicalResult GpuEmitter::emitContract(ContractOp op) {
   if (LogicalResult placed = placeLeft(op, product); failed(placed))
     return placed;
   product.skipHidden = op.getGuarded();
+  product.zero = zeroSum(op);
   product.shape.registers = emitProduct(product);
   fragments[op.getResult()] = std::move(product.shape);
   return success();

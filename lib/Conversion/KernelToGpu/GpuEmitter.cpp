@@ -233,7 +233,7 @@ Value GpuEmitter::inGroups(Value elements, int64_t shift) {
 /// Rows of floats start at multiples of four words; index tables and tables of dynamic width do
 /// not.
 bool GpuEmitter::hasQuads(kernel::ViewType type) {
-  return !type.getElementType().isInteger() &&
+  return !type.holdsIndices() &&
          (type.getRank() == 1 || type.getDims().back().pitch.isStatic());
 }
 
@@ -243,7 +243,7 @@ Value GpuEmitter::elementIndex(Place place) {
 
 /// Pointer to the four words at a place.
 Value GpuEmitter::quadAt(const BoundView &view, Place place) {
-  int64_t shift = 1 + perWord(view), elements = int64_t(1) << shift;
+  int64_t elements = 4 * perWord(view), shift = llvm::Log2_64(elements);
   assert(place.constant % elements == 0 && "quads lie on multiples of four words");
   Value index = constant(place.constant / elements);
   if (place.dynamic)
@@ -256,15 +256,17 @@ Value GpuEmitter::wordAt(const BoundView &view, Place place) {
   int64_t word = perWord(view);
   Value index = constant(place.constant / word);
   if (place.dynamic)
-    index = add(word == 1 ? place.dynamic : inGroups(place.dynamic, 1), index);
+    index = add(word == 1 ? place.dynamic : inGroups(place.dynamic, llvm::Log2_64(word)), index);
   return shell.element(view.argument, index);
 }
 
 //===----------------------------------------------------------------------===//
-// bf16
+// bf16, i8
 //===----------------------------------------------------------------------===//
 
-Value GpuEmitter::narrow(Value value, Type) { return asFloats(roundedWords(value)); }
+Value GpuEmitter::narrow(Value value, Type element) {
+  return element.isBF16() ? asFloats(roundedWords(value)) : value;
+}
 
 /// Two words as four floats.
 Value GpuEmitter::unpackFour(Value first, Value second) {
@@ -285,6 +287,43 @@ std::pair<Value, Value> GpuEmitter::packFour(Value value) {
     return asFloats(arith::OrIOp::create(builder, loc, odd, even));
   };
   return {word(0), word(2)};
+}
+
+/// Four codes, 0 to 255, as one word, which is stored as a float and never computed with.
+Value GpuEmitter::packBytes(Value value) {
+  Value word;
+  for (int64_t lane = 0; lane < width; ++lane) {
+    Value code = vector::ExtractOp::create(builder, loc, value, lane);
+    if (lane)
+      code = arith::ShLIOp::create(builder, loc, code, constant(8 * lane));
+    word = word ? arith::OrIOp::create(builder, loc, word, code).getResult() : code;
+  }
+  return asFloats(word);
+}
+
+/// One byte of each word as i32; made once where the words are.
+Value GpuEmitter::byteOf(Value words, int64_t byte, bool isSigned) {
+  Value &known = bytes[{words, 2 * byte + isSigned}];
+  if (known)
+    return known;
+  Type type = words.getType();
+  auto by = [&](int64_t bits) { return wordConstant(static_cast<int32_t>(bits), type); };
+  if (!isSigned) {
+    Value low = byte ? arith::ShRUIOp::create(builder, loc, words, by(8 * byte)).getResult() : words;
+    return known = byte == 3 ? low : arith::AndIOp::create(builder, loc, low, by(0xff)).getResult();
+  }
+  Value high =
+      byte == 3 ? words : arith::ShLIOp::create(builder, loc, words, by(24 - 8 * byte)).getResult();
+  return known = arith::ShRSIOp::create(builder, loc, high, by(24));
+}
+
+Value GpuEmitter::multiplyAddQuad(Value a, Value b, Value c) {
+  for (int64_t byte = 0; byte < 4; ++byte) {
+    Value product = arith::MulIOp::create(builder, loc, byteOf(a, byte, /*isSigned=*/false),
+                                          byteOf(b, byte, /*isSigned=*/true));
+    c = arith::AddIOp::create(builder, loc, c, product);
+  }
+  return c;
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,6 +361,10 @@ void GpuEmitter::storeVector(Value value, const BoundView &view, Place place) {
   }
   if (perWord(view) == 1) {
     spirv::StoreOp::create(builder, loc, quadAt(view, place), value);
+    return;
+  }
+  if (view.type.getElementType().isInteger(8)) {
+    spirv::StoreOp::create(builder, loc, wordAt(view, place), packBytes(value));
     return;
   }
   auto [first, second] = packFour(value);

@@ -14,7 +14,8 @@
 //              that compute again what they need (loads hit the cache); with tx = 4 an invocation
 //              owns four of the sixteen lanes of a row reduction
 //
-// bf16 lies in memory in words of two; in registers it is f32 whose low half is zero.
+// bf16 lies in memory in words of two; in registers it is f32 whose low half is zero. Codes of i8
+// lie in words of four; in registers each is an i32.
 //
 // Tiles that a contraction reads, and reductions over rows, go through Workgroup memory.
 //
@@ -74,7 +75,10 @@ protected:
   bool recomputes(mlir::Operation &op) const override;
   mlir::Value larger(mlir::Value a, mlir::Value b) override;
   mlir::Value narrow(mlir::Value value, mlir::Type element) override;
-  mlir::Type narrowElement(mlir::Type element) const override { return builder.getF32Type(); }
+  mlir::Type narrowElement(mlir::Type element) const override {
+    return element.isBF16() ? mlir::Type(builder.getF32Type()) : builder.getI32Type();
+  }
+  mlir::Value multiplyAddQuad(mlir::Value a, mlir::Value b, mlir::Value c) override;
 
 private:
   //===--------------------------------------------------------------------===//
@@ -93,6 +97,8 @@ private:
   mlir::Value wordAt(const kernel::BoundView &view, kernel::Place place);
   mlir::Value unpackFour(mlir::Value first, mlir::Value second);
   std::pair<mlir::Value, mlir::Value> packFour(mlir::Value value);
+  mlir::Value packBytes(mlir::Value value);
+  mlir::Value byteOf(mlir::Value words, int64_t byte, bool isSigned);
   mlir::Value elementIndex(kernel::Place place);
 
   //===--------------------------------------------------------------------===//
@@ -181,6 +187,8 @@ private:
   /// First column of the current step of a column loop.
   mlir::Value runColumn;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> groups;
+  /// Bytes of words, by twice their number, and 1 more with their sign.
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> bytes;
   /// In loops over elements: fragments are one scalar, and tiles are emitted where they are used.
   bool byElement = false;
   mlir::Value elementColumn;

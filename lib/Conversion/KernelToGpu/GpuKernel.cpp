@@ -56,7 +56,7 @@ LogicalResult GpuKernel::checkInterface(int64_t invocations) {
            << kWorkgroupInvocations << " invocations, found " << invocations;
   for (int64_t i = 0; i < func.getNumViews(); ++i) {
     bool weight = storageOf(func, i) == "weight";
-    if (weight && cast<kernel::ViewType>(func.getView(i).getType()).getElementType().isInteger())
+    if (weight && cast<kernel::ViewType>(func.getView(i).getType()).holdsIndices())
       return func.emitOpError("expected weights of floats, found i32 in argument ") << i;
     if (weight && func.isWritten(i))
       return func.emitOpError("expected weights to be read only, found a store to argument ") << i;
@@ -65,10 +65,10 @@ LogicalResult GpuKernel::checkInterface(int64_t invocations) {
 }
 
 GpuKernel::Binding GpuKernel::bindingOf(int64_t argument) {
-  Type element = cast<kernel::ViewType>(func.getView(argument).getType()).getElementType();
-  if (element.isInteger())
-    return {kWords, element, false};
-  // Narrow floats lie in words that are loaded as f32 and never computed with as such.
+  auto view = cast<kernel::ViewType>(func.getView(argument).getType());
+  if (view.holdsIndices())
+    return {kWords, view.getElementType(), false};
+  // Narrow elements lie in words that are loaded as f32 and never computed with as such.
   Type quad = VectorType::get({4}, builder.getF32Type());
   return {storageOf(func, argument) == "weight" ? kWeights : kMemory, quad, false};
 }

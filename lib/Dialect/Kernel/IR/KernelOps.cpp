@@ -163,15 +163,20 @@ static LogicalResult verifyOverRows(ContractOp op) {
   return verifyRows(op, "C5", op.getType(), lhs.getDimSize(0));
 }
 
-/// C7: both sides are of one type of floats; sums are f32.
+/// C7: both sides are of one type; sums of floats are f32, of codes i32.
 static LogicalResult verifyElements(ContractOp op) {
   auto view = dyn_cast<ViewType>(op.getLhs().getType());
   Type left = view ? view.getElementType() : getElementTypeOrSelf(op.getLhs().getType()),
        right = viewOf(op.getRhs()).getElementType();
-  if (left != right || left.isInteger())
-    return op.emitOpError() << "C7: expected floats of one type on both sides, found " << left
-                            << " and " << right;
-  return verifyElement(op, "C7", op.getType(), Float32Type::get(op.getContext()));
+  bool areCodes = left.isInteger(8);
+  if (left != right || (left.isInteger() && !areCodes))
+    return op.emitOpError() << "C7: expected floats or codes of one type on both sides, found "
+                            << left << " and " << right;
+  if (areCodes && op.getRows())
+    return op.emitOpError("C7: expected floats with `over rows`, found codes");
+  MLIRContext *context = op.getContext();
+  Type sum = areCodes ? Type(IntegerType::get(context, 32)) : Type(Float32Type::get(context));
+  return verifyElement(op, "C7", op.getType(), sum);
 }
 
 /// Column tiles whose bits fit an i32.

@@ -132,17 +132,17 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError, Arr
     if ((dim.extent.isStatic() && dim.extent.value < 0) ||
         (dim.pitch.isStatic() && dim.pitch.value < 0))
       return emitError() << "expected a dimension of at least 0, found a negative one";
-  if (!elementType.isF32() && !elementType.isBF16() && !elementType.isSignlessInteger(32))
-    return emitError() << "expected elements of f32, bf16 or i32, found " << elementType;
+  bool isNarrow = elementType.isBF16() || elementType.isSignlessInteger(8);
+  if (!elementType.isF32() && !isNarrow && !elementType.isSignlessInteger(32))
+    return emitError() << "expected elements of f32, bf16, i8 or i32, found " << elementType;
   if (panel != 0 && panel != 16)
     return emitError() << "expected panels of 16, found " << panel;
-  if (elementType.isBF16() && (dims.size() < 2 || !dims.back().isStatic()))
-    return emitError()
-           << "expected bf16 only in views of rank 2 or more with a static last dimension";
-  if (panel && (dims.size() < 2 || !dims.back().isStatic() || elementType.isInteger()))
-    return emitError()
-           << "expected panels only in views of floats of rank 2 or more with a static last "
-              "dimension";
+  if (isNarrow && (dims.size() < 2 || !dims.back().isStatic()))
+    return emitError() << "expected " << elementType
+                       << " only in views of rank 2 or more with a static last dimension";
+  if (panel && (dims.size() < 2 || !dims.back().isStatic() || elementType.isInteger(32)))
+    return emitError() << "expected panels only in views of floats or codes of rank 2 or more with "
+                          "a static last dimension";
   return success();
 }
 

@@ -65,10 +65,13 @@ SmallVector<Value> BodyEmitter::emitChain(const Fragment &shape, SmallVector<Val
     for (int64_t row = 0; row < shape.rows; ++row) {
       Value left = operands.left(k, row, unrolled);
       left = splat(left, vectorOf(left));
-      bool isPair = getElementTypeOrSelf(left.getType()).isInteger();
+      bool areWords = getElementTypeOrSelf(left.getType()).isInteger();
       for (int64_t j = 0; j < shape.vectors; ++j) {
         Value &sum = sums[row * shape.vectors + j];
-        sum = isPair ? multiplyAddPair(left, right[j], sum) : multiplyAdd(left, right[j], sum);
+        bool isExact = getElementTypeOrSelf(sum.getType()).isInteger();
+        sum = isExact    ? multiplyAddQuad(left, right[j], sum)
+              : areWords ? multiplyAddPair(left, right[j], sum)
+                         : multiplyAdd(left, right[j], sum);
       }
     }
   };

@@ -95,7 +95,7 @@ Fragment BodyEmitter::shapeOf(Type tile) const {
 }
 
 Type BodyEmitter::registerType(Type element, int64_t vectors) const {
-  if (element.isBF16())
+  if (element.isBF16() || element.isInteger(8))
     element = narrowElement(element);
   return vectors && width > 1 ? Type(VectorType::get({width}, element)) : element;
 }
@@ -184,6 +184,11 @@ Value BodyEmitter::zeroVector() {
   return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
 }
 
+Value BodyEmitter::zeroSum(ContractOp op) {
+  auto type = VectorType::get({width}, op.getType().getElementType());
+  return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
+}
+
 //===----------------------------------------------------------------------===//
 // Dispatch
 //===----------------------------------------------------------------------===//
@@ -218,7 +223,10 @@ LogicalResult BodyEmitter::emitOp(Operation &op) {
       .Case<scf::YieldOp, MaskYieldOp>([](auto) { return success(); })
       .Case<arith::ConstantOp>([&](auto o) { return emitConstant(o); })
       .Case<arith::IndexCastOp>([&](auto o) { return emitIndexCast(o); })
-      .Case<arith::TruncFOp>([&](auto o) { return emitNarrowing(o); })
+      .Case<arith::TruncFOp>([&](auto) { return emitNarrowing(op); })
+      .Case<arith::TruncIOp>([&](auto) {
+        return isTile(op.getResult(0).getType()) ? emitNarrowing(op) : emitScalarOp(op);
+      })
       .Default(
           [&](Operation *o) { return touchesTiles(*o) ? emitElementwise(*o) : emitScalarOp(*o); });
 }
@@ -326,18 +334,19 @@ LogicalResult BodyEmitter::emitScaleb(ScalebOp op) {
   return success();
 }
 
-LogicalResult BodyEmitter::emitNarrowing(arith::TruncFOp op) {
-  auto type = dyn_cast<RankedTensorType>(op.getType());
-  if (!type || !type.getElementType().isBF16() || type.getDimSize(1) == 1)
-    return op.emitOpError("expected tiles of several columns rounded to bf16, found ")
-           << op.getType();
-  FailureOr<Fragment> from = use(op.getIn());
+LogicalResult BodyEmitter::emitNarrowing(Operation &op) {
+  auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+  Type from32 = isa<arith::TruncFOp>(op) ? Type(builder.getBF16Type()) : builder.getI8Type();
+  if (!type || type.getElementType() != from32 || type.getDimSize(1) == 1)
+    return op.emitOpError("expected tiles of several columns narrowed to ")
+           << from32 << ", found " << op.getResult(0).getType();
+  FailureOr<Fragment> from = use(op.getOperand(0));
   if (failed(from))
     return failure();
   Fragment result = *from;
   for (Value &value : result.registers)
     value = narrow(value, type.getElementType());
-  fragments[op.getResult()] = std::move(result);
+  fragments[op.getResult(0)] = std::move(result);
   return success();
 }
 

@@ -29,10 +29,11 @@ BoundView BodyEmitter::bindView(Value value, ViewType type, int64_t argument,
   return bound;
 }
 
-/// Places that the last dimension takes: f32 rows are padded to 16, indices and vectors are dense.
+/// Places that the last dimension takes: rows of numbers are padded to 16, indices and vectors are
+/// dense.
 static Value storedColumns(const BoundView &view, function_ref<Value(int64_t)> constant) {
   const Size &pitch = view.type.getDims().back().pitch;
-  if (!pitch.isStatic() || view.type.getElementType().isInteger() || view.type.getRank() == 1)
+  if (!pitch.isStatic() || view.type.holdsIndices() || view.type.getRank() == 1)
     return view.pitches.back();
   return constant(padded(pitch.value));
 }

@@ -66,7 +66,7 @@ private:
   }
 
   Quantized matrixOf(WeightOp weight) {
-    Quantized &made = known[weight];
+    Quantized &made = known[weight.getResult()];
     if (made.codes)
       return made;
     builder.setInsertionPointAfter(weight);

@@ -323,11 +323,12 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments]> 
     of column tiles (64 wide, counted from column 0) whose bit is not set; with `over rows` such tiles of rows are left out of the sum.
     bf16 on both sides: the sum goes in pairs k, k + 1 from an even k (with `over rows` counted from row 0 of the range), the odd one first, then
     the even one, each a fused multiply-add; a missing partner is zero. Denormals are zero.
+    i8 on both sides: the left's are bytes without sign, the right's have one; the sum is an exact i32.
 
     C1: a view on the left has an index, a tile has none. C2: without `over rows` both are views of rank 2 that agree in their last dimension and the right is in panels.
     C3: with `over rows` the left is a tile and the right a row-major view of rank 2. C4: `guarded` needs `over rows`. C5: the result's rows are the left tile's.
     C6: a tile of `tiles` divides the columns of the result (with `over rows`, of the left), into at most 32.
-    C7: both sides have elements of f32, or of bf16; the result has f32.
+    C7: both sides have elements of f32, or of bf16, and the result f32; or, without `over rows`, of i8, and the result i32.
 
     Example:
     ```mlir

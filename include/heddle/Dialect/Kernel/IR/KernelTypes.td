@@ -23,12 +23,13 @@ def Kernel_ViewType : TypeDef<Kernel_Dialect, "View"> {
     A dimension is an integer or the name of a scalar of the kernel; `d1|d2` is an extent `d1` stored in `d2` places (a pitch).
     The last dimension is stored at a multiple of 16 places where it is static; vectors (rank 1) are dense. With `panel = 16` the last
     two dimensions `[r, c]` are stored `[r/16][padded c][16]`; of bf16 elements `[r/16][padded c / 2][16][2]`, so that two columns of a row
-    are one word of 4 bytes.
+    are one word of 4 bytes, and of i8 elements `[r/16][padded c / 4][16][4]`. i8 are codes: bytes, never ids or flags.
 
     ```mlir
     !kernel.view<[d0, 8, d1|d2, 64], f32>
     !kernel.view<[2048, 512], f32, panel = 16>
     !kernel.view<[2048, 512], bf16, panel = 16>
+    !kernel.view<[2048, 512], i8, panel = 16>
     !kernel.view<[d0], i32>
     ```
   }];
@@ -38,6 +39,8 @@ def Kernel_ViewType : TypeDef<Kernel_Dialect, "View"> {
   let extraClassDeclaration = [{
     int64_t getRank() const { return getDims().size(); }
     const ViewDim &getDim(int64_t i) const { return getDims()[i]; }
+    /// Whether the elements are ids, lengths or flags, whose rows lie as callers give them.
+    bool holdsIndices() const { return getElementType().isInteger(32); }
     /// The last `rank` dimensions, as kernel.slice makes them.
     ViewType dropLeading(int64_t count) const;
     /// Places between elements that follow each other in dimension `rank - 2` of a row-major view, if static.

@@ -68,7 +68,7 @@ def Kernel_BufferOp : Kernel_ProgramStageOp<"buffer", [Pure]> {
 def Kernel_WeightOp : Kernel_ProgramStageOp<"weight", [Pure]> {
   let summary = "a packed weight of a program";
   let description = [{
-    The tensor `name` of the checkpoint, of `shape`, stored as `layout`: `vector`, `rows` or `panels`; rows and columns may be cut in
+    The tensor `name` of the checkpoint, of `shape`, stored as `layout`: `vector`, `rows`, `panels`, or `scales` of panels of i8; rows and columns may be cut in
     groups (heads) that are padded one by one, 0 means not cut. `element` is the type of its elements where that is not f32,
     `rows` their number where that is not the first dimension.
 

@@ -12,7 +12,7 @@
 //   tensor<96x64xf32>  a fragment of rows x vectors registers vector<Wxf32>
 //   tensor<1x64xf32>   one row of registers
 //   tensor<96x1xf32>   one scalar a row
-//   tensor<96x64xbf16> registers of the target's own form
+//   tensor<96x64xbf16> registers of the target's own form; i8 likewise
 //   index              the target's index type
 //
 // Elementwise ops are cloned once a register; contract is one loop whose
@@ -58,8 +58,8 @@ struct Place {
 
 /// What one contraction multiplies, in terms of the step k.
 struct Operands {
-  /// The scalar of row `row` at k + `unrolled`. Of bf16, k counts words: two elements of a row, or
-  /// of two rows.
+  /// The scalar of row `row` at k + `unrolled`. Of bf16 and i8, k counts words: two or four elements
+  /// of a row, or (bf16) of two rows.
   llvm::function_ref<mlir::Value(mlir::Value k, int64_t row, int64_t unrolled)> left;
   /// The vector `column` at k + `unrolled`.
   llvm::function_ref<mlir::Value(mlir::Value k, int64_t column, int64_t unrolled)> right;
@@ -103,7 +103,10 @@ protected:
   virtual mlir::Value multiplyAddPair(mlir::Value a, mlir::Value b, mlir::Value c);
   /// x * 2^n for integers n <= 127, 0 below -125.
   virtual mlir::Value scaleByPower(mlir::Value x, mlir::Value n);
-  /// A register of f32 rounded to `element`, in the target's form of it.
+  /// Four products of bytes in words, exact: those of `a` have no sign, those of `b` do. `c` is a
+  /// vector of i32.
+  virtual mlir::Value multiplyAddQuad(mlir::Value a, mlir::Value b, mlir::Value c) = 0;
+  /// A register of f32 rounded to `element`, or of i32 cut to i8, in the target's form of it.
   virtual mlir::Value narrow(mlir::Value value, mlir::Type element) = 0;
   /// The elements of a register that holds a narrow type.
   virtual mlir::Type narrowElement(mlir::Type element) const = 0;
@@ -144,7 +147,7 @@ protected:
   mlir::LogicalResult emitSlice(SliceOp op);
   mlir::LogicalResult emitElementwise(mlir::Operation &op);
   mlir::LogicalResult emitScaleb(ScalebOp op);
-  mlir::LogicalResult emitNarrowing(mlir::arith::TruncFOp op);
+  mlir::LogicalResult emitNarrowing(mlir::Operation &op);
   mlir::LogicalResult emitScalarOp(mlir::Operation &op);
   mlir::LogicalResult emitIndexCast(mlir::arith::IndexCastOp op);
 
@@ -184,6 +187,8 @@ protected:
   /// Whether the bit of the column tile with this column is set; a null column is the first.
   mlir::Value visitBit(mlir::Value bits, int64_t visitTile, mlir::Value column);
   mlir::Value zeroVector();
+  /// What the sums of a contraction begin with.
+  mlir::Value zeroSum(ContractOp op);
 
   /// Distance in elements between neighbours of dimension `dim`.
   mlir::Value stride(const BoundView &view, int64_t dim);
@@ -242,7 +247,9 @@ protected:
   /// Whether the op or one inside it has to do with tiles.
   static bool touchesTiles(mlir::Operation &op);
   /// Elements in a word of 4 bytes.
-  static int64_t perWord(mlir::Type element) { return element.isBF16() ? 2 : 1; }
+  static int64_t perWord(mlir::Type element) {
+    return element.isBF16() ? 2 : element.isInteger(8) ? 4 : 1;
+  }
   static int64_t perWord(const BoundView &view) { return perWord(view.type.getElementType()); }
   static int64_t columnsOf(mlir::Type tile) {
     return mlir::cast<mlir::RankedTensorType>(tile).getDimSize(1);

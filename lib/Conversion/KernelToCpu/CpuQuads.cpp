@@ -1,0 +1,72 @@
+//===- CpuQuads.cpp - Products of bytes on the CPU -*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// c + the four products of the bytes of two words, in one instruction (vpdpbusd)
+// where there is one. Elsewhere bytes become 16 bits: the even ones of a word are
+// one vector, the odd ones another, and vpmaddwd adds two products of each.
+//
+//   a = a3 a2 a1 a0    even: a2 a0, odd: a3 a1
+//   c + (a2 b2 + a0 b0) + (a3 b3 + a1 b1)
+//
+// Nothing is rounded or saturated, so that all instruction sets agree.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CpuEmitter.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace heddle::kernel;
+
+/// The form of an instruction for vectors of `width` words.
+static StringRef formOf(int64_t width, StringRef of4, StringRef of8, StringRef of16) {
+  return width == 4 ? of4 : width == 8 ? of8 : of16;
+}
+
+/// Bytes of words as 16 bits: the even ones, and the odd ones.
+CpuEmitter::Bytes CpuEmitter::bytesOf(Value words, bool isSigned) {
+  Bytes &known = knownBytes[words];
+  if (known.even)
+    return known;
+  auto shorts = VectorType::get({2 * width}, builder.getI16Type());
+  auto constant = [&](int16_t value) {
+    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(shorts, value));
+  };
+  Value bits = vector::BitCastOp::create(builder, loc, shorts, words), eight = constant(8);
+  if (isSigned)
+    return known = {arith::ShRSIOp::create(builder, loc,
+                                           arith::ShLIOp::create(builder, loc, bits, eight), eight),
+                    arith::ShRSIOp::create(builder, loc, bits, eight)};
+  return known = {arith::AndIOp::create(builder, loc, bits, constant(0xff)),
+                  arith::ShRUIOp::create(builder, loc, bits, eight)};
+}
+
+Value CpuEmitter::multiplyAddShorts(Value a, Value b, Value c) {
+  StringRef name = formOf(width, "llvm.x86.sse2.pmadd.wd", "llvm.x86.avx2.pmadd.wd",
+                          "llvm.x86.avx512.pmaddw.d.512");
+  Value sums = LLVM::CallIntrinsicOp::create(builder, loc, c.getType(), builder.getStringAttr(name),
+                                             ValueRange{a, b})
+                   .getResult(0);
+  return arith::AddIOp::create(builder, loc, c, sums);
+}
+
+Value CpuEmitter::multiplyAddQuad(Value a, Value b, Value c) {
+  if (!target.quadProducts) {
+    Bytes left = bytesOf(a, /*isSigned=*/false), right = bytesOf(b, /*isSigned=*/true);
+    return multiplyAddShorts(left.odd, right.odd, multiplyAddShorts(left.even, right.even, c));
+  }
+  StringRef name = formOf(width, "llvm.x86.avx512.vpdpbusd.128", "llvm.x86.avx512.vpdpbusd.256",
+                          "llvm.x86.avx512.vpdpbusd.512");
+  auto bytes = VectorType::get({4 * width}, builder.getI8Type());
+  SmallVector<Value> operands{c, vector::BitCastOp::create(builder, loc, bytes, a),
+                              vector::BitCastOp::create(builder, loc, bytes, b)};
+  return LLVM::CallIntrinsicOp::create(builder, loc, c.getType(), builder.getStringAttr(name),
+                                       operands)
+      .getResult(0);
+}

@@ -1,0 +1,122 @@
+//===- TileQuantize.cpp - Rows as codes, and sums of codes as numbers -----===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//   quantize   m = the largest magnitude of a row; codes 128 + rint(x * (127 / m)), scales m / 127
+//   linear     (f32(sum - 128 * sum of the weight's codes) * row's scale) * column's scale
+//
+// Codes of rows are stored as bytes of 128 + code, because the instruction that
+// multiplies four bytes and adds wants one side without signs; the sum of what
+// the 128 add is known of each row of a weight. Devices need not know infinities
+// and NaN in arithmetic: magnitudes are compared as integers, and a row that has
+// one of 2^127 or more counts as if it were that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tiling.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+using kernel::LoadOp;
+
+static constexpr double smallest = 0x1p-118, beyond = 0x1p+127;
+static constexpr int32_t magnitudeBits = 0x7fffffff, beyondBits = 0x7f000000, nanBits = 0x7fc00000;
+static constexpr int64_t codeBase = 128, mostCode = 127;
+
+static Value bitcast(TileBuilder &t, Value x, Type element) {
+  auto type = cast<RankedTensorType>(x.getType());
+  return arith::BitcastOp::create(t.b, t.loc, type.clone(element), x);
+}
+
+namespace {
+/// A tile of rows and what is known of its magnitudes.
+struct Magnitudes {
+  Value usual;   ///< i1, whether an element lies below 2^127
+  Value largest; ///< of a row, at most 2^127
+};
+} // namespace
+
+static Magnitudes magnitudesOf(TileBuilder &t, Value x) {
+  Value bits = bitcast(t, x, t.b.getI32Type());
+  bits = arith::AndIOp::create(t.b, t.loc, bits, t.constantI(magnitudeBits, bits));
+  Value usual = t.less(bits, t.constantI(beyondBits, bits));
+  Value magnitude =
+      t.select(usual, bitcast(t, bits, t.b.getF32Type()), t.constant(beyond, x));
+  return {usual, t.reduce(kernel::ReduceKind::Max, magnitude)};
+}
+
+/// Scales of rows: 0 where nothing is large enough, NaN where something is too large.
+static Value scalesOf(TileBuilder &t, Value largest) {
+  Value none = t.less(largest, t.constant(smallest, largest)), zero = t.constant(0, largest);
+  Value scale = t.select(none, zero, t.div(largest, t.constant(mostCode, largest)));
+  Value usual = t.less(largest, t.constant(beyond, largest));
+  Value bits = bitcast(t, scale, t.b.getI32Type());
+  bits = t.select(usual, bits, t.constantI(nanBits, bits));
+  return bitcast(t, bits, t.b.getF32Type());
+}
+
+static Value codesOf(TileBuilder &t, Value x, const Magnitudes &of) {
+  Value none = t.less(of.largest, t.constant(smallest, of.largest));
+  Value divisor = t.max(of.largest, t.constant(smallest, of.largest));
+  Value factor = t.div(t.constant(mostCode, divisor), divisor);
+  factor = t.select(none, t.constant(0, factor), factor);
+  Value usual = t.select(of.usual, x, t.constant(0, x)); // no NaN becomes an integer
+  Value rounded = t.round(t.mul(usual, factor));
+  auto type = cast<RankedTensorType>(x.getType());
+  Value code = arith::FPToSIOp::create(t.b, t.loc, type.clone(t.b.getI32Type()), rounded);
+  code = t.add(code, t.constantI(codeBase, code));
+  return arith::TruncIOp::create(t.b, t.loc, type.clone(t.b.getI8Type()), code);
+}
+
+LogicalResult heddle::tileQuantize(KernelFrame &f) {
+  TileBuilder &t = f.t;
+  Operation *yield = f.def.getBody().front().getTerminator();
+  auto op = yield->getOperand(0).getDefiningOp<QuantizeOp>();
+  if (!op)
+    return f.def.emitOpError("expected a quantize that is yielded");
+  unsigned input = f.viewOf(op.getInput());
+  kernel::ViewType in = f.viewType(input);
+  int64_t size = in.getDims().back().extent.value, rows = f.sizes.normRows;
+  kernel::Size extent = in.getDim(0).extent;
+  f.createFunc({extent}, {rows}, rowSchedule(f, rows));
+  Value i = f.func.getGridIndex(0), zero = t.index(0);
+  Value x = LoadOp::create(t.b, t.loc, t.type(rows, paddedTo16(size)), f.view(input),
+                           ValueRange{i, zero}, UnitAttr());
+  x = withoutPadding(t, x, size);
+  Magnitudes magnitudes = magnitudesOf(t, x);
+  Value left = t.sub(f.sizeValue(extent), i);
+  for (auto [number, result] : llvm::enumerate(yield->getOperands())) {
+    Value tile = result == op.getCodes() ? codesOf(t, x, magnitudes)
+                                         : scalesOf(t, magnitudes.largest);
+    kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult() + number),
+                            ValueRange{i, zero}, left);
+  }
+  return success();
+}
+
+Value heddle::scaledSums(KernelFrame &f, LinearOp linear, Value sums, ValueRange points, Value i,
+                         Value j) {
+  TileBuilder &t = f.t;
+  auto tile = cast<RankedTensorType>(sums.getType());
+  int64_t rows = tile.getDimSize(0), columns = tile.getDimSize(1);
+  Value known = f.view(f.viewOf(linear.getWeightScales()));
+  auto ofWeight = [&](int64_t row) -> Value {
+    return LoadOp::create(t.b, t.loc, t.type(1, columns), known, ValueRange{t.index(row), j},
+                          UnitAttr());
+  };
+  Value codes = ofWeight(1);
+  Value base = arith::FPToSIOp::create(t.b, t.loc, t.type(1, columns, t.b.getI32Type()), codes);
+  base = t.mul(base, t.constantI(codeBase, base));
+  Value sum = t.sub(sums, base);
+  sum = arith::SIToFPOp::create(t.b, t.loc, tile.clone(t.b.getF32Type()), sum);
+  Value scales = f.slice(f.view(f.viewOf(linear.getInputScales())), points);
+  Value ofRow = LoadOp::create(t.b, t.loc, t.type(rows, 1), scales, ValueRange{i, t.index(0)},
+                               UnitAttr());
+  return t.mul(t.mul(sum, ofRow), ofWeight(0));
+}
