@@ -155,6 +155,21 @@ func.func @rounded(%x: tensor<?x16xf32>, %b: tensor<16xf32>, %w: tensor<16x16xbf
 
 // -----
 
+// Codes are made by a kernel of their own, once for all products that read them.
+// CHECK-LABEL: @quantized
+// CHECK: kernel.group({{.*}}) "norm" {refusals = [{op = "transformer.layer_norm", reason = "row-reduction", with = "transformer.quantize"}]
+// CHECK: %[[Q:.*]]:2 = kernel.group({{.*}}) "quantize"
+// CHECK-SAME: -> (tensor<?x16xi8>, tensor<?x1xf32>)
+// CHECK: kernel.group(%[[Q]]#0, {{.*}}, %[[Q]]#1, {{.*}}) "linear"
+func.func @quantized(%x: tensor<?x16xf32>, %b: tensor<16xf32>, %w: tensor<16x16xi8>, %sw: tensor<2x16xf32>) -> tensor<?x16xf32> {
+  %n = transformer.layer_norm %x, %b, %b {epsilon = 1.0e-5 : f32} : (tensor<?x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<?x16xf32>
+  %q, %s = transformer.quantize %n : tensor<?x16xf32> -> tensor<?x16xi8>, tensor<?x1xf32>
+  %y = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x16xi8>, tensor<16x16xi8>, tensor<?x1xf32>, tensor<2x16xf32>) -> tensor<?x16xf32>
+  return %y : tensor<?x16xf32>
+}
+
+// -----
+
 // A norm is no contraction, but the sum behind it is none that a norm can do to its tiles.
 // CHECK-LABEL: @no_epilogue
 // CHECK: "norm" {refusals = [{op = "transformer.layer_norm", reason = "no-epilogue", with = "arith.addf"}]

@@ -7,7 +7,8 @@
 //
 // c + the four products of the bytes of two words, in one instruction (vpdpbusd)
 // where there is one. Elsewhere bytes become 16 bits: the even ones of a word are
-// one vector, the odd ones another, and vpmaddwd adds two products of each.
+// one vector, the odd ones another, and vpmaddwd adds two products of each. On
+// other processors than x86 each byte becomes a word.
 //
 //   a = a3 a2 a1 a0    even: a2 a0, odd: a3 a1
 //   c + (a2 b2 + a0 b0) + (a3 b3 + a1 b1)
@@ -57,6 +58,8 @@ Value CpuEmitter::multiplyAddShorts(Value a, Value b, Value c) {
 }
 
 Value CpuEmitter::multiplyAddQuad(Value a, Value b, Value c) {
+  if (!StringRef(target.triple).starts_with("x86_64"))
+    return BodyEmitter::multiplyAddQuad(a, b, c);
   if (!target.quadProducts) {
     Bytes left = bytesOf(a, /*isSigned=*/false), right = bytesOf(b, /*isSigned=*/true);
     return multiplyAddShorts(left.odd, right.odd, multiplyAddShorts(left.even, right.even, c));

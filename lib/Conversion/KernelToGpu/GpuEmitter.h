@@ -78,7 +78,6 @@ protected:
   mlir::Type narrowElement(mlir::Type element) const override {
     return element.isBF16() ? mlir::Type(builder.getF32Type()) : builder.getI32Type();
   }
-  mlir::Value multiplyAddQuad(mlir::Value a, mlir::Value b, mlir::Value c) override;
 
 private:
   //===--------------------------------------------------------------------===//
@@ -98,7 +97,6 @@ private:
   mlir::Value unpackFour(mlir::Value first, mlir::Value second);
   std::pair<mlir::Value, mlir::Value> packFour(mlir::Value value);
   mlir::Value packBytes(mlir::Value value);
-  mlir::Value byteOf(mlir::Value words, int64_t byte, bool isSigned);
   mlir::Value elementIndex(kernel::Place place);
 
   //===--------------------------------------------------------------------===//
@@ -187,8 +185,6 @@ private:
   /// First column of the current step of a column loop.
   mlir::Value runColumn;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> groups;
-  /// Bytes of words, by twice their number, and 1 more with their sign.
-  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> bytes;
   /// In loops over elements: fragments are one scalar, and tiles are emitted where they are used.
   bool byElement = false;
   mlir::Value elementColumn;

@@ -178,12 +178,25 @@ kernel.func @view_panel(%x: !kernel.view<[16, 4], f32, panel = 8>) scalars() gri
 // -----
 
 kernel.func @contract_c7(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 8], bf16, panel = 16>) scalars() grid(%i = 4 by 1) {
-  // expected-error @+1 {{C7: expected floats of one type on both sides, found 'f32' and 'bf16'}}
+  // expected-error @+1 {{C7: expected floats or codes of one type on both sides, found 'f32' and 'bf16'}}
   %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f32>, !kernel.view<[16, 8], bf16, panel = 16> -> tensor<4x16xf32>
 }
 
 // -----
 
-// expected-error @+1 {{expected bf16 only in views of rank 2 or more with a static last dimension}}
+// expected-error @+1 {{expected 'bf16' only in views of rank 2 or more with a static last dimension}}
 kernel.func @view_of_narrow_vector(%x: !kernel.view<[4], bf16>) scalars() grid(%i = 4 by 1) {
+}
+
+// -----
+
+kernel.func @contract_c7_codes_in_floats(%x: !kernel.view<[4, 8], i8>, %w: !kernel.view<[16, 8], i8, panel = 16>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C7: expected elements of 'i32', found 'f32'}}
+  %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], i8>, !kernel.view<[16, 8], i8, panel = 16> -> tensor<4x16xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected 'i8' only in views of rank 2 or more with a static last dimension}}
+kernel.func @view_of_codes(%x: !kernel.view<[4], i8>) scalars() grid(%i = 4 by 1) {
 }

@@ -13,6 +13,7 @@
 #include "heddle/Pack/Pack.h"
 #include "heddle/Support/Float.h"
 
+#include <cmath>
 #include <cstring>
 #include <gmock/gmock.h>
 
@@ -117,6 +118,65 @@ TEST(Pack, PanelsOfBFloat) {
             << shapeText(entry.shape) << " at " << i;
       }
     }
+}
+
+/// Rows of small numbers, one of zeros and one with a NaN.
+class RowSource : public CountingSource {
+public:
+  explicit RowSource(std::vector<int64_t> shape) : CountingSource({{"w", "f32", shape}}, false) {
+    int64_t columns = tensors()[0].elements() / shape[0];
+    for (int64_t n = 0; n < tensors()[0].elements(); ++n) {
+      int64_t row = n / columns, k = n % columns;
+      numbers.push_back(row == 1               ? 0.0f
+                        : row == 2 && k == 0 ? std::numeric_limits<float>::quiet_NaN()
+                                             : static_cast<float>((n * 37 + 11) % 101 - 50) / 8);
+    }
+  }
+  void read(int, int64_t first, std::span<float> out) const override {
+    std::copy_n(numbers.begin() + first, out.size(), out.begin());
+  }
+  std::vector<float> numbers;
+};
+
+/// Codes of rows, four columns of a row side by side; beside them the rows' scales and sums.
+TEST(Pack, PanelsOfCodes) {
+  using Layout = PackEntry::Layout;
+  struct Case {
+    std::vector<int64_t> shape;
+    int64_t rowGroup = 0;
+  };
+  for (const auto &[shape, rowGroup] : {Case{{16, 16}}, Case{{3, 1}}, Case{{50, 33}},
+                                        Case{{20, 601}, 10}, Case{{5, 300, 1}}}) {
+    RowSource source(shape);
+    PackEntry panels{"w", shape, Layout::Panels, rowGroup, 0, 0, DType::I8};
+    PackEntry beside{"w", shape, Layout::Scales, rowGroup, 0, 0, DType::F32};
+    std::vector<int8_t> codes(packedElements(panels) * 4, 99);
+    std::vector<float> scales(packedElements(beside), -1.0f);
+    ASSERT_TRUE(pack(panels, source, reinterpret_cast<std::byte *>(codes.data()), 3));
+    ASSERT_TRUE(pack(beside, source, reinterpret_cast<std::byte *>(scales.data()), 3));
+    auto [rows, columns] = matrixOf(panels);
+    int64_t pitch = padded(columns), stored = paddedGroups(rows, rowGroup);
+    ASSERT_EQ(static_cast<int64_t>(scales.size()), 2 * stored);
+    std::vector<int8_t> expected(codes.size(), 0);
+    for (int64_t r = 0; r < rows; ++r) {
+      const float *row = source.numbers.data() + r * columns;
+      float largest = 0, sum = 0;
+      for (int64_t k = 0; k < columns; ++k)
+        largest = std::max(largest, std::fabs(row[k]));
+      int64_t place = placeOf(r, rowGroup);
+      for (int64_t k = 0; k < columns && r != 2 && largest > 0; ++k) {
+        int64_t at = (place / 16 * pitch / 4 + k / 4) * 64 + place % 16 * 4 + k % 4;
+        expected[at] = static_cast<int8_t>(std::nearbyint(row[k] * (127 / largest)));
+        sum += expected[at];
+      }
+      if (r == 2)
+        EXPECT_TRUE(std::isnan(scales[place])) << shapeText(shape);
+      else
+        EXPECT_EQ(scales[place], largest / 127) << shapeText(shape) << " row " << r;
+      EXPECT_EQ(scales[stored + place], sum) << shapeText(shape) << " row " << r;
+    }
+    EXPECT_EQ(codes, expected) << shapeText(shape);
+  }
 }
 
 TEST(Pack, AllEntriesGoToTheirPlaces) {

@@ -105,7 +105,7 @@ protected:
   virtual mlir::Value scaleByPower(mlir::Value x, mlir::Value n);
   /// Four products of bytes in words, exact: those of `a` have no sign, those of `b` do. `c` is a
   /// vector of i32.
-  virtual mlir::Value multiplyAddQuad(mlir::Value a, mlir::Value b, mlir::Value c) = 0;
+  virtual mlir::Value multiplyAddQuad(mlir::Value a, mlir::Value b, mlir::Value c);
   /// A register of f32 rounded to `element`, or of i32 cut to i8, in the target's form of it.
   virtual mlir::Value narrow(mlir::Value value, mlir::Type element) = 0;
   /// The elements of a register that holds a narrow type.
@@ -221,6 +221,8 @@ protected:
   mlir::Value wordConstant(int32_t word, mlir::Type like);
   /// The even (low) and the odd (high) bf16 of words, as f32.
   std::pair<mlir::Value, mlir::Value> halvesOf(mlir::Value words);
+  /// One byte of each word as i32, with its sign or without.
+  mlir::Value byteOf(mlir::Value words, int64_t byte, bool isSigned);
   /// The words of f32 values rounded to bf16, in their high half; the low one is zero.
   mlir::Value roundedWords(mlir::Value floats);
 
@@ -265,6 +267,9 @@ protected:
   llvm::DenseMap<mlir::Value, Fragment> fragments;
   /// Halves of words that were made in the block of the words.
   llvm::DenseMap<mlir::Value, std::pair<mlir::Value, mlir::Value>> halves;
+  /// Bytes of words that were made in the block of the words: by twice their number, and 1 more with
+  /// their sign.
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> bytes;
   /// Inside a run: ops are emitted one by one.
   bool inRun = false;
 

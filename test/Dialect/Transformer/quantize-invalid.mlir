@@ -1,0 +1,99 @@
+//===- quantize-invalid.mlir - What codes and their scales must be -------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each constraint of `quantize`, and those of `weight` and `linear` that concern
+// codes of i8.
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: heddle-opt %s --split-input-file --verify-diagnostics
+
+func.func @quantize_c1_codes(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'transformer.quantize' op C1: dimension 1 of codes: expected 8 in [?, 8], found [?, 6]}}
+  %q, %s = transformer.quantize %x : tensor<?x8xf32> -> tensor<?x6xi8>, tensor<?x1xf32>
+  return
+}
+
+// -----
+
+func.func @quantize_c2_scales(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'transformer.quantize' op C2: dimension 1 of scales: expected 1 in [?, 1], found [?, 8]}}
+  %q, %s = transformer.quantize %x : tensor<?x8xf32> -> tensor<?x8xi8>, tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @weight_c3_rows() {
+  // expected-error @+1 {{'transformer.weight' op C3: stored must hold 8 rows, found [6, 4]}}
+  %s = transformer.weight "w" {scales, stored = array<i64: 6, 4>} : tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @weight_c4_type() {
+  // expected-error @+1 {{'transformer.weight' op C4: scales must be [2, N] of f32, found 'tensor<8xf32>'}}
+  %s = transformer.weight "w" {scales, stored = array<i64: 8, 4>} : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @weight_c4_stored() {
+  // expected-error @+1 {{'transformer.weight' op C4: expected stored, the shape of the matrix in the checkpoint, beside scales, found none}}
+  %s = transformer.weight "w" {scales} : tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c5_missing(%q: tensor<?x8xi8>, %w: tensor<6x8xi8>) {
+  // expected-error @+1 {{'transformer.linear' op C5: operands of 'i8' have 2 scales, found 0}}
+  %y = transformer.linear %q, %w : (tensor<?x8xi8>, tensor<6x8xi8>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c5_beside_numbers(%x: tensor<?x8xf32>, %w: tensor<6x8xf32>, %s: tensor<?x1xf32>, %sw: tensor<2x6xf32>) {
+  // expected-error @+1 {{'transformer.linear' op C5: operands of 'f32' have 0 scales, found 2}}
+  %y = transformer.linear %x, %w scales(%s, %sw) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<?x1xf32>, tensor<2x6xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c5_of_input(%q: tensor<?x8xi8>, %w: tensor<6x8xi8>, %s: tensor<?x8xf32>, %sw: tensor<2x6xf32>) {
+  // expected-error @+1 {{'transformer.linear' op C5: dimension 1 of the scales of input: expected 1 in [?, 1], found [?, 8]}}
+  %y = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x8xi8>, tensor<6x8xi8>, tensor<?x8xf32>, tensor<2x6xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c5_of_weight(%q: tensor<?x8xi8>, %w: tensor<6x8xi8>, %s: tensor<?x1xf32>, %sw: tensor<1x6xf32>) {
+  // expected-error @+1 {{'transformer.linear' op C5: dimension 0 of the scales of weight: expected 2 in [2, 6], found [1, 6]}}
+  %y = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x8xi8>, tensor<6x8xi8>, tensor<?x1xf32>, tensor<1x6xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c6_features(%q: tensor<?x131073xi8>, %w: tensor<6x131073xi8>, %s: tensor<?x1xf32>, %sw: tensor<2x6xf32>) {
+  // expected-error @+1 {{'transformer.linear' op C6: expected at most 131072 features of i8, found 131073}}
+  %y = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x131073xi8>, tensor<6x131073xi8>, tensor<?x1xf32>, tensor<2x6xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c4_elements(%q: tensor<?x8xi8>, %w: tensor<6x8xbf16>, %s: tensor<?x1xf32>, %sw: tensor<2x6xf32>) {
+  // expected-error @+1 {{'transformer.linear' op C4: elements of weight must be those of input, 'i8', found 'bf16'}}
+  %y = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x8xi8>, tensor<6x8xbf16>, tensor<?x1xf32>, tensor<2x6xf32>) -> tensor<?x6xf32>
+  return
+}

@@ -1,0 +1,207 @@
+//===- QuantizeTest.cpp - Products of codes against their definition ------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A linear compiled with --dtype=int8 and what docs/semantics.md says of it, in
+// plain loops: codes of rows and of weights, exact sums, two scales. All
+// instruction sets give its bits, whatever they multiply with.
+//
+//===----------------------------------------------------------------------===//
+#include "Models.h"
+#include "heddle/Compiler/Compiler.h"
+#include "heddle/Support/Artifact.h"
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <unistd.h>
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+/// Rows of numbers, and of codes with a scale each.
+struct Matrix {
+  int64_t rows, columns;
+  std::vector<float> values;
+  float &at(int64_t row, int64_t column) { return values[row * columns + column]; }
+};
+
+struct Codes {
+  std::vector<int32_t> values;
+  std::vector<float> scales;
+};
+
+Matrix numbers(int64_t rows, int64_t columns, uint32_t seed) {
+  Matrix matrix{rows, columns, {}};
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    matrix.values.push_back(static_cast<float>(static_cast<int32_t>(seed)) * 0x1p-31f);
+  }
+  return matrix;
+}
+
+/// The definition, row by row.
+Codes quantized(Matrix &matrix) {
+  Codes codes;
+  for (int64_t row = 0; row < matrix.rows; ++row) {
+    float largest = 0;
+    bool usual = true;
+    for (int64_t k = 0; k < matrix.columns; ++k) {
+      usual = usual && std::fabs(matrix.at(row, k)) < 0x1p127f;
+      largest = std::max(largest, std::fabs(matrix.at(row, k)));
+    }
+    bool none = largest < 0x1p-118f;
+    codes.scales.push_back(!usual ? NAN : none ? 0 : largest / 127);
+    for (int64_t k = 0; k < matrix.columns; ++k) {
+      float product = usual && !none ? matrix.at(row, k) * (127 / largest) : 0;
+      codes.values.push_back(static_cast<int32_t>(std::nearbyint(product)));
+    }
+  }
+  return codes;
+}
+
+/// Rows of the input that rounding, zeros and numbers without bounds decide on.
+void addCorners(Matrix &input) {
+  auto fill = [&](int64_t row, std::initializer_list<float> values) {
+    if (row >= input.rows)
+      return;
+    for (int64_t k = 0; k < input.columns; ++k)
+      input.at(row, k) = values.begin()[k % values.size()];
+  };
+  fill(1, {127.0f, 2.5f, 3.5f, -2.5f, -3.5f, 0.5f, -0.5f}); // ties: to even
+  fill(2, {0.0f, -0.0f});
+  fill(3, {0x1p-130f, -0x1p-120f}); // next to nothing
+  fill(4, {0x1p126f, -0x1p125f, 1.0f});
+  fill(5, {1.0f, NAN, 2.0f});
+  fill(6, {1.0f, -INFINITY, 2.0f});
+  fill(7, {1.0f, 0x1p127f, 2.0f});
+  fill(8, {-1.0f}); // sums as large as they can be
+}
+
+struct Linear {
+  Matrix input, weight, bias;
+
+  Linear(int64_t rows, int64_t features, int64_t outputs)
+      : input(numbers(rows, features, 1)), weight(numbers(outputs, features, 2)),
+        bias(numbers(1, outputs, 3)) {
+    addCorners(input);
+    for (int64_t k = 0; k < features; ++k) {
+      weight.at(0, k) = 0;
+      weight.at(1, k) = 1;
+    }
+  }
+
+  std::vector<float> expected() {
+    Codes x = quantized(input), w = quantized(weight);
+    std::vector<float> result;
+    for (int64_t row = 0; row < input.rows; ++row)
+      for (int64_t n = 0; n < weight.rows; ++n) {
+        int64_t sum = 0;
+        for (int64_t k = 0; k < input.columns; ++k)
+          sum += x.values[row * input.columns + k] * w.values[n * input.columns + k];
+        result.push_back(static_cast<float>(sum) * x.scales[row] * w.scales[n] + bias.at(0, n));
+      }
+    return result;
+  }
+
+  std::string text() const {
+    auto type = [](const std::string &rows, int64_t columns) {
+      return "tensor<" + rows + std::to_string(columns) + "xf32>";
+    };
+    std::string x = type("?x", input.columns), b = type("", weight.rows),
+                w = type(std::to_string(weight.rows) + "x", input.columns),
+                y = type("?x", weight.rows);
+    return "func.func @run(%x: " + x + " {transformer.name = \"x\"}) -> (" + y +
+           " {transformer.name = \"y\"}) {\n  %w = transformer.weight \"w\" : " + w +
+           "\n  %b = transformer.weight \"b\" : " + b +
+           "\n  %y = transformer.linear %x, %w bias(%b) : (" + x + ", " + w + ", " + b + ") -> " +
+           y + "\n  return %y : " + y + "\n}\n";
+  }
+
+  void writeWeights(const std::string &path) const {
+    size_t first = weight.values.size() * 4, second = bias.values.size() * 4;
+    std::string rows = std::to_string(weight.rows);
+    std::string header = R"({"w":{"dtype":"F32","shape":[)" + rows + "," +
+                         std::to_string(weight.columns) + R"(],"data_offsets":[0,)" +
+                         std::to_string(first) + R"(]},"b":{"dtype":"F32","shape":[)" + rows +
+                         R"(],"data_offsets":[)" + std::to_string(first) + "," +
+                         std::to_string(first + second) + "]}}";
+    header.resize((header.size() + 7) / 8 * 8, ' ');
+    uint64_t size = header.size();
+    std::ofstream file(path, std::ios::binary);
+    file.write(reinterpret_cast<const char *>(&size), 8) << header;
+    file.write(reinterpret_cast<const char *>(weight.values.data()), static_cast<int64_t>(first));
+    file.write(reinterpret_cast<const char *>(bias.values.data()), static_cast<int64_t>(second));
+  }
+};
+
+class QuantizeTest : public testing::TestWithParam<std::string> {
+protected:
+  bool onCpu() const { return GetParam() != "vulkan"; }
+
+  /// A session of the linear's code for the parameter.
+  Expected<Session> open(const Linear &linear) {
+    std::string base = testing::TempDir() + "heddle-quantize-" + std::to_string(getpid());
+    std::ofstream(base + ".mlir") << linear.text();
+    linear.writeWeights(base + ".safetensors");
+    CompileOptions options;
+    options.dtype = "int8";
+    options.weights = base + ".safetensors";
+    options.targets = {onCpu() ? "cpu" : "vulkan"};
+    if (onCpu())
+      options.cpus = {GetParam()};
+    Expected<Artifact> artifact = compileToMemory(base + ".mlir", options);
+    if (!artifact)
+      return artifact.takeError();
+    return Session::fromArtifact(std::move(*artifact), {.device = onCpu() ? "cpu" : "vulkan"});
+  }
+
+  void check(Linear linear) {
+    auto session = open(linear);
+    if (!session && (isMissingDevice(session.error()) ||
+                     session.error().message.find("expected code for") != std::string::npos))
+      GTEST_SKIP() << session.error().message;
+    ASSERT_TRUE(session) << session.error().message;
+    Tensor input = Tensor::f32({linear.input.rows, linear.input.columns}, linear.input.values);
+    HEDDLE_ASSERT(outputs, call(*session, "run", {{"x", input}}));
+    std::span<const float> found = outputs.at("y").values<float>();
+    std::vector<float> expected = linear.expected();
+    ASSERT_EQ(found.size(), expected.size());
+    int64_t columns = linear.weight.rows;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      bool same = found[i] == expected[i] || (std::isnan(found[i]) && std::isnan(expected[i]));
+      // Another device may round the factor of a row otherwise, and with it a tie.
+      if (!onCpu() && std::isfinite(expected[i]))
+        same = std::fabs(found[i] - expected[i]) <= 5e-3 * std::max(1.0f, std::fabs(expected[i]));
+      ASSERT_TRUE(same) << linear.input.rows << "x" << linear.input.columns << " row "
+                        << static_cast<int64_t>(i) / columns << " column "
+                        << static_cast<int64_t>(i) % columns << ": expected " << expected[i]
+                        << ", found " << found[i];
+    }
+  }
+};
+
+TEST_P(QuantizeTest, IsTheDefinition) {
+  for (auto [rows, features, outputs] :
+       {std::array<int64_t, 3>{9, 64, 32}, {12, 37, 33}, {131, 48, 100}, {1, 1000, 17}, {9, 1, 2}})
+    check(Linear(rows, features, outputs));
+}
+
+/// A block of features is not all of them.
+TEST_P(QuantizeTest, OfManyFeatures) { check(Linear(onCpu() ? 40 : 10, 4500, 49)); }
+
+INSTANTIATE_TEST_SUITE_P(Targets, QuantizeTest,
+                         testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4",
+                                         "x86-64-v4-vnni", "native", "vulkan"),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+} // namespace

@@ -1,0 +1,50 @@
+// RUN: heddle-opt %s --tile-kernels=target=cpu --split-input-file | FileCheck %s --check-prefixes=CHECK,CPU
+// RUN: heddle-opt %s --tile-kernels=target=vulkan --split-input-file | FileCheck %s --check-prefixes=CHECK,GPU
+
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Codes of rows, and sums of codes as the numbers that they stand for.
+
+// The largest magnitude of a whole row decides on its codes; padding does not count.
+// CHECK-LABEL: kernel.func @quantize(
+// CPU-SAME: grid(%[[I:.*]] = d0 by 4)
+// GPU-SAME: grid(%[[I:.*]] = d0 by 16)
+// CHECK: %[[X:.*]] = kernel.load %{{.*}}[%[[I]], %{{.*}}] : !kernel.view<[d0, 20], f32> -> tensor<[[ROWS:.*]]x32xf32>
+// CHECK: kernel.iota columns
+// CHECK: %[[M:.*]] = kernel.reduce max
+// CHECK: arith.divf
+// CHECK: math.roundeven
+// CHECK: arith.fptosi
+// CHECK: %[[CODES:.*]] = arith.trunci %{{.*}} : tensor<[[ROWS]]x32xi32> to tensor<[[ROWS]]x32xi8>
+// CHECK: kernel.store %[[CODES]], %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x32xi8>, !kernel.view<[d0, 20], i8>
+// CHECK: kernel.store %{{.*}}, %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x1xf32>, !kernel.view<[d0, 1], f32>
+kernel.def @quantize(%x: tensor<?x20xf32> {kernel.layout = {dims = ["d0", 20], storage = "memory"}})
+    -> (tensor<?x20xi8> {kernel.layout = {dims = ["d0", 20], storage = "memory"}},
+        tensor<?x1xf32> {kernel.layout = {dims = ["d0", 1], storage = "memory"}}) attributes {root = "quantize", scalars = ["d0"]} {
+  %q, %s = transformer.quantize %x : tensor<?x20xf32> -> tensor<?x20xi8>, tensor<?x1xf32>
+  kernel.yield %q, %s : tensor<?x20xi8>, tensor<?x1xf32>
+}
+
+// -----
+
+// The sum is an integer; what the 128 of each code adds is known of the weight. Then the row's scale, then the column's.
+// CHECK-LABEL: kernel.func @linear(
+// CHECK: %[[C:.*]] = kernel.contract {{.*}} : !kernel.view<[d0, 20], i8>, !kernel.view<[64, 20], i8, panel = 16> -> tensor<[[ROWS:.*]]x64xi32>
+// CHECK: %[[SUMS:.*]] = kernel.load {{.*}} : !kernel.view<[2, 64], f32> -> tensor<1x64xf32>
+// CHECK: arith.fptosi %[[SUMS]]
+// CHECK: %[[D:.*]] = arith.subi %[[C]]
+// CHECK: %[[F:.*]] = arith.sitofp %[[D]]
+// CHECK: %[[ROW:.*]] = kernel.load {{.*}} : !kernel.view<[d0, 1], f32> -> tensor<[[ROWS]]x1xf32>
+// CHECK: %[[RB:.*]] = kernel.broadcast %[[ROW]]
+// CHECK: %[[P:.*]] = arith.mulf %[[F]], %[[RB]]
+// CHECK: %[[Y:.*]] = arith.mulf %[[P]]
+// CHECK: kernel.store %[[Y]]
+kernel.def @linear(%q: tensor<?x20xi8> {kernel.layout = {dims = ["d0", 20], storage = "memory"}},
+                   %w: tensor<64x20xi8> {kernel.layout = {dims = [64, 20], panel, storage = "weight"}},
+                   %s: tensor<?x1xf32> {kernel.layout = {dims = ["d0", 1], storage = "memory"}},
+                   %sw: tensor<2x64xf32> {kernel.layout = {dims = [2, 64], storage = "weight"}})
+    -> (tensor<?x64xf32> {kernel.layout = {dims = ["d0", 64], storage = "memory"}}) attributes {root = "linear", scalars = ["d0"]} {
+  %0 = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x20xi8>, tensor<64x20xi8>, tensor<?x1xf32>, tensor<2x64xf32>) -> tensor<?x64xf32>
+  kernel.yield %0 : tensor<?x64xf32>
+}
