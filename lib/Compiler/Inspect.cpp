@@ -98,7 +98,8 @@ Expected<std::string> readOnly(const std::string &path, const InspectOptions &op
   }
   std::string list;
   for (const PackEntry &entry : artifact->program().pack)
-    list += tensorLine(entry.tensor, entry.shape);
+    if (entry.layout != PackEntry::Layout::Scales) // its codes have a line
+      list += tensorLine(entry.tensor, entry.shape);
   return list;
 }
 

@@ -37,8 +37,12 @@ struct LayerCost {
 /// Elements of the weights of a group that were not counted before.
 int64_t newParameters(kernel::GroupOp group, llvm::DenseSet<Value> &counted) {
   int64_t count = 0;
+  auto isScales = [](Value operand) {
+    auto weight = operand.getDefiningOp<transformer::WeightOp>();
+    return weight && weight.getScales();
+  };
   for (Value operand : group->getOperands())
-    if (!weightName(operand).empty() && counted.insert(operand).second)
+    if (!weightName(operand).empty() && !isScales(operand) && counted.insert(operand).second)
       count += cast<ShapedType>(operand.getType()).getNumElements();
   return count;
 }

@@ -128,16 +128,18 @@ programText(const Program &program, const Dimensions &dims,
       return further.takeError();
     text += *further;
   }
-  int64_t parameters = 0;
+  int64_t parameters = 0, tensors = 0;
   for (const PackEntry &entry : program.pack) {
+    if (entry.layout == PackEntry::Layout::Scales) // of codes, which are counted
+      continue;
     int64_t count = 1;
     for (int64_t size : entry.shape)
       count *= size;
     parameters += count;
+    ++tensors;
   }
-  text += "parameters " + std::to_string(parameters) + " in " +
-          std::to_string(program.pack.size()) + " tensors, " + megabytes(program.weightBytes) +
-          " packed\n";
+  text += "parameters " + std::to_string(parameters) + " in " + std::to_string(tensors) +
+          " tensors, " + megabytes(program.weightBytes) + " packed\n";
   addKernels(program, text);
   return text;
 }
