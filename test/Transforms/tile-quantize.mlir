@@ -8,7 +8,7 @@
 
 // The largest magnitude of a whole row decides on its codes; padding does not count.
 // CHECK-LABEL: kernel.func @quantize(
-// CPU-SAME: grid(%[[I:.*]] = d0 by 4)
+// CPU-SAME: grid(%[[I:.*]] = d0 by 32)
 // GPU-SAME: grid(%[[I:.*]] = d0 by 16)
 // CHECK: %[[X:.*]] = kernel.load %{{.*}}[%[[I]], %{{.*}}] : !kernel.view<[d0, 20], f32> -> tensor<[[ROWS:.*]]x32xf32>
 // CHECK: kernel.iota columns

@@ -29,8 +29,8 @@ func.func @quantize_c2_scales(%x: tensor<?x8xf32>) {
 // -----
 
 func.func @weight_c3_rows() {
-  // expected-error @+1 {{'transformer.weight' op C3: stored must hold 8 rows, found [6, 4]}}
-  %s = transformer.weight "w" {scales, stored = array<i64: 6, 4>} : tensor<2x8xf32>
+  // expected-error @+1 {{'transformer.weight' op C3: stored must hold 8 rows, found [6, 5]}}
+  %s = transformer.weight "w" {scales, stored = array<i64: 6, 5>} : tensor<2x8xf32>
   return
 }
 
