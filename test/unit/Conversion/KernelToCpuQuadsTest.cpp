@@ -1,0 +1,117 @@
+//===- KernelToCpuQuadsTest.cpp - Products of bytes against plain loops ---===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sums of products of bytes are exact on every instruction set, the largest ones
+// included: nothing saturates on the way. And codes are stored as bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelRunner.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
+
+/// Memory of bytes.
+struct Bytes {
+  explicit Bytes(int64_t count, uint8_t value = 0) : memory(count / 4 + 1) {
+    std::memset(memory.data(), value, static_cast<size_t>(count));
+  }
+  uint8_t &operator[](int64_t i) { return reinterpret_cast<uint8_t *>(memory.data())[i]; }
+  Floats memory;
+};
+
+/// Rows times columns, as a number and as its low byte.
+std::string body(int64_t features, int64_t outputs, const std::string &schedule) {
+  std::string k = std::to_string(features), n = std::to_string(outputs);
+  std::string x = "!kernel.view<[d0, " + k + "], i8>",
+              w = "!kernel.view<[" + n + ", " + k + "], i8, panel = 16>",
+              y = "!kernel.view<[d0, " + n + "], f32>", q = "!kernel.view<[d0, " + n + "], i8>";
+  return "kernel.func @quads(%x: " + x + ", %w: " + w + ", %y: " + y + ", %q: " + q +
+         ") scalars(d0) grid(%i = d0 by 32, %j = " + n + " by 48) attributes {schedule = " +
+         "#kernel.schedule<" + schedule + ">} {\n" +
+         "  %d0 = kernel.scalar \"d0\" : index\n  %left = arith.subi %d0, %i : index\n" +
+         "  %c = kernel.contract %x[%i], %w[%j] : " + x + ", " + w + " -> tensor<32x48xi32>\n" +
+         "  %f = arith.sitofp %c : tensor<32x48xi32> to tensor<32x48xf32>\n" +
+         "  kernel.store %f, %y[%i, %j] rows(%left) : tensor<32x48xf32>, " + y + "\n" +
+         "  %b = arith.trunci %c : tensor<32x48xi32> to tensor<32x48xi8>\n" +
+         "  kernel.store %b, %q[%i, %j] rows(%left) : tensor<32x48xi8>, " + q + "\n}\n";
+}
+
+class Quads : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    std::string isa = GetParam();
+    if ((isa == "x86-64-v4-vnni" && !__builtin_cpu_supports("avx512vnni")) ||
+        (isa == "x86-64-v3-vnni" && !__builtin_cpu_supports("avxvnni")))
+      GTEST_SKIP() << "no vpdpbusd";
+  }
+
+  /// `byteOf(row, k, isLeft)` fills both sides.
+  void check(int64_t rows, int64_t features, int64_t outputs,
+             uint8_t (*byteOf)(int64_t row, int64_t k, bool isLeft),
+             const std::string &schedule = "order = rows_outside, prefetch = 1") {
+    auto kernel = CompiledKernel::create(body(features, outputs, schedule), GetParam());
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    int64_t pitch = padded(features), columns = padded(outputs);
+    // What lies behind a row on the left is anything; on the right it is zero.
+    Bytes x(rows * pitch, 0xa5), w(columns * pitch), q(rows * columns);
+    Floats y(rows * columns);
+    for (int64_t k = 0; k < features; ++k) {
+      for (int64_t r = 0; r < rows; ++r)
+        x[r * pitch + k] = byteOf(r, k, true);
+      for (int64_t n = 0; n < outputs; ++n)
+        w[n / 16 * 16 * pitch + (k / 4 * 16 + n % 16) * 4 + k % 4] = byteOf(n, k, false);
+    }
+    kernel->run({x.memory.data(), w.memory.data(), y.data(), q.memory.data()}, {rows});
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t n = 0; n < outputs; ++n) {
+        int32_t sum = 0;
+        for (int64_t k = 0; k < features; ++k)
+          sum += byteOf(r, k, true) * static_cast<int8_t>(byteOf(n, k, false));
+        ASSERT_EQ(y[r * columns + n], static_cast<float>(sum)) << features << ": " << r << ", " << n;
+        ASSERT_EQ(q[r * columns + n], static_cast<uint8_t>(sum)) << features << ": " << r << ", " << n;
+      }
+  }
+};
+
+uint8_t anyByte(int64_t row, int64_t k, bool isLeft) {
+  return static_cast<uint8_t>((row * 131 + k * 29 + (isLeft ? 7 : 90)) * 2654435761u >> 13);
+}
+
+TEST_P(Quads, SumsAreExact) {
+  for (auto [rows, features, outputs] :
+       {std::array<int64_t, 3>{1, 64, 48}, {13, 37, 48}, {33, 500, 96}, {7, 1, 40}, {2, 6, 16}})
+    check(rows, features, outputs, anyByte);
+}
+
+TEST_P(Quads, NothingSaturates) {
+  check(5, 120, 48, [](int64_t, int64_t, bool isLeft) { return uint8_t(isLeft ? 255 : 127); });
+  check(5, 120, 48, [](int64_t, int64_t, bool isLeft) { return uint8_t(isLeft ? 255 : 128); });
+}
+
+TEST_P(Quads, InBlocksOfFeatures) {
+  check(21, 200, 48, anyByte, "order = rows_outside, prefetch = 1, kblock = 64");
+}
+
+INSTANTIATE_TEST_SUITE_P(InstructionSets, Quads,
+                         testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4",
+                                         "x86-64-v4-vnni", "aarch64"),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           for (char &c : name)
+                             c = c == '-' ? '_' : c;
+                           return name;
+                         });
+
+} // namespace
