@@ -194,11 +194,11 @@ RefCodes quantize(const RefTensor &input) {
       isUsual &= magnitude < 0x1p127f;
       largest = std::max(largest, magnitude);
     }
-    bool isEmpty = largest < 0x1p-118f;
+    bool isEmpty = isUsual && largest < 0x1p-118f;
     result.scales.values[row] = !isUsual ? NAN : isEmpty ? 0 : largest / 127;
-    for (int64_t k = 0; k < features && isUsual && !isEmpty; ++k)
+    for (int64_t k = 0; k < features && !isEmpty; ++k)
       result.codes.values[row * features + k] =
-          std::nearbyint(static_cast<float>(x[k]) * (127 / largest));
+          isUsual ? std::nearbyint(static_cast<float>(x[k]) * (127 / largest)) : NAN;
   }
   return result;
 }

@@ -296,8 +296,8 @@ static LogicalResult checkOp(Operation *op) {
                    : checkSum(sum);
       })
       .Case<AttentionOp>(checkAttention)
-      .Case<LayerNormOp, RmsNormOp, QuantizeOp>(
-          [](auto op) { return checkFeatures(op, op.getInput(), "rows", mostNormFeatures); })
+      .Case<LayerNormOp, RmsNormOp>(
+          [](auto norm) { return checkFeatures(norm, norm.getInput(), "rows", mostNormFeatures); })
       .Case<StateSetOp>(checkSet)
       .Case<CacheReorderOp>(checkReorder)
       .Case<PositionSinusoidalOp, PositionLearnedOp>(

@@ -45,7 +45,7 @@ static Writer writerOf(StringRef root) {
       .Default(nullptr);
 }
 
-/// On the CPU, what attention, norms and codes hold of a tile of rows stands on a thread's stack. Wide rows
+/// On the CPU, what attention and norms hold of a tile of rows stands on a thread's stack. Wide rows
 /// are taken fewer at a time: no row's result depends on how many there are beside it.
 static TileSizes fitted(kernel::DefOp def, TileSizes sizes) {
   constexpr int64_t mostValues = 96 * 1024;
@@ -61,7 +61,7 @@ static TileSizes fitted(kernel::DefOp def, TileSizes sizes) {
   });
   def.walk([&](Operation *op) {
     constexpr int64_t rowsAtOnce = 4; // of a reduction, where there are as many
-    if (isa<transformer::LayerNormOp, transformer::RmsNormOp, transformer::QuantizeOp>(op) &&
+    if (isa<transformer::LayerNormOp, transformer::RmsNormOp>(op) &&
         rowsAtOnce * columns(op->getOperand(0)) > mostValues)
       sizes.normRows = 1;
   });

@@ -16,9 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Tiling.h"
-
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "RowWalk.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -34,21 +32,12 @@ static Value bitcast(TileBuilder &t, Value x, Type element) {
   return arith::BitcastOp::create(t.b, t.loc, type.clone(element), x);
 }
 
-namespace {
-/// A tile of rows and what is known of its magnitudes.
-struct Magnitudes {
-  Value usual;   ///< i1, whether an element lies below 2^127
-  Value largest; ///< of a row, at most 2^127
-};
-} // namespace
-
-static Magnitudes magnitudesOf(TileBuilder &t, Value x) {
+/// Magnitudes, 2^127 in place of larger ones and of what is no number.
+static Value magnitudesOf(TileBuilder &t, Value x) {
   Value bits = bitcast(t, x, t.b.getI32Type());
   bits = arith::AndIOp::create(t.b, t.loc, bits, t.constantI(magnitudeBits, bits));
   Value usual = t.less(bits, t.constantI(beyondBits, bits));
-  Value magnitude =
-      t.select(usual, bitcast(t, bits, t.b.getF32Type()), t.constant(beyond, x));
-  return {usual, t.reduce(kernel::ReduceKind::Max, magnitude)};
+  return t.select(usual, bitcast(t, bits, t.b.getF32Type()), t.constant(beyond, x));
 }
 
 /// Scales of rows: 0 where nothing is large enough, NaN where something is too large.
@@ -61,17 +50,22 @@ static Value scalesOf(TileBuilder &t, Value largest) {
   return bitcast(t, bits, t.b.getF32Type());
 }
 
-static Value codesOf(TileBuilder &t, Value x, const Magnitudes &of) {
-  Value none = t.less(of.largest, t.constant(smallest, of.largest));
-  Value divisor = t.max(of.largest, t.constant(smallest, of.largest));
+/// What a row is multiplied by: 127 over its largest magnitude, or 0.
+static Value factorsOf(TileBuilder &t, Value largest) {
+  Value divisor = t.max(largest, t.constant(smallest, largest));
   Value factor = t.div(t.constant(mostCode, divisor), divisor);
-  factor = t.select(none, t.constant(0, factor), factor);
-  Value usual = t.select(of.usual, x, t.constant(0, x)); // no NaN becomes an integer
-  Value rounded = t.round(t.mul(usual, factor));
+  Value none = t.less(largest, t.constant(smallest, largest));
+  return t.select(none, t.constant(0, factor), factor);
+}
+
+/// The codes of a tile. A float of this size has no bits for a fraction: the sum is rounded to an
+/// integer, ties to even, whose low bits are the code.
+static Value codesOf(TileBuilder &t, Value x, Value factors) {
+  constexpr double unit = 0x1.8p23 + codeBase;
+  Value product = t.mul(x, factors);
+  Value sum = bitcast(t, t.add(product, t.constant(unit, product)), t.b.getI32Type());
   auto type = cast<RankedTensorType>(x.getType());
-  Value code = arith::FPToSIOp::create(t.b, t.loc, type.clone(t.b.getI32Type()), rounded);
-  code = t.add(code, t.constantI(codeBase, code));
-  return arith::TruncIOp::create(t.b, t.loc, type.clone(t.b.getI8Type()), code);
+  return arith::TruncIOp::create(t.b, t.loc, type.clone(t.b.getI8Type()), sum);
 }
 
 LogicalResult heddle::tileQuantize(KernelFrame &f) {
@@ -80,22 +74,30 @@ LogicalResult heddle::tileQuantize(KernelFrame &f) {
   auto op = yield->getOperand(0).getDefiningOp<QuantizeOp>();
   if (!op)
     return f.def.emitOpError("expected a quantize that is yielded");
-  unsigned input = f.viewOf(op.getInput());
-  kernel::ViewType in = f.viewType(input);
-  int64_t size = in.getDims().back().extent.value, rows = f.sizes.normRows;
+  kernel::ViewType in = f.viewType(f.viewOf(op.getInput()));
+  int64_t rows = f.sizes.softmaxRows;
   kernel::Size extent = in.getDim(0).extent;
   f.createFunc({extent}, {rows}, rowSchedule(f, rows));
-  Value i = f.func.getGridIndex(0), zero = t.index(0);
-  Value x = LoadOp::create(t.b, t.loc, t.type(rows, paddedTo16(size)), f.view(input),
-                           ValueRange{i, zero}, UnitAttr());
-  x = withoutPadding(t, x, size);
-  Magnitudes magnitudes = magnitudesOf(t, x);
-  Value left = t.sub(f.sizeValue(extent), i);
+  Value i = f.func.getGridIndex(0), left = t.sub(f.sizeValue(extent), i);
+  RowWalk walk(t, f.view(f.viewOf(op.getInput())), i, t.type(rows, 16),
+               in.getDims().back().extent.value);
+  Value largest = walk.reduced(kernel::ReduceKind::Max, 0, [&](Value lanes, Value c) {
+    Value x = walk.load(c);
+    return t.max(lanes, magnitudesOf(t, walk.inside(c, x, t.constant(0, x))));
+  });
+  Value factors = factorsOf(t, largest);
   for (auto [number, result] : llvm::enumerate(yield->getOperands())) {
-    Value tile = result == op.getCodes() ? codesOf(t, x, magnitudes)
-                                         : scalesOf(t, magnitudes.largest);
-    kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult() + number),
-                            ValueRange{i, zero}, left);
+    Value view = f.view(f.firstResult() + number);
+    auto store = [&](Value tile, Value c) {
+      kernel::StoreOp::create(t.b, t.loc, tile, view, ValueRange{i, c}, left);
+    };
+    if (result == op.getScales())
+      store(scalesOf(t, largest), t.index(0));
+    else
+      walk.overColumns(Value(), [&](Value, Value c) {
+        store(codesOf(t, walk.load(c), factors), c);
+        return Value();
+      });
   }
   return success();
 }

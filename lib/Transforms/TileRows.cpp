@@ -65,7 +65,8 @@ int64_t heddle::columnTile(int64_t stored) {
 // Layer normalisation
 //===----------------------------------------------------------------------===//
 
-Value heddle::withoutPadding(TileBuilder &t, Value x, int64_t size) {
+/// A tile with zeros in the columns from `size` on: padding must not count.
+static Value withoutPadding(TileBuilder &t, Value x, int64_t size) {
   auto type = cast<RankedTensorType>(x.getType());
   if (size == type.getDimSize(1))
     return x;

@@ -5,15 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rows may be as wide as a vocabulary: no tile holds one. Loops go over a row 16
-// columns at a time, for the maximum, the sum and the quotients, and carry one
-// number a lane; the lanes are what every row reduction has, so that a row's bits
-// depend on nothing else. Powers are those of attention (docs/semantics.md).
+// Loops go over a row 16 columns at a time (RowWalk.h), for the maximum, the sum
+// and the quotients. Powers are those of attention (docs/semantics.md).
 //
 //===----------------------------------------------------------------------===//
 
 #include "AttentionScores.h"
-#include "Tiling.h"
+#include "RowWalk.h"
 
 #include <numbers>
 
@@ -22,49 +20,17 @@ using namespace heddle;
 using namespace heddle::transformer;
 
 namespace {
-/// Rows of a matrix, 16 columns at a time.
-class RowWalk {
+/// The scores of a row.
+class ScoreWalk : public RowWalk {
 public:
-  RowWalk(KernelFrame &f, Value rows, Value i, RankedTensorType type, int64_t size)
-      : t(f.t), rows(rows), i(i), type(type), size(size) {}
+  using RowWalk::RowWalk;
 
   /// The scores in base 2 of the columns from `c` on: finite, and so low where a column counts for
   /// nothing that its power is 0.
   Value scores(Value c) {
     Value score = t.mul(load(c), log2e), hidden = t.constant(hiddenScore, score);
     score = t.select(t.less(score, hidden), hidden, score);
-    if (size % 16 == 0)
-      return score;
-    Value column = t.iota(/*rows=*/false, c, t.type(1, 16, t.b.getI32Type()));
-    Value inside = t.broadcast(t.less(column, t.constantI(size, column)),
-                               t.type(type.getDimSize(0), 16, t.b.getI1Type()));
-    return t.select(inside, score, hidden);
-  }
-
-  /// Combines all columns of a row lane by lane, from `start` on; then the lanes.
-  Value reduced(kernel::ReduceKind kind, double start,
-                llvm::function_ref<Value(Value lanes, Value column)> next) {
-    Value first = arith::ConstantOp::create(
-        t.b, t.loc, DenseElementsAttr::get(type, static_cast<float>(start)));
-    scf::ForOp loop = overColumns(first, next);
-    return t.reduce(kind, loop.getResult(0));
-  }
-
-  /// A loop that carries `first`, or nothing.
-  scf::ForOp overColumns(Value first, llvm::function_ref<Value(Value, Value)> next) {
-    Value zero = t.index(0), end = t.index(paddedTo16(size)), step = t.index(16);
-    auto loop =
-        scf::ForOp::create(t.b, t.loc, zero, end, step, first ? ValueRange(first) : ValueRange());
-    OpBuilder::InsertionGuard guard(t.b);
-    t.b.setInsertionPointToStart(loop.getBody());
-    Value value = next(first ? loop.getRegionIterArg(0) : Value(), loop.getInductionVar());
-    if (first)
-      scf::YieldOp::create(t.b, t.loc, value);
-    return loop;
-  }
-
-  Value load(Value c) {
-    return kernel::LoadOp::create(t.b, t.loc, type, rows, ValueRange{i, c}, UnitAttr());
+    return inside(c, score, hidden);
   }
 
   /// The largest rounded score of a row.
@@ -95,12 +61,6 @@ public:
     return arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, x, y);
   }
   static RankedTensorType tileOf(Value tile) { return cast<RankedTensorType>(tile.getType()); }
-
-private:
-  TileBuilder &t;
-  Value rows, i;
-  RankedTensorType type;
-  int64_t size;
 };
 } // namespace
 
@@ -121,7 +81,7 @@ LogicalResult heddle::tileSoftmax(KernelFrame &f) {
   kernel::Size extent = in.getDim(0).extent;
   f.createFunc({extent}, {rows}, rowSchedule(f, rows));
   Value i = f.func.getGridIndex(0), left = t.sub(f.sizeValue(extent), i);
-  RowWalk walk(f, f.view(f.viewOf(op.getInput())), i, t.type(rows, 16), size);
+  ScoreWalk walk(t, f.view(f.viewOf(op.getInput())), i, t.type(rows, 16), size);
 
   Value maximum = walk.maximum(), divisor = orOne(t, walk.sum(maximum));
   walk.overColumns(Value(), [&](Value, Value c) {
@@ -157,12 +117,12 @@ LogicalResult heddle::tileLoss(KernelFrame &f) {
   Value ids =
       kernel::LoadOp::create(t.b, t.loc, t.type(rows, 1, t.b.getI32Type()),
                              f.view(f.viewOf(op.getIds())), ValueRange{i}, t.b.getUnitAttr());
-  RowWalk walk(f, f.view(f.viewOf(op.getLogits())), i, t.type(rows, 16), size);
+  ScoreWalk walk(t, f.view(f.viewOf(op.getLogits())), i, t.type(rows, 16), size);
   Value maximum = walk.maximum(), sum = walk.sum(maximum);
   Value logarithm = t.add(t.mul(maximum, std::numbers::ln2), t.log(sum));
   Value loss = t.sub(logarithm, walk.element(ids)), count = t.constant(1, loss);
   if (std::optional<uint64_t> padding = op.getPaddingId()) {
-    Value hidden = RowWalk::equal(t, ids, t.constantI(static_cast<int64_t>(*padding), ids));
+    Value hidden = ScoreWalk::equal(t, ids, t.constantI(static_cast<int64_t>(*padding), ids));
     loss = t.select(hidden, t.constant(0, loss), loss);
     count = t.select(hidden, t.constant(0, count), count);
   }
@@ -187,7 +147,7 @@ LogicalResult heddle::tileLossMean(KernelFrame &f) {
   Value nothing = t.constant(0, sums);
   Value column = t.iota(/*rows=*/false, zero, t.type(1, 16, t.b.getI32Type()));
   auto sumOf = [&](int64_t which) {
-    Value same = RowWalk::equal(t, column, t.constantI(which, column));
+    Value same = ScoreWalk::equal(t, column, t.constantI(which, column));
     return t.reduce(kernel::ReduceKind::Add, t.select(same, sums, nothing));
   };
   Value loss = sumOf(0), count = sumOf(1);

@@ -167,8 +167,6 @@ inline int64_t paddedTo16(int64_t n) { return (n + 15) / 16 * 16; }
 int64_t columnTile(int64_t stored);
 /// Bodies that reduce whole rows: on a GPU four invocations a row hold the 16 lanes.
 kernel::ScheduleAttr rowSchedule(KernelFrame &f, int64_t rows);
-/// A tile with zeros in the columns from `size` on: padding must not count.
-mlir::Value withoutPadding(TileBuilder &t, mlir::Value x, int64_t size);
 /// Sums over codes of 128 + input and of weight as what the linear's operands stand for: rows from
 /// `i`, columns from `j` on.
 mlir::Value scaledSums(KernelFrame &f, transformer::LinearOp linear, mlir::Value sums,

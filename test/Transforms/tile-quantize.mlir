@@ -8,16 +8,19 @@
 
 // The largest magnitude of a whole row decides on its codes; padding does not count.
 // CHECK-LABEL: kernel.func @quantize(
-// CPU-SAME: grid(%[[I:.*]] = d0 by 32)
+// CPU-SAME: grid(%[[I:.*]] = d0 by 4)
 // GPU-SAME: grid(%[[I:.*]] = d0 by 16)
-// CHECK: %[[X:.*]] = kernel.load %{{.*}}[%[[I]], %{{.*}}] : !kernel.view<[d0, 20], f32> -> tensor<[[ROWS:.*]]x32xf32>
+// CHECK: %[[LANES:.*]] = scf.for
+// CHECK: kernel.load %{{.*}}[%[[I]], %{{.*}}] : !kernel.view<[d0, 20], f32> -> tensor<[[ROWS:.*]]x16xf32>
 // CHECK: kernel.iota columns
-// CHECK: %[[M:.*]] = kernel.reduce max
+// CHECK: %[[M:.*]] = kernel.reduce max %[[LANES]]
 // CHECK: arith.divf
-// CHECK: math.roundeven
-// CHECK: arith.fptosi
-// CHECK: %[[CODES:.*]] = arith.trunci %{{.*}} : tensor<[[ROWS]]x32xi32> to tensor<[[ROWS]]x32xi8>
-// CHECK: kernel.store %[[CODES]], %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x32xi8>, !kernel.view<[d0, 20], i8>
+// CHECK: scf.for
+// CHECK: %[[P:.*]] = arith.mulf
+// CHECK: %[[SUM:.*]] = arith.addf %[[P]]
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[SUM]]
+// CHECK: %[[CODES:.*]] = arith.trunci %[[BITS]] : tensor<[[ROWS]]x16xi32> to tensor<[[ROWS]]x16xi8>
+// CHECK: kernel.store %[[CODES]], %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x16xi8>, !kernel.view<[d0, 20], i8>
 // CHECK: kernel.store %{{.*}}, %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x1xf32>, !kernel.view<[d0, 1], f32>
 kernel.def @quantize(%x: tensor<?x20xf32> {kernel.layout = {dims = ["d0", 20], storage = "memory"}})
     -> (tensor<?x20xi8> {kernel.layout = {dims = ["d0", 20], storage = "memory"}},

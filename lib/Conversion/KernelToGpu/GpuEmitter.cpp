@@ -289,11 +289,13 @@ std::pair<Value, Value> GpuEmitter::packFour(Value value) {
   return {word(0), word(2)};
 }
 
-/// Four codes, 0 to 255, as one word, which is stored as a float and never computed with.
+/// The low bytes of four integers as one word, which is stored as a float and never computed with.
 Value GpuEmitter::packBytes(Value value) {
   Value word;
   for (int64_t lane = 0; lane < width; ++lane) {
     Value code = vector::ExtractOp::create(builder, loc, value, lane);
+    if (lane < 3) // what is left of the last one is shifted out
+      code = arith::AndIOp::create(builder, loc, code, constant(0xff));
     if (lane)
       code = arith::ShLIOp::create(builder, loc, code, constant(8 * lane));
     word = word ? arith::OrIOp::create(builder, loc, word, code).getResult() : code;
