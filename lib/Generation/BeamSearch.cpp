@@ -72,17 +72,12 @@ private:
   /// open ones.
   Status addContinuations(const Hypothesis &hypothesis, std::span<const float> row,
                           bool probabilities, std::vector<Continuation> &continuations) {
-    auto candidates = candidatesOf(row, probabilities);
+    auto candidates = likeliest(row, probabilities, 2 * static_cast<size_t>(options.beam));
     if (!candidates)
       return candidates.takeError();
-    const size_t wanted = std::min(candidates->size(), 2 * static_cast<size_t>(options.beam));
-    std::partial_sort(candidates->begin(), candidates->begin() + static_cast<ptrdiff_t>(wanted),
-                      candidates->end());
-    for (size_t i = 0; i < wanted; ++i) {
-      Candidate next = (*candidates)[i];
+    for (Candidate next : *candidates) {
       next.logProbability += hypothesis.logProbability;
-      if (std::isfinite(next.logProbability))
-        continuations.push_back({next, &hypothesis});
+      continuations.push_back({next, &hypothesis});
     }
     return {};
   }

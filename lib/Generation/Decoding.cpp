@@ -21,21 +21,6 @@ using namespace heddle;
 
 namespace {
 
-Error noNumbers() {
-  return inputError("decode_step: expected a number among the scores of a token, found only NaN");
-}
-
-/// The place of the largest score, the first of equals. A NaN is never larger.
-Expected<int32_t> argmax(std::span<const float> row) {
-  size_t best = 0;
-  for (size_t i = 1; i < row.size(); ++i)
-    if (row[i] > row[best] || std::isnan(row[best]))
-      best = i;
-  if (row.empty() || std::isnan(row[best]))
-    return noNumbers();
-  return static_cast<int32_t>(best);
-}
-
 /// What each row of the batch is at. Ended rows stay, unused, until the batch shrinks.
 struct Rows {
   explicit Rows(std::vector<int32_t> first)
@@ -93,31 +78,6 @@ Status advance(Rows &rows, std::span<const float> scores, int64_t step,
 } // namespace
 
 StepModel::~StepModel() = default;
-
-Expected<std::vector<Candidate>> heddle::candidatesOf(std::span<const float> scores,
-                                                      bool probabilities, double temperature) {
-  constexpr double never = -std::numeric_limits<double>::infinity();
-  std::vector<Candidate> candidates;
-  double largest = never;
-  for (size_t i = 0; i < scores.size(); ++i) {
-    double score = probabilities ? std::log(static_cast<double>(scores[i])) : scores[i];
-    score = std::isnan(score) ? never : score;
-    largest = std::max(largest, score);
-    candidates.push_back({score, static_cast<int32_t>(i)});
-  }
-  if (largest == never)
-    return noNumbers();
-  double sum = 0;
-  for (Candidate &candidate : candidates) {
-    // Of an infinite score nothing is subtracted: it would leave NaN.
-    const bool top = candidate.logProbability == largest;
-    candidate.logProbability = top ? 0 : (candidate.logProbability - largest) / temperature;
-    sum += std::exp(candidate.logProbability);
-  }
-  for (Candidate &candidate : candidates)
-    candidate.logProbability -= std::log(sum);
-  return candidates;
-}
 
 std::vector<int32_t> heddle::firstTokens(size_t sentences, const DecodingOptions &options) {
   return options.first.empty() ? std::vector<int32_t>(sentences, options.start) : options.first;

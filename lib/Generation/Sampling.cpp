@@ -35,12 +35,10 @@ double drawUniform(uint64_t seed, uint64_t sentence, int64_t step) {
 Expected<int32_t> heddle::sampleToken(std::span<const float> scores, bool probabilities,
                                       const DecodingOptions &options, size_t sentence,
                                       int64_t step) {
-  auto candidates = candidatesOf(scores, probabilities, options.temperature);
+  const size_t most = options.topK > 0 ? static_cast<size_t>(options.topK) : scores.size();
+  auto candidates = likeliest(scores, probabilities, most, options.temperature);
   if (!candidates)
     return candidates.takeError();
-  std::sort(candidates->begin(), candidates->end());
-  if (options.topK > 0 && static_cast<size_t>(options.topK) < candidates->size())
-    candidates->resize(static_cast<size_t>(options.topK));
 
   double whole = 0;
   for (const Candidate &candidate : *candidates)

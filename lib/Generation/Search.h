@@ -5,30 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the searches share: the scores of one row, and the two ways to walk on.
+// What the searches share: the two ways to walk on.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "RowScores.h"
+
 #include "heddle/Generation/Decoding.h"
 
 namespace heddle {
-
-/// A token that may follow, and its log probability.
-struct Candidate {
-  double logProbability;
-  int32_t token;
-  /// Likelier first, of equals the lower token.
-  bool operator<(const Candidate &other) const {
-    return logProbability != other.logProbability ? logProbability > other.logProbability
-                                                  : token < other.token;
-  }
-};
-
-/// Log probabilities of a row of scores, in the order of tokens. A NaN has probability 0; a row
-/// without any number is an error.
-Expected<std::vector<Candidate>> candidatesOf(std::span<const float> scores, bool probabilities,
-                                              double temperature = 1);
 
 /// What each sentence is fed first.
 std::vector<int32_t> firstTokens(size_t sentences, const DecodingOptions &options);

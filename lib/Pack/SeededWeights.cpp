@@ -12,18 +12,10 @@
 
 #include "heddle/Pack/SeededWeights.h"
 
+#include "heddle/Support/WideClones.h"
+
 #include <algorithm>
 #include <cmath>
-
-// 64-bit products in vectors: chosen when the program is loaded. A sanitiser is not ready that
-// early.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 &&           \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define HEDDLE_WIDE_CLONES                                                                         \
-  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define HEDDLE_WIDE_CLONES
-#endif
 
 namespace heddle {
 

@@ -1,0 +1,188 @@
+//===- RowScores.cpp - The likeliest of a row of scores --------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tokens are ranked by their scores as they are; probabilities are computed of those
+// that are asked for. Compiled without contraction, so that all clones give the same
+// bits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowScores.h"
+
+#include "heddle/Support/WideClones.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace heddle;
+
+namespace {
+
+constexpr size_t lanes = 16, blockSize = 4 * lanes;
+constexpr float never = -std::numeric_limits<float>::infinity();
+
+using Floats = float __attribute__((vector_size(lanes * 4)));
+using Words = int32_t __attribute__((vector_size(lanes * 4)));
+
+Error noNumbers() {
+  return inputError("decode_step: expected a number among the scores of a token, found only NaN");
+}
+
+/// Minus infinity where there is no number.
+HEDDLE_WIDE_CLONES
+float largestOf(const float *scores, size_t count) {
+  Floats best = Floats{} + never;
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    Floats x;
+    std::memcpy(&x, scores + i, sizeof x);
+    best = x > best ? x : best;
+  }
+  float largest = never;
+  for (size_t lane = 0; lane < lanes; ++lane)
+    largest = std::max(largest, best[lane]);
+  for (; i < count; ++i)
+    largest = scores[i] > largest ? scores[i] : largest;
+  return largest;
+}
+
+/// The first block from `start` on, a multiple of its size, that holds a score above `limit` (or at
+/// it); `count` if there is none.
+HEDDLE_WIDE_CLONES
+size_t blockAbove(const float *scores, size_t start, size_t count, float limit, bool orEqual) {
+  for (; start + blockSize <= count; start += blockSize) {
+    Words any = {};
+    for (size_t part = 0; part < blockSize; part += lanes) {
+      Floats x;
+      std::memcpy(&x, scores + start + part, sizeof x);
+      any |= orEqual ? x >= limit : x > limit;
+    }
+    int32_t found = 0;
+    for (size_t lane = 0; lane < lanes; ++lane)
+      found |= any[lane];
+    if (found)
+      return start;
+  }
+  return start < count ? start : count;
+}
+
+/// Sum of 2^((x - largest) * factor), NaN counting as minus infinity; factor > 0. Powers to the
+/// accuracy of f32, sums of sixteen lanes in f64.
+HEDDLE_WIDE_CLONES
+double sumOfPowers(const float *scores, size_t count, float largest, float factor) {
+  double sums[lanes] = {};
+  for (size_t i = 0; i < count; i += lanes) {
+    Floats x = Floats{} + never;
+    std::memcpy(&x, scores + i, std::min(lanes, count - i) * sizeof(float));
+    x = (x - largest) * factor;
+    x = x > -126.0f ? x : Floats{} - 127.0f; // NaN too
+    // Rounded by adding and subtracting 1.5 * 2^23; a minimax polynomial on [-1/2, 1/2].
+    const Floats whole = (x + 12582912.0f) - 12582912.0f, f = x - whole;
+    Floats p = f * 0.00132764725f + 0.00967554096f;
+    p = p * f + 0.0555071309f;
+    p = p * f + 0.240221202f;
+    p = p * f + 0.693146944f;
+    p = p * f + 1.00000012f;
+    const Words exponent = (__builtin_convertvector(whole, Words) + 127) << 23; // 0 for -127
+    Floats power;
+    std::memcpy(&power, &exponent, sizeof power);
+    power *= p;
+    for (size_t lane = 0; lane < lanes; ++lane)
+      sums[lane] += static_cast<double>(power[lane]);
+  }
+  double sum = 0;
+  for (double part : sums)
+    sum += part;
+  return sum;
+}
+
+/// Places of at most `count` scores above minus infinity, larger first, of equals the lower place.
+std::vector<int32_t> largestPlaces(std::span<const float> scores, size_t count) {
+  auto before = [&](int32_t a, int32_t b) {
+    const float x = scores[static_cast<size_t>(a)], y = scores[static_cast<size_t>(b)];
+    return x != y ? x > y : a < b;
+  };
+  std::vector<int32_t> places;
+  float limit = never;
+  // Places come in order, so of equal scores the ones that are kept stand first already. The list
+  // is cut when it is twice too long, and its last score is the limit from then on.
+  auto cut = [&] {
+    if (places.size() <= count)
+      return;
+    std::nth_element(places.begin(), places.begin() + static_cast<ptrdiff_t>(count) - 1,
+                     places.end(), before);
+    places.resize(count);
+    limit = scores[static_cast<size_t>(places.back())];
+  };
+  for (size_t start = 0; count > 0 && start < scores.size(); start += blockSize) {
+    start = blockAbove(scores.data(), start, scores.size(), limit, /*orEqual=*/false);
+    const size_t end = std::min(start + blockSize, scores.size());
+    for (size_t i = start; i < end; ++i)
+      if (scores[i] > limit)
+        places.push_back(static_cast<int32_t>(i));
+    if (places.size() >= 2 * count)
+      cut();
+  }
+  cut();
+  std::sort(places.begin(), places.end(), before);
+  return places;
+}
+
+/// Sum of all probabilities of a row, in units of the largest one.
+double sumOf(std::span<const float> scores, bool probabilities, float largest, double temperature) {
+  if (std::isinf(largest)) // nothing counts beside them
+    return static_cast<double>(std::count(scores.begin(), scores.end(), largest));
+  if (!probabilities) { // a finite factor: 0 times infinity is NaN
+    const double factor = std::min(1.4426950408889634 / temperature, 1e38);
+    return sumOfPowers(scores.data(), scores.size(), largest, static_cast<float>(factor));
+  }
+  double sum = 0;
+  for (float score : scores)
+    if (score > 0)
+      sum += std::pow(static_cast<double>(score) / largest, 1 / temperature);
+  return sum;
+}
+
+} // namespace
+
+Expected<int32_t> heddle::argmax(std::span<const float> scores) {
+  const float largest = largestOf(scores.data(), scores.size());
+  for (size_t start = 0; start < scores.size(); start += blockSize) {
+    start = blockAbove(scores.data(), start, scores.size(), largest, /*orEqual=*/true);
+    const size_t end = std::min(start + blockSize, scores.size());
+    for (size_t i = start; i < end; ++i)
+      if (scores[i] == largest)
+        return static_cast<int32_t>(i);
+  }
+  return noNumbers();
+}
+
+Expected<std::vector<Candidate>> heddle::likeliest(std::span<const float> scores,
+                                                   bool probabilities, size_t count,
+                                                   double temperature) {
+  const float largest = largestOf(scores.data(), scores.size());
+  if (probabilities ? !(largest > 0) : largest == never)
+    return noNumbers();
+  const double whole = std::log(sumOf(scores, probabilities, largest, temperature));
+  std::vector<Candidate> candidates;
+  for (int32_t place : largestPlaces(scores, count)) {
+    const double score = scores[static_cast<size_t>(place)];
+    if (probabilities && score <= 0)
+      break;
+    // Of an infinite score nothing is subtracted: it would leave NaN.
+    const double behind = score == largest      ? 0
+                          : probabilities       ? std::log(score / largest)
+                          : std::isinf(largest) ? static_cast<double>(never)
+                                                : score - static_cast<double>(largest);
+    if (behind == never)
+      break;
+    candidates.push_back({behind / temperature - whole, place});
+  }
+  return candidates;
+}
