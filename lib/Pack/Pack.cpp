@@ -147,7 +147,8 @@ public:
 private:
   EntryPacker(const RowReader &reader, Grouping rows, Grouping columns, const PackEntry &entry,
               std::byte *to)
-      : reader(reader), rows(rows), columns(columns), layout(entry.layout), type(entry.type), to(to),
+      : reader(reader), rows(rows), columns(columns), layout(entry.layout), type(entry.type),
+        to(to),
         storedRows(layout == PackEntry::Layout::Panels || layout == PackEntry::Layout::Scales
                        ? rows.stored()
                        : rows.extent) {}

@@ -174,7 +174,7 @@ struct Figures {
   std::vector<double> calls, launches, reads;
   /// Of f32, and of bf16 and codes of 8 bits where a kernel multiplies such.
   std::vector<double> peaks, pairPeaks, quadPeaks;
-  int64_t leastBytes = 0;               ///< inputs, weights and results, once each
+  int64_t leastBytes = 0; ///< inputs, weights and results, once each
 };
 
 DType productsOf(const Program &program, std::string_view kernel) {
@@ -276,10 +276,9 @@ void addPeaks(const Program &program, int threads, Figures &figures) {
   for (auto [products, arithmetic, peaks] :
        {std::tuple(DType::BF16, Arithmetic::BF16, &figures.pairPeaks),
         std::tuple(DType::I8, Arithmetic::Int8, &figures.quadPeaks)})
-    if (std::ranges::any_of(program.kernels,
-                            [&, wanted = products](const Kernel &kernel) {
-                              return kernel.products == wanted;
-                            }))
+    if (std::ranges::any_of(program.kernels, [&, wanted = products](const Kernel &kernel) {
+          return kernel.products == wanted;
+        }))
       peaks->push_back(std::max(peak, measureRate(arithmetic, threads)));
 }
 

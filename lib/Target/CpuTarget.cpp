@@ -54,24 +54,19 @@ static const std::vector<CpuTarget> &table() {
     CpuTarget avx2{"x86-64-v3", triple, "x86-64-v3", "", "", 8, true, false, false, {}, {}, 2, v3};
     avx2.fragments = {{6, 16}, {4, 16}, {2, 32}};
     avx2.pairFragments = {{4, 16}};
-    CpuTarget avx512{"x86-64-v4", triple, "x86-64-v4", "-prefer-256-bit", "", 16, true,
-                     false,       false,  {},          {},                2,  v4};
+    CpuTarget avx512{
+        "x86-64-v4", triple, "x86-64-v4", "-prefer-256-bit", "", 16, true, false, false, {},
+        {},          2,      v4};
     avx512.fragments = {{6, 64}, {8, 48}, {8, 32}, {8, 16}};
     avx512.pairFragments = {{4, 64}, {6, 48}, {8, 32}, {8, 16}};
     CpuTarget bf16 = with(avx512, "x86-64-v4-bf16", pairs);
     bf16.pairFragments = bf16.fragments;
-    CpuTarget neon{"aarch64",
-                   "aarch64-unknown-linux-gnu",
-                   "generic",
-                   "+neon",
-                   "",
-                   4,
-                   true,
-                   false,
-                   false,
-                   {},
-                   {},
-                   2,
+    CpuTarget neon{"aarch64", "aarch64-unknown-linux-gnu",
+                   "generic", "+neon",
+                   "",        4,
+                   true,      false,
+                   false,     {},
+                   {},        2,
                    {"asimd"}};
     neon.fragments = {{6, 16}, {4, 16}};
     neon.pairFragments = {{4, 16}};
@@ -96,9 +91,11 @@ std::vector<std::string> heddle::cpuTargetNames() {
 
 /// LLVM's name of a feature that Linux spells otherwise.
 static std::string_view llvmName(std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> others[] = {
-      {"sse4_1", "sse4.1"}, {"sse4_2", "sse4.2"}, {"bmi1", "bmi"}, {"abm", "lzcnt"},
-      {"asimd", "neon"}};
+  constexpr std::pair<std::string_view, std::string_view> others[] = {{"sse4_1", "sse4.1"},
+                                                                      {"sse4_2", "sse4.2"},
+                                                                      {"bmi1", "bmi"},
+                                                                      {"abm", "lzcnt"},
+                                                                      {"asimd", "neon"}};
   for (auto [linux, llvm] : others)
     if (name == linux)
       return llvm;

@@ -256,14 +256,13 @@ void ClusterFinder::extend(Cluster &cluster, function_ref<bool(Operation *)> acc
     if (reason && addRounding(cluster))
       return;
     if (!reason)
-      reason =
-          isa<MergeHeadsOp>(reader) ? FusionRefusal::UnevenHeads
-          : isa<LayerNormOp, RmsNormOp, PoolOp, SoftmaxOp, QuantizeOp, CrossEntropyRowsOp,
-                CrossEntropyMeanOp>(reader)
-              ? FusionRefusal::RowReduction
-          : isa<LinearOp, AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(reader)
-              ? FusionRefusal::SecondContraction
-              : FusionRefusal::NoEpilogue;
+      reason = isa<MergeHeadsOp>(reader) ? FusionRefusal::UnevenHeads
+               : isa<LayerNormOp, RmsNormOp, PoolOp, SoftmaxOp, QuantizeOp, CrossEntropyRowsOp,
+                     CrossEntropyMeanOp>(reader)
+                   ? FusionRefusal::RowReduction
+               : isa<LinearOp, AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(reader)
+                   ? FusionRefusal::SecondContraction
+                   : FusionRefusal::NoEpilogue;
     if (isa<arith::TruncFOp>(last) && cluster.ops.size() > 1) // people know the op that it rounds
       last = last->getOperand(0).getDefiningOp();
     if (reader)

@@ -55,8 +55,8 @@ KernelDefinitions::KernelDefinitions(ModuleOp module)
 /// Kernels that treat every row alike see all leading dimensions as one.
 static bool treatsRowsAlike(GroupOp group) {
   for (Operation &op : group.getBody().front())
-    if (!isa<LinearOp, QuantizeOp, LayerNormOp, RmsNormOp, SoftmaxOp, EmbeddingOp,
-             kernel::YieldOp>(op) &&
+    if (!isa<LinearOp, QuantizeOp, LayerNormOp, RmsNormOp, SoftmaxOp, EmbeddingOp, kernel::YieldOp>(
+            op) &&
         !isa<CrossEntropyRowsOp, CrossEntropyMeanOp, arith::AddFOp, arith::TruncFOp>(op))
       return false;
   return group.getRoot() != "relayout";

@@ -153,7 +153,7 @@ void ProgramBuilder::addWeight(kernel::WeightOp op) {
   Weight weight;
   weight.name = entry.tensor;
   weight.offset = program.weightBytes;
-  entry.layout = op.getLayout() == "vector" ? PackEntry::Layout::Vector
+  entry.layout = op.getLayout() == "vector"   ? PackEntry::Layout::Vector
                  : op.getLayout() == "rows"   ? PackEntry::Layout::Rows
                  : op.getLayout() == "scales" ? PackEntry::Layout::Scales
                                               : PackEntry::Layout::Panels;

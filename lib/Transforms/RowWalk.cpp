@@ -29,8 +29,8 @@ Value RowWalk::inside(Value c, Value tile, Value padding) {
 
 Value RowWalk::reduced(kernel::ReduceKind kind, double start,
                        llvm::function_ref<Value(Value lanes, Value column)> next) {
-  Value first = arith::ConstantOp::create(
-      t.b, t.loc, DenseElementsAttr::get(type, static_cast<float>(start)));
+  Value first = arith::ConstantOp::create(t.b, t.loc,
+                                          DenseElementsAttr::get(type, static_cast<float>(start)));
   scf::ForOp loop = overColumns(first, next);
   return t.reduce(kind, loop.getResult(0));
 }

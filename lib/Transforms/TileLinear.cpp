@@ -126,12 +126,12 @@ LogicalResult LinearTiler::run() {
     tiles.push_back(columns);
   }
   f.createFunc(sizes, tiles,
-               f.sizes.onGpu ? f.gpuSchedule(f.sizes.linearRows, columns)
-                             : kernel::ScheduleAttr::get(
-                                   t.b.getContext(), kernel::LoopOrder::RowsOutside, 1,
-                                   featureBlock(input.getDims().back().extent.value,
-                                                input.getElementType()),
-                                   {}, {}));
+               f.sizes.onGpu
+                   ? f.gpuSchedule(f.sizes.linearRows, columns)
+                   : kernel::ScheduleAttr::get(
+                         t.b.getContext(), kernel::LoopOrder::RowsOutside, 1,
+                         featureBlock(input.getDims().back().extent.value, input.getElementType()),
+                         {}, {}));
   int64_t rowAxis = input.getRank() - 2;
   for (int64_t axis = 0; axis < rowAxis; ++axis)
     points.push_back(f.func.getGridIndex(axis));

@@ -118,7 +118,7 @@ Value heddle::scaledSums(KernelFrame &f, LinearOp linear, Value sums, ValueRange
   Value sum = t.sub(sums, base);
   sum = arith::SIToFPOp::create(t.b, t.loc, tile.clone(t.b.getF32Type()), sum);
   Value scales = f.slice(f.view(f.viewOf(linear.getInputScales())), points);
-  Value ofRow = LoadOp::create(t.b, t.loc, t.type(rows, 1), scales, ValueRange{i, t.index(0)},
-                               UnitAttr());
+  Value ofRow =
+      LoadOp::create(t.b, t.loc, t.type(rows, 1), scales, ValueRange{i, t.index(0)}, UnitAttr());
   return t.mul(t.mul(sum, ofRow), ofWeight(0));
 }

@@ -233,8 +233,7 @@ Value GpuEmitter::inGroups(Value elements, int64_t shift) {
 /// Rows of floats start at multiples of four words; index tables and tables of dynamic width do
 /// not.
 bool GpuEmitter::hasQuads(kernel::ViewType type) {
-  return !type.holdsIndices() &&
-         (type.getRank() == 1 || type.getDims().back().pitch.isStatic());
+  return !type.holdsIndices() && (type.getRank() == 1 || type.getDims().back().pitch.isStatic());
 }
 
 Value GpuEmitter::elementIndex(Place place) {

@@ -45,7 +45,7 @@ std::string bytesOf(const std::string &path) {
 
 TEST_F(Compiler, TwoCompilesGiveEqualBytes) {
   std::string first = folder / "a.heddle", second = folder / "b.heddle";
-  CompileOptions options; // both devices, three instruction sets
+  CompileOptions options;               // both devices, three instruction sets
   setenv("HEDDLE_CACHE_LIMIT", "0", 1); // else the second is what the first has left
   for (const std::string &path : {first, second}) {
     auto report = compileModel(embedModel, path, options);
@@ -81,7 +81,7 @@ TEST_F(Compiler, LayersShareKernels) {
 
 TEST_F(Compiler, ReducedPrecisionIsNotBuiltYet) {
   CompileOptions options;
-  options.dtype = "int8";
+  options.dtype = "int4";
   auto report = compileModel(embedModel, folder / "x.heddle", options);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().message, "--dtype=int4: not built yet, expected f32, bf16 or int8");

@@ -38,8 +38,8 @@ std::string body(int64_t features, int64_t outputs, const std::string &schedule)
               w = "!kernel.view<[" + n + ", " + k + "], i8, panel = 16>",
               y = "!kernel.view<[d0, " + n + "], f32>", q = "!kernel.view<[d0, " + n + "], i8>";
   return "kernel.func @quads(%x: " + x + ", %w: " + w + ", %y: " + y + ", %q: " + q +
-         ") scalars(d0) grid(%i = d0 by 32, %j = " + n + " by 48) attributes {schedule = " +
-         "#kernel.schedule<" + schedule + ">} {\n" +
+         ") scalars(d0) grid(%i = d0 by 32, %j = " + n +
+         " by 48) attributes {schedule = " + "#kernel.schedule<" + schedule + ">} {\n" +
          "  %d0 = kernel.scalar \"d0\" : index\n  %left = arith.subi %d0, %i : index\n" +
          "  %c = kernel.contract %x[%i], %w[%j] : " + x + ", " + w + " -> tensor<32x48xi32>\n" +
          "  %f = arith.sitofp %c : tensor<32x48xi32> to tensor<32x48xf32>\n" +
@@ -55,6 +55,8 @@ protected:
     if ((isa == "x86-64-v4-vnni" && !__builtin_cpu_supports("avx512vnni")) ||
         (isa == "x86-64-v3-vnni" && !__builtin_cpu_supports("avxvnni")))
       GTEST_SKIP() << "no vpdpbusd";
+    if (!CompiledKernel::runsHere(isa))
+      GTEST_SKIP() << "no emulator";
   }
 
   /// `byteOf(row, k, isLeft)` fills both sides.
@@ -73,14 +75,16 @@ protected:
       for (int64_t n = 0; n < outputs; ++n)
         w[n / 16 * 16 * pitch + (k / 4 * 16 + n % 16) * 4 + k % 4] = byteOf(n, k, false);
     }
-    kernel->run({x.memory.data(), w.memory.data(), y.data(), q.memory.data()}, {rows});
+    kernel->run({x.memory.bytes(), w.memory.bytes(), y.bytes(), q.memory.bytes()}, {rows});
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t n = 0; n < outputs; ++n) {
         int32_t sum = 0;
         for (int64_t k = 0; k < features; ++k)
           sum += byteOf(r, k, true) * static_cast<int8_t>(byteOf(n, k, false));
-        ASSERT_EQ(y[r * columns + n], static_cast<float>(sum)) << features << ": " << r << ", " << n;
-        ASSERT_EQ(q[r * columns + n], static_cast<uint8_t>(sum)) << features << ": " << r << ", " << n;
+        ASSERT_EQ(y[r * columns + n], static_cast<float>(sum))
+            << features << ": " << r << ", " << n;
+        ASSERT_EQ(q[r * columns + n], static_cast<uint8_t>(sum))
+            << features << ": " << r << ", " << n;
       }
   }
 };

@@ -127,7 +127,7 @@ public:
     int64_t columns = tensors()[0].elements() / shape[0];
     for (int64_t n = 0; n < tensors()[0].elements(); ++n) {
       int64_t row = n / columns, k = n % columns;
-      numbers.push_back(row == 1               ? 0.0f
+      numbers.push_back(row == 1             ? 0.0f
                         : row == 2 && k == 0 ? std::numeric_limits<float>::quiet_NaN()
                                              : static_cast<float>((n * 37 + 11) % 101 - 50) / 8);
     }
@@ -145,8 +145,8 @@ TEST(Pack, PanelsOfCodes) {
     std::vector<int64_t> shape;
     int64_t rowGroup = 0;
   };
-  for (const auto &[shape, rowGroup] : {Case{{16, 16}}, Case{{3, 1}}, Case{{50, 33}},
-                                        Case{{20, 601}, 10}, Case{{5, 300, 1}}}) {
+  for (const auto &[shape, rowGroup] :
+       {Case{{16, 16}}, Case{{3, 1}}, Case{{50, 33}}, Case{{20, 601}, 10}, Case{{5, 300, 1}}}) {
     RowSource source(shape);
     PackEntry panels{"w", shape, Layout::Panels, rowGroup, 0, 0, DType::I8};
     PackEntry beside{"w", shape, Layout::Scales, rowGroup, 0, 0, DType::F32};

@@ -54,7 +54,7 @@ TEST(Program, EveryFieldIsNeededAndOthersAreRefused) {
   EXPECT_EQ(errorAfter([](Json &j) { j["weight_bytes"] = 1.5; }),
             "program.weight_bytes: expected an integer of 64 bits, found 1.5");
   EXPECT_EQ(errorAfter([](Json &j) { j["pack"][0]["layout"] = "tiles"; }),
-            "program.pack[0].layout: expected one of vector, rows, panels, found \"tiles\"");
+            "program.pack[0].layout: expected one of vector, rows, panels, scales, found \"tiles\"");
   EXPECT_THAT(errorAfter([](Json &j) { j["functions"][0]["buffers"][0]["elements"] = "B*"; }),
               HasSubstr("program.functions[0].buffers[0].elements: size 'B*': expected a number"));
 }

@@ -112,7 +112,8 @@ Value BodyEmitter::byteOf(Value words, int64_t byte, bool isSigned) {
   Type type = words.getType();
   auto by = [&](int64_t bits) { return wordConstant(static_cast<int32_t>(bits), type); };
   if (!isSigned) {
-    Value low = byte ? arith::ShRUIOp::create(builder, loc, words, by(8 * byte)).getResult() : words;
+    Value low =
+        byte ? arith::ShRUIOp::create(builder, loc, words, by(8 * byte)).getResult() : words;
     return known = byte == 3 ? low : arith::AndIOp::create(builder, loc, low, by(0xff)).getResult();
   }
   Value high =
