@@ -19,12 +19,15 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 
 namespace heddle {
 
 namespace {
 
 constexpr int64_t panelRows = 16;
+/// Columns that are read and transposed together: 16 rows of them stay in the first cache.
+constexpr int64_t columnsAtOnce = 256;
 
 /// Where the elements of a dimension that is cut in padded groups are stored.
 struct Grouping {
@@ -122,10 +125,13 @@ void interleavePanel(const float *const *rows, int64_t count, uint16_t *to) {
 /// Writes codes of `count` columns of 16 rows, four columns of a row side by side; missing ones are
 /// zero.
 void interleaveCodes(const float *const *rows, const RowScale *scales, int64_t count, int8_t *to) {
-  for (int64_t column = 0; column < count; column += 4)
-    for (int64_t r = 0; r < panelRows; ++r)
-      for (int64_t c = column; c < column + 4; ++c)
-        *to++ = c < count ? codeOf(rows[r][c], scales[r]) : int8_t{0};
+  int8_t codes[columnsAtOnce + 4];
+  for (int64_t r = 0; r < panelRows; ++r) {
+    writeCodes(rows[r], scales[r], count, codes);
+    std::fill_n(codes + count, 4, int8_t{0});
+    for (int64_t column = 0; column < count; column += 4)
+      std::memcpy(to + (column / 4 * panelRows + r) * 4, codes + column, 4);
+  }
 }
 
 /// One entry of the list, cut in pieces that are independent of each other: panels, or 16 rows.
@@ -171,9 +177,6 @@ private:
   std::byte *to;
   int64_t storedRows;
 };
-
-/// Columns that are read and transposed together: 16 rows of them stay in the first cache.
-constexpr int64_t columnsAtOnce = 256;
 
 void EntryPacker::packRows(int64_t first, int64_t end) const {
   std::vector<float> scratch(std::min(columns.group, columns.extent));
@@ -232,8 +235,7 @@ EntryPacker::Scales EntryPacker::scalesOf(int64_t panel) const {
   uint32_t largest[panelRows] = {};
   forEachPiece(panel, [&](const float *const *pieces, int64_t, int64_t count) {
     for (int64_t r = 0; r < panelRows; ++r)
-      for (int64_t column = 0; column < count; ++column)
-        largest[r] = std::max(largest[r], magnitudeBits(pieces[r][column]));
+      largest[r] = largestMagnitude(pieces[r], count, largest[r]);
   });
   Scales scales;
   std::ranges::transform(largest, scales.begin(), rowScale);
@@ -245,9 +247,11 @@ void EntryPacker::packScales(int64_t panel) const {
   Scales scales = scalesOf(panel);
   int32_t sums[panelRows] = {};
   forEachPiece(panel, [&](const float *const *pieces, int64_t, int64_t count) {
-    for (int64_t r = 0; r < panelRows; ++r)
-      for (int64_t column = 0; column < count; ++column)
-        sums[r] += codeOf(pieces[r][column], scales[r]);
+    int8_t codes[columnsAtOnce];
+    for (int64_t r = 0; r < panelRows; ++r) {
+      writeCodes(pieces[r], scales[r], count, codes);
+      sums[r] = std::accumulate(codes, codes + count, sums[r]);
+    }
   });
   float *out = reinterpret_cast<float *>(to) + panel * panelRows;
   for (int64_t r = 0; r < panelRows; ++r) {
