@@ -184,7 +184,7 @@ Scores::Scores(KernelFrame &f, Value query, Value key, Value mask, double scale,
       rules(rules) {
   kernel::ViewType q = f.viewType(queryView), k = f.viewType(keyView);
   if (q.getElementType().isBF16())
-    accuracy = TileBuilder::Exp2Accuracy::BF16;
+    accuracy = TileBuilder::Accuracy::EightBits;
   queries = q.getDim(2).extent;
   keys = k.getDim(2).extent;
   heads = q.getDim(1).extent.value;

@@ -100,7 +100,7 @@ private:
   TileBuilder &t;
   mlir::Value mask;
   double scale;
-  TileBuilder::Exp2Accuracy accuracy = TileBuilder::Exp2Accuracy::F32;
+  TileBuilder::Accuracy accuracy = TileBuilder::Accuracy::F32;
   transformer::ScoreRules rules;
   transformer::MaskDocumentsOp documents;
   int64_t heads, group; ///< query heads, and how many of them share a key head

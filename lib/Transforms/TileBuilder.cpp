@@ -156,12 +156,12 @@ Value TileBuilder::sumOfMany(Value first, Value end, RankedTensorType type,
 //===----------------------------------------------------------------------===//
 
 /// Minimax polynomials of 2^f on [-1/2, 1/2]; relative errors 2.3e-7 and 7.5e-5.
-Value TileBuilder::exp2Fraction(Value f, Exp2Accuracy accuracy) {
+Value TileBuilder::exp2Fraction(Value f, Accuracy accuracy) {
   static constexpr double fine[] = {0.00132764725, 0.00967554096, 0.0555071309,
                                     0.240221202,   0.693146944,   1.00000012},
                           coarse[] = {0.0551716685, 0.242611125, 0.693260968, 0.999928057};
   ArrayRef<double> coefficients = fine;
-  if (accuracy == Exp2Accuracy::BF16)
+  if (accuracy == Accuracy::EightBits)
     coefficients = coarse;
   Value p = constant(coefficients.front(), f);
   for (double c : coefficients.drop_front())
@@ -216,7 +216,21 @@ static Value logisticGate(TileBuilder &t, Value x, Value argument) {
   return t.div(x, t.add(t.constant(1, x), e));
 }
 
-Value TileBuilder::activation(transformer::Activation kind, Value x) {
+/// x times the normal distribution, that as 1/2 and the best odd polynomial of degree 13 on
+/// |x| <= 4, which is 1 to eight bits above; below, what there is at -4 stays. Absolute error
+/// 1.9e-4, no division, and a NaN stays one.
+Value TileBuilder::coarseGelu(Value x) {
+  Value low = constant(-4, x), high = constant(4, x);
+  x = select(less(x, low), low, x);
+  Value inside = select(less(high, x), high, x), square = mul(inside, inside);
+  Value p = constant(2.2781492248213908e-08, x);
+  for (double c : {-1.5986048538252362e-06, 4.7955567424651235e-05, -0.0008140159188769758,
+                   0.008772389963269234, -0.06457311660051346, 0.3978833556175232})
+    p = fma(p, square, constant(c, x));
+  return mul(x, fma(inside, p, constant(0.5, x)));
+}
+
+Value TileBuilder::activation(transformer::Activation kind, Value x, Accuracy accuracy) {
   using transformer::Activation;
   switch (kind) {
   case Activation::None:
@@ -226,6 +240,8 @@ Value TileBuilder::activation(transformer::Activation kind, Value x) {
     return select(less(x, constant(0, x)), constant(0, x), x);
   }
   case Activation::Gelu:
+    if (accuracy == Accuracy::EightBits)
+      return coarseGelu(x);
     return mul(mul(x, 0.5), add(constant(1, x), erf(mul(x, 0.7071067811865476))));
   case Activation::GeluTanh: {
     // 0.5·x·(1 + tanh(u)) = x·logistic(2u), u = sqrt(2/pi)·(x + 0.044715·x^3)

@@ -171,7 +171,9 @@ void LinearTiler::body(const Part &part, Value j, int64_t columns) {
   if (Value bias = linear.getBias())
     tile = t.add(tile, kernel::LoadOp::create(t.b, t.loc, t.type(1, columns),
                                               f.view(f.viewOf(bias)), ValueRange{j}, UnitAttr()));
-  tile = t.activation(linear.getActivation(), tile);
+  bool isF32 = getElementTypeOrSelf(linear.getInput().getType()).isF32();
+  tile = t.activation(linear.getActivation(), tile,
+                      isF32 ? TileBuilder::Accuracy::F32 : TileBuilder::Accuracy::EightBits);
   Value before = linear.getResult();
   for (arith::AddFOp add : part.residuals) {
     Value other = add.getLhs() == before ? add.getRhs() : add.getLhs();

@@ -80,17 +80,18 @@ public:
   mlir::Value sumOfMany(mlir::Value first, mlir::Value end, mlir::RankedTensorType type,
                         llvm::function_ref<mlir::Value(mlir::Value)> next);
 
-  /// 2^f for |f| <= 1/2, by a polynomial of degree 5 (F32) or, where the result is rounded to eight
-  /// bits, 3 (BF16).
-  enum class Exp2Accuracy { F32, BF16 };
-  mlir::Value exp2Fraction(mlir::Value f, Exp2Accuracy accuracy = Exp2Accuracy::F32);
+  /// What a function must be good for: numbers of f32, or such whose neighbours are operands that
+  /// are rounded to eight bits.
+  enum class Accuracy { F32, EightBits };
+  /// 2^f for |f| <= 1/2, by a polynomial of degree 5, or 3.
+  mlir::Value exp2Fraction(mlir::Value f, Accuracy accuracy = Accuracy::F32);
   /// x * 2^n for integers n <= 127, 0 for those below -125.
   mlir::Value scaleb(mlir::Value x, mlir::Value n);
   /// 2^d for integers d <= 127, 0 below -125 (never a denormal).
   mlir::Value exp2Integer(mlir::Value d);
   /// 2^x for any x; saturates at 2^126, 0 below -125.
   mlir::Value exp2(mlir::Value x);
-  mlir::Value activation(transformer::Activation kind, mlir::Value x);
+  mlir::Value activation(transformer::Activation kind, mlir::Value x, Accuracy accuracy);
   /// log2 x of a finite x > 0 that is no denormal, relative error below 3e-7.
   mlir::Value log2(mlir::Value x);
   mlir::Value tanh(mlir::Value x);
@@ -100,6 +101,7 @@ public:
 
 private:
   mlir::Value erf(mlir::Value x);
+  mlir::Value coarseGelu(mlir::Value x);
 };
 
 /// The arguments and results of a definition as views of a kernel under construction.
