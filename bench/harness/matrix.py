@@ -8,7 +8,7 @@ HEADS, HEAD_SIZE = 12, 64
 SIZE, FFN_SIZE, LAYERS, VOCABULARY = 768, 3072, 12, 30522
 GEMM_SHAPES = [(768, 768), (3072, 768), (768, 3072), (4096, 4096)]
 WIDE_SHAPES = [(2304, 768), (11008, 4096), (32000, 2048)]
-BYTES = {"f32": 4, "bf16": 2, "f16-sum": 2, "int8": 1, "int4": 0.5625}  # of a weight; int4 with its scales
+BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f16-sum": 2, "int8": 1, "int4": 0.5625}  # of a weight; int4 with its scales
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ def encoder(prefix, dtype, layers, b, s, **flags):
 
 
 def gemm_rows():
-    for dtype in ("f32", "bf16", "int8", "f16-sum", "int4"):
+    for dtype in ("f32", "bf16", "int8", "f16", "f16-sum", "int4"):
         for n, k in GEMM_SHAPES:
             quick = (n, k) == (3072, 768)
-            yield gemm(dtype, 1, n, k, gated=dtype != "f16-sum", quick=quick and dtype == "f32")
+            yield gemm(dtype, 1, n, k, gated=not dtype.startswith("f16"), quick=quick and dtype == "f32")
             for m in (4, 16, 32, 64, 128, 512, 2048):
-                gated = m >= (32 if dtype == "f32" else 64) and dtype != "int4"
+                gated = m >= (32 if dtype == "f32" else 64) and dtype not in ("f16", "int4")
                 yield gemm(dtype, m, n, k, gated=gated, quick=quick and m == 128)
         for n, k in WIDE_SHAPES:
             for m in (1, 16, 128):
@@ -64,6 +64,7 @@ def attention_rows():
         yield attention("f32", "full", t, gated=gated, quick=t in (128, 512), threads=(1, 2))
         yield attention("f32", "causal", t, gated=t == 2048, quick=t == 512)
         yield attention("bf16", "full", t, gated=t in (512, 2048), quick=t == 512)
+        yield attention("f16", "full", t)
     yield attention("f32", "window", 4096, gated=True)
 
 
@@ -74,7 +75,7 @@ def decode(dtype, b, p, **flags):
 
 
 def decode_rows():
-    for dtype in ("f32", "bf16"):
+    for dtype in ("f32", "bf16", "f16"):
         for b in (1, 4, 16):
             for p in (128, 512, 2048, 8192):
                 if b * p <= 8 * 8192:  # more does not fit into what a test machine has
@@ -91,14 +92,14 @@ def attend(dtype, t, **flags):
 
 
 def encoder_rows():
-    for dtype in ("f32", "bf16", "int8"):
+    for dtype in ("f32", "bf16", "int8", "f16"):
         for s in (1, 16, 128, 512):
             yield ffn(dtype, s)
             yield attend(dtype, s)
             yield encoder("layer", dtype, 1, 1, s, quick=s == 128)
         for b in (1, 8):
             for s in (16, 128, 384):
-                yield encoder("bert", dtype, LAYERS, b, s, gated=True, quick=(b, s) == (1, 128) and dtype == "f32")
+                yield encoder("bert", dtype, LAYERS, b, s, gated=dtype != "f16", quick=(b, s) == (1, 128) and dtype == "f32")
 
 
 def all_rows():

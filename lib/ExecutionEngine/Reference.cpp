@@ -261,7 +261,7 @@ Status Call::runProduct(Operation *op) {
   auto o = cast<FfnOp>(op);
   RefTensor hidden =
       linear(get(o.getInput()), get(o.getInWeight()), optional(o.getInBias()), o.getActivation());
-  hidden = roundedTo(*elementType(o.getOutWeight().getType()), std::move(hidden));
+  hidden = roundedTo(*elementType(o.getInput().getType()), std::move(hidden));
   return bindResult(
       op, linear(hidden, get(o.getOutWeight()), optional(o.getOutBias()), Activation::None));
 }

@@ -32,6 +32,8 @@ std::optional<DType> elementType(Type type) {
     return DType::BF16;
   if (type.isInteger(8))
     return DType::I8;
+  if (type.isF16())
+    return DType::F16;
   if (type.isInteger(1))
     return DType::Bool;
   if (type.isInteger(32))

@@ -239,7 +239,7 @@ static double weightOf(double score, LogSumExp total) {
   return weight < 0x1p-126 ? 0 : weight; // a NaN stays one
 }
 
-/// A weight as it meets the values: rounded to their type, in units of the power of two next to the
+/// A weight as it meets the values: rounded to the type of the queries, in units of the power of two next to the
 /// row's largest weight. Any other power of two gives the same.
 static double roundedWeight(DType type, double weight, double score, double largest) {
   if (type == DType::F32 || std::isnan(weight))
@@ -324,7 +324,7 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
         continue;
       weights.add(sequence, h, i, j, p);
       int64_t from = (sequence.batch * keyHeads + h / group) * scores->keys + sequence.firstKey + j;
-      double factor = roundedWeight(value.type, p, row[j], largest);
+      double factor = roundedWeight(lookup(op.getQuery()).type, p, row[j], largest);
       for (int64_t d = 0; d < Dv && factor != 0; ++d)
         out[d] += factor * value.values[from * Dv + d];
     }

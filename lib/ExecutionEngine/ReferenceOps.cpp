@@ -78,7 +78,10 @@ double activate(transformer::Activation activation, double x) {
 }
 
 double roundedTo(DType type, double x) {
-  return type == DType::BF16 ? floatFromBFloat(bfloatFromFloat(static_cast<float>(x))) : x;
+  float value = static_cast<float>(x);
+  return type == DType::BF16  ? floatFromBFloat(bfloatFromFloat(value))
+         : type == DType::F16 ? floatFromHalf(halfFromFloat(value))
+                              : x;
 }
 
 RefTensor roundedTo(DType type, RefTensor value) {

@@ -78,10 +78,10 @@ int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column) {
 }
 
 float storedValue(DType type, const std::byte *memory, int64_t index) {
-  if (type == DType::BF16) {
+  if (byteSize(type) == 2) {
     uint16_t bits;
     std::memcpy(&bits, memory + index * 2, 2);
-    return floatFromBFloat(bits);
+    return type == DType::BF16 ? floatFromBFloat(bits) : floatFromHalf(bits);
   }
   if (type == DType::I8) // 128 more than the code
     return static_cast<float>(std::to_integer<int>(memory[index]) - 128);

@@ -32,7 +32,7 @@ struct StoredLayout {
 /// Where element `column` of row `row` (all leading dimensions flattened) lies, in elements.
 int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column);
 
-/// Element `index` of memory that holds elements of `type`: f32, bf16, or codes as kernels store
+/// Element `index` of memory that holds elements of `type`: f32, bf16, f16, or codes as kernels store
 /// those of rows, i8.
 float storedValue(DType type, const std::byte *memory, int64_t index);
 

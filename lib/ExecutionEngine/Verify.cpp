@@ -50,6 +50,8 @@ constexpr double tolerance = 1e-4;
 constexpr double roundedTolerance = 3e-2;
 /// The same where operands are codes of 8 bits, which are 2^-8 apart.
 constexpr double codedTolerance = 5e-2;
+/// Of f16, with three bits more.
+constexpr double halfTolerance = 4e-3;
 
 double valueAt(const Tensor &tensor, size_t i) {
   switch (tensor.dtype()) {
@@ -158,17 +160,25 @@ public:
   Comparison(const Program &program, const Function &function, ModuleOp outlined,
              const std::vector<GroupResults> &groups, VerifyReport &report)
       : program(program), function(function), outlined(outlined), groups(groups), report(report) {
-    bool rounds = std::any_of(program.pack.begin(), program.pack.end(),
-                              [](const PackEntry &entry) { return entry.type != DType::F32; });
-    outlined.walk([&](arith::TruncFOp) { rounds = true; });
-    bool codes = false;
-    outlined.walk([&](transformer::QuantizeOp) { codes = true; });
-    allowed = codes ? codedTolerance : rounds ? roundedTolerance : tolerance;
+    for (const PackEntry &entry : program.pack)
+      allow(entry.type);
+    outlined.walk([&](arith::TruncFOp round) {
+      allow(getElementTypeOrSelf(round.getType()).isF16() ? DType::F16 : DType::BF16);
+    });
+    outlined.walk([&](transformer::QuantizeOp) { allow(DType::I8); });
   }
 
   Status compare(int launch, const Dimensions &dims, const BufferReader &read);
 
 private:
+  /// What rounding to a type that the program stores may move.
+  void allow(DType type) {
+    double moved = type == DType::I8     ? codedTolerance
+                   : type == DType::BF16 ? roundedTolerance
+                   : type == DType::F16  ? halfTolerance
+                                         : tolerance;
+    allowed = std::max(allowed, moved);
+  }
   Expected<int64_t> number(Attribute attribute, const Launch &launch, const Dimensions &dims) const;
   Expected<StoredLayout> layout(DictionaryAttr stored, const Launch &launch,
                                 const Dimensions &dims) const;
@@ -235,7 +245,7 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
   if (expected.type == DType::I32 && !text.contains("columns")) // views of integers are dense
     stored->pitch = stored->dims.back();
   stored->group = group;
-  bool isNarrow = expected.type == DType::BF16 || expected.type == DType::I8;
+  bool isNarrow = byteSize(expected.type) == 2 || expected.type == DType::I8;
   stored->type = isNarrow ? expected.type : DType::F32;
   if (stored->first > 0) // the layout is the whole cache's, the values are its new rows
     stored->dims[stored->dims.size() - 2] = expected.shape[expected.shape.size() - 2];

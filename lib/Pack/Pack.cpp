@@ -114,11 +114,12 @@ void transposePanel(const float *const *rows, int64_t count, float *to) {
 
 /// Writes `count` columns of 16 rows, rounded, two columns of a row side by side; an odd last one
 /// beside zero.
+template <uint16_t (*rounded)(float)>
 void interleavePanel(const float *const *rows, int64_t count, uint16_t *to) {
   for (int64_t column = 0; column < count; column += 2, to += 2 * panelRows)
     for (int64_t r = 0; r < panelRows; ++r) {
-      to[2 * r] = bfloatFromFloat(rows[r][column]);
-      to[2 * r + 1] = column + 1 < count ? bfloatFromFloat(rows[r][column + 1]) : 0;
+      to[2 * r] = rounded(rows[r][column]);
+      to[2 * r + 1] = column + 1 < count ? rounded(rows[r][column + 1]) : 0;
     }
 }
 
@@ -193,7 +194,9 @@ void EntryPacker::writePanel(const float *const *pieces, const Scales &scales, i
                              int64_t column, int64_t count) const {
   std::byte *out = to + (panel * columns.stored() + column) * panelRows * byteSize(type);
   if (type == DType::BF16)
-    interleavePanel(pieces, count, reinterpret_cast<uint16_t *>(out));
+    interleavePanel<bfloatFromFloat>(pieces, count, reinterpret_cast<uint16_t *>(out));
+  else if (type == DType::F16)
+    interleavePanel<halfFromFloat>(pieces, count, reinterpret_cast<uint16_t *>(out));
   else if (type == DType::I8)
     interleaveCodes(pieces, scales.data(), count, reinterpret_cast<int8_t *>(out));
   else

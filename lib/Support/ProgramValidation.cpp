@@ -98,9 +98,9 @@ Status checkPackEntry(const PackEntry &entry, const std::vector<Weight> &weights
   if (Status status = checkIndex(place, "a weight", entry.weight, weights); !status)
     return status;
   bool isPanels = entry.layout == PackEntry::Layout::Panels,
-       isNarrow = entry.type == DType::BF16 || entry.type == DType::I8;
+       isNarrow = byteSize(entry.type) == 2 || entry.type == DType::I8;
   if (entry.type != DType::F32 && !(isNarrow && isPanels))
-    return expected(place, "f32, or bf16 or i8 in panels", toString(entry.type));
+    return expected(place, "f32, or bf16, f16 or i8 in panels", toString(entry.type));
   // Groups of one element are padded to 16, in both directions.
   if (elements > largest / 256 || packedElements(entry) != weights[entry.weight].elements)
     return expected(place, "a weight of its packed size", weights[entry.weight].elements);

@@ -46,7 +46,10 @@ static DType elementType(StringRef name) {
 
 /// What a stored weight consists of.
 static DType weightType(std::optional<StringRef> name) {
-  return name == "bf16" ? DType::BF16 : name == "i8" ? DType::I8 : DType::F32;
+  return name == "bf16"  ? DType::BF16
+         : name == "f16" ? DType::F16
+         : name == "i8"  ? DType::I8
+                         : DType::F32;
 }
 
 namespace {

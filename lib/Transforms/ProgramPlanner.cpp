@@ -40,6 +40,7 @@ static StringAttr narrowElement(Type type, Builder &b) {
   Type element = getElementTypeOrSelf(type);
   return element.isInteger(8) ? b.getStringAttr("i8")
          : element.isBF16()   ? b.getStringAttr("bf16")
+         : element.isF16()    ? b.getStringAttr("f16")
                               : StringAttr();
 }
 
@@ -106,8 +107,9 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
   if (bytes != 4 && layout != "panels")
     return weight.emitOpError("expected a weight of ")
            << type.getElementType() << " to be the matrix of a product";
+  StringAttr narrow = narrowElement(type, b);
   std::string key = (weight.getName() + "|" + layout + "|" + Twine(rowGroup) + "|" +
-                     Twine(columnGroup) + "|" + Twine(bytes))
+                     Twine(columnGroup) + "|" + (narrow ? narrow.getValue() : ""))
                         .str();
   Value &handle = weights[key];
   if (!handle) {
@@ -115,7 +117,7 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
     auto packed = kernel::WeightOp::create(
         b, weight.getLoc(), b.getType<kernel::BufferType>(), weight.getNameAttr(),
         b.getStringAttr(layout), b.getDenseI64ArrayAttr(shape), b.getI64IntegerAttr(rowGroup),
-        b.getI64IntegerAttr(columnGroup), narrowElement(type, b), IntegerAttr());
+        b.getI64IntegerAttr(columnGroup), narrow, IntegerAttr());
     int64_t rows = type.getDimSize(weight.getScales() ? 1 : 0);
     if (type.getRank() == 2 && (shape.empty() || shape.front() != rows))
       packed.setRows(rows);
@@ -461,7 +463,7 @@ LogicalResult ProgramPlanner::planResults() {
     const Place &place = it->second;
     Shape shape = shapes.of(value);
     Type element = cast<ShapedType>(value.getType()).getElementType();
-    if (element.isBF16())
+    if (isa<BFloat16Type, Float16Type>(element))
       return ret.emitOpError() << "result " << name
                                << ": expected elements of f32, i32 or i1, found " << element
                                << ", which is not built yet";

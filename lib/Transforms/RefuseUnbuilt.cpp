@@ -57,7 +57,7 @@ static LogicalResult checkText(Operation *op) {
 }
 
 /// Why no kernel takes a tensor of this type; empty: one does. Inside a function values may be
-/// rounded (bf16) or codes (i8), callers give and get none that are.
+/// rounded (bf16, f16) or codes (i8), callers give and get none that are.
 static std::string problemOf(Type type, bool inside = false) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -68,7 +68,7 @@ static std::string problemOf(Type type, bool inside = false) {
   }
   Type element = tensor.getElementType();
   if (!element.isF32() && !element.isSignlessInteger(32) && !element.isSignlessInteger(1) &&
-      !(inside && (element.isBF16() || element.isInteger(8))))
+      !(inside && (isa<BFloat16Type, Float16Type>(element) || element.isInteger(8))))
     stream << "expected elements of f32, i32 or i1, found " << element
            << ", which is not built yet";
   else if (tensor.getRank() == 0)

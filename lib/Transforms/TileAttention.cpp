@@ -119,7 +119,7 @@ private:
     bool starts = op.getMask() && !op.getHiddenScoreAttr();
     auto visitTile = keys.skips ? t.b.getI64IntegerAttr(scores.visitTile) : IntegerAttr();
     Value row = scores.sequence.firstKey ? t.add(keys.first, scores.sequence.firstKey) : keys.first;
-    Value factors = t.narrow(p, cast<kernel::ViewType>(value.getType()).getElementType());
+    Value factors = t.narrow(p, f.viewType(scores.queryView).getElementType());
     Value weighted = kernel::ContractOp::create(
         t.b, t.loc, t.type(rows, valueColumns), factors, Value(), value, row, keys.count, Value(),
         starts ? keys.from : Value(), keys.skips ? keys.visited : Value(), visitTile,

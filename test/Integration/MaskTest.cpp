@@ -143,19 +143,25 @@ TEST_P(PackedMaskTest, CompositionsAgreeWithTheReference) {
   check(seeds, {.documents = true});
 }
 
-/// Both with operands rounded to bf16.
-class RoundedMaskTest : public MaskTest {};
-
-TEST_P(RoundedMaskTest, CompositionsAgreeWithTheReference) {
-  dtype = "bf16";
-  std::vector<uint64_t> seeds, packed;
-  for (uint64_t n = 0; n < perModule / 2; ++n) {
-    seeds.push_back(300000 + std::get<1>(GetParam()) * perModule + n);
-    packed.push_back(400000 + std::get<1>(GetParam()) * perModule + n);
+/// Both with operands rounded to a narrower type.
+class RoundedMaskTest : public MaskTest {
+protected:
+  void checkRounded(const std::string &type, uint64_t first) {
+    dtype = type;
+    std::vector<uint64_t> seeds, packed;
+    for (uint64_t n = 0; n < perModule / 2; ++n) {
+      seeds.push_back(first + std::get<1>(GetParam()) * perModule + n);
+      packed.push_back(first + 100000 + std::get<1>(GetParam()) * perModule + n);
+    }
+    check(seeds, {});
+    check(packed, {.documents = true});
   }
-  check(seeds, {});
-  check(packed, {.documents = true});
-}
+};
+
+TEST_P(RoundedMaskTest, CompositionsAgreeWithTheReference) { checkRounded("bf16", 300000); }
+
+/// Keys and values of f16 are the same numbers on both sides.
+TEST_P(RoundedMaskTest, CompositionsOfF16AgreeWithTheReference) { checkRounded("f16", 500000); }
 
 std::string nameOf(const testing::TestParamInfo<std::tuple<std::string, uint64_t>> &info) {
   return std::get<0>(info.param) + std::to_string(std::get<1>(info.param));

@@ -227,7 +227,7 @@ struct PackEntry {
   /// zeros; 0: not cut.
   int64_t rowGroup = 0, columnGroup = 0;
   int weight = -1; ///< Program::weights
-  /// Elements as they are stored: f32, or panels of bf16, rounded to nearest, ties to even, or of
+  /// Elements as they are stored: f32, or panels of bf16 or f16, rounded to nearest, ties to even, or of
   /// i8: codes of each row of the matrix, as `transformer.quantize` makes them.
   DType type = DType::F32;
   /// Rows of the matrix, where that is not the first dimension: the matrices of all heads below each

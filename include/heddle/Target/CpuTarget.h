@@ -14,6 +14,7 @@
 
 #include "heddle/Support/Error.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,11 @@ struct CpuTarget {
   int64_t fewRows = 2;
   /// CPUID features that the runtime checks at load, by the names of /proc/cpuinfo.
   std::vector<std::string> required;
+
+  /// Whether it needs, and so may use, a feature of /proc/cpuinfo.
+  bool has(std::string_view feature) const {
+    return std::find(required.begin(), required.end(), feature) != required.end();
+  }
 };
 
 /// The described instruction set of this name. `native` is the best one that this machine has,

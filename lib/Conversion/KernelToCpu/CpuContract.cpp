@@ -83,8 +83,10 @@ Value CpuEmitter::scaleByPower(Value x, Value n) {
       .getResult(0);
 }
 
-/// To bf16, as 16 bits, or the low byte of integers.
+/// To bf16 or f16, as 16 bits, or the low byte of integers.
 Value CpuEmitter::narrow(Value value, Type element) {
+  if (element.isF16())
+    return narrowedToHalf(value);
   auto type = cast<VectorType>(value.getType());
   if (element.isInteger(8))
     return arith::TruncIOp::create(builder, loc, VectorType::get(type.getShape(), element), value);
@@ -174,13 +176,20 @@ void CpuEmitter::prefetch(Value start, Value k, Value from, ContractOp op) {
 // The two products
 //===----------------------------------------------------------------------===//
 
+SmallVector<Place> CpuEmitter::leftRows(ContractOp op, const Fragment &shape) {
+  const BoundView left = view(op.getLhs());
+  Fragment column;
+  column.rows = shape.rows;
+  Value first = add(scalar(op.getLhsIndex()), shape.rows > 1 || plan.tileRows > 1 ? row : Value());
+  return places(left, left.offset, first, Value(), column, 1);
+}
+
 SmallVector<Value> CpuEmitter::contractViews(ContractOp op, const Fragment &shape,
                                              SmallVector<Value> sums, Value from, Value to) {
+  if (isHalf(op))
+    return contractHalves(op, shape, std::move(sums), from, to);
   const BoundView left = view(op.getLhs()), right = view(op.getRhs());
-  Fragment leftRows;
-  leftRows.rows = shape.rows;
-  Value first = add(scalar(op.getLhsIndex()), shape.rows > 1 || plan.tileRows > 1 ? row : Value());
-  SmallVector<Place> leftPlaces = places(left, left.offset, first, Value(), leftRows, 1);
+  SmallVector<Place> leftPlaces = leftRows(op, shape);
   int64_t step = 0;
   SmallVector<Place> panelPlaces = rightPlaces(op, shape, step);
   int64_t word = perWord(right);
@@ -291,14 +300,14 @@ SmallVector<Value> CpuEmitter::overRows(ContractOp op, const Fragment &shape, Ro
 
 SmallVector<Value> CpuEmitter::contractTile(ContractOp op, const TileMemory &left,
                                             const Fragment &shape) {
-  const BoundView right = view(op.getRhs());
   int64_t step = 0;
-  SmallVector<Place> rowPlaces = rightPlaces(op, shape, step);
+  SmallVector<Place> rowPlaces =
+      readsWidened(op) ? widenedPlaces(op, shape, step) : rightPlaces(op, shape, step);
   auto loadLeft = [&](Value k, int64_t r, int64_t u) {
     return loadAt(left.base, placeIn(left, r, k, u), builder.getF32Type(), left.element);
   };
   auto loadRight = [&](Value k, int64_t j, int64_t u) {
-    return loadVector(right, moved(rowPlaces[j], mul(k, step), u * step));
+    return loadValues(op, moved(rowPlaces[j], mul(k, step), u * step));
   };
   Operands operands{loadLeft, loadRight, {}};
   return overRows(op, shape, [&](Value begin, Value end, SmallVector<Value> sums, int64_t unroll) {
@@ -355,7 +364,7 @@ void CpuEmitter::pairRowsOfTile(ContractOp op, const TileMemory &pairs, Value be
 /// Where many row fragments multiply the same rows of bf16, these are interleaved once for all.
 void CpuEmitter::pairRows(ContractOp op) {
   const BoundView &right = view(op.getRhs());
-  if (!op.getRows() || perWord(right) == 1 || plan.fragment.rows == plan.tileRows)
+  if (!op.getRows() || !right.type.getElementType().isBF16() || plan.fragment.rows == plan.tileRows)
     return;
   TileMemory pairs;
   pairs.rows = columnsOf(op.getLhs().getType()) / 2;
@@ -366,23 +375,36 @@ void CpuEmitter::pairRows(ContractOp op) {
     return;
   pairs.base = allocateElements(pairs.rows * pairs.columns, pairs.element);
   pairedRows[op] = pairs;
+  ifLargeTileRuns([&] {
+    Value from = op.getFrom() ? scalar(op.getFrom()) : constant(0);
+    forVisited(op, from, scalar(op.getRows()),
+               [&](Value begin, Value end) { pairRowsOfTile(op, pairs, begin, end); });
+  });
+}
+
+void CpuEmitter::ifLargeTileRuns(function_ref<void()> body) {
   Value any =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, splitRows().large, constant(0));
   auto branch = scf::IfOp::create(builder, loc, any, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  Value from = op.getFrom() ? scalar(op.getFrom()) : constant(0), count = scalar(op.getRows());
+  body();
+}
+
+void CpuEmitter::forVisited(ContractOp op, Value from, Value to,
+                            function_ref<void(Value begin, Value end)> part) {
   if (!op.getVisited())
-    return pairRowsOfTile(op, pairs, from, count);
+    return part(from, to);
   Value tile = constant(*op.getVisitTile());
-  auto loop = scf::ForOp::create(builder, loc, from, count, tile);
+  auto loop = scf::ForOp::create(builder, loc, from, to, tile);
+  OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Value begin = loop.getInductionVar();
   auto visited =
       scf::IfOp::create(builder, loc, visitBit(op.getVisited(), *op.getVisitTile(), begin),
                         /*withElseRegion=*/false);
   builder.setInsertionPointToStart(visited.thenBlock());
-  pairRowsOfTile(op, pairs, begin, minimum(add(begin, tile), count));
+  part(begin, minimum(add(begin, tile), to));
 }
 
 /// A tile of bf16 times rows of a view, in pairs from an even row of the range; the last one of an
@@ -437,7 +459,7 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
     FailureOr<TileMemory> left = leftTile(op);
     if (failed(left))
       return failure(); // leftTile said why
-    bool pairs = perWord(view(op.getRhs())) != 1;
+    bool pairs = view(op.getRhs()).type.getElementType().isBF16();
     result.registers = pairs ? contractPairs(op, *left, result) : contractTile(op, *left, result);
   } else {
     const Size &features = view(op.getLhs()).type.getDims().back().extent;

@@ -187,8 +187,35 @@ private:
   void guardRows(mlir::Value left, int64_t count,
                  llvm::function_ref<void(std::optional<int64_t>)> store);
 
+  // f16 (CpuHalf.cpp).
+  mlir::Value widened(mlir::Value bits);
+  mlir::Value narrowedToHalf(mlir::Value value);
+  std::pair<mlir::Value, mlir::Value> widenedPair(mlir::Value words);
+  bool isHalf(ContractOp op) { return view(op.getRhs()).type.getElementType().isF16(); }
+  /// Whether the rows of the current register tile read what was widened before.
+  bool readsWidened(ContractOp op) {
+    return rows == plan.fragment.rows && widenedSides.contains(op);
+  }
+  int64_t widenedFeatures(ContractOp op);
+  /// The features [from, to) of a right side in panels; null: all of them.
+  void widenOnce(ContractOp op, mlir::Value from = {}, mlir::Value to = {});
+  void releaseWidened(mlir::Operation *op);
+  void widenPanels(ContractOp op, mlir::Value column, mlir::Value end, mlir::Value from,
+                   mlir::Value to);
+  void widenRows(ContractOp op, mlir::Value row, mlir::Value end);
+  mlir::scf::ForOp loopBy(mlir::Value from, mlir::Value to, int64_t step);
+  mlir::Value loadWidened(ContractOp op, Place place);
+  llvm::SmallVector<Place> widenedPlaces(ContractOp op, const Fragment &shape, int64_t &step);
+  llvm::SmallVector<mlir::Value> contractHalves(ContractOp op, const Fragment &shape,
+                                                llvm::SmallVector<mlir::Value> sums,
+                                                mlir::Value from, mlir::Value to);
+  void fetchAhead(const BoundView &right, Place place);
+  mlir::Value loadValues(ContractOp op, Place place);
+
   // Contractions (CpuContract.cpp).
   mlir::FailureOr<TileMemory> leftTile(ContractOp op);
+  /// Where the rows of the left view begin.
+  llvm::SmallVector<Place> leftRows(ContractOp op, const Fragment &shape);
   llvm::SmallVector<mlir::Value> contractViews(ContractOp op, const Fragment &shape,
                                                llvm::SmallVector<mlir::Value> sums,
                                                mlir::Value from, mlir::Value to);
@@ -212,6 +239,11 @@ private:
   mlir::Value multiplyAddShorts(mlir::Value a, mlir::Value b, mlir::Value c);
   mlir::Value pairOfRows(const BoundView &view, Place place, int64_t step);
   void pairRows(ContractOp op);
+  /// Emits `body` where the large register tile runs.
+  void ifLargeTileRuns(llvm::function_ref<void()> body);
+  /// The visited tiles of [from, to), one after the other, or all of it at once.
+  void forVisited(ContractOp op, mlir::Value from, mlir::Value to,
+                  llvm::function_ref<void(mlir::Value begin, mlir::Value end)> part);
   void pairRowsOfTile(ContractOp op, const TileMemory &pairs, mlir::Value begin, mlir::Value end);
   mlir::Value rowAsWords(const BoundView &view, Place place);
   llvm::SmallVector<mlir::Value> overVisited(ContractOp op, mlir::Value from, mlir::Value to,
@@ -243,6 +275,12 @@ private:
   llvm::DenseMap<mlir::Operation *, TileMemory> pairedRows;
   /// Bytes of words that were made in the block of the words.
   llvm::DenseMap<mlir::Value, Bytes> knownBytes;
+  /// Right sides of f16, as f32 once for all large row fragments; by product.
+  struct WidenedSide {
+    TileMemory memory;
+    mlir::Value from; ///< first feature that is there; null: the first of all
+  };
+  llvm::DenseMap<mlir::Operation *, WidenedSide> widenedSides;
 
   /// Stack memory of the function, used again by tiles that do not live together.
   struct Slot {

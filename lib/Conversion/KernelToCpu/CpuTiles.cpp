@@ -182,8 +182,10 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   for (Value value : outside)
     memories.push_back(allocate(value.getType(), /*allRows=*/true));
   for (Operation *op : ops)
-    if (auto contract = dyn_cast<ContractOp>(op))
+    if (auto contract = dyn_cast<ContractOp>(op)) {
       pairRows(contract);
+      widenOnce(contract);
+    }
   bool hasProducts = llvm::any_of(ops, [](Operation *op) { return holdsProduct(*op); });
   LogicalResult result = rowLoop(hasProducts, [&]() -> LogicalResult {
     if (failed(emitOps(ops)))
@@ -198,9 +200,11 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   });
   for (auto [value, memory] : llvm::zip(outside, memories))
     rowMemory[value] = memory;
-  for (Operation *op : ops)
+  for (Operation *op : ops) {
     if (auto pairs = pairedRows.find(op); pairs != pairedRows.end())
       release(pairs->second);
+    releaseWidened(op);
+  }
   return result;
 }
 
@@ -350,7 +354,8 @@ LogicalResult CpuEmitter::emitFor(scf::ForOp op) {
 /// an element goes on where it stopped, so its bits are those of one pass.
 LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool first) {
   const TileMemory memory = rowMemory[op.getResult()];
-  return rowLoop(/*hasProducts=*/true, [&]() -> LogicalResult {
+  widenOnce(op, from, to);
+  LogicalResult result = rowLoop(/*hasProducts=*/true, [&]() -> LogicalResult {
     auto block = [&] {
       Fragment shape = shapeOf(op.getType());
       SmallVector<Value> sums(shape.size(), zeroSum(op));
@@ -372,6 +377,8 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
       return success();
     });
   });
+  releaseWidened(op);
+  return result;
 }
 
 LogicalResult CpuEmitter::emitBlockedContract(ContractOp op) {

@@ -14,7 +14,8 @@
 //
 // Of bf16 in panels, k counts words of two features, and each product is two; of i8 it is four, and
 // sums are i32. Rows of a view of bf16 are widened as they are loaded, and taken in pairs, the odd
-// one first.
+// one first. f16 is widened too, and k counts features or rows as with f32: of two features, which
+// share a word, neither goes alone.
 //
 // Each left quad is loaded where it is first used: drivers keep it in registers
 // then (loading all before the products costs 12 % on llvmpipe).
@@ -49,6 +50,7 @@ struct GpuEmitter::Product {
   int64_t word = 1;        ///< features in a step of k
   bool oddFirst = false;   ///< steps in pairs
   Value zero;              ///< what sums begin with
+  bool halves = false;     ///< panels of f16, two steps of k in a word
 };
 
 static constexpr int64_t kUnroll = 4;
@@ -75,7 +77,8 @@ void GpuEmitter::placeRight(ContractOp op, Product &product) {
   // Column c is row c of the view: panel c / 16, place c % 16. Fragments of whole panels begin at
   // one.
   int64_t panel = right.type.getPanel();
-  product.word = perWord(right);
+  product.halves = right.type.getElementType().isF16();
+  product.word = product.halves ? 1 : perWord(right);
   product.rightStep = panel * product.word;
   bool isWhole = product.shape.vectors * width % panel == 0;
   bool isPart = panel % (product.shape.vectors * width) == 0;
@@ -84,9 +87,9 @@ void GpuEmitter::placeRight(ContractOp op, Product &product) {
     int64_t c = vectorColumn(j, columns);
     if (isWhole)
       product.rightPlaces.push_back({add(right.offset, mul(column, stored)),
-                                     c / panel * panel * stored + c % panel * product.word});
+                                     c / panel * panel * stored + c % panel * perWord(right)});
     else if (isPart)
-      product.rightPlaces.push_back({panelStart(right, column, stored), c * product.word});
+      product.rightPlaces.push_back({panelStart(right, column, stored), c * perWord(right)});
     else
       product.rightPlaces.push_back({panelStart(right, add(column, constant(c)), stored), 0});
   }
@@ -100,7 +103,7 @@ Value GpuEmitter::panelStart(const BoundView &right, Value column, int64_t store
 LogicalResult GpuEmitter::placeLeft(ContractOp op, Product &product) {
   if (auto tile = dyn_cast<RankedTensorType>(op.getLhs().getType())) {
     product.end = scalar(op.getRows());
-    product.oddFirst = perWord(product.right) != 1;
+    product.oddFirst = product.right.type.getElementType().isBF16();
     product.leftPitch = tile.getDimSize(1);
     return stage(op.getLhs());
   }
@@ -110,7 +113,8 @@ LogicalResult GpuEmitter::placeLeft(ContractOp op, Product &product) {
   Value row = add(scalar(op.getLhsIndex()), op.getType().getDimSize(0) > 1 ? rowBase() : Value());
   product.left = left;
   int64_t features = left.type.getDims().back().extent.value;
-  product.end = constant((features + product.word - 1) / product.word);
+  product.end = constant(product.halves ? (features + 1) / 2 * 2
+                                        : (features + product.word - 1) / product.word);
   product.leftPitch = padded(left.type.getDims().back().pitch.value);
   product.leftStart = add(left.offset, mul(row, product.leftPitch));
   existing = compare(arith::CmpIPredicate::slt, row, left.extents.front());
@@ -145,7 +149,8 @@ Value GpuEmitter::leftScalar(const Product &product, Value &loaded, Value k, int
   }
   Place place = {add(product.leftStart, mul(k, product.word)), row * product.leftPitch};
   if (!isWhole) {
-    Value one = spirv::LoadOp::create(builder, loc, wordAt(*product.left, place));
+    Value one =
+        spirv::LoadOp::create(builder, loc, wordAt(*product.left, moved(place, Value(), unrolled)));
     return product.word == 1 ? one : asWords(one);
   }
   if (!loaded) {
@@ -166,20 +171,39 @@ Value GpuEmitter::accumulate(const Product &product, Value left, Value right, Va
   return arith::SelectOp::create(builder, loc, skip, sum, next);
 }
 
+/// Quads of the right side at k + u, or of words. Of f16, an even step keeps the words' other halves
+/// in `odd` for the next one.
+SmallVector<Value> GpuEmitter::rightQuads(const Product &product, Value far, int64_t u,
+                                          SmallVectorImpl<Value> &odd) {
+  if (product.halves && u % 2 != 0)
+    return llvm::to_vector(odd);
+  SmallVector<Value> right;
+  odd.clear();
+  for (Place place : product.rightPlaces) {
+    Place here = moved(place, far, u * product.rightStep);
+    if (product.word == 1 && !product.halves) {
+      right.push_back(loadVector(product.right, here));
+      continue;
+    }
+    Value words = asWords(spirv::LoadOp::create(builder, loc, quadAt(product.right, here)));
+    if (product.halves) {
+      auto [low, high] = unpackedWords(words, product.right.type.getElementType());
+      words = low;
+      odd.push_back(high);
+    }
+    right.push_back(words);
+  }
+  return right;
+}
+
 void GpuEmitter::emitStep(const Product &product, Value k, int64_t unroll,
                           SmallVectorImpl<Value> &sums) {
   int64_t vectors = product.shape.vectors;
-  SmallVector<Value> quads(product.shape.rows);
+  SmallVector<Value> quads(product.shape.rows), odd;
   Value far = mul(k, product.rightStep);
   for (int64_t step = 0; step < unroll; ++step) {
     int64_t u = product.oddFirst && unroll > 1 ? step ^ 1 : step;
-    SmallVector<Value> right;
-    for (Place place : product.rightPlaces) {
-      Place here = moved(place, far, u * product.rightStep);
-      right.push_back(product.word == 1 ? loadVector(product.right, here)
-                                        : asWords(spirv::LoadOp::create(
-                                              builder, loc, quadAt(product.right, here))));
-    }
+    SmallVector<Value> right = rightQuads(product, far, u, odd);
     for (int64_t row = 0; row < product.shape.rows; ++row) {
       Value left = leftScalar(product, quads[row], k, row, u, unroll == kUnroll);
       left = splat(left, VectorType::get({width}, left.getType()));
@@ -223,7 +247,7 @@ SmallVector<Value> GpuEmitter::emitProduct(const Product &product) {
     from = pairs;
   }
   if (product.skipHidden || !count || *count % kUnroll)
-    emitLoop(product, from, unlessMissing(product.end), 1, sums);
+    emitLoop(product, from, unlessMissing(product.end), product.halves ? 2 : 1, sums);
   return sums;
 }
 

@@ -260,29 +260,45 @@ Value GpuEmitter::wordAt(const BoundView &view, Place place) {
 }
 
 //===----------------------------------------------------------------------===//
-// bf16, i8
+// bf16, f16, i8
 //===----------------------------------------------------------------------===//
 
 Value GpuEmitter::narrow(Value value, Type element) {
+  if (element.isF16())
+    return widenedHalves(roundedHalves(value));
   return element.isBF16() ? asFloats(roundedWords(value)) : value;
 }
 
+/// The even (low) and the odd (high) elements of words, as f32.
+std::pair<Value, Value> GpuEmitter::unpackedWords(Value words, Type element) {
+  if (!element.isF16())
+    return halvesOf(words);
+  Type type = words.getType();
+  Value even = arith::AndIOp::create(builder, loc, words, wordConstant(0xffff, type));
+  Value odd = arith::ShRUIOp::create(builder, loc, words, wordConstant(16, type));
+  return {widenedHalves(even), widenedHalves(odd)};
+}
+
 /// Two words as four floats.
-Value GpuEmitter::unpackFour(Value first, Value second) {
+Value GpuEmitter::unpackFour(Value first, Value second, Type element) {
   SmallVector<Value> elements;
   for (Value word : {first, second}) {
-    auto [even, odd] = halvesOf(asWords(word));
+    auto [even, odd] = unpackedWords(asWords(word), element);
     elements.append({even, odd});
   }
   return vector::FromElementsOp::create(builder, loc, quadType(), elements);
 }
 
-/// Four floats whose low halves are zero as two words.
-std::pair<Value, Value> GpuEmitter::packFour(Value value) {
+/// Four floats that the element type can hold as two words.
+std::pair<Value, Value> GpuEmitter::packFour(Value value, Type element) {
+  Value words = element.isF16() ? roundedHalves(value) : asWords(value);
   auto word = [&](int64_t first) -> Value {
-    Value even = asWords(vector::ExtractOp::create(builder, loc, value, first)),
-          odd = asWords(vector::ExtractOp::create(builder, loc, value, first + 1));
-    even = arith::ShRUIOp::create(builder, loc, even, constant(16));
+    Value even = vector::ExtractOp::create(builder, loc, words, first),
+          odd = vector::ExtractOp::create(builder, loc, words, first + 1);
+    if (element.isF16())
+      odd = arith::ShLIOp::create(builder, loc, odd, constant(16));
+    else
+      even = arith::ShRUIOp::create(builder, loc, even, constant(16));
     return asFloats(arith::OrIOp::create(builder, loc, odd, even));
   };
   return {word(0), word(2)};
@@ -317,7 +333,7 @@ Value GpuEmitter::loadVector(const BoundView &view, Place place) {
     return spirv::LoadOp::create(builder, loc, quadAt(view, place));
   Value first = spirv::LoadOp::create(builder, loc, wordAt(view, place));
   Value second = spirv::LoadOp::create(builder, loc, wordAt(view, moved(place, {}, 2)));
-  return unpackFour(first, second);
+  return unpackFour(first, second, view.type.getElementType());
 }
 
 SmallVector<Value> GpuEmitter::loadScalars(const BoundView &view, Place place, int64_t count) {
@@ -343,7 +359,7 @@ void GpuEmitter::storeVector(Value value, const BoundView &view, Place place) {
     spirv::StoreOp::create(builder, loc, wordAt(view, place), packBytes(value));
     return;
   }
-  auto [first, second] = packFour(value);
+  auto [first, second] = packFour(value, view.type.getElementType());
   spirv::StoreOp::create(builder, loc, wordAt(view, place), first);
   spirv::StoreOp::create(builder, loc, wordAt(view, moved(place, {}, 2)), second);
 }

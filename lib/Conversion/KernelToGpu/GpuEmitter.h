@@ -14,8 +14,8 @@
 //              that compute again what they need (loads hit the cache); with tx = 4 an invocation
 //              owns four of the sixteen lanes of a row reduction
 //
-// bf16 lies in memory in words of two; in registers it is f32 whose low half is zero. Codes of i8
-// lie in words of four; in registers each is an i32.
+// bf16 and f16 lie in memory in words of two. In registers they are the same numbers as f32: of
+// bf16 the low half is zero. Codes of i8 lie in words of four; in registers each is an i32.
 //
 // Tiles that a contraction reads, and reductions over rows, go through Workgroup memory.
 //
@@ -76,7 +76,7 @@ protected:
   mlir::Value larger(mlir::Value a, mlir::Value b) override;
   mlir::Value narrow(mlir::Value value, mlir::Type element) override;
   mlir::Type narrowElement(mlir::Type element) const override {
-    return element.isBF16() ? mlir::Type(builder.getF32Type()) : builder.getI32Type();
+    return element.isInteger() ? mlir::Type(builder.getI32Type()) : builder.getF32Type();
   }
 
 private:
@@ -94,8 +94,9 @@ private:
   mlir::Value quarter(mlir::Value elements) { return inGroups(elements, 2); }
   mlir::Value quadAt(const kernel::BoundView &view, kernel::Place place);
   mlir::Value wordAt(const kernel::BoundView &view, kernel::Place place);
-  mlir::Value unpackFour(mlir::Value first, mlir::Value second);
-  std::pair<mlir::Value, mlir::Value> packFour(mlir::Value value);
+  std::pair<mlir::Value, mlir::Value> unpackedWords(mlir::Value words, mlir::Type element);
+  mlir::Value unpackFour(mlir::Value first, mlir::Value second, mlir::Type element);
+  std::pair<mlir::Value, mlir::Value> packFour(mlir::Value value, mlir::Type element);
   mlir::Value packBytes(mlir::Value value);
   mlir::Value elementIndex(kernel::Place place);
 
@@ -109,6 +110,8 @@ private:
   void placeRight(kernel::ContractOp op, Product &product);
   mlir::Value panelStart(const kernel::BoundView &right, mlir::Value column, int64_t stored);
   mlir::LogicalResult placeLeft(kernel::ContractOp op, Product &product);
+  llvm::SmallVector<mlir::Value> rightQuads(const Product &product, mlir::Value far, int64_t u,
+                                            llvm::SmallVectorImpl<mlir::Value> &odd);
   void emitStep(const Product &product, mlir::Value k, int64_t unroll,
                 llvm::SmallVectorImpl<mlir::Value> &sums);
   mlir::Value leftScalar(const Product &product, mlir::Value &loaded, mlir::Value k, int64_t row,

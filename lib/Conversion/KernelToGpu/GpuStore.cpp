@@ -7,8 +7,8 @@
 //
 // Stores write only what exists: rows below rows(%n), and each column by the one
 // invocation that owns it. Panels [r / 16][c][16] take rows at any offset: four
-// rows at a multiple of four are transposed and stored as quads, others one by one. Of bf16, two
-// columns of a row are one word there.
+// rows at a multiple of four are transposed and stored as quads, others one by one. Of bf16 and f16,
+// two columns of a row are one word there.
 //
 //===----------------------------------------------------------------------===//
 #include "GpuEmitter.h"
@@ -103,7 +103,7 @@ Value GpuEmitter::panelPlace(const Target &target, Value row, int64_t column) {
 /// The words of a register: its elements, or pairs of them.
 SmallVector<Value> GpuEmitter::wordsOf(const Target &target, Value value) {
   if (perWord(target.view) == 2) {
-    auto [first, second] = packFour(value);
+    auto [first, second] = packFour(value, target.view.type.getElementType());
     return {first, second};
   }
   SmallVector<Value> words;

@@ -38,6 +38,15 @@ func.func @without_biases(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %w2: tensor
   return %y : tensor<?x8xf32>
 }
 
+// Weights of f16 stand beside an f32, which is not rounded.
+// CHECK-LABEL: @kept
+func.func @kept(%x: tensor<?x8xf32>, %w1: tensor<6x8xf16>, %w2: tensor<8x6xf16>) -> tensor<?x8xf32> {
+  // CHECK-NOT: truncf
+  // CHECK: transformer.linear {{.*}} : (tensor<?x6xf32>, tensor<8x6xf16>) -> tensor<?x8xf32>
+  %y = transformer.ffn %x in(%w1) out(%w2) : (tensor<?x8xf32>, tensor<6x8xf16>, tensor<8x6xf16>) -> tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}
+
 // What stands between products of bf16 is rounded like their other operands.
 // CHECK-LABEL: @rounded
 func.func @rounded(%x: tensor<?x8xbf16>, %w1: tensor<6x8xbf16>, %w2: tensor<8x6xbf16>) -> tensor<?x8xf32> {

@@ -6,26 +6,32 @@
 //===----------------------------------------------------------------------===//
 //
 // What enters a product is rounded where it is made, once; weights and states
-// change their type; everything else stays f32.
+// change their type; everything else stays f32. f16 is taken only by what is kept: weights, keys and
+// values.
 //
 //===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --set-precision=dtype=bf16 | FileCheck %s
+// RUN: heddle-opt %s --set-precision=dtype=f16 | FileCheck %s --check-prefix=HALF
 // RUN: heddle-opt %s --set-precision | FileCheck %s --check-prefix=F32
 // RUN: not heddle-opt %s --set-precision=dtype=f8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // F32: @shared
 // F32-NOT: bf16
-// UNKNOWN: set-precision: expected f32, bf16 or int8, found f8
+// UNKNOWN: set-precision: expected f32, bf16, f16 or int8, found f8
 
 // CHECK: transformer.state @keys {{.*}} : tensor<?x2x?x8xbf16>
+// HALF: transformer.state @keys {{.*}} : tensor<?x2x?x8xf16>
 transformer.state @keys {dims = ["B", 2, "P", 8], capacity = 16 : i64} : tensor<?x2x?x8xf32>
 // Lengths, and what is read by more than attention, stay.
 // CHECK: transformer.state @read {{.*}} : tensor<?x2x?x8xf32>
+// HALF: transformer.state @read {{.*}} : tensor<?x2x?x8xf32>
 transformer.state @read {dims = ["B", 2, "S", 8]} : tensor<?x2x?x8xf32>
 // CHECK: transformer.state @lengths {{.*}} : tensor<?xi32>
 transformer.state @lengths {dims = ["B"]} : tensor<?xi32>
 
 // CHECK-LABEL: @do_nothing
+// HALF-LABEL: @do_nothing
+// HALF-NOT: xf16
 func.func @do_nothing(%x: tensor<?x4xbf16>, %w: tensor<8x4xbf16>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> {
   // CHECK-NEXT: transformer.linear
   // CHECK-NEXT: arith.addf
@@ -37,6 +43,12 @@ func.func @do_nothing(%x: tensor<?x4xbf16>, %w: tensor<8x4xbf16>, %y: tensor<?x8
 
 // One rounding for two readers; the residual takes the value as it is.
 // CHECK-LABEL: @shared
+// HALF-LABEL: @shared
+// HALF-NOT: truncf
+// HALF: transformer.weight "w" : tensor<8x8xf16>
+// HALF: transformer.weight "b" : tensor<8xf32>
+// HALF: transformer.linear {{.*}} : (tensor<?x8xf32>, tensor<8x8xf16>, tensor<8xf32>) -> tensor<?x8xf32>
+// HALF: transformer.linear {{.*}} : (tensor<?x8xf32>, tensor<8x8xf16>) -> tensor<?x8xf32>
 // CHECK-SAME: %[[X:.*]]: tensor<?x8xf32>
 func.func @shared(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
   // CHECK-NEXT: %[[R:.*]] = arith.truncf %[[X]] : tensor<?x8xf32> to tensor<?x8xbf16>
@@ -56,6 +68,9 @@ func.func @shared(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 }
 
 // CHECK-LABEL: @ffn
+// HALF-LABEL: @ffn
+// HALF-COUNT-2: arith.truncf
+// HALF: transformer.ffn {{.*}} : (tensor<?x4xf32>, tensor<6x4xf16>, tensor<4x6xf16>) -> tensor<?x4xf32>
 func.func @ffn(%x: tensor<?x4xf32>, %in: tensor<6x4xf32>, %out: tensor<4x6xf32>) -> tensor<?x4xf32> {
   // CHECK-COUNT-3: arith.truncf
   // CHECK: transformer.ffn {{.*}} : (tensor<?x4xbf16>, tensor<6x4xbf16>, tensor<4x6xbf16>) -> tensor<?x4xf32>
@@ -64,6 +79,11 @@ func.func @ffn(%x: tensor<?x4xf32>, %in: tensor<6x4xf32>, %out: tensor<4x6xf32>)
 }
 
 // CHECK-LABEL: @cached
+// HALF-LABEL: @cached
+// HALF-SAME: %[[HQ:.*]]: tensor<?x2x?x8xf32>, %[[HK:.*]]: tensor<?x2x?x8xf32>, %{{.*}}: tensor<?x2x?x8xf32>
+// HALF: %[[HR:.*]] = arith.truncf %[[HK]] : tensor<?x2x?x8xf32> to tensor<?x2x?x8xf16>
+// HALF: %[[HALL:.*]] = transformer.cache.append @keys, %[[HR]] : tensor<?x2x?x8xf16> -> tensor<?x2x?x8xf16>
+// HALF: transformer.attention %[[HQ]], %[[HALL]], %{{.*}} : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf16>, tensor<?x2x?x8xf16>) -> tensor<?x2x?x8xf32>
 // CHECK-SAME: %[[Q:.*]]: tensor<?x2x?x8xf32>, %[[K:.*]]: tensor<?x2x?x8xf32>, %[[V:.*]]: tensor<?x2x?x8xf32>
 func.func @cached(%q: tensor<?x2x?x8xf32>, %k: tensor<?x2x?x8xf32>, %v: tensor<?x2x?x8xf32>, %n: tensor<?xi32>) -> (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>) {
   // CHECK-DAG: %[[QR:.*]] = arith.truncf %[[Q]]

@@ -53,10 +53,15 @@ static Expected<std::shared_ptr<void>> load(const std::vector<char> &bytes) {
   if (file < 0 || write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
     return deviceError("the shared object cannot be stored");
   void *handle = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
-  if (!handle)
+  if (!handle) {
+    close(file);
     return deviceError(dlerror());
-  return std::shared_ptr<void>(handle, dlclose);
+  }
+  // The file stays open as long as its code: a second one by the same name would be taken for it.
+  return std::shared_ptr<void>(handle, [file](void *library) {
+    dlclose(library);
+    close(file);
+  });
 }
 
 static bool isEmulated(const std::string &isa) { return isa == "aarch64"; }

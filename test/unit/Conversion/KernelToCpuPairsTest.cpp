@@ -11,74 +11,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelRunner.h"
-
-#include "heddle/Support/Float.h"
-
-#include <cmath>
-#include <cstring>
-#include <gtest/gtest.h>
-#include <immintrin.h>
+#include "NarrowTensors.h"
 
 using namespace heddle;
 using namespace heddle::test;
 
 namespace {
 
-int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
-
-/// Memory of bf16.
-struct Halves {
-  explicit Halves(int64_t count, uint16_t value = 0) : memory(count / 2 + 1), count(count) {
-    std::fill_n(data(), count, value);
-  }
-  uint16_t *data() { return reinterpret_cast<uint16_t *>(memory.data()); }
-  uint16_t &operator[](int64_t i) { return data()[i]; }
-  std::span<std::byte> bytes() { return memory.bytes(); }
-  float at(int64_t i) { return floatFromBFloat(data()[i]); }
-  Floats memory;
-  int64_t count;
-};
-
-void fill(Halves &values, uint32_t seed) {
-  Floats numbers(values.count);
-  heddle::test::fill(numbers, seed);
-  for (int64_t i = 0; i < values.count; ++i)
-    values[i] = bfloatFromFloat(numbers[i]);
-}
-
-/// Rows of an [n, k] matrix in panels of 16, two columns of a row side by side.
-int64_t inPanels(int64_t row, int64_t column, int64_t pitch) {
-  return row / 16 * 16 * pitch + (column / 2 * 16 + row % 16) * 2 + column % 2;
-}
-
-Halves toPanels(Halves &rows, int64_t n, int64_t k) {
-  Halves panels(padded(n) * padded(k));
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = 0; j < k; ++j)
-      panels[inPanels(i, j, padded(k))] = rows[i * padded(k) + j];
-  return panels;
-}
-
-CompiledKernel compile(const std::string &text, const std::string &isa) {
-  auto kernel = CompiledKernel::create(text, isa);
-  if (!kernel) {
-    ADD_FAILURE() << kernel.error().message;
-    std::abort();
-  }
-  return *kernel;
-}
-
-bool sameBits(float a, float b) {
-  return std::memcmp(&a, &b, 4) == 0 || (std::isnan(a) && std::isnan(b));
-}
-
-/// Denormals are zero while it lives, as in every kernel.
-struct FlushDenormals {
-  unsigned before = _mm_getcsr();
-  FlushDenormals() { _mm_setcsr(before | 0x8040); }
-  ~FlushDenormals() { _mm_setcsr(before); }
-};
+using Halves = NarrowTensor<floatFromBFloat, bfloatFromFloat>;
 
 __attribute__((target("fma"), noinline)) float fused(float a, float b, float c) {
   return _mm_cvtss_f32(_mm_fmadd_ss(_mm_set_ss(a), _mm_set_ss(b), _mm_set_ss(c)));
@@ -160,15 +100,15 @@ TEST_P(Pairs, Linear) {
                          {128, 240, 70},
                          {5, 64, 64}}) {
     CompiledKernel kernel =
-        compile(readBody("linear.mlir", {{"[d0, 768], f32", "[d0, 768], bf16"},
-                                         {"[3072, 768], f32", "[3072, 768], bf16"},
-                                         {"3072", std::to_string(n)},
-                                         {"768", std::to_string(k)}}),
-                isa());
+        compileKernel(readBody("linear.mlir", {{"[d0, 768], f32", "[d0, 768], bf16"},
+                                               {"[3072, 768], f32", "[3072, 768], bf16"},
+                                               {"3072", std::to_string(n)},
+                                               {"768", std::to_string(k)}}),
+                      isa());
     int64_t kp = padded(k);
     Halves x(m * kp), w(padded(n) * kp);
     Floats b(n), r(m * n), y(m * n, -1);
-    fill(x, 4), fill(w, 1), fill(b, 2), fill(r, 3);
+    x.fill(4), w.fill(1), fill(b, 2), fill(r, 3);
     for (int64_t row = 0; row < n; ++row) // padding of weights is zero
       std::fill(&w[row * kp + k], &w[row * kp] + kp, 0);
     x[3] = 0x0040; // a denormal
@@ -208,7 +148,7 @@ kernel.func @round(%x: !kernel.view<[d0, 48], f32>, %y: !kernel.view<[d0, 48], b
 })";
 
 TEST_P(Pairs, RoundsToRowsAndPanels) {
-  CompiledKernel kernel = compile(roundingBody, isa());
+  CompiledKernel kernel = compileKernel(roundingBody, isa());
   const int64_t n = 48;
   for (auto [m, at] : {std::array<int64_t, 2>{1, 0}, {1, 19}, {37, 0}, {70, 7}, {64, 16}}) {
     int64_t rows = padded(m + at);
@@ -257,10 +197,10 @@ struct Attention {
       : queries(queries), keys(keys), q(padded(queries) * 64), k(padded(keys) * 64, 0x7fc0),
         v((padded(keys) + 1) * 64, 0x7fc0), length(1), out(queries * 64, -1) {
     Halves numbers(keys * 64);
-    fill(q, 1), fill(numbers, 2);
+    q.fill(1), numbers.fill(2);
     for (int64_t i = 0; i < keys * 64; ++i)
       k[inPanels(i / 64, i % 64, 64)] = bfloatFromFloat(3 * numbers.at(i));
-    fill(numbers, 3);
+    numbers.fill(3);
     std::copy_n(numbers.data(), keys * 64, v.data());
     int32_t all = static_cast<int32_t>(keys);
     std::memcpy(&length[0], &all, 4);
@@ -292,8 +232,9 @@ struct Attention {
 /// An odd number of keys ends in half a pair; behind it lies NaN. Without fused multiply-adds only
 /// the products are the same, not the powers of two.
 TEST_P(Pairs, Attention) {
-  CompiledKernel kernel = compile(attentionBody(), isa());
-  CompiledKernel other = compile(attentionBody(), isa() == "x86-64-v2" ? "x86-64-v2" : "x86-64-v3");
+  CompiledKernel kernel = compileKernel(attentionBody(), isa());
+  CompiledKernel other =
+      compileKernel(attentionBody(), isa() == "x86-64-v2" ? "x86-64-v2" : "x86-64-v3");
   for (auto [queries, keys] :
        {std::array<int64_t, 2>{1, 1}, {1, 700}, {37, 37}, {101, 513}, {7, 1101}}) {
     Attention data(queries, keys);
@@ -309,7 +250,7 @@ TEST_P(Pairs, Attention) {
 }
 
 TEST_P(Pairs, AttentionLeavesOutHiddenValues) {
-  CompiledKernel kernel = compile(attentionBody(), isa());
+  CompiledKernel kernel = compileKernel(attentionBody(), isa());
   Attention data(9, 40);
   int32_t length = 33;
   std::memcpy(&data.length[0], &length, 4);
@@ -328,11 +269,6 @@ TEST_P(Pairs, AttentionLeavesOutHiddenValues) {
 INSTANTIATE_TEST_SUITE_P(InstructionSets, Pairs,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16",
                                          "aarch64"),
-                         [](const auto &info) {
-                           std::string name = info.param;
-                           for (char &c : name)
-                             c = c == '-' ? '_' : c;
-                           return name;
-                         });
+                         isaName);
 
 } // namespace

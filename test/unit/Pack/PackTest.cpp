@@ -95,14 +95,15 @@ TEST(Pack, EveryLayoutAgainstItsFormula) {
       }
 }
 
-/// Two columns of a row lie side by side in panels of bf16, and take half the memory.
-TEST(Pack, PanelsOfBFloat) {
+/// Two columns of a row lie side by side in panels of 16-bit types, and take half the memory.
+void expectNarrowPanels(DType type, uint16_t (*rounded)(float)) {
   using Layout = PackEntry::Layout;
-  const PackEntry entries[] = {{"w", {16, 16}, Layout::Panels, 0, 0, 0, DType::BF16},
-                               {"w", {1, 1}, Layout::Panels, 0, 0, 0, DType::BF16},
-                               {"w", {50, 33}, Layout::Panels, 0, 0, 0, DType::BF16},
-                               {"w", {24, 42}, Layout::Panels, 0, 21, 0, DType::BF16},
-                               {"w", {20, 600}, Layout::Panels, 10, 0, 0, DType::BF16}};
+  const PackEntry entries[] = {{"w", {16, 16}, Layout::Panels, 0, 0, 0, type},
+                               {"w", {1, 1}, Layout::Panels, 0, 0, 0, type},
+                               {"w", {50, 33}, Layout::Panels, 0, 0, 0, type},
+                               {"w", {24, 42}, Layout::Panels, 0, 21, 0, type},
+                               {"w", {20, 600}, Layout::Panels, 10, 0, 0, type},
+                               {"w", {160, 601}, Layout::Panels, 0, 0, 0, type}};
   for (const PackEntry &entry : entries)
     for (bool inMemory : {true, false}) {
       CountingSource source({{"w", "f32", entry.shape}}, inMemory);
@@ -114,7 +115,7 @@ TEST(Pack, PanelsOfBFloat) {
       ASSERT_EQ(packed.size(), values.size());
       for (size_t i = 0; i < values.size(); ++i) { // from [k][16] to [k / 2][16][2]
         size_t k = i / 16 % 2, row = i % 16;
-        ASSERT_EQ(packed[i / 32 * 32 + row * 2 + k], bfloatFromFloat(values[i]))
+        ASSERT_EQ(packed[i / 32 * 32 + row * 2 + k], rounded(values[i]))
             << shapeText(entry.shape) << " at " << i;
       }
     }
@@ -178,6 +179,11 @@ TEST(Pack, PanelsOfCodes) {
     EXPECT_EQ(codes, expected) << shapeText(shape);
   }
 }
+
+TEST(Pack, PanelsOfBFloat) { expectNarrowPanels(DType::BF16, bfloatFromFloat); }
+
+/// The last entry's values reach past what f16 can hold: infinity.
+TEST(Pack, PanelsOfHalf) { expectNarrowPanels(DType::F16, halfFromFloat); }
 
 TEST(Pack, AllEntriesGoToTheirPlaces) {
   Program program;

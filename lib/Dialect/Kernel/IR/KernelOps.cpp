@@ -163,14 +163,15 @@ static LogicalResult verifyOverRows(ContractOp op) {
   return verifyRows(op, "C5", op.getType(), lhs.getDimSize(0));
 }
 
-/// C7: both sides are of one type; sums of floats are f32, of codes i32.
+/// C7: both sides are of one type, or f32 meets f16; sums of floats are f32, of codes i32.
 static LogicalResult verifyElements(ContractOp op) {
   auto view = dyn_cast<ViewType>(op.getLhs().getType());
   Type left = view ? view.getElementType() : getElementTypeOrSelf(op.getLhs().getType()),
        right = viewOf(op.getRhs()).getElementType();
-  bool areCodes = left.isInteger(8);
-  if (left != right || (left.isInteger() && !areCodes))
-    return op.emitOpError() << "C7: expected floats or codes of one type on both sides, found "
+  bool areCodes = left.isInteger(8), widens = left.isF32() && right.isF16();
+  if (!widens && (left != right || (left.isInteger() && !areCodes) || left.isF16()))
+    return op.emitOpError() << "C7: expected floats or codes of one type on both sides, or f32 and "
+                               "f16, found "
                             << left << " and " << right;
   if (areCodes && op.getRows())
     return op.emitOpError("C7: expected floats with `over rows`, found codes");

@@ -132,9 +132,9 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError, Arr
     if ((dim.extent.isStatic() && dim.extent.value < 0) ||
         (dim.pitch.isStatic() && dim.pitch.value < 0))
       return emitError() << "expected a dimension of at least 0, found a negative one";
-  bool isNarrow = elementType.isBF16() || elementType.isSignlessInteger(8);
+  bool isNarrow = isa<BFloat16Type, Float16Type>(elementType) || elementType.isSignlessInteger(8);
   if (!elementType.isF32() && !isNarrow && !elementType.isSignlessInteger(32))
-    return emitError() << "expected elements of f32, bf16, i8 or i32, found " << elementType;
+    return emitError() << "expected elements of f32, bf16, f16, i8 or i32, found " << elementType;
   if (panel != 0 && panel != 16)
     return emitError() << "expected panels of 16, found " << panel;
   if (isNarrow && (dims.size() < 2 || !dims.back().isStatic()))

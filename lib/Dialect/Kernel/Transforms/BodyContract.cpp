@@ -80,27 +80,28 @@ SmallVector<Value> BodyEmitter::emitChain(const Fragment &shape, SmallVector<Val
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loopOp.getBody());
     SmallVector<Value> sums(loopOp.getRegionIterArgs());
-    if (operands.atStep && steps > 1)
+    if (operands.atStep && steps > operands.grain)
       operands.atStep(loopOp.getInductionVar());
     for (int64_t u = 0; u < steps; ++u)
       step(loopOp.getInductionVar(), u, sums);
     scf::YieldOp::create(builder, loc, sums);
     accumulators.assign(loopOp.result_begin(), loopOp.result_end());
   };
-  // Whole steps of four, then what is left one by one, with the same code for a k.
+  // Whole steps of four or so, then what is left one by one, with the same code for a k.
   std::optional<int64_t> first = constantOf(from), end = constantOf(to);
   if (first && end) {
     int64_t whole = *first + (*end - *first) / unroll * unroll;
     if (whole > *first)
       loop(constant(*first), constant(whole), unroll);
-    for (int64_t k = whole; k < *end; ++k)
-      step(constant(k), 0, accumulators);
+    for (int64_t k = whole; k < *end; k += operands.grain)
+      for (int64_t u = 0; u < operands.grain; ++u)
+        step(constant(k), u, accumulators);
     return accumulators;
   }
   Value count = sub(to, from);
   Value whole = add(from, arith::AndIOp::create(builder, loc, count, constant(-unroll)));
   loop(from ? from : constant(0), whole, unroll);
-  loop(whole, to, 1);
+  loop(whole, to, operands.grain);
   return accumulators;
 }
 

@@ -95,7 +95,7 @@ Fragment BodyEmitter::shapeOf(Type tile) const {
 }
 
 Type BodyEmitter::registerType(Type element, int64_t vectors) const {
-  if (element.isBF16() || element.isInteger(8))
+  if (isNarrow(element) || element.isInteger(8))
     element = narrowElement(element);
   return vectors && width > 1 ? Type(VectorType::get({width}, element)) : element;
 }
@@ -336,10 +336,12 @@ LogicalResult BodyEmitter::emitScaleb(ScalebOp op) {
 
 LogicalResult BodyEmitter::emitNarrowing(Operation &op) {
   auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-  Type from32 = isa<arith::TruncFOp>(op) ? Type(builder.getBF16Type()) : builder.getI8Type();
-  if (!type || type.getElementType() != from32 || type.getDimSize(1) == 1)
-    return op.emitOpError("expected tiles of several columns narrowed to ")
-           << from32 << ", found " << op.getResult(0).getType();
+  bool rounds = isa<arith::TruncFOp>(op);
+  if (!type || type.getDimSize(1) == 1 ||
+      !(rounds ? isNarrow(type.getElementType()) : type.getElementType().isInteger(8)))
+    return op.emitOpError("expected tiles of several columns ")
+           << (rounds ? "rounded to bf16 or f16" : "narrowed to i8") << ", found "
+           << op.getResult(0).getType();
   FailureOr<Fragment> from = use(op.getOperand(0));
   if (failed(from))
     return failure();

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionRules.h"
+#include "ShapeChecks.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -270,7 +271,7 @@ LogicalResult heddle::transformer::verifyElements(Operation *op, Value query, Va
                                                   Value value) {
   Type expected = getElementTypeOrSelf(query.getType());
   for (auto [name, other] : {std::pair("key", key), std::pair("value", value)})
-    if (other && getElementTypeOrSelf(other.getType()) != expected)
+    if (other && !detail::multiplies(expected, getElementTypeOrSelf(other.getType())))
       return op->emitOpError("C18: elements of ")
              << name << " must be those of query, " << expected << ", found "
              << getElementTypeOrSelf(other.getType());

@@ -21,7 +21,7 @@ struct RuleSizes {
   int64_t batch, heads, queries, keys;
 };
 
-/// C18: products take operands of one type; a null value is left out.
+/// C18: the types that attention multiplies; a null value is left out.
 llvm::LogicalResult verifyElements(mlir::Operation *op, mlir::Value query, mlir::Value key,
                                    mlir::Value value);
 /// The constraints of an attention's mask and score rules, C10 and C12 to C17; `mask` may be null.

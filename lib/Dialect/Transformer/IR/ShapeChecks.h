@@ -98,11 +98,16 @@ inline LogicalResult verifySize(Operation *op, StringRef constraint, StringRef n
                 : success();
 }
 
+/// Whether a product takes operands of f32 or bf16 with weights, keys or values of `kept`.
+inline bool multiplies(Type operand, Type kept) {
+  return operand == kept || (operand.isF32() && kept.isF16());
+}
+
 /// Operands of one product.
 inline LogicalResult verifyElements(Operation *op, StringRef constraint, StringRef name,
                                     Value weight, Value input) {
   Type found = typeOf(weight).getElementType(), expected = typeOf(input).getElementType();
-  if (found == expected)
+  if (multiplies(expected, found))
     return success();
   return op->emitOpError(constraint) << ": elements of " << name << " must be those of input, "
                                      << expected << ", found " << found;

@@ -28,9 +28,9 @@ void decompose(FfnOp op) {
   OpBuilder b(op);
   Value hidden = LinearOp::create(b, op.getLoc(), op.getInput(), op.getInWeight(), op.getInBias(),
                                   op.getActivation());
-  // The second product rounds its operands too.
+  // The second product rounds what the first one does.
   auto type = cast<RankedTensorType>(hidden.getType());
-  if (Type element = getElementTypeOrSelf(op.getOutWeight()); element != type.getElementType())
+  if (Type element = getElementTypeOrSelf(op.getInput()); element != type.getElementType())
     hidden = arith::TruncFOp::create(b, op.getLoc(), type.clone(element), hidden);
   // The written type of the result is kept: it may know more than what is inferred.
   Value result = LinearOp::create(b, op.getLoc(), op.getType(), hidden, op.getOutWeight(),

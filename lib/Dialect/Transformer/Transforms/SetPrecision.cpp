@@ -13,6 +13,8 @@
 //   cache.append(s, rows) ──▶  cache.append(s as bf16, truncf rows)
 //
 // int8 does so with attention and states; QuantizeProducts.cpp has its other products.
+// f16 is a form of storage: only what is kept and read again takes it, weights,
+// keys and values.
 //
 // A value is rounded behind the op that makes it: kernels then round what they
 // store, not each column tile what it reads.
@@ -42,21 +44,26 @@ public:
 
   void run() {
     narrowStates();
-    module.walk([&](LinearOp op) { narrow({&op.getInputMutable(), &op.getWeightMutable()}); });
+    module.walk([&](LinearOp op) { narrow(op.getInputMutable(), {&op.getWeightMutable()}); });
     module.walk([&](FfnOp op) {
-      narrow({&op.getInputMutable(), &op.getInWeightMutable(), &op.getOutWeightMutable()});
+      narrow(op.getInputMutable(), {&op.getInWeightMutable(), &op.getOutWeightMutable()});
     });
     module.walk([&](AttentionOp op) {
-      narrow({&op.getQueryMutable(), &op.getKeyMutable(), &op.getValueMutable()});
+      narrow(op.getQueryMutable(), {&op.getKeyMutable(), &op.getValueMutable()});
     });
   }
 
 private:
-  /// Operands of one product, all of them or none.
-  void narrow(ArrayRef<OpOperand *> operands) {
-    if (llvm::all_of(operands, [&](OpOperand *o) { return isF32(o->get()) || isNarrow(o->get()); }))
-      for (OpOperand *operand : operands)
-        operand->set(rounded(operand->get()));
+  /// The operands of one product, all of them or none: what is multiplied, and what is kept.
+  void narrow(OpOperand &operand, ArrayRef<OpOperand *> kept) {
+    SmallVector<OpOperand *> all(kept);
+    if (element.isF16() && !isF32(operand.get()))
+      return;
+    if (!element.isF16())
+      all.insert(all.begin(), &operand);
+    if (llvm::all_of(all, [&](OpOperand *o) { return isF32(o->get()) || isNarrow(o->get()); }))
+      for (OpOperand *narrowed : all)
+        narrowed->set(rounded(narrowed->get()));
   }
 
   static bool isF32(Value value) { return getElementTypeOrSelf(value.getType()).isF32(); }
@@ -143,13 +150,19 @@ struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {
   void runOnOperation() override {
     if (dtype == "f32")
       return;
-    if (dtype != "bf16" && dtype != "int8") {
-      getOperation().emitError() << "set-precision: expected f32, bf16 or int8, found " << dtype;
+    Type element;
+    if (dtype == "bf16" || dtype == "int8")
+      element = BFloat16Type::get(&getContext());
+    else if (dtype == "f16")
+      element = Float16Type::get(&getContext());
+    if (!element) {
+      getOperation().emitError() << "set-precision: expected f32, bf16, f16 or int8, found "
+                                 << dtype;
       return signalPassFailure();
     }
     if (dtype == "int8")
       quantizeProducts(getOperation());
-    Rounder(getOperation(), BFloat16Type::get(&getContext())).run();
+    Rounder(getOperation(), element).run();
   }
 };
 } // namespace

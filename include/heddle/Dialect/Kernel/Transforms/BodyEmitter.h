@@ -65,6 +65,8 @@ struct Operands {
   llvm::function_ref<mlir::Value(mlir::Value k, int64_t column, int64_t unrolled)> right;
   /// Called once at the start of each step of the unrolled loop; may be empty.
   llvm::function_ref<void(mlir::Value k)> atStep;
+  /// Steps of k that are never parted: what is left behind whole unrolled steps goes by so many.
+  int64_t grain = 1;
 };
 
 class BodyEmitter {
@@ -225,6 +227,11 @@ protected:
   mlir::Value byteOf(mlir::Value words, int64_t byte, bool isSigned);
   /// The words of f32 values rounded to bf16, in their high half; the low one is zero.
   mlir::Value roundedWords(mlir::Value floats);
+  /// The f16 in the low halves of words (the high ones are zero), as f32: by integers, so that no
+  /// mode of denormals matters.
+  mlir::Value widenedHalves(mlir::Value words);
+  /// f32 values rounded to f16, in the low halves of words; the high ones are zero.
+  mlir::Value roundedHalves(mlir::Value floats);
 
   mlir::Value combine(ReduceKind kind, mlir::Value a, mlir::Value b);
   /// Registers that make up the 16 virtual lanes of a row reduction.
@@ -250,7 +257,11 @@ protected:
   static bool touchesTiles(mlir::Operation &op);
   /// Elements in a word of 4 bytes.
   static int64_t perWord(mlir::Type element) {
-    return element.isBF16() ? 2 : element.isInteger(8) ? 4 : 1;
+    return element.isInteger(8) ? 4 : isNarrow(element) ? 2 : 1;
+  }
+  /// Floats stored in 16 bits, in the target's own form in registers.
+  static bool isNarrow(mlir::Type element) {
+    return mlir::isa<mlir::BFloat16Type, mlir::Float16Type>(element);
   }
   static int64_t perWord(const BoundView &view) { return perWord(view.type.getElementType()); }
   static int64_t columnsOf(mlir::Type tile) {

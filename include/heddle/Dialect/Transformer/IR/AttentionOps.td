@@ -57,7 +57,8 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
       `mask.blocks` and `bias.dense` beside them.
     * C17: keys that come from a cache with a length a sentence (`mask.lengths`, `mask.prefix` or a `mask.dense` of each sentence stands
       in the mask) need an explicit `offset` on `mask.causal`, `mask.window`, `bias.alibi` and `bias.relative`.
-    * C18: `query`, `key` and `value` have one element type. With bf16, the weights are rounded to it too before they meet the values.
+    * C18: `key` and `value` have the element type of `query`, or f16 beside f32. With bf16, the weights are rounded to it too before they meet
+      the values; f16 is widened, and all is as with f32.
 
     Example:
     ```mlir
@@ -76,7 +77,7 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
     }
     ```
   }];
-  let arguments = (ins Transformer_ProductHeads:$query, Transformer_ProductHeads:$key, Transformer_ProductHeads:$value, Optional<Transformer_Mask>:$mask,
+  let arguments = (ins Transformer_ProductHeads:$query, Transformer_KeptHeads:$key, Transformer_KeptHeads:$value, Optional<Transformer_Mask>:$mask,
                        Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks, F32Attr:$scale, OptionalAttr<F32Attr>:$softcap,
                        OptionalAttr<F32Attr>:$hidden_score, UnitAttr:$average_weights);
   let results = (outs Transformer_Heads:$output, Optional<RankedTensorOf<[F32]>>:$lse, Optional<RankedTensorOf<[F32]>>:$weights);
@@ -121,7 +122,7 @@ def Transformer_AttentionStatisticsOp : Transformer_Op<"attention.statistics", [
     }
     ```
   }];
-  let arguments = (ins Transformer_ProductHeads:$query, Transformer_ProductHeads:$key,
+  let arguments = (ins Transformer_ProductHeads:$query, Transformer_KeptHeads:$key,
                        Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks,
                        F32Attr:$scale, OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score);
   let results = (outs 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum);
@@ -155,7 +156,7 @@ def Transformer_AttentionWeightsOp : Transformer_Op<"attention.weights", [Pure, 
     }
     ```
   }];
-  let arguments = (ins Transformer_ProductHeads:$query, Transformer_ProductHeads:$key, 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum,
+  let arguments = (ins Transformer_ProductHeads:$query, Transformer_KeptHeads:$key, 3DTensorOf<[F32]>:$maximum, 3DTensorOf<[F32]>:$sum,
                        Optional<Transformer_Mask>:$mask, Optional<Transformer_Bias>:$bias, Optional<Transformer_Vector>:$sinks,
                        F32Attr:$scale, OptionalAttr<F32Attr>:$softcap, OptionalAttr<F32Attr>:$hidden_score, UnitAttr:$average);
   let results = (outs RankedTensorOf<[F32]>:$weights);

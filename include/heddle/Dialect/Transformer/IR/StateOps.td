@@ -42,7 +42,7 @@ def Transformer_StateOp : Transformer_Op<"state", [Symbol, HasParent<"::mlir::Mo
     transformer.state @decoder.0.cross.key {dims = ["B", 8, "S", 64]} : tensor<?x8x?x64xf32>
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$dims, OptionalAttr<I64Attr>:$capacity, TypeAttrOf<RankedTensorOf<[F32, BF16, I32]>>:$type);
+  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$dims, OptionalAttr<I64Attr>:$capacity, TypeAttrOf<RankedTensorOf<[F32, BF16, F16, I32]>>:$type);
   let assemblyFormat = "$sym_name attr-dict `:` $type";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -84,7 +84,7 @@ def Transformer_StateSetOp : Transformer_StateUserOp<"state.set", [Transformer_W
     }
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$state, RankedTensorOf<[F32, BF16, I32]>:$value);
+  let arguments = (ins FlatSymbolRefAttr:$state, RankedTensorOf<[F32, BF16, F16, I32]>:$value);
   let assemblyFormat = "$state `,` $value attr-dict `:` type($value)";
 }
 
@@ -107,7 +107,7 @@ def Transformer_StateGetOp : Transformer_StateUserOp<"state.get", [Transformer_R
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$state);
-  let results = (outs RankedTensorOf<[F32, BF16, I32]>:$result);
+  let results = (outs RankedTensorOf<[F32, BF16, F16, I32]>:$result);
   let assemblyFormat = "$state attr-dict `:` type($result)";
 }
 
@@ -132,8 +132,8 @@ def Transformer_CacheAppendOp : Transformer_StateUserOp<"cache.append", [Transfo
     }
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$state, Transformer_ProductHeads:$rows);
-  let results = (outs Transformer_ProductHeads:$result);
+  let arguments = (ins FlatSymbolRefAttr:$state, Transformer_KeptHeads:$rows);
+  let results = (outs Transformer_KeptHeads:$result);
   let assemblyFormat = "$state `,` $rows attr-dict `:` type($rows) `->` type($result)";
 }
 

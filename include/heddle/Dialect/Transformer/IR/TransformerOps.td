@@ -35,7 +35,7 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
   let summary = "a tensor of the checkpoint";
   let description = [{
     The tensor `name` of the checkpoint. Its values never enter the compiler. A type that is narrower than f32 asks for the values rounded
-    to it, to nearest, ties to even. Where the checkpoint holds the same elements, in the same order, under another shape, `stored` is
+    to it, to nearest, ties to even; from 65520 on, f16 has infinity only. Where the checkpoint holds the same elements, in the same order, under another shape, `stored` is
     that shape: a convolution of kernel size 1 is a matrix, and so are the matrices of all heads below each other.
 
     A matrix of i8 holds the codes of its rows, as `transformer.quantize` makes them. With `scales` the value is `[2, N]`, all that a product needs to
@@ -66,7 +66,7 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
     ```
   }];
   let arguments = (ins StrAttr:$name, OptionalAttr<DenseI64ArrayAttr>:$stored, UnitAttr:$scales);
-  let results = (outs RankedTensorOf<[F32, BF16, I8]>:$result);
+  let results = (outs RankedTensorOf<[F32, BF16, F16, I8]>:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
   let builders = [OpBuilder<(ins "::mlir::Type":$type, "::llvm::StringRef":$name), [{
     build($_builder, $_state, type, name, ::mlir::DenseI64ArrayAttr(), /*scales=*/false);
@@ -263,7 +263,8 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
     * C1: the columns of `weight` equal the features of `input`.
     * C2: the size of `bias` equals the rows of `weight`.
     * C3: the result has the shape of `input` with N features.
-    * C4: `input` and `weight` have one element type. With bf16, products are summed in f32 in pairs of k, the odd one first.
+    * C4: `weight` has the element type of `input`, or f16 beside f32. With bf16, products are summed in f32 in pairs of k, the odd one first;
+      f16 is widened, and all is as with f32.
     * C5: operands of i8 have two `scales`, others none. The first has the shape of `input` with 1 feature, the second is `[2, N]`.
     * C6: operands of i8 have at most 2^17 features: their sum is an i32.
 
@@ -313,7 +314,7 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
     * C3: the columns of `out_weight` equal the rows of `in_weight`.
     * C4: the size of `out_bias` equals the rows of `out_weight`.
     * C5: the result has the shape of `input` with N features.
-    * C6: `input`, `in_weight` and `out_weight` have one element type; what stands between the products is rounded to it.
+    * C6: `in_weight` and `out_weight` have the element type of `input`, to which what stands between the products is rounded, or f16 beside f32.
 
     Example:
     ```mlir

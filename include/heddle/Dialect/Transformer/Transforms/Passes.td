@@ -36,7 +36,8 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
     Matches every `transformer.linear`, `transformer.ffn` and `transformer.attention` on f32, and gives it operands of type `dtype`: a weight
     is asked for in that type, any other operand is rounded by `arith.truncf` where it is made, once for all its readers. States that
     nothing but attention reads hold that type, their rows are rounded before they are stored. Leaves alone products of narrower types, and all else: results,
-    biases, norms, embeddings and residuals stay f32. With `f32`, the default, nothing changes. Nothing must hold before.
+    biases, norms, embeddings and residuals stay f32. `f16` is a form of storage: weights, keys and values take it, the first operands of products
+    stay f32. With `f32`, the default, nothing changes. Nothing must hold before.
 
     `int8` gives `transformer.linear` codes of i8 with scales: the rows by `transformer.quantize`, the matrix, which must be a
     `transformer.weight`, as one of i8. `transformer.ffn` is written as two `transformer.linear` for that. Attention, states, and products with
@@ -57,7 +58,7 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
     %y = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x4xi8>, tensor<8x4xi8>, tensor<?x1xf32>, tensor<2x8xf32>) -> tensor<?x8xf32>
     ```
   }];
-  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "`f32` (default), `bf16` or `int8`">];
+  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "`f32` (default), `bf16`, `f16` or `int8`">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 

@@ -1,0 +1,247 @@
+//===- KernelToCpuHalfTest.cpp - Products with f16 against those of f32 ---===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// f16 is a form of storage. So a kernel that reads f16 must give, bit by bit, what
+// the same kernel gives of the same numbers as f32, on every instruction set; and
+// what it stores is what halfFromFloat makes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NarrowTensors.h"
+
+#include <limits>
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+using Halves = NarrowTensor<floatFromHalf, halfFromFloat>;
+
+class Half : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    if (!CompiledKernel::runsHere(isa()))
+      GTEST_SKIP() << "no emulator";
+  }
+  std::string isa() const { return GetParam(); }
+};
+
+//===----------------------------------------------------------------------===//
+// Products with weights
+//===----------------------------------------------------------------------===//
+
+/// The weights of `rows` as f32 in panels.
+Floats widePanels(Halves &rows, int64_t n, int64_t k) {
+  Floats panels(padded(n) * padded(k));
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < k; ++j)
+      panels[(i / 16 * padded(k) + j) * 16 + i % 16] = rows.at(i * padded(k) + j);
+  return panels;
+}
+
+std::string linearBody(int64_t n, int64_t k, const std::string &schedule, const char *weights) {
+  return readBody("linear.mlir", {{"[3072, 768], f32", std::string("[3072, 768], ") + weights},
+                                  {"prefetch = 1", schedule},
+                                  {"3072", std::to_string(n)},
+                                  {"768", std::to_string(k)}});
+}
+
+struct Shape {
+  int64_t m, n, k;
+  const char *schedule = "prefetch = 1";
+};
+
+TEST_P(Half, LinearGivesTheBitsOfF32) {
+  for (const Shape &s : {Shape{1, 80, 5}, Shape{37, 80, 40}, Shape{37, 192, 33}, Shape{97, 16, 16},
+                         Shape{128, 240, 71}, Shape{5, 64, 64}, Shape{2, 64, 1},
+                         Shape{70, 80, 139, "prefetch = 1, kblock = 48"}, Shape{96, 64, 1024}}) {
+    CompiledKernel half = compileKernel(linearBody(s.n, s.k, s.schedule, "f16"), isa()),
+                   wide = compileKernel(linearBody(s.n, s.k, s.schedule, "f32"), isa());
+    int64_t kp = padded(s.k);
+    Floats x(s.m * kp), b(s.n), r(s.m * s.n), y(s.m * s.n, -1), expected(s.m * s.n, -2);
+    Halves w(padded(s.n) * kp);
+    w.fill(1), fill(x, 4), fill(b, 2), fill(r, 3);
+    const uint16_t special[] = {0x0001, 0x83ff, 0x7bff, 0x8000, 0x0400}; // denormals too
+    for (int64_t row = 0; row < s.n; ++row) {
+      w[row * kp + row % s.k] = special[row % 5];
+      std::fill(&w[row * kp + s.k], &w[row * kp] + kp, 0); // padding of weights is zero
+    }
+    Halves panels = toPanels(w, s.n, s.k);
+    Floats asFloats = widePanels(w, s.n, s.k);
+    FlushDenormals mode;
+    half.run({x.bytes(), panels.bytes(), b.bytes(), r.bytes(), y.bytes()}, {s.m});
+    wide.run({x.bytes(), asFloats.bytes(), b.bytes(), r.bytes(), expected.bytes()}, {s.m});
+    int different = 0;
+    for (int64_t i = 0; i < s.m * s.n; ++i)
+      different += !sameBits(y[i], expected[i]);
+    EXPECT_EQ(different, 0) << "M " << s.m << " N " << s.n << " K " << s.k;
+  }
+}
+
+/// Every number of f16 as a weight, in either half of a word, times 1 and times -1: what the
+/// activation leaves of both is its magnitude.
+TEST_P(Half, AllNumbersAreWidenedExactly) {
+  constexpr int64_t n = 1 << 16, k = 2;
+  CompiledKernel kernel = compileKernel(linearBody(n, k, "prefetch = 1", "f16"), isa());
+  Floats b(n);
+  for (int64_t m : {1, 2, 17}) // rows that are widened in registers, and in scratch
+    for (int64_t place : {0, 1}) {
+      Halves w(n * padded(k));
+      Floats x(m * padded(k)), r(m * n), y(m * n, -1);
+      for (int64_t i = 0; i < n; ++i)
+        w[i * padded(k) + place] = static_cast<uint16_t>(i);
+      for (int64_t row = 0; row < m; ++row)
+        x[row * padded(k) + place] = row % 2 ? -1.0f : 1.0f;
+      Halves panels = toPanels(w, n, k);
+      {
+        FlushDenormals mode;
+        kernel.run({x.bytes(), panels.bytes(), b.bytes(), r.bytes(), y.bytes()}, {m});
+      }
+      for (int64_t row = 0; row < m; ++row)
+        for (int64_t i = 0; i < n; ++i) {
+          float value = floatFromHalf(static_cast<uint16_t>(i)) * (row % 2 ? -1.0f : 1.0f);
+          ASSERT_EQ(y[row * n + i], value > 0 ? value : 0.0f) << i << " in row " << row;
+        }
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Rounding
+//===----------------------------------------------------------------------===//
+
+constexpr const char *roundingBody = R"(
+kernel.func @round(%x: !kernel.view<[d0, 48], f32>, %y: !kernel.view<[d0, 48], f16>, %p: !kernel.view<[d0|d1, 48], f16, panel = 16>)
+    scalars(d0, d1, d2) grid(%i = d0 by 32) {
+  %zero = arith.constant 0 : index
+  %d0 = kernel.scalar "d0" : index
+  %at = kernel.scalar "d2" : index
+  %left = arith.subi %d0, %i : index
+  %row = arith.addi %i, %at : index
+  %t = kernel.load %x[%i, %zero] : !kernel.view<[d0, 48], f32> -> tensor<32x48xf32>
+  %r = arith.truncf %t : tensor<32x48xf32> to tensor<32x48xf16>
+  kernel.store %r, %y[%i, %zero] rows(%left) : tensor<32x48xf16>, !kernel.view<[d0, 48], f16>
+  kernel.store %r, %p[%row, %zero] rows(%left) : tensor<32x48xf16>, !kernel.view<[d0|d1, 48], f16, panel = 16>
+})";
+
+TEST_P(Half, RoundsToRowsAndPanels) {
+  CompiledKernel kernel = compileKernel(roundingBody, isa());
+  const int64_t n = 48;
+  for (auto [m, at] : {std::array<int64_t, 2>{1, 0}, {1, 19}, {37, 0}, {700, 7}, {64, 16}}) {
+    int64_t rows = padded(m + at);
+    Floats x(m * n);
+    Halves y(m * n, 7), panels(rows * n, 7);
+    uint32_t state = 5;
+    for (int64_t i = 0; i < m * n; ++i) {
+      state = state * 1664525u + 1013904223u;
+      // Ties; numbers about the smallest and the largest of f16; any bits.
+      uint32_t bits = i % 7 == 0   ? (state & 0xffffe000u) | 0x1000u
+                      : i % 7 == 1 ? (state & 0x80ffffffu) + 0x33000000u
+                      : i % 7 == 2 ? (state & 0x807fffffu) | 0x47000000u
+                      : i % 7 == 3 ? (state & 0x807fffffu) | 0x38000000u
+                                   : state;
+      std::memcpy(&x[i], &bits, 4);
+    }
+    uint32_t special[] = {0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x7f7fffff,
+                          0x007fffff, 0x477fefff, 0x477ff000, 0x33000000, 0x33000001};
+    std::memcpy(x.data() + 8, special, sizeof special);
+    {
+      FlushDenormals mode;
+      kernel.run({x.bytes(), y.bytes(), panels.bytes()}, {m, rows, at});
+    }
+    for (int64_t i = 0; i < m * n; ++i) {
+      float expected = floatFromHalf(halfFromFloat(x[i]));
+      ASSERT_TRUE(sameBits(y.at(i), expected)) << m << " rows, element " << i << ", of " << x[i];
+      ASSERT_TRUE(sameBits(panels.at(inPanels(at + i / n, i % n, n)), expected))
+          << m << " rows at " << at << ", element " << i;
+    }
+    for (int64_t row = 0; row < at; ++row)
+      ASSERT_EQ(panels[inPanels(row, 5, n)], 7) << "written before the first row";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+std::string attentionBody(const std::string &kept) {
+  return readBody("attention.mlir", {{"d4, 64], f32", "d4, 64], " + kept},
+                                     {"[d0, 12,", "[d0, 1,"},
+                                     {"%h = 12 by", "%h = 1 by"},
+                                     {"[d0, d1, 768]", "[d0, d1, 64]"}});
+}
+
+/// The same keys and values as f16 and as f32; NaN lies behind them.
+struct Attention {
+  Attention(int64_t queries, int64_t keys)
+      : queries(queries), keys(keys), q(padded(queries) * 64), wideK(padded(keys) * 64, nan),
+        wideV((padded(keys) + 1) * 64, nan), length(1), k(padded(keys) * 64, 0x7e00),
+        v((padded(keys) + 1) * 64, 0x7e00) {
+    Halves numbers(keys * 64);
+    fill(q, 1), numbers.fill(2);
+    for (int64_t i = 0; i < keys * 64; ++i) {
+      uint16_t key = halfFromFloat(3 * numbers.at(i));
+      k[inPanels(i / 64, i % 64, 64)] = key;
+      wideK[(i / 64 / 16 * 64 + i % 64) * 16 + i / 64 % 16] = floatFromHalf(key);
+    }
+    numbers.fill(3);
+    for (int64_t i = 0; i < keys * 64; ++i)
+      setValue(i, numbers[i]);
+    setLength(static_cast<int32_t>(keys));
+  }
+  void setValue(int64_t i, uint16_t bits) {
+    v[i] = bits;
+    wideV[i] = floatFromHalf(bits);
+  }
+  void setLength(int32_t all) { std::memcpy(&length[0], &all, 4); }
+  Floats run(const CompiledKernel &kernel, std::span<std::byte> ks, std::span<std::byte> vs) {
+    Floats out(queries * 64, -1);
+    FlushDenormals mode;
+    kernel.run({q.bytes(), ks, vs, length.bytes(), out.bytes()},
+               {1, queries, padded(queries), keys, padded(keys)});
+    return out;
+  }
+  static constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  int64_t queries, keys;
+  Floats q, wideK, wideV, length;
+  Halves k, v;
+};
+
+TEST_P(Half, AttentionGivesTheBitsOfF32) {
+  CompiledKernel half = compileKernel(attentionBody("f16"), isa()),
+                 wide = compileKernel(attentionBody("f32"), isa());
+  for (auto [queries, keys] :
+       {std::array<int64_t, 2>{1, 1}, {1, 700}, {3, 37}, {37, 37}, {101, 513}, {7, 1101}}) {
+    Attention data(queries, keys);
+    Floats found = data.run(half, data.k.bytes(), data.v.bytes()),
+           expected = data.run(wide, data.wideK.bytes(), data.wideV.bytes());
+    for (int64_t i = 0; i < queries * 64; ++i)
+      ASSERT_TRUE(sameBits(found[i], expected[i])) << keys << " keys, element " << i;
+  }
+}
+
+TEST_P(Half, AttentionLeavesOutHiddenValues) {
+  CompiledKernel kernel = compileKernel(attentionBody("f16"), isa());
+  Attention data(9, 40);
+  data.setLength(33);
+  Floats clean = data.run(kernel, data.k.bytes(), data.v.bytes());
+  for (int64_t s = 33; s < 40; ++s)
+    data.setValue(s * 64 + 3, s % 2 ? 0x7c00 : 0x7e00);
+  Floats hidden = data.run(kernel, data.k.bytes(), data.v.bytes());
+  for (int64_t i = 0; i < 9 * 64; ++i)
+    ASSERT_TRUE(sameBits(clean[i], hidden[i])) << "element " << i;
+  data.setValue(5 * 64 + 3, 0x7c00);
+  Floats infinite = data.run(kernel, data.k.bytes(), data.v.bytes());
+  EXPECT_TRUE(std::isinf(infinite[3]));
+  EXPECT_TRUE(sameBits(clean[4], infinite[4]));
+}
+
+INSTANTIATE_TEST_SUITE_P(InstructionSets, Half,
+                         testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"),
+                         isaName);
+
+} // namespace

@@ -1,0 +1,171 @@
+//===- KernelToGpuHalfTest.cpp - f16 on a Vulkan device -------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// f16 is a form of storage: a kernel with weights of f16 gives the bits of the
+// same kernel with those numbers as f32, every number of f16 is widened exactly,
+// and what is stored is what halfFromFloat makes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuBodies.h"
+
+#include "heddle/Support/Float.h"
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+class KernelToGpuHalf : public GpuTest {};
+
+/// Where an element lies in panels of 16 rows, two columns of a row side by side.
+size_t inPanels(int64_t row, int64_t column, int64_t pitch) {
+  return static_cast<size_t>(row / 16 * 16 * pitch + (column / 2 * 16 + row % 16) * 2 + column % 2);
+}
+
+/// A linear layer of one form of weights; the other form's numbers are the same.
+class Linear {
+public:
+  Linear(int64_t m, int64_t k, int64_t n, int64_t columns)
+      : m(m), k(k), n(n), columns(columns), x(m * stored(k)), w(n * k), result(m * stored(n)) {}
+
+  std::vector<float> run(bool half) {
+    Arena memory(x.size() + 2 * result.size() + 256),
+        weights(stored(n) * stored(k) + n + 256, true);
+    size_t xs = memory.take(x.size()), rs = memory.take(result.size()),
+           ys = memory.take(result.size());
+    size_t ws = weights.take(stored(n) * stored(k) / (half ? 2 : 1)), bs = weights.take(stored(n));
+    std::ranges::copy(x, memory.at(xs));
+    std::fill_n(memory.at(rs), result.size(), 0.0f);
+    std::fill_n(weights.at(bs), stored(n), 0.0f);
+    std::fill_n(weights.at(ws), stored(n) * stored(k) / (half ? 2 : 1), 0.0f);
+    auto *halves = reinterpret_cast<uint16_t *>(weights.at(ws));
+    for (int64_t row = 0; row < n; ++row)
+      for (int64_t c = 0; c < k; ++c)
+        if (half)
+          halves[inPanels(row, c, stored(k))] = w[row * k + c];
+        else
+          weights.at(ws)[row / 16 * 16 * stored(k) + c * 16 + row % 16] =
+              floatFromHalf(w[row * k + c]);
+    std::string body = bodyText("linear", {{"ROWS", "64"},
+                                           {"COLUMNS", text(columns)},
+                                           {"K", text(k)},
+                                           {"N", text(n)},
+                                           {"SCHEDULE", "threads = [8, 8]"}});
+    const std::string wide = text(k) + "], f32, panel", narrow = text(k) + "], f16, panel";
+    for (size_t at = 0; half && (at = body.find(wide, at)) != std::string::npos; ++at)
+      body.replace(at, wide.size(), narrow);
+    Shader words = compile(body);
+    EXPECT_FALSE(words.empty());
+    if (!words.empty())
+      heddle::test::run(words, memory, weights, {m},
+                        {memory.argument(xs), weights.argument(ws), weights.argument(bs),
+                         memory.argument(rs), memory.argument(ys)},
+                        {tiles(m, 64), tiles(n, columns), 1});
+    std::copy_n(memory.at(ys), result.size(), result.begin());
+    return result;
+  }
+
+  int64_t m, k, n, columns;
+  std::vector<float> x; ///< rows at the pitch stored(k)
+  std::vector<uint16_t> w;
+  std::vector<float> result;
+};
+
+TEST_F(KernelToGpuHalf, LinearGivesTheBitsOfF32) {
+  for (auto [m, k, n, columns] : {std::array<int64_t, 4>{64, 64, 128, 128},
+                                  {37, 71, 128, 128},
+                                  {1, 1, 16, 16},
+                                  {9, 18, 96, 48},
+                                  {70, 33, 80, 16}}) {
+    Linear linear(m, k, n, columns);
+    Random random;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t c = 0; c < k; ++c)
+        linear.x[i * stored(k) + c] = random();
+    for (uint16_t &weight : linear.w)
+      weight = halfFromFloat(random());
+    std::vector<float> half = linear.run(true), wide = linear.run(false);
+    for (int64_t i = 0; i < m; ++i)
+      EXPECT_EQ(std::memcmp(&half[i * stored(n)], &wide[i * stored(n)], n * sizeof(float)), 0)
+          << "M " << m << " K " << k << " N " << n << ", row " << i;
+  }
+}
+
+/// In either half of a word, times 1 and times -1: the activation leaves the magnitude of both.
+TEST_F(KernelToGpuHalf, AllNumbersAreWidenedExactly) {
+  constexpr int64_t n = 1 << 16;
+  for (int64_t place : {0, 1}) {
+    Linear linear(2, 2, n, 128);
+    for (int64_t i = 0; i < n; ++i)
+      linear.w[i * 2 + place] = static_cast<uint16_t>(i);
+    linear.x[place] = 1;
+    linear.x[stored(2) + place] = -1;
+    std::vector<float> found = linear.run(true);
+    for (int64_t row = 0; row < 2; ++row)
+      for (int64_t i = 0; i < n; ++i) {
+        float value = floatFromHalf(static_cast<uint16_t>(i)) * (row ? -1.0f : 1.0f);
+        if (std::isnan(value))
+          ASSERT_TRUE(std::isnan(found[row * n + i])) << i << " in row " << row;
+        else
+          ASSERT_EQ(found[row * n + i], value > 0 ? value : 0.0f) << i << " in row " << row;
+      }
+  }
+}
+
+constexpr const char *roundingBody = R"(
+kernel.func @round(%x: !kernel.view<[d0, 48], f32>, %y: !kernel.view<[d0, 48], f16>, %p: !kernel.view<[d0|d1, 48], f16, panel = 16>)
+    scalars(d0, d1, d2) grid(%i = d0 by 32)
+    attributes {schedule = #kernel.schedule<threads = [8, 4]>, storage = ["memory", "memory", "memory"]} {
+  %zero = arith.constant 0 : index
+  %d0 = kernel.scalar "d0" : index
+  %at = kernel.scalar "d2" : index
+  %left = arith.subi %d0, %i : index
+  %row = arith.addi %i, %at : index
+  %t = kernel.load %x[%i, %zero] : !kernel.view<[d0, 48], f32> -> tensor<32x48xf32>
+  %r = arith.truncf %t : tensor<32x48xf32> to tensor<32x48xf16>
+  kernel.store %r, %y[%i, %zero] rows(%left) : tensor<32x48xf16>, !kernel.view<[d0, 48], f16>
+  kernel.store %r, %p[%row, %zero] rows(%left) : tensor<32x48xf16>, !kernel.view<[d0|d1, 48], f16, panel = 16>
+})";
+
+TEST_F(KernelToGpuHalf, RoundsToRowsAndPanels) {
+  Shader words = compile(roundingBody);
+  ASSERT_FALSE(words.empty());
+  const int64_t n = 48;
+  for (auto [m, at] : {std::array<int64_t, 2>{1, 0}, {1, 19}, {300, 7}, {64, 16}}) {
+    int64_t rows = padded(m + at);
+    Arena memory(60'000), weights(64, true);
+    size_t x = memory.take(m * n), y = memory.take(m * n / 2), p = memory.take(rows * n / 2);
+    uint32_t state = 5;
+    for (int64_t i = 0; i < m * n; ++i) {
+      state = state * 1664525u + 1013904223u;
+      // Ties; numbers about the smallest and the largest of f16; any bits but denormals of f32,
+      // which a device may keep or not.
+      uint32_t bits = i % 7 == 0   ? (state & 0x9fffe000u) | 0x20001000u
+                      : i % 7 == 1 ? (state & 0x80ffffffu) + 0x33000000u
+                      : i % 7 == 2 ? (state & 0x807fffffu) | 0x47000000u
+                                   : state | 0x10000000u;
+      std::memcpy(memory.at(x) + i, &bits, 4);
+    }
+    run(words, memory, weights, {m, rows, at},
+        {memory.argument(x), memory.argument(y), memory.argument(p)}, {tiles(m, 32), 1, 1});
+    auto *stored = reinterpret_cast<uint16_t *>(memory.at(y)),
+         *panels = reinterpret_cast<uint16_t *>(memory.at(p));
+    for (int64_t i = 0; i < m * n; ++i) {
+      float value = memory.at(x)[i];
+      uint16_t expected = halfFromFloat(value), panel = panels[inPanels(at + i / n, i % n, n)];
+      if (std::isnan(value)) {
+        ASSERT_TRUE(std::isnan(floatFromHalf(stored[i])) && std::isnan(floatFromHalf(panel)));
+        continue;
+      }
+      ASSERT_EQ(stored[i], expected) << m << " rows, element " << i << ", of " << value;
+      ASSERT_EQ(panel, expected) << m << " rows at " << at << ", element " << i;
+    }
+  }
+}
+
+} // namespace
