@@ -140,7 +140,7 @@ static bool sameKind(double a, double b) {
 }
 
 static std::string mismatchOf(const std::string &name, const Tensor &found,
-                              const RefTensor &expected, double tolerance) {
+                              const RefTensor &expected, double tolerance, double largestValue) {
   std::ostringstream text;
   text << name << ": ";
   if (found.shape() != expected.shape) {
@@ -149,7 +149,7 @@ static std::string mismatchOf(const std::string &name, const Tensor &found,
   }
   // A sum that is off by some part of itself has a logarithm that is off by as much, however small
   // that is.
-  double largest = 0, scale = name == "lse" ? 1 : 0;
+  double largest = 0, scale = name == "lse" ? 1 : name == "o" ? largestValue : 0;
   int64_t worst = 0, width = name == "o" && expected.size() ? expected.shape.back() : 1;
   for (int64_t n = 0; n < expected.size(); ++n) {
     double a = found.values<float>()[n], b = expected.values[n];
@@ -177,12 +177,13 @@ static std::string mismatchOf(const std::string &name, const Tensor &found,
 }
 
 std::string heddle::test::mismatch(const Tensors &found, const NamedRefTensors &expected,
-                                   double tolerance) {
+                                   double tolerance, double largestValue) {
   for (const auto &[name, tensor] : expected) {
     auto other = found.find(name);
     if (other == found.end())
       return "no result " + name;
-    if (std::string text = mismatchOf(name, other->second, tensor, tolerance); !text.empty())
+    if (std::string text = mismatchOf(name, other->second, tensor, tolerance, largestValue);
+        !text.empty())
       return text;
   }
   return "";

@@ -47,8 +47,9 @@ private:
 };
 
 /// Nothing where each result is within max |a - b| / max |b| <= tolerance, has the same infinities
-/// and NaN, and is exactly zero in the rows of `o` that no key reaches; else what differs.
-std::string mismatch(const Tensors &found, const NamedRefTensors &expected,
-                     double tolerance = 5e-6);
+/// and NaN, and is exactly zero in the rows of `o` that no key reaches; else what differs. `o` is
+/// measured against `largestValue` where its own largest is less: each row is a mean of values.
+std::string mismatch(const Tensors &found, const NamedRefTensors &expected, double tolerance = 5e-6,
+                     double largestValue = 0);
 
 } // namespace heddle::test
