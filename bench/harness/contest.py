@@ -76,12 +76,14 @@ class Contest:
         alone = result.row.kind in ("gemm", "attention", "decode", "ffn", "attend")
         caches = {key: request[key] for key in ("before", "every") if key in request}
 
-        def timer(kernels):
-            return lambda calls: self.heddle.ask(do="time", row=row, function=request["function"], calls=calls, kernels=kernels, **caches)["seconds"]
+        def timer(part):
+            return lambda calls: self.heddle.ask(do="time", row=row, function=request["function"], calls=calls, part=part, **caches)["seconds"]
 
-        timers = {"heddle": (self.heddle, timer(alone), 0)}
+        timers = {"heddle": (self.heddle, timer("launches" if alone else "call"), 0)}
         if alone:
-            timers["heddle.call"] = (self.heddle, timer(False), 0)
+            timers["heddle.call"] = (self.heddle, timer("call"), 0)
+        if result.row.kind == "gemm" and result.row.dtype in matrix.ROUNDED:  # the launches before it round or quantise
+            timers["heddle.product"] = (self.heddle, timer("last"), 0)
         return timers
 
     def open_peers(self, request, folder, check, result):

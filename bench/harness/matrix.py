@@ -9,6 +9,7 @@ SIZE, FFN_SIZE, LAYERS, VOCABULARY = 768, 3072, 12, 30522
 GEMM_SHAPES = [(768, 768), (3072, 768), (768, 3072), (4096, 4096)]
 WIDE_SHAPES = [(2304, 768), (11008, 4096), (32000, 2048)]
 BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f16-sum": 2, "int8": 1, "int4": 0.5625}  # of a weight; int4 with its scales
+ROUNDED = ("bf16", "int8", "f16-sum")  # activations are rounded or quantised by a launch of its own
 
 
 @dataclass(frozen=True)

@@ -47,14 +47,17 @@ Status Worker::Row::runAll(const Json &functions) {
 }
 
 Expected<double> Worker::Row::timeOne(const std::string &function, const NamedInputs &given,
-                                      bool kernels) {
+                                      const std::string &part) {
   auto start = std::chrono::steady_clock::now();
-  Status status = kernels ? session.runTimed(function, given, outputs, times)
-                          : session.run(function, given, outputs);
+  bool whole = part == "call";
+  Status status = whole ? session.run(function, given, outputs)
+                        : session.runTimed(function, given, outputs, times);
   if (!status)
     return status.takeError();
-  if (!kernels)
+  if (whole)
     return secondsSince(start);
+  if (part == "last")
+    return times.back().seconds;
   double sum = 0;
   for (const LaunchTime &time : times)
     sum += time.seconds;
@@ -95,7 +98,7 @@ Expected<Json> Worker::time(const Json &request) {
   if (!row)
     return row.takeError();
   std::string function = request.at("function");
-  bool kernels = request.at("kernels");
+  std::string part = request.at("part");
   int calls = request.at("calls"), every = request.value("every", calls);
   auto inputs = (*row)->named(function);
   if (!inputs)
@@ -105,7 +108,7 @@ Expected<Json> Worker::time(const Json &request) {
     if (call % every == 0)
       if (Status status = (*row)->runAll(request.value("before", Json::array())); !status)
         return status.takeError();
-    auto seconds = (*row)->timeOne(function, *inputs, kernels);
+    auto seconds = (*row)->timeOne(function, *inputs, part);
     if (!seconds)
       return seconds.takeError();
     sum += *seconds;

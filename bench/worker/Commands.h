@@ -11,7 +11,8 @@
 // where they were, before the first call and each `every` calls; no clock runs then.
 //
 //   open     row, model, dtype, threads, inputs {NAME: FILE.npy} → device, seconds
-//   time     row, function, calls, kernels (bool), before, every → seconds of a call
+//   time     row, function, calls, part, before, every → seconds of a call: "call", its
+//            "launches" or the "last" of them
 //   result   row, function, before, folder → writes NAME.npy
 //   close    row
 //   compile  model, output, dtype, cpu → kernels, code, pack (seconds)
@@ -45,8 +46,9 @@ private:
     /// The inputs that a function takes.
     Expected<NamedInputs> named(const std::string &function) const;
     Status runAll(const Json &functions);
-    /// Seconds of a call: of all of it, or of its kernels.
-    Expected<double> timeOne(const std::string &function, const NamedInputs &given, bool kernels);
+    /// Seconds of a call, of all its launches or of the last one.
+    Expected<double> timeOne(const std::string &function, const NamedInputs &given,
+                             const std::string &part);
   };
 
   Expected<Json> open(const Json &request);

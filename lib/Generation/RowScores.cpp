@@ -13,6 +13,7 @@
 
 #include "RowScores.h"
 
+#include "heddle/Support/PowersOfTwo.h"
 #include "heddle/Support/WideClones.h"
 
 #include <algorithm>
@@ -82,13 +83,11 @@ double sumOfPowers(const float *scores, size_t count, float largest, float facto
     std::memcpy(&x, scores + i, std::min(lanes, count - i) * sizeof(float));
     x = (x - largest) * factor;
     x = x > -126.0f ? x : Floats{} - 127.0f; // NaN too
-    // Rounded by adding and subtracting 1.5 * 2^23; a minimax polynomial on [-1/2, 1/2].
+    // Rounded by adding and subtracting 1.5 * 2^23.
     const Floats whole = (x + 12582912.0f) - 12582912.0f, f = x - whole;
-    Floats p = f * 0.00132764725f + 0.00967554096f;
-    p = p * f + 0.0555071309f;
-    p = p * f + 0.240221202f;
-    p = p * f + 0.693146944f;
-    p = p * f + 1.00000012f;
+    Floats p = {};
+    for (float coefficient : exp2Fine)
+      p = p * f + coefficient;
     const Words exponent = (__builtin_convertvector(whole, Words) + 127) << 23; // 0 for -127
     Floats power;
     std::memcpy(&power, &exponent, sizeof power);

@@ -41,9 +41,25 @@ int64_t wholePages(int64_t size) {
   return (size + page - 1) / page * page;
 }
 
+constexpr int64_t hugePage = 2 << 20;
+
+/// Private pages that begin at a multiple of a huge page, so that what lies there can be one.
 void *reserve(int64_t size, int protection) {
-  return ::mmap(nullptr, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *whole = ::mmap(nullptr, size + hugePage, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (whole == MAP_FAILED)
+    return whole;
+  auto address = reinterpret_cast<uintptr_t>(whole);
+  int64_t before = (hugePage - address % hugePage) % hugePage;
+  std::byte *start = static_cast<std::byte *>(whole) + before;
+  if (before > 0)
+    ::munmap(whole, before);
+  ::munmap(start + size, hugePage - before);
+  return start;
 }
+
+/// Weights are read from end to end again and again: fewer page table entries. Of a file, where its
+/// file system keeps it in pages that large. Only a hint.
+void adviseHugePages(void *start, int64_t size) { ::madvise(start, size, MADV_HUGEPAGE); }
 
 } // namespace
 
@@ -81,6 +97,7 @@ Expected<MappedBytes> MappedBytes::openFile(const std::string &path) {
   if (facts.st_size > 0 &&
       ::mmap(start, facts.st_size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.value, 0) == MAP_FAILED)
     return systemError(path, readable);
+  adviseHugePages(start, facts.st_size);
   return bytes;
 }
 
@@ -89,8 +106,7 @@ Expected<MappedBytes> MappedBytes::allocate(int64_t size) {
   void *start = reserve(mapped, PROT_READ | PROT_WRITE);
   if (start == MAP_FAILED)
     return systemError("memory", std::to_string(size) + " bytes");
-  // Weights are read from end to end again and again: fewer page table entries. Only a hint.
-  ::madvise(start, mapped, MADV_HUGEPAGE);
+  adviseHugePages(start, mapped);
   return MappedBytes(static_cast<std::byte *>(start), size, mapped);
 }
 
@@ -102,6 +118,7 @@ Expected<MappedBytes> MappedBytes::mapForWriting(int descriptor, int64_t size,
   void *start = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (start == MAP_FAILED)
     return systemError(path, space);
+  adviseHugePages(start, size); // what is written in large pages stays in them for its readers
   return MappedBytes(static_cast<std::byte *>(start), size, size);
 }
 

@@ -12,6 +12,8 @@
 
 #include "Tiling.h"
 
+#include "heddle/Support/PowersOfTwo.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
@@ -155,16 +157,12 @@ Value TileBuilder::sumOfMany(Value first, Value end, RankedTensorType type,
 // Powers of two
 //===----------------------------------------------------------------------===//
 
-/// Minimax polynomials of 2^f on [-1/2, 1/2]; relative errors 2.3e-7 and 7.5e-5.
 Value TileBuilder::exp2Fraction(Value f, Accuracy accuracy) {
-  static constexpr double fine[] = {0.00132764725, 0.00967554096, 0.0555071309,
-                                    0.240221202,   0.693146944,   1.00000012},
-                          coarse[] = {0.0551716685, 0.242611125, 0.693260968, 0.999928057};
-  ArrayRef<double> coefficients = fine;
+  ArrayRef<float> coefficients = exp2Fine;
   if (accuracy == Accuracy::EightBits)
-    coefficients = coarse;
+    coefficients = exp2Coarse;
   Value p = constant(coefficients.front(), f);
-  for (double c : coefficients.drop_front())
+  for (float c : coefficients.drop_front())
     p = fma(p, f, constant(c, f));
   return p;
 }

@@ -66,12 +66,12 @@ TEST_P(JitTest, ADecoderAloneKeepsItsBatch) {
     const auto rows = static_cast<int64_t>(tokens.size());
     return call(*session, "decode_step", {{"target", Tensor::i32({rows, 1}, tokens)}});
   };
-  HEDDLE_ASSERT(started, call(*session, "decode_start", {}));
+  ASSERT_TRUE(call(*session, "decode_start", {}));
   HEDDLE_ASSERT(first, step({4, 5, 6}));
   EXPECT_FALSE(step({4, 5}));
   EXPECT_TRUE(call(*session, "decode_reorder", {{"parents", Tensor::i32({2}, std::vector{2, 0})}}));
   HEDDLE_ASSERT(second, step({7, 8}));
-  HEDDLE_ASSERT(again, call(*session, "decode_start", {}));
+  ASSERT_TRUE(call(*session, "decode_start", {}));
   HEDDLE_ASSERT(row, step({6}));
   EXPECT_TRUE(sameBits(row.at("logits"), slice(first.at("logits"), 0, 2, 3)));
   HEDDLE_ASSERT(next, step({7}));

@@ -81,6 +81,11 @@ class Gates(unittest.TestCase):
         for share, expected in ((0.95, gates.PASS), (0.90, gates.PASS), (0.885, gates.PASS), (0.875, gates.FAIL)):
             self.assertEqual(self.judged(name + ".t1.peak", result(name, shares={"heddle": share}))[0], expected, share)
 
+    def test_quantising_is_no_part_of_the_product(self):
+        made = result("gemm.int8.64x768x768", shares={"heddle": 2.8, "heddle.product": 3.6, "openvino": 3.2})  # int8's peak is four times f32's
+        self.assertEqual(self.judged("gemm.int8.64x768x768.t1.peak", made)[0], gates.PASS)
+        self.assertAlmostEqual(made.speedup("openvino"), 2.8 / 3.2)
+
     def test_a_recorded_miss_reaches_nine_tenths(self):
         name, misses = "gemm.f32.64x768x768", {"gemm.f32.64x768x768.t1.peak": "the cause"}
         self.assertEqual(self.judged(name + ".t1.peak", result(name, shares={"heddle": 0.82}), misses)[0], gates.MISS)

@@ -1,6 +1,8 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PyTorch, eager: F.linear, scaled_dot_product_attention, modules written as their authors would."""
+"""PyTorch, eager: F.linear, scaled_dot_product_attention, modules written as their authors would.
+
+Activations come in f32, as everyone's do, and are rounded inside the call; queries, keys and values come rounded."""
 import numpy
 import torch
 import torch.nn.functional as F
@@ -25,8 +27,7 @@ def encoder(weights, layers, dtype):
         return x.unflatten(-1, (matrix.HEADS, matrix.HEAD_SIZE)).transpose(1, 2)
 
     def run(x):
-        if layers > 1:
-            x = F.embedding(x, w["source.embedding.weight"])
+        x = F.embedding(x, w["source.embedding.weight"]) if layers > 1 else x.to(dtype)
         for layer in range(layers):
             place = f"encoder.{layer}."
             q, k, v = (heads(linear(x, f"{place}attention.{name}")) for name in ("query", "key", "value"))
@@ -67,7 +68,7 @@ class Peer:
 
     def gemm(self, row, folder, dtype):
         w = self.load(folder, "w", dtype)
-        return lambda x: F.linear(x, w), [self.load(folder, "x", dtype)]
+        return lambda x: F.linear(x.to(dtype), w), [self.load(folder, "x", torch.float32)]
 
     def attention(self, row, folder, dtype):
         t, mask = row["sizes"]["t"], row["mask"]
@@ -90,15 +91,14 @@ class Peer:
 
     def model(self, row, folder, dtype):
         source = torch.from_numpy(numpy.load(folder / "source.npy"))
-        source = source.to(dtype) if source.is_floating_point() else source.long()
-        return encoder(numpy.load(row["arrays"]), row["sizes"]["layers"], dtype), [source]
+        return encoder(numpy.load(row["arrays"]), row["sizes"]["layers"], dtype), [source if source.is_floating_point() else source.long()]
 
     layer = model
 
     def ffn(self, row, folder, dtype):
         weights = numpy.load(row["arrays"])
         wi, bi, wo, bo = (torch.from_numpy(weights[f"ffn.{name}"]).to(dtype) for name in ("in.weight", "in.bias", "out.weight", "out.bias"))
-        return lambda x: F.linear(F.gelu(F.linear(x, wi, bi)), wo, bo), [self.load(folder, "x", dtype)]
+        return lambda x: F.linear(F.gelu(F.linear(x.to(dtype), wi, bi)), wo, bo), [self.load(folder, "x", torch.float32)]
 
     def attend(self, row, folder, dtype):
         weights = numpy.load(row["arrays"])
@@ -108,11 +108,12 @@ class Peer:
             return F.linear(x, w[f"attention.{name}.weight"], w[f"attention.{name}.bias"])
 
         def block(x):
+            x = x.to(dtype)
             n = F.layer_norm(x, (matrix.SIZE,), w["norm.weight"], w["norm.bias"], 1e-12)
             q, k, v = (linear(n, name).unflatten(-1, (matrix.HEADS, matrix.HEAD_SIZE)).transpose(1, 2) for name in models.PROJECTIONS[:3])
             return x + linear(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2), "output")
 
-        return block, [self.load(folder, "x", dtype)]
+        return block, [self.load(folder, "x", torch.float32)]
 
 
 if __name__ == "__main__":

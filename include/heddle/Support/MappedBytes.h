@@ -20,7 +20,9 @@
 
 namespace heddle {
 
-/// Owns one mapping; movable, not copyable.
+/// Owns one mapping; movable, not copyable. Files and memory begin at a multiple of 2 MiB, and the
+/// system is asked to keep them in pages of that size: of a file it does where it was written by
+/// mapForWriting (or in pieces as large) and its file system has such pages.
 class MappedBytes {
 public:
   static constexpr int64_t slack = 64 * 1024;

@@ -127,9 +127,9 @@ Value CpuEmitter::anyNotFinite(ArrayRef<Value> registers) {
 
 /// Where the panels begin that the next column fragment (or, in a k-block but the last, the next
 /// block) reads.
-/// Row fragments take turns: each of four or more fetches a quarter of the lines, each of fewer
-/// half of them. All in words; a line is 16.
-Value CpuEmitter::nextPanels(ContractOp op, Value from, Value to) {
+/// Row fragments take turns: each of four or more fetches a quarter of the lines, each of fewer two
+/// quarters. All in words; a line is 16.
+CpuEmitter::NextPanels CpuEmitter::nextPanels(ContractOp op, Value from, Value to) {
   const BoundView &right = view(op.getRhs());
   int64_t word = perWord(right), columns = columnsOf(op.getType()),
           features = (right.type.getDims().back().extent.value + word - 1) / word;
@@ -143,33 +143,52 @@ Value CpuEmitter::nextPanels(ContractOp op, Value from, Value to) {
     element = arith::SelectOp::create(builder, loc, isLast, element,
                                       add(mul(start, stored), mul(to, 16)));
   }
-  int64_t length =
+  int64_t quarter =
       (isBlock ? std::min(kernel.getScheduleOrDefault().getKblock() / word, features) : features) /
-      16 * 4;
+      16 * 64;
   Value turn = arith::AndIOp::create(
       builder, loc, arith::DivUIOp::create(builder, loc, row ? row : constant(0), constant(rows)),
       arith::SelectOp::create(builder, loc, fewTurns, constant(1), constant(3)));
   turn = mul(turn, arith::SelectOp::create(builder, loc, fewTurns, constant(2), constant(1)));
   Value view = address(pointers[right.argument], {right.offset, 0},
                        memoryElement(right.type.getElementType()));
-  return address(view, moved({}, add(element, mul(turn, length * 16))), builder.getF32Type());
+  return {address(view, moved({}, add(element, mul(turn, quarter))), builder.getF32Type()),
+          quarter};
 }
 
-/// One line a panel in each step of four words, or two: without a second one the first again.
-void CpuEmitter::prefetch(Value start, Value k, Value from, ContractOp op) {
+/// One line a panel in each step of four words, or one of each of two quarters (two neighbours a
+/// step come in more slowly): without a second quarter the first again.
+void CpuEmitter::prefetch(NextPanels next, Value k, Value from, ContractOp op) {
   const BoundView &right = view(op.getRhs());
   int64_t columns = columnsOf(op.getType()),
           stored = padded(right.type.getDims().back().extent.value) / perWord(right);
-  Value step = mul(sub(k, from), 4);
-  Value first = add(step, arith::SelectOp::create(builder, loc, fewTurns, step, constant(0)));
-  Value second =
-      add(first, arith::SelectOp::create(builder, loc, fewTurns, constant(16), constant(0)));
+  Value first = mul(sub(k, from), 4);
+  Value second = add(
+      first, arith::SelectOp::create(builder, loc, fewTurns, constant(next.quarter), constant(0)));
   for (int64_t panel = 0; panel < fragmentVectors(columns) * width / 16; ++panel)
     for (Value line : {first, second})
       LLVM::Prefetch::create(
           builder, loc,
-          address(start, moved({line, 0}, Value(), panel * stored * 16), builder.getF32Type()), 0,
-          3, 1);
+          address(next.start, moved({line, 0}, Value(), panel * stored * 16), builder.getF32Type()),
+          0, 3, 1);
+}
+
+/// The lines that the fragment's rows are stored to: stores of many rows would wait for memory one
+/// after the other.
+void CpuEmitter::fetchResults(ContractOp op, const Fragment &shape) {
+  if (!kernel.getScheduleOrDefault().getPrefetch() || shape.rows == 1)
+    return;
+  for (auto store : op->getBlock()->getOps<StoreOp>()) {
+    const BoundView &to = view(store.getView());
+    if (store.getTile().getType().getShape() != op.getType().getShape() || to.type.getPanel())
+      continue;
+    Type element = memoryElement(to.type.getElementType());
+    int64_t perLine = 64 / (width * element.getIntOrFloatBitWidth() / 8);
+    for (auto [i, place] : llvm::enumerate(storePlaces(store, shape)))
+      if (i % shape.vectors % std::max<int64_t>(perLine, 1) == 0)
+        LLVM::Prefetch::create(builder, loc, address(pointers[to.argument], place, element),
+                               /*rw=*/1, /*hint=*/3, /*cache=*/1);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -209,11 +228,15 @@ SmallVector<Value> CpuEmitter::contractViews(ContractOp op, const Fragment &shap
     from = words(from);
     to = words(to);
   }
+  if (word == 4 && shape.rows == 1)
+    return contractRowOfQuads(op, shape, std::move(sums), from, to);
   // Tiles of few rows are bound by memory: fetching more than they use would only slow them.
   bool fetches = kernel.getScheduleOrDefault().getPrefetch() && shape.rows == plan.fragment.rows;
-  Value next = fetches ? nextPanels(op, from, to) : Value();
+  NextPanels next;
+  if (fetches)
+    next = nextPanels(op, from, to);
   auto atStep = [&](Value k) {
-    if (next)
+    if (next.start)
       prefetch(next, k, from, op);
   };
   return emitChain(shape, std::move(sums), from, to, {loadLeft, loadRight, atStep});
@@ -450,8 +473,6 @@ SmallVector<Value> CpuEmitter::contractPairs(ContractOp op, const TileMemory &le
 }
 
 LogicalResult CpuEmitter::emitContract(ContractOp op) {
-  if (rowMemory.contains(op.getResult()))
-    return success();
   Fragment result = shapeOf(op.getType());
   if (!result.vectors)
     return op.emitOpError("expected a result of at least 16 columns");
@@ -463,9 +484,15 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
     result.registers = pairs ? contractPairs(op, *left, result) : contractTile(op, *left, result);
   } else {
     const Size &features = view(op.getLhs()).type.getDims().back().extent;
-    SmallVector<Value> zeros(result.size(), zeroSum(op));
+    SmallVector<Value> zeros(result.size(), zeroSum(op)), start = zeros;
+    int64_t from = 0;
+    if (auto sums = partialSums.find(op); sums != partialSums.end()) {
+      start = readFragment(sums->second, op.getType()).registers;
+      from = lastBlock(op);
+    }
+    fetchResults(op, result);
     auto product = [&] {
-      return contractViews(op, result, zeros, constant(0), constant(features.value));
+      return contractViews(op, result, start, constant(from), constant(features.value));
     };
     if (op.getVisited() && columnBase(columnsOf(op.getType())))
       result.registers = ifVisited(

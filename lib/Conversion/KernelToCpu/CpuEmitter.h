@@ -133,9 +133,10 @@ private:
   RowSplit splitRows();
   mlir::LogicalResult rowLoop(bool hasProducts, Callback body);
   mlir::LogicalResult rowsOf(int64_t count, mlir::Value from, mlir::Value to, Callback body);
-  mlir::LogicalResult emitBlockedContract(ContractOp op);
+  mlir::LogicalResult emitFirstBlocks(ContractOp op);
   mlir::LogicalResult emitFeatures(ContractOp op, mlir::Value from, mlir::Value to, bool first);
   bool isBlocked(mlir::Operation &op);
+  int64_t lastBlock(ContractOp op);
   mlir::LogicalResult keep(mlir::Value value, const TileMemory &memory);
 
   // Runs (CpuRuns.cpp).
@@ -184,6 +185,11 @@ private:
   void storePanelElements(const Fragment &tile, const BoundView &to, mlir::Value offset,
                           mlir::Value first, mlir::Value column, mlir::Value left);
   mlir::Value rowsLeft(StoreOp op);
+  struct Origin {
+    mlir::Value offset, row, column;
+  };
+  Origin storeOrigin(StoreOp op, const Fragment &shape);
+  llvm::SmallVector<Place> storePlaces(StoreOp op, const Fragment &shape);
   void guardRows(mlir::Value left, int64_t count,
                  llvm::function_ref<void(std::optional<int64_t>)> store);
 
@@ -237,6 +243,9 @@ private:
   };
   Bytes bytesOf(mlir::Value words, bool isSigned);
   mlir::Value multiplyAddShorts(mlir::Value a, mlir::Value b, mlir::Value c);
+  llvm::SmallVector<mlir::Value> contractRowOfQuads(ContractOp op, const Fragment &shape,
+                                                    llvm::SmallVector<mlir::Value> sums,
+                                                    mlir::Value from, mlir::Value to);
   mlir::Value pairOfRows(const BoundView &view, Place place, int64_t step);
   void pairRows(ContractOp op);
   /// Emits `body` where the large register tile runs.
@@ -253,8 +262,13 @@ private:
             llvm::function_ref<llvm::SmallVector<mlir::Value>()> product);
   mlir::Value anyNotFinite(llvm::ArrayRef<mlir::Value> registers);
   mlir::Value leaveOut(mlir::Value a, mlir::Value b, mlir::Value kept, mlir::Value sum);
-  mlir::Value nextPanels(ContractOp op, mlir::Value from, mlir::Value to);
-  void prefetch(mlir::Value start, mlir::Value k, mlir::Value from, ContractOp op);
+  struct NextPanels {
+    mlir::Value start;
+    int64_t quarter = 0; ///< words of one fragment's turn in a panel
+  };
+  NextPanels nextPanels(ContractOp op, mlir::Value from, mlir::Value to);
+  void prefetch(NextPanels next, mlir::Value k, mlir::Value from, ContractOp op);
+  void fetchResults(ContractOp op, const Fragment &shape);
 
   FuncOp kernel;
   const CpuTarget &target;
@@ -271,6 +285,8 @@ private:
   int64_t runStep = 0;   ///< its columns
   bool guarding = false; ///< contraction that leaves out 0 * non-finite
   llvm::DenseMap<mlir::Value, TileMemory> scratch, rowMemory;
+  /// Sums over all blocks of features but the last; by product.
+  llvm::DenseMap<mlir::Operation *, TileMemory> partialSums;
   /// Rows of values, interleaved in pairs once for all large row fragments; by product.
   llvm::DenseMap<mlir::Operation *, TileMemory> pairedRows;
   /// Bytes of words that were made in the block of the words.

@@ -216,9 +216,11 @@ SmallVector<Value> CpuEmitter::contractHalves(ContractOp op, const Fragment &sha
     return builder.createOrFold<arith::DivUIOp>(loc, add(features, constant(1)), constant(2));
   };
   bool fetches = kernel.getScheduleOrDefault().getPrefetch() && shape.rows == plan.fragment.rows;
-  Value next = fetches ? nextPanels(op, words(from), words(to)) : Value();
+  NextPanels next;
+  if (fetches)
+    next = nextPanels(op, words(from), words(to));
   auto atStep = [&](Value k) {
-    if (next)
+    if (next.start)
       prefetch(next, words(k), words(from), op);
   };
   return emitChain(shape, std::move(sums), from, mul(words(to), 2),

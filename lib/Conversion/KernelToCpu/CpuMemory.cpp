@@ -207,21 +207,35 @@ void CpuEmitter::guardRows(Value left, int64_t count,
   }
 }
 
+/// The view's offset at the leading indices, and the fragment's first row and column.
+CpuEmitter::Origin CpuEmitter::storeOrigin(StoreOp op, const Fragment &shape) {
+  int64_t rank = op.getView().getType().getRank(), columns = columnsOf(op.getTile().getType());
+  bool hasRows = op.getTile().getType().getDimSize(0) > 1;
+  Value first = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), hasRows ? row : Value());
+  Value column =
+      rank > 1 ? add(scalar(op.getIndices().back()), shape.vectors ? columnBase(columns) : Value())
+               : Value();
+  return {pointOffset(view(op.getView()), op.getIndices(), std::min<int64_t>(rank, 2)), first,
+          column};
+}
+
+/// Where the fragment's registers go, of a view in rows.
+SmallVector<Place> CpuEmitter::storePlaces(StoreOp op, const Fragment &shape) {
+  auto [offset, first, column] = storeOrigin(op, shape);
+  return places(view(op.getView()), offset, first, column, shape,
+                columnsOf(op.getTile().getType()));
+}
+
 LogicalResult CpuEmitter::emitStore(StoreOp op) {
   const BoundView to = view(op.getView());
   FailureOr<Fragment> tile = use(op.getTile());
   if (failed(tile))
     return failure();
-  int64_t rank = to.type.getRank(), columns = columnsOf(op.getTile().getType());
-  bool hasRows = op.getTile().getType().getDimSize(0) > 1;
-  Value first = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), hasRows ? row : Value());
-  Value column =
-      rank > 1 ? add(scalar(op.getIndices().back()), tile->vectors ? columnBase(columns) : Value())
-               : Value();
-  Value offset = pointOffset(to, op.getIndices(), std::min<int64_t>(rank, 2));
-  if (to.type.getPanel())
+  if (to.type.getPanel()) {
+    auto [offset, first, column] = storeOrigin(op, *tile);
     return storeToPanels(op, *tile, to, offset, first, column);
-  SmallVector<Place> where = places(to, offset, first, column, *tile, columns);
+  }
+  SmallVector<Place> where = storePlaces(op, *tile);
   auto storeRow = [&](int64_t r) {
     for (int64_t j = 0; j < tile->columns(); ++j) {
       int64_t i = r * tile->columns() + j;

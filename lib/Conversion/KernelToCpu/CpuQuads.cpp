@@ -73,3 +73,50 @@ Value CpuEmitter::multiplyAddQuad(Value a, Value b, Value c) {
                                        operands)
       .getResult(0);
 }
+
+//===----------------------------------------------------------------------===//
+// One row
+//===----------------------------------------------------------------------===//
+
+/// One row against panels, `from` and `to` in words. It waits for memory alone, which gives most
+/// where panels are read one after the other from end to end. Integers may be added in any order: a
+/// panel has a sum for each of some neighbouring words, so that no product waits for another.
+SmallVector<Value> CpuEmitter::contractRowOfQuads(ContractOp op, const Fragment &shape,
+                                                  SmallVector<Value> sums, Value from, Value to) {
+  const BoundView left = view(op.getLhs()), right = view(op.getRhs());
+  Place row = leftRows(op, shape).front();
+  int64_t step = 0;
+  SmallVector<Place> panels = rightPlaces(op, shape, step);
+  int64_t vectors = 16 / width;                           // of a panel
+  int64_t phases = width == 16 ? 16 : width == 8 ? 4 : 2; // sums in half of the registers
+  int64_t first = 0;
+  auto loop = [&](Value begin, Value end, int64_t count, SmallVector<Value> parts) {
+    scf::ForOp op = scf::ForOp::create(builder, loc, begin, end, constant(count), parts);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(op.getBody());
+    Value k = op.getInductionVar();
+    parts.assign(op.getRegionIterArgs().begin(), op.getRegionIterArgs().end());
+    for (int64_t u = 0; u < count; ++u) {
+      Value word = loadWords(left, moved(row, mul(k, 4), u * 4), false);
+      word = splat(word, VectorType::get({width}, word.getType()));
+      for (int64_t j = 0; j < vectors; ++j) {
+        Value codes = loadWords(right, moved(panels[first + j], mul(k, step), u * step), true);
+        Value &part = parts[u * vectors + j];
+        part = multiplyAddQuad(word, codes, part);
+      }
+    }
+    scf::YieldOp::create(builder, loc, parts);
+    return SmallVector<Value>(op.getResults());
+  };
+  Value whole = add(from, arith::AndIOp::create(builder, loc, sub(to, from), constant(-phases)));
+  for (; first < shape.vectors; first += vectors) {
+    SmallVector<Value> parts(phases * vectors, zeroSum(op));
+    llvm::copy(ArrayRef(sums).slice(first, vectors), parts.begin());
+    parts = loop(from, whole, phases, parts);
+    parts = loop(whole, to, 1, parts);
+    for (int64_t i = vectors; i < phases * vectors; ++i)
+      parts[i % vectors] = arith::AddIOp::create(builder, loc, parts[i % vectors], parts[i]);
+    std::copy_n(parts.begin(), vectors, sums.begin() + first);
+  }
+  return sums;
+}

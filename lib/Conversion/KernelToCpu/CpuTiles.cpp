@@ -149,12 +149,22 @@ LogicalResult CpuEmitter::keep(Value value, const TileMemory &memory) {
 // Blocks at tile level
 //===----------------------------------------------------------------------===//
 
+/// Columns of both sides.
+static int64_t featuresOf(ContractOp op) {
+  return op.getRhs().getType().getDims().back().extent.value;
+}
+
 bool CpuEmitter::isBlocked(Operation &op) {
   auto contract = dyn_cast<ContractOp>(op);
   int64_t block = kernel.getScheduleOrDefault().getKblock();
-  if (!contract || contract.getRows() || !block || block % 16 != 0)
-    return false;
-  return contract.getRhs().getType().getDims().back().extent.value > block;
+  return contract && !contract.getRows() && block && block % 16 == 0 &&
+         featuresOf(contract) > block;
+}
+
+/// The first feature of the last block.
+int64_t CpuEmitter::lastBlock(ContractOp op) {
+  int64_t size = kernel.getScheduleOrDefault().getKblock();
+  return (featuresOf(op) - 1) / size * size;
 }
 
 static bool holdsProduct(Operation &op) {
@@ -184,7 +194,10 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   for (Operation *op : ops)
     if (auto contract = dyn_cast<ContractOp>(op)) {
       pairRows(contract);
-      widenOnce(contract);
+      if (isBlocked(*op))
+        widenOnce(contract, constant(lastBlock(contract)), constant(featuresOf(contract)));
+      else
+        widenOnce(contract);
     }
   bool hasProducts = llvm::any_of(ops, [](Operation *op) { return holdsProduct(*op); });
   LogicalResult result = rowLoop(hasProducts, [&]() -> LogicalResult {
@@ -203,6 +216,8 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   for (Operation *op : ops) {
     if (auto pairs = pairedRows.find(op); pairs != pairedRows.end())
       release(pairs->second);
+    if (auto sums = partialSums.find(op); sums != partialSums.end())
+      release(sums->second);
     releaseWidened(op);
   }
   return result;
@@ -215,8 +230,9 @@ LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carri
     if (op.hasTrait<OpTrait::IsTerminator>())
       break;
     if (isBlocked(op)) {
-      if (failed(emitBlockedContract(cast<ContractOp>(op))))
+      if (failed(emitFirstBlocks(cast<ContractOp>(op))))
         return failure();
+      segment.push_back(&op);
     } else if (auto loop = dyn_cast<scf::ForOp>(op); loop && rowsInside && touchesTiles(op)) {
       if (failed(emitSegment(block, segment, {}, {})) || failed(emitTileFor(loop)))
         return failure();
@@ -350,10 +366,10 @@ LogicalResult CpuEmitter::emitFor(scf::ForOp op) {
 // k-blocks
 //===----------------------------------------------------------------------===//
 
-/// One block of features of all rows: partial sums come from row memory and go back. The chain of
-/// an element goes on where it stopped, so its bits are those of one pass.
+/// One block of features of all rows: partial sums come from memory and go back. The chain of an
+/// element goes on where it stopped, so its bits are those of one pass.
 LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool first) {
-  const TileMemory memory = rowMemory[op.getResult()];
+  const TileMemory memory = partialSums[op];
   widenOnce(op, from, to);
   LogicalResult result = rowLoop(/*hasProducts=*/true, [&]() -> LogicalResult {
     auto block = [&] {
@@ -381,25 +397,20 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
   return result;
 }
 
-LogicalResult CpuEmitter::emitBlockedContract(ContractOp op) {
-  int64_t size = kernel.getScheduleOrDefault().getKblock(),
-          features = view(op.getRhs()).type.getDims().back().extent.value;
+/// All blocks but the last, which runs with what follows the product: its sums stay in registers.
+LogicalResult CpuEmitter::emitFirstBlocks(ContractOp op) {
+  int64_t size = kernel.getScheduleOrDefault().getKblock(), end = lastBlock(op);
   TileMemory memory = allocate(op.getType(), /*allRows=*/true);
   if (Value left = columnsLeft(*op, memory.columns))
     memory.valid.to = minimum(left, constant(memory.columns));
-  rowMemory[op.getResult()] = memory;
+  partialSums[op] = memory;
   if (failed(emitFeatures(op, constant(0), constant(size), /*first=*/true)))
     return failure();
-  int64_t whole = features / size * size;
-  if (whole > size) {
-    auto loop = scf::ForOp::create(builder, loc, constant(size), constant(whole), constant(size));
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    Value from = loop.getInductionVar();
-    if (failed(emitFeatures(op, from, add(from, constant(size)), /*first=*/false)))
-      return failure();
-  }
-  if (whole == features)
+  if (end == size)
     return success();
-  return emitFeatures(op, constant(whole), constant(features), /*first=*/false);
+  auto loop = scf::ForOp::create(builder, loc, constant(size), constant(end), constant(size));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value from = loop.getInductionVar();
+  return emitFeatures(op, from, add(from, constant(size)), /*first=*/false);
 }

@@ -94,8 +94,13 @@ uint8_t anyByte(int64_t row, int64_t k, bool isLeft) {
 }
 
 TEST_P(Quads, SumsAreExact) {
-  for (auto [rows, features, outputs] :
-       {std::array<int64_t, 3>{1, 64, 48}, {13, 37, 48}, {33, 500, 96}, {7, 1, 40}, {2, 6, 16}})
+  for (auto [rows, features, outputs] : {std::array<int64_t, 3>{1, 64, 48},
+                                         {1, 500, 96},
+                                         {1, 37, 48},
+                                         {13, 37, 48},
+                                         {33, 500, 96},
+                                         {7, 1, 40},
+                                         {2, 6, 16}})
     check(rows, features, outputs, anyByte);
 }
 
@@ -105,7 +110,8 @@ TEST_P(Quads, NothingSaturates) {
 }
 
 TEST_P(Quads, InBlocksOfFeatures) {
-  check(21, 200, 48, anyByte, "order = rows_outside, prefetch = 1, kblock = 64");
+  for (int64_t rows : {1, 21})
+    check(rows, 200, 48, anyByte, "order = rows_outside, prefetch = 1, kblock = 64");
 }
 
 INSTANTIATE_TEST_SUITE_P(InstructionSets, Quads,

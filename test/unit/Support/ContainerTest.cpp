@@ -87,6 +87,17 @@ TEST(Container, FileAndMemoryAreTheSameBytes) {
   std::filesystem::remove(path);
 }
 
+TEST(Container, MappedBytesBeginAtAHugePage) {
+  std::string path = scratchPath("aligned");
+  ASSERT_TRUE(smallContainer().writeFile(path));
+  auto file = MappedBytes::openFile(path);
+  auto memory = MappedBytes::allocate(3 << 20);
+  ASSERT_TRUE(file && memory);
+  for (const MappedBytes *bytes : {&*file, &*memory})
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(bytes->bytes().data()) % (2 << 20), 0u);
+  std::filesystem::remove(path);
+}
+
 TEST(Container, EveryChangedByteIsFound) {
   const std::string file = smallFile();
   ASSERT_EQ(problem(file), "");
