@@ -5,14 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Indices are handed out one by one: kernels of causal models differ in work
-// from tile to tile, and a tile is long beside the counter.
+// Each thread has a piece of the loop and takes its indices one by one; one that
+// is done takes from the others' pieces, since kernels of causal models differ in
+// work from tile to tile. Neighbouring tiles stay with a thread: it fetches the
+// next one's weights ahead, and the next call finds them in the same cache.
 //
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Parallel.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <omp.h>
 #include <vector>
@@ -21,18 +25,40 @@ namespace heddle {
 
 int processorCount() { return std::max(1, omp_get_num_procs()); }
 
+namespace {
+
+/// What is left of one thread's piece, on a cache line of its own.
+struct alignas(64) Piece {
+  int64_t next, end;
+};
+
+} // namespace
+
 void parallelFor(int64_t n, int threads, LoopBody body) {
   if (threads <= 0)
     threads = processorCount();
-  threads = static_cast<int>(std::min<int64_t>(threads, n));
+  threads = static_cast<int>(std::min<int64_t>({threads, n, mostThreads}));
   if (threads <= 1 || omp_in_parallel()) {
     for (int64_t i = 0; i < n; ++i)
       body(i, 0);
     return;
   }
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-  for (int64_t i = 0; i < n; ++i)
-    body(i, omp_get_thread_num());
+  std::array<Piece, mostThreads> pieces;
+  for (int t = 0; t < threads; ++t)
+    pieces[static_cast<size_t>(t)] = {n * t / threads, n * (t + 1) / threads};
+#pragma omp parallel num_threads(threads)
+  {
+    const int self = omp_get_thread_num();
+    for (int t = 0; t < threads; ++t) {
+      Piece &piece = pieces[static_cast<size_t>((self + t) % threads)];
+      std::atomic_ref next(piece.next);
+      while (next.load(std::memory_order_relaxed) < piece.end) {
+        const int64_t i = next.fetch_add(1, std::memory_order_relaxed);
+        if (i < piece.end)
+          body(i, self);
+      }
+    }
+  }
 }
 
 /// The threads of the loops above, which have run for a while before they meet at a barrier: one that

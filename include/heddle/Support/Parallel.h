@@ -22,7 +22,8 @@ namespace heddle {
 class LoopBody {
 public:
   template <typename Callable>
-  requires(!std::is_same_v<std::remove_cvref_t<Callable>, LoopBody>) LoopBody(Callable &&callable)
+    requires(!std::is_same_v<std::remove_cvref_t<Callable>, LoopBody>)
+  LoopBody(Callable &&callable)
       : object(const_cast<void *>(static_cast<const void *>(std::addressof(callable)))),
         call([](void *object, int64_t index, int thread) {
           (*static_cast<std::remove_reference_t<Callable> *>(object))(index, thread);
@@ -37,8 +38,12 @@ private:
 /// Processors that this process may use.
 int processorCount();
 
-/// Runs body(i, thread) for each i in [0, n), indices handed out in ascending order to at most
-/// `threads` threads (0: all processors). Serial where threads or n is 1. The body must not throw.
+/// More threads than these are not used.
+constexpr int64_t mostThreads = 256;
+
+/// Runs body(i, thread) for each i in [0, n) on at most `threads` threads (0: all processors). Each
+/// has a piece of neighbouring indices, in ascending order, and helps with the others' when it is
+/// done. Serial, in ascending order, where threads or n is 1. The body must not throw.
 void parallelFor(int64_t n, int threads, LoopBody body);
 
 /// Seconds that `threads` threads need for work(thread) each, all started together.

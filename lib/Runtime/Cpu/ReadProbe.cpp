@@ -13,6 +13,7 @@
 #include "heddle/Support/Parallel.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace heddle {
@@ -100,10 +101,21 @@ Expected<ReadProbe> ReadProbe::create(int64_t bytes, int threads) {
 
 double ReadProbe::measure(bool prefetch) const {
   int64_t part = bytes / threads, passes = std::max<int64_t>(1, kLeast / part);
-  double seconds = secondsTogether(threads, [&](int thread) {
-    readBuffer(memory.bytes().data() + thread * part, part, passes, prefetch);
-  });
-  return static_cast<double>(bytes * passes) / seconds;
+  auto read = [&](int64_t piece, int64_t times) {
+    readBuffer(memory.bytes().data() + piece * part, part, times, prefetch);
+  };
+  if (threads == 1)
+    return static_cast<double>(bytes * passes) / secondsTogether(1, [&](int) { read(0, passes); });
+  // A pass is what a launch is: its threads are started and waited for.
+  auto passesTogether = [&] {
+    for (int64_t pass = 0; pass < passes; ++pass)
+      parallelFor(threads, threads, [&](int64_t piece, int) { read(piece, 1); });
+  };
+  passesTogether(); // threads that have just been woken share a processor for a while
+  auto start = std::chrono::steady_clock::now();
+  passesTogether();
+  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  return static_cast<double>(bytes * passes) / seconds.count();
 }
 
 double ReadProbe::measure() const { return std::max(measure(false), measure(true)); }

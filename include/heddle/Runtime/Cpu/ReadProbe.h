@@ -23,7 +23,8 @@ class ReadProbe {
 public:
   /// `bytes` in all, written once; large buffers ask for huge pages.
   static Expected<ReadProbe> create(int64_t bytes, int threads);
-  /// Bytes a second of all threads together, over a few milliseconds or one pass. The faster of
+  /// Bytes a second of all threads together, over a few milliseconds or one pass; several threads
+  /// are started and waited for in each pass over the buffer, as in a launch. The faster of
   /// plain loads and loads with a prefetch ahead: processors differ in what helps them.
   double measure() const;
 
