@@ -137,9 +137,9 @@ class Contest:
                 count, warm = calls[name]
                 if warm:
                     timer(warm)
-                seconds = timer(count) - empty
+                whole = timer(count)
                 worker.stop()
-                result.seconds.setdefault(name, []).append(max(seconds, 1e-9))
+                result.seconds.setdefault(name, []).append(max(whole - empty, whole / 2))
 
     @staticmethod
     def is_far_behind(name, result):

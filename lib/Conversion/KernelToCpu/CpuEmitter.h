@@ -277,13 +277,14 @@ private:
 
   // The body that is being emitted.
   CpuPlan plan;
-  int64_t rows = 1;      ///< of the current register tile
-  mlir::Value row;       ///< first row of the fragment in the tile
-  mlir::Value rowCount;  ///< rows of the tile that are run
-  mlir::Value fewTurns;  ///< whether fewer than four large fragments are run
-  mlir::Value runColumn; ///< first column of the fragment in a run
-  int64_t runStep = 0;   ///< its columns
-  bool guarding = false; ///< contraction that leaves out 0 * non-finite
+  int64_t rows = 1;       ///< of the current register tile
+  mlir::Value row;        ///< first row of the fragment in the tile
+  mlir::Value rowCount;   ///< rows of the tile that are run
+  mlir::Value fewTurns;   ///< whether fewer than four large fragments are run
+  mlir::Value runColumn;  ///< first column of the fragment in a run
+  int64_t runStep = 0;    ///< its columns
+  bool runsAlone = false; ///< a run without a product
+  bool guarding = false;  ///< contraction that leaves out 0 * non-finite
   llvm::DenseMap<mlir::Value, TileMemory> scratch, rowMemory;
   /// Sums over all blocks of features but the last; by product.
   llvm::DenseMap<mlir::Operation *, TileMemory> partialSums;

@@ -174,9 +174,14 @@ ColumnRange CpuEmitter::runRange(const Run &run) {
   return range;
 }
 
-/// One bit of a mask decides on a fragment, which is therefore inside a visited tile.
+/// One bit of a mask decides on a fragment, which is therefore inside a visited tile. Without a
+/// product to keep in registers a fragment is small: what is computed of each of its vectors, and
+/// what that needs, lives at the same time.
 int64_t CpuEmitter::stepColumns(int64_t columns) const {
+  constexpr int64_t liveVectors = 8;
   int64_t most = std::min({plan.fragment.columns, columns, plan.visitTile});
+  if (runsAlone)
+    most = std::min(most, std::max<int64_t>(liveVectors / rows * width / 16 * 16, 16));
   for (int64_t step = most; step * 2 >= most; step -= 16)
     if (columns % step == 0)
       return step;
@@ -279,7 +284,10 @@ LogicalResult CpuEmitter::emitRun(ArrayRef<Operation *> ops) {
   auto loop = [&](Value from, Value to, int64_t step) {
     return emitColumns(run, from, to, step, sums);
   };
-  if (failed(overColumns(run.columns, run.range, loop)))
+  runsAlone = llvm::none_of(ops, [](Operation *op) { return isa<ContractOp>(op); });
+  LogicalResult emitted = overColumns(run.columns, run.range, loop);
+  runsAlone = false;
+  if (failed(emitted))
     return failure();
   ArrayRef<Value> rest = sums;
   for (ReduceOp reduce : run.reductions) {
