@@ -35,7 +35,8 @@ def arguments(argv):
     parser.add_argument("--peers", default=",".join(PEERS), help="by commas (default: %(default)s)")
     parser.add_argument("--build", default=str(HERE.parent.parent / "build"), help="build folder with HEDDLE_BUILD_BENCH (default: build)")
     parser.add_argument("--list", action="store_true", help="print the names of the rows and end")
-    parser.add_argument("--json", help="also write every figure of every round to this file")
+    parser.add_argument("--json", help="also write every figure of every round to this file, after each row")
+    parser.add_argument("--resume", action="store_true", help="with --json: keep the rows of the file during which the machine was quiet, measure the others")
     parser.add_argument("--from-json", help="judge and print an earlier run instead of measuring")
     return parser.parse_args(argv)
 
@@ -118,7 +119,14 @@ def measure(options, rows, rounds):
     # The witness is part of every run that compares.
     if peers and not any(row.name == matrix.WITNESS for row in rows):
         rows = matrix.select(matrix.all_rows(), [matrix.WITNESS]) + rows
-    results = []
+    results = earlier(options)
+    done = {result.name for result in results}
+
+    def add(result):
+        results.append(result)
+        print(report.result_table(result), flush=True)
+        write_results(options.json, results)
+
     with tempfile.TemporaryDirectory(prefix="heddle-bench-") as name:
         work = Path(name)
         for number in threads:
@@ -126,17 +134,31 @@ def measure(options, rows, rounds):
             try:
                 bandwidths(contest)
                 for row in rows:
-                    if number in row.threads and row.kind not in systems.ROWS:
+                    if number in row.threads and row.kind not in systems.ROWS and f"{row.name}.t{number}" not in done:
                         spec, check = models.make(row, work / "row", cache)
-                        results.append(contest.run(row, spec, check, work / "row", rounds))
-                        print(report.result_table(results[-1]), flush=True)
+                        add(contest.run(row, spec, check, work / "row", rounds))
             finally:
                 contest.close()
         for row in rows:
-            if row.kind in systems.ROWS:
-                results.append(systems.ROWS[row.kind](row, heddle, work, cache, rounds))
-                print(report.result_table(results[-1]), flush=True)
+            if row.kind in systems.ROWS and f"{row.name}.t1" not in done:
+                add(systems.ROWS[row.kind](row, heddle, work, cache, rounds))
     return results
+
+
+def earlier(options):
+    """What an interrupted run has already: a row is measured again only because the machine was not quiet, whatever it says."""
+    if not options.resume or not Path(options.json).exists():
+        return []
+    results = read_results(options.json)
+    moved = set(gates.restless(results))
+    return [result for result in results if result.name not in moved]
+
+
+def write_results(path, results):
+    if path:
+        beside = Path(path + ".new")
+        beside.write_text(json.dumps([result.to_json() for result in results]), encoding="utf-8")
+        beside.replace(path)
 
 
 def read_results(path):
@@ -153,6 +175,8 @@ def read_results(path):
 def main(argv):
     options = arguments(argv)
     try:
+        if options.resume and not options.json:
+            raise ValueError("--resume: expected --json=FILE, found none")
         rows = choose(options)
         misses = gates.parse_misses((HERE / "misses.txt").read_text(encoding="utf-8"))
         if options.list:
@@ -167,8 +191,6 @@ def main(argv):
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    if options.json:
-        Path(options.json).write_text(json.dumps([result.to_json() for result in results]), encoding="utf-8")
     return conclude(options, results, misses, rounds)
 
 

@@ -2,11 +2,14 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """harness.py BENCH: unit tests of what bench/harness decides without any peer."""
+import argparse
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 
 sys.path.insert(0, sys.argv.pop(1))
-from harness import figures, gates, matrix, report  # noqa: E402: the path comes first
+from harness import figures, gates, main, matrix, report  # noqa: E402: the path comes first
 
 ROWS = {row.name: row for row in matrix.all_rows()}
 PEAKS = {"f32": 100e9, "bf16": 200e9, "int8": 400e9}
@@ -166,6 +169,19 @@ class Report(unittest.TestCase):
     def test_gates_are_counted(self):
         text = report.gate_table(gates.judge_all([], {}))
         self.assertIn(f"{len(gates.all_gates())} gates: {len(gates.all_gates())} not measured", text)
+
+
+class Runs(unittest.TestCase):
+    def test_a_resumed_run_keeps_quiet_rows_alone(self):
+        quiet, moved = (result(f"gemm.f32.{m}x768x768", shares={"heddle": 0.5}) for m in (64, 128))
+        moved.rates["f32"] = [60e9, 100e9, 110e9]
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "run.json")
+            options = argparse.Namespace(json=path, resume=True)
+            self.assertEqual(main.earlier(options), [])
+            main.write_results(path, [quiet, moved])
+            self.assertEqual([kept.name for kept in main.earlier(options)], [quiet.name])
+            self.assertEqual(main.earlier(argparse.Namespace(json=path, resume=False)), [])
 
 
 unittest.main()
