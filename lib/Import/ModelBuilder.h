@@ -13,6 +13,8 @@
 #pragma once
 
 #include "Description.h"
+#include "FunctionBuilder.h"
+#include "MaskBuilder.h"
 
 #include "heddle/Pack/WeightSource.h"
 
@@ -20,6 +22,78 @@
 #include "mlir/IR/OwningOpRef.h"
 
 namespace heddle {
+
+/// Builds the functions of one description, one sub-layer a function of ours: what stands before and
+/// after the layers in ModelBuilder.cpp, the layers in ModelLayers.cpp.
+class ModelBuilder {
+public:
+  ModelBuilder(const Description &d, mlir::MLIRContext &context, std::vector<TensorInfo> &tensors)
+      : d(d), context(context), masks(d), names(tensors) {}
+  Expected<mlir::OwningOpRef<mlir::ModuleOp>> run();
+
+private:
+  /// One attention of one layer in one function.
+  struct Site {
+    const AttentionDescription &attention;
+    const std::optional<MaskExpression> &mask;
+    std::string prefix; ///< of its tensors
+    std::string result; ///< what names of its results begin with
+    bool cross;
+    Call call;
+  };
+
+  Status encode();
+  Status decode(bool step);
+  Status loss();
+  Status decodeStart();
+  Status decodeReorder();
+  void declareStates();
+
+  FunctionBuilder function(llvm::StringRef name) {
+    return FunctionBuilder(*module, names, name, d.sequenceFirst);
+  }
+  mlir::Value encoderRows(FunctionBuilder &f, Call call);
+  mlir::Value decoderRows(FunctionBuilder &f, Call call);
+  mlir::Value tokens(FunctionBuilder &f, Call call);
+  mlir::Value embed(FunctionBuilder &f, Call call);
+  mlir::Value imageRows(FunctionBuilder &f, const ImageDescription &image);
+  mlir::Value addPositions(FunctionBuilder &f, mlir::Value x, Call call);
+  mlir::Value memory(FunctionBuilder &f);
+  mlir::Value heads(FunctionBuilder &f, mlir::Value x, const AttentionDescription &a,
+                    const std::string &prefix, llvm::StringRef which);
+  mlir::Value attend(FunctionBuilder &f, const Site &site, mlir::Value q, mlir::Value k,
+                     mlir::Value v);
+  mlir::Value selfAttention(FunctionBuilder &f, mlir::Value x, size_t index, Call call);
+  mlir::Value crossAttention(FunctionBuilder &f, mlir::Value x, size_t index, Call call);
+  mlir::Value feedForward(FunctionBuilder &f, mlir::Value x, size_t index, Call call);
+  mlir::Value sublayer(FunctionBuilder &f, mlir::Value x, const NormDescription &norm,
+                       const std::string &prefix,
+                       llvm::function_ref<mlir::Value(mlir::Value)> body);
+  mlir::Value finalNorm(FunctionBuilder &f, mlir::Value x, Call call);
+  mlir::Value pool(FunctionBuilder &f, mlir::Value x, Call call);
+  mlir::Value logits(FunctionBuilder &f, mlir::Value x, Call call);
+  void outcome(FunctionBuilder &f, mlir::Value x, Call call);
+
+  const StackDescription &stack(Call call) const { return call.decoder ? *d.decoder : *d.encoder; }
+  /// A call of the encoder.
+  Call ofSource() const {
+    Call call;
+    if (d.source && d.source->image)
+      call.imageRows = d.source->image->rows();
+    return call;
+  }
+  static std::string layerName(bool decoder, size_t index) {
+    return (decoder ? "decoder." : "encoder.") + std::to_string(index);
+  }
+  std::string features() const { return std::to_string(d.size); }
+
+  const Description &d;
+  mlir::MLIRContext &context;
+  MaskBuilder masks;
+  TensorNames names;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::Value encoded; ///< the memory, in a function that encodes and decodes
+};
 
 /// Writes the functions of docs/model-description.md; `tensors` receives the tensors that they
 /// read, in order.

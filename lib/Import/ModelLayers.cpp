@@ -1,0 +1,155 @@
+//===- ModelLayers.cpp - The sub-layers of a model ------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each sub-layer stands between its norm and its residual; keys and values of a
+// step come from the session.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelBuilder.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+
+static Activation activationOf(const std::string &name) {
+  return llvm::StringSwitch<Activation>(name)
+      .Case("relu", Activation::Relu)
+      .Case("gelu", Activation::Gelu)
+      .Case("gelu-tanh", Activation::GeluTanh)
+      .Case("quick-gelu", Activation::QuickGelu)
+      .Case("silu", Activation::Silu)
+      .Default(Activation::None);
+}
+
+/// norm(x + body(x)), or x + body(norm(x)).
+Value ModelBuilder::sublayer(FunctionBuilder &f, Value x, const NormDescription &norm,
+                             const std::string &prefix, llvm::function_ref<Value(Value)> body) {
+  FunctionBuilder::Part part(f, prefix);
+  auto normal = [&](Value value) { return f.norm(value, prefix + ".norm", d.size, norm); };
+  if (norm.pre)
+    return f.add(x, body(normal(x)));
+  return normal(f.add(x, body(x)));
+}
+
+/// Query, key or value heads of x.
+Value ModelBuilder::heads(FunctionBuilder &f, Value x, const AttentionDescription &a,
+                          const std::string &prefix, StringRef which) {
+  bool query = which == "query", value = which == "value";
+  int64_t count = query ? a.heads : a.keyValueHeads, size = value ? a.valueSize : a.headSize;
+  bool bias = query ? a.queryBias : value ? a.valueBias : a.keyBias;
+  std::string name = prefix + "." + which.str();
+  Value y = f.linear(x, name, count * size, d.size, bias, activationOf(a.activation));
+  if (a.perHeadProjection) { // of all first features: the matrices of the heads below each other
+    Value matrices = f.matrix(name + ".head.weight", {count, size, count * size}, count * size);
+    y = LinearOp::create(f.b, f.loc, y, matrices, Value(), Activation::None);
+  }
+  return SplitHeadsOp::create(f.b, f.loc, y, f.b.getI64IntegerAttr(count));
+}
+
+/// Attention and output projection; weights become a result where they are asked for.
+Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value k, Value v) {
+  const AttentionDescription &a = site.attention;
+  Call call = site.call;
+  call.heads = a.heads;
+  call.packed = site.mask && site.mask->uses(MaskExpression::Kind::PackedDocuments);
+  Value mask = site.mask ? masks.build(f, *site.mask, site.cross, call) : Value();
+  bool givesMore = !call.step && !call.loss;
+  bool returns = a.returnWeights != ReturnWeights::None && givesMore;
+  bool average = a.returnWeights == ReturnWeights::Average;
+  WeightsResult weights = !returns  ? WeightsResult::None
+                          : average ? WeightsResult::Averaged
+                                    : WeightsResult::PerHead;
+  auto real = [&](const std::optional<double> &value) {
+    return value ? f.b.getF32FloatAttr(static_cast<float>(*value)) : FloatAttr();
+  };
+  ScoreRules rules;
+  rules.softcap = real(a.softcap);
+  if (mask) // without one no pair is hidden
+    rules.hiddenScore = real(a.hiddenScore);
+  if (a.bias)
+    rules.bias = masks.buildRule(f, *a.bias, site.cross, call);
+  if (a.sinks)
+    rules.sinks = f.weight(site.prefix + ".sinks", {a.heads});
+  bool sums = a.returnLogSumExp && givesMore;
+  auto attention = AttentionOp::create(f.b, f.loc, q, k, v, mask, static_cast<float>(a.scale),
+                                       weights, sums, rules);
+  if (sums)
+    f.result(site.result + "log-sum-exp", attention.getLse(),
+             {"B", std::to_string(a.heads), site.call.rows()});
+  std::string queries = site.call.rows(), keys = site.cross ? "S" : queries;
+  if (returns && average)
+    f.result(site.result + "weights", attention.getWeights(), {"B", queries, keys});
+  else if (returns)
+    f.result(site.result + "weights", attention.getWeights(),
+             {"B", std::to_string(a.heads), queries, keys});
+  Value merged = MergeHeadsOp::create(f.b, f.loc, attention.getOutput());
+  if (!a.outputProjection)
+    return merged;
+  return f.linear(merged, site.prefix + ".output", d.size, a.heads * a.valueSize, a.outputBias,
+                  Activation::None);
+}
+
+Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, size_t index, Call call) {
+  const LayerDescription &layer = stack(call).layers[index];
+  std::string name = layerName(call.decoder, index), prefix = name + ".attention";
+  const AttentionDescription &a = layer.self;
+  return sublayer(f, x, layer.norm, prefix, [&](Value in) {
+    Value q = heads(f, in, a, prefix, "query");
+    Value k = heads(f, in, a, prefix, "key");
+    Value v = heads(f, in, a, prefix, "value");
+    if (call.step) {
+      k = f.append(name + ".self.key", k);
+      v = f.append(name + ".self.value", v);
+    }
+    Site site{a, layer.mask, prefix, name + ".", /*cross=*/false, call};
+    return attend(f, site, q, k, v);
+  });
+}
+
+Value ModelBuilder::crossAttention(FunctionBuilder &f, Value x, size_t index, Call call) {
+  const LayerDescription &layer = stack(call).layers[index];
+  std::string name = layerName(true, index), prefix = name + ".cross";
+  const AttentionDescription &a = layer.cross;
+  return sublayer(f, x, layer.norm, prefix, [&](Value in) {
+    Value q = heads(f, in, a, prefix, "query"), k, v;
+    if (call.step) {
+      k = f.state(prefix + ".key", f.tensor({-1, a.keyValueHeads, -1, a.headSize}));
+      v = f.state(prefix + ".value", f.tensor({-1, a.keyValueHeads, -1, a.valueSize}));
+    } else {
+      k = heads(f, memory(f), a, prefix, "key");
+      v = heads(f, memory(f), a, prefix, "value");
+    }
+    Site site{a, layer.crossMask, prefix, name + ".cross-", /*cross=*/true, call};
+    return attend(f, site, q, k, v);
+  });
+}
+
+Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, size_t index, Call call) {
+  const LayerDescription &layer = stack(call).layers[index];
+  const FfnDescription &ffn = layer.ffn;
+  std::string prefix = layerName(call.decoder, index) + ".ffn";
+  Activation activation = activationOf(ffn.activation);
+  auto weight = [&](const char *part, int64_t out, int64_t in) {
+    SmallVector<int64_t> shape{out, in};
+    if (ffn.convolution)
+      shape.push_back(1);
+    return f.weight(prefix + part + ".weight", shape);
+  };
+  return sublayer(f, x, layer.norm, prefix, [&](Value in) -> Value {
+    Value w1 = weight(".in", ffn.size, d.size);
+    Value b1 = ffn.bias ? f.weight(prefix + ".in.bias", {ffn.size}) : Value();
+    Value w2 = weight(".out", d.size, ffn.size);
+    Value b2 = ffn.bias ? f.weight(prefix + ".out.bias", {d.size}) : Value();
+    if (!ffn.convolution)
+      return FfnOp::create(f.b, f.loc, in, w1, b1, w2, b2, activation);
+    Value hidden = Conv1x1Op::create(f.b, f.loc, in, w1, b1, activation);
+    return Conv1x1Op::create(f.b, f.loc, hidden, w2, b2, Activation::None);
+  });
+}
