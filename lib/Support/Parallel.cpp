@@ -19,6 +19,7 @@
 #include <atomic>
 #include <chrono>
 #include <omp.h>
+#include <span>
 #include <vector>
 
 namespace heddle {
@@ -34,31 +35,38 @@ struct alignas(64) Piece {
 
 } // namespace
 
-void parallelFor(int64_t n, int threads, LoopBody body) {
+/// Indices of the thread's own piece, then of the others'.
+static void runPieces(std::span<Piece> pieces, int self, LoopBody body) {
+  for (size_t t = 0; t < pieces.size(); ++t) {
+    Piece &piece = pieces[(static_cast<size_t>(self) + t) % pieces.size()];
+    std::atomic_ref next(piece.next);
+    while (next.load(std::memory_order_relaxed) < piece.end) {
+      const int64_t i = next.fetch_add(1, std::memory_order_relaxed);
+      if (i < piece.end)
+        body(i, self);
+    }
+  }
+}
+
+void parallelFor(int64_t n, int threads, LoopBody body, ThreadScope scope) {
   if (threads <= 0)
     threads = processorCount();
   threads = static_cast<int>(std::min<int64_t>({threads, n, mostThreads}));
-  if (threads <= 1 || omp_in_parallel()) {
-    for (int64_t i = 0; i < n; ++i)
-      body(i, 0);
-    return;
-  }
-  std::array<Piece, mostThreads> pieces;
+  if (threads <= 1 || omp_in_parallel())
+    return scope([&] {
+      for (int64_t i = 0; i < n; ++i)
+        body(i, 0);
+    });
+  std::array<Piece, mostThreads> storage;
+  const std::span pieces = std::span(storage).first(static_cast<size_t>(threads));
   for (int t = 0; t < threads; ++t)
     pieces[static_cast<size_t>(t)] = {n * t / threads, n * (t + 1) / threads};
 #pragma omp parallel num_threads(threads)
-  {
-    const int self = omp_get_thread_num();
-    for (int t = 0; t < threads; ++t) {
-      Piece &piece = pieces[static_cast<size_t>((self + t) % threads)];
-      std::atomic_ref next(piece.next);
-      while (next.load(std::memory_order_relaxed) < piece.end) {
-        const int64_t i = next.fetch_add(1, std::memory_order_relaxed);
-        if (i < piece.end)
-          body(i, self);
-      }
-    }
-  }
+  scope([&] { runPieces(pieces, omp_get_thread_num(), body); });
+}
+
+void parallelFor(int64_t n, int threads, LoopBody body) {
+  parallelFor(n, threads, body, [](FunctionRef<void()> run) { run(); });
 }
 
 /// The threads of the loops above, which have run for a while before they meet at a barrier: one that

@@ -18,22 +18,31 @@
 
 namespace heddle {
 
-/// A borrowed loop body: called as body(index, thread), thread in [0, threads).
-class LoopBody {
+template <typename Signature>
+class FunctionRef;
+
+/// A borrowed callable (std::function_ref comes with C++26): it must outlive the call that takes it.
+template <typename Result, typename... Arguments>
+class FunctionRef<Result(Arguments...)> {
 public:
   template <typename Callable>
-    requires(!std::is_same_v<std::remove_cvref_t<Callable>, LoopBody>)
-  LoopBody(Callable &&callable)
+    requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef>)
+  FunctionRef(Callable &&callable)
       : object(const_cast<void *>(static_cast<const void *>(std::addressof(callable)))),
-        call([](void *object, int64_t index, int thread) {
-          (*static_cast<std::remove_reference_t<Callable> *>(object))(index, thread);
+        call([](void *object, Arguments... arguments) -> Result {
+          return (*static_cast<std::remove_reference_t<Callable> *>(object))(arguments...);
         }) {}
-  void operator()(int64_t index, int thread) const { call(object, index, thread); }
+  Result operator()(Arguments... arguments) const { return call(object, arguments...); }
 
 private:
   void *object;
-  void (*call)(void *, int64_t, int);
+  Result (*call)(void *, Arguments...);
 };
+
+/// Called as body(index, thread), thread in [0, threads).
+using LoopBody = FunctionRef<void(int64_t, int)>;
+/// What a thread has around its indices: called as scope(run), it calls run() once.
+using ThreadScope = FunctionRef<void(FunctionRef<void()>)>;
 
 /// Processors that this process may use.
 int processorCount();
@@ -45,6 +54,7 @@ constexpr int64_t mostThreads = 256;
 /// has a piece of neighbouring indices, in ascending order, and helps with the others' when it is
 /// done. Serial, in ascending order, where threads or n is 1. The body must not throw.
 void parallelFor(int64_t n, int threads, LoopBody body);
+void parallelFor(int64_t n, int threads, LoopBody body, ThreadScope scope);
 
 /// Seconds that `threads` threads need for work(thread) each, all started together.
 double secondsTogether(int threads, const std::function<void(int)> &work);

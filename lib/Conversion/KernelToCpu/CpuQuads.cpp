@@ -114,8 +114,9 @@ SmallVector<Value> CpuEmitter::contractRowOfQuads(ContractOp op, const Fragment 
     llvm::copy(ArrayRef(sums).slice(first, vectors), parts.begin());
     parts = loop(from, whole, phases, parts);
     parts = loop(whole, to, 1, parts);
-    for (int64_t i = vectors; i < phases * vectors; ++i)
-      parts[i % vectors] = arith::AddIOp::create(builder, loc, parts[i % vectors], parts[i]);
+    for (int64_t count = phases * vectors / 2; count >= vectors; count /= 2)
+      for (int64_t i = 0; i < count; ++i)
+        parts[i] = arith::AddIOp::create(builder, loc, parts[i], parts[i + count]);
     std::copy_n(parts.begin(), vectors, sums.begin() + first);
   }
   return sums;

@@ -127,9 +127,13 @@ Status CpuDevice::launch(const LaunchCall &call) {
                                        : at(argument.offset));
   KernelFunction function = code.function(call.kernel);
   const auto [n0, n1, n2] = call.grid;
-  parallelFor(n0 * n1 * n2, threadsFor(call, threads), [&, n1 = n1, n2 = n2](int64_t point, int) {
+  auto tile = [&, n1 = n1, n2 = n2](int64_t point, int) {
+    const int64_t row = point / n2;
+    function(pointers.data(), call.scalars.data(), row / n1, row % n1, point % n2);
+  };
+  parallelFor(n0 * n1 * n2, threadsFor(call, threads), tile, [](FunctionRef<void()> run) {
     DenormalGuard guard; // every thread has a mode of its own
-    function(pointers.data(), call.scalars.data(), point / (n1 * n2), point / n2 % n1, point % n2);
+    run();
   });
   return {};
 }
