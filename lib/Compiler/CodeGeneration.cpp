@@ -44,6 +44,8 @@ static std::vector<std::string> defaultCpus(const std::string &dtype) {
   std::vector<std::string> cpus = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   if (dtype == "bf16")
     cpus.push_back("x86-64-v4-bf16");
+  if (dtype == "f16-sum")
+    cpus.push_back("x86-64-v4-fp16");
   if (dtype == "int8") // attention multiplies pairs of bf16
     cpus.insert(cpus.end(), {"x86-64-v3-vnni", "x86-64-v4-vnni", "x86-64-v4-vnni-bf16"});
   return cpus;
@@ -94,7 +96,7 @@ std::string targetText(const CpuTarget *cpu) {
   if (!cpu)
     return toString(TargetKind::Vulkan);
   std::string text = std::string(toString(TargetKind::Cpu)) + (cpu->pairProducts ? " pairs" : "") +
-                     (cpu->quadProducts ? " quads" : "");
+                     (cpu->quadProducts ? " quads" : "") + (cpu->halfSums ? " halves" : "");
   for (const std::string *part : {&cpu->name, &cpu->triple, &cpu->cpu, &cpu->features, &cpu->tune})
     text += "\n" + *part;
   return text;
@@ -172,6 +174,15 @@ bool multiplies(ModuleOp tiled, llvm::function_ref<bool(Type)> isNarrow) {
   });
 }
 
+/// Whether a kernel may sum in f16.
+bool sumsHalves(ModuleOp tiled) {
+  auto isSum = [](kernel::ContractOp op) {
+    auto left = dyn_cast<kernel::ViewType>(op.getLhs().getType());
+    return left && left.getElementType().isF16() ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return tiled.walk(isSum).wasInterrupted();
+}
+
 Status CodeGenerator::addTarget(TargetKind target, std::vector<CpuTarget> cpus) {
   auto module = compilation.lowered(Stage::Tiled, {target, cpus.empty() ? "" : cpus.front().name});
   if (!module)
@@ -187,6 +198,8 @@ Status CodeGenerator::addTarget(TargetKind target, std::vector<CpuTarget> cpus) 
       llvm::transform(instructionSets, instructionSets.begin(), withoutPairs);
     if (!multiplies(*tiled.back(), [](Type element) { return element.isInteger(8); }))
       llvm::transform(instructionSets, instructionSets.begin(), withoutQuads);
+    if (!sumsHalves(*tiled.back()))
+      llvm::transform(instructionSets, instructionSets.begin(), withoutHalfSums);
     for (const CpuTarget &cpu : instructionSets)
       for (kernel::FuncOp kernel : kernels)
         units.push_back({kernel, &cpu});

@@ -248,9 +248,9 @@ Status Call::runProduct(Operation *op) {
   auto product = [&](const RefTensor &input, auto o, Activation activation) {
     return bindResult(op, linear(input, get(o.getWeight()), optional(o.getBias()), activation));
   };
-  if (auto o = dyn_cast<LinearOp>(op); o && o.takesCodes())
+  if (auto o = dyn_cast<LinearOp>(op); o && o.getInputScales())
     return bindResult(op, linearOfCodes(get(o.getInput()), get(o.getInputScales()),
-                                        get(o.getWeight()), get(o.getWeightScales()),
+                                        get(o.getWeight()), optional(o.getWeightScales()),
                                         optional(o.getBias()), o.getActivation()));
   if (auto o = dyn_cast<LinearOp>(op))
     return product(get(o.getInput()), o, o.getActivation());
@@ -295,7 +295,8 @@ Status Call::runOp(Operation *op) {
   if (auto o = dyn_cast<SoftmaxOp>(op))
     return bindResult(op, softmax(get(o.getInput())));
   if (auto o = dyn_cast<QuantizeOp>(op)) {
-    RefCodes made = quantize(get(o.getInput()));
+    bool asHalves = o.getCodes().getType().getElementType().isF16();
+    RefCodes made = asHalves ? quantizeToHalves(get(o.getInput())) : quantize(get(o.getInput()));
     return bindResults(op, std::vector<RefTensor>{std::move(made.codes), std::move(made.scales)});
   }
   if (auto o = dyn_cast<PoolOp>(op))

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <span>
 
 using namespace mlir;
 
@@ -176,27 +177,58 @@ RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTenso
 }
 
 RefTensor linearOfCodes(const RefTensor &input, const RefTensor &inputScales,
-                        const RefTensor &weight, const RefTensor &weightScales,
+                        const RefTensor &weight, const RefTensor *weightScales,
                         const RefTensor *bias, transformer::Activation activation) {
   return product(input, weight, bias, activation, [&](int64_t row, int64_t n) {
-    return inputScales.values[row] * weightScales.values[n];
+    return inputScales.values[row] * (weightScales ? weightScales->values[n] : 1);
   });
+}
+
+/// Codes of zero and no scales yet.
+static RefCodes emptyCodes(const RefTensor &input, DType type) {
+  std::vector<int64_t> shape = input.shape;
+  shape.back() = 1;
+  return {make(input.shape, type), make(shape)};
+}
+
+namespace {
+struct RowMagnitude {
+  float largest = 0;
+  bool isUsual = true; ///< all numbers are, and below 2^127
+};
+} // namespace
+
+static RowMagnitude magnitudeOf(std::span<const double> row) {
+  RowMagnitude result;
+  for (double x : row) {
+    auto magnitude = static_cast<float>(std::fabs(x));
+    result.isUsual &= magnitude < 0x1p127f;
+    result.largest = std::max(result.largest, magnitude);
+  }
+  return result;
+}
+
+RefCodes quantizeToHalves(const RefTensor &input) {
+  auto features = static_cast<size_t>(input.shape.back());
+  RefCodes result = emptyCodes(input, DType::F16);
+  for (size_t row = 0; row < result.scales.values.size(); ++row) {
+    std::span<const double> x(input.values.data() + row * features, features);
+    auto [largest, isUsual] = magnitudeOf(x);
+    bool isEmpty = isUsual && largest < 0x1p-101f;
+    double scale = !isUsual ? NAN : isEmpty ? 0 : std::ldexp(1.0, std::ilogb(largest));
+    result.scales.values[row] = scale;
+    for (size_t k = 0; k < features && scale > 0; ++k)
+      result.codes.values[row * features + k] = roundedTo(DType::F16, x[k] / scale);
+  }
+  return result;
 }
 
 RefCodes quantize(const RefTensor &input) {
   int64_t features = input.shape.back();
-  std::vector<int64_t> shape = input.shape;
-  shape.back() = 1;
-  RefCodes result{make(input.shape, DType::I8), make(shape)};
+  RefCodes result = emptyCodes(input, DType::I8);
   for (int64_t row = 0; row < rowCount(input); ++row) {
     const double *x = input.values.data() + row * features;
-    float largest = 0;
-    bool isUsual = true;
-    for (int64_t k = 0; k < features; ++k) {
-      auto magnitude = static_cast<float>(std::fabs(x[k]));
-      isUsual &= magnitude < 0x1p127f;
-      largest = std::max(largest, magnitude);
-    }
+    auto [largest, isUsual] = magnitudeOf({x, static_cast<size_t>(features)});
     bool isEmpty = isUsual && largest < 0x1p-118f;
     result.scales.values[row] = !isUsual ? NAN : isEmpty ? 0 : largest / 127;
     for (int64_t k = 0; k < features && !isEmpty; ++k)

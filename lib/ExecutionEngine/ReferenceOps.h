@@ -46,9 +46,9 @@ RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &inpu
 RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
                  transformer::Activation activation);
 /// The same of operands that are codes: of each row of `input`, and of `weight`, which has a second
-/// row of scales that the reference does not need.
+/// row of scales that the reference does not need; null where it is what it is.
 RefTensor linearOfCodes(const RefTensor &input, const RefTensor &inputScales,
-                        const RefTensor &weight, const RefTensor &weightScales,
+                        const RefTensor &weight, const RefTensor *weightScales,
                         const RefTensor *bias, transformer::Activation activation);
 RefTensor roundedTo(DType type, RefTensor value);
 /// Rows as codes, and what they stand for: a scale a row.
@@ -56,6 +56,8 @@ struct RefCodes {
   RefTensor codes, scales;
 };
 RefCodes quantize(const RefTensor &input);
+/// The same as f16: numbers of which the largest lies in [1, 2).
+RefCodes quantizeToHalves(const RefTensor &input);
 /// `lengths` and `starts` may be null.
 RefTensor pool(transformer::Pooling kind, const RefTensor &input, const RefTensor *lengths,
                const RefTensor *starts);

@@ -52,6 +52,8 @@ constexpr double roundedTolerance = 3e-2;
 constexpr double codedTolerance = 5e-2;
 /// Of f16, with three bits more.
 constexpr double halfTolerance = 4e-3;
+/// Where up to 128 products are summed in f16.
+constexpr double halfSumTolerance = 1e-2;
 
 double valueAt(const Tensor &tensor, size_t i) {
   switch (tensor.dtype()) {
@@ -161,24 +163,27 @@ public:
              const std::vector<GroupResults> &groups, VerifyReport &report)
       : program(program), function(function), outlined(outlined), groups(groups), report(report) {
     for (const PackEntry &entry : program.pack)
-      allow(entry.type);
+      allow(toleranceOf(entry.type));
     outlined.walk([&](arith::TruncFOp round) {
-      allow(getElementTypeOrSelf(round.getType()).isF16() ? DType::F16 : DType::BF16);
+      allow(toleranceOf(getElementTypeOrSelf(round.getType()).isF16() ? DType::F16 : DType::BF16));
     });
-    outlined.walk([&](transformer::QuantizeOp) { allow(DType::I8); });
+    outlined.walk([&](transformer::QuantizeOp op) {
+      bool asHalves = op.getCodes().getType().getElementType().isF16();
+      allow(asHalves ? halfSumTolerance : codedTolerance);
+    });
   }
 
   Status compare(int launch, const Dimensions &dims, const BufferReader &read);
 
 private:
   /// What rounding to a type that the program stores may move.
-  void allow(DType type) {
-    double moved = type == DType::I8     ? codedTolerance
-                   : type == DType::BF16 ? roundedTolerance
-                   : type == DType::F16  ? halfTolerance
-                                         : tolerance;
-    allowed = std::max(allowed, moved);
+  static double toleranceOf(DType type) {
+    return type == DType::I8     ? codedTolerance
+           : type == DType::BF16 ? roundedTolerance
+           : type == DType::F16  ? halfTolerance
+                                 : tolerance;
   }
+  void allow(double moved) { allowed = std::max(allowed, moved); }
   Expected<int64_t> number(Attribute attribute, const Launch &launch, const Dimensions &dims) const;
   Expected<StoredLayout> layout(DictionaryAttr stored, const Launch &launch,
                                 const Dimensions &dims) const;
@@ -315,6 +320,28 @@ void joinStatistics(std::vector<double> &maximum, const std::vector<double> &sum
     maximum[i] = sum[i] > 0 ? maximum[i] + std::log2(sum[i]) : -INFINITY;
 }
 
+/// Numbers that are moved into a binade count as what they stand for: one beside a power of two may
+/// move its row into either.
+void joinScales(std::vector<double> &codes, const std::vector<double> &scales) {
+  size_t features = scales.empty() ? 1 : codes.size() / scales.size();
+  for (size_t i = 0; i < codes.size(); ++i)
+    codes[i] *= scales[i / features];
+}
+
+using Join = void (*)(std::vector<double> &, const std::vector<double> &);
+
+/// How two results of one op are compared as one; null: each alone.
+Join joinOf(Value first, Value second) {
+  Operation *op = first.getDefiningOp();
+  if (!op || op != second.getDefiningOp())
+    return nullptr;
+  if (isa<transformer::AttentionStatisticsOp>(op))
+    return joinStatistics;
+  bool asHalves =
+      isa<transformer::QuantizeOp>(op) && getElementTypeOrSelf(first.getType()).isF16();
+  return asHalves ? joinScales : nullptr;
+}
+
 Status Comparison::compare(int index, const Dimensions &dims, const BufferReader &read) {
   const Launch &launch = function.launches[static_cast<size_t>(index)];
   auto def = outlined.lookupSymbol<kernel::DefOp>(launch.kernel);
@@ -340,16 +367,14 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
   }
   ++report.launches;
   for (unsigned i = 0; i < found.size(); ++i) {
-    bool isMaximum = i + 1 < found.size() &&
-                     stored[i].getDefiningOp<transformer::AttentionStatisticsOp>() &&
-                     stored[i].getDefiningOp() == stored[i + 1].getDefiningOp();
-    if (isMaximum) {
-      joinStatistics(found[i], found[i + 1]);
-      joinStatistics(expected[i], expected[i + 1]);
+    Join join = i + 1 < found.size() ? joinOf(stored[i], stored[i + 1]) : nullptr;
+    if (join) {
+      join(found[i], found[i + 1]);
+      join(expected[i], expected[i + 1]);
     }
     if (Status status = judge(index, i, found[i], expected[i]); !status)
       return status;
-    i += isMaximum; // the sum is part of what was compared
+    i += join != nullptr; // the second one is part of what was compared
   }
   return {};
 }

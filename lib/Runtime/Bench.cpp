@@ -173,7 +173,7 @@ struct Figures {
   std::vector<KernelFigures> kernels; ///< in the order of their first launch
   std::vector<double> calls, launches, reads;
   /// Of f32, and of bf16 and codes of 8 bits where a kernel multiplies such.
-  std::vector<double> peaks, pairPeaks, quadPeaks;
+  std::vector<double> peaks, pairPeaks, quadPeaks, halfPeaks;
   int64_t leastBytes = 0; ///< inputs, weights and results, once each
 };
 
@@ -275,7 +275,8 @@ void addPeaks(const Program &program, int threads, Figures &figures) {
   figures.peaks.push_back(peak);
   for (auto [products, arithmetic, peaks] :
        {std::tuple(DType::BF16, Arithmetic::BF16, &figures.pairPeaks),
-        std::tuple(DType::I8, Arithmetic::Int8, &figures.quadPeaks)})
+        std::tuple(DType::I8, Arithmetic::Int8, &figures.quadPeaks),
+        std::tuple(DType::F16, Arithmetic::F16, &figures.halfPeaks)})
     if (std::ranges::any_of(program.kernels, [&, wanted = products](const Kernel &kernel) {
           return kernel.products == wanted;
         }))
@@ -333,7 +334,7 @@ std::string row(const char *name, int launches, double seconds, double all, doub
 
 std::string tableOf(const Figures &figures) {
   double peak = medianOf(figures.peaks), pairPeak = medianOf(figures.pairPeaks),
-         quadPeak = medianOf(figures.quadPeaks);
+         quadPeak = medianOf(figures.quadPeaks), halfPeak = medianOf(figures.halfPeaks);
   double all = medianOf(figures.launches);
   int launches = 0;
   double flops = 0, bytes = 0, atPeak = 0;
@@ -342,9 +343,10 @@ std::string tableOf(const Figures &figures) {
   for (const KernelFigures &kernel : figures.kernels) {
     launches += kernel.launches;
     flops += static_cast<double>(kernel.flops), bytes += static_cast<double>(kernel.bytes);
-    double ofType = kernel.products == DType::BF16 ? pairPeak
-                    : kernel.products == DType::I8 ? quadPeak
-                                                   : peak;
+    double ofType = kernel.products == DType::BF16  ? pairPeak
+                    : kernel.products == DType::I8  ? quadPeak
+                    : kernel.products == DType::F16 ? halfPeak
+                                                    : peak;
     double least = ofType > 0 ? static_cast<double>(kernel.flops) / ofType : 0;
     atPeak += least;
     text += row(kernel.name.c_str(), kernel.launches, medianOf(kernel.seconds), all,
@@ -364,8 +366,9 @@ std::string pairInstruction() {
   return rateInstruction(cpuRates().pairsPay() ? Arithmetic::BF16 : Arithmetic::F32);
 }
 
-std::string quadInstruction() {
-  std::string own = rateInstruction(Arithmetic::Int8);
+/// The type's own, or what widened elements are multiplied by.
+std::string instructionOf(Arithmetic arithmetic) {
+  std::string own = rateInstruction(arithmetic);
   return own.empty() ? rateInstruction(Arithmetic::F32) : own;
 }
 
@@ -380,7 +383,11 @@ std::string headOf(const Session &session, const Function &function, const Sizes
     if (!figures.pairPeaks.empty())
       text += format(", %.1f bf16 (", medianOf(figures.pairPeaks) * 1e-9) + pairInstruction() + ")";
     if (!figures.quadPeaks.empty())
-      text += format(", %.1f int8 (", medianOf(figures.quadPeaks) * 1e-9) + quadInstruction() + ")";
+      text += format(", %.1f int8 (", medianOf(figures.quadPeaks) * 1e-9) +
+              instructionOf(Arithmetic::Int8) + ")";
+    if (!figures.halfPeaks.empty())
+      text += format(", %.1f f16 (", medianOf(figures.halfPeaks) * 1e-9) +
+              instructionOf(Arithmetic::F16) + ")";
     text += format(", memory read at %.1f GB/s", medianOf(figures.reads) * 1e-9);
   }
   text += "\nfunction " + function.name;

@@ -61,7 +61,8 @@ static std::string ratesText() {
   std::snprintf(text, sizeof text, ", a core does %.0f GFLOP/s f32", rates.multiplyAdd);
   std::string all = text;
   for (auto [name, rate] :
-       {std::pair("bf16 pairs", rates.bf16Pairs), std::pair("int8 quads", rates.int8Quads)})
+       {std::pair("bf16 pairs", rates.bf16Pairs), std::pair("int8 quads", rates.int8Quads),
+        std::pair("f16 sums", rates.f16Sums)})
     if (rate > 0) {
       std::snprintf(text, sizeof text, ", %s at %.2f of that", name, rate / rates.multiplyAdd);
       all += text;

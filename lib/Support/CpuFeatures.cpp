@@ -167,7 +167,8 @@ static std::string_view llvmName(std::string_view name) {
       {"sse4_1", "sse4.1"},    {"sse4_2", "sse4.2"},          {"bmi1", "bmi"},
       {"abm", "lzcnt"},        {"lahf_lm", "sahf"},           {"pclmulqdq", "pclmul"},
       {"pni", "sse3"},         {"avx512_bf16", "avx512bf16"}, {"avx512_vnni", "avx512vnni"},
-      {"avx_vnni", "avxvnni"}, {"avx512_fp16", "avx512fp16"}, {"asimd", "neon"}};
+      {"avx_vnni", "avxvnni"}, {"avx512_fp16", "avx512fp16"}, {"asimd", "neon"},
+      {"asimdhp", "fullfp16"}};
   for (const auto &[linux, llvm] : others)
     if (name == linux)
       return llvm;

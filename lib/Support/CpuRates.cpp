@@ -97,21 +97,24 @@ constexpr Unit kUnits[] = {
 
 #elif defined(__aarch64__)
 
-[[gnu::noinline]] void runNeon(int64_t steps) {
-  asm volatile("movi v16.4s, #0\n mov x9, %0\n1:\n"
-               "fmla v0.4s, v16.4s, v16.4s\n fmla v1.4s, v16.4s, v16.4s\n"
-               "fmla v2.4s, v16.4s, v16.4s\n fmla v3.4s, v16.4s, v16.4s\n"
-               "fmla v4.4s, v16.4s, v16.4s\n fmla v5.4s, v16.4s, v16.4s\n"
-               "fmla v6.4s, v16.4s, v16.4s\n fmla v7.4s, v16.4s, v16.4s\n"
-               "fmla v17.4s, v16.4s, v16.4s\n fmla v18.4s, v16.4s, v16.4s\n"
-               "fmla v19.4s, v16.4s, v16.4s\n fmla v20.4s, v16.4s, v16.4s\n"
-               "subs x9, x9, #1\n b.ne 1b\n"
-               :
-               : "r"(steps)
-               : "x9", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18",
-                 "v19", "v20");
-}
-constexpr Unit kUnits[] = {{Arithmetic::F32, "fmla", "neon", 4, 1, 12, runNeon}};
+// The assembler repeats a line for each register.
+#define HEDDLE_RATE(NAME, LANES)                                                                   \
+  [[gnu::noinline]] void NAME(int64_t steps) {                                                     \
+    asm volatile(".arch_extension fp16\n movi v16.4s, #0\n mov x9, %0\n1:\n"                      \
+                 ".irp reg, 0, 1, 2, 3, 4, 5, 6, 7, 17, 18, 19, 20\n"                              \
+                 "fmla v\\reg\\()." LANES ", v16." LANES ", v16." LANES "\n.endr\n"               \
+                 "subs x9, x9, #1\n b.ne 1b\n"                                                    \
+                 :                                                                                 \
+                 : "r"(steps)                                                                      \
+                 : "x9", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17",       \
+                   "v18", "v19", "v20");                                                           \
+  }
+HEDDLE_RATE(runNeon, "4s")
+HEDDLE_RATE(runNeonHalves, "8h")
+#undef HEDDLE_RATE
+
+constexpr Unit kUnits[] = {{Arithmetic::F32, "fmla", "neon", 4, 1, 12, runNeon},
+                           {Arithmetic::F16, "fmla", "fullfp16", 8, 1, 12, runNeonHalves}};
 
 #else
 
@@ -162,7 +165,8 @@ CpuRates measureCpuRates() {
   for (int round = 0; round < 8; ++round)
     for (auto [arithmetic, best] : {std::pair(Arithmetic::F32, &rates.multiplyAdd),
                                     std::pair(Arithmetic::BF16, &rates.bf16Pairs),
-                                    std::pair(Arithmetic::Int8, &rates.int8Quads)})
+                                    std::pair(Arithmetic::Int8, &rates.int8Quads),
+                                    std::pair(Arithmetic::F16, &rates.f16Sums)})
       *best = std::max(*best, measureRate(arithmetic, 1, steps) * 1e-9);
   return rates;
 }
@@ -187,8 +191,9 @@ static std::string machineKey() {
 
 std::string toText(const CpuRates &rates) {
   char text[128];
-  std::snprintf(text, sizeof text, "multiply-add %.1f\nbf16-pairs %.1f\nint8-quads %.1f\n",
-                rates.multiplyAdd, rates.bf16Pairs, rates.int8Quads);
+  std::snprintf(text, sizeof text,
+                "multiply-add %.1f\nbf16-pairs %.1f\nint8-quads %.1f\nf16-sums %.1f\n",
+                rates.multiplyAdd, rates.bf16Pairs, rates.int8Quads, rates.f16Sums);
   return text;
 }
 
@@ -198,7 +203,7 @@ bool parseRates(const std::string &text, CpuRates &rates) {
   CpuRates read;
   for (auto [expected, value] :
        {std::pair("multiply-add", &read.multiplyAdd), std::pair("bf16-pairs", &read.bf16Pairs),
-        std::pair("int8-quads", &read.int8Quads)})
+        std::pair("int8-quads", &read.int8Quads), std::pair("f16-sums", &read.f16Sums)})
     if (!(lines >> name >> *value) || name != expected || !(*value >= 0 && *value < 1e6))
       return false;
   if (lines >> name)

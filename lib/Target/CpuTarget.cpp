@@ -26,15 +26,19 @@ using namespace heddle;
 namespace {
 struct Products {
   std::string_view feature, attribute;
+  bool CpuTarget::*flag;
 };
 } // namespace
-static constexpr Products pairs{"avx512_bf16", "+avx512bf16"}, quads{"avx512_vnni", "+avx512vnni"},
-    shortQuads{"avx_vnni", "+avxvnni"};
+static constexpr Products pairs{"avx512_bf16", "+avx512bf16", &CpuTarget::pairProducts},
+    quads{"avx512_vnni", "+avx512vnni", &CpuTarget::quadProducts},
+    shortQuads{"avx_vnni", "+avxvnni", &CpuTarget::quadProducts},
+    halves{"avx512_fp16", "+avx512fp16", &CpuTarget::halfSums},
+    halvesOfArm{"asimdhp", "+fullfp16", &CpuTarget::halfSums};
 
 /// A target under another name, that has these instructions too.
 static CpuTarget with(CpuTarget target, std::string name, Products products) {
   target.name = std::move(name);
-  (products.feature == pairs.feature ? target.pairProducts : target.quadProducts) = true;
+  target.*products.flag = true;
   target.features += (target.features.empty() ? "" : ",") + std::string(products.attribute);
   target.required.push_back(std::string(products.feature));
   return target;
@@ -74,10 +78,12 @@ static const std::vector<CpuTarget> &table() {
                                   avx2,
                                   with(avx2, "x86-64-v3-vnni", shortQuads),
                                   avx512,
+                                  with(avx512, "x86-64-v4-fp16", halves),
                                   bf16,
                                   with(avx512, "x86-64-v4-vnni", quads),
                                   with(bf16, "x86-64-v4-vnni-bf16", quads),
-                                  neon};
+                                  neon,
+                                  with(neon, "aarch64-fp16", halvesOfArm)};
   }();
   return targets;
 }
@@ -99,7 +105,7 @@ static std::string_view llvmName(std::string_view name) {
   for (auto [linux, llvm] : others)
     if (name == linux)
       return llvm;
-  for (const Products &products : {pairs, quads, shortQuads})
+  for (const Products &products : {pairs, quads, shortQuads, halves, halvesOfArm})
     if (name == products.feature)
       return products.attribute.substr(1);
   return name;
@@ -118,6 +124,9 @@ static Expected<CpuTarget> nativeTarget() {
       continue;
     CpuTarget target = *it;
     target.name = "native";
+    // Independent of all the others, and not used but where sums of f16 are asked for.
+    if (CpuTarget more = with(target, "native", halves); !target.halfSums && runsHere(more))
+      target = std::move(more);
     // Tuned for this machine; only the described features are relied on, so that the checks at load
     // stay true.
     target.tune = llvm::sys::getHostCPUName().str();
@@ -150,6 +159,11 @@ static CpuTarget without(CpuTarget target, Products products) {
 CpuTarget heddle::withoutPairs(CpuTarget target) {
   target.pairProducts = false;
   return without(std::move(target), pairs);
+}
+
+CpuTarget heddle::withoutHalfSums(CpuTarget target) {
+  target.halfSums = false;
+  return without(without(std::move(target), halves), halvesOfArm);
 }
 
 CpuTarget heddle::withoutQuads(CpuTarget target) {

@@ -92,6 +92,8 @@ static DType productsOf(kernel::DefOp def) {
       products = DType::BF16;
     else if (element.isInteger(8))
       products = DType::I8;
+    else if (element.isF16())
+      products = DType::F16;
   });
   return products;
 }

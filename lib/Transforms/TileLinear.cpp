@@ -98,13 +98,15 @@ int64_t LinearTiler::tileColumns() {
 }
 
 /// Features of a block of the reduction on the CPU: a tile of columns of the weight and one of rows
-/// of the input then stay in a cache of 1 MiB. 0: all at once.
+/// of the input then stay in a cache of 1 MiB. 0: all at once. What is summed in f16 goes by whole
+/// sums, so that none ends where a block does.
 static int64_t featureBlock(int64_t features, Type element) {
   int64_t perFloat = element.isInteger(8) ? 4 : 1, most = 512 * perFloat, whole = 1024 * perFloat;
   if (features <= whole)
     return 0;
   int64_t blocks = llvm::divideCeil(features, most);
-  return llvm::alignTo(llvm::divideCeil(features, blocks), 16);
+  return llvm::alignTo(llvm::divideCeil(features, blocks),
+                       element.isF16() ? kernel::featuresSummedInHalves : 16);
 }
 
 LogicalResult LinearTiler::run() {
@@ -155,13 +157,13 @@ Value LinearTiler::loadRows(unsigned view, Value j, RankedTensorType type) {
                                 UnitAttr());
 }
 
-/// Rows times columns; of codes the sum is an integer, which their scales make a number.
+/// Rows times columns; of codes of bytes the sum is an integer. Scales make it a number.
 Value LinearTiler::product(LinearOp linear, Value j, RankedTensorType type) {
   Value rows = f.slice(f.view(f.viewOf(linear.getInput())), points);
   Type sums = linear.takesCodes() ? type.clone(t.b.getI32Type()) : type;
   Value tile = kernel::ContractOp::create(t.b, t.loc, sums, rows, i,
                                           f.view(f.viewOf(linear.getWeight())), j);
-  return linear.takesCodes() ? scaledSums(f, linear, tile, points, i, j) : tile;
+  return linear.getInputScales() ? scaledSums(f, linear, tile, points, i, j) : tile;
 }
 
 void LinearTiler::body(const Part &part, Value j, int64_t columns) {
@@ -171,9 +173,10 @@ void LinearTiler::body(const Part &part, Value j, int64_t columns) {
   if (Value bias = linear.getBias())
     tile = t.add(tile, kernel::LoadOp::create(t.b, t.loc, t.type(1, columns),
                                               f.view(f.viewOf(bias)), ValueRange{j}, UnitAttr()));
-  bool isF32 = getElementTypeOrSelf(linear.getInput().getType()).isF32();
+  Type element = linear.getInput().getType().getElementType();
   tile = t.activation(linear.getActivation(), tile,
-                      isF32 ? TileBuilder::Accuracy::F32 : TileBuilder::Accuracy::EightBits);
+                      element.isF32() || element.isF16() ? TileBuilder::Accuracy::F32
+                                                         : TileBuilder::Accuracy::EightBits);
   Value before = linear.getResult();
   for (arith::AddFOp add : part.residuals) {
     Value other = add.getLhs() == before ? add.getRhs() : add.getLhs();

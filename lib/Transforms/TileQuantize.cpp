@@ -1,4 +1,4 @@
-//===- TileQuantize.cpp - Rows as codes, and sums of codes as numbers -----===//
+//===- TileQuantize.cpp - Rows with scales, and their sums as numbers -----===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,11 +8,17 @@
 //   quantize   m = the largest magnitude of a row; codes 128 + rint(x * (127 / m)), scales m / 127
 //   linear     (f32(sum - 128 * sum of the weight's codes) * row's scale) * column's scale
 //
-// Codes of rows are stored as bytes of 128 + code, because the instruction that
+//   of f16     codes f16(x * 2^-e), scales 2^e, e the exponent of m;  sum * row's scale
+//
+// Codes of i8 are stored as bytes of 128 + code, because the instruction that
 // multiplies four bytes and adds wants one side without signs; the sum of what
 // the 128 add is known of each row of a weight. Devices need not know infinities
 // and NaN in arithmetic: magnitudes are compared as integers, and a row that has
 // one of 2^127 or more counts as if it were that.
+//
+// Of f16 the limit below which a row counts as zeros is such that denormals of
+// f32, which not all devices keep, round to zero in the rows above it; powers of
+// two are made of their bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +29,9 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::LoadOp;
 
-static constexpr double smallest = 0x1p-118, beyond = 0x1p+127;
-static constexpr int32_t magnitudeBits = 0x7fffffff, beyondBits = 0x7f000000, nanBits = 0x7fc00000;
+static constexpr double smallest = 0x1p-118, smallestHalf = 0x1p-101, beyond = 0x1p+127;
+static constexpr int32_t magnitudeBits = 0x7fffffff, exponentBits = 0x7f800000,
+                         beyondBits = 0x7f000000, nanBits = 0x7fc00000;
 static constexpr int64_t codeBase = 128, mostCode = 127;
 
 static Value bitcast(TileBuilder &t, Value x, Type element) {
@@ -40,10 +47,10 @@ static Value magnitudesOf(TileBuilder &t, Value x) {
   return t.select(usual, bitcast(t, bits, t.b.getF32Type()), t.constant(beyond, x));
 }
 
-/// Scales of rows: 0 where nothing is large enough, NaN where something is too large.
-static Value scalesOf(TileBuilder &t, Value largest) {
-  Value none = t.less(largest, t.constant(smallest, largest)), zero = t.constant(0, largest);
-  Value scale = t.select(none, zero, t.div(largest, t.constant(mostCode, largest)));
+/// `scale` of rows: 0 where nothing is as large as `least`, NaN where something is too large.
+static Value scalesOf(TileBuilder &t, Value largest, double least, Value scale) {
+  Value none = t.less(largest, t.constant(least, largest));
+  scale = t.select(none, t.constant(0, largest), scale);
   Value usual = t.less(largest, t.constant(beyond, largest));
   Value bits = bitcast(t, scale, t.b.getI32Type());
   bits = t.select(usual, bits, t.constantI(nanBits, bits));
@@ -68,6 +75,38 @@ static Value codesOf(TileBuilder &t, Value x, Value factors) {
   return arith::TruncIOp::create(t.b, t.loc, type.clone(t.b.getI8Type()), sum);
 }
 
+namespace {
+/// How rows become codes of a type, once their largest magnitudes are known.
+struct Coder {
+  Value scales;
+  std::function<Value(Value)> codesOf; ///< of a tile of columns
+};
+} // namespace
+
+static Coder bytes(TileBuilder &t, Value largest) {
+  Value scale = t.div(largest, t.constant(mostCode, largest));
+  Value factors = factorsOf(t, largest);
+  return {scalesOf(t, largest, smallest, scale),
+          [&t, factors](Value x) { return codesOf(t, x, factors); }};
+}
+
+/// The power of two of a row's largest magnitude has its bits of the exponent, the inverse those
+/// that make up 254 with them. A row of no usual number has codes 0.
+static Coder halves(TileBuilder &t, Value largest) {
+  Value bits = bitcast(t, largest, t.b.getI32Type());
+  bits = arith::AndIOp::create(t.b, t.loc, bits, t.constantI(exponentBits, bits));
+  Value scale = bitcast(t, bits, t.b.getF32Type());
+  Value inverse = bitcast(t, t.sub(t.constantI(beyondBits, bits), bits), t.b.getF32Type());
+  Value none = t.less(largest, t.constant(smallestHalf, largest));
+  Value factors = t.select(none, t.constant(0, inverse), inverse);
+  return {scalesOf(t, largest, smallestHalf, scale), [&t, largest, factors](Value x) {
+            auto type = cast<RankedTensorType>(x.getType());
+            Value usual = t.less(t.broadcast(largest, type), t.constant(beyond, x));
+            x = t.select(usual, x, t.constant(0, x));
+            return t.narrow(t.mul(x, factors), t.b.getF16Type());
+          }};
+}
+
 LogicalResult heddle::tileQuantize(KernelFrame &f) {
   TileBuilder &t = f.t;
   Operation *yield = f.def.getBody().front().getTerminator();
@@ -85,17 +124,21 @@ LogicalResult heddle::tileQuantize(KernelFrame &f) {
     Value x = walk.load(c);
     return t.max(lanes, magnitudesOf(t, walk.inside(c, x, t.constant(0, x))));
   });
-  Value factors = factorsOf(t, largest);
+  bool asHalves = op.getCodes().getType().getElementType().isF16();
+  Coder coder = asHalves ? halves(t, largest) : bytes(t, largest);
   for (auto [number, result] : llvm::enumerate(yield->getOperands())) {
     Value view = f.view(f.firstResult() + number);
     auto store = [&](Value tile, Value c) {
       kernel::StoreOp::create(t.b, t.loc, tile, view, ValueRange{i, c}, left);
     };
     if (result == op.getScales())
-      store(scalesOf(t, largest), t.index(0));
+      store(coder.scales, t.index(0));
     else
       walk.overColumns(Value(), [&](Value, Value c) {
-        store(codesOf(t, walk.load(c), factors), c);
+        Value x = walk.load(c);
+        // A product reads one feature behind an odd number of them: bytes there meet zeros in the
+        // weight, but a NaN would count.
+        store(coder.codesOf(asHalves ? walk.inside(c, x, t.constant(0, x)) : x), c);
         return Value();
       });
   }
@@ -107,6 +150,11 @@ Value heddle::scaledSums(KernelFrame &f, LinearOp linear, Value sums, ValueRange
   TileBuilder &t = f.t;
   auto tile = cast<RankedTensorType>(sums.getType());
   int64_t rows = tile.getDimSize(0), columns = tile.getDimSize(1);
+  Value scales = f.slice(f.view(f.viewOf(linear.getInputScales())), points);
+  Value ofRow =
+      LoadOp::create(t.b, t.loc, t.type(rows, 1), scales, ValueRange{i, t.index(0)}, UnitAttr());
+  if (!linear.takesCodes())
+    return t.mul(sums, ofRow);
   Value known = f.view(f.viewOf(linear.getWeightScales()));
   auto ofWeight = [&](int64_t row) -> Value {
     return LoadOp::create(t.b, t.loc, t.type(1, columns), known, ValueRange{t.index(row), j},
@@ -117,8 +165,5 @@ Value heddle::scaledSums(KernelFrame &f, LinearOp linear, Value sums, ValueRange
   base = t.mul(base, t.constantI(codeBase, base));
   Value sum = t.sub(sums, base);
   sum = arith::SIToFPOp::create(t.b, t.loc, tile.clone(t.b.getF32Type()), sum);
-  Value scales = f.slice(f.view(f.viewOf(linear.getInputScales())), points);
-  Value ofRow =
-      LoadOp::create(t.b, t.loc, t.type(rows, 1), scales, ValueRange{i, t.index(0)}, UnitAttr());
   return t.mul(t.mul(sum, ofRow), ofWeight(0));
 }

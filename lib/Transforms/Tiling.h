@@ -169,8 +169,8 @@ inline int64_t paddedTo16(int64_t n) { return (n + 15) / 16 * 16; }
 int64_t columnTile(int64_t stored);
 /// Bodies that reduce whole rows: on a GPU four invocations a row hold the 16 lanes.
 kernel::ScheduleAttr rowSchedule(KernelFrame &f, int64_t rows);
-/// Sums over codes of 128 + input and of weight as what the linear's operands stand for: rows from
-/// `i`, columns from `j` on.
+/// Sums over codes, of bytes those of 128 + input and of weight, as what the linear's operands stand
+/// for: rows from `i`, columns from `j` on.
 mlir::Value scaledSums(KernelFrame &f, transformer::LinearOp linear, mlir::Value sums,
                        mlir::ValueRange points, mlir::Value i, mlir::Value j);
 /// The only value that a definition yields, before it is rounded: it may yield both forms.

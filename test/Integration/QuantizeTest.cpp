@@ -5,14 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A linear compiled with --dtype=int8 and what docs/semantics.md says of it, in
-// plain loops: codes of rows and of weights, exact sums, two scales. All
-// instruction sets give its bits, whatever they multiply with.
+// A linear compiled with --dtype=int8 or f16-sum and what docs/semantics.md says of
+// it, in plain loops. int8: codes of rows and of weights, exact sums, two scales; all
+// instruction sets give its bits, whatever they multiply with. f16-sum: rows and
+// weights of f16, a scale a row; those that sum in f32 give its bits.
 //
 //===----------------------------------------------------------------------===//
 #include "Models.h"
 #include "heddle/Compiler/Compiler.h"
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/CpuFeatures.h"
+#include "heddle/Support/Float.h"
 
 #include <cmath>
 #include <cstring>
@@ -65,6 +68,26 @@ Codes quantized(Matrix &matrix) {
   return codes;
 }
 
+/// Rows as f16 whose largest magnitude lies in [1, 2), and their powers of two.
+std::pair<Matrix, std::vector<float>> inHalves(Matrix matrix) {
+  std::vector<float> scales;
+  for (int64_t row = 0; row < matrix.rows; ++row) {
+    std::span<float> values(&matrix.at(row, 0), static_cast<size_t>(matrix.columns));
+    float largest = 0;
+    bool usual = true;
+    for (float x : values) {
+      usual = usual && std::fabs(x) < 0x1p127f;
+      largest = std::max(largest, std::fabs(x));
+    }
+    bool none = !usual || largest < 0x1p-101f;
+    float scale = none ? 0 : std::ldexp(1.0f, std::ilogb(largest));
+    scales.push_back(usual ? scale : NAN);
+    for (float &x : values)
+      x = none ? 0 : floatFromHalf(halfFromFloat(x / scale));
+  }
+  return {std::move(matrix), std::move(scales)};
+}
+
 /// Rows of the input that rounding, zeros and numbers without bounds decide on.
 void addCorners(Matrix &input) {
   auto fill = [&](int64_t row, std::initializer_list<float> values) {
@@ -109,6 +132,19 @@ struct Linear {
     return result;
   }
 
+  std::vector<float> expectedOfHalves() {
+    auto [x, scales] = inHalves(input);
+    std::vector<float> result;
+    for (int64_t row = 0; row < input.rows; ++row)
+      for (int64_t n = 0; n < weight.rows; ++n) {
+        float sum = 0; // products of two f16 are exact: a chain with one rounding a step
+        for (int64_t k = 0; k < input.columns; ++k)
+          sum = std::fma(x.at(row, k), floatFromHalf(halfFromFloat(weight.at(n, k))), sum);
+        result.push_back(sum * scales[row] + bias.at(0, n));
+      }
+    return result;
+  }
+
   std::string text() const {
     auto type = [](const std::string &rows, int64_t columns) {
       return "tensor<" + rows + std::to_string(columns) + "xf32>";
@@ -143,14 +179,20 @@ struct Linear {
 class QuantizeTest : public testing::TestWithParam<std::string> {
 protected:
   bool onCpu() const { return GetParam() != "vulkan"; }
+  /// Whether the code that runs sums in f16.
+  bool sumsInHalves() const {
+    const std::string needed[] = {"avx512_fp16"};
+    return (GetParam() == "native" || GetParam() == "x86-64-v4-fp16") &&
+           missingCpuFeatures(needed).empty();
+  }
 
   /// A session of the linear's code for the parameter.
-  Expected<Session> open(const Linear &linear) {
+  Expected<Session> open(const Linear &linear, const std::string &dtype) {
     std::string base = testing::TempDir() + "heddle-quantize-" + std::to_string(getpid());
     std::ofstream(base + ".mlir") << linear.text();
     linear.writeWeights(base + ".safetensors");
     CompileOptions options;
-    options.dtype = "int8";
+    options.dtype = dtype;
     options.weights = base + ".safetensors";
     options.targets = {onCpu() ? "cpu" : "vulkan"};
     if (onCpu())
@@ -161,8 +203,8 @@ protected:
     return Session::fromArtifact(std::move(*artifact), {.device = onCpu() ? "cpu" : "vulkan"});
   }
 
-  void check(Linear linear) {
-    auto session = open(linear);
+  void check(Linear linear, const std::string &dtype) {
+    auto session = open(linear, dtype);
     if (!session && (isMissingDevice(session.error()) ||
                      session.error().message.find("expected code for") != std::string::npos))
       GTEST_SKIP() << session.error().message;
@@ -170,14 +212,17 @@ protected:
     Tensor input = Tensor::f32({linear.input.rows, linear.input.columns}, linear.input.values);
     HEDDLE_ASSERT(outputs, call(*session, "run", {{"x", input}}));
     std::span<const float> found = outputs.at("y").values<float>();
-    std::vector<float> expected = linear.expected();
+    bool isInt8 = dtype == "int8";
+    std::vector<float> expected = isInt8 ? linear.expected() : linear.expectedOfHalves();
     ASSERT_EQ(found.size(), expected.size());
+    // Another device may round the factor of a row otherwise, and with it a tie.
+    float allowed = isInt8 && !onCpu() ? 5e-3f : !isInt8 && sumsInHalves() ? 1e-2f : 0;
     int64_t columns = linear.weight.rows;
     for (size_t i = 0; i < expected.size(); ++i) {
       bool same = found[i] == expected[i] || (std::isnan(found[i]) && std::isnan(expected[i]));
-      // Another device may round the factor of a row otherwise, and with it a tie.
-      if (!onCpu() && std::isfinite(expected[i]))
-        same = std::fabs(found[i] - expected[i]) <= 5e-3 * std::max(1.0f, std::fabs(expected[i]));
+      if (std::isfinite(expected[i]))
+        same = same || std::fabs(found[i] - expected[i]) <=
+                           allowed * std::max(1.0f, std::fabs(expected[i]));
       ASSERT_TRUE(same) << linear.input.rows << "x" << linear.input.columns << " row "
                         << static_cast<int64_t>(i) / columns << " column "
                         << static_cast<int64_t>(i) % columns << ": expected " << expected[i]
@@ -189,15 +234,19 @@ protected:
 TEST_P(QuantizeTest, IsTheDefinition) {
   for (auto [rows, features, outputs] :
        {std::array<int64_t, 3>{9, 64, 32}, {12, 37, 33}, {131, 48, 100}, {1, 1000, 17}, {9, 1, 2}})
-    check(Linear(rows, features, outputs));
+    for (const char *dtype : {"int8", "f16-sum"})
+      check(Linear(rows, features, outputs), dtype);
 }
 
 /// A block of features is not all of them.
-TEST_P(QuantizeTest, OfManyFeatures) { check(Linear(onCpu() ? 40 : 10, 4500, 49)); }
+TEST_P(QuantizeTest, OfManyFeatures) {
+  for (const char *dtype : {"int8", "f16-sum"})
+    check(Linear(onCpu() ? 40 : 10, 4500, 49), dtype);
+}
 
 INSTANTIATE_TEST_SUITE_P(Targets, QuantizeTest,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4",
-                                         "x86-64-v4-vnni", "native", "vulkan"),
+                                         "x86-64-v4-vnni", "x86-64-v4-fp16", "native", "vulkan"),
                          [](const auto &info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');

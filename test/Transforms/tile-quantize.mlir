@@ -51,3 +51,42 @@ kernel.def @linear(%q: tensor<?x20xi8> {kernel.layout = {dims = ["d0", 20], stor
   %0 = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x20xi8>, tensor<64x20xi8>, tensor<?x1xf32>, tensor<2x64xf32>) -> tensor<?x64xf32>
   kernel.yield %0 : tensor<?x64xf32>
 }
+
+// -----
+
+// Of f16 the row is moved by a power of two, made of the bits of its largest magnitude; what lies behind a row is zero.
+// CHECK-LABEL: kernel.func @halves(
+// CHECK: %[[M:.*]] = kernel.reduce max
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[M]]
+// CHECK: %[[EXPONENT:.*]] = arith.andi %[[BITS]]
+// CHECK: %[[SCALE:.*]] = arith.bitcast %[[EXPONENT]]
+// CHECK: %[[INVERSE:.*]] = arith.subi %{{.*}}, %[[EXPONENT]]
+// CHECK: scf.for
+// CHECK: kernel.iota columns
+// CHECK: %[[P:.*]] = arith.mulf
+// CHECK: %[[H:.*]] = arith.truncf %[[P]] : tensor<[[ROWS:.*]]x16xf32> to tensor<[[ROWS]]x16xf16>
+// CHECK: kernel.store %[[H]], %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x16xf16>, !kernel.view<[d0, 20], f16>
+kernel.def @halves(%x: tensor<?x20xf32> {kernel.layout = {dims = ["d0", 20], storage = "memory"}})
+    -> (tensor<?x20xf16> {kernel.layout = {dims = ["d0", 20], storage = "memory"}},
+        tensor<?x1xf32> {kernel.layout = {dims = ["d0", 1], storage = "memory"}}) attributes {root = "quantize", scalars = ["d0"]} {
+  %q, %s = transformer.quantize %x : tensor<?x20xf32> -> tensor<?x20xf16>, tensor<?x1xf32>
+  kernel.yield %q, %s : tensor<?x20xf16>, tensor<?x1xf32>
+}
+
+// -----
+
+// The sum of products of f16 is multiplied by the row's scale. k-blocks end where sums in f16 do.
+// CHECK-LABEL: kernel.func @linear_of_halves(
+// CPU-SAME: kblock = 512
+// CHECK: %[[C:.*]] = kernel.contract {{.*}} : !kernel.view<[d0, 1300], f16>, !kernel.view<[64, 1300], f16, panel = 16> -> tensor<[[ROWS:.*]]x64xf32>
+// CHECK: %[[ROW:.*]] = kernel.load {{.*}} : !kernel.view<[d0, 1], f32> -> tensor<[[ROWS]]x1xf32>
+// CHECK: %[[RB:.*]] = kernel.broadcast %[[ROW]]
+// CHECK: %[[Y:.*]] = arith.mulf %[[C]], %[[RB]]
+// CHECK: kernel.store %[[Y]]
+kernel.def @linear_of_halves(%h: tensor<?x1300xf16> {kernel.layout = {dims = ["d0", 1300], storage = "memory"}},
+                             %w: tensor<64x1300xf16> {kernel.layout = {dims = [64, 1300], panel, storage = "weight"}},
+                             %s: tensor<?x1xf32> {kernel.layout = {dims = ["d0", 1], storage = "memory"}})
+    -> (tensor<?x64xf32> {kernel.layout = {dims = ["d0", 64], storage = "memory"}}) attributes {root = "linear", scalars = ["d0"]} {
+  %0 = transformer.linear %h, %w scales(%s) : (tensor<?x1300xf16>, tensor<64x1300xf16>, tensor<?x1xf32>) -> tensor<?x64xf32>
+  kernel.yield %0 : tensor<?x64xf32>
+}

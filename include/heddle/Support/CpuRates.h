@@ -37,6 +37,7 @@ struct CpuRates {
   double multiplyAdd = 0; ///< f32
   double bf16Pairs = 0;   ///< vdpbf16ps
   double int8Quads = 0;   ///< vpdpbusd
+  double f16Sums = 0;     ///< multiply-adds of f16 into f16
 
   bool pairsPay() const { return bf16Pairs > multiplyAdd; }
   bool operator==(const CpuRates &) const = default;

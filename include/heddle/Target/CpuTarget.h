@@ -45,6 +45,8 @@ struct CpuTarget {
   int64_t fewRows = 2;
   /// CPUID features that the runtime checks at load, by the names of /proc/cpuinfo.
   std::vector<std::string> required;
+  /// Multiply-adds of f16 on vectors of twice the lanes, for sums that may be f16.
+  bool halfSums = false;
 
   /// Whether it needs, and so may use, a feature of /proc/cpuinfo.
   bool has(std::string_view feature) const {
@@ -61,6 +63,8 @@ Expected<CpuTarget> findCpuTarget(std::string_view name);
 CpuTarget withoutPairs(CpuTarget target);
 /// The same for those of bytes.
 CpuTarget withoutQuads(CpuTarget target);
+/// The same for multiply-adds of f16.
+CpuTarget withoutHalfSums(CpuTarget target);
 
 /// Names of all described instruction sets.
 std::vector<std::string> cpuTargetNames();

@@ -11,7 +11,8 @@
 // zero and a non-finite value left out. A finite result proves that there were none.
 //
 // Of bf16, the loop over k goes by words of two elements: two features of panels, or two rows of
-// a view that are interleaved as they are loaded. Of i8 it goes by words of four features.
+// a view that are interleaved as they are loaded; of two f16 where they are summed as such. Of i8 it
+// goes by words of four features.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,6 +57,8 @@ Value CpuEmitter::multiplyAdd(Value a, Value b, Value c) {
 
 /// One instruction where there is one; while guarding, products are looked at one by one.
 Value CpuEmitter::multiplyAddPair(Value a, Value b, Value c) {
+  if (getElementTypeOrSelf(c.getType()).isF16())
+    return multiplyAddHalves(a, b, c);
   if (!target.pairProducts || guarding)
     return BodyEmitter::multiplyAddPair(a, b, c);
   auto pairs = VectorType::get({2 * width}, builder.getBF16Type());
@@ -205,7 +208,7 @@ SmallVector<Place> CpuEmitter::leftRows(ContractOp op, const Fragment &shape) {
 
 SmallVector<Value> CpuEmitter::contractViews(ContractOp op, const Fragment &shape,
                                              SmallVector<Value> sums, Value from, Value to) {
-  if (isHalf(op))
+  if (isHalf(op) && !sumsHalves(op))
     return contractHalves(op, shape, std::move(sums), from, to);
   const BoundView left = view(op.getLhs()), right = view(op.getRhs());
   SmallVector<Place> leftPlaces = leftRows(op, shape);
@@ -224,6 +227,7 @@ SmallVector<Value> CpuEmitter::contractViews(ContractOp op, const Fragment &shap
     return builder.createOrFold<arith::DivUIOp>(loc, add(features, constant(word - 1)),
                                                 constant(word));
   };
+  Value count = sub(to, from);
   if (word != 1) {
     from = words(from);
     to = words(to);
@@ -239,7 +243,10 @@ SmallVector<Value> CpuEmitter::contractViews(ContractOp op, const Fragment &shap
     if (next.start)
       prefetch(next, k, from, op);
   };
-  return emitChain(shape, std::move(sums), from, to, {loadLeft, loadRight, atStep});
+  Operands operands{loadLeft, loadRight, atStep};
+  if (sumsHalves(op))
+    return sumInHalves(shape, std::move(sums), from, words(count), operands);
+  return emitChain(shape, std::move(sums), from, to, operands);
 }
 
 /// The left tile of a product over rows, in memory.

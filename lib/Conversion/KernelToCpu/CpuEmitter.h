@@ -215,6 +215,19 @@ private:
   llvm::SmallVector<mlir::Value> contractHalves(ContractOp op, const Fragment &shape,
                                                 llvm::SmallVector<mlir::Value> sums,
                                                 mlir::Value from, mlir::Value to);
+  // Two f16 (CpuHalfSums.cpp).
+  /// Whether the op's products are summed in f16.
+  bool sumsHalves(ContractOp op) {
+    auto left = mlir::dyn_cast<ViewType>(op.getLhs().getType());
+    return target.halfSums && left && left.getElementType().isF16();
+  }
+  mlir::Value multiplyAddHalves(mlir::Value a, mlir::Value b, mlir::Value c);
+  mlir::Value addHalves(mlir::Value sum, mlir::Value halves);
+  llvm::SmallVector<mlir::Value> sumInHalves(const Fragment &shape,
+                                             llvm::SmallVector<mlir::Value> sums, mlir::Value from,
+                                             mlir::Value count, const Operands &operands);
+  TileMemory widenLeftRows(ContractOp op, const Fragment &shape, mlir::Value from, mlir::Value to);
+
   void fetchAhead(const BoundView &right, Place place);
   mlir::Value loadValues(ContractOp op, Place place);
 

@@ -12,7 +12,8 @@
 //   many rows   widened once into scratch before the loop over row fragments, all
 //               of which read it there as they would read f32
 //
-// Scratch has panels of f32 [c/16][k][16], or rows of values.
+// Scratch has panels of f32 [c/16][k][16], or rows of values. Where the left side is f16 too,
+// CpuHalfSums.cpp sums in f16, or widens its rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,7 +94,7 @@ int64_t CpuEmitter::widenedFeatures(ContractOp op) {
 void CpuEmitter::widenOnce(ContractOp op, Value from, Value to) {
   int64_t columns = columnsOf(op.getType());
   int64_t depth = op.getRows() ? columnsOf(op.getLhs().getType()) : widenedFeatures(op);
-  if (!isHalf(op) || plan.fewRows == 0 || depth * columns * 4 > mostWidenedBytes)
+  if (!isHalf(op) || sumsHalves(op) || plan.fewRows == 0 || depth * columns * 4 > mostWidenedBytes)
     return;
   TileMemory memory;
   memory.rows = depth;
@@ -190,6 +191,9 @@ SmallVector<Value> CpuEmitter::contractHalves(ContractOp op, const Fragment &sha
                                               SmallVector<Value> sums, Value from, Value to) {
   const BoundView left = view(op.getLhs()), right = view(op.getRhs());
   SmallVector<Place> leftPlaces = leftRows(op, shape);
+  std::optional<TileMemory> leftWidened;
+  if (left.type.getElementType().isF16())
+    leftWidened = widenLeftRows(op, shape, from, to);
   bool fromScratch = readsWidened(op);
   int64_t step = 0;
   SmallVector<Place> rightAt =
@@ -198,6 +202,10 @@ SmallVector<Value> CpuEmitter::contractHalves(ContractOp op, const Fragment &sha
   // Few rows wait for memory, and widening leaves the processor's own fetching too little ahead.
   bool streams = kernel.getScheduleOrDefault().getPrefetch() && shape.rows < plan.fragment.rows;
   auto loadLeft = [&](Value k, int64_t r, int64_t u) {
+    if (leftWidened)
+      return loadAt(leftWidened->base,
+                    moved({sub(k, from), 0}, Value(), r * leftWidened->columns + u),
+                    leftWidened->element, leftWidened->element);
     return loadScalars(left, moved(leftPlaces[r], k, u), 1).front();
   };
   auto loadRight = [&](Value k, int64_t j, int64_t u) -> Value {
@@ -223,8 +231,11 @@ SmallVector<Value> CpuEmitter::contractHalves(ContractOp op, const Fragment &sha
     if (next.start)
       prefetch(next, words(k), words(from), op);
   };
-  return emitChain(shape, std::move(sums), from, mul(words(to), 2),
+  sums = emitChain(shape, std::move(sums), from, mul(words(to), 2),
                    {loadLeft, loadRight, atStep, /*grain=*/2}, /*unroll=*/8);
+  if (leftWidened)
+    release(*leftWidened);
+  return sums;
 }
 
 /// The line that the same panel's words are read from eight lines later.

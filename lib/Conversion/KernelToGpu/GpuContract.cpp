@@ -14,8 +14,8 @@
 //
 // Of bf16 in panels, k counts words of two features, and each product is two; of i8 it is four, and
 // sums are i32. Rows of a view of bf16 are widened as they are loaded, and taken in pairs, the odd
-// one first. f16 is widened too, and k counts features or rows as with f32: of two features, which
-// share a word, neither goes alone.
+// one first. f16 is widened too, on either side, and k counts features or rows as with f32: of two
+// features, which share a word, neither goes alone.
 //
 // Each left quad is loaded where it is first used: drivers keep it in registers
 // then (loading all before the products costs 12 % on llvmpipe).
@@ -148,6 +148,8 @@ Value GpuEmitter::leftScalar(const Product &product, Value &loaded, Value k, int
     return spirv::VectorExtractDynamicOp::create(builder, loc, loaded, lane);
   }
   Place place = {add(product.leftStart, mul(k, product.word)), row * product.leftPitch};
+  if (product.left->type.getElementType().isF16()) // steps of two begin at a word
+    return leftHalf(*product.left, loaded, place, unrolled, isWhole);
   if (!isWhole) {
     Value one =
         spirv::LoadOp::create(builder, loc, wordAt(*product.left, moved(place, Value(), unrolled)));
@@ -157,6 +159,21 @@ Value GpuEmitter::leftScalar(const Product &product, Value &loaded, Value k, int
     loaded = spirv::LoadOp::create(builder, loc, quadAt(*product.left, place));
     if (product.word != 1)
       loaded = asWords(loaded);
+  }
+  return vector::ExtractOp::create(builder, loc, loaded, unrolled);
+}
+
+/// Element `unrolled` behind `place`, which begins a word; `loaded` keeps the four of a whole step,
+/// or the two of a word.
+Value GpuEmitter::leftHalf(const BoundView &left, Value &loaded, Place place, int64_t unrolled,
+                           bool isWhole) {
+  if (!loaded && isWhole)
+    loaded = loadVector(left, place);
+  if (!loaded) {
+    Value word = asWords(spirv::LoadOp::create(builder, loc, wordAt(left, place)));
+    auto [even, odd] = unpackedWords(word, left.type.getElementType());
+    loaded = vector::FromElementsOp::create(
+        builder, loc, VectorType::get({2}, builder.getF32Type()), ValueRange{even, odd});
   }
   return vector::ExtractOp::create(builder, loc, loaded, unrolled);
 }

@@ -116,6 +116,8 @@ private:
                 llvm::SmallVectorImpl<mlir::Value> &sums);
   mlir::Value leftScalar(const Product &product, mlir::Value &loaded, mlir::Value k, int64_t row,
                          int64_t unrolled, bool isWhole);
+  mlir::Value leftHalf(const kernel::BoundView &left, mlir::Value &loaded, kernel::Place place,
+                       int64_t unrolled, bool isWhole);
   void emitLoop(const Product &product, mlir::Value from, mlir::Value to, int64_t unroll,
                 llvm::SmallVectorImpl<mlir::Value> &sums);
   llvm::SmallVector<mlir::Value> emitProduct(const Product &product);

@@ -200,3 +200,21 @@ kernel.func @contract_c7_codes_in_floats(%x: !kernel.view<[4, 8], i8>, %w: !kern
 // expected-error @+1 {{expected 'i8' only in views of rank 2 or more with a static last dimension}}
 kernel.func @view_of_codes(%x: !kernel.view<[4], i8>) scalars() grid(%i = 4 by 1) {
 }
+
+// -----
+
+kernel.func @contract_c7_halves_over_rows(%p: !kernel.view<[4, 16], f32>, %v: !kernel.view<[16, 16], f16>) scalars() grid(%i = 4 by 4) {
+  %n = arith.constant 16 : index
+  %zero = arith.constant 0 : index
+  %t = kernel.load %p[%i, %zero] : !kernel.view<[4, 16], f32> -> tensor<4x16xf32>
+  %h = arith.truncf %t : tensor<4x16xf32> to tensor<4x16xf16>
+  // expected-error @+1 {{C7: expected f32 or bf16 on the left with `over rows`, found 'f16'}}
+  %c = kernel.contract %h, %v[%zero] over rows(%n) : tensor<4x16xf16>, !kernel.view<[16, 16], f16> -> tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @contract_c7_sums_in_halves(%x: !kernel.view<[4, 8], f16>, %w: !kernel.view<[16, 8], f16, panel = 16>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C7: expected elements of 'f32', found 'f16'}}
+  %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f16>, !kernel.view<[16, 8], f16, panel = 16> -> tensor<4x16xf16>
+}

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Each constraint of `quantize`, and those of `weight` and `linear` that concern
-// codes of i8.
+// codes of i8 and rows of f16.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,5 +95,29 @@ func.func @linear_c6_features(%q: tensor<?x131073xi8>, %w: tensor<6x131073xi8>, 
 func.func @linear_c4_elements(%q: tensor<?x8xi8>, %w: tensor<6x8xbf16>, %s: tensor<?x1xf32>, %sw: tensor<2x6xf32>) {
   // expected-error @+1 {{'transformer.linear' op C4: elements of weight must be those of input, 'i8', found 'bf16'}}
   %y = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x8xi8>, tensor<6x8xbf16>, tensor<?x1xf32>, tensor<2x6xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c5_halves_without(%h: tensor<?x8xf16>, %w: tensor<6x8xf16>) {
+  // expected-error @+1 {{'transformer.linear' op C5: operands of 'f16' have 1 scales, found 0}}
+  %y = transformer.linear %h, %w : (tensor<?x8xf16>, tensor<6x8xf16>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c5_halves_of_weight(%h: tensor<?x8xf16>, %w: tensor<6x8xf16>, %s: tensor<?x1xf32>, %sw: tensor<2x6xf32>) {
+  // expected-error @+1 {{'transformer.linear' op C5: operands of 'f16' have 1 scales, found 2}}
+  %y = transformer.linear %h, %w scales(%s, %sw) : (tensor<?x8xf16>, tensor<6x8xf16>, tensor<?x1xf32>, tensor<2x6xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c4_halves_beside_numbers(%h: tensor<?x8xf16>, %w: tensor<6x8xf32>, %s: tensor<?x1xf32>) {
+  // expected-error @+1 {{'transformer.linear' op C4: elements of weight must be those of input, 'f16', found 'f32'}}
+  %y = transformer.linear %h, %w scales(%s) : (tensor<?x8xf16>, tensor<6x8xf32>, tensor<?x1xf32>) -> tensor<?x6xf32>
   return
 }

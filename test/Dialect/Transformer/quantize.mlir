@@ -1,4 +1,4 @@
-//===- quantize.mlir - Products of codes of 8 bits -----------------------===//
+//===- quantize.mlir - Products of rows with scales ----------------------===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,12 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // What set-precision writes for int8: rows and weights as codes with scales, made
-// once for all readers; attention and what has no weight as with bf16.
+// once for all readers; attention and what has no weight as with bf16. For f16-sum
+// rows are of f16 and weights have no scales; the rest is as with f16.
 //
 //===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --set-precision=dtype=int8 | FileCheck %s
 // RUN: heddle-opt %s --set-precision=dtype=int8 | heddle-opt | FileCheck %s
+// RUN: heddle-opt %s --set-precision=dtype=f16-sum | FileCheck %s --check-prefix=SUM
+// RUN: heddle-opt %s --set-precision=dtype=f16-sum | heddle-opt | FileCheck %s --check-prefix=SUM
 
 // CHECK-LABEL: @do_nothing
 func.func @do_nothing(%q: tensor<?x4xi8>, %s: tensor<?x1xf32>, %w: tensor<8x4xi8>, %sw: tensor<2x8xf32>) -> tensor<?x8xf32> {
@@ -23,6 +26,15 @@ func.func @do_nothing(%q: tensor<?x4xi8>, %s: tensor<?x1xf32>, %w: tensor<8x4xi8
 
 // CHECK-LABEL: @shared
 // CHECK-SAME: %[[X:.*]]: tensor<?x8xf32>
+// SUM-LABEL: @shared
+// SUM-SAME: %[[X:.*]]: tensor<?x8xf32>
+// SUM-NEXT: %[[Q:.*]], %[[S:.*]] = transformer.quantize %[[X]] : tensor<?x8xf32> -> tensor<?x8xf16>, tensor<?x1xf32>
+// SUM-NOT: transformer.quantize
+// SUM: %[[W:.*]] = transformer.weight "w" : tensor<8x8xf16>
+// SUM-NOT: scales,
+// SUM: transformer.linear %[[Q]], %[[W]] bias(%{{.*}}) scales(%[[S]]) : (tensor<?x8xf16>, tensor<8x8xf16>, tensor<8xf32>, tensor<?x1xf32>) -> tensor<?x8xf32>
+// SUM: transformer.linear %[[Q]], %[[W]] scales(%[[S]])
+// SUM: arith.addf %{{.*}}, %[[X]] : tensor<?x8xf32>
 func.func @shared(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
   // CHECK-NEXT: %[[Q:.*]], %[[S:.*]] = transformer.quantize %[[X]] : tensor<?x8xf32> -> tensor<?x8xi8>, tensor<?x1xf32>
   // CHECK-NOT: transformer.quantize
@@ -42,6 +54,10 @@ func.func @shared(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 
 // What stands between the two products of a block is quantised too; a convolution's matrix keeps its shape of the checkpoint.
 // CHECK-LABEL: @ffn
+// SUM-LABEL: @ffn
+// SUM: %[[H:.*]] = transformer.linear {{.*}} {activation = #transformer.activation<relu>}
+// SUM: transformer.quantize %[[H]] : tensor<?x?x6xf32> -> tensor<?x?x6xf16>, tensor<?x?x1xf32>
+// SUM: transformer.linear
 func.func @ffn(%x: tensor<?x?x4xf32>) -> tensor<?x?x4xf32> {
   // CHECK: transformer.quantize %{{.*}} : tensor<?x?x4xf32> -> tensor<?x?x4xi8>, tensor<?x?x1xf32>
   // CHECK-DAG: transformer.weight "in" {stored = array<i64: 6, 4, 1>} : tensor<6x4xi8>
@@ -57,6 +73,9 @@ func.func @ffn(%x: tensor<?x?x4xf32>) -> tensor<?x?x4xf32> {
 }
 
 // CHECK-LABEL: @as_bf16
+// SUM-LABEL: @as_bf16
+// SUM: transformer.linear {{.*}} : (tensor<?x4xf32>, tensor<8x4xf16>) -> tensor<?x8xf32>
+// SUM: transformer.attention {{.*}} : (tensor<?x2x?x8xf32>, tensor<?x2x?x8xf16>, tensor<?x2x?x8xf16>) -> tensor<?x2x?x8xf32>
 func.func @as_bf16(%x: tensor<?x4xf32>, %w: tensor<8x4xf32>, %h: tensor<?x2x?x8xf32>) -> (tensor<?x8xf32>, tensor<?x2x?x8xf32>) {
   // CHECK: transformer.linear {{.*}} : (tensor<?x4xbf16>, tensor<8x4xbf16>) -> tensor<?x8xf32>
   // CHECK: transformer.attention {{.*}} : (tensor<?x2x?x8xbf16>, tensor<?x2x?x8xbf16>, tensor<?x2x?x8xbf16>) -> tensor<?x2x?x8xf32>

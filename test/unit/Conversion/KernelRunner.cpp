@@ -64,7 +64,7 @@ static Expected<std::shared_ptr<void>> load(const std::vector<char> &bytes) {
   });
 }
 
-static bool isEmulated(const std::string &isa) { return isa == "aarch64"; }
+static bool isEmulated(const std::string &isa) { return isa.starts_with("aarch64"); }
 
 CompiledKernel::Axis CompiledKernel::axisOf(kernel::FuncOp func, kernel::Size size, int64_t tile) {
   if (size.isStatic())

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// f16 is a form of storage: a kernel with weights of f16 gives the bits of the
-// same kernel with those numbers as f32, every number of f16 is widened exactly,
+// f16 is a form of storage: a kernel with weights of f16, or rows too, gives the bits
+// of the same kernel with those numbers as f32, every number of f16 is widened exactly,
 // and what is stored is what halfFromFloat makes.
 //
 //===----------------------------------------------------------------------===//
@@ -33,13 +33,15 @@ public:
   Linear(int64_t m, int64_t k, int64_t n, int64_t columns)
       : m(m), k(k), n(n), columns(columns), x(m * stored(k)), w(n * k), result(m * stored(n)) {}
 
-  std::vector<float> run(bool half) {
+  std::vector<float> run(bool half, bool halfRows = false) {
     Arena memory(x.size() + 2 * result.size() + 256),
         weights(stored(n) * stored(k) + n + 256, true);
     size_t xs = memory.take(x.size()), rs = memory.take(result.size()),
            ys = memory.take(result.size());
     size_t ws = weights.take(stored(n) * stored(k) / (half ? 2 : 1)), bs = weights.take(stored(n));
-    std::ranges::copy(x, memory.at(xs));
+    auto *rows = reinterpret_cast<uint16_t *>(memory.at(xs));
+    for (size_t i = 0; i < x.size(); ++i)
+      halfRows ? void(rows[i] = halfFromFloat(x[i])) : void(memory.at(xs)[i] = x[i]);
     std::fill_n(memory.at(rs), result.size(), 0.0f);
     std::fill_n(weights.at(bs), stored(n), 0.0f);
     std::fill_n(weights.at(ws), stored(n) * stored(k) / (half ? 2 : 1), 0.0f);
@@ -59,6 +61,10 @@ public:
     const std::string wide = text(k) + "], f32, panel", narrow = text(k) + "], f16, panel";
     for (size_t at = 0; half && (at = body.find(wide, at)) != std::string::npos; ++at)
       body.replace(at, wide.size(), narrow);
+    const std::string wideRows = "[d0, " + text(k) + "], f32>",
+                      narrowRows = "[d0, " + text(k) + "], f16>";
+    for (size_t at = 0; halfRows && (at = body.find(wideRows, at)) != std::string::npos; ++at)
+      body.replace(at, wideRows.size(), narrowRows);
     Shader words = compile(body);
     EXPECT_FALSE(words.empty());
     if (!words.empty())
@@ -89,10 +95,16 @@ TEST_F(KernelToGpuHalf, LinearGivesTheBitsOfF32) {
         linear.x[i * stored(k) + c] = random();
     for (uint16_t &weight : linear.w)
       weight = halfFromFloat(random());
-    std::vector<float> half = linear.run(true), wide = linear.run(false);
-    for (int64_t i = 0; i < m; ++i)
-      EXPECT_EQ(std::memcmp(&half[i * stored(n)], &wide[i * stored(n)], n * sizeof(float)), 0)
-          << "M " << m << " K " << k << " N " << n << ", row " << i;
+    auto expectEqual = [&, m = m, k = k, n = n](const std::vector<float> &half,
+                                                const std::vector<float> &wide) {
+      for (int64_t i = 0; i < m; ++i)
+        EXPECT_EQ(std::memcmp(&half[i * stored(n)], &wide[i * stored(n)], n * sizeof(float)), 0)
+            << "M " << m << " K " << k << " N " << n << ", row " << i;
+    };
+    expectEqual(linear.run(true), linear.run(false));
+    for (float &value : linear.x) // as rows of f16 hold them
+      value = floatFromHalf(halfFromFloat(value));
+    expectEqual(linear.run(true, /*halfRows=*/true), linear.run(false));
   }
 }
 

@@ -28,6 +28,7 @@ TEST(CpuRates, AnInstructionHasARate) {
   EXPECT_EQ(rates.multiplyAdd > 0, !rateInstruction(Arithmetic::F32).empty());
   EXPECT_EQ(rates.bf16Pairs > 0, !rateInstruction(Arithmetic::BF16).empty());
   EXPECT_EQ(rates.int8Quads > 0, !rateInstruction(Arithmetic::Int8).empty());
+  EXPECT_EQ(rates.f16Sums > 0, !rateInstruction(Arithmetic::F16).empty());
 #if defined(__x86_64__)
   EXPECT_EQ(rates.bf16Pairs > 0, bool(__builtin_cpu_supports("avx512bf16")));
 #endif
@@ -35,16 +36,18 @@ TEST(CpuRates, AnInstructionHasARate) {
 }
 
 TEST(CpuRates, TextThereAndBack) {
-  CpuRates rates{240.5, 120.25, 960}, read;
+  CpuRates rates{240.5, 120.25, 960, 481}, read;
   ASSERT_TRUE(parseRates(toText(rates), read));
   EXPECT_NEAR(read.bf16Pairs, 120.25, 0.1);
+  EXPECT_NEAR(read.f16Sums, 481, 0.1);
   EXPECT_FALSE(read.pairsPay());
   for (const char *damaged :
-       {"", "multiply-add 1\n", "multiply-add x\nbf16-pairs 1\nint8-quads 1\n",
-        "multiply-add -1\nbf16-pairs 1\nint8-quads 1\n",
-        "multiply-add nan\nbf16-pairs 1\nint8-quads 1\n",
-        "multiply-add 1\nint8-quads 1\nbf16-pairs 1\n",
-        "multiply-add 1\nbf16-pairs 1\nint8-quads 1\nmore\n"})
+       {"", "multiply-add 1\n", "multiply-add x\nbf16-pairs 1\nint8-quads 1\nf16-sums 1\n",
+        "multiply-add -1\nbf16-pairs 1\nint8-quads 1\nf16-sums 1\n",
+        "multiply-add nan\nbf16-pairs 1\nint8-quads 1\nf16-sums 1\n",
+        "multiply-add 1\nint8-quads 1\nbf16-pairs 1\nf16-sums 1\n",
+        "multiply-add 1\nbf16-pairs 1\nint8-quads 1\n",
+        "multiply-add 1\nbf16-pairs 1\nint8-quads 1\nf16-sums 1\nmore\n"})
     EXPECT_FALSE(parseRates(damaged, read)) << damaged;
 }
 

@@ -163,18 +163,19 @@ static LogicalResult verifyOverRows(ContractOp op) {
   return verifyRows(op, "C5", op.getType(), lhs.getDimSize(0));
 }
 
-/// C7: both sides are of one type, or f32 meets f16; sums of floats are f32, of codes i32.
+/// C7: both sides are of one type, or f32 meets f16; sums of floats are f32, of codes i32. What meets
+/// rows of values is no code and, of the narrow types, bf16.
 static LogicalResult verifyElements(ContractOp op) {
   auto view = dyn_cast<ViewType>(op.getLhs().getType());
   Type left = view ? view.getElementType() : getElementTypeOrSelf(op.getLhs().getType()),
        right = viewOf(op.getRhs()).getElementType();
   bool areCodes = left.isInteger(8), widens = left.isF32() && right.isF16();
-  if (!widens && (left != right || (left.isInteger() && !areCodes) || left.isF16()))
+  if (!widens && (left != right || (left.isInteger() && !areCodes)))
     return op.emitOpError() << "C7: expected floats or codes of one type on both sides, or f32 and "
                                "f16, found "
                             << left << " and " << right;
-  if (areCodes && op.getRows())
-    return op.emitOpError("C7: expected floats with `over rows`, found codes");
+  if ((areCodes || left.isF16()) && op.getRows())
+    return op.emitOpError("C7: expected f32 or bf16 on the left with `over rows`, found ") << left;
   MLIRContext *context = op.getContext();
   Type sum = areCodes ? Type(IntegerType::get(context, 32)) : Type(Float32Type::get(context));
   return verifyElement(op, "C7", op.getType(), sum);

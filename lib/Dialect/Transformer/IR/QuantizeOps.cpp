@@ -1,4 +1,4 @@
-//===- QuantizeOps.cpp - Codes of 8 bits, and what they need --------------===//
+//===- QuantizeOps.cpp - Rows with scales, and what they need -------------===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Verifiers and inferred types of `quantize`, and the constraints of `weight` and
-// `linear` that concern codes.
+// `linear` that concern scales.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,12 +69,12 @@ LogicalResult heddle::transformer::detail::verifyScales(WeightOp op) {
 static constexpr int64_t mostCodes = int64_t(1) << 17;
 
 LogicalResult heddle::transformer::detail::verifyCodes(LinearOp op) {
-  size_t expected = op.takesCodes() ? 2 : 0;
+  Type element = typeOf(op.getInput()).getElementType();
+  size_t expected = op.takesCodes() ? 2 : element.isF16() ? 1 : 0;
   if (op.getScales().size() != expected)
     return op.emitOpError("C5: operands of ")
-           << typeOf(op.getInput()).getElementType() << " have " << expected << " scales, found "
-           << op.getScales().size();
-  if (!op.takesCodes())
+           << element << " have " << expected << " scales, found " << op.getScales().size();
+  if (expected == 0)
     return success();
   RankedTensorType type = withFeatures(op.getInput(), 1);
   return inOrder(
@@ -83,11 +83,12 @@ LogicalResult heddle::transformer::detail::verifyCodes(LinearOp op) {
                            {type.getRank() - 1});
       },
       [&] {
-        return verifyShape(op, "C5", "the scales of weight", op.getWeightScales(),
-                           {2, dim(op.getWeight(), 0)}, {0, 1});
+        return op.takesCodes() ? verifyShape(op, "C5", "the scales of weight", op.getWeightScales(),
+                                             {2, dim(op.getWeight(), 0)}, {0, 1})
+                               : success();
       },
       [&]() -> LogicalResult {
-        if (features(op.getInput()) <= mostCodes)
+        if (!op.takesCodes() || features(op.getInput()) <= mostCodes)
           return success();
         return op.emitOpError("C6: expected at most ")
                << mostCodes << " features of i8, found " << features(op.getInput());

@@ -26,7 +26,7 @@ namespace heddle::transformer::detail {
 
 using namespace mlir;
 
-// QuantizeOps.cpp: the constraints that concern codes of i8.
+// QuantizeOps.cpp: the constraints that concern codes and their scales.
 LogicalResult verifyScales(WeightOp op);
 LogicalResult verifyCodes(LinearOp op);
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `ffn` as two `linear`, and products on f32 as products of codes.
+// `ffn` as two `linear`, and products on f32 as products of codes with scales.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,8 +19,8 @@ namespace heddle::transformer {
 /// Always legal: the verifier of `ffn` has checked what the two `linear` need.
 void decompose(FfnOp op);
 
-/// Every `linear` and `ffn` on f32 whose matrices are tensors of the checkpoint multiplies codes of
-/// i8. Others are left as they are.
-void quantizeProducts(mlir::ModuleOp module);
+/// Every `linear` and `ffn` on f32 whose matrices are tensors of the checkpoint multiplies `codes`:
+/// i8, or rows of f16 with a scale. Others are left as they are.
+void quantizeProducts(mlir::ModuleOp module, mlir::Type codes);
 
 } // namespace heddle::transformer

@@ -1,4 +1,4 @@
-//===- QuantizeProducts.cpp - Products of codes of 8 bits -----------------===//
+//===- QuantizeProducts.cpp - Products of rows with scales ----------------===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,10 +7,12 @@
 //
 //   ffn(x, w1, w2)      ──▶  linear(linear(x, w1), w2)
 //   linear(x, w)        ──▶  q, s = quantize(x)
-//                            linear(q, w as codes) scales(s, scales of w)
+//                            linear(q, w as codes) scales(s, scales of w)       i8
+//                            linear(q, w as f16) scales(s)                      f16
 //
 // A value is quantised behind the op that makes it, once for all its readers. The
-// codes of weights are made when the checkpoint is packed.
+// codes of weights are made when the checkpoint is packed; as f16 they are what
+// they are, rounded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,14 +29,15 @@ namespace {
 bool isF32(Value value) { return getElementTypeOrSelf(value.getType()).isF32(); }
 bool isF32Weight(Value value) { return isF32(value) && value.getDefiningOp<WeightOp>(); }
 
-/// Codes, and what scales them.
+/// Codes, and what scales them: a matrix of f16 needs nothing.
 struct Quantized {
   Value codes, scales;
 };
 
 class Quantizer {
 public:
-  explicit Quantizer(ModuleOp module) : module(module), builder(module.getContext()) {}
+  Quantizer(ModuleOp module, Type codes)
+      : module(module), builder(module.getContext()), codes(codes) {}
 
   void run() {
     module.walk([](FfnOp op) {
@@ -53,7 +56,9 @@ private:
               matrix = matrixOf(op.getWeight().getDefiningOp<WeightOp>());
     op.getInputMutable().assign(rows.codes);
     op.getWeightMutable().assign(matrix.codes);
-    op.getScalesMutable().assign({rows.scales, matrix.scales});
+    op.getScalesMutable().assign(rows.scales);
+    if (matrix.scales)
+      op.getScalesMutable().append(matrix.scales);
   }
 
   Quantized rowsOf(Value value) {
@@ -61,7 +66,11 @@ private:
     if (made.codes)
       return made;
     builder.setInsertionPointAfterValue(value);
-    auto op = QuantizeOp::create(builder, value.getLoc(), value);
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape.back() = 1;
+    auto op = QuantizeOp::create(builder, value.getLoc(), type.clone(codes),
+                                 RankedTensorType::get(shape, builder.getF32Type()), value);
     return made = {op.getCodes(), op.getScales()};
   }
 
@@ -71,22 +80,25 @@ private:
       return made;
     builder.setInsertionPointAfter(weight);
     auto type = cast<RankedTensorType>(weight.getType());
-    Value codes = WeightOp::create(builder, weight.getLoc(), type.clone(builder.getI8Type()),
-                                   weight.getName(), weight.getStoredAttr());
+    made.codes = WeightOp::create(builder, weight.getLoc(), type.clone(codes), weight.getName(),
+                                  weight.getStoredAttr());
+    if (!codes.isInteger())
+      return made;
     auto scalesType = RankedTensorType::get({2, type.getDimSize(0)}, builder.getF32Type());
     auto shape = builder.getDenseI64ArrayAttr(weight.getCheckpointShape());
-    Value scales = WeightOp::create(builder, weight.getLoc(), scalesType, weight.getName(), shape,
-                                    /*scales=*/true);
-    return made = {codes, scales};
+    made.scales = WeightOp::create(builder, weight.getLoc(), scalesType, weight.getName(), shape,
+                                   /*scales=*/true);
+    return made;
   }
 
   ModuleOp module;
   OpBuilder builder;
+  Type codes;
   llvm::DenseMap<Value, Quantized> known;
 };
 
 } // namespace
 
-void quantizeProducts(ModuleOp module) { Quantizer(module).run(); }
+void quantizeProducts(ModuleOp module, Type codes) { Quantizer(module, codes).run(); }
 
 } // namespace heddle::transformer

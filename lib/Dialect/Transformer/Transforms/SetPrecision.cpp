@@ -12,9 +12,9 @@
 //   attention(q, k, v)    ──▶  attention(truncf q, truncf k, truncf v)
 //   cache.append(s, rows) ──▶  cache.append(s as bf16, truncf rows)
 //
-// int8 does so with attention and states; QuantizeProducts.cpp has its other products.
 // f16 is a form of storage: only what is kept and read again takes it, weights,
-// keys and values.
+// keys and values. int8 does as bf16 with attention and states, f16-sum as f16;
+// QuantizeProducts.cpp has their other products.
 //
 // A value is rounded behind the op that makes it: kernels then round what they
 // store, not each column tile what it reads.
@@ -153,15 +153,17 @@ struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {
     Type element;
     if (dtype == "bf16" || dtype == "int8")
       element = BFloat16Type::get(&getContext());
-    else if (dtype == "f16")
+    else if (dtype == "f16" || dtype == "f16-sum")
       element = Float16Type::get(&getContext());
     if (!element) {
-      getOperation().emitError() << "set-precision: expected f32, bf16, f16 or int8, found "
-                                 << dtype;
+      getOperation().emitError()
+          << "set-precision: expected f32, bf16, f16, f16-sum or int8, found " << dtype;
       return signalPassFailure();
     }
     if (dtype == "int8")
-      quantizeProducts(getOperation());
+      quantizeProducts(getOperation(), IntegerType::get(&getContext(), 8));
+    if (dtype == "f16-sum")
+      quantizeProducts(getOperation(), element);
     Rounder(getOperation(), element).run();
   }
 };

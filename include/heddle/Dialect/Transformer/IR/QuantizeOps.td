@@ -1,12 +1,12 @@
-//===- QuantizeOps.td - Rows as codes of 8 bits ------------*- tablegen -*-===//
+//===- QuantizeOps.td - Rows in a narrow type with a scale -*- tablegen -*-===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What `transformer.linear` multiplies when its operands are i8. `set-precision`
-// writes it for `--dtype=int8`.
+// What `transformer.linear` multiplies when its operands are i8, or rows of f16.
+// `set-precision` writes it for `--dtype=int8` and `--dtype=f16-sum`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,21 +18,26 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 /// Codes of rows: what `transformer.quantize` gives.
-def Transformer_Codes : ConfinedType<RankedTensorOf<[I8]>, [Transformer_Rank<">= 2">, Transformer_Positive<".back()">],
-    "tensor of i8, rank 2 or more, whose last dimension (features) is static and positive", "::mlir::RankedTensorType">;
+def Transformer_Codes : ConfinedType<RankedTensorOf<[I8, F16]>, [Transformer_Rank<">= 2">, Transformer_Positive<".back()">],
+    "tensor of i8 or f16, rank 2 or more, whose last dimension (features) is static and positive", "::mlir::RankedTensorType">;
 /// Operands of a linear: numbers, or codes that have scales.
-def Transformer_LinearRows : ConfinedType<RankedTensorOf<[F32, BF16, I8]>, [Transformer_Rank<">= 2">, Transformer_Positive<".back()">],
-    "tensor of f32, bf16 or i8, rank 2 or more, whose last dimension (features) is static and positive", "::mlir::RankedTensorType">;
+def Transformer_LinearRows : ConfinedType<RankedTensorOf<[F32, BF16, F16, I8]>, [Transformer_Rank<">= 2">, Transformer_Positive<".back()">],
+    "tensor of f32, bf16, f16 or i8, rank 2 or more, whose last dimension (features) is static and positive", "::mlir::RankedTensorType">;
 def Transformer_LinearMatrix : ConfinedType<2DTensorOf<[F32, BF16, F16, I8]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
     "static matrix of f32, bf16, f16 or i8, not empty", "::mlir::RankedTensorType">;
 
 def Transformer_QuantizeOp : Transformer_Op<"quantize", [Pure, InferTypeOpAdaptorWithIsCompatible]> {
-  let summary = "each row as codes of 8 bits and a scale";
+  let summary = "each row in a narrow type, and a scale";
   let description = [{
     Of each row `x` with the largest magnitude `m` over its features, in f32: `codes[k] = rint(x[k] * (127 / m))`, to nearest, ties to even,
     a number from -127 to 127, and `scales = m / 127`, so that `codes * scales` is about `x`. `input` is `[..., K]`, so are `codes`; `scales` are
     `[..., 1]`. Where `m` is below 2^-118 all codes and the scale are 0. A row with an infinity, a NaN or a magnitude of 2^127 or more has codes
     of no meaning and the scale NaN: what is made of it is NaN.
+
+    Codes of f16 are the numbers themselves, moved into one binade and rounded, to nearest, ties to even: `scales = 2^e` with
+    `2^e <= m < 2^(e + 1)`, and `codes[k] = f16(x[k] * 2^-e)`, whose magnitudes are below 2 (or 2, where they are rounded to it). Where `m` is
+    below 2^-101 all codes and the scale are 0. A row with an infinity, a NaN or a magnitude of 2^127 or more has the codes 0 and the
+    scale NaN.
 
     Constraints:
     * C1: `codes` have the shape of `input`.
@@ -43,6 +48,10 @@ def Transformer_QuantizeOp : Transformer_Op<"quantize", [Pure, InferTypeOpAdapto
     func.func @codes(%x: tensor<?x?x512xf32>) -> (tensor<?x?x512xi8>, tensor<?x?x1xf32>) {
       %q, %s = transformer.quantize %x : tensor<?x?x512xf32> -> tensor<?x?x512xi8>, tensor<?x?x1xf32>
       return %q, %s : tensor<?x?x512xi8>, tensor<?x?x1xf32>
+    }
+    func.func @halves(%x: tensor<?x?x512xf32>) -> (tensor<?x?x512xf16>, tensor<?x?x1xf32>) {
+      %h, %s = transformer.quantize %x : tensor<?x?x512xf32> -> tensor<?x?x512xf16>, tensor<?x?x1xf32>
+      return %h, %s : tensor<?x?x512xf16>, tensor<?x?x1xf32>
     }
     ```
   }];

@@ -28,7 +28,7 @@ def Transformer_Dialect : Dialect {
     and head counts are static; batch and lengths are usually dynamic. Weights keep the layout of the checkpoint,
     `[out, in]`. Masks are values of type `!transformer.mask`: predicates, never tables of Tq x Tk. Residual addition is
     `arith.addf` on tensors. Operands of products (`linear`, `ffn`, `attention`) may be of a narrower type than f32, to which `arith.truncf`
-    rounds them; weights, keys and values alone may be of f16. Sums and everything else stay f32. `set-precision` writes that for `--dtype`.
+    rounds them; weights, keys and values alone may be of f16, and rows that `transformer.quantize` gave scales. Sums and everything else stay f32. `set-precision` writes that for `--dtype`.
 
     Functions are `func.func`. Their arguments and results carry `transformer.name` (the name by which a caller gives or
     receives the tensor) and `transformer.dims` (one name or number a dimension); integer arguments may carry

@@ -7,8 +7,8 @@
 //
 // Weights, embeddings, projections, normalisation and heads. Attention is in
 // AttentionOps.td, masks and score rules in MaskOps.td, BiasOps.td and
-// WhereOps.td, states and caches in StateOps.td, codes of 8 bits in
-// QuantizeOps.td.
+// WhereOps.td, states and caches in StateOps.td, rows in a narrow type
+// with a scale in QuantizeOps.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -259,13 +259,17 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
     the rows of `weight`, `[2, N]`, a `transformer.weight` with `scales`. The sum of the codes' products is exact; as f32 it is multiplied by the
     row's scale, then by the column's, and from there on all is as without scales.
 
+    Rows of f16 have one of `scales`, their own, `[..., 1]`, as `transformer.quantize` gives them. Their products with a weight of f16 may be summed
+    in f16, at most 128 of them, before they are added in f32; a device that has no such instruction sums them in f32, feature by feature. The
+    sum is multiplied by the row's scale.
+
     Constraints:
     * C1: the columns of `weight` equal the features of `input`.
     * C2: the size of `bias` equals the rows of `weight`.
     * C3: the result has the shape of `input` with N features.
     * C4: `weight` has the element type of `input`, or f16 beside f32. With bf16, products are summed in f32 in pairs of k, the odd one first;
-      f16 is widened, and all is as with f32.
-    * C5: operands of i8 have two `scales`, others none. The first has the shape of `input` with 1 feature, the second is `[2, N]`.
+      a weight of f16 beside f32 is widened, and all is as with f32.
+    * C5: operands of i8 have two `scales`, rows of f16 one, others none. The first has the shape of `input` with 1 feature, the second is `[2, N]`.
     * C6: operands of i8 have at most 2^17 features: their sum is an i32.
 
     Example:
@@ -276,6 +280,10 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
     }
     func.func @codes(%q: tensor<?x?x512xi8>, %sq: tensor<?x?x1xf32>, %w: tensor<2048x512xi8>, %sw: tensor<2x2048xf32>) -> tensor<?x?x2048xf32> {
       %y = transformer.linear %q, %w scales(%sq, %sw) : (tensor<?x?x512xi8>, tensor<2048x512xi8>, tensor<?x?x1xf32>, tensor<2x2048xf32>) -> tensor<?x?x2048xf32>
+      return %y : tensor<?x?x2048xf32>
+    }
+    func.func @halves(%h: tensor<?x?x512xf16>, %sh: tensor<?x?x1xf32>, %w: tensor<2048x512xf16>) -> tensor<?x?x2048xf32> {
+      %y = transformer.linear %h, %w scales(%sh) : (tensor<?x?x512xf16>, tensor<2048x512xf16>, tensor<?x?x1xf32>) -> tensor<?x?x2048xf32>
       return %y : tensor<?x?x2048xf32>
     }
     ```
@@ -296,8 +304,8 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
     /// Whether the operands are codes of i8.
     bool takesCodes() { return getInput().getType().getElementType().isInteger(8); }
     /// Scales of the rows of the input, and of those of the weight; null where there are none.
-    ::mlir::Value getInputScales() { return getScales().size() < 2 ? ::mlir::Value() : getScales().front(); }
-    ::mlir::Value getWeightScales() { return getScales().empty() ? ::mlir::Value() : getScales().back(); }
+    ::mlir::Value getInputScales() { return getScales().empty() ? ::mlir::Value() : getScales().front(); }
+    ::mlir::Value getWeightScales() { return getScales().size() < 2 ? ::mlir::Value() : getScales().back(); }
   }];
 }
 

@@ -41,7 +41,7 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
 
     `int8` gives `transformer.linear` codes of i8 with scales: the rows by `transformer.quantize`, the matrix, which must be a
     `transformer.weight`, as one of i8. `transformer.ffn` is written as two `transformer.linear` for that. Attention, states, and products with
-    other matrices are as with `bf16`.
+    other matrices are as with `bf16`. `f16-sum` likewise gives it rows of f16 with a scale, beside a matrix of f16; all else is as with `f16`.
 
     ```mlir
     // before
@@ -56,9 +56,13 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
     %w = transformer.weight "w" : tensor<8x4xi8>
     %sw = transformer.weight "w" {scales, stored = array<i64: 8, 4>} : tensor<2x8xf32>
     %y = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x4xi8>, tensor<8x4xi8>, tensor<?x1xf32>, tensor<2x8xf32>) -> tensor<?x8xf32>
+    // after set-precision{dtype=f16-sum}
+    %h, %s = transformer.quantize %x : tensor<?x4xf32> -> tensor<?x4xf16>, tensor<?x1xf32>
+    %w = transformer.weight "w" : tensor<8x4xf16>
+    %y = transformer.linear %h, %w scales(%s) : (tensor<?x4xf16>, tensor<8x4xf16>, tensor<?x1xf32>) -> tensor<?x8xf32>
     ```
   }];
-  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "`f32` (default), `bf16`, `f16` or `int8`">];
+  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "`f32` (default), `bf16`, `f16`, `f16-sum` or `int8`">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 

@@ -1,0 +1,43 @@
+//===- half-sums.mlir - Products of two f16 -*- mlir -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where there are multiply-adds of f16, a block of 256 features is summed by them,
+// twice the lanes at once, and widened behind its loop; elsewhere both sides are
+// widened before the products.
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4-fp16 --cse | FileCheck %s -DLANES=16 -DTWICE=32
+// RUN: heddle-opt %s --convert-kernel-to-cpu=isa=aarch64-fp16 --cse | FileCheck %s -DLANES=4 -DTWICE=8
+// RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 --cse | FileCheck %s --check-prefix=WIDE
+// RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v2 --cse | FileCheck %s --check-prefix=INTEGERS
+// INTEGERS-NOT: f16
+
+// CHECK-LABEL: func.func @product(
+// CHECK-DAG: %[[BLOCK:.*]] = arith.constant 128 : i64
+// CHECK: scf.for %[[K:.*]] = %{{.*}} to %{{.*}} step %[[BLOCK]] iter_args({{.*}}) -> (vector<[[LANES]]xf32>
+// CHECK: scf.for {{.*}} to %[[BLOCK]] step %{{.*}} iter_args({{.*}}) -> (vector<[[TWICE]]xf16>
+// CHECK: vector.broadcast %{{.*}} : i32 to vector<[[LANES]]xi32>
+// CHECK-NOT: arith.extf
+// CHECK: math.fma {{.*}} : vector<[[TWICE]]xf16>
+// CHECK-NOT: arith.extf
+// CHECK: scf.yield
+// CHECK: %[[EVEN:.*]] = arith.extf {{.*}} : vector<[[LANES]]xf16> to vector<[[LANES]]xf32>
+// CHECK: %[[ODD:.*]] = arith.extf {{.*}} : vector<[[LANES]]xf16> to vector<[[LANES]]xf32>
+// CHECK: %[[BOTH:.*]] = arith.addf %[[EVEN]], %[[ODD]]
+// CHECK: arith.addf %{{.*}}, %[[BOTH]]
+
+// Rows of the left side are widened for each register tile, the right side once for all.
+// WIDE-LABEL: func.func @product(
+// WIDE-NOT: vector<32xf16>
+// WIDE: arith.extf {{.*}} : vector<16xf16> to vector<16xf32>
+// WIDE: math.fma {{.*}} : vector<16xf32>
+kernel.func @product(%x: !kernel.view<[d0, 768], f16>, %w: !kernel.view<[64, 768], f16, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
+    scalars(d0) grid(%i = d0 by 96, %j = 64 by 64) {
+  %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 768], f16>, !kernel.view<[64, 768], f16, panel = 16> -> tensor<96x64xf32>
+  kernel.store %c, %y[%i, %j] : tensor<96x64xf32>, !kernel.view<[d0, 64], f32>
+}
