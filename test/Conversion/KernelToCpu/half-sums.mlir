@@ -26,9 +26,11 @@
 // CHECK: math.fma {{.*}} : vector<[[TWICE]]xf16>
 // CHECK-NOT: arith.extf
 // CHECK: scf.yield
-// CHECK: %[[EVEN:.*]] = arith.extf {{.*}} : vector<[[LANES]]xf16> to vector<[[LANES]]xf32>
-// CHECK: %[[ODD:.*]] = arith.extf {{.*}} : vector<[[LANES]]xf16> to vector<[[LANES]]xf32>
-// CHECK: %[[BOTH:.*]] = arith.addf %[[EVEN]], %[[ODD]]
+// CHECK: %[[SORTED:.*]] = vector.shuffle
+// CHECK: %[[PARTS:.*]] = arith.extf %[[SORTED]] : vector<[[TWICE]]xf16> to vector<[[TWICE]]xf32>
+// CHECK: %[[EVEN:.*]] = vector.shuffle %[[PARTS]], %[[PARTS]]
+// CHECK: %[[ODD:.*]] = vector.shuffle %[[PARTS]], %[[PARTS]]
+// CHECK: %[[BOTH:.*]] = arith.addf %[[EVEN]], %[[ODD]] : vector<[[LANES]]xf32>
 // CHECK: arith.addf %{{.*}}, %[[BOTH]]
 
 // Rows of the left side are widened for each register tile, the right side once for all.

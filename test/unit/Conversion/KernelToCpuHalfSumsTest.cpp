@@ -166,18 +166,18 @@ TEST_P(HalfSums, ARowDoesNotDependOnOthers) {
   }
 }
 
-/// Rows of at most 2 and weights below 255 stay below what f16 can hold; larger sums become
-/// infinite, never another number.
+/// Rows of at most 2 and weights of at most 240 stay below what f16 can hold, even if every sum is
+/// rounded up; larger sums become infinite, never another number.
 TEST_P(HalfSums, TooLargeSumsAreInfinite) {
   Shape s{3, 16, 256};
   Operands operands(s);
   for (int64_t k = 0; k < s.k; ++k) {
     operands.x[k] = operands.x[s.k + k] = halfFromFloat(2.0f);
-    operands.w[k] = halfFromFloat(255.0f);
+    operands.w[k] = halfFromFloat(240.0f);
     operands.w[s.k + k] = halfFromFloat(512.0f);
   }
   run(s, operands);
-  EXPECT_EQ(operands.y[0], 2.0f * 255 * 256);
+  EXPECT_NEAR(operands.y[0], 2.0f * 240 * 256, target.halfSums ? 0.07f * 2 * 240 * 256 : 0);
   EXPECT_EQ(operands.y[1], target.halfSums ? INFINITY : 2.0f * 512 * 256);
 }
 
