@@ -337,8 +337,7 @@ Join joinOf(Value first, Value second) {
     return nullptr;
   if (isa<transformer::AttentionStatisticsOp>(op))
     return joinStatistics;
-  bool asHalves =
-      isa<transformer::QuantizeOp>(op) && getElementTypeOrSelf(first.getType()).isF16();
+  bool asHalves = isa<transformer::QuantizeOp>(op) && getElementTypeOrSelf(first.getType()).isF16();
   return asHalves ? joinScales : nullptr;
 }
 

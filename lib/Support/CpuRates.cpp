@@ -100,10 +100,10 @@ constexpr Unit kUnits[] = {
 // The assembler repeats a line for each register.
 #define HEDDLE_RATE(NAME, LANES)                                                                   \
   [[gnu::noinline]] void NAME(int64_t steps) {                                                     \
-    asm volatile(".arch_extension fp16\n movi v16.4s, #0\n mov x9, %0\n1:\n"                      \
+    asm volatile(".arch_extension fp16\n movi v16.4s, #0\n mov x9, %0\n1:\n"                       \
                  ".irp reg, 0, 1, 2, 3, 4, 5, 6, 7, 17, 18, 19, 20\n"                              \
-                 "fmla v\\reg\\()." LANES ", v16." LANES ", v16." LANES "\n.endr\n"               \
-                 "subs x9, x9, #1\n b.ne 1b\n"                                                    \
+                 "fmla v\\reg\\()." LANES ", v16." LANES ", v16." LANES "\n.endr\n"                \
+                 "subs x9, x9, #1\n b.ne 1b\n"                                                     \
                  :                                                                                 \
                  : "r"(steps)                                                                      \
                  : "x9", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17",       \

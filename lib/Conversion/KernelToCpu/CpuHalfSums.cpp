@@ -50,8 +50,8 @@ Value CpuEmitter::addHalves(Value sum, Value halves) {
     for (int64_t lane = 0; lane < width; ++lane)
       evenFirst.push_back(2 * lane + first);
   Value sorted = vector::ShuffleOp::create(builder, loc, halves, halves, evenFirst);
-  Value wide = arith::ExtFOp::create(
-      builder, loc, VectorType::get({2 * width}, builder.getF32Type()), sorted);
+  Value wide = arith::ExtFOp::create(builder, loc,
+                                     VectorType::get({2 * width}, builder.getF32Type()), sorted);
   auto part = [&](int64_t first) -> Value {
     return vector::ShuffleOp::create(builder, loc, wide, wide,
                                      llvm::to_vector(llvm::seq<int64_t>(first, first + width)));
@@ -73,9 +73,8 @@ SmallVector<Value> CpuEmitter::sumInHalves(const Fragment &shape, SmallVector<Va
     auto atStep = [&](Value k) { operands.atStep(add(start, k)); };
     Value zero =
         arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(halves)));
-    SmallVector<Value> parts =
-        emitChain(shape, SmallVector<Value>(shape.size(), zero), constant(0), constant(length),
-                  {left, right, atStep});
+    SmallVector<Value> parts = emitChain(shape, SmallVector<Value>(shape.size(), zero), constant(0),
+                                         constant(length), {left, right, atStep});
     for (auto [sum, part] : llvm::zip_equal(sums, parts))
       sum = addHalves(sum, part);
   };

@@ -84,7 +84,8 @@ TEST_F(Compiler, ReducedPrecisionIsNotBuiltYet) {
   options.dtype = "int4";
   auto report = compileModel(embedModel, folder / "x.heddle", options);
   ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().message, "--dtype=int4: not built yet, expected f32, bf16, f16, f16-sum or int8");
+  EXPECT_EQ(report.error().message,
+            "--dtype=int4: not built yet, expected f32, bf16, f16, f16-sum or int8");
   EXPECT_FALSE(fs::exists(folder / "x.heddle"));
 }
 

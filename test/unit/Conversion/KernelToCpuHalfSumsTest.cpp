@@ -36,9 +36,8 @@ std::string body(const Shape &shape, const std::string &element) {
               y = "!kernel.view<[d0, " + n + "], f32>";
   return "kernel.func @product(%x: " + x + ", %w: " + w + ", %y: " + y +
          ") scalars(d0) grid(%i = d0 by 96, %j = " + n +
-         " by 64) attributes {schedule = #kernel.schedule<order = rows_outside, " +
-         shape.schedule + ">} {\n" +
-         "  %d0 = kernel.scalar \"d0\" : index\n  %left = arith.subi %d0, %i : index\n" +
+         " by 64) attributes {schedule = #kernel.schedule<order = rows_outside, " + shape.schedule +
+         ">} {\n" + "  %d0 = kernel.scalar \"d0\" : index\n  %left = arith.subi %d0, %i : index\n" +
          "  %c = kernel.contract %x[%i], %w[%j] : " + x + ", " + w + " -> tensor<96x64xf32>\n" +
          "  kernel.store %c, %y[%i, %j] rows(%left) : tensor<96x64xf32>, " + y + "\n}\n";
 }
@@ -141,9 +140,8 @@ TEST_P(HalfSums, AreTheDefinition) {
     for (int64_t row = 0; row < s.m; ++row)
       for (int64_t n = 0; n < s.n; ++n) {
         int64_t i = row * padded(s.n) + n;
-        float expected = target.halfSums
-                             ? summedInHalves(operands.x, row, operands.w, n, s.k)
-                             : wide[i];
+        float expected =
+            target.halfSums ? summedInHalves(operands.x, row, operands.w, n, s.k) : wide[i];
         ASSERT_TRUE(sameBits(operands.y[i], expected))
             << s.m << "x" << s.n << "x" << s.k << " row " << row << " column " << n << ": expected "
             << expected << ", found " << operands.y[i];
@@ -185,7 +183,7 @@ TEST_P(HalfSums, TooLargeSumsAreInfinite) {
 TEST_P(HalfSums, DenormalsCount) {
   Shape s{1, 16, 2};
   Operands operands(s);
-  operands.x[0] = 0x0001, operands.x[1] = 0;                    // 2^-24
+  operands.x[0] = 0x0001, operands.x[1] = 0;                           // 2^-24
   operands.w[0] = halfFromFloat(1.0f), operands.w[padded(2)] = 0x3800; // 1 and 1/2
   run(s, operands);
   EXPECT_EQ(operands.y[0], 0x1p-24f);
