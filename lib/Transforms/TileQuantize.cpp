@@ -150,11 +150,13 @@ Value heddle::scaledSums(KernelFrame &f, LinearOp linear, Value sums, ValueRange
   TileBuilder &t = f.t;
   auto tile = cast<RankedTensorType>(sums.getType());
   int64_t rows = tile.getDimSize(0), columns = tile.getDimSize(1);
-  Value scales = f.slice(f.view(f.viewOf(linear.getInputScales())), points);
-  Value ofRow =
-      LoadOp::create(t.b, t.loc, t.type(rows, 1), scales, ValueRange{i, t.index(0)}, UnitAttr());
+  auto ofRow = [&]() -> Value {
+    Value scales = f.slice(f.view(f.viewOf(linear.getInputScales())), points);
+    return LoadOp::create(t.b, t.loc, t.type(rows, 1), scales, ValueRange{i, t.index(0)},
+                          UnitAttr());
+  };
   if (!linear.takesCodes())
-    return t.mul(sums, ofRow);
+    return t.mul(sums, ofRow());
   Value known = f.view(f.viewOf(linear.getWeightScales()));
   auto ofWeight = [&](int64_t row) -> Value {
     return LoadOp::create(t.b, t.loc, t.type(1, columns), known, ValueRange{t.index(row), j},
@@ -165,5 +167,6 @@ Value heddle::scaledSums(KernelFrame &f, LinearOp linear, Value sums, ValueRange
   base = t.mul(base, t.constantI(codeBase, base));
   Value sum = t.sub(sums, base);
   sum = arith::SIToFPOp::create(t.b, t.loc, tile.clone(t.b.getF32Type()), sum);
-  return t.mul(t.mul(sum, ofRow), ofWeight(0));
+  sum = t.mul(sum, ofRow());
+  return t.mul(sum, ofWeight(0));
 }

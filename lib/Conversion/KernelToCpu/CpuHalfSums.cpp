@@ -38,8 +38,9 @@ using namespace heddle::kernel;
 
 /// Two products in each word, and two sums.
 Value CpuEmitter::multiplyAddHalves(Value a, Value b, Value c) {
-  return math::FmaOp::create(builder, loc, vector::BitCastOp::create(builder, loc, c.getType(), a),
-                             vector::BitCastOp::create(builder, loc, c.getType(), b), c);
+  a = vector::BitCastOp::create(builder, loc, c.getType(), a);
+  b = vector::BitCastOp::create(builder, loc, c.getType(), b);
+  return math::FmaOp::create(builder, loc, a, b, c);
 }
 
 /// Adds the sums of even and odd features to that of all. One permutation brings the even ones into
@@ -56,7 +57,8 @@ Value CpuEmitter::addHalves(Value sum, Value halves) {
     return vector::ShuffleOp::create(builder, loc, wide, wide,
                                      llvm::to_vector(llvm::seq<int64_t>(first, first + width)));
   };
-  Value both = arith::AddFOp::create(builder, loc, part(0), part(width));
+  Value even = part(0), odd = part(width);
+  Value both = arith::AddFOp::create(builder, loc, even, odd);
   return arith::AddFOp::create(builder, loc, sum, both);
 }
 
