@@ -116,7 +116,7 @@ func.func @linear_c3_rows(%x: tensor<4x8xf32>, %w: tensor<6x8xf32>) {
 // -----
 
 func.func @linear_dynamic_features(%x: tensor<?x?xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @+1 {{'transformer.linear' op operand #0 must be tensor of f32, bf16 or i8, rank 2 or more, whose last dimension (features) is static and positive}}
+  // expected-error @+1 {{'transformer.linear' op operand #0 must be tensor of f32, bf16, f16 or i8, rank 2 or more, whose last dimension (features) is static and positive}}
   %y = transformer.linear %x, %w : (tensor<?x?xf32>, tensor<6x8xf32>) -> tensor<?x6xf32>
   return
 }
@@ -252,7 +252,7 @@ func.func @merge_heads_rank(%x: tensor<?x2x4xf32>) {
 // -----
 
 func.func @linear_no_features(%x: tensor<?x0xf32>, %w: tensor<6x0xf32>) {
-  // expected-error @+1 {{'transformer.linear' op operand #0 must be tensor of f32, bf16 or i8, rank 2 or more, whose last dimension (features) is static and positive}}
+  // expected-error @+1 {{'transformer.linear' op operand #0 must be tensor of f32, bf16, f16 or i8, rank 2 or more, whose last dimension (features) is static and positive}}
   %y = transformer.linear %x, %w : (tensor<?x0xf32>, tensor<6x0xf32>) -> tensor<?x6xf32>
   return
 }
