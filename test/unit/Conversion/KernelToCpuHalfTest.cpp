@@ -114,55 +114,7 @@ TEST_P(Half, AllNumbersAreWidenedExactly) {
 // Rounding
 //===----------------------------------------------------------------------===//
 
-constexpr const char *roundingBody = R"(
-kernel.func @round(%x: !kernel.view<[d0, 48], f32>, %y: !kernel.view<[d0, 48], f16>, %p: !kernel.view<[d0|d1, 48], f16, panel = 16>)
-    scalars(d0, d1, d2) grid(%i = d0 by 32) {
-  %zero = arith.constant 0 : index
-  %d0 = kernel.scalar "d0" : index
-  %at = kernel.scalar "d2" : index
-  %left = arith.subi %d0, %i : index
-  %row = arith.addi %i, %at : index
-  %t = kernel.load %x[%i, %zero] : !kernel.view<[d0, 48], f32> -> tensor<32x48xf32>
-  %r = arith.truncf %t : tensor<32x48xf32> to tensor<32x48xf16>
-  kernel.store %r, %y[%i, %zero] rows(%left) : tensor<32x48xf16>, !kernel.view<[d0, 48], f16>
-  kernel.store %r, %p[%row, %zero] rows(%left) : tensor<32x48xf16>, !kernel.view<[d0|d1, 48], f16, panel = 16>
-})";
-
-TEST_P(Half, RoundsToRowsAndPanels) {
-  CompiledKernel kernel = compileKernel(roundingBody, isa());
-  const int64_t n = 48;
-  for (auto [m, at] : {std::array<int64_t, 2>{1, 0}, {1, 19}, {37, 0}, {700, 7}, {64, 16}}) {
-    int64_t rows = padded(m + at);
-    Floats x(m * n);
-    Halves y(m * n, 7), panels(rows * n, 7);
-    uint32_t state = 5;
-    for (int64_t i = 0; i < m * n; ++i) {
-      state = state * 1664525u + 1013904223u;
-      // Ties; numbers about the smallest and the largest of f16; any bits.
-      uint32_t bits = i % 7 == 0   ? (state & 0xffffe000u) | 0x1000u
-                      : i % 7 == 1 ? (state & 0x80ffffffu) + 0x33000000u
-                      : i % 7 == 2 ? (state & 0x807fffffu) | 0x47000000u
-                      : i % 7 == 3 ? (state & 0x807fffffu) | 0x38000000u
-                                   : state;
-      std::memcpy(&x[i], &bits, 4);
-    }
-    uint32_t special[] = {0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x7f7fffff,
-                          0x007fffff, 0x477fefff, 0x477ff000, 0x33000000, 0x33000001};
-    std::memcpy(x.data() + 8, special, sizeof special);
-    {
-      FlushDenormals mode;
-      kernel.run({x.bytes(), y.bytes(), panels.bytes()}, {m, rows, at});
-    }
-    for (int64_t i = 0; i < m * n; ++i) {
-      float expected = floatFromHalf(halfFromFloat(x[i]));
-      ASSERT_TRUE(sameBits(y.at(i), expected)) << m << " rows, element " << i << ", of " << x[i];
-      ASSERT_TRUE(sameBits(panels.at(inPanels(at + i / n, i % n, n)), expected))
-          << m << " rows at " << at << ", element " << i;
-    }
-    for (int64_t row = 0; row < at; ++row)
-      ASSERT_EQ(panels[inPanels(row, 5, n)], 7) << "written before the first row";
-  }
-}
+TEST_P(Half, RoundsToRowsAndPanels) { expectRounding<Halves>(isa(), "f16", 0x1000); }
 
 //===----------------------------------------------------------------------===//
 // Attention

@@ -12,8 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GpuBodies.h"
-
-#include "heddle/Support/Float.h"
+#include "NarrowTensors.h"
 
 using namespace heddle;
 using namespace heddle::test;
@@ -21,11 +20,6 @@ using namespace heddle::test;
 namespace {
 
 class KernelToGpuHalf : public GpuTest {};
-
-/// Where an element lies in panels of 16 rows, two columns of a row side by side.
-size_t inPanels(int64_t row, int64_t column, int64_t pitch) {
-  return static_cast<size_t>(row / 16 * 16 * pitch + (column / 2 * 16 + row % 16) * 2 + column % 2);
-}
 
 /// A linear layer of one form of weights; the other form's numbers are the same.
 class Linear {
@@ -129,40 +123,18 @@ TEST_F(KernelToGpuHalf, AllNumbersAreWidenedExactly) {
   }
 }
 
-constexpr const char *roundingBody = R"(
-kernel.func @round(%x: !kernel.view<[d0, 48], f32>, %y: !kernel.view<[d0, 48], f16>, %p: !kernel.view<[d0|d1, 48], f16, panel = 16>)
-    scalars(d0, d1, d2) grid(%i = d0 by 32)
-    attributes {schedule = #kernel.schedule<threads = [8, 4]>, storage = ["memory", "memory", "memory"]} {
-  %zero = arith.constant 0 : index
-  %d0 = kernel.scalar "d0" : index
-  %at = kernel.scalar "d2" : index
-  %left = arith.subi %d0, %i : index
-  %row = arith.addi %i, %at : index
-  %t = kernel.load %x[%i, %zero] : !kernel.view<[d0, 48], f32> -> tensor<32x48xf32>
-  %r = arith.truncf %t : tensor<32x48xf32> to tensor<32x48xf16>
-  kernel.store %r, %y[%i, %zero] rows(%left) : tensor<32x48xf16>, !kernel.view<[d0, 48], f16>
-  kernel.store %r, %p[%row, %zero] rows(%left) : tensor<32x48xf16>, !kernel.view<[d0|d1, 48], f16, panel = 16>
-})";
-
 TEST_F(KernelToGpuHalf, RoundsToRowsAndPanels) {
-  Shader words = compile(roundingBody);
+  Shader words =
+      compile(roundingBody("f16", " attributes {schedule = #kernel.schedule<threads = "
+                                  "[8, 4]>, storage = [\"memory\", \"memory\", \"memory\"]}"));
   ASSERT_FALSE(words.empty());
   const int64_t n = 48;
   for (auto [m, at] : {std::array<int64_t, 2>{1, 0}, {1, 19}, {300, 7}, {64, 16}}) {
     int64_t rows = padded(m + at);
     Arena memory(60'000), weights(64, true);
     size_t x = memory.take(m * n), y = memory.take(m * n / 2), p = memory.take(rows * n / 2);
-    uint32_t state = 5;
-    for (int64_t i = 0; i < m * n; ++i) {
-      state = state * 1664525u + 1013904223u;
-      // Ties; numbers about the smallest and the largest of f16; any bits but denormals of f32,
-      // which a device may keep or not.
-      uint32_t bits = i % 7 == 0   ? (state & 0x9fffe000u) | 0x20001000u
-                      : i % 7 == 1 ? (state & 0x80ffffffu) + 0x33000000u
-                      : i % 7 == 2 ? (state & 0x807fffffu) | 0x47000000u
-                                   : state | 0x10000000u;
-      std::memcpy(memory.at(x) + i, &bits, 4);
-    }
+    // No denormals of f32, which a device may keep or not.
+    fillForRounding({memory.at(x), static_cast<size_t>(m * n)}, 0x1000, 0x10000000);
     run(words, memory, weights, {m, rows, at},
         {memory.argument(x), memory.argument(y), memory.argument(p)}, {tiles(m, 32), 1, 1});
     auto *stored = reinterpret_cast<uint16_t *>(memory.at(y)),

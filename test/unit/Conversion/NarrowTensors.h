@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rows and panels of bf16 or f16 as kernels read them, and the mode and equality
-// that tests of single bits need.
+// Rows and panels of bf16 or f16 as kernels read them, how kernels round to them, and
+// the mode and equality that tests of single bits need.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,16 +14,16 @@
 #include "KernelRunner.h"
 
 #include "heddle/Support/Float.h"
+#include "heddle/Support/Program.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <immintrin.h>
 
 namespace heddle::test {
-
-inline int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
 
 /// Memory of a 16-bit type, by its conversions.
 template <float (*widen)(uint16_t), uint16_t (*narrow)(float)>
@@ -35,6 +35,7 @@ struct NarrowTensor {
   uint16_t &operator[](int64_t i) { return data()[i]; }
   std::span<std::byte> bytes() { return memory.bytes(); }
   float at(int64_t i) { return widen(data()[i]); }
+  static float rounded(float number) { return widen(narrow(number)); }
   /// Small numbers from a fixed sequence, rounded.
   void fill(uint32_t seed) {
     Floats numbers(count);
@@ -81,6 +82,73 @@ struct FlushDenormals {
   FlushDenormals() { _mm_setcsr(before | 0x8040); }
   ~FlushDenormals() { _mm_setcsr(before); }
 };
+
+//===----------------------------------------------------------------------===//
+// Rounding
+//===----------------------------------------------------------------------===//
+
+/// A kernel that rounds rows of 48 to `type`, to rows and to panels from a row on.
+inline std::string roundingBody(const std::string &type, const std::string &attributes = "") {
+  const std::string y = "!kernel.view<[d0, 48], " + type + ">",
+                    p = "!kernel.view<[d0|d1, 48], " + type + ", panel = 16>",
+                    tile = "tensor<32x48x" + type + ">";
+  return "kernel.func @round(%x: !kernel.view<[d0, 48], f32>, %y: " + y + ", %p: " + p +
+         ") scalars(d0, d1, d2) grid(%i = d0 by 32)" + attributes + R"( {
+  %zero = arith.constant 0 : index
+  %d0 = kernel.scalar "d0" : index
+  %at = kernel.scalar "d2" : index
+  %left = arith.subi %d0, %i : index
+  %row = arith.addi %i, %at : index
+  %t = kernel.load %x[%i, %zero] : !kernel.view<[d0, 48], f32> -> tensor<32x48xf32>
+  %r = arith.truncf %t : tensor<32x48xf32> to )" +
+         tile + "\n  kernel.store %r, %y[%i, %zero] rows(%left) : " + tile + ", " + y +
+         "\n  kernel.store %r, %p[%row, %zero] rows(%left) : " + tile + ", " + p + "\n}\n";
+}
+
+/// Numbers that are hard to round: ties, which end in the bits `tie`; those about the smallest and
+/// the largest of f16; any bits. All have the bits `always`, which may keep them from being denormal.
+inline void fillForRounding(std::span<float> numbers, uint32_t tie, uint32_t always = 0) {
+  uint32_t state = 5;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    state = state * 1664525u + 1013904223u;
+    uint32_t bits = i % 7 == 0   ? (state & ~(2 * tie - 1)) | tie | always
+                    : i % 7 == 1 ? (state & 0x80ffffffu) + 0x33000000u
+                    : i % 7 == 2 ? (state & 0x807fffffu) | 0x47000000u
+                    : i % 7 == 3 ? (state & 0x807fffffu) | 0x38000000u
+                                 : state | always;
+    std::memcpy(&numbers[i], &bits, 4);
+  }
+}
+
+/// Rows and panels of `Tensor`, whose `type` an instruction set stores, are what its conversion makes
+/// of the same numbers; denormals are zero.
+template <typename Tensor>
+void expectRounding(const std::string &isa, const std::string &type, uint32_t tie) {
+  CompiledKernel kernel = compileKernel(roundingBody(type), isa);
+  const int64_t n = 48;
+  for (auto [m, at] : {std::array<int64_t, 2>{1, 0}, {1, 19}, {37, 0}, {700, 7}, {64, 16}}) {
+    int64_t rows = padded(m + at);
+    Floats x(m * n);
+    Tensor y(m * n, 7), panels(rows * n, 7);
+    fillForRounding({x.data(), static_cast<size_t>(m * n)}, tie);
+    const uint32_t special[] = {0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x7f7fffff,
+                                0x007fffff, 0x477fefff, 0x477ff000, 0x33000000, 0x33000001};
+    std::memcpy(x.data() + 8, special, sizeof special);
+    {
+      FlushDenormals mode;
+      kernel.run({x.bytes(), y.bytes(), panels.bytes()}, {m, rows, at});
+    }
+    for (int64_t i = 0; i < m * n; ++i) {
+      bool small = std::fpclassify(x[i]) == FP_SUBNORMAL;
+      float expected = Tensor::rounded(small ? std::copysign(0.0f, x[i]) : x[i]);
+      ASSERT_TRUE(sameBits(y.at(i), expected)) << m << " rows, element " << i << ", of " << x[i];
+      ASSERT_TRUE(sameBits(panels.at(inPanels(at + i / n, i % n, n)), expected))
+          << m << " rows at " << at << ", element " << i;
+    }
+    for (int64_t row = 0; row < at; ++row)
+      ASSERT_EQ(panels[inPanels(row, 5, n)], 7) << "written before the first row";
+  }
+}
 
 /// A test's name of an instruction set.
 inline std::string isaName(const testing::TestParamInfo<const char *> &info) {
