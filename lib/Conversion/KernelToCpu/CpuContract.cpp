@@ -11,8 +11,8 @@
 // zero and a non-finite value left out. A finite result proves that there were none.
 //
 // Of bf16, the loop over k goes by words of two elements: two features of panels, or two rows of
-// a view that are interleaved as they are loaded; of two f16 where they are summed as such. Of i8 it
-// goes by words of four features.
+// a view (CpuPairs.cpp); of two f16 where they are summed as such (CpuHalfSums.cpp). Of i8 it goes by
+// words of four features.
 //
 //===----------------------------------------------------------------------===//
 
@@ -208,45 +208,68 @@ SmallVector<Place> CpuEmitter::leftRows(ContractOp op, const Fragment &shape) {
 
 SmallVector<Value> CpuEmitter::contractViews(ContractOp op, const Fragment &shape,
                                              SmallVector<Value> sums, Value from, Value to) {
-  if (isHalf(op) && !sumsHalves(op))
+  const BoundView right = view(op.getRhs());
+  const PreparedSide *side = preparedSide(op);
+  if (isWidened(op) && !side)
     return contractHalves(op, shape, std::move(sums), from, to);
-  const BoundView left = view(op.getLhs()), right = view(op.getRhs());
-  SmallVector<Place> leftPlaces = leftRows(op, shape);
   int64_t step = 0;
-  SmallVector<Place> panelPlaces = rightPlaces(op, shape, step);
-  int64_t word = perWord(right);
-  auto loadLeft = [&](Value k, int64_t r, int64_t u) {
-    Place place = moved(leftPlaces[r], mul(k, word), u * word);
-    return word == 1 ? loadScalars(left, place, 1).front() : loadWords(left, place, false);
-  };
+  SmallVector<Place> panelPlaces =
+      side ? preparedPlaces(op, shape, step) : rightPlaces(op, shape, step);
   auto loadRight = [&](Value k, int64_t j, int64_t u) {
     Place place = moved(panelPlaces[j], mul(k, step), u * step);
-    return word == 1 ? loadVector(right, place) : loadWords(right, place, true);
+    if (side)
+      return loadPrepared(*side, place);
+    return perWord(right) == 1 ? loadVector(right, place) : loadWords(right, place, true);
+  };
+  return overFeatures(op, shape, std::move(sums), from, to, loadRight);
+}
+
+/// The chain over the features [from, to), and the next panels fetched meanwhile. Where several
+/// features lie in a word, k counts the words (bf16, i8), or it counts the features and goes by whole
+/// words (f16): the last of an incomplete word have zeros of padding beside them.
+SmallVector<Value> CpuEmitter::overFeatures(ContractOp op, const Fragment &shape,
+                                            SmallVector<Value> sums, Value from, Value to,
+                                            RightSide right) {
+  const BoundView left = view(op.getLhs());
+  SmallVector<Place> leftPlaces = leftRows(op, shape);
+  int64_t word = perWord(view(op.getRhs())), grain = isWidened(op) ? word : 1,
+          counted = word / grain;
+  std::optional<TileMemory> leftWidened;
+  if (isWidened(op) && left.type.getElementType().isF16())
+    leftWidened = widenLeftRows(op, shape, from, to);
+  auto loadLeft = [&](Value k, int64_t r, int64_t u) {
+    if (leftWidened)
+      return loadAt(leftWidened->base,
+                    moved({sub(k, from), 0}, Value(), r * leftWidened->columns + u),
+                    leftWidened->element, leftWidened->element);
+    Place place = moved(leftPlaces[r], mul(k, counted), u * counted);
+    return counted == 1 ? loadScalars(left, place, 1).front() : loadWords(left, place, false);
   };
   auto words = [&](Value features) {
-    return builder.createOrFold<arith::DivUIOp>(loc, add(features, constant(word - 1)),
-                                                constant(word));
+    return word == 1 ? features
+                     : builder.createOrFold<arith::DivUIOp>(loc, add(features, constant(word - 1)),
+                                                            constant(word));
   };
-  Value count = sub(to, from);
-  if (word != 1) {
-    from = words(from);
-    to = words(to);
-  }
+  Value first = words(from), last = words(to);
   if (word == 4 && shape.rows == 1)
-    return contractRowOfQuads(op, shape, std::move(sums), from, to);
+    return contractRowOfQuads(op, shape, std::move(sums), first, last);
   // Tiles of few rows are bound by memory: fetching more than they use would only slow them.
   bool fetches = kernel.getScheduleOrDefault().getPrefetch() && shape.rows == plan.fragment.rows;
   NextPanels next;
   if (fetches)
-    next = nextPanels(op, from, to);
+    next = nextPanels(op, first, last);
   auto atStep = [&](Value k) {
     if (next.start)
-      prefetch(next, k, from, op);
+      prefetch(next, grain == 1 ? k : words(k), first, op);
   };
-  Operands operands{loadLeft, loadRight, atStep};
+  Operands operands{loadLeft, right, atStep, grain};
   if (sumsHalves(op))
-    return sumInHalves(shape, std::move(sums), from, words(count), operands);
-  return emitChain(shape, std::move(sums), from, to, operands);
+    return sumInHalves(shape, std::move(sums), first, words(sub(to, from)), operands);
+  sums = emitChain(shape, std::move(sums), mul(first, grain), mul(last, grain), operands,
+                   /*unroll=*/4 * grain);
+  if (leftWidened)
+    release(*leftWidened);
+  return sums;
 }
 
 /// The left tile of a product over rows, in memory.
@@ -331,13 +354,19 @@ SmallVector<Value> CpuEmitter::overRows(ContractOp op, const Fragment &shape, Ro
 SmallVector<Value> CpuEmitter::contractTile(ContractOp op, const TileMemory &left,
                                             const Fragment &shape) {
   int64_t step = 0;
+  const BoundView right = view(op.getRhs());
+  const PreparedSide *side = preparedSide(op);
   SmallVector<Place> rowPlaces =
-      readsWidened(op) ? widenedPlaces(op, shape, step) : rightPlaces(op, shape, step);
+      side ? preparedPlaces(op, shape, step) : rightPlaces(op, shape, step);
   auto loadLeft = [&](Value k, int64_t r, int64_t u) {
     return loadAt(left.base, placeIn(left, r, k, u), builder.getF32Type(), left.element);
   };
   auto loadRight = [&](Value k, int64_t j, int64_t u) {
-    return loadValues(op, moved(rowPlaces[j], mul(k, step), u * step));
+    Place place = moved(rowPlaces[j], mul(k, step), u * step);
+    if (side)
+      return loadPrepared(*side, place);
+    Value values = loadVector(right, place);
+    return isHalf(op) ? widened(values) : values;
   };
   Operands operands{loadLeft, loadRight, {}};
   return overRows(op, shape, [&](Value begin, Value end, SmallVector<Value> sums, int64_t unroll) {
@@ -346,138 +375,8 @@ SmallVector<Value> CpuEmitter::contractTile(ContractOp op, const TileMemory &lef
 }
 
 //===----------------------------------------------------------------------===//
-// Pairs of rows
+// The op
 //===----------------------------------------------------------------------===//
-
-/// A row in the low halves of words; the high ones are zero.
-Value CpuEmitter::rowAsWords(const BoundView &view, Place place) {
-  auto words = VectorType::get({width}, builder.getI32Type());
-  return arith::ExtUIOp::create(builder, loc, words, loadVector(view, place));
-}
-
-/// A row in the low halves of words, the next one in the high halves.
-Value CpuEmitter::pairOfRows(const BoundView &view, Place place, int64_t step) {
-  Value low = loadVector(view, place), high = loadVector(view, moved(place, Value(), step));
-  SmallVector<int64_t> lanes;
-  for (int64_t lane = 0; lane < width; ++lane)
-    lanes.append({lane, width + lane});
-  Value both = vector::ShuffleOp::create(builder, loc, low, high, lanes);
-  return vector::BitCastOp::create(builder, loc, VectorType::get({width}, builder.getI32Type()),
-                                   both);
-}
-
-/// Interleaves rows [begin, end) of a product's view, `begin` even; the last one of an odd number
-/// stands beside zero.
-void CpuEmitter::pairRowsOfTile(ContractOp op, const TileMemory &pairs, Value begin, Value end) {
-  const BoundView right = view(op.getRhs());
-  Fragment shape;
-  shape.rows = 1;
-  shape.vectors = pairs.columns / width;
-  int64_t step = 0;
-  SmallVector<Place> rowPlaces = rightPlaces(op, shape, step);
-  Value one = constant(1), whole = arith::ShRUIOp::create(builder, loc, end, one);
-  auto loop = [&](Value from, Value to, llvm::function_ref<Value(Place)> load) {
-    auto loopOp = scf::ForOp::create(builder, loc, from, to, one);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loopOp.getBody());
-    Value pair = loopOp.getInductionVar();
-    for (auto [j, place] : llvm::enumerate(rowPlaces))
-      storeAt(load(moved(place, mul(pair, 2 * step))), pairs.base,
-              moved({mul(pair, pairs.columns), 0}, Value(), j * width), pairs.element);
-  };
-  loop(arith::ShRUIOp::create(builder, loc, begin, one), whole,
-       [&](Place place) { return pairOfRows(right, place, step); });
-  loop(whole, arith::ShRUIOp::create(builder, loc, add(end, one), one),
-       [&](Place place) { return rowAsWords(right, place); });
-}
-
-/// Where many row fragments multiply the same rows of bf16, these are interleaved once for all.
-void CpuEmitter::pairRows(ContractOp op) {
-  const BoundView &right = view(op.getRhs());
-  if (!op.getRows() || !right.type.getElementType().isBF16() || plan.fragment.rows == plan.tileRows)
-    return;
-  TileMemory pairs;
-  pairs.rows = columnsOf(op.getLhs().getType()) / 2;
-  pairs.columns = padded(right.type.getDims().back().extent.value);
-  pairs.element = builder.getI32Type();
-  constexpr int64_t most = 128 << 10; // bytes: of more, the second cache would hold little else
-  if (pairs.rows * pairs.columns * 4 > most)
-    return;
-  pairs.base = allocateElements(pairs.rows * pairs.columns, pairs.element);
-  pairedRows[op] = pairs;
-  ifLargeTileRuns([&] {
-    Value from = op.getFrom() ? scalar(op.getFrom()) : constant(0);
-    forVisited(op, from, scalar(op.getRows()),
-               [&](Value begin, Value end) { pairRowsOfTile(op, pairs, begin, end); });
-  });
-}
-
-void CpuEmitter::ifLargeTileRuns(function_ref<void()> body) {
-  Value any =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, splitRows().large, constant(0));
-  auto branch = scf::IfOp::create(builder, loc, any, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  body();
-}
-
-void CpuEmitter::forVisited(ContractOp op, Value from, Value to,
-                            function_ref<void(Value begin, Value end)> part) {
-  if (!op.getVisited())
-    return part(from, to);
-  Value tile = constant(*op.getVisitTile());
-  auto loop = scf::ForOp::create(builder, loc, from, to, tile);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  Value begin = loop.getInductionVar();
-  auto visited =
-      scf::IfOp::create(builder, loc, visitBit(op.getVisited(), *op.getVisitTile(), begin),
-                        /*withElseRegion=*/false);
-  builder.setInsertionPointToStart(visited.thenBlock());
-  part(begin, minimum(add(begin, tile), to));
-}
-
-/// A tile of bf16 times rows of a view, in pairs from an even row of the range; the last one of an
-/// odd number stands alone.
-SmallVector<Value> CpuEmitter::contractPairs(ContractOp op, const TileMemory &left,
-                                             const Fragment &shape) {
-  const BoundView right = view(op.getRhs());
-  int64_t step = 0;
-  SmallVector<Place> rowPlaces = rightPlaces(op, shape, step);
-  auto placeOf = [&](Value k, int64_t j, int64_t u) {
-    return moved(rowPlaces[j], mul(k, 2 * step), u * 2 * step);
-  };
-  auto leftWord = [&](Value k, int64_t r, int64_t u) {
-    Place place = placeIn(left, r, mul(k, 2), u * 2);
-    return loadAt(left.base, place, builder.getI32Type(), left.element);
-  };
-  auto leftAlone = [&](Value k, int64_t r, int64_t u) -> Value {
-    Place place = placeIn(left, r, mul(k, 2), u * 2);
-    Value bits = loadAt(left.base, place, left.element, left.element);
-    return arith::ExtUIOp::create(builder, loc, builder.getI32Type(), bits);
-  };
-  auto known = rows == plan.fragment.rows ? pairedRows.find(op) : pairedRows.end();
-  const TileMemory *paired = known == pairedRows.end() ? nullptr : &known->second;
-  Value column = columnBase(columnsOf(op.getType()));
-  auto loadPaired = [&](Value k, int64_t j, int64_t u) {
-    Place place{add(mul(k, paired->columns), column), u * paired->columns + j * width};
-    return loadAt(paired->base, place, VectorType::get({width}, paired->element), paired->element);
-  };
-  auto rightPair = [&](Value k, int64_t j, int64_t u) {
-    return paired ? loadPaired(k, j, u) : pairOfRows(right, placeOf(k, j, u), step);
-  };
-  auto rightAlone = [&](Value k, int64_t j, int64_t u) {
-    return paired ? loadPaired(k, j, u) : rowAsWords(right, placeOf(k, j, u));
-  };
-  Operands pairs{leftWord, rightPair, {}}, alone{leftAlone, rightAlone, {}};
-  return overRows(op, shape, [&](Value begin, Value end, SmallVector<Value> sums, int64_t unroll) {
-    Value one = constant(1);
-    auto halved = [&](Value rows) { return arith::ShRUIOp::create(builder, loc, rows, one); };
-    Value first = halved(begin), whole = halved(end);
-    sums = emitChain(shape, std::move(sums), first, whole, pairs, unroll);
-    return emitChain(shape, std::move(sums), whole, halved(add(end, one)), alone, 1);
-  });
-}
 
 LogicalResult CpuEmitter::emitContract(ContractOp op) {
   Fragment result = shapeOf(op.getType());

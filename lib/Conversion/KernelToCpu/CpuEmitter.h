@@ -198,23 +198,13 @@ private:
   mlir::Value narrowedToHalf(mlir::Value value);
   std::pair<mlir::Value, mlir::Value> widenedPair(mlir::Value words);
   bool isHalf(ContractOp op) { return view(op.getRhs()).type.getElementType().isF16(); }
-  /// Whether the rows of the current register tile read what was widened before.
-  bool readsWidened(ContractOp op) {
-    return rows == plan.fragment.rows && widenedSides.contains(op);
-  }
-  int64_t widenedFeatures(ContractOp op);
-  /// The features [from, to) of a right side in panels; null: all of them.
-  void widenOnce(ContractOp op, mlir::Value from = {}, mlir::Value to = {});
-  void releaseWidened(mlir::Operation *op);
-  void widenPanels(ContractOp op, mlir::Value column, mlir::Value end, mlir::Value from,
-                   mlir::Value to);
-  void widenRows(ContractOp op, mlir::Value row, mlir::Value end);
-  mlir::scf::ForOp loopBy(mlir::Value from, mlir::Value to, int64_t step);
-  mlir::Value loadWidened(ContractOp op, Place place);
-  llvm::SmallVector<Place> widenedPlaces(ContractOp op, const Fragment &shape, int64_t &step);
+  /// Right sides that are stored narrower than they are multiplied.
+  bool isWidened(ContractOp op) { return isHalf(op) && !sumsHalves(op); }
   llvm::SmallVector<mlir::Value> contractHalves(ContractOp op, const Fragment &shape,
                                                 llvm::SmallVector<mlir::Value> sums,
                                                 mlir::Value from, mlir::Value to);
+  void fetchAhead(const BoundView &right, Place place);
+
   // Two f16 (CpuHalfSums.cpp).
   /// Whether the op's products are summed in f16.
   bool sumsHalves(ContractOp op) {
@@ -228,8 +218,36 @@ private:
                                              mlir::Value count, const Operands &operands);
   TileMemory widenLeftRows(ContractOp op, const Fragment &shape, mlir::Value from, mlir::Value to);
 
-  void fetchAhead(const BoundView &right, Place place);
-  mlir::Value loadValues(ContractOp op, Place place);
+  // Right sides that are prepared once for all large row fragments (CpuSides.cpp).
+  struct PreparedSide {
+    TileMemory memory;
+    mlir::Value from; ///< first feature that is there; null: the first of all
+  };
+  int64_t preparedFeatures(ContractOp op);
+  std::optional<TileMemory> formOfSide(ContractOp op);
+  /// The features [from, to) of a right side in panels; null: all of them.
+  void prepareSide(ContractOp op, mlir::Value from = {}, mlir::Value to = {});
+  void releaseSide(mlir::Operation *op);
+  /// Emits `body` where the large register tile runs.
+  void ifLargeTileRuns(llvm::function_ref<void()> body);
+  /// The visited tiles of [from, to), one after the other, or all of it at once.
+  void forVisited(ContractOp op, mlir::Value from, mlir::Value to,
+                  llvm::function_ref<void(mlir::Value begin, mlir::Value end)> part);
+  mlir::scf::ForOp loopBy(mlir::Value from, mlir::Value to, int64_t step);
+  void widenPanels(ContractOp op, const TileMemory &side, ColumnRange columns, mlir::Value from,
+                   mlir::Value to);
+  void widenRows(ContractOp op, const TileMemory &side, mlir::Value row, mlir::Value end);
+  /// What the rows of the current register tile read instead of the view; null: they read the view.
+  const PreparedSide *preparedSide(ContractOp op);
+  mlir::Value loadPrepared(const PreparedSide &side, Place place);
+  llvm::SmallVector<Place> preparedPlaces(ContractOp op, const Fragment &shape, int64_t &step);
+
+  // Pairs of rows of bf16 (CpuPairs.cpp).
+  mlir::Value rowAsWords(const BoundView &view, Place place);
+  mlir::Value pairOfRows(const BoundView &view, Place place, int64_t step);
+  void pairRows(ContractOp op, const TileMemory &pairs, mlir::Value begin, mlir::Value end);
+  llvm::SmallVector<mlir::Value> contractPairs(ContractOp op, const TileMemory &left,
+                                               const Fragment &shape);
 
   // Contractions (CpuContract.cpp).
   mlir::FailureOr<TileMemory> leftTile(ContractOp op);
@@ -238,10 +256,14 @@ private:
   llvm::SmallVector<mlir::Value> contractViews(ContractOp op, const Fragment &shape,
                                                llvm::SmallVector<mlir::Value> sums,
                                                mlir::Value from, mlir::Value to);
+  /// The vector `column` of the right side at k + `unrolled`.
+  using RightSide =
+      llvm::function_ref<mlir::Value(mlir::Value k, int64_t column, int64_t unrolled)>;
+  llvm::SmallVector<mlir::Value> overFeatures(ContractOp op, const Fragment &shape,
+                                              llvm::SmallVector<mlir::Value> sums, mlir::Value from,
+                                              mlir::Value to, RightSide right);
   llvm::SmallVector<mlir::Value> contractTile(ContractOp op, const TileMemory &left,
                                               const Fragment &shape);
-  llvm::SmallVector<mlir::Value> contractPairs(ContractOp op, const TileMemory &left,
-                                               const Fragment &shape);
   /// Adds the products of rows [begin, end) to `sums`.
   using RowPart = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::Value begin, mlir::Value end, llvm::SmallVector<mlir::Value> sums, int64_t unroll)>;
@@ -250,24 +272,6 @@ private:
       mlir::Value begin, mlir::Value end, llvm::SmallVector<mlir::Value> sums)>;
   llvm::SmallVector<mlir::Value>
   guarded(ContractOp op, llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t unroll)> chain);
-  // Products of bytes (CpuQuads.cpp).
-  struct Bytes {
-    mlir::Value even, odd;
-  };
-  Bytes bytesOf(mlir::Value words, bool isSigned);
-  mlir::Value multiplyAddShorts(mlir::Value a, mlir::Value b, mlir::Value c);
-  llvm::SmallVector<mlir::Value> contractRowOfQuads(ContractOp op, const Fragment &shape,
-                                                    llvm::SmallVector<mlir::Value> sums,
-                                                    mlir::Value from, mlir::Value to);
-  mlir::Value pairOfRows(const BoundView &view, Place place, int64_t step);
-  void pairRows(ContractOp op);
-  /// Emits `body` where the large register tile runs.
-  void ifLargeTileRuns(llvm::function_ref<void()> body);
-  /// The visited tiles of [from, to), one after the other, or all of it at once.
-  void forVisited(ContractOp op, mlir::Value from, mlir::Value to,
-                  llvm::function_ref<void(mlir::Value begin, mlir::Value end)> part);
-  void pairRowsOfTile(ContractOp op, const TileMemory &pairs, mlir::Value begin, mlir::Value end);
-  mlir::Value rowAsWords(const BoundView &view, Place place);
   llvm::SmallVector<mlir::Value> overVisited(ContractOp op, mlir::Value from, mlir::Value to,
                                              mlir::ValueRange start, ChainPart part);
   llvm::SmallVector<mlir::Value>
@@ -282,6 +286,16 @@ private:
   NextPanels nextPanels(ContractOp op, mlir::Value from, mlir::Value to);
   void prefetch(NextPanels next, mlir::Value k, mlir::Value from, ContractOp op);
   void fetchResults(ContractOp op, const Fragment &shape);
+
+  // Products of bytes (CpuQuads.cpp).
+  struct Bytes {
+    mlir::Value even, odd;
+  };
+  Bytes bytesOf(mlir::Value words, bool isSigned);
+  mlir::Value multiplyAddShorts(mlir::Value a, mlir::Value b, mlir::Value c);
+  llvm::SmallVector<mlir::Value> contractRowOfQuads(ContractOp op, const Fragment &shape,
+                                                    llvm::SmallVector<mlir::Value> sums,
+                                                    mlir::Value from, mlir::Value to);
 
   FuncOp kernel;
   const CpuTarget &target;
@@ -301,16 +315,9 @@ private:
   llvm::DenseMap<mlir::Value, TileMemory> scratch, rowMemory;
   /// Sums over all blocks of features but the last; by product.
   llvm::DenseMap<mlir::Operation *, TileMemory> partialSums;
-  /// Rows of values, interleaved in pairs once for all large row fragments; by product.
-  llvm::DenseMap<mlir::Operation *, TileMemory> pairedRows;
   /// Bytes of words that were made in the block of the words.
   llvm::DenseMap<mlir::Value, Bytes> knownBytes;
-  /// Right sides of f16, as f32 once for all large row fragments; by product.
-  struct WidenedSide {
-    TileMemory memory;
-    mlir::Value from; ///< first feature that is there; null: the first of all
-  };
-  llvm::DenseMap<mlir::Operation *, WidenedSide> widenedSides;
+  llvm::DenseMap<mlir::Operation *, PreparedSide> preparedSides; ///< by product
 
   /// Stack memory of the function, used again by tiles that do not live together.
   struct Slot {

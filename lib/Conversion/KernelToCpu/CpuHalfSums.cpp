@@ -106,7 +106,7 @@ TileMemory CpuEmitter::widenLeftRows(ContractOp op, const Fragment &shape, Value
   SmallVector<Place> places = leftRows(op, shape);
   TileMemory memory;
   memory.rows = shape.rows;
-  memory.columns = padded(widenedFeatures(op));
+  memory.columns = padded(preparedFeatures(op));
   memory.element = builder.getF32Type();
   memory.base = allocateElements(memory.rows * memory.columns, memory.element);
   OpBuilder::InsertionGuard guard(builder);

@@ -193,11 +193,10 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
     memories.push_back(allocate(value.getType(), /*allRows=*/true));
   for (Operation *op : ops)
     if (auto contract = dyn_cast<ContractOp>(op)) {
-      pairRows(contract);
       if (isBlocked(*op))
-        widenOnce(contract, constant(lastBlock(contract)), constant(featuresOf(contract)));
+        prepareSide(contract, constant(lastBlock(contract)), constant(featuresOf(contract)));
       else
-        widenOnce(contract);
+        prepareSide(contract);
     }
   bool hasProducts = llvm::any_of(ops, [](Operation *op) { return holdsProduct(*op); });
   LogicalResult result = rowLoop(hasProducts, [&]() -> LogicalResult {
@@ -214,11 +213,9 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   for (auto [value, memory] : llvm::zip(outside, memories))
     rowMemory[value] = memory;
   for (Operation *op : ops) {
-    if (auto pairs = pairedRows.find(op); pairs != pairedRows.end())
-      release(pairs->second);
     if (auto sums = partialSums.find(op); sums != partialSums.end())
       release(sums->second);
-    releaseWidened(op);
+    releaseSide(op);
   }
   return result;
 }
@@ -370,7 +367,7 @@ LogicalResult CpuEmitter::emitFor(scf::ForOp op) {
 /// element goes on where it stopped, so its bits are those of one pass.
 LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool first) {
   const TileMemory memory = partialSums[op];
-  widenOnce(op, from, to);
+  prepareSide(op, from, to);
   LogicalResult result = rowLoop(/*hasProducts=*/true, [&]() -> LogicalResult {
     auto block = [&] {
       Fragment shape = shapeOf(op.getType());
@@ -393,7 +390,7 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
       return success();
     });
   });
-  releaseWidened(op);
+  releaseSide(op);
   return result;
 }
 

@@ -433,7 +433,7 @@ Value BodyEmitter::larger(Value a, Value b) {
 // Pairs of bf16
 //===----------------------------------------------------------------------===//
 
-static Type withElement(Type type, Type element) {
+Type BodyEmitter::withElement(Type type, Type element) {
   auto vector = dyn_cast<VectorType>(type);
   return vector ? Type(VectorType::get(vector.getShape(), element)) : element;
 }

@@ -264,6 +264,8 @@ protected:
     return mlir::isa<mlir::BFloat16Type, mlir::Float16Type>(element);
   }
   static int64_t perWord(const BoundView &view) { return perWord(view.type.getElementType()); }
+  /// A register's or scalar's type with other elements.
+  static mlir::Type withElement(mlir::Type type, mlir::Type element);
   static int64_t columnsOf(mlir::Type tile) {
     return mlir::cast<mlir::RankedTensorType>(tile).getDimSize(1);
   }
