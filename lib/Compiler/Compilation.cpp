@@ -28,13 +28,10 @@ Compilation::Compilation(const DialectRegistry &registry, const std::string &mod
   context.loadAllAvailableDialects();
 }
 
-/// Types that are not built say so; others are misspelt.
 static Status checkDtype(const std::string &dtype) {
-  for (const char *built : {"f32", "bf16", "f16", "f16-sum", "int8"})
+  for (const char *built : {"f32", "bf16", "f16", "f16-sum", "int8", "int4"})
     if (dtype == built)
       return {};
-  if (dtype == "int4")
-    return usageError("--dtype=int4: not built yet, expected f32, bf16, f16, f16-sum or int8");
   return usageError("--dtype: expected f32, bf16, f16, f16-sum, int8 or int4, found " +
                     quotedText(dtype));
 }

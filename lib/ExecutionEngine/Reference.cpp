@@ -69,6 +69,8 @@ Expected<Ref> Reference::Session::weight(transformer::WeightOp op) {
     tensor = scalesOfRows(quantize(tensor));
   else if (type == DType::I8)
     tensor = quantize(tensor).codes;
+  else if (type == DType::I4)
+    tensor = inNibbles(std::move(tensor));
   return loaded[key] = std::make_shared<const RefTensor>(roundedTo(type, std::move(tensor)));
 }
 

@@ -34,6 +34,8 @@ std::optional<DType> elementType(Type type) {
     return DType::I8;
   if (type.isF16())
     return DType::F16;
+  if (type.isInteger(4))
+    return DType::I4;
   if (type.isInteger(1))
     return DType::Bool;
   if (type.isInteger(32))

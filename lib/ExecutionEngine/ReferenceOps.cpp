@@ -92,6 +92,34 @@ RefTensor roundedTo(DType type, RefTensor value) {
   return value;
 }
 
+/// The numbers of one group as what their codes stand for.
+static void roundGroup(std::span<double> group) {
+  float largest = 0;
+  bool isFinite = true;
+  for (double w : group) {
+    isFinite &= std::isfinite(w);
+    largest = std::max(largest, static_cast<float>(std::fabs(w)));
+  }
+  auto scale = static_cast<float>(roundedTo(DType::F16, largest / 7));
+  for (double &w : group)
+    if (!isFinite || std::isinf(scale))
+      w = NAN;
+    else if (scale == 0)
+      w = 0;
+    else
+      w = scale * std::clamp(std::nearbyint(static_cast<float>(w) / scale), -8.0f, 7.0f);
+}
+
+RefTensor inNibbles(RefTensor matrix) {
+  int64_t columns = matrix.shape.back();
+  for (int64_t start = 0; start < matrix.size(); start += columns)
+    for (int64_t first = 0; first < columns; first += 32)
+      roundGroup(std::span(matrix.values)
+                     .subspan(static_cast<size_t>(start + first),
+                              static_cast<size_t>(std::min<int64_t>(32, columns - first))));
+  return matrix;
+}
+
 Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids,
                               const RefTensor &table) {
   int64_t rows = table.shape[0], columns = table.shape[1];

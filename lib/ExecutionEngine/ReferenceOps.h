@@ -58,6 +58,8 @@ struct RefCodes {
 RefCodes quantize(const RefTensor &input);
 /// The same as f16: numbers of which the largest lies in [1, 2).
 RefCodes quantizeToHalves(const RefTensor &input);
+/// A matrix as what its codes of 4 bits stand for.
+RefTensor inNibbles(RefTensor matrix);
 /// `lengths` and `starts` may be null.
 RefTensor pool(transformer::Pooling kind, const RefTensor &input, const RefTensor *lengths,
                const RefTensor *starts);

@@ -64,6 +64,19 @@ float scaleOf(const Program &program, const PackEntry &codes, int64_t row,
   return 1;
 }
 
+/// Element of a matrix of i4. Of 64 columns of a panel there are 8 lines of codes and one of scales.
+float valueOfNibble(const PackEntry &entry, const std::byte *memory, int64_t columns, int64_t row,
+                    int64_t column) {
+  int64_t r = inGroups(row, entry.rowGroup), blocks = (columns + 63) / 64;
+  const std::byte *block = memory + (r / 16 * blocks + column / 64) * 9 * 64;
+  uint32_t word;
+  uint16_t scale;
+  std::memcpy(&word, block + column % 64 / 8 * 64 + r % 16 * 4, 4);
+  std::memcpy(&scale, block + 8 * 64 + column % 64 / 32 * 32 + r % 16 * 2, 2);
+  int32_t code = static_cast<int32_t>(word >> column % 8 * 4 & 15) - 8;
+  return floatFromHalf(scale) * static_cast<float>(code);
+}
+
 } // namespace
 
 int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column) {
@@ -104,6 +117,10 @@ std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,
   for (int64_t row = 0; row < rows; ++row) {
     float scale = entry.type == DType::I8 ? scaleOf(program, entry, row, weights) : 1;
     for (int64_t column = 0; column < columns; ++column) {
+      if (entry.type == DType::I4) {
+        values.push_back(valueOfNibble(entry, start, columns, row, column));
+        continue;
+      }
       int64_t index = packedIndex(entry, columns, row, column);
       values.push_back(entry.type == DType::I8 // a weight's codes have a sign
                            ? scale * static_cast<float>(static_cast<int8_t>(start[index]))

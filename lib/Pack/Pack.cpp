@@ -12,6 +12,7 @@
 
 #include "heddle/Pack/Pack.h"
 
+#include "Nibbles.h"
 #include "RowCodes.h"
 #include "heddle/Support/Float.h"
 #include "heddle/Support/Parallel.h"
@@ -165,6 +166,7 @@ private:
   void packRows(int64_t first, int64_t end) const;
   void packPanel(int64_t panel) const;
   void packScales(int64_t panel) const;
+  void packNibbles(int64_t panel) const;
   void writePanel(const float *const *pieces, const Scales &scales, int64_t panel, int64_t column,
                   int64_t count) const;
   template <typename Body>
@@ -219,7 +221,29 @@ void EntryPacker::forEachPiece(int64_t panel, Body body) const {
   });
 }
 
+/// Codes and scales of i4. Groups of rows' columns are stored side by side, so that they are those of
+/// the checkpoint.
+void EntryPacker::packNibbles(int64_t panel) const {
+  float scratch[nibbleGroup];
+  std::byte *out = to + panel * nibblePanelBytes(columns.extent);
+  for (int64_t first = 0; first < columns.extent; first += nibbleBlock, out += 9 * 64) {
+    NibbleBlock block;
+    for (int64_t r = 0; r < panelRows; ++r)
+      for (int64_t group = 0; group < 2; ++group) {
+        int64_t start = first + group * nibbleGroup,
+                count = std::clamp<int64_t>(columns.extent - start, 0, nibbleGroup);
+        const float *piece = scratch;
+        if (count)
+          piece = reader.piece(rows.elementAt(panel * panelRows + r), start, count, scratch);
+        block.write(r, group, {piece, static_cast<size_t>(count)});
+      }
+    std::memcpy(out, &block, sizeof block);
+  }
+}
+
 void EntryPacker::packPanel(int64_t panel) const {
+  if (type == DType::I4)
+    return packNibbles(panel);
   int64_t column = panelRows * byteSize(type); // bytes of one
   std::byte *out = to + panel * columns.stored() * column;
   columns.forEachGroup([&](int64_t, int64_t position, int64_t count, int64_t padding) {

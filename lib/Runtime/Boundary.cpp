@@ -103,6 +103,7 @@ void packTensor(const Tensor &tensor, const RowForm &form, uint32_t *memory) {
   case DType::Bool:
     return packAs<uint8_t>(tensor, form, memory, [](uint8_t v) { return uint32_t{v != 0}; });
   case DType::I8: // no caller's tensor
+  case DType::I4:
     return;
   }
 }
@@ -137,6 +138,7 @@ void unpackTensor(const uint32_t *memory, const RowForm &form, Tensor &tensor) {
     return unpackAs<uint8_t>(memory, form, tensor,
                              [](uint32_t v) { return static_cast<uint8_t>(v != 0); });
   case DType::I8: // no caller's tensor
+  case DType::I4:
     return;
   }
 }

@@ -126,6 +126,7 @@ const char *descrOf(DType type) {
     return "|b1";
   case DType::BF16:
   case DType::I8:
+  case DType::I4:
     break; // NumPy has no such type, or callers do not
   }
   return "";

@@ -94,6 +94,7 @@ static std::string elementText(const Tensor &tensor, size_t i) {
   case DType::Bool:
     return tensor.values<uint8_t>()[i] ? "true" : "false";
   case DType::I8: // no caller's tensor
+  case DType::I4:
     break;
   }
   return "";

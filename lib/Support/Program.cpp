@@ -51,7 +51,10 @@ int64_t byteSize(DType type) {
     return 4;
   case DType::I64:
     return 8;
+  case DType::I4:
+    break;
   }
+  assert(false && "codes of four bits have no size of their own");
   return 0;
 }
 
@@ -80,6 +83,8 @@ int64_t packedElements(const PackEntry &entry) {
   case PackEntry::Layout::Scales:
     return 2 * paddedGroups(rows, entry.rowGroup);
   case PackEntry::Layout::Panels:
+    if (entry.type == DType::I4)
+      return paddedGroups(rows, entry.rowGroup) / 16 * nibblePanelBytes(columns) / 4;
     return paddedGroups(rows, entry.rowGroup) * paddedGroups(columns, entry.columnGroup) *
            byteSize(entry.type) / 4;
   }

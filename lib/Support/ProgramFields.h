@@ -26,7 +26,7 @@ template <>
 struct EnumNames<DType> {
   static constexpr std::pair<DType, std::string_view> all[] = {
       {DType::F32, "f32"}, {DType::F16, "f16"},   {DType::BF16, "bf16"}, {DType::I32, "i32"},
-      {DType::I64, "i64"}, {DType::Bool, "bool"}, {DType::I8, "i8"}};
+      {DType::I64, "i64"}, {DType::Bool, "bool"}, {DType::I8, "i8"},     {DType::I4, "i4"}};
 };
 template <>
 struct EnumNames<Buffer::Kind> {

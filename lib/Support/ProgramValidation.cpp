@@ -98,9 +98,12 @@ Status checkPackEntry(const PackEntry &entry, const std::vector<Weight> &weights
   if (Status status = checkIndex(place, "a weight", entry.weight, weights); !status)
     return status;
   bool isPanels = entry.layout == PackEntry::Layout::Panels,
-       isNarrow = byteSize(entry.type) == 2 || entry.type == DType::I8;
+       isNarrow = entry.type == DType::BF16 || entry.type == DType::F16 ||
+                  entry.type == DType::I8 || entry.type == DType::I4;
   if (entry.type != DType::F32 && !(isNarrow && isPanels))
-    return expected(place, "f32, or bf16, f16 or i8 in panels", toString(entry.type));
+    return expected(place, "f32, or bf16, f16, i8 or i4 in panels", toString(entry.type));
+  if (entry.type == DType::I4 && entry.columnGroup % 16 != 0)
+    return expected(place, "groups of columns without padding", entry.columnGroup);
   // Groups of one element are padded to 16, in both directions.
   if (elements > largest / 256 || packedElements(entry) != weights[entry.weight].elements)
     return expected(place, "a weight of its packed size", weights[entry.weight].elements);
@@ -252,6 +255,8 @@ private:
   Status checkPort(const std::string &here, const Port &port) {
     if (Status status = checkIndex(here, "a buffer", port.buffer, function.buffers); !status)
       return status;
+    if (port.type == DType::I8 || port.type == DType::I4)
+      return expected(here, "a type of tensors", toString(port.type));
     if (port.group < 0 || port.group > largest)
       return expected(here, "a group of at least 0", port.group);
     for (const SizeExpr &size : port.shape)

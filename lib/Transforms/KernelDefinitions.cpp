@@ -13,6 +13,7 @@
 #include "KernelDefinitions.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Support/Program.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -156,14 +157,18 @@ static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
   return total;
 }
 
-/// What a launch reads of an operand: of a table in which ids are looked up, as many rows as ids.
-static SizeExpr elementsRead(GroupOp group, unsigned operand, const Place &place,
-                             const ShapeExpressions &shapes) {
+/// What a launch reads of an operand, in bytes: of a table in which ids are looked up, as many rows as
+/// ids.
+static SizeExpr bytesRead(GroupOp group, unsigned operand, const Place &place,
+                          const ShapeExpressions &shapes) {
+  if (place.nibbles)
+    return SizeExpr::floorDiv(SizeExpr::roundUp(place.dims.front(), 16), 16) *
+           nibblePanelBytes(place.dims.back().constantValue());
   Value argument = group.getBody().getArgument(operand);
   for (Operation *user : argument.getUsers())
     if (auto embedding = dyn_cast<EmbeddingOp>(user); embedding && embedding.getTable() == argument)
-      return product(shapes.of(embedding.getResult()));
-  return product(place.dims);
+      return product(shapes.of(embedding.getResult())) * place.elementBytes;
+  return product(place.dims) * place.elementBytes;
 }
 
 //===----------------------------------------------------------------------===//
@@ -205,18 +210,18 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<Place> opera
   SmallVector<DictionaryAttr> layouts;
   KernelUse use;
   use.bytes = 0;
-  auto argument = [&](const Place &place, bool ids, const SizeExpr &elements) {
+  auto argument = [&](const Place &place, bool ids, const SizeExpr &bytes) {
     layouts.push_back(layoutOf(place, flat, ids, names, builder));
     if (place.scalar)
       return;
     use.arguments.push_back(place);
-    use.bytes = use.bytes + elements * place.elementBytes;
+    use.bytes = use.bytes + bytes;
   };
   for (auto [i, place] : llvm::enumerate(operands)) {
     auto type = dyn_cast<ShapedType>(group->getOperand(i).getType());
     // Codes are numbers, not ids.
-    bool ids = type && type.getElementType().isInteger() && !type.getElementType().isInteger(8);
-    argument(place, ids, elementsRead(group, i, place, shapes));
+    bool ids = type && type.getElementType().isInteger() && !kernel::isCodes(type.getElementType());
+    argument(place, ids, bytesRead(group, i, place, shapes));
   }
   IRMapping mapping;
   Region body;
@@ -226,11 +231,11 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<Place> opera
         RankedTensorType::get({ShapedType::kDynamic, table->dims.back().constantValue()},
                               builder.getF32Type()),
         group.getLoc());
-    argument(*table, false, product(table->dims));
+    argument(*table, false, product(table->dims) * table->elementBytes);
   }
   size_t inputs = layouts.size();
   for (const Place &place : results)
-    argument(place, false, place.appended.value_or(product(place.dims)));
+    argument(place, false, place.appended.value_or(product(place.dims)) * place.elementBytes);
   kernel::DefOp def = define(group, body, layouts, inputs, names.list.size());
 
   std::string text;

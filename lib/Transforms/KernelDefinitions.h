@@ -32,6 +32,7 @@ struct Place {
   bool panel = false;
   bool weight = false;
   bool dense = false;
+  bool nibbles = false; ///< a matrix of i4, with its scales
   int64_t elementBytes = 4;
   /// Size of the heads that the last dimension is made of, if they are padded one by one; else 0.
   int64_t group = 0;

@@ -71,7 +71,7 @@ KernelFrame::Argument KernelFrame::describe(DictionaryAttr attrs, Type type) {
     dims.back().pitch = sizeOf(columns);
   MLIRContext *context = type.getContext();
   Type element = getElementTypeOrSelf(type);
-  if (element.isInteger() && !element.isInteger(8)) // flags too
+  if (element.isInteger() && !kernel::isCodes(element)) // flags too
     element = IntegerType::get(context, 32);
   argument.view = types.size();
   types.push_back(

@@ -49,6 +49,7 @@ static DType weightType(std::optional<StringRef> name) {
   return name == "bf16"  ? DType::BF16
          : name == "f16" ? DType::F16
          : name == "i8"  ? DType::I8
+         : name == "i4"  ? DType::I4
                          : DType::F32;
 }
 

@@ -38,10 +38,11 @@ static int64_t elementBytes(Type type) {
 /// How the program calls elements of a weight that are narrower than f32; null: they are not.
 static StringAttr narrowElement(Type type, Builder &b) {
   Type element = getElementTypeOrSelf(type);
-  return element.isInteger(8) ? b.getStringAttr("i8")
-         : element.isBF16()   ? b.getStringAttr("bf16")
-         : element.isF16()    ? b.getStringAttr("f16")
-                              : StringAttr();
+  return element.isInteger(8)   ? b.getStringAttr("i8")
+         : element.isInteger(4) ? b.getStringAttr("i4")
+         : element.isBF16()     ? b.getStringAttr("bf16")
+         : element.isF16()      ? b.getStringAttr("f16")
+                                : StringAttr();
 }
 
 /// Elements of 4 bytes of a tensor in memory, where its rows of heads lie `rows` apart.
@@ -103,11 +104,16 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
     if (auto input = dyn_cast<BlockArgument>(linear.getInput()); input && layout == "panels")
       columnGroup = places.lookup(group->getOperand(input.getArgNumber())).group;
   }
-  int64_t bytes = elementBytes(type);
-  if (bytes != 4 && layout != "panels")
+  StringAttr narrow = narrowElement(type, b);
+  if (narrow && layout != "panels")
     return weight.emitOpError("expected a weight of ")
            << type.getElementType() << " to be the matrix of a product";
-  StringAttr narrow = narrowElement(type, b);
+  bool nibbles = type.getElementType().isInteger(4);
+  if (nibbles && columnGroup)
+    return weight.emitOpError(
+               "expected a weight of i4 to have columns that are stored side by side, "
+               "found heads of ")
+           << columnGroup << ", which are padded";
   std::string key = (weight.getName() + "|" + layout + "|" + Twine(rowGroup) + "|" +
                      Twine(columnGroup) + "|" + (narrow ? narrow.getValue() : ""))
                         .str();
@@ -134,7 +140,8 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
     padGroups(place.dims.front(), rowGroup);
   padGroups(place.dims.back(), layout == "panels" ? columnGroup : rowGroup);
   place.rows = rowsOf(place.dims);
-  place.elementBytes = bytes;
+  place.elementBytes = elementBytes(type);
+  place.nibbles = nibbles;
   place.panel = layout == "panels";
   return place;
 }

@@ -56,9 +56,9 @@ static LogicalResult checkText(Operation *op) {
   return op->emitOpError("expected names of printable UTF-8, found \"") << shown << "\"";
 }
 
-/// Why no kernel takes a tensor of this type; empty: one does. Inside a function values may be
-/// rounded (bf16, f16) or codes (i8), callers give and get none that are.
-static std::string problemOf(Type type, bool inside = false) {
+/// Why no kernel takes a tensor of this type; empty: one does. Results of ops inside a function may be
+/// rounded (bf16, f16) or codes (i8, weights also i4), callers give and get none that are.
+static std::string problemOf(Type type, Operation *inside = nullptr) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -68,7 +68,8 @@ static std::string problemOf(Type type, bool inside = false) {
   }
   Type element = tensor.getElementType();
   if (!element.isF32() && !element.isSignlessInteger(32) && !element.isSignlessInteger(1) &&
-      !(inside && (isa<BFloat16Type, Float16Type>(element) || element.isInteger(8))))
+      !(inside && (isa<BFloat16Type, Float16Type>(element) || element.isInteger(8))) &&
+      !(element.isInteger(4) && isa_and_nonnull<WeightOp>(inside)))
     stream << "expected elements of f32, i32 or i1, found " << element
            << ", which is not built yet";
   else if (tensor.getRank() == 0)
@@ -283,7 +284,7 @@ static LogicalResult checkOp(Operation *op) {
   if (!isa<FunctionOpInterface>(op))
     for (Type type : op->getResultTypes())
       if (auto tensor = dyn_cast<TensorType>(type))
-        if (std::string problem = problemOf(tensor, /*inside=*/true); !problem.empty())
+        if (std::string problem = problemOf(tensor, op); !problem.empty())
           return op->emitOpError(problem);
   for (OpOperand &use : op->getOpOperands())
     if (isa<TensorType>(use.get().getType()) && failed(checkOperand(use)))

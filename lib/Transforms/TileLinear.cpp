@@ -15,6 +15,8 @@
 
 #include "Tiling.h"
 
+#include "heddle/Support/Program.h"
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
@@ -99,14 +101,14 @@ int64_t LinearTiler::tileColumns() {
 
 /// Features of a block of the reduction on the CPU: a tile of columns of the weight and one of rows
 /// of the input then stay in a cache of 1 MiB. 0: all at once. What is summed in f16 goes by whole
-/// sums, so that none ends where a block does.
+/// sums, so that none ends where a block does; i4 by whole groups, which share scales.
 static int64_t featureBlock(int64_t features, Type element) {
   int64_t perFloat = element.isInteger(8) ? 4 : 1, most = 512 * perFloat, whole = 1024 * perFloat;
   if (features <= whole)
     return 0;
   int64_t blocks = llvm::divideCeil(features, most);
   return llvm::alignTo(llvm::divideCeil(features, blocks),
-                       element.isF16() ? kernel::featuresSummedInHalves : 16);
+                       element.isF16() ? kernel::featuresSummedInHalves : nibbleGroup);
 }
 
 LogicalResult LinearTiler::run() {

@@ -11,42 +11,23 @@
 // weights of f16, a scale a row; those that sum in f32 give its bits.
 //
 //===----------------------------------------------------------------------===//
-#include "Models.h"
-#include "heddle/Compiler/Compiler.h"
-#include "heddle/Support/Artifact.h"
+#include "LinearModel.h"
+
 #include "heddle/Support/CpuFeatures.h"
 #include "heddle/Support/Float.h"
 
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <unistd.h>
 
 using namespace heddle;
 using namespace heddle::test;
 
 namespace {
 
-/// Rows of numbers, and of codes with a scale each.
-struct Matrix {
-  int64_t rows, columns;
-  std::vector<float> values;
-  float &at(int64_t row, int64_t column) { return values[row * columns + column]; }
-};
-
+/// Rows of codes with a scale each.
 struct Codes {
   std::vector<int32_t> values;
   std::vector<float> scales;
 };
-
-Matrix numbers(int64_t rows, int64_t columns, uint32_t seed) {
-  Matrix matrix{rows, columns, {}};
-  for (int64_t i = 0; i < rows * columns; ++i) {
-    seed = seed * 1664525u + 1013904223u;
-    matrix.values.push_back(static_cast<float>(static_cast<int32_t>(seed)) * 0x1p-31f);
-  }
-  return matrix;
-}
 
 /// The definition, row by row.
 Codes quantized(Matrix &matrix) {
@@ -106,12 +87,8 @@ void addCorners(Matrix &input) {
   fill(8, {-1.0f}); // sums as large as they can be
 }
 
-struct Linear {
-  Matrix input, weight, bias;
-
-  Linear(int64_t rows, int64_t features, int64_t outputs)
-      : input(numbers(rows, features, 1)), weight(numbers(outputs, features, 2)),
-        bias(numbers(1, outputs, 3)) {
+struct Linear : LinearModel {
+  Linear(int64_t rows, int64_t features, int64_t outputs) : LinearModel(rows, features, outputs) {
     addCorners(input);
     for (int64_t k = 0; k < features; ++k) {
       weight.at(0, k) = 0;
@@ -144,36 +121,6 @@ struct Linear {
       }
     return result;
   }
-
-  std::string text() const {
-    auto type = [](const std::string &rows, int64_t columns) {
-      return "tensor<" + rows + std::to_string(columns) + "xf32>";
-    };
-    std::string x = type("?x", input.columns), b = type("", weight.rows),
-                w = type(std::to_string(weight.rows) + "x", input.columns),
-                y = type("?x", weight.rows);
-    return "func.func @run(%x: " + x + " {transformer.name = \"x\"}) -> (" + y +
-           " {transformer.name = \"y\"}) {\n  %w = transformer.weight \"w\" : " + w +
-           "\n  %b = transformer.weight \"b\" : " + b +
-           "\n  %y = transformer.linear %x, %w bias(%b) : (" + x + ", " + w + ", " + b + ") -> " +
-           y + "\n  return %y : " + y + "\n}\n";
-  }
-
-  void writeWeights(const std::string &path) const {
-    size_t first = weight.values.size() * 4, second = bias.values.size() * 4;
-    std::string rows = std::to_string(weight.rows);
-    std::string header = R"({"w":{"dtype":"F32","shape":[)" + rows + "," +
-                         std::to_string(weight.columns) + R"(],"data_offsets":[0,)" +
-                         std::to_string(first) + R"(]},"b":{"dtype":"F32","shape":[)" + rows +
-                         R"(],"data_offsets":[)" + std::to_string(first) + "," +
-                         std::to_string(first + second) + "]}}";
-    header.resize((header.size() + 7) / 8 * 8, ' ');
-    uint64_t size = header.size();
-    std::ofstream file(path, std::ios::binary);
-    file.write(reinterpret_cast<const char *>(&size), 8) << header;
-    file.write(reinterpret_cast<const char *>(weight.values.data()), static_cast<int64_t>(first));
-    file.write(reinterpret_cast<const char *>(bias.values.data()), static_cast<int64_t>(second));
-  }
 };
 
 class QuantizeTest : public testing::TestWithParam<std::string> {
@@ -186,27 +133,9 @@ protected:
            missingCpuFeatures(needed).empty();
   }
 
-  /// A session of the linear's code for the parameter.
-  Expected<Session> open(const Linear &linear, const std::string &dtype) {
-    std::string base = testing::TempDir() + "heddle-quantize-" + std::to_string(getpid());
-    std::ofstream(base + ".mlir") << linear.text();
-    linear.writeWeights(base + ".safetensors");
-    CompileOptions options;
-    options.dtype = dtype;
-    options.weights = base + ".safetensors";
-    options.targets = {onCpu() ? "cpu" : "vulkan"};
-    if (onCpu())
-      options.cpus = {GetParam()};
-    Expected<Artifact> artifact = compileToMemory(base + ".mlir", options);
-    if (!artifact)
-      return artifact.takeError();
-    return Session::fromArtifact(std::move(*artifact), {.device = onCpu() ? "cpu" : "vulkan"});
-  }
-
   void check(Linear linear, const std::string &dtype) {
-    auto session = open(linear, dtype);
-    if (!session && (isMissingDevice(session.error()) ||
-                     session.error().message.find("expected code for") != std::string::npos))
+    auto session = linear.open(dtype, GetParam());
+    if (!session && LinearModel::isMissing(session.error()))
       GTEST_SKIP() << session.error().message;
     ASSERT_TRUE(session) << session.error().message;
     Tensor input = Tensor::f32({linear.input.rows, linear.input.columns}, linear.input.values);
@@ -247,10 +176,6 @@ TEST_P(QuantizeTest, OfManyFeatures) {
 INSTANTIATE_TEST_SUITE_P(Targets, QuantizeTest,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4",
                                          "x86-64-v4-vnni", "x86-64-v4-fp16", "native", "vulkan"),
-                         [](const auto &info) {
-                           std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         targetName);
 
 } // namespace

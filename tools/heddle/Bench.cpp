@@ -53,7 +53,8 @@ void addBench(CLI::App &app, Outcome &outcome) {
       ->allow_extra_args(false);
   command->add_option("--rounds", flags->bench.rounds, "rounds of the medians (default: 15)")
       ->check(atLeast(1));
-  command->add_option("--dtype", flags->compile.dtype, "f32 (default), bf16, f16, f16-sum, int8");
+  command->add_option("--dtype", flags->compile.dtype,
+                      "f32 (default), bf16, f16, f16-sum, int8, int4");
   addModelFlags(*command, flags->compile);
   command->footer("Inputs are made up; shares are of the multiply-add rate measured in the same "
                   "rounds.\n"

@@ -125,7 +125,8 @@ void addCompile(CLI::App &app, Outcome &outcome) {
                    "instruction sets (default: x86-64-v2,x86-64-v3,x86-64-v4), aarch64, or native")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("--dtype", flags->options.dtype, "f32 (default), bf16, f16, f16-sum, int8");
+  command->add_option("--dtype", flags->options.dtype,
+                      "f32 (default), bf16, f16, f16-sum, int8, int4");
   command->add_option(
       "--emit", flags->emit,
       "stop at a stage: transformer, fused, program, tiled, cpu, llvm, asm, gpu, spirv; "

@@ -74,7 +74,8 @@ void addRun(CLI::App &app, Outcome &outcome) {
   command->add_option("--output-dir", flags->run.outputDir,
                       "write results as DIR/NAME.npy instead of printing them");
   command->add_flag("--verify", flags->verify, "run the slow reference beside the device");
-  command->add_option("--dtype", flags->compile.dtype, "f32 (default), bf16, f16, f16-sum, int8");
+  command->add_option("--dtype", flags->compile.dtype,
+                      "f32 (default), bf16, f16, f16-sum, int8, int4");
   addModelFlags(*command, flags->compile);
   command->footer(
       "Examples:\n"

@@ -30,11 +30,12 @@
 
 namespace heddle {
 
-/// Element types of tensors. I8 are codes, which callers neither give nor get.
-enum class DType : uint8_t { F32, F16, BF16, I32, I64, Bool, I8 };
+/// Element types of tensors. I8 and I4 are codes, which callers neither give nor get; those of I4 lie
+/// beside their scales, in panels only (nibblePanelBytes).
+enum class DType : uint8_t { F32, F16, BF16, I32, I64, Bool, I8, I4 };
 const char *toString(DType type); ///< "f32", "i32", "bool", …
 Expected<DType> parseDType(std::string_view name);
-int64_t byteSize(DType type);
+int64_t byteSize(DType type); ///< of an element; not of I4
 
 /// A shape as people read it: "[2, 3]".
 std::string shapeText(std::span<const int64_t> shape);
@@ -228,7 +229,9 @@ struct PackEntry {
   int64_t rowGroup = 0, columnGroup = 0;
   int weight = -1; ///< Program::weights
   /// Elements as they are stored: f32, or panels of bf16 or f16, rounded to nearest, ties to even, or of
-  /// i8: codes of each row of the matrix, as `transformer.quantize` makes them.
+  /// i8: codes of each row of the matrix, as `transformer.quantize` makes them; or of i4: codes of each
+  /// 32 columns of a row, as `transformer.weight` defines them, whose columns are not cut in groups that
+  /// are padded.
   DType type = DType::F32;
   /// Rows of the matrix, where that is not the first dimension: the matrices of all heads below each
   /// other; 0: it is.
@@ -241,6 +244,14 @@ constexpr int64_t paddedGroups(int64_t n, int64_t group) {
 }
 /// Rows and columns of an entry's tensor as a matrix: a convolution of kernel size 1 is one.
 std::pair<int64_t, int64_t> matrixOf(const PackEntry &entry);
+/// Columns of a row that share a scale in panels of I4, and columns of a block, two such groups.
+constexpr int64_t nibbleGroup = 32, nibbleBlock = 64;
+/// A panel of I4 goes by blocks, each of nine lines of 64 bytes. Eight are of codes, a word for each of
+/// the 16 rows, of eight columns, the first in the lowest four bits, each as 8 + code; the ninth has the
+/// scales of the rows as f16, 16 of the first group and 16 of the second.
+constexpr int64_t nibblePanelBytes(int64_t columns) {
+  return (columns + nibbleBlock - 1) / nibbleBlock * 9 * 64;
+}
 /// 4-byte elements of the stored weight that an entry gives.
 int64_t packedElements(const PackEntry &entry);
 

@@ -211,7 +211,8 @@ SmallVector<Value> CpuEmitter::contractViews(ContractOp op, const Fragment &shap
   const BoundView right = view(op.getRhs());
   const PreparedSide *side = preparedSide(op);
   if (isWidened(op) && !side)
-    return contractHalves(op, shape, std::move(sums), from, to);
+    return isNibbles(op) ? contractNibbles(op, shape, std::move(sums), from, to)
+                         : contractHalves(op, shape, std::move(sums), from, to);
   int64_t step = 0;
   SmallVector<Place> panelPlaces =
       side ? preparedPlaces(op, shape, step) : rightPlaces(op, shape, step);
@@ -221,15 +222,15 @@ SmallVector<Value> CpuEmitter::contractViews(ContractOp op, const Fragment &shap
       return loadPrepared(*side, place);
     return perWord(right) == 1 ? loadVector(right, place) : loadWords(right, place, true);
   };
-  return overFeatures(op, shape, std::move(sums), from, to, loadRight);
+  return overFeatures(op, shape, std::move(sums), from, to, loadRight, isWidened(op) ? 8 : 4);
 }
 
 /// The chain over the features [from, to), and the next panels fetched meanwhile. Where several
 /// features lie in a word, k counts the words (bf16, i8), or it counts the features and goes by whole
-/// words (f16): the last of an incomplete word have zeros of padding beside them.
+/// words (f16, i4): the last of an incomplete word have zeros of padding beside them.
 SmallVector<Value> CpuEmitter::overFeatures(ContractOp op, const Fragment &shape,
                                             SmallVector<Value> sums, Value from, Value to,
-                                            RightSide right) {
+                                            RightSide right, int64_t unroll) {
   const BoundView left = view(op.getLhs());
   SmallVector<Place> leftPlaces = leftRows(op, shape);
   int64_t word = perWord(view(op.getRhs())), grain = isWidened(op) ? word : 1,
@@ -253,8 +254,10 @@ SmallVector<Value> CpuEmitter::overFeatures(ContractOp op, const Fragment &shape
   Value first = words(from), last = words(to);
   if (word == 4 && shape.rows == 1)
     return contractRowOfQuads(op, shape, std::move(sums), first, last);
-  // Tiles of few rows are bound by memory: fetching more than they use would only slow them.
-  bool fetches = kernel.getScheduleOrDefault().getPrefetch() && shape.rows == plan.fragment.rows;
+  // Tiles of few rows are bound by memory: fetching more than they use would only slow them. Panels of
+  // i4 are small, and read in order when they are decoded.
+  bool fetches = kernel.getScheduleOrDefault().getPrefetch() && shape.rows == plan.fragment.rows &&
+                 !isNibbles(op);
   NextPanels next;
   if (fetches)
     next = nextPanels(op, first, last);
@@ -265,8 +268,7 @@ SmallVector<Value> CpuEmitter::overFeatures(ContractOp op, const Fragment &shape
   Operands operands{loadLeft, right, atStep, grain};
   if (sumsHalves(op))
     return sumInHalves(shape, std::move(sums), first, words(sub(to, from)), operands);
-  sums = emitChain(shape, std::move(sums), mul(first, grain), mul(last, grain), operands,
-                   /*unroll=*/4 * grain);
+  sums = emitChain(shape, std::move(sums), mul(first, grain), mul(last, grain), operands, unroll);
   if (leftWidened)
     release(*leftWidened);
   return sums;

@@ -198,8 +198,9 @@ private:
   mlir::Value narrowedToHalf(mlir::Value value);
   std::pair<mlir::Value, mlir::Value> widenedPair(mlir::Value words);
   bool isHalf(ContractOp op) { return view(op.getRhs()).type.getElementType().isF16(); }
+  bool isNibbles(ContractOp op) { return view(op.getRhs()).type.getElementType().isInteger(4); }
   /// Right sides that are stored narrower than they are multiplied.
-  bool isWidened(ContractOp op) { return isHalf(op) && !sumsHalves(op); }
+  bool isWidened(ContractOp op) { return (isHalf(op) && !sumsHalves(op)) || isNibbles(op); }
   llvm::SmallVector<mlir::Value> contractHalves(ContractOp op, const Fragment &shape,
                                                 llvm::SmallVector<mlir::Value> sums,
                                                 mlir::Value from, mlir::Value to);
@@ -217,6 +218,17 @@ private:
                                              llvm::SmallVector<mlir::Value> sums, mlir::Value from,
                                              mlir::Value count, const Operands &operands);
   TileMemory widenLeftRows(ContractOp op, const Fragment &shape, mlir::Value from, mlir::Value to);
+
+  // i4 (CpuNibbles.cpp).
+  int64_t panelWords(ContractOp op);
+  Place nibblePanel(ContractOp op, mlir::Value column);
+  mlir::Value loadNibbles(ContractOp op, Place panel, mlir::Value feature, int64_t further);
+  mlir::Value loadScales(ContractOp op, Place panel, mlir::Value feature);
+  llvm::SmallVector<mlir::Value> contractNibbles(ContractOp op, const Fragment &shape,
+                                                 llvm::SmallVector<mlir::Value> sums,
+                                                 mlir::Value from, mlir::Value to);
+  void decodePanels(ContractOp op, const TileMemory &side, ColumnRange columns, mlir::Value from,
+                    mlir::Value to);
 
   // Right sides that are prepared once for all large row fragments (CpuSides.cpp).
   struct PreparedSide {
@@ -261,7 +273,7 @@ private:
       llvm::function_ref<mlir::Value(mlir::Value k, int64_t column, int64_t unrolled)>;
   llvm::SmallVector<mlir::Value> overFeatures(ContractOp op, const Fragment &shape,
                                               llvm::SmallVector<mlir::Value> sums, mlir::Value from,
-                                              mlir::Value to, RightSide right);
+                                              mlir::Value to, RightSide right, int64_t unroll);
   llvm::SmallVector<mlir::Value> contractTile(ContractOp op, const TileMemory &left,
                                               const Fragment &shape);
   /// Adds the products of rows [begin, end) to `sums`.

@@ -92,7 +92,7 @@ SmallVector<Value> CpuEmitter::contractHalves(ContractOp op, const Fragment &sha
     std::tie(even, odd[j]) = widenedPair(loadWords(right, place, true));
     return even;
   };
-  return overFeatures(op, shape, std::move(sums), from, to, loadRight);
+  return overFeatures(op, shape, std::move(sums), from, to, loadRight, /*unroll=*/8);
 }
 
 /// The line that the same panel's words are read from eight lines later.

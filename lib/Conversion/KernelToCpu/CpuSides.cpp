@@ -9,6 +9,7 @@
 // fragments read one, it is made ready in scratch before the loop over them:
 //
 //   panels of f16     widened: panels of f32, [c/16][k][16]
+//   panels of i4      decoded: panels of f32 (CpuNibbles.cpp)
 //   rows of f16       widened: rows of f32
 //   rows of bf16      pairs of rows, interleaved (CpuPairs.cpp)
 //
@@ -74,8 +75,9 @@ void CpuEmitter::prepareSide(ContractOp op, Value from, Value to) {
     Value left = columnsLeft(*op, form->columns);
     Value last = left ? minimum(left, constant(form->columns)) : constant(form->columns);
     forVisited(op, first, last, [&](Value begin, Value end) {
-      widenPanels(op, *form, {begin, end}, from ? from : constant(0),
-                  to ? to : constant(form->rows));
+      Value first = from ? from : constant(0), last = to ? to : constant(form->rows);
+      isNibbles(op) ? decodePanels(op, *form, {begin, end}, first, last)
+                    : widenPanels(op, *form, {begin, end}, first, last);
     });
   });
 }

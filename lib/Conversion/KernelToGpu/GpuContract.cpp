@@ -15,13 +15,14 @@
 // Of bf16 in panels, k counts words of two features, and each product is two; of i8 it is four, and
 // sums are i32. Rows of a view of bf16 are widened as they are loaded, and taken in pairs, the odd
 // one first. f16 is widened too, on either side, and k counts features or rows as with f32: of two
-// features, which share a word, neither goes alone.
+// features, which share a word, neither goes alone. Of i4 (GpuNibbles.cpp) k goes by eight, the features
+// of a word.
 //
 // Each left quad is loaded where it is first used: drivers keep it in registers
 // then (loading all before the products costs 12 % on llvmpipe).
 //
 //===----------------------------------------------------------------------===//
-#include "GpuEmitter.h"
+#include "GpuProduct.h"
 
 #include "heddle/Support/Program.h"
 
@@ -36,24 +37,6 @@ using heddle::kernel::Place;
 
 namespace heddle {
 
-/// What the loops over k of one contraction have in common.
-struct GpuEmitter::Product {
-  Fragment shape;
-  Value end; ///< how many k
-  BoundView right;
-  SmallVector<Place> rightPlaces;
-  int64_t rightStep = 0;         ///< elements from k to k + 1
-  std::optional<BoundView> left; ///< none: the staged tile
-  Value leftStart;
-  int64_t leftPitch = 0;   ///< of the view, or columns of the staged tile
-  bool skipHidden = false; ///< leave out 0 * w where w is not finite
-  int64_t word = 1;        ///< features in a step of k
-  bool oddFirst = false;   ///< steps in pairs
-  Value zero;              ///< what sums begin with
-  bool halves = false;     ///< panels of f16, two steps of k in a word
-};
-
-static constexpr int64_t kUnroll = 4;
 static constexpr int32_t kExponentBits = 0x7f800000, kMagnitudeBits = 0x7fffffff;
 
 //===----------------------------------------------------------------------===//
@@ -77,6 +60,8 @@ void GpuEmitter::placeRight(ContractOp op, Product &product) {
   // Column c is row c of the view: panel c / 16, place c % 16. Fragments of whole panels begin at
   // one.
   int64_t panel = right.type.getPanel();
+  if (right.type.getElementType().isInteger(4))
+    return placeNibbles(op, product);
   product.halves = right.type.getElementType().isF16();
   product.word = product.halves ? 1 : perWord(right);
   product.rightStep = panel * product.word;
@@ -113,8 +98,9 @@ LogicalResult GpuEmitter::placeLeft(ContractOp op, Product &product) {
   Value row = add(scalar(op.getLhsIndex()), op.getType().getDimSize(0) > 1 ? rowBase() : Value());
   product.left = left;
   int64_t features = left.type.getDims().back().extent.value;
-  product.end = constant(product.halves ? (features + 1) / 2 * 2
-                                        : (features + product.word - 1) / product.word);
+  // Whole words of the right side.
+  int64_t word = perWord(product.right), words = (features + word - 1) / word;
+  product.end = constant(words * (word / product.word));
   product.leftPitch = padded(left.type.getDims().back().pitch.value);
   product.leftStart = add(left.offset, mul(row, product.leftPitch));
   existing = compare(arith::CmpIPredicate::slt, row, left.extents.front());
@@ -156,11 +142,12 @@ Value GpuEmitter::leftScalar(const Product &product, Value &loaded, Value k, int
     return product.word == 1 ? one : asWords(one);
   }
   if (!loaded) {
-    loaded = spirv::LoadOp::create(builder, loc, quadAt(*product.left, place));
+    Place quad = moved(place, Value(), unrolled / kUnroll * kUnroll);
+    loaded = spirv::LoadOp::create(builder, loc, quadAt(*product.left, quad));
     if (product.word != 1)
       loaded = asWords(loaded);
   }
-  return vector::ExtractOp::create(builder, loc, loaded, unrolled);
+  return vector::ExtractOp::create(builder, loc, loaded, unrolled % kUnroll);
 }
 
 /// Element `unrolled` behind `place`, which begins a word; `loaded` keeps the four of a whole step,
@@ -189,11 +176,14 @@ Value GpuEmitter::accumulate(const Product &product, Value left, Value right, Va
 }
 
 /// Quads of the right side at k + u, or of words. Of f16, an even step keeps the words' other halves
-/// in `odd` for the next one.
-SmallVector<Value> GpuEmitter::rightQuads(const Product &product, Value far, int64_t u,
+/// in `odd` for the next one; of i4, the first of eight steps keeps words and scales.
+SmallVector<Value> GpuEmitter::rightQuads(const Product &product, Value k, int64_t u,
                                           SmallVectorImpl<Value> &odd) {
+  if (product.nibbles)
+    return decodedQuads(product, k, u, odd);
   if (product.halves && u % 2 != 0)
     return llvm::to_vector(odd);
+  Value far = mul(k, product.rightStep);
   SmallVector<Value> right;
   odd.clear();
   for (Place place : product.rightPlaces) {
@@ -217,12 +207,13 @@ void GpuEmitter::emitStep(const Product &product, Value k, int64_t unroll,
                           SmallVectorImpl<Value> &sums) {
   int64_t vectors = product.shape.vectors;
   SmallVector<Value> quads(product.shape.rows), odd;
-  Value far = mul(k, product.rightStep);
   for (int64_t step = 0; step < unroll; ++step) {
     int64_t u = product.oddFirst && unroll > 1 ? step ^ 1 : step;
-    SmallVector<Value> right = rightQuads(product, far, u, odd);
+    SmallVector<Value> right = rightQuads(product, k, u, odd);
+    if (u == kUnroll) // the next quads of the left side
+      quads.assign(quads.size(), Value());
     for (int64_t row = 0; row < product.shape.rows; ++row) {
-      Value left = leftScalar(product, quads[row], k, row, u, unroll == kUnroll);
+      Value left = leftScalar(product, quads[row], k, row, u, unroll == product.unroll);
       left = splat(left, VectorType::get({width}, left.getType()));
       for (int64_t j = 0; j < vectors; ++j) {
         Value &sum = sums[row * vectors + j];
@@ -252,18 +243,19 @@ void GpuEmitter::emitLoop(const Product &product, Value from, Value to, int64_t 
 SmallVector<Value> GpuEmitter::emitProduct(const Product &product) {
   SmallVector<Value> sums(product.shape.size(), product.zero);
   std::optional<int64_t> count = constantOf(product.end);
-  Value whole = count ? constant(*count / kUnroll * kUnroll)
-                      : Value(arith::AndIOp::create(builder, loc, product.end, constant(-kUnroll)));
-  Product inFours = product;
-  inFours.skipHidden = false;
-  emitLoop(inFours, constant(0), unlessMissing(whole), kUnroll, sums);
+  int64_t unroll = product.unroll;
+  Value whole = count ? constant(*count / unroll * unroll)
+                      : Value(arith::AndIOp::create(builder, loc, product.end, constant(-unroll)));
+  Product inSteps = product;
+  inSteps.skipHidden = false;
+  emitLoop(inSteps, constant(0), unlessMissing(whole), unroll, sums);
   Value from = product.skipHidden ? restartIfNotFinite(whole, sums) : whole;
   if (product.oddFirst) { // pairs first, then the last one of an odd number
     Value pairs = arith::AndIOp::create(builder, loc, product.end, constant(-2));
     emitLoop(product, from, unlessMissing(pairs), 2, sums);
     from = pairs;
   }
-  if (product.skipHidden || !count || *count % kUnroll)
+  if (product.skipHidden || !count || *count % unroll)
     emitLoop(product, from, unlessMissing(product.end), product.halves ? 2 : 1, sums);
   return sums;
 }

@@ -110,7 +110,11 @@ private:
   void placeRight(kernel::ContractOp op, Product &product);
   mlir::Value panelStart(const kernel::BoundView &right, mlir::Value column, int64_t stored);
   mlir::LogicalResult placeLeft(kernel::ContractOp op, Product &product);
-  llvm::SmallVector<mlir::Value> rightQuads(const Product &product, mlir::Value far, int64_t u,
+  void placeNibbles(kernel::ContractOp op, Product &product);
+  llvm::SmallVector<mlir::Value> decodedQuads(const Product &product, mlir::Value k, int64_t u,
+                                              llvm::SmallVectorImpl<mlir::Value> &loaded);
+  mlir::Value nibbleScales(const Product &product, kernel::Place place, mlir::Value k);
+  llvm::SmallVector<mlir::Value> rightQuads(const Product &product, mlir::Value k, int64_t u,
                                             llvm::SmallVectorImpl<mlir::Value> &odd);
   void emitStep(const Product &product, mlir::Value k, int64_t unroll,
                 llvm::SmallVectorImpl<mlir::Value> &sums);

@@ -178,8 +178,14 @@ kernel.func @view_panel(%x: !kernel.view<[16, 4], f32, panel = 8>) scalars() gri
 // -----
 
 kernel.func @contract_c7(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 8], bf16, panel = 16>) scalars() grid(%i = 4 by 1) {
-  // expected-error @+1 {{C7: expected floats or codes of one type on both sides, or f32 and f16, found 'f32' and 'bf16'}}
+  // expected-error @+1 {{C7: expected floats or codes of one type on both sides, or f32 and f16 or i4, found 'f32' and 'bf16'}}
   %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f32>, !kernel.view<[16, 8], bf16, panel = 16> -> tensor<4x16xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expected i4 only in panels of a view of rank 2}}
+kernel.func @view_of_nibbles(%x: !kernel.view<[4, 64], i4>) scalars() grid(%i = 4 by 1) {
 }
 
 // -----

@@ -267,6 +267,31 @@ func.func @linear_c4_elements(%x: tensor<?x8xf32>, %w: tensor<6x8xbf16>) {
 
 // -----
 
+func.func @linear_c4_four_bits_beside_bf16(%x: tensor<?x8xbf16>, %w: tensor<6x8xi4>) {
+  // expected-error @+1 {{'transformer.linear' op C4: elements of weight must be those of input, 'bf16', found 'i4'}}
+  %y = transformer.linear %x, %w : (tensor<?x8xbf16>, tensor<6x8xi4>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @linear_of_four_bits(%x: tensor<?x8xi4>, %w: tensor<6x8xi4>) {
+  // expected-error @+1 {{'transformer.linear' op operand #0 must be tensor of f32, bf16 or i8, rank 2 or more}}
+  %y = transformer.linear %x, %w : (tensor<?x8xi4>, tensor<6x8xi4>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_of_four_bits(%ids: tensor<?xi32>) {
+  %table = transformer.weight "table" : tensor<10x8xi4>
+  // expected-error @+1 {{'transformer.embedding' op operand #1 must be}}
+  %e = transformer.embedding %ids, %table : (tensor<?xi32>, tensor<10x8xi4>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
 func.func @ffn_c6_elements(%x: tensor<?x8xbf16>, %in: tensor<6x8xbf16>, %out: tensor<8x6xf32>) {
   // expected-error @+1 {{'transformer.ffn' op C6: elements of out_weight must be those of input, 'bf16', found 'f32'}}
   %y = transformer.ffn %x in(%in) out(%out) : (tensor<?x8xbf16>, tensor<6x8xbf16>, tensor<8x6xf32>) -> tensor<?x8xf32>

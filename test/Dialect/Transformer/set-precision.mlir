@@ -7,17 +7,18 @@
 //
 // What enters a product is rounded where it is made, once; weights and states
 // change their type; everything else stays f32. f16 is taken only by what is kept: weights, keys and
-// values.
+// values; i4 by weights alone.
 //
 //===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --set-precision=dtype=bf16 | FileCheck %s
 // RUN: heddle-opt %s --set-precision=dtype=f16 | FileCheck %s --check-prefix=HALF
+// RUN: heddle-opt %s --set-precision=dtype=int4 | FileCheck %s --check-prefix=CODES
 // RUN: heddle-opt %s --set-precision | FileCheck %s --check-prefix=F32
 // RUN: not heddle-opt %s --set-precision=dtype=f8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // F32: @shared
 // F32-NOT: bf16
-// UNKNOWN: set-precision: expected f32, bf16, f16, f16-sum or int8, found f8
+// UNKNOWN: set-precision: expected f32, bf16, f16, f16-sum, int8 or int4, found f8
 
 // CHECK: transformer.state @keys {{.*}} : tensor<?x2x?x8xbf16>
 // HALF: transformer.state @keys {{.*}} : tensor<?x2x?x8xf16>
@@ -44,6 +45,11 @@ func.func @do_nothing(%x: tensor<?x4xbf16>, %w: tensor<8x4xbf16>, %y: tensor<?x8
 // One rounding for two readers; the residual takes the value as it is.
 // CHECK-LABEL: @shared
 // HALF-LABEL: @shared
+// CODES-LABEL: @shared
+// CODES: transformer.weight "w" : tensor<8x8xi4>
+// CODES: transformer.weight "b" : tensor<8xf32>
+// CODES: transformer.linear {{.*}} : (tensor<?x8xf32>, tensor<8x8xi4>, tensor<8xf32>) -> tensor<?x8xf32>
+// CODES: transformer.linear {{.*}} : (tensor<?x8xf32>, tensor<8x8xi4>) -> tensor<?x8xf32>
 // HALF-NOT: truncf
 // HALF: transformer.weight "w" : tensor<8x8xf16>
 // HALF: transformer.weight "b" : tensor<8xf32>
@@ -67,6 +73,10 @@ func.func @shared(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
   return %3 : tensor<?x8xf32>
 }
 
+// What is no weight of the checkpoint stays.
+// CODES-LABEL: @ffn
+// CODES: transformer.ffn {{.*}} : (tensor<?x4xf32>, tensor<6x4xf32>, tensor<4x6xf32>) -> tensor<?x4xf32>
+// CODES-NOT: i4
 // CHECK-LABEL: @ffn
 // HALF-LABEL: @ffn
 // HALF-COUNT-2: arith.truncf
@@ -102,7 +112,30 @@ func.func @cached(%q: tensor<?x2x?x8xf32>, %k: tensor<?x2x?x8xf32>, %v: tensor<?
   return %o, %values : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>
 }
 
+// Heads of 8 are padded, of 16 not, nor is a lone one: groups of 32 columns of the first would be torn.
+// CODES-LABEL: @heads
+// CODES-DAG: transformer.weight "of8" : tensor<6x16xf32>
+// CODES-DAG: transformer.weight "of16" : tensor<6x32xi4>
+// CODES-DAG: transformer.weight "lone" : tensor<6x8xi4>
+func.func @heads(%x: tensor<?x2x?x8xf32>, %y: tensor<?x2x?x16xf32>, %z: tensor<?x1x?x8xf32>) -> (tensor<?x?x6xf32>, tensor<?x?x6xf32>, tensor<?x?x6xf32>) {
+  %a = transformer.merge_heads %x : tensor<?x2x?x8xf32> -> tensor<?x?x16xf32>
+  %b = transformer.merge_heads %y : tensor<?x2x?x16xf32> -> tensor<?x?x32xf32>
+  %v = transformer.weight "of8" : tensor<6x16xf32>
+  %w = transformer.weight "of16" : tensor<6x32xf32>
+  %0 = transformer.linear %a, %v : (tensor<?x?x16xf32>, tensor<6x16xf32>) -> tensor<?x?x6xf32>
+  %1 = transformer.linear %b, %w : (tensor<?x?x32xf32>, tensor<6x32xf32>) -> tensor<?x?x6xf32>
+  %c = transformer.merge_heads %z : tensor<?x1x?x8xf32> -> tensor<?x?x8xf32>
+  %u = transformer.weight "lone" : tensor<6x8xf32>
+  %2 = transformer.linear %c, %u : (tensor<?x?x8xf32>, tensor<6x8xf32>) -> tensor<?x?x6xf32>
+  return %0, %1, %2 : tensor<?x?x6xf32>, tensor<?x?x6xf32>, tensor<?x?x6xf32>
+}
+
 // A table of an embedding that is a matrix of a product too: both forms.
+// CODES-LABEL: @tied
+// CODES-DAG: %[[CT:.*]] = transformer.weight "table" : tensor<10x4xf32>
+// CODES-DAG: %[[CW:.*]] = transformer.weight "table" : tensor<10x4xi4>
+// CODES: transformer.embedding %{{.*}}, %[[CT]]
+// CODES: transformer.linear %{{.*}}, %[[CW]]
 // CHECK-LABEL: @tied
 func.func @tied(%ids: tensor<?xi32>) -> tensor<?x10xf32> {
   // CHECK-DAG: %[[T:.*]] = transformer.weight "table" : tensor<10x4xf32>

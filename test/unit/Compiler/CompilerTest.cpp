@@ -79,13 +79,13 @@ TEST_F(Compiler, LayersShareKernels) {
   EXPECT_EQ(kernelsOf(*text), kernelsOf(*more));
 }
 
-TEST_F(Compiler, ReducedPrecisionIsNotBuiltYet) {
+TEST_F(Compiler, UnknownPrecisionsAreWrongUsage) {
   CompileOptions options;
-  options.dtype = "int4";
+  options.dtype = "int2";
   auto report = compileModel(embedModel, folder / "x.heddle", options);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().message,
-            "--dtype=int4: not built yet, expected f32, bf16, f16, f16-sum or int8");
+            "--dtype: expected f32, bf16, f16, f16-sum, int8 or int4, found 'int2'");
   EXPECT_FALSE(fs::exists(folder / "x.heddle"));
 }
 

@@ -163,16 +163,16 @@ static LogicalResult verifyOverRows(ContractOp op) {
   return verifyRows(op, "C5", op.getType(), lhs.getDimSize(0));
 }
 
-/// C7: both sides are of one type, or f32 meets f16; sums of floats are f32, of codes i32. What meets
-/// rows of values is no code and, of the narrow types, bf16.
+/// C7: both sides are of one type, or f32 meets f16 or i4; sums of floats are f32, of codes i32. What
+/// meets rows of values is no code and, of the narrow types, bf16.
 static LogicalResult verifyElements(ContractOp op) {
   auto view = dyn_cast<ViewType>(op.getLhs().getType());
   Type left = view ? view.getElementType() : getElementTypeOrSelf(op.getLhs().getType()),
        right = viewOf(op.getRhs()).getElementType();
-  bool areCodes = left.isInteger(8), widens = left.isF32() && right.isF16();
+  bool areCodes = left.isInteger(8), widens = left.isF32() && (right.isF16() || right.isInteger(4));
   if (!widens && (left != right || (left.isInteger() && !areCodes)))
     return op.emitOpError() << "C7: expected floats or codes of one type on both sides, or f32 and "
-                               "f16, found "
+                               "f16 or i4, found "
                             << left << " and " << right;
   if ((areCodes || left.isF16()) && op.getRows())
     return op.emitOpError("C7: expected f32 or bf16 on the left with `over rows`, found ") << left;

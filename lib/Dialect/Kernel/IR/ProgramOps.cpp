@@ -66,7 +66,7 @@ LogicalResult BufferOp::verify() {
 
 LogicalResult WeightOp::verify() {
   if (std::optional<StringRef> element = getElement();
-      element && failed(verifyWord(*this, "element", *element, {"bf16", "f16", "i8"})))
+      element && failed(verifyWord(*this, "element", *element, {"bf16", "f16", "i8", "i4"})))
     return failure();
   return verifyWord(*this, "layout", getLayout(), {"vector", "rows", "panels", "scales"});
 }

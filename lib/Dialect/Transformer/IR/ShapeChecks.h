@@ -100,7 +100,7 @@ inline LogicalResult verifySize(Operation *op, StringRef constraint, StringRef n
 
 /// Whether a product takes operands of f32 or bf16 with weights, keys or values of `kept`.
 inline bool multiplies(Type operand, Type kept) {
-  return operand == kept || (operand.isF32() && kept.isF16());
+  return operand == kept || (operand.isF32() && (kept.isF16() || kept.isInteger(4)));
 }
 
 /// Operands of one product.

@@ -14,7 +14,8 @@
 //
 // f16 is a form of storage: only what is kept and read again takes it, weights,
 // keys and values. int8 does as bf16 with attention and states, f16-sum as f16;
-// QuantizeProducts.cpp has their other products.
+// QuantizeProducts.cpp has their other products. i4 is a form of storage too, which
+// weights alone take.
 //
 // A value is rounded behind the op that makes it: kernels then round what they
 // store, not each column tile what it reads.
@@ -43,6 +44,8 @@ public:
       : module(module), builder(module.getContext()), element(element) {}
 
   void run() {
+    if (element.isInteger(4))
+      return packWeights();
     narrowStates();
     module.walk([&](LinearOp op) { narrow(op.getInputMutable(), {&op.getWeightMutable()}); });
     module.walk([&](FfnOp op) {
@@ -64,6 +67,34 @@ private:
     if (llvm::all_of(all, [&](OpOperand *o) { return isF32(o->get()) || isNarrow(o->get()); }))
       for (OpOperand *narrowed : all)
         narrowed->set(rounded(narrowed->get()));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Codes of 4 bits
+  //===--------------------------------------------------------------------===//
+
+  void packWeights() {
+    module.walk([&](LinearOp op) { pack(op.getInput(), op.getWeightMutable()); });
+    module.walk([&](FfnOp op) {
+      pack(op.getInput(), op.getInWeightMutable());
+      pack(Value(), op.getOutWeightMutable()); // between its products there are no heads
+    });
+  }
+
+  /// Whether the columns of a matrix that reads `input` are stored head by head, each padded to a
+  /// multiple of 16: groups count along the matrix' own columns, and padding would tear them.
+  static bool hasPaddedHeads(Value input) {
+    auto merge = input ? input.getDefiningOp<MergeHeadsOp>() : MergeHeadsOp();
+    if (!merge)
+      return false;
+    auto heads = cast<RankedTensorType>(merge.getInput().getType());
+    return heads.getDimSize(1) > 1 && heads.getDimSize(3) % 16 != 0;
+  }
+
+  void pack(Value input, OpOperand &weight) {
+    if ((!input || isF32(input)) && isF32(weight.get()) && !hasPaddedHeads(input) &&
+        weight.get().getDefiningOp<WeightOp>())
+      weight.set(rounded(weight.get()));
   }
 
   static bool isF32(Value value) { return getElementTypeOrSelf(value.getType()).isF32(); }
@@ -155,9 +186,11 @@ struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {
       element = BFloat16Type::get(&getContext());
     else if (dtype == "f16" || dtype == "f16-sum")
       element = Float16Type::get(&getContext());
+    else if (dtype == "int4")
+      element = IntegerType::get(&getContext(), 4);
     if (!element) {
       getOperation().emitError()
-          << "set-precision: expected f32, bf16, f16, f16-sum or int8, found " << dtype;
+          << "set-precision: expected f32, bf16, f16, f16-sum, int8 or int4, found " << dtype;
       return signalPassFailure();
     }
     if (dtype == "int8")

@@ -233,6 +233,9 @@ protected:
   /// f32 values rounded to f16, in the low halves of words; the high ones are zero.
   mlir::Value roundedHalves(mlir::Value floats);
 
+  /// Scale times code, exact: of eight codes of four bits in each word, the one of a number.
+  mlir::Value decodedNibbles(mlir::Value words, mlir::Value scales, int64_t number);
+
   mlir::Value combine(ReduceKind kind, mlir::Value a, mlir::Value b);
   /// Registers that make up the 16 virtual lanes of a row reduction.
   int64_t laneGroups() const { return std::max<int64_t>(16 / width, 1); }
@@ -257,7 +260,7 @@ protected:
   static bool touchesTiles(mlir::Operation &op);
   /// Elements in a word of 4 bytes.
   static int64_t perWord(mlir::Type element) {
-    return element.isInteger(8) ? 4 : isNarrow(element) ? 2 : 1;
+    return element.isInteger(4) ? 8 : element.isInteger(8) ? 4 : isNarrow(element) ? 2 : 1;
   }
   /// Floats stored in 16 bits, in the target's own form in registers.
   static bool isNarrow(mlir::Type element) {

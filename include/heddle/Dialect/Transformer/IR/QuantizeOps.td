@@ -23,8 +23,8 @@ def Transformer_Codes : ConfinedType<RankedTensorOf<[I8, F16]>, [Transformer_Ran
 /// Operands of a linear: numbers, or codes that have scales.
 def Transformer_LinearRows : ConfinedType<RankedTensorOf<[F32, BF16, F16, I8]>, [Transformer_Rank<">= 2">, Transformer_Positive<".back()">],
     "tensor of f32, bf16, f16 or i8, rank 2 or more, whose last dimension (features) is static and positive", "::mlir::RankedTensorType">;
-def Transformer_LinearMatrix : ConfinedType<2DTensorOf<[F32, BF16, F16, I8]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
-    "static matrix of f32, bf16, f16 or i8, not empty", "::mlir::RankedTensorType">;
+def Transformer_LinearMatrix : ConfinedType<2DTensorOf<[F32, BF16, F16, I8, I<4>]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
+    "static matrix of f32, bf16, f16, i8 or i4, not empty", "::mlir::RankedTensorType">;
 
 def Transformer_QuantizeOp : Transformer_Op<"quantize", [Pure, InferTypeOpAdaptorWithIsCompatible]> {
   let summary = "each row in a narrow type, and a scale";

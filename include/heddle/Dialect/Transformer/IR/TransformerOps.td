@@ -38,6 +38,10 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
     to it, to nearest, ties to even; from 65520 on, f16 has infinity only. Where the checkpoint holds the same elements, in the same order, under another shape, `stored` is
     that shape: a convolution of kernel size 1 is a matrix, and so are the matrices of all heads below each other.
 
+    A matrix of i4, which only products take, stands for the values `d * q`: of each 32 columns of a row (the last ones may be fewer) that have the
+    largest magnitude m, `d` is `m / 7` rounded to f16, and `q = rint(w / d)`, ties to even, held within -8 and 7; where d is 0, so is q. A group
+    with a number that is not finite, or whose d f16 cannot hold, has NaN for values.
+
     A matrix of i8 holds the codes of its rows, as `transformer.quantize` makes them. With `scales` the value is `[2, N]`, all that a product needs to
     know of these codes: the scale of each of the N rows of the matrix, and below it the sum of the row's codes. `stored` then is the matrix' shape
     in the checkpoint.
@@ -58,6 +62,11 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
       %w = transformer.weight "encoder.0.ffn.in.weight" {stored = array<i64: 2048, 512, 1>} : tensor<2048x512xf32>
       return %w : tensor<2048x512xf32>
     }
+    func.func @four_bits(%x: tensor<?x512xf32>) -> tensor<?x2048xf32> {
+      %w = transformer.weight "encoder.0.ffn.in.weight" : tensor<2048x512xi4>
+      %y = transformer.linear %x, %w : (tensor<?x512xf32>, tensor<2048x512xi4>) -> tensor<?x2048xf32>
+      return %y : tensor<?x2048xf32>
+    }
     func.func @codes() -> (tensor<2048x512xi8>, tensor<2x2048xf32>) {
       %w = transformer.weight "encoder.0.ffn.in.weight" : tensor<2048x512xi8>
       %s = transformer.weight "encoder.0.ffn.in.weight" {scales, stored = array<i64: 2048, 512>} : tensor<2x2048xf32>
@@ -66,7 +75,7 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
     ```
   }];
   let arguments = (ins StrAttr:$name, OptionalAttr<DenseI64ArrayAttr>:$stored, UnitAttr:$scales);
-  let results = (outs RankedTensorOf<[F32, BF16, F16, I8]>:$result);
+  let results = (outs RankedTensorOf<[F32, BF16, F16, I8, I<4>]>:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
   let builders = [OpBuilder<(ins "::mlir::Type":$type, "::llvm::StringRef":$name), [{
     build($_builder, $_state, type, name, ::mlir::DenseI64ArrayAttr(), /*scales=*/false);
@@ -267,8 +276,8 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
     * C1: the columns of `weight` equal the features of `input`.
     * C2: the size of `bias` equals the rows of `weight`.
     * C3: the result has the shape of `input` with N features.
-    * C4: `weight` has the element type of `input`, or f16 beside f32. With bf16, products are summed in f32 in pairs of k, the odd one first;
-      a weight of f16 beside f32 is widened, and all is as with f32.
+    * C4: `weight` has the element type of `input`, or f16 or i4 beside f32. With bf16, products are summed in f32 in pairs of k, the odd one first;
+      beside f32 a weight of f16 is widened and one of i4 stands for `d * q`, and all is as with f32.
     * C5: operands of i8 have two `scales`, rows of f16 one, others none. The first has the shape of `input` with 1 feature, the second is `[2, N]`.
     * C6: operands of i8 have at most 2^17 features: their sum is an i32.
 
@@ -322,7 +331,8 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
     * C3: the columns of `out_weight` equal the rows of `in_weight`.
     * C4: the size of `out_bias` equals the rows of `out_weight`.
     * C5: the result has the shape of `input` with N features.
-    * C6: `in_weight` and `out_weight` have the element type of `input`, to which what stands between the products is rounded, or f16 beside f32.
+    * C6: `in_weight` and `out_weight` have the element type of `input`, to which what stands between the products is rounded, or f16 or i4 beside
+      f32.
 
     Example:
     ```mlir

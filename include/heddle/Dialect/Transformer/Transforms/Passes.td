@@ -37,7 +37,8 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
     is asked for in that type, any other operand is rounded by `arith.truncf` where it is made, once for all its readers. States that
     nothing but attention reads hold that type, their rows are rounded before they are stored. Leaves alone products of narrower types, and all else: results,
     biases, norms, embeddings and residuals stay f32. `f16` is a form of storage: weights, keys and values take it, the first operands of products
-    stay f32. With `f32`, the default, nothing changes. Nothing must hold before.
+    stay f32. `int4` gives i4 to the matrices of `linear` and `ffn` that are weights of the checkpoint, but for those behind merged heads whose size is
+    not a multiple of 16, and leaves all else f32. With `f32`, the default, nothing changes. Nothing must hold before.
 
     `int8` gives `transformer.linear` codes of i8 with scales: the rows by `transformer.quantize`, the matrix, which must be a
     `transformer.weight`, as one of i8. `transformer.ffn` is written as two `transformer.linear` for that. Attention, states, and products with
@@ -62,7 +63,7 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
     %y = transformer.linear %h, %w scales(%s) : (tensor<?x4xf16>, tensor<8x4xf16>, tensor<?x1xf32>) -> tensor<?x8xf32>
     ```
   }];
-  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "`f32` (default), `bf16`, `f16`, `f16-sum` or `int8`">];
+  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "`f32` (default), `bf16`, `f16`, `f16-sum`, `int8` or `int4`">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
