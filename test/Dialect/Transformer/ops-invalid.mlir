@@ -276,7 +276,7 @@ func.func @linear_c4_four_bits_beside_bf16(%x: tensor<?x8xbf16>, %w: tensor<6x8x
 // -----
 
 func.func @linear_of_four_bits(%x: tensor<?x8xi4>, %w: tensor<6x8xi4>) {
-  // expected-error @+1 {{'transformer.linear' op operand #0 must be tensor of f32, bf16 or i8, rank 2 or more}}
+  // expected-error @+1 {{'transformer.linear' op operand #0 must be tensor of f32, bf16, f16 or i8, rank 2 or more}}
   %y = transformer.linear %x, %w : (tensor<?x8xi4>, tensor<6x8xi4>) -> tensor<?x6xf32>
   return
 }
