@@ -78,17 +78,21 @@ Value CpuEmitter::multiplyAddQuad(Value a, Value b, Value c) {
 // One row
 //===----------------------------------------------------------------------===//
 
-/// One row against panels, `from` and `to` in words. It waits for memory alone, which gives most
-/// where panels are read one after the other from end to end. Integers may be added in any order: a
-/// panel has a sum for each of some neighbouring words, so that no product waits for another.
+/// One row against panels, `from` and `to` in words. It waits for memory alone. Short panels are read
+/// one after the other from end to end, as one stream; long ones side by side, since several streams
+/// are fetched ahead at once (docs/benchmarks.md). Integers may be added in any order: a panel has
+/// some sums, so that few products wait for another; with many, lines are not loaded in their order.
 SmallVector<Value> CpuEmitter::contractRowOfQuads(ContractOp op, const Fragment &shape,
                                                   SmallVector<Value> sums, Value from, Value to) {
   const BoundView left = view(op.getLhs()), right = view(op.getRhs());
   Place row = leftRows(op, shape).front();
   int64_t step = 0;
   SmallVector<Place> panels = rightPlaces(op, shape, step);
-  int64_t vectors = 16 / width;                           // of a panel
-  int64_t phases = width == 16 ? 16 : width == 8 ? 4 : 2; // sums in half of the registers
+  constexpr int64_t mostOfShort = 2048; // features
+  const Size features = right.type.getDim(1).extent;
+  const bool together = width > 4 && !(features.isStatic() && features.value <= mostOfShort);
+  int64_t group = together ? shape.vectors : 16 / width;       // vectors read side by side
+  int64_t phases = together ? width / 8 : width == 16 ? 3 : 2; // sums of a vector
   int64_t first = 0;
   auto loop = [&](Value begin, Value end, int64_t count, SmallVector<Value> parts) {
     scf::ForOp op = scf::ForOp::create(builder, loc, begin, end, constant(count), parts);
@@ -99,25 +103,26 @@ SmallVector<Value> CpuEmitter::contractRowOfQuads(ContractOp op, const Fragment 
     for (int64_t u = 0; u < count; ++u) {
       Value word = loadWords(left, moved(row, mul(k, 4), u * 4), false);
       word = splat(word, VectorType::get({width}, word.getType()));
-      for (int64_t j = 0; j < vectors; ++j) {
+      for (int64_t j = 0; j < group; ++j) {
         Value codes = loadWords(right, moved(panels[first + j], mul(k, step), u * step), true);
-        Value &part = parts[u * vectors + j];
+        Value &part = parts[u % phases * group + j];
         part = multiplyAddQuad(word, codes, part);
       }
     }
     scf::YieldOp::create(builder, loc, parts);
     return SmallVector<Value>(op.getResults());
   };
-  Value whole = add(from, arith::AndIOp::create(builder, loc, sub(to, from), constant(-phases)));
-  for (; first < shape.vectors; first += vectors) {
-    SmallVector<Value> parts(phases * vectors, zeroSum(op));
-    llvm::copy(ArrayRef(sums).slice(first, vectors), parts.begin());
-    parts = loop(from, whole, phases, parts);
+  const int64_t unrolled = 2 * phases;
+  Value rest = arith::RemUIOp::create(builder, loc, sub(to, from), constant(unrolled));
+  Value whole = sub(to, rest);
+  for (; first < shape.vectors; first += group) {
+    SmallVector<Value> parts(phases * group, zeroSum(op));
+    llvm::copy(ArrayRef(sums).slice(first, group), parts.begin());
+    parts = loop(from, whole, unrolled, parts);
     parts = loop(whole, to, 1, parts);
-    for (int64_t count = phases * vectors / 2; count >= vectors; count /= 2)
-      for (int64_t i = 0; i < count; ++i)
-        parts[i] = arith::AddIOp::create(builder, loc, parts[i], parts[i + count]);
-    std::copy_n(parts.begin(), vectors, sums.begin() + first);
+    for (int64_t i = group; i < phases * group; ++i)
+      parts[i % group] = arith::AddIOp::create(builder, loc, parts[i % group], parts[i]);
+    std::copy_n(parts.begin(), group, sums.begin() + first);
   }
   return sums;
 }

@@ -128,8 +128,9 @@ Status CpuDevice::launch(const LaunchCall &call) {
   KernelFunction function = code.function(call.kernel);
   const auto [n0, n1, n2] = call.grid;
   auto tile = [&, n1 = n1, n2 = n2](int64_t point, int) {
-    const int64_t row = point / n2;
-    function(pointers.data(), call.scalars.data(), row / n1, row % n1, point % n2);
+    const int64_t row = n2 == 1 ? point : point / n2;
+    const int64_t first = row < n1 ? 0 : row / n1;
+    function(pointers.data(), call.scalars.data(), first, row - first * n1, point - row * n2);
   };
   parallelFor(n0 * n1 * n2, threadsFor(call, threads), tile, [](FunctionRef<void()> run) {
     DenormalGuard guard; // every thread has a mode of its own
