@@ -52,28 +52,40 @@ static const std::vector<CpuTarget> &table() {
     v3.insert(v3.end(), {"avx", "avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm"});
     v4 = v3;
     v4.insert(v4.end(), {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"});
-    CpuTarget sse{"x86-64-v2", triple, "x86-64-v2", "", "", 4, false, false, false, {}, {}, 1, v2};
-    sse.fragments = {{2, 16}, {1, 16}};
-    sse.pairFragments = {{1, 16}};
-    CpuTarget avx2{"x86-64-v3", triple, "x86-64-v3", "", "", 8, true, false, false, {}, {}, 2, v3};
-    avx2.fragments = {{6, 16}, {4, 16}, {2, 32}};
-    avx2.pairFragments = {{4, 16}};
-    CpuTarget avx512{
-        "x86-64-v4", triple, "x86-64-v4", "-prefer-256-bit", "", 16, true, false, false, {},
-        {},          2,      v4};
-    avx512.fragments = {{6, 64}, {8, 48}, {8, 32}, {8, 16}};
-    avx512.pairFragments = {{4, 64}, {6, 48}, {8, 32}, {8, 16}};
+    CpuTarget sse{.name = "x86-64-v2",
+                  .triple = triple,
+                  .cpu = "x86-64-v2",
+                  .fragments = {{2, 16}, {1, 16}},
+                  .pairFragments = {{1, 16}},
+                  .fewRows = 1,
+                  .required = v2};
+    CpuTarget avx2{.name = "x86-64-v3",
+                   .triple = triple,
+                   .cpu = "x86-64-v3",
+                   .lanes = 8,
+                   .fusedMultiplyAdd = true,
+                   .fragments = {{6, 16}, {4, 16}, {2, 32}},
+                   .pairFragments = {{4, 16}},
+                   .required = v3};
+    CpuTarget avx512{.name = "x86-64-v4",
+                     .triple = triple,
+                     .cpu = "x86-64-v4",
+                     .features = "-prefer-256-bit",
+                     .lanes = 16,
+                     .fusedMultiplyAdd = true,
+                     .fragments = {{6, 64}, {8, 48}, {8, 32}, {8, 16}},
+                     .weightFragments = {{8, 48}, {8, 32}, {8, 16}},
+                     .pairFragments = {{4, 64}, {6, 48}, {8, 32}, {8, 16}},
+                     .required = v4};
     CpuTarget bf16 = with(avx512, "x86-64-v4-bf16", pairs);
-    bf16.pairFragments = bf16.fragments;
-    CpuTarget neon{"aarch64", "aarch64-unknown-linux-gnu",
-                   "generic", "+neon",
-                   "",        4,
-                   true,      false,
-                   false,     {},
-                   {},        2,
-                   {"asimd"}};
-    neon.fragments = {{6, 16}, {4, 16}};
-    neon.pairFragments = {{4, 16}};
+    CpuTarget neon{.name = "aarch64",
+                   .triple = "aarch64-unknown-linux-gnu",
+                   .cpu = "generic",
+                   .features = "+neon",
+                   .fusedMultiplyAdd = true,
+                   .fragments = {{6, 16}, {4, 16}},
+                   .pairFragments = {{4, 16}},
+                   .required = {"asimd"}};
     return std::vector<CpuTarget>{sse,
                                   avx2,
                                   with(avx2, "x86-64-v3-vnni", shortQuads),

@@ -39,6 +39,9 @@ struct CpuTarget {
   bool quadProducts = false; ///< four products of bytes are one instruction, vpdpbusd
   /// Register tiles, the best first; columns are multiples of 16.
   std::vector<CpuFragment> fragments;
+  /// The same for products with weights, if they differ: sixteen rows should be whole tiles, each of
+  /// which fetches its part of the weights that come next.
+  std::vector<CpuFragment> weightFragments;
   /// The same for products of bf16 or bytes that are made of other instructions on their parts.
   std::vector<CpuFragment> pairFragments;
   /// Rows of the tile that runs the last few rows.

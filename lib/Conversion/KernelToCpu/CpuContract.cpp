@@ -128,18 +128,18 @@ Value CpuEmitter::anyNotFinite(ArrayRef<Value> registers) {
 // Prefetch
 //===----------------------------------------------------------------------===//
 
-/// Where the panels begin that the next column fragment (or, in a k-block but the last, the next
-/// block) reads.
+/// Where the panels begin that these columns of the next tile (or, in a k-block but the last, of the
+/// next block) read: all row fragments have taken their turns before them.
 /// Row fragments take turns: each of four or more fetches a quarter of the lines, each of fewer two
 /// quarters. All in words; a line is 16.
 CpuEmitter::NextPanels CpuEmitter::nextPanels(ContractOp op, Value from, Value to) {
   const BoundView &right = view(op.getRhs());
   int64_t word = perWord(right), columns = columnsOf(op.getType()),
           features = (right.type.getDims().back().extent.value + word - 1) / word;
-  int64_t stored = padded(features * word) / word, fragment = fragmentVectors(columns) * width;
+  int64_t stored = padded(features * word) / word;
   bool isBlock = constantOf(from).value_or(-1) != 0 || constantOf(to).value_or(-1) != features;
   Value start = add(scalar(op.getRhsIndex()), columnBase(columns));
-  Value element = mul(add(start, constant(fragment)), stored);
+  Value element = mul(add(start, constant(columns)), stored);
   if (isBlock) {
     Value isLast =
         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, to, constant(features));

@@ -103,7 +103,7 @@ namespace {
 struct BodyNeeds {
   int64_t tileRows = 1;
   llvm::SmallSet<int64_t, 4> products, widths, clipped;
-  bool storesPanels = false, pairs = false, quads = false;
+  bool storesPanels = false, pairs = false, quads = false, weights = false;
 };
 } // namespace
 
@@ -167,9 +167,11 @@ static CpuFragment chooseFragment(const BodyNeeds &needs, const CpuTarget &targe
     return llvm::all_of(needs.products,
                         [&](int64_t columns) { return columns % fragment.columns == 0; });
   };
-  // Without an instruction for them, products of bytes take words apart like those of bf16.
-  bool takesApart = needs.pairs || (needs.quads && !target.quadProducts);
-  ArrayRef<CpuFragment> offered = takesApart ? target.pairFragments : target.fragments;
+  bool takesApart = (needs.pairs && !target.pairProducts) || (needs.quads && !target.quadProducts);
+  ArrayRef<CpuFragment> offered = takesApart ? target.pairFragments
+                                  : needs.weights && !target.weightFragments.empty()
+                                      ? target.weightFragments
+                                      : target.fragments;
   CpuFragment chosen = offered.back();
   for (const CpuFragment &fragment : llvm::reverse(offered))
     if (suits(fragment))
@@ -188,6 +190,7 @@ FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target
     return failure();
   CpuPlan plan;
   plan.tileRows = needs->tileRows;
+  needs->weights = schedule.getPrefetch() != 0;
   plan.fragment = chooseFragment(*needs, target);
   plan.clippedColumns = needs->clipped;
   body.walk(
@@ -197,7 +200,7 @@ FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target
   // Products with weights wait for memory where there is one row, and then a tile of one has the
   // longest queue of loads; other rows are few only at the end. Attention is large code, and its
   // rows are mostly one or many: two tiles do.
-  plan.oneRow = schedule.getPrefetch() != 0 && plan.fragment.rows > 1;
+  plan.oneRow = needs->weights && plan.fragment.rows > 1;
   int64_t few = plan.oneRow ? 2 * target.fewRows : target.fewRows;
   if (plan.fragment.rows > few)
     plan.fewRows = few;
