@@ -21,7 +21,7 @@ LENIENT = 3  # times that a peer may be off where a type rounds: its quantisatio
 
 
 def tolerance(row, contender):
-    own = (ENCODER_TOLERANCES if row.kind in ("attend", "layer", "model") else TOLERANCES)[row.dtype]
+    own = (ENCODER_TOLERANCES if row.kind in ("attend", "layer", "model", "token") else TOLERANCES)[row.dtype]
     return own if contender == "heddle" or row.dtype == "f32" else own * LENIENT
 
 

@@ -48,13 +48,26 @@ def write_gemm(path, w, m):
     graph.save(path, [tensor_input("x", TensorProto.FLOAT, [m, w.shape[1]])], y, [m, w.shape[0]])
 
 
-def write_attention(path, t, mask, allowed):
-    """ONNX Runtime's fused attention over [1, t, heads * size] inputs."""
+def write_attention(path, sizes, dense):
+    """ONNX Runtime's fused attention over [b, t, heads * size] inputs; `dense` is what attentions.dense says."""
+    b, t, form, heads, kv, d = (sizes[name] for name in ("b", "t", "form", "heads", "kv", "d"))
     graph = Graph()
-    inputs = [tensor_input(name, TensorProto.FLOAT, [1, t, SIZE]) for name in "qkv"]
-    extra = ["", "", graph.constant(numpy.where(allowed, 0, -1e30).astype(numpy.float32)[None, None])] if mask == "window" else []
-    y = graph.add("MultiHeadAttention", "q", "k", "v", *extra, domain="com.microsoft", num_heads=HEADS, unidirectional=int(mask == "causal"))
-    graph.save(path, inputs, y, [1, t, SIZE])
+    inputs = [tensor_input(name, TensorProto.FLOAT, [b, t, count * d]) for name, count in (("q", heads), ("k", kv), ("v", kv))]
+    if form == "gqa":
+        lengths, total = (graph.constant(numpy.array(value, numpy.int32)) for value in ([t - 1] * b, t))
+        y = graph.fresh("GroupQueryAttention")  # the two caches that it also returns are nobody's
+        graph.nodes.append(helper.make_node("GroupQueryAttention", [*"qkv", "", "", lengths, total], [y, "keys", "values"], name=y,
+                                            domain="com.microsoft", num_heads=heads, kv_num_heads=kv))
+    else:
+        extra = []
+        if form == "padding":  # lengths of the sentences
+            inputs.append(tensor_input("lengths", TensorProto.INT32, [b]))
+            extra = ["", "lengths"]
+        elif dense is not None:
+            numbers = numpy.where(dense, 0, -1e30) if dense.dtype == bool else numpy.maximum(dense, -1e30)
+            extra = ["", "", graph.constant(numbers.astype(numpy.float32))]
+        y = graph.add("MultiHeadAttention", "q", "k", "v", *extra, domain="com.microsoft", num_heads=heads, unidirectional=int(form == "causal"))
+    graph.save(path, inputs, y, [b, t, heads * d])
 
 
 def write_decode(path, b, p):
@@ -77,9 +90,9 @@ def linear(graph, x, tensors, name):
     return graph.add("Add", graph.constant(tensors[name + ".bias"], name + ".bias"), product)
 
 
-def norm(graph, x, tensors, name):
+def norm(graph, x, tensors, name, epsilon=1e-12):
     scale, bias = (graph.constant(tensors[f"{name}.{part}"], f"{name}.{part}") for part in ("weight", "bias"))
-    return graph.add("LayerNormalization", x, scale, bias, axis=-1, epsilon=1e-12)
+    return graph.add("LayerNormalization", x, scale, bias, axis=-1, epsilon=epsilon)
 
 
 def attention(graph, x, tensors, place):

@@ -111,7 +111,7 @@ def measure(options, rows, rounds):
     from .contest import Contest
     heddle = Path(options.build).resolve() / "bin" / "heddle-bench-worker"
     if not heddle.exists():
-        raise ValueError(f"--build: expected {heddle}, found none: configure with -DHEDDLE_BUILD_BENCH=ON, then ninja heddle-bench-worker heddle-run")
+        raise ValueError(f"--build: expected {heddle}, found none: configure with -DHEDDLE_BUILD_BENCH=ON, then ninja heddle-bench-worker heddle heddle-run")
     peers = installed_peers([name for name in options.peers.split(",") if name])
     cache = default_venv().parent / "heddle-bench-models" if not os.environ.get("HEDDLE_BENCH_MODELS") else Path(os.environ["HEDDLE_BENCH_MODELS"])
     cache.mkdir(parents=True, exist_ok=True)
@@ -135,7 +135,7 @@ def measure(options, rows, rounds):
                 bandwidths(contest)
                 for row in rows:
                     if number in row.threads and row.kind not in systems.ROWS and f"{row.name}.t{number}" not in done:
-                        spec, check = models.make(row, work / "row", cache)
+                        spec, check = models.make(row, work / "row", cache, heddle.parent)
                         add(contest.run(row, spec, check, work / "row", rounds))
             finally:
                 contest.close()

@@ -5,7 +5,9 @@ import fnmatch
 from dataclasses import dataclass, field
 
 HEADS, HEAD_SIZE = 12, 64
+GROUPED = (32, 8)  # heads of queries, and of keys and values
 SIZE, FFN_SIZE, LAYERS, VOCABULARY = 768, 3072, 12, 30522
+TOKENS = 50257  # of the decoder
 GEMM_SHAPES = [(768, 768), (3072, 768), (768, 3072), (4096, 4096)]
 WIDE_SHAPES = [(2304, 768), (11008, 4096), (32000, 2048)]
 BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f16-sum": 2, "int8": 1, "int4": 0.5625}  # of a weight; int4 with its scales
@@ -15,11 +17,11 @@ ROUNDED = ("bf16", "int8", "f16-sum")  # activations are rounded or quantised by
 @dataclass(frozen=True)
 class Row:
     name: str
-    kind: str  # gemm, attention, decode, ffn, attend, layer, model, compile, start, bits
+    kind: str  # gemm, attention, decode, ffn, attend, layer, model, token, compile, start, bits
     dtype: str
     sizes: dict = field(compare=False, hash=False)
     flops: float = 0
-    bytes: float = 0  # what must be read: the weights of a product of one row, the caches of a step
+    bytes: float = 0  # what must be read: the weights of a product of one row or of a token, the caches of a step of attention
     quick: bool = False  # part of --quick
     gated: bool = False  # asked for by a gate
     threads: tuple = (1, 2)
@@ -31,10 +33,12 @@ def gemm(dtype, m, n, k, **flags):
     return Row(name, "gemm", dtype, {"m": m, "n": n, "k": k}, 2.0 * m * n * k, n * k * BYTES[dtype], **flags)
 
 
-def attention(dtype, mask, t, **flags):
+def attention(dtype, form, t, b=1, **flags):
     """Work counts the whole square: a rate above the dense one means that tiles were skipped."""
-    flops = 4.0 * HEADS * HEAD_SIZE * t * t
-    return Row(f"attention.{dtype}.{mask}.T{t}", "attention", dtype, {"t": t, "mask": mask}, flops, **flags)
+    heads, kv = GROUPED if form == "gqa" else (HEADS, HEADS)
+    sizes = {"b": b, "t": t, "form": form, "heads": heads, "kv": kv, "d": HEAD_SIZE}
+    shape = f"T{t}" if b == 1 else f"B{b}T{t}"
+    return Row(f"attention.{dtype}.{form}.{shape}", "attention", dtype, sizes, 4.0 * b * heads * HEAD_SIZE * t * t, **flags)
 
 
 def layer_flops(b, s):
@@ -67,6 +71,11 @@ def attention_rows():
         yield attention("bf16", "full", t, gated=t in (512, 2048), quick=t == 512)
         yield attention("f16", "full", t)
     yield attention("f32", "window", 4096, gated=True)
+    for t in (512, 2048):
+        yield attention("f32", "gqa", t)
+        yield attention("f32", "alibi", t)
+    for t in (128, 512):
+        yield attention("f32", "padding", t, b=8)
 
 
 def decode(dtype, b, p, **flags):
@@ -81,6 +90,19 @@ def decode_rows():
             for p in (128, 512, 2048, 8192):
                 if b * p <= 8 * 8192:  # more does not fit into what a test machine has
                     yield decode(dtype, b, p, quick=dtype == "f32" and (b, p) == (1, 2048))
+
+
+def token(dtype, p):
+    """The next token of a decoder of GPT-2's shape over caches of `p` rows; the bytes are those of the weights alone."""
+    weights = LAYERS * (4 * SIZE * SIZE + 2 * SIZE * FFN_SIZE) + TOKENS * SIZE
+    flops = 2.0 * weights + LAYERS * 4.0 * SIZE * (p + 1)
+    return Row(f"model.decode.{dtype}.P{p}", "token", dtype, {"b": 1, "p": p, "layers": LAYERS}, flops, weights * BYTES[dtype])
+
+
+def token_rows():
+    for dtype in ("f32", "bf16", "int8"):
+        for p in (128, 1024):
+            yield token(dtype, p)
 
 
 def ffn(dtype, t, **flags):
@@ -104,7 +126,7 @@ def encoder_rows():
 
 
 def all_rows():
-    rows = [*gemm_rows(), *attention_rows(), *decode_rows(), *encoder_rows()]
+    rows = [*gemm_rows(), *attention_rows(), *decode_rows(), *encoder_rows(), *token_rows()]
     sizes = {"b": 1, "s": 16, "layers": LAYERS}
     rows.append(Row("compile.bert", "compile", "f32", sizes, gated=True, threads=(1,)))
     rows.append(Row("start.bert", "start", "f32", sizes, gated=True, threads=(1,)))
@@ -114,7 +136,7 @@ def all_rows():
 
 def reads(row):
     """Whether the row is a matter of reading: its rate is one of bytes."""
-    return row.name.startswith("gemv.") or row.kind == "decode"
+    return row.name.startswith("gemv.") or row.kind in ("decode", "token")
 
 
 def select(rows, patterns):

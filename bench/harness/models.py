@@ -3,40 +3,29 @@
 """What every contender of a row is given: inputs, weights, a model in its own language, and the answer in f64.
 
 A row has a folder: NAME.npy inputs, weights.safetensors and model.mlir or model.json for Heddle, model.onnx where a
-graph is needed. Encoders share one set of weights, written once a cache folder.
+graph is needed. Encoders share one set of weights, written once a cache folder; so do decoders.
 """
 import json
 import math
-import struct
 
 import numpy
 
 from . import matrix
+from .arrays import attend64, difference, gelu64, norm64, normal, write_safetensors
+from .attentions import make_attention
+from .decoders import make_decode, make_token
 
 SIZE, HEADS, HEAD_SIZE, FFN = matrix.SIZE, matrix.HEADS, matrix.HEAD_SIZE, matrix.FFN_SIZE
 
 
-def write_safetensors(path, tensors):
-    header, end = {}, 0
-    for name, values in tensors.items():
-        header[name] = {"dtype": "F32", "shape": list(values.shape), "data_offsets": [end, end + values.nbytes]}
-        end += values.nbytes
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        for values in tensors.values():
-            file.write(values.tobytes())
-
-
-def normal(random, *shape, scale=1.0):
-    return (random.standard_normal(shape, dtype=numpy.float32) * numpy.float32(scale)).astype(numpy.float32)
-
-
-def make(row, folder, cache):
-    """Writes the folder of a row; gives what contenders are told and a check of their results."""
+def make(row, folder, cache, tools):
+    """Writes the folder of a row; gives what contenders are told and a check of their results. `tools` is where heddle is."""
     folder.mkdir(parents=True, exist_ok=True)
-    return {"gemm": make_gemm, "attention": make_attention, "decode": make_decode, "attend": make_attend, "ffn": make_ffn, "layer": make_encoder, "model": make_encoder}[row.kind](row, folder, cache)
+    if row.kind == "token":
+        return make_token(row, folder, cache, tools)
+    makers = {"gemm": make_gemm, "attention": make_attention, "decode": make_decode, "attend": make_attend, "ffn": make_ffn,
+              "layer": make_encoder, "model": make_encoder}
+    return makers[row.kind](row, folder, cache)
 
 
 #===----------------------------------------------------------------------===#
@@ -63,10 +52,6 @@ def make_gemm(row, folder, cache):
     expected = x[rows].astype(numpy.float64) @ w.T.astype(numpy.float64)
     spec = {"model": "model.mlir", "weights": "weights.safetensors", "function": "main", "inputs": {"x": "x.npy"}, "output": "y"}
     return spec, lambda found: difference(found.reshape(m, n)[rows], expected)
-
-
-def difference(found, expected):
-    return float(numpy.abs(found.astype(numpy.float64) - expected).max() / numpy.abs(expected).max())
 
 
 #===----------------------------------------------------------------------===#
@@ -102,48 +87,6 @@ def make_ffn(row, folder, cache):
     spec = {"model": "model.mlir", "weights": "weights.safetensors", "function": "main", "inputs": {"x": "x.npy"}, "output": "y",
             "onnx": str(folder / "ffn.onnx"), "arrays": str(folder / "weights.npz")}
     return spec, lambda found: difference(found.reshape(t, SIZE), expected)
-
-
-#===----------------------------------------------------------------------===#
-# Attention
-#===----------------------------------------------------------------------===#
-
-MASKS = {"full": "", "causal": "  %m = transformer.mask.causal\n",
-         "window": "  %c = transformer.mask.causal\n  %w = transformer.mask.window before = 255 after = 0\n  %m = transformer.mask.and %c, %w\n"}
-
-
-def attention_text(mask):
-    shape = f"tensor<?x{HEADS}x?x{HEAD_SIZE}xf32>"
-    dims = f'["B", {HEADS}, "T", {HEAD_SIZE}]'
-    arguments = ", ".join(f'%{name}: {shape} {{transformer.name = "{name}", transformer.dims = {dims}}}' for name in "qkv")
-    clause = " mask(%m)" if MASKS[mask] else ""
-    scale = 1 / math.sqrt(HEAD_SIZE)
-    return (f"func.func @attend({arguments}) -> ({shape} {{transformer.name = \"o\"}}) {{\n{MASKS[mask]}"
-            f"  %o = transformer.attention %q, %k, %v{clause} {{scale = {scale} : f32}} : ({shape}, {shape}, {shape}) -> {shape}\n"
-            f"  return %o : {shape}\n}}\n")
-
-
-def allowed(mask, rows, t):
-    """Which keys the query rows may see."""
-    i, j = numpy.asarray(rows)[:, None], numpy.arange(t)[None, :]
-    return {"full": j >= 0, "causal": j <= i, "window": (j <= i) & (i - j <= 255)}[mask]
-
-
-def make_attention(row, folder, cache):
-    t, mask = row.sizes["t"], row.sizes["mask"]
-    random = numpy.random.default_rng(2)
-    q, k, v = (normal(random, 1, HEADS, t, HEAD_SIZE) for _ in range(3))
-    for name, values in zip("qkv", (q, k, v)):
-        numpy.save(folder / f"{name}.npy", values)
-    (folder / "model.mlir").write_text(attention_text(mask))
-    rows = sorted({*range(min(t, 64)), *range(max(0, t - 64), t)})  # both ends of each head
-    wide = [values[0].astype(numpy.float64) for values in (q, k, v)]
-    scores = wide[0][:, rows] @ wide[1].transpose(0, 2, 1) / math.sqrt(HEAD_SIZE)
-    scores = numpy.where(allowed(mask, rows, t), scores, -numpy.inf)
-    weights = numpy.exp(scores - scores.max(-1, keepdims=True))
-    expected = weights @ wide[2] / weights.sum(-1, keepdims=True)
-    spec = {"model": "model.mlir", "weights": "", "function": "attend", "inputs": {n: f"{n}.npy" for n in "qkv"}, "output": "o", "mask": mask}
-    return spec, lambda found: difference(found.reshape(HEADS, t, HEAD_SIZE)[:, rows], expected)
 
 
 #===----------------------------------------------------------------------===#
@@ -188,67 +131,13 @@ def make_attend(row, folder, cache):
     (folder / "model.mlir").write_text(attend_text())
     wide = {name: values.astype(numpy.float64) for name, values in weights.items()}
     rows = x[0].astype(numpy.float64)
-    normed = (rows - rows.mean(-1, keepdims=True)) / numpy.sqrt(rows.var(-1, keepdims=True) + 1e-12) * wide["norm.weight"] + wide["norm.bias"]
+    normed = norm64(rows, wide["norm.weight"], wide["norm.bias"])
     q, k, v, o = (lambda values, name=name: values @ wide[f"attention.{name}.weight"].T + wide[f"attention.{name}.bias"] for name in PROJECTIONS)
     q, k, v = (part(normed).reshape(t, HEADS, HEAD_SIZE).transpose(1, 0, 2) for part in (q, k, v))
-    scores = q @ k.transpose(0, 2, 1) / math.sqrt(HEAD_SIZE)
-    shares = numpy.exp(scores - scores.max(-1, keepdims=True))
-    expected = rows + o((shares @ v / shares.sum(-1, keepdims=True)).transpose(1, 0, 2).reshape(t, SIZE))
+    expected = rows + o(attend64(q, k, v).transpose(1, 0, 2).reshape(t, SIZE))
     spec = {"model": "model.mlir", "weights": "weights.safetensors", "function": "main", "inputs": {"x": "x.npy"}, "output": "y",
             "onnx": str(folder / "attend.onnx"), "arrays": str(folder / "weights.npz")}
     return spec, lambda found: difference(found.reshape(t, SIZE), expected)
-
-
-#===----------------------------------------------------------------------===#
-# A step with caches
-#===----------------------------------------------------------------------===#
-
-STEPS = 16  # as many are timed before the caches are as long as they were: their mean is what is printed
-
-
-def decode_text(p):
-    def argument(name, rows):
-        size = "?" if rows == "S" else "1"
-        rows = '"S"' if rows == "S" else rows
-        return f'%{name}: tensor<?x{HEADS}x{size}x{HEAD_SIZE}xf32> {{transformer.name = "{name}", transformer.dims = ["B", {HEADS}, {rows}, {HEAD_SIZE}]}}'
-
-    one, many = f"tensor<?x{HEADS}x1x{HEAD_SIZE}xf32>", f"tensor<?x{HEADS}x?x{HEAD_SIZE}xf32>"
-    state = f'{{dims = ["B", {HEADS}, "P", {HEAD_SIZE}], capacity = {p + STEPS} : i64}} : {many}'
-    return f"""transformer.state @keys {state}
-transformer.state @values {state}
-func.func @start() {{
-  transformer.cache.clear "P"
-  return
-}}
-func.func @fill({argument("keys", "S")}, {argument("values", "S")}) {{
-  %0 = transformer.cache.append @keys, %keys : {many} -> {many}
-  %1 = transformer.cache.append @values, %values : {many} -> {many}
-  return
-}}
-func.func @step({argument("q", 1)}, {argument("k", 1)}, {argument("v", 1)}) -> ({one} {{transformer.name = "o"}}) {{
-  %0 = transformer.cache.append @keys, %k : {one} -> {many}
-  %1 = transformer.cache.append @values, %v : {one} -> {many}
-  %o = transformer.attention %q, %0, %1 {{scale = {1 / math.sqrt(HEAD_SIZE)} : f32}} : ({one}, {many}, {many}) -> {one}
-  return %o : {one}
-}}
-"""
-
-
-def make_decode(row, folder, cache):
-    b, p = row.sizes["b"], row.sizes["p"]
-    random = numpy.random.default_rng(7)
-    arrays = {name: normal(random, b, HEADS, 1, HEAD_SIZE) for name in "qkv"}
-    arrays |= {name: normal(random, b, HEADS, p, HEAD_SIZE) for name in ("keys", "values")}
-    for name, values in arrays.items():
-        numpy.save(folder / f"{name}.npy", values)
-    (folder / "model.mlir").write_text(decode_text(p))
-    keys, values = (numpy.concatenate([arrays[past], arrays[new]], 2).astype(numpy.float64) for past, new in (("keys", "k"), ("values", "v")))
-    scores = arrays["q"].astype(numpy.float64) @ keys.transpose(0, 1, 3, 2) / math.sqrt(HEAD_SIZE)
-    weights = numpy.exp(scores - scores.max(-1, keepdims=True))
-    expected = weights @ values / weights.sum(-1, keepdims=True)
-    spec = {"model": "model.mlir", "weights": "", "function": "step", "inputs": {name: f"{name}.npy" for name in arrays}, "output": "o",
-            "before": ["start", "fill"], "every": STEPS}
-    return spec, lambda found: difference(found.reshape(expected.shape), expected)
 
 
 #===----------------------------------------------------------------------===#
@@ -299,15 +188,6 @@ def encoder_folder(layers, cache):
     return folder
 
 
-def gelu64(x):
-    return 0.5 * x * (1 + numpy.vectorize(math.erf, otypes=[numpy.float64])(x / math.sqrt(2)))
-
-
-def norm64(x, gamma, beta):
-    centred = x - x.mean(-1, keepdims=True)
-    return centred / numpy.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-12) * gamma + beta
-
-
 def encoder64(weights, x, layers):
     """One sentence, [s, size], in f64."""
     def linear(x, name):
@@ -319,9 +199,7 @@ def encoder64(weights, x, layers):
     for layer in range(layers):
         place = f"encoder.{layer}."
         q, k, v = (heads(linear(x, f"{place}attention.{name}")) for name in ("query", "key", "value"))
-        scores = q @ k.transpose(0, 2, 1) / math.sqrt(HEAD_SIZE)
-        p = numpy.exp(scores - scores.max(-1, keepdims=True))
-        mixed = (p / p.sum(-1, keepdims=True) @ v).transpose(1, 0, 2).reshape(len(x), SIZE)
+        mixed = attend64(q, k, v).transpose(1, 0, 2).reshape(len(x), SIZE)
         x = norm64(x + linear(mixed, place + "attention.output"), *(weights[f"{place}attention.norm.{n}"] for n in ("weight", "bias")))
         h = gelu64(linear(x, place + "ffn.in"))
         x = norm64(x + linear(h, place + "ffn.out"), *(weights[f"{place}ffn.norm.{n}"] for n in ("weight", "bias")))

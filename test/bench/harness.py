@@ -6,10 +6,12 @@ import argparse
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 sys.path.insert(0, sys.argv.pop(1))
 from harness import figures, gates, main, matrix, report  # noqa: E402: the path comes first
+from harness.peers import clock  # noqa: E402
 
 ROWS = {row.name: row for row in matrix.all_rows()}
 PEAKS = {"f32": 100e9, "bf16": 200e9, "int8": 400e9}
@@ -62,6 +64,13 @@ class Matrix(unittest.TestCase):
         # Keys and values of 12 heads of 64, the new row included.
         self.assertEqual(ROWS["decode.bf16.B4.P2048"].bytes, 2 * 4 * 12 * 64 * 2049 * 2)
         self.assertTrue(matrix.reads(ROWS["decode.f32.B1.P128"]) and not matrix.reads(ROWS["attention.f32.full.T128"]))
+        # GPT-2's 12 layers and its classifier, each weight once a token, whatever the caches hold.
+        self.assertEqual(ROWS["model.decode.int8.P128"].bytes, 12 * 12 * 768 * 768 + 50257 * 768)
+        self.assertEqual(ROWS["model.decode.bf16.P1024"].bytes, 2 * ROWS["model.decode.int8.P128"].bytes)
+        self.assertTrue(matrix.reads(ROWS["model.decode.f32.P128"]))
+        # Grouped heads share keys, which saves no work; sentences count with their padding.
+        self.assertEqual(ROWS["attention.f32.gqa.T512"].flops, 4 * 32 * 64 * 512 * 512)
+        self.assertEqual(ROWS["attention.f32.padding.B8T128"].flops, 8 * ROWS["attention.f32.full.T128"].flops)
         # Half a layer and the other half are a layer.
         self.assertEqual(ROWS["attend.f32.128"].flops + ROWS["ffn.f32.128"].flops, ROWS["layer.f32.1x128"].flops)
         # 85 million weights twice a token, and two products of attention.
@@ -169,6 +178,24 @@ class Report(unittest.TestCase):
     def test_gates_are_counted(self):
         text = report.gate_table(gates.judge_all([], {}))
         self.assertIn(f"{len(gates.all_gates())} gates: {len(gates.all_gates())} not measured", text)
+
+
+class Clock(unittest.TestCase):
+    def test_caches_are_filled_and_moved_outside_the_clock(self):
+        now, rows, lengths = [0], [4], []
+
+        def call():
+            now[0] += 100 if rows[0] == 4 else 1  # the first one moves the cache
+            rows[0] += 1
+            lengths.append(rows[0])
+
+        def refill():
+            now[0] += 1000
+            rows[0] = 4
+
+        with unittest.mock.patch.object(clock.time, "perf_counter", lambda: now[0]):
+            self.assertEqual(clock.Refilled(call, refill, 4).timed(5), 1)
+        self.assertEqual(lengths, [5, 6, 7, 8, 5, 6, 7])
 
 
 class Runs(unittest.TestCase):

@@ -1,7 +1,6 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """IREE: graphs imported from ONNX, static shapes, compiled for this CPU with its data tiling."""
-import sys
 import tempfile
 from pathlib import Path
 
@@ -57,7 +56,7 @@ class Peer:
         return self.nothing[0]
 
     def open(self, row, folder):
-        if row["dtype"] != "f32" or row["kind"] in ("attention", "decode"):
+        if row["dtype"] != "f32" or row["kind"] in ("attention", "decode", "token"):
             raise NotHere(f"{row['kind']} in {row['dtype']}")
         self.folder = folder
         if row["kind"] == "gemm":

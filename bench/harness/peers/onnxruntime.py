@@ -2,19 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """ONNX Runtime: graphs through its transformer optimiser, inputs and outputs bound, int8 by dynamic quantisation."""
 import collections
+from pathlib import Path
 
 import numpy
 import onnxruntime
 
-from .. import graphs, matrix, models
+from .. import attentions, decoders, graphs, matrix
 from .serve import NotHere, serve
-
-INT8 = "int8 dynamic"
 
 
 def rows_of_heads(values):
-    """[1, H, T, D] as the [1, T, H * D] that the fused operator takes."""
-    return numpy.ascontiguousarray(values.transpose(0, 2, 1, 3).reshape(1, values.shape[2], -1))
+    """[B, H, T, D] as the [B, T, H * D] that the fused operator takes."""
+    return numpy.ascontiguousarray(values.transpose(0, 2, 1, 3).reshape(len(values), values.shape[2], -1))
 
 
 class Peer:
@@ -54,7 +53,8 @@ class Peer:
         optimised = folder / "ort.optimised.onnx"
         session = self.session(path, optimised)
         call, output = self.bound(session, inputs, shape)
-        return call, lambda: back(output.numpy()), self.kernels(optimised)
+        spelt = attentions.spelt(row["sizes"]) if row["kind"] == "attention" else ""
+        return call, lambda: back(output.numpy()), self.kernels(optimised) + spelt
 
     @staticmethod
     def kernels(path):
@@ -86,11 +86,13 @@ class Peer:
     def attention(self, row, folder):
         if row["dtype"] != "f32":
             raise NotHere(f"{row['dtype']} on a CPU")
-        t, mask = row["sizes"]["t"], row["mask"]
+        b, t, heads, d = (row["sizes"][name] for name in ("b", "t", "heads", "d"))
         path = folder / "attention.onnx"
-        graphs.write_attention(path, t, mask, models.allowed(mask, range(t), t) if mask == "window" else None)
+        graphs.write_attention(path, row["sizes"], attentions.dense(row["sizes"], folder))
         inputs = {name: rows_of_heads(numpy.load(folder / f"{name}.npy")) for name in "qkv"}
-        return path, inputs, [1, t, matrix.SIZE], lambda y: y.reshape(t, matrix.HEADS, matrix.HEAD_SIZE).transpose(1, 0, 2)
+        if row["sizes"]["form"] == "padding":
+            inputs["lengths"] = numpy.load(folder / "lengths.npy")
+        return path, inputs, [b, t, heads * d], lambda y: y.reshape(b, t, heads, d).transpose(0, 2, 1, 3)
 
     def decode(self, row, folder):
         if row["dtype"] != "f32":
@@ -104,11 +106,25 @@ class Peer:
             inputs[f"past.{name}"] = numpy.concatenate([past, numpy.zeros_like(past[:, :, :1])], 2)
         return path, inputs, [b, 1, matrix.SIZE], lambda y: y
 
+    def token(self, row, folder):
+        """Caches that are appended to in place, at the same place each time."""
+        if row["dtype"] not in ("f32", "int8"):
+            raise NotHere(f"{row['dtype']} on a CPU")
+        path, p = Path(row["onnx"]), row["sizes"]["p"]
+        if row["dtype"] == "int8":
+            stored = path.parent / "ort.int8.onnx"
+            path = stored if stored.exists() else self.quantised(path, stored)
+        inputs = {"target": numpy.load(folder / "target.npy")}
+        inputs |= {name: numpy.array(value, numpy.int32) for name, value in (("position", [p]), ("lengths", [p]), ("total", p + 1))}
+        for name in decoders.cache_names():
+            past = numpy.load(folder / f"{name}.npy")
+            inputs[f"past.{name}"] = numpy.concatenate([past, numpy.zeros_like(past[:, :, :1])], 2)
+        return path, inputs, [1, 1, matrix.TOKENS], lambda y: y
+
     def encoder(self, row, folder):
         if row["dtype"] not in ("f32", "int8"):
             raise NotHere(f"{row['dtype']} on a CPU")
         from onnxruntime.transformers.optimizer import optimize_model
-        from pathlib import Path
         home = Path(row["onnx"]).parent
         fused = home / "ort.fused.onnx"
         if not fused.exists():

@@ -8,7 +8,9 @@ import numpy
 import openvino
 from openvino import opset13
 
-from .. import graphs, matrix, models
+from .. import arrays, attentions, decoders, matrix
+from . import openvino_decoder
+from .clock import Refilled
 from .serve import NotHere, serve
 
 
@@ -17,11 +19,11 @@ class Peer:
         self.threads = threads
         self.core = openvino.Core()
 
-    def compiled(self, model, dtype):
+    def compiled(self, model, dtype, **more):
         precision = {"bf16": "bf16", "f16-sum": "f16"}.get(dtype, "f32")
         compiled = self.core.compile_model(model, "CPU", {
             "INFERENCE_NUM_THREADS": self.threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": precision, "SCHEDULING_CORE_TYPE": "ANY_CORE"})
+            "INFERENCE_PRECISION_HINT": precision, "SCHEDULING_CORE_TYPE": "ANY_CORE", **more})
         chosen = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
         if dtype == "f16-sum" and chosen != "f16":  # the plugin falls back in silence
             raise NotHere("f16 sums on this CPU")
@@ -38,7 +40,7 @@ class Peer:
             request.start_async()
             request.wait()
 
-        return call, lambda: request.get_output_tensor(0).data
+        return call, lambda: request.get_output_tensor(0).data, request
 
     def empty(self):
         x = opset13.parameter([16], numpy.float32)
@@ -47,10 +49,12 @@ class Peer:
         return self.nothing[0]
 
     def open(self, row, folder):
+        if row["kind"] == "token":
+            return self.token(row, folder)
         model, inputs = getattr(self, row["kind"])(row, folder)
         compiled = self.compiled(model, row["dtype"])
-        call, result = self.bound(compiled, inputs)
-        return call, result, self.kernels(compiled)
+        call, result, _ = self.bound(compiled, inputs)
+        return call, result, self.kernels(compiled) + (attentions.spelt(row["sizes"]) if row["kind"] == "attention" else "")
 
     @staticmethod
     def kernels(compiled):
@@ -81,12 +85,17 @@ class Peer:
         return model, [x]
 
     def attention(self, row, folder):
-        t, mask = row["sizes"]["t"], row["mask"]
+        """Its attention knows equal heads or one head of keys: groups become sentences, each with the one head that it shares."""
+        sizes = row["sizes"]
+        b, t, heads, kv, d = (sizes[name] for name in ("b", "t", "heads", "kv", "d"))
         inputs = [numpy.load(folder / f"{name}.npy") for name in "qkv"]
-        q, k, v = (opset13.parameter(list(inputs[0].shape), numpy.float32, name) for name in "qkv")
-        more = [opset13.constant(models.allowed(mask, range(t), t)[None, None])] if mask == "window" else []
-        result = opset13.scaled_dot_product_attention(q, k, v, *more, causal=mask == "causal")
-        return openvino.Model([result], [q, k, v], "attention"), inputs
+        parameters = q, k, v = [opset13.parameter(list(values.shape), numpy.float32, name) for name, values in zip("qkv", inputs)]
+        if kv < heads:
+            q, k, v = (opset13.reshape(x, [b * kv, -1, t, d], False) for x in parameters)
+        dense = attentions.dense(sizes, folder)
+        more = [] if dense is None else [opset13.constant(dense)]
+        result = opset13.scaled_dot_product_attention(q, k, v, *more, causal=sizes["form"] in ("causal", "gqa"))
+        return openvino.Model([opset13.reshape(result, [b, heads, t, d], False)], parameters, "attention"), inputs
 
     def decode(self, row, folder):
         """Caches that hold the new row already: its append is given to this peer."""
@@ -95,6 +104,26 @@ class Peer:
         inputs = [q, *caches]
         parameters = [opset13.parameter(list(values.shape), numpy.float32, name) for name, values in zip("qkv", inputs)]
         return openvino.Model([opset13.scaled_dot_product_attention(*parameters, causal=False)], parameters, "step"), inputs
+
+    def token(self, row, folder):
+        """A model with a state, as its generation library runs them; caches grow, so they are filled anew as Heddle's are."""
+        dtype, p = row["dtype"], row["sizes"]["p"]
+        model = openvino_decoder.step(decoders.merged(numpy.load(row["arrays"])))
+        if dtype == "int8":
+            import nncf
+            model = nncf.compress_weights(model, mode=nncf.CompressWeightsMode.INT8_SYM)
+        # Left to itself it would keep caches in 8 bits, in f32 too.
+        kept = "f32" if dtype == "f32" else "bf16"
+        compiled = self.compiled(model, kept, KV_CACHE_PRECISION=kept)
+        inputs = [numpy.load(folder / "target.npy"), numpy.array([p], numpy.int32), numpy.zeros(1, numpy.int32)]
+        call, result, request = self.bound(compiled, inputs)
+        caches = {name: openvino.Tensor(numpy.load(folder / f"{name}.npy")) for name in decoders.cache_names()}
+
+        def refill():
+            for state in request.query_state():
+                state.state = caches[state.name]
+
+        return Refilled(call, refill, row["every"]), result, lambda: f"caches in {kept}, {self.kernels(compiled)}"
 
     def encoder(self, row, folder):
         path = Path(row["onnx"])
@@ -113,7 +142,7 @@ class Peer:
     def samples(row):
         random = numpy.random.default_rng(5)
         if row["sizes"]["layers"] == 1:
-            return [models.normal(random, 1, 128, matrix.SIZE) for _ in range(8)]
+            return [arrays.normal(random, 1, 128, matrix.SIZE) for _ in range(8)]
         return [random.integers(1, matrix.VOCABULARY, (1, 128)).astype(numpy.int32) for _ in range(8)]
 
     layer = model = encoder

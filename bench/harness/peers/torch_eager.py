@@ -7,7 +7,7 @@ import numpy
 import torch
 import torch.nn.functional as F
 
-from .. import matrix, models
+from .. import attentions, decoders, matrix, models
 from .serve import NotHere, serve
 
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
@@ -40,8 +40,46 @@ def encoder(weights, layers, dtype):
     return run
 
 
+class Decoder(torch.nn.Module):
+    """A step of the decoder as a function of a token, over caches of `past` rows and one more. All are buffers, which a compiler may pack."""
+
+    def __init__(self, tensors, past):
+        super().__init__()
+        self.past = past
+        for name, values in tensors.items():
+            self.register_buffer(name.replace(".", "_"), values)
+
+    def of(self, name):
+        return getattr(self, name.replace(".", "_"))
+
+    def linear(self, x, name):
+        return F.linear(x, self.of(name + ".weight"), self.of(name + ".bias"))
+
+    def norm(self, x, name):
+        return F.layer_norm(x, (matrix.SIZE,), self.of(name + ".weight"), self.of(name + ".bias"), decoders.EPSILON)
+
+    def attention(self, x, place):
+        parts = self.linear(x, place + "attention.qkv").chunk(3, -1)
+        q, k, v = (part.unflatten(-1, (matrix.HEADS, matrix.HEAD_SIZE)).transpose(1, 2) for part in parts)
+        keys, values = self.of(place + "self.key"), self.of(place + "self.value")
+        keys[:, :, self.past:] = k
+        values[:, :, self.past:] = v
+        mixed = F.scaled_dot_product_attention(q, keys, values).transpose(1, 2).flatten(2)
+        return self.linear(mixed, place + "attention.output")
+
+    def forward(self, target):
+        x = F.embedding(target, self.of("target.embedding.weight")) + self.of("target.position.weight")[self.past]
+        for layer in range(decoders.LAYERS):
+            place = f"decoder.{layer}."
+            x = x + self.attention(self.norm(x, place + "attention.norm"), place)
+            inner = F.gelu(self.linear(self.norm(x, place + "ffn.norm"), place + "ffn.in"), approximate="tanh")
+            x = x + self.linear(inner, place + "ffn.out")
+        return F.linear(self.norm(x, "decoder.norm"), self.of("target.embedding.weight"))
+
+
 class Peer:
     name = "eager"
+    dense = True  # masks and rules that it has no word for are tables
 
     def __init__(self, threads):
         torch.set_num_threads(threads)
@@ -61,7 +99,7 @@ class Peer:
             kept[0] = function(*inputs)
 
         kernel = f"{self.name}, {torch.backends.cpu.get_cpu_capability()}, {'MKL' if torch.backends.mkl.is_available() else 'no MKL'}"
-        return call, lambda: kept[0].float().numpy(), kernel
+        return call, lambda: kept[0].float().numpy(), kernel + (attentions.spelt(row["sizes"]) if row["kind"] == "attention" and self.dense else "")
 
     def load(self, folder, name, dtype):
         return torch.from_numpy(numpy.load(folder / f"{name}.npy")).to(dtype)
@@ -71,10 +109,12 @@ class Peer:
         return lambda x: F.linear(x.to(dtype), w), [self.load(folder, "x", torch.float32)]
 
     def attention(self, row, folder, dtype):
-        t, mask = row["sizes"]["t"], row["mask"]
-        allowed = torch.from_numpy(models.allowed(mask, range(t), t)) if mask == "window" else None
+        sizes = row["sizes"]
+        dense = attentions.dense(sizes, folder)
+        mask = None if dense is None else torch.from_numpy(dense)
+        flags = {"is_causal": sizes["form"] in ("causal", "gqa"), "enable_gqa": sizes["kv"] < sizes["heads"]}
         inputs = [self.load(folder, name, dtype) for name in "qkv"]
-        return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, is_causal=mask == "causal"), inputs
+        return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask, **flags), inputs
 
     def decode(self, row, folder, dtype):
         """The new row goes to its place in a cache that is large enough; the same place each time."""
@@ -88,6 +128,12 @@ class Peer:
             return F.scaled_dot_product_attention(q, *caches)
 
         return step, [q, k, v]
+
+    def token(self, row, folder, dtype):
+        """Caches that are large enough, of which the same place is written each time."""
+        tensors = {name: torch.from_numpy(values).to(dtype) for name, values in decoders.merged(numpy.load(row["arrays"])).items()}
+        tensors |= {name: F.pad(self.load(folder, name, dtype), (0, 0, 0, 1)) for name in decoders.cache_names()}
+        return Decoder(tensors, row["sizes"]["p"]), [torch.from_numpy(numpy.load(folder / "target.npy")).long()]
 
     def model(self, row, folder, dtype):
         source = torch.from_numpy(numpy.load(folder / "source.npy"))
