@@ -162,8 +162,11 @@ def make_token(row, folder, cache, tools):
     arrays |= {name: normal(random, 1, HEADS, p, HEAD_SIZE) for name in cache_names()}
     for name, values in arrays.items():
         numpy.save(folder / f"{name}.npy", values)
+    heddle = tools / "heddle"
+    if not heddle.exists():
+        raise ValueError(f"{row.name}: expected {heddle}, found none: ninja heddle")
     # The description's own functions, and one more before the brace that ends the module.
-    written = subprocess.run([str(tools / "heddle"), "compile", str(home / "model.json"), "--emit=transformer", "-o", str(folder / "model.mlir")],
+    written = subprocess.run([str(heddle), "compile", str(home / "model.json"), "--emit=transformer", "-o", str(folder / "model.mlir")],
                              capture_output=True, text=True, check=False)
     if written.returncode:
         raise ValueError(f"{home / 'model.json'}: {written.stderr.strip()}")
