@@ -76,7 +76,7 @@ static Shape flattened(const Place &place, bool ids) {
   return result;
 }
 
-/// The dictionary that says how an argument is stored; see KernelOps.td, `def`.
+/// The dictionary that says how an argument is stored; see GroupOps.td, `def`.
 static DictionaryAttr layoutOf(const Place &place, bool flat, bool ids, ScalarNames &names,
                                Builder &b) {
   NamedAttrList layout;

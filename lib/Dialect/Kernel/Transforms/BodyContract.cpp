@@ -105,32 +105,6 @@ SmallVector<Value> BodyEmitter::emitChain(const Fragment &shape, SmallVector<Val
   return accumulators;
 }
 
-/// One byte of each word as i32; made once where the words are.
-Value BodyEmitter::byteOf(Value words, int64_t byte, bool isSigned) {
-  Value &known = bytes[{words, 2 * byte + isSigned}];
-  if (known)
-    return known;
-  Type type = words.getType();
-  auto by = [&](int64_t bits) { return wordConstant(static_cast<int32_t>(bits), type); };
-  if (!isSigned) {
-    Value low =
-        byte ? arith::ShRUIOp::create(builder, loc, words, by(8 * byte)).getResult() : words;
-    return known = byte == 3 ? low : arith::AndIOp::create(builder, loc, low, by(0xff)).getResult();
-  }
-  Value high =
-      byte == 3 ? words : arith::ShLIOp::create(builder, loc, words, by(24 - 8 * byte)).getResult();
-  return known = arith::ShRSIOp::create(builder, loc, high, by(24));
-}
-
-Value BodyEmitter::multiplyAddQuad(Value a, Value b, Value c) {
-  for (int64_t byte = 0; byte < 4; ++byte) {
-    Value product = arith::MulIOp::create(builder, loc, byteOf(a, byte, /*isSigned=*/false),
-                                          byteOf(b, byte, /*isSigned=*/true));
-    c = arith::AddIOp::create(builder, loc, c, product);
-  }
-  return c;
-}
-
 Value BodyEmitter::combine(ReduceKind kind, Value a, Value b) {
   return kind == ReduceKind::Max ? larger(a, b)
                                  : arith::AddFOp::create(builder, loc, a, b).getResult();

@@ -13,7 +13,7 @@
 #ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELDIALECT_TD
 #define HEDDLE_DIALECT_KERNEL_IR_KERNELDIALECT_TD
 
-include "mlir/IR/DialectBase.td"
+include "mlir/IR/OpBase.td"
 
 def Kernel_Dialect : Dialect {
   let name = "kernel";
@@ -31,5 +31,7 @@ def Kernel_Dialect : Dialect {
     void registerAttributes();
   }];
 }
+
+class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
 
 #endif // HEDDLE_DIALECT_KERNEL_IR_KERNELDIALECT_TD

@@ -18,13 +18,10 @@ include "heddle/Dialect/Kernel/IR/KernelDialect.td"
 include "heddle/Dialect/Kernel/IR/KernelTypes.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributes.td"
-include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-class Kernel_ProgramStageOp<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
-
-def Kernel_ProgramOp : Kernel_ProgramStageOp<"program", [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator]> {
+def Kernel_ProgramOp : Kernel_Op<"program", [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator]> {
   let summary = "a function of the model as a list of launches";
   let description = [{
     `dims` are the dynamic dimensions that inputs bind, `state_dims` those that the session keeps between calls;
@@ -47,7 +44,7 @@ def Kernel_ProgramOp : Kernel_ProgramStageOp<"program", [IsolatedFromAbove, Symb
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
 }
 
-def Kernel_BufferOp : Kernel_ProgramStageOp<"buffer", [Pure]> {
+def Kernel_BufferOp : Kernel_Op<"buffer", [Pure]> {
   let summary = "memory of a program";
   let description = [{
     `kind` is `temporary` (alive from launch `first` to launch `last`), `argument`, `state` (the session's, by name) or `table`
@@ -65,7 +62,7 @@ def Kernel_BufferOp : Kernel_ProgramStageOp<"buffer", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Kernel_WeightOp : Kernel_ProgramStageOp<"weight", [Pure]> {
+def Kernel_WeightOp : Kernel_Op<"weight", [Pure]> {
   let summary = "a packed weight of a program";
   let description = [{
     The tensor `name` of the checkpoint, of `shape`, stored as `layout`: `vector`, `rows`, `panels`, or `scales` of panels of i8; rows and columns may be cut in
@@ -84,7 +81,7 @@ def Kernel_WeightOp : Kernel_ProgramStageOp<"weight", [Pure]> {
   let hasVerifier = 1;
 }
 
-class Kernel_PortOp<string mnemonic> : Kernel_ProgramStageOp<mnemonic> {
+class Kernel_PortOp<string mnemonic> : Kernel_Op<mnemonic> {
   let arguments = (ins StrAttr:$name, Kernel_BufferType:$buffer, StrAttr:$element, StrArrayAttr:$shape,
                        DefaultValuedAttr<I64Attr, "0">:$group, UnitAttr:$dense, OptionalAttr<StrArrayAttr>:$range,
                        OptionalAttr<DictionaryAttr>:$fallback, UnitAttr:$starts, OptionalAttr<StrArrayAttr>:$within,
@@ -118,7 +115,7 @@ def Kernel_OutputOp : Kernel_PortOp<"output"> {
   }];
 }
 
-def Kernel_CheckOp : Kernel_ProgramStageOp<"check"> {
+def Kernel_CheckOp : Kernel_Op<"check"> {
   let summary = "a condition on dimensions, checked before the launches";
   let description = [{
     `relation` is `equal` or `at_most`; `{left}` and `{right}` in the message stand for the values.
@@ -133,7 +130,7 @@ def Kernel_CheckOp : Kernel_ProgramStageOp<"check"> {
   let hasVerifier = 1;
 }
 
-def Kernel_LaunchOp : Kernel_ProgramStageOp<"launch"> {
+def Kernel_LaunchOp : Kernel_Op<"launch"> {
   let summary = "one kernel over its grid";
   let description = [{
     Arguments start `at` an offset in 4-byte elements; `scalars` are the kernel's, in order. `flops` and `bytes` are its cost.

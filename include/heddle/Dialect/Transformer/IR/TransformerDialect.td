@@ -17,6 +17,8 @@
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Transformer_Dialect : Dialect {
   let name = "transformer";
@@ -199,5 +201,12 @@ def Transformer_KnownAttributes : NativeOpTrait<"KnownAttributes"> {
 
 class Transformer_Op<string mnemonic, list<Trait> traits = []>
     : Op<Transformer_Dialect, mnemonic, !listconcat(traits, [Transformer_KnownAttributes])>;
+
+/// An op whose result type follows from its operands. The type is inferred where an op is built; where it is written,
+/// the op's verifier compares and names the dimension.
+class Transformer_InferredOp<string mnemonic, list<Trait> traits = []>
+    : Transformer_Op<mnemonic, !listconcat(traits, [Pure, InferTypeOpAdaptorWithIsCompatible])> {
+  let hasVerifier = 1;
+}
 
 #endif // HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMERDIALECT_TD

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Weights, embeddings, projections, normalisation and heads. Attention is in
-// AttentionOps.td, masks and score rules in MaskOps.td, BiasOps.td and
-// WhereOps.td, states and caches in StateOps.td, rows in a narrow type
-// with a scale in QuantizeOps.td.
+// Weights, projections, normalisation and heads. Rows of ids and images are in
+// EmbeddingOps.td, attention in AttentionOps.td, masks and score rules in
+// MaskOps.td, BiasOps.td and WhereOps.td, states and caches in StateOps.td, rows
+// in a narrow type with a scale in QuantizeOps.td, losses in LossOps.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,19 +16,14 @@
 #define HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
 
 include "heddle/Dialect/Transformer/IR/AttentionOps.td"
+include "heddle/Dialect/Transformer/IR/EmbeddingOps.td"
+include "heddle/Dialect/Transformer/IR/LossOps.td"
 include "heddle/Dialect/Transformer/IR/QuantizeOps.td"
 include "heddle/Dialect/Transformer/IR/StateOps.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
-/// An op whose result type follows from its operands. The type is inferred where an op is built; where it is written,
-/// the op's verifier compares and names the dimension.
-class Transformer_InferredOp<string mnemonic, list<Trait> traits = []>
-    : Transformer_Op<mnemonic, !listconcat(traits, [Pure, InferTypeOpAdaptorWithIsCompatible])> {
-  let hasVerifier = 1;
-}
-
 //===----------------------------------------------------------------------===//
-// Weights and embeddings
+// Weights
 //===----------------------------------------------------------------------===//
 
 def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
@@ -87,171 +82,6 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
     }
   }];
   let hasVerifier = 1;
-}
-
-def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding"> {
-  let summary = "rows of a table, chosen by ids";
-  let description = [{
-    `result[..., e] = scale * table[ids[...], e]`; where `ids` equals `padding_id`, if that is given, the row is zero.
-    `ids` has shape `[...]`, usually `[B, T]`, `table` `[V, E]`, the result `[..., E]`. Ids are checked against [0, V)
-    before anything runs.
-
-    Constraints:
-    * C1: the result has the shape of `ids` followed by the columns of `table`.
-    * C2: `padding_id` is a row of `table`.
-
-    Example:
-    ```mlir
-    func.func @embed(%ids: tensor<?x?xi32>, %table: tensor<1000x512xf32>) -> tensor<?x?x512xf32> {
-      %e = transformer.embedding %ids, %table {padding_id = 0 : i64, scale = 22.6 : f32} : (tensor<?x?xi32>, tensor<1000x512xf32>) -> tensor<?x?x512xf32>
-      return %e : tensor<?x?x512xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Transformer_Index:$ids, Transformer_Matrix:$table, Transformer_Scale:$scale, OptionalAttr<I64Attr>:$padding_id);
-  let results = (outs Transformer_Activations:$result);
-  let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
-}
-
-def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>]> {
-  let summary = "adds sinusoidal positions";
-  let description = [{
-    `result[b, t, e] = input[b, t, e] + scale * PE(offset + t, e)` with `PE(p, 2i) = sin(p / 10000^(2i/E))` and
-    `PE(p, 2i + 1) = cos(p / 10000^(2i/E))`; an odd E ends with a sine. Rows are counted along dimension 1 of `[B, T, E]`,
-    from `offset`, by default 0. With `documents`, the starts of packed documents as in `transformer.mask.documents`, rows
-    are counted from the start of their own document and B is 1.
-
-    Constraints:
-    * C1: `input` has rank 3.
-    * C2: `documents` is a vector, and stands without `offset`.
-
-    Example:
-    ```mlir
-    func.func @positions(%x: tensor<?x?x512xf32>, %n: i32) -> tensor<?x?x512xf32> {
-      %a = transformer.position.sinusoidal %x {scale = 0.5 : f32} : tensor<?x?x512xf32>
-      %b = transformer.position.sinusoidal %a offset(%n : i32) : tensor<?x?x512xf32>
-      return %b : tensor<?x?x512xf32>
-    }
-    func.func @packed(%x: tensor<1x?x512xf32>, %starts: tensor<?xi32>) -> tensor<1x?x512xf32> {
-      %a = transformer.position.sinusoidal %x documents(%starts : tensor<?xi32>) : tensor<1x?x512xf32>
-      return %a : tensor<1x?x512xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Transformer_Activations:$input, Optional<I32>:$offset, Optional<TensorOf<[I32]>>:$documents, Transformer_Scale:$scale);
-  let results = (outs Transformer_Activations:$result);
-  let assemblyFormat = "$input (`offset` `(` $offset^ `:` type($offset) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict `:` type($input)";
-  let hasVerifier = 1;
-}
-
-def Transformer_PositionLearnedOp : Transformer_Op<"position.learned", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>]> {
-  let summary = "adds positions from a table";
-  let description = [{
-    `result[b, t, e] = input[b, t, e] + scale * table[offset + t, e]`. Rows are counted as in `transformer.position.sinusoidal`, from
-    `offset`, by default 0, or with `documents` from the start of their own document, where B is 1. `table` is `[N, E]`; a run whose
-    rows go beyond N is an error before anything runs.
-
-    Constraints:
-    * C1: `input` has rank 3.
-    * C2: the columns of `table` equal the features of `input`.
-    * C3: `documents` is a vector, and stands without `offset`.
-    * C4: a static number of rows is at most N.
-
-    Example:
-    ```mlir
-    func.func @learned(%x: tensor<?x?x512xf32>, %table: tensor<128x512xf32>, %n: i32) -> tensor<?x?x512xf32> {
-      %a = transformer.position.learned %x, %table : tensor<?x?x512xf32>, tensor<128x512xf32>
-      %b = transformer.position.learned %a, %table offset(%n : i32) {scale = 0.5 : f32} : tensor<?x?x512xf32>, tensor<128x512xf32>
-      return %b : tensor<?x?x512xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Transformer_Activations:$input, Transformer_Matrix:$table, Optional<I32>:$offset, Optional<TensorOf<[I32]>>:$documents,
-                       Transformer_Scale:$scale);
-  let results = (outs Transformer_Activations:$result);
-  let assemblyFormat = [{
-    $input `,` $table (`offset` `(` $offset^ `:` type($offset) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict
-    `:` type($input) `,` type($table)
-  }];
-  let hasVerifier = 1;
-}
-
-//===----------------------------------------------------------------------===//
-// Images
-//===----------------------------------------------------------------------===//
-
-def Transformer_PatchesOp : Transformer_InferredOp<"patches"> {
-  let summary = "an image as rows of patches";
-  let description = [{
-    The squares of `size` by `size` pixels of each image, row by row: `[B, C, h, w]` becomes `[B, h/p * w/p, C * p * p]`,
-    `result[b, y * (w/p) + x, (c * p + dy) * p + dx] = image[b, c, y * p + dy, x * p + dx]`, p being `size`.
-
-    Constraints:
-    * C1: `size` is positive and divides the height and the width of `image`.
-    * C2: the result is `[B, h/p * w/p, C * p * p]`.
-
-    Example:
-    ```mlir
-    func.func @cut(%x: tensor<?x3x32x32xf32>) -> tensor<?x16x192xf32> {
-      %y = transformer.patches %x {size = 8 : i64} : tensor<?x3x32x32xf32> -> tensor<?x16x192xf32>
-      return %y : tensor<?x16x192xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Transformer_Images:$image, I64Attr:$size);
-  let results = (outs Transformer_Activations:$result);
-  let assemblyFormat = "$image attr-dict `:` type($image) `->` type($result)";
-}
-
-def Transformer_PatchEmbeddingOp : Transformer_InferredOp<"patch_embedding"> {
-  let summary = "an image as vectors, one a patch";
-  let description = [{
-    Each patch of the image through one matrix, a convolution whose stride is its kernel: `image` is `[B, C, h, w]`, `weight`
-    `[E, C, p, p]`, `bias` `[E]`, the result `[B, h/p * w/p, E]`. Canonicalisation makes a `transformer.linear` of `transformer.patches` of it.
-    Source: Dosovitskiy et al., An Image is Worth 16x16 Words, section 3.1.
-
-    Constraints:
-    * C1: the input channels of `weight` equal the channels of `image`.
-    * C2: the kernels of `weight` are squares, whose side divides the height and the width of `image`.
-    * C3: the size of `bias` equals the output channels of `weight`.
-    * C4: the result is `[B, h/p * w/p, E]`.
-
-    Example:
-    ```mlir
-    func.func @embed(%x: tensor<?x3x32x32xf32>, %w: tensor<64x3x8x8xf32>, %b: tensor<64xf32>) -> tensor<?x16x64xf32> {
-      %y = transformer.patch_embedding %x, %w bias(%b) : (tensor<?x3x32x32xf32>, tensor<64x3x8x8xf32>, tensor<64xf32>) -> tensor<?x16x64xf32>
-      return %y : tensor<?x16x64xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Transformer_Images:$image, Transformer_PatchKernels:$weight, Optional<Transformer_Vector>:$bias);
-  let results = (outs Transformer_Activations:$result);
-  let assemblyFormat = "$image `,` $weight (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
-  let hasCanonicalizer = 1;
-}
-
-def Transformer_ConcatOp : Transformer_InferredOp<"concat"> {
-  let summary = "the same rows before those of every sentence";
-  let description = [{
-    `first` is `[R, E]`, a class token for example, `rows` `[B, T, E]`, the result `[B, R + T, E]`: the rows of `first`, then those
-    of `rows`.
-
-    Constraints:
-    * C1: `rows` has rank 3.
-    * C2: the columns of `first` equal the features of `rows`.
-    * C3: the result is `[B, R + T, E]`.
-
-    Example:
-    ```mlir
-    func.func @token(%t: tensor<1x64xf32>, %x: tensor<?x16x64xf32>) -> tensor<?x17x64xf32> {
-      %y = transformer.concat %t, %x : (tensor<1x64xf32>, tensor<?x16x64xf32>) -> tensor<?x17x64xf32>
-      return %y : tensor<?x17x64xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Transformer_Matrix:$first, Transformer_Activations:$rows);
-  let results = (outs Transformer_Activations:$result);
-  let assemblyFormat = "$first `,` $rows attr-dict `:` functional-type(operands, results)";
 }
 
 //===----------------------------------------------------------------------===//
@@ -481,104 +311,6 @@ def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegment
     $input (`lengths` `(` $lengths^ `:` type($lengths) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict
     `:` type($input) `->` type($result)
   }];
-}
-
-//===----------------------------------------------------------------------===//
-// Loss
-//===----------------------------------------------------------------------===//
-
-def Transformer_ShiftRightOp : Transformer_Op<"shift_right", [Pure, AllTypesMatch<["ids", "result"]>]> {
-  let summary = "ids with a start symbol in front and without the last";
-  let description = [{
-    `result[b, 0] = start` and `result[b, t] = ids[b, t - 1]`: what a decoder reads where it has to predict `ids`.
-
-    Constraints:
-    * C1: `ids` has rank 2.
-    * C2: `start` is an id of i32 that is not negative.
-
-    Example:
-    ```mlir
-    func.func @shifted(%reference: tensor<?x?xi32>) -> tensor<?x?xi32> {
-      %target = transformer.shift_right %reference {start = 2 : i64} : tensor<?x?xi32>
-      return %target : tensor<?x?xi32>
-    }
-    ```
-  }];
-  let arguments = (ins Transformer_Index:$ids, I64Attr:$start);
-  let results = (outs Transformer_Index:$result);
-  let assemblyFormat = "$ids attr-dict `:` type($ids)";
-  let hasVerifier = 1;
-}
-
-/// Logits against the ids that were right.
-class Transformer_CrossEntropy<string mnemonic> : Transformer_InferredOp<mnemonic> {
-  let arguments = (ins Transformer_Activations:$logits, Transformer_Index:$ids, OptionalAttr<I64Attr>:$padding_id);
-  let assemblyFormat = "$logits `,` $ids attr-dict `:` functional-type(operands, results)";
-}
-
-def Transformer_CrossEntropyOp : Transformer_CrossEntropy<"cross_entropy"> {
-  let summary = "mean negative log-likelihood of ids";
-  let description = [{
-    The mean of `log(sum_n exp(logits[..., n])) - logits[..., ids[...]]` over all rows, without those whose id is `padding_id`, if that
-    is given; 0 where no row is left. Logits count as in `transformer.softmax`. The pass `split-cross-entropy` makes two ops of it.
-
-    Constraints:
-    * C1: `ids` has the shape of `logits` without the last dimension.
-    * C2: `padding_id` is a column of `logits`.
-    * C3: the result is one number.
-
-    Example:
-    ```mlir
-    func.func @loss(%logits: tensor<?x?x1000xf32>, %reference: tensor<?x?xi32>) -> tensor<1xf32> {
-      %l = transformer.cross_entropy %logits, %reference {padding_id = 0 : i64} : (tensor<?x?x1000xf32>, tensor<?x?xi32>) -> tensor<1xf32>
-      return %l : tensor<1xf32>
-    }
-    ```
-  }];
-  let results = (outs RankedTensorOf<[F32]>:$result);
-}
-
-def Transformer_CrossEntropyRowsOp : Transformer_CrossEntropy<"cross_entropy.rows"> {
-  let summary = "the negative log-likelihood of each id";
-  let description = [{
-    For each row of `logits` two numbers: the negative log-likelihood of its id and 1, or where the id is `padding_id` 0 and 0. Compilers write it.
-
-    Constraints:
-    * C1: `ids` has the shape of `logits` without the last dimension.
-    * C2: `padding_id` is a column of `logits`.
-    * C3: the result has the shape of `logits` with 2 features.
-
-    Example:
-    ```mlir
-    func.func @losses(%logits: tensor<?x?x1000xf32>, %reference: tensor<?x?xi32>) -> tensor<?x?x2xf32> {
-      %l = transformer.cross_entropy.rows %logits, %reference : (tensor<?x?x1000xf32>, tensor<?x?xi32>) -> tensor<?x?x2xf32>
-      return %l : tensor<?x?x2xf32>
-    }
-    ```
-  }];
-  let results = (outs Transformer_Activations:$result);
-}
-
-def Transformer_CrossEntropyMeanOp : Transformer_InferredOp<"cross_entropy.mean"> {
-  let summary = "the mean of what cross_entropy.rows gives";
-  let description = [{
-    The sum of the first numbers of all rows over the sum of the second; 0 where that is 0. Compilers write it.
-
-    Constraints:
-    * C1: `rows` has 2 features.
-    * C2: the result is one number.
-
-    Example:
-    ```mlir
-    func.func @mean(%losses: tensor<?x?x2xf32>) -> tensor<1xf32> {
-      %l = transformer.cross_entropy.mean %losses : (tensor<?x?x2xf32>) -> tensor<1xf32>
-      return %l : tensor<1xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Transformer_Activations:$rows);
-  let results = (outs RankedTensorOf<[F32]>:$result);
-  let assemblyFormat = "$rows attr-dict `:` functional-type(operands, results)";
 }
 
 //===----------------------------------------------------------------------===//

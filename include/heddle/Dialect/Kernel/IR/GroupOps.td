@@ -1,0 +1,89 @@
+//===- GroupOps.td - Groups and kernels over tensors -------*- tablegen -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What stands before tiling: regions of the `fused` stage that become one kernel
+// each, and the distinct kernels among them (`program` stage). Bodies on tiles are
+// in KernelOps.td.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_KERNEL_IR_GROUPOPS_TD
+#define HEDDLE_DIALECT_KERNEL_IR_GROUPOPS_TD
+
+include "heddle/Dialect/Kernel/IR/KernelDialect.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Kernel_GroupOp : Kernel_Op<"group", [IsolatedFromAbove, SingleBlock]> {
+  let summary = "ops that become one kernel";
+  let description = [{
+    The region computes on tensors; its arguments are the operands. `root` names the kind of kernel, `name` is for people and
+    becomes part of the kernel's name.
+
+    C1: the region's arguments have the operands' types. C2: the region ends in a `kernel.yield` of the results' types.
+
+    Example:
+    ```mlir
+    %y = kernel.group(%x, %b) "bias" {root = "elementwise"} : (tensor<?x16xf32>, tensor<?x16xf32>) -> tensor<?x16xf32> {
+    ^bb0(%a: tensor<?x16xf32>, %c: tensor<?x16xf32>):
+      %s = arith.addf %a, %c : tensor<?x16xf32>
+      kernel.yield %s : tensor<?x16xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$inputs, StrAttr:$root, StrAttr:$name);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` $name attr-dict `:` functional-type($inputs, $results) $body";
+  let hasVerifier = 1;
+}
+
+def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpInterface]> {
+  let summary = "a distinct kernel, over tensors, before tiling";
+  let description = [{
+    A group that launches refer to by name. Equal groups share one.
+
+    C1: the region ends in a `kernel.yield` of the results' types.
+
+    Example:
+    ```mlir
+    kernel.def @bias(%a: tensor<?x16xf32>, %c: tensor<?x16xf32>) -> tensor<?x16xf32> attributes {root = "elementwise"} {
+      %s = arith.addf %a, %c : tensor<?x16xf32>
+      kernel.yield %s : tensor<?x16xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, OptionalAttr<StrAttr>:$root,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region SizedRegion<1>:$body);
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type, CArg<"::llvm::StringRef", "\"\"">:$root)>];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The types of the function's arguments and results, as FunctionOpInterface wants them.
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+def Kernel_YieldOp : Kernel_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["GroupOp", "DefOp"]>]> {
+  let summary = "the results of a group or kernel";
+  let description = [{
+    Example:
+    ```mlir
+    kernel.yield %s : tensor<?x16xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$operands);
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
+  let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
+}
+
+#endif // HEDDLE_DIALECT_KERNEL_IR_GROUPOPS_TD

@@ -1,0 +1,189 @@
+//===- EmbeddingOps.td - Rows of ids and of images ---------*- tablegen -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where activations begin: rows of a table chosen by ids, patches of an image,
+// and the positions and tokens that are added to either.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_TRANSFORMER_IR_EMBEDDINGOPS_TD
+#define HEDDLE_DIALECT_TRANSFORMER_IR_EMBEDDINGOPS_TD
+
+include "heddle/Dialect/Transformer/IR/TransformerDialect.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Embeddings and positions
+//===----------------------------------------------------------------------===//
+
+def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding"> {
+  let summary = "rows of a table, chosen by ids";
+  let description = [{
+    `result[..., e] = scale * table[ids[...], e]`; where `ids` equals `padding_id`, if that is given, the row is zero.
+    `ids` has shape `[...]`, usually `[B, T]`, `table` `[V, E]`, the result `[..., E]`. Ids are checked against [0, V)
+    before anything runs.
+
+    Constraints:
+    * C1: the result has the shape of `ids` followed by the columns of `table`.
+    * C2: `padding_id` is a row of `table`.
+
+    Example:
+    ```mlir
+    func.func @embed(%ids: tensor<?x?xi32>, %table: tensor<1000x512xf32>) -> tensor<?x?x512xf32> {
+      %e = transformer.embedding %ids, %table {padding_id = 0 : i64, scale = 22.6 : f32} : (tensor<?x?xi32>, tensor<1000x512xf32>) -> tensor<?x?x512xf32>
+      return %e : tensor<?x?x512xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Index:$ids, Transformer_Matrix:$table, Transformer_Scale:$scale, OptionalAttr<I64Attr>:$padding_id);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
+}
+
+def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>]> {
+  let summary = "adds sinusoidal positions";
+  let description = [{
+    `result[b, t, e] = input[b, t, e] + scale * PE(offset + t, e)` with `PE(p, 2i) = sin(p / 10000^(2i/E))` and
+    `PE(p, 2i + 1) = cos(p / 10000^(2i/E))`; an odd E ends with a sine. Rows are counted along dimension 1 of `[B, T, E]`,
+    from `offset`, by default 0. With `documents`, the starts of packed documents as in `transformer.mask.documents`, rows
+    are counted from the start of their own document and B is 1.
+
+    Constraints:
+    * C1: `input` has rank 3.
+    * C2: `documents` is a vector, and stands without `offset`.
+
+    Example:
+    ```mlir
+    func.func @positions(%x: tensor<?x?x512xf32>, %n: i32) -> tensor<?x?x512xf32> {
+      %a = transformer.position.sinusoidal %x {scale = 0.5 : f32} : tensor<?x?x512xf32>
+      %b = transformer.position.sinusoidal %a offset(%n : i32) : tensor<?x?x512xf32>
+      return %b : tensor<?x?x512xf32>
+    }
+    func.func @packed(%x: tensor<1x?x512xf32>, %starts: tensor<?xi32>) -> tensor<1x?x512xf32> {
+      %a = transformer.position.sinusoidal %x documents(%starts : tensor<?xi32>) : tensor<1x?x512xf32>
+      return %a : tensor<1x?x512xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, Optional<I32>:$offset, Optional<TensorOf<[I32]>>:$documents, Transformer_Scale:$scale);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$input (`offset` `(` $offset^ `:` type($offset) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def Transformer_PositionLearnedOp : Transformer_Op<"position.learned", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>]> {
+  let summary = "adds positions from a table";
+  let description = [{
+    `result[b, t, e] = input[b, t, e] + scale * table[offset + t, e]`. Rows are counted as in `transformer.position.sinusoidal`, from
+    `offset`, by default 0, or with `documents` from the start of their own document, where B is 1. `table` is `[N, E]`; a run whose
+    rows go beyond N is an error before anything runs.
+
+    Constraints:
+    * C1: `input` has rank 3.
+    * C2: the columns of `table` equal the features of `input`.
+    * C3: `documents` is a vector, and stands without `offset`.
+    * C4: a static number of rows is at most N.
+
+    Example:
+    ```mlir
+    func.func @learned(%x: tensor<?x?x512xf32>, %table: tensor<128x512xf32>, %n: i32) -> tensor<?x?x512xf32> {
+      %a = transformer.position.learned %x, %table : tensor<?x?x512xf32>, tensor<128x512xf32>
+      %b = transformer.position.learned %a, %table offset(%n : i32) {scale = 0.5 : f32} : tensor<?x?x512xf32>, tensor<128x512xf32>
+      return %b : tensor<?x?x512xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, Transformer_Matrix:$table, Optional<I32>:$offset, Optional<TensorOf<[I32]>>:$documents,
+                       Transformer_Scale:$scale);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = [{
+    $input `,` $table (`offset` `(` $offset^ `:` type($offset) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict
+    `:` type($input) `,` type($table)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Images
+//===----------------------------------------------------------------------===//
+
+def Transformer_PatchesOp : Transformer_InferredOp<"patches"> {
+  let summary = "an image as rows of patches";
+  let description = [{
+    The squares of `size` by `size` pixels of each image, row by row: `[B, C, h, w]` becomes `[B, h/p * w/p, C * p * p]`,
+    `result[b, y * (w/p) + x, (c * p + dy) * p + dx] = image[b, c, y * p + dy, x * p + dx]`, p being `size`.
+
+    Constraints:
+    * C1: `size` is positive and divides the height and the width of `image`.
+    * C2: the result is `[B, h/p * w/p, C * p * p]`.
+
+    Example:
+    ```mlir
+    func.func @cut(%x: tensor<?x3x32x32xf32>) -> tensor<?x16x192xf32> {
+      %y = transformer.patches %x {size = 8 : i64} : tensor<?x3x32x32xf32> -> tensor<?x16x192xf32>
+      return %y : tensor<?x16x192xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Images:$image, I64Attr:$size);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$image attr-dict `:` type($image) `->` type($result)";
+}
+
+def Transformer_PatchEmbeddingOp : Transformer_InferredOp<"patch_embedding"> {
+  let summary = "an image as vectors, one a patch";
+  let description = [{
+    Each patch of the image through one matrix, a convolution whose stride is its kernel: `image` is `[B, C, h, w]`, `weight`
+    `[E, C, p, p]`, `bias` `[E]`, the result `[B, h/p * w/p, E]`. Canonicalisation makes a `transformer.linear` of `transformer.patches` of it.
+    Source: Dosovitskiy et al., An Image is Worth 16x16 Words, section 3.1.
+
+    Constraints:
+    * C1: the input channels of `weight` equal the channels of `image`.
+    * C2: the kernels of `weight` are squares, whose side divides the height and the width of `image`.
+    * C3: the size of `bias` equals the output channels of `weight`.
+    * C4: the result is `[B, h/p * w/p, E]`.
+
+    Example:
+    ```mlir
+    func.func @embed(%x: tensor<?x3x32x32xf32>, %w: tensor<64x3x8x8xf32>, %b: tensor<64xf32>) -> tensor<?x16x64xf32> {
+      %y = transformer.patch_embedding %x, %w bias(%b) : (tensor<?x3x32x32xf32>, tensor<64x3x8x8xf32>, tensor<64xf32>) -> tensor<?x16x64xf32>
+      return %y : tensor<?x16x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Images:$image, Transformer_PatchKernels:$weight, Optional<Transformer_Vector>:$bias);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$image `,` $weight (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
+  let hasCanonicalizer = 1;
+}
+
+def Transformer_ConcatOp : Transformer_InferredOp<"concat"> {
+  let summary = "the same rows before those of every sentence";
+  let description = [{
+    `first` is `[R, E]`, a class token for example, `rows` `[B, T, E]`, the result `[B, R + T, E]`: the rows of `first`, then those
+    of `rows`.
+
+    Constraints:
+    * C1: `rows` has rank 3.
+    * C2: the columns of `first` equal the features of `rows`.
+    * C3: the result is `[B, R + T, E]`.
+
+    Example:
+    ```mlir
+    func.func @token(%t: tensor<1x64xf32>, %x: tensor<?x16x64xf32>) -> tensor<?x17x64xf32> {
+      %y = transformer.concat %t, %x : (tensor<1x64xf32>, tensor<?x16x64xf32>) -> tensor<?x17x64xf32>
+      return %y : tensor<?x17x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Matrix:$first, Transformer_Activations:$rows);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$first `,` $rows attr-dict `:` functional-type(operands, results)";
+}
+
+#endif // HEDDLE_DIALECT_TRANSFORMER_IR_EMBEDDINGOPS_TD

@@ -1,0 +1,114 @@
+//===- LossOps.td - What is left between logits and ids ----*- tablegen -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What scoring a given text needs: the ids that a decoder reads, and the
+// likelihood of those that it should have written.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_DIALECT_TRANSFORMER_IR_LOSSOPS_TD
+#define HEDDLE_DIALECT_TRANSFORMER_IR_LOSSOPS_TD
+
+include "heddle/Dialect/Transformer/IR/TransformerDialect.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Transformer_ShiftRightOp : Transformer_Op<"shift_right", [Pure, AllTypesMatch<["ids", "result"]>]> {
+  let summary = "ids with a start symbol in front and without the last";
+  let description = [{
+    `result[b, 0] = start` and `result[b, t] = ids[b, t - 1]`: what a decoder reads where it has to predict `ids`.
+
+    Constraints:
+    * C1: `ids` has rank 2.
+    * C2: `start` is an id of i32 that is not negative.
+
+    Example:
+    ```mlir
+    func.func @shifted(%reference: tensor<?x?xi32>) -> tensor<?x?xi32> {
+      %target = transformer.shift_right %reference {start = 2 : i64} : tensor<?x?xi32>
+      return %target : tensor<?x?xi32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Index:$ids, I64Attr:$start);
+  let results = (outs Transformer_Index:$result);
+  let assemblyFormat = "$ids attr-dict `:` type($ids)";
+  let hasVerifier = 1;
+}
+
+/// Logits against the ids that were right.
+class Transformer_CrossEntropy<string mnemonic> : Transformer_InferredOp<mnemonic> {
+  let arguments = (ins Transformer_Activations:$logits, Transformer_Index:$ids, OptionalAttr<I64Attr>:$padding_id);
+  let assemblyFormat = "$logits `,` $ids attr-dict `:` functional-type(operands, results)";
+}
+
+def Transformer_CrossEntropyOp : Transformer_CrossEntropy<"cross_entropy"> {
+  let summary = "mean negative log-likelihood of ids";
+  let description = [{
+    The mean of `log(sum_n exp(logits[..., n])) - logits[..., ids[...]]` over all rows, without those whose id is `padding_id`, if that
+    is given; 0 where no row is left. Logits count as in `transformer.softmax`. The pass `split-cross-entropy` makes two ops of it.
+
+    Constraints:
+    * C1: `ids` has the shape of `logits` without the last dimension.
+    * C2: `padding_id` is a column of `logits`.
+    * C3: the result is one number.
+
+    Example:
+    ```mlir
+    func.func @loss(%logits: tensor<?x?x1000xf32>, %reference: tensor<?x?xi32>) -> tensor<1xf32> {
+      %l = transformer.cross_entropy %logits, %reference {padding_id = 0 : i64} : (tensor<?x?x1000xf32>, tensor<?x?xi32>) -> tensor<1xf32>
+      return %l : tensor<1xf32>
+    }
+    ```
+  }];
+  let results = (outs RankedTensorOf<[F32]>:$result);
+}
+
+def Transformer_CrossEntropyRowsOp : Transformer_CrossEntropy<"cross_entropy.rows"> {
+  let summary = "the negative log-likelihood of each id";
+  let description = [{
+    For each row of `logits` two numbers: the negative log-likelihood of its id and 1, or where the id is `padding_id` 0 and 0. Compilers write it.
+
+    Constraints:
+    * C1: `ids` has the shape of `logits` without the last dimension.
+    * C2: `padding_id` is a column of `logits`.
+    * C3: the result has the shape of `logits` with 2 features.
+
+    Example:
+    ```mlir
+    func.func @losses(%logits: tensor<?x?x1000xf32>, %reference: tensor<?x?xi32>) -> tensor<?x?x2xf32> {
+      %l = transformer.cross_entropy.rows %logits, %reference : (tensor<?x?x1000xf32>, tensor<?x?xi32>) -> tensor<?x?x2xf32>
+      return %l : tensor<?x?x2xf32>
+    }
+    ```
+  }];
+  let results = (outs Transformer_Activations:$result);
+}
+
+def Transformer_CrossEntropyMeanOp : Transformer_InferredOp<"cross_entropy.mean"> {
+  let summary = "the mean of what cross_entropy.rows gives";
+  let description = [{
+    The sum of the first numbers of all rows over the sum of the second; 0 where that is 0. Compilers write it.
+
+    Constraints:
+    * C1: `rows` has 2 features.
+    * C2: the result is one number.
+
+    Example:
+    ```mlir
+    func.func @mean(%losses: tensor<?x?x2xf32>) -> tensor<1xf32> {
+      %l = transformer.cross_entropy.mean %losses : (tensor<?x?x2xf32>) -> tensor<1xf32>
+      return %l : tensor<1xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$rows);
+  let results = (outs RankedTensorOf<[F32]>:$result);
+  let assemblyFormat = "$rows attr-dict `:` functional-type(operands, results)";
+}
+
+#endif // HEDDLE_DIALECT_TRANSFORMER_IR_LOSSOPS_TD
