@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Texts where CLI11's own say too much or too little: numbers that must not be
-// negative, and commands that do not exist. And the flags that both have.
+// Texts where CLI11's own say too much or too little: numbers that are too small or
+// too large, and commands that do not exist. And the flags that both have.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,60 +20,75 @@
 #include <cstring>
 #include <fcntl.h>
 #include <iostream>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <unistd.h>
 
 namespace heddle::driver {
 
-/// A whole number of at least `least`; CLI11 puts the flag's name before the message.
-inline CLI::Validator atLeast(int64_t least) {
-  return CLI::Validator(
-      [least](const std::string &text) -> std::string {
-        int64_t value = 0;
-        bool number = CLI::detail::lexical_cast(text, value);
-        if (number && value >= least)
-          return "";
-        return "expected a number of at least " + std::to_string(least) + ", found " +
-               (text.empty() ? "nothing"
-                : number     ? text
-                             : quotedText(text));
-      },
-      "");
+/// What is wrong with the text of a whole number; empty: nothing. The parser alone would take a
+/// number that 64 bits cannot hold for the one next to it that they can.
+inline std::string numberProblem(const std::string &text, uint64_t least, uint64_t most) {
+  int64_t signedValue = 0;
+  uint64_t value = 0;
+  bool negative = CLI::detail::lexical_cast(text, signedValue) && signedValue < 0;
+  errno = 0;
+  bool number = CLI::detail::lexical_cast(text, value);
+  bool large = !negative && number && (errno == ERANGE || value > most);
+  if (number && !negative && !large && value >= least)
+    return "";
+  return "expected a number of at " +
+         (large ? "most " + std::to_string(most) : "least " + std::to_string(least)) + ", found " +
+         (text.empty() ? "nothing"
+          : number     ? text
+                       : quotedText(text));
+}
+
+template <typename Number>
+constexpr uint64_t largestOf(const Number &) {
+  return static_cast<uint64_t>(std::numeric_limits<Number>::max());
+}
+template <typename Number>
+constexpr uint64_t largestOf(const std::optional<Number> &) {
+  return largestOf(Number());
+}
+
+/// A flag for a whole number of at least `least`, at most the largest that `number` can hold.
+template <typename Number>
+void addNumber(CLI::App &app, const std::string &name, Number &number, uint64_t least,
+               const std::string &about) {
+  uint64_t most = largestOf(number);
+  // CLI11 puts the flag's name before the message.
+  app.add_option(name, number, about)
+      ->check(CLI::Validator(
+          [=](const std::string &text) { return numberProblem(text, least, most); }, ""))
+      ->type_name("N");
 }
 
 /// Texts, and how they are taken.
 inline void addTextFlags(CLI::App &app, TextCommand &command) {
   app.add_option("TEXT", command.texts, "texts, one line of output each");
-  app.add_option("--batch", command.batch, "texts that run together (default: 1)")
-      ->check(atLeast(1))
-      ->type_name("N");
+  addNumber(app, "--batch", command.batch, 1, "texts that run together (default: 1)");
   app.add_flag("--truncate", command.truncate, "cut texts that are too long");
 }
 
 /// The same, and the flags of decoding.
 inline void addDecodingFlags(CLI::App &app, TranslateCommand &command) {
   addTextFlags(app, command.text);
-  app.add_option("--limit", command.limit, "tokens of an answer (default: the model's)")
-      ->check(atLeast(1))
-      ->type_name("N");
-  app.add_option("--beam", command.beam, "hypotheses kept for each text (default: 1, greedy)")
-      ->check(atLeast(1))
-      ->type_name("N");
+  addNumber(app, "--limit", command.limit, 1, "tokens of an answer (default: the model's)");
+  addNumber(app, "--beam", command.beam, 1, "hypotheses kept for each text (default: 1, greedy)");
   app.add_option("--length-penalty", command.lengthPenalty,
                  "power of ((5 + tokens) / 6) that a hypothesis is divided by (default: 0.6)")
       ->type_name("X");
   app.add_flag("--sample", command.sample, "draw tokens by their probabilities");
   app.add_option("--temperature", command.temperature, "divides scores before drawing (default: 1)")
       ->type_name("X");
-  app.add_option("--top-k", command.topK, "draw among the N likeliest (default: 0, all)")
-      ->check(atLeast(0))
-      ->type_name("N");
+  addNumber(app, "--top-k", command.topK, 0, "draw among the N likeliest (default: 0, all)");
   app.add_option("--top-p", command.topP, "draw among the likeliest that sum to X (default: 1)")
       ->type_name("X");
-  app.add_option("--seed", command.seed, "another seed draws other tokens (default: 0)")
-      ->check(atLeast(0))
-      ->type_name("N");
+  addNumber(app, "--seed", command.seed, 0, "another seed draws other tokens (default: 0)");
   app.add_flag("--stream", command.stream, "write each token as soon as it is chosen");
 }
 

@@ -30,10 +30,8 @@ void addSessionFlags(CLI::App &command, RunFlags &flags) {
   command.add_option("FILE", flags.file, "compiled model (.heddle)")->required();
   command.add_option("--device", flags.session.device, "cpu, vulkan or vulkan:N")
       ->type_name("DEVICE");
-  command
-      .add_option("--threads", flags.session.threads, "threads on the CPU, 0 for all processors")
-      ->check(driver::atLeast(0))
-      ->type_name("N");
+  driver::addNumber(command, "--threads", flags.session.threads, 0,
+                    "threads on the CPU, 0 for all processors");
 }
 
 void addRun(CLI::App &app, RunFlags &flags) {

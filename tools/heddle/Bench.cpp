@@ -51,8 +51,7 @@ void addBench(CLI::App &app, Outcome &outcome) {
                       "the function; several, by commas: the last is timed after the others");
   command->add_option("--dim", flags->dims, "size of an input, NAME=N (default: B=1, others 128)")
       ->allow_extra_args(false);
-  command->add_option("--rounds", flags->bench.rounds, "rounds of the medians (default: 15)")
-      ->check(atLeast(1));
+  addNumber(*command, "--rounds", flags->bench.rounds, 1, "rounds of the medians (default: 15)");
   command->add_option("--dtype", flags->compile.dtype,
                       "f32 (default), bf16, f16, f16-sum, int8, int4");
   addModelFlags(*command, flags->compile);

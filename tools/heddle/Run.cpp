@@ -58,8 +58,8 @@ Expected<Session> openModel(const std::string &model, JitOptions &options,
 
 void addDeviceFlags(CLI::App &command, JitOptions &options) {
   command.add_option("--device", options.device, "cpu (default), vulkan, vulkan:N");
-  command.add_option("--threads", options.threads, "threads of the CPU (default: all processors)")
-      ->check(atLeast(0));
+  addNumber(command, "--threads", options.threads, 0,
+            "threads of the CPU (default: all processors)");
 }
 
 void addRun(CLI::App &app, Outcome &outcome) {
