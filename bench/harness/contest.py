@@ -6,7 +6,7 @@ import shutil
 
 import numpy
 
-from . import matrix
+from . import matrix, rates
 from .figures import Result, median
 from .worker import Worker, WorkerError
 
@@ -128,7 +128,7 @@ class Contest:
         calls = {name: self.calls_for(worker, timer) for name, (worker, timer, _) in timers.items()}
         names = list(timers)
         for number in range(rounds):
-            self.measure_rates(row, result)
+            rates.measure(self.heddle, row, result)
             turn = number % len(names)
             for name in names[turn:] + names[:turn]:  # nobody always follows the same one
                 if number >= ENOUGH and self.is_far_behind(name, result):
@@ -140,7 +140,7 @@ class Contest:
                 whole = timer(count)
                 worker.stop()
                 result.seconds.setdefault(name, []).append(max(whole - empty, whole / 2))
-            self.measure_rates_again(row, result)
+            rates.measure_again(self.heddle, row, result)
 
     @staticmethod
     def is_far_behind(name, result):
@@ -155,19 +155,3 @@ class Contest:
         worker.stop()
         count = max(1, min(2000, math.ceil(BLOCK / once)))
         return count, 0 if once > LONG else max(1, count // 4)
-
-    def measure_rates(self, row, result):
-        for name, answer in self.heddle.ask(do="rates", threads=self.threads).items():
-            if answer["rate"] > 0:
-                result.rates.setdefault(name, []).append(answer["rate"])
-        if matrix.reads(row):
-            rate = self.heddle.ask(do="read", bytes=int(row.bytes), threads=self.threads)["rate"]
-            result.rates.setdefault("read", []).append(rate)
-        self.heddle.stop()
-
-    def measure_rates_again(self, row, result):
-        """The larger of before and after a round: a peak that something else disturbed would flatter."""
-        for name, answer in self.heddle.ask(do="rates", threads=self.threads).items():
-            if name in result.rates:
-                result.rates[name][-1] = max(result.rates[name][-1], answer["rate"])
-        self.heddle.stop()

@@ -127,6 +127,12 @@ def parse_misses(text):
     return misses
 
 
+def arithmetics(dtype):
+    """The rates that a row of a type needs: f32 always, which tells a quiet machine, and what `peak_rate` asks for."""
+    own = {"bf16": "bf16", "int8": "int8", "f16-sum": "f16"}.get(dtype)  # f16 and int4 are computed in f32
+    return ["f32", own] if own else ["f32"]
+
+
 def peak_rate(dtype, rates):
     """The rate that a share of a type is of, and None where the CPU lacks its instructions."""
     if dtype == "bf16":  # what vdpbf16ps computes may run as f32 multiply-adds where those are faster

@@ -158,11 +158,26 @@ Expected<Json> Worker::compile(const Json &request) {
               {"seconds", secondsSince(start)}};
 }
 
+/// The arithmetic that a request calls `name`.
+static Expected<Arithmetic> arithmeticOf(const std::string &name) {
+  std::string known;
+  for (auto arithmetic : {Arithmetic::F32, Arithmetic::BF16, Arithmetic::Int8, Arithmetic::F16}) {
+    if (name == toString(arithmetic))
+      return arithmetic;
+    known += std::string(known.empty() ? "" : ", ") + toString(arithmetic);
+  }
+  return inputError("rates: expected an arithmetic of " + known + ", found " + quotedText(name));
+}
+
 Expected<Json> Worker::rates(const Json &request) {
   Json answer;
-  for (auto arithmetic : {Arithmetic::F32, Arithmetic::BF16, Arithmetic::Int8, Arithmetic::F16})
-    answer[toString(arithmetic)] = {{"rate", measureRate(arithmetic, request.at("threads"))},
-                                    {"instruction", rateInstruction(arithmetic)}};
+  for (const std::string name : request.at("of")) {
+    Expected<Arithmetic> arithmetic = arithmeticOf(name);
+    if (!arithmetic)
+      return arithmetic.takeError();
+    answer[name] = {{"rate", measureRate(*arithmetic, request.at("threads"))},
+                    {"instruction", rateInstruction(*arithmetic)}};
+  }
   return answer;
 }
 

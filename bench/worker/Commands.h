@@ -16,7 +16,8 @@
 //   result   row, function, before, folder → writes NAME.npy
 //   close    row
 //   compile  model, output, dtype, cpu → kernels, code, pack (seconds)
-//   rates    threads → {"f32": {rate, instruction}, …}, rate 0 where the CPU lacks it
+//   rates    of (["f32", …]), threads → {"f32": {rate, instruction}, …}, rate 0 where
+//            the CPU lacks it
 //   read     bytes, threads → bytes a second; the buffer is kept
 //
 //===----------------------------------------------------------------------===//

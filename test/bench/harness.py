@@ -10,7 +10,7 @@ import unittest.mock
 from pathlib import Path
 
 sys.path.insert(0, sys.argv.pop(1))
-from harness import figures, gates, main, matrix, report  # noqa: E402: the path comes first
+from harness import figures, gates, main, matrix, rates, report  # noqa: E402: the path comes first
 from harness.peers import clock  # noqa: E402
 
 ROWS = {row.name: row for row in matrix.all_rows()}
@@ -157,6 +157,52 @@ class Gates(unittest.TestCase):
         self.assertEqual(gates.restless([made]), [])
         made.rates["f32"] = [100e9, 70e9, 100e9]
         self.assertEqual(gates.restless([made]), [made.name])
+
+
+class Worker:
+    """A worker whose machine has given rates, a list of numbers each, one an answer."""
+
+    def __init__(self, **rates):
+        self.rates = rates
+        self.asked = []
+
+    def ask(self, do, of=(), **_):
+        self.asked.append(of if do == "rates" else do)
+        return {name: {"rate": self.rates[name].pop(0)} for name in of} if do == "rates" else {"rate": 1e9}
+
+    def stop(self):
+        self.asked.append("stop")
+
+
+class Rates(unittest.TestCase):
+    def test_a_row_needs_no_other_rates(self):
+        # Judged by all of a machine's rates or by the row's own, the peak is the same, on CPUs with and without the types.
+        for bf16, int8, f16 in ((200e9, 400e9, 200e9), (50e9, 400e9, 0), (0, 0, 0)):
+            machine = {name: [rate] for name, rate in (("f32", 100e9), ("bf16", bf16), ("int8", int8), ("f16", f16)) if rate}
+            for dtype in {row.dtype for row in ROWS.values()}:
+                own = {name: machine[name] for name in gates.arithmetics(dtype) if name in machine}
+                self.assertEqual(gates.peak_rate(dtype, own), gates.peak_rate(dtype, machine), dtype)
+                self.assertIn("f32", own)
+                self.assertIn(gates.peak_rate(dtype, machine), [None, *own])
+
+    def test_the_larger_of_before_and_after_counts(self):
+        row = ROWS["gemm.int8.128x768x768"]
+        made = figures.Result(row, 1)
+        worker = Worker(f32=[90e9, 100e9, 99e9, 98e9], int8=[400e9, 380e9, 0.4e12, 0.41e12])
+        for _ in range(2):
+            rates.measure(worker, row, made)
+            rates.measure_again(worker, row, made)
+        self.assertEqual(made.rates, {"f32": [100e9, 99e9], "int8": [400e9, 410e9]})
+        self.assertEqual(worker.asked, [["f32", "int8"], "stop"] * 4)
+        self.assertEqual(gates.restless([made]), [])
+
+    def test_what_a_cpu_lacks_has_no_rate(self):
+        row = ROWS["gemv.bf16.768x768"]
+        made = figures.Result(row, 1)
+        worker = Worker(f32=[100e9, 100e9], bf16=[0, 0])
+        rates.measure(worker, row, made)
+        rates.measure_again(worker, row, made)
+        self.assertEqual(made.rates, {"f32": [100e9], "read": [1e9]})
 
 
 class Report(unittest.TestCase):
