@@ -280,7 +280,7 @@ FailureOr<TileMemory> CpuEmitter::leftTile(ContractOp op) {
   if (const TileMemory *memory = memoryOf(tile))
     return *memory;
   if (isWide(cast<RankedTensorType>(tile.getType())))
-    return op.emitOpError("expected the left tile in scratch"), failure();
+    return op.emitOpError("expected the left tile in scratch, found one that is in no memory");
   FailureOr<Fragment> fragment = use(tile);
   if (failed(fragment))
     return failure();

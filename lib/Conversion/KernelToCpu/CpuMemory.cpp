@@ -162,10 +162,9 @@ FailureOr<Fragment> CpuEmitter::materialize(Value tile) {
   const TileMemory *memory = memoryOf(tile);
   if (!memory)
     return BodyEmitter::materialize(tile);
-  if (isWide(cast<RankedTensorType>(tile.getType())) && !inRun) {
-    emitError(tile.getLoc(), "expected a wide tile to be used in a run of ops on wide tiles");
-    return failure();
-  }
+  if (isWide(cast<RankedTensorType>(tile.getType())) && !inRun)
+    return emitError(tile.getLoc(),
+                     "expected a wide tile to be used in a run of ops on wide tiles");
   return fragments[tile] = readFragment(*memory, tile.getType());
 }
 

@@ -150,12 +150,10 @@ bool BodyEmitter::recomputes(Operation &op) const {
 
 FailureOr<Fragment> BodyEmitter::materialize(Value tile) {
   Operation *producer = tile.getDefiningOp();
-  if (!producer || !recomputes(*producer)) {
-    emitError(tile.getLoc(),
-              "expected a tile that is in registers or can be computed again, found ")
-        << tile;
-    return failure();
-  }
+  if (!producer || !recomputes(*producer))
+    return emitError(tile.getLoc(),
+                     "expected a tile that is in registers or can be computed again, found ")
+           << tile;
   if (failed(emitOp(*producer)))
     return failure();
   return fragments[tile];

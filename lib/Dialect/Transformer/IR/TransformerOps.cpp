@@ -238,7 +238,8 @@ struct PatchesAsProduct : OpRewritePattern<PatchEmbeddingOp> {
   LogicalResult matchAndRewrite(PatchEmbeddingOp op, PatternRewriter &rewriter) const override {
     auto kernels = op.getWeight().getDefiningOp<WeightOp>();
     if (!kernels)
-      return rewriter.notifyMatchFailure(op, "the weight is no tensor of the checkpoint");
+      return rewriter.notifyMatchFailure(op,
+                                         "expected a weight that is a tensor of the checkpoint");
     Value patches = PatchesOp::create(rewriter, op.getLoc(), op.getImage(),
                                       static_cast<uint64_t>(dim(op.getWeight(), 2)));
     rewriter.replaceOpWithNewOp<LinearOp>(op, op.getType(), patches, asMatrix(rewriter, kernels),
@@ -371,7 +372,8 @@ struct ConvolutionAsProduct : OpRewritePattern<Conv1x1Op> {
   LogicalResult matchAndRewrite(Conv1x1Op op, PatternRewriter &rewriter) const override {
     auto kernels = op.getWeight().getDefiningOp<WeightOp>();
     if (!kernels)
-      return rewriter.notifyMatchFailure(op, "the weight is no tensor of the checkpoint");
+      return rewriter.notifyMatchFailure(op,
+                                         "expected a weight that is a tensor of the checkpoint");
     rewriter.replaceOpWithNewOp<LinearOp>(op, op.getType(), op.getInput(),
                                           asMatrix(rewriter, kernels), op.getBias(),
                                           op.getActivation());
