@@ -9,6 +9,8 @@
 // a cross attention stand beside its queries and inputs beside their readers; boxes of
 // a row stand in the order of the function. An arrow to the next row goes straight,
 // one that passes rows goes round them: residuals on the left, inputs on the right.
+// No text is cut off: masks are long, so boxes are as wide as a function's longest word
+// and as high as their lines, rows as high as their boxes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,11 +26,23 @@ namespace heddle {
 
 namespace {
 
-constexpr double boxWidth = 190, boxHeight = 38, rowHeight = 64, between = 14, aside = 34;
+constexpr double leastWidth = 190, mostWidth = 340, inside = 8, lineHeight = 15, fontSize = 12;
+constexpr double between = 14, below = 26, aside = 34;
+
+double widestWord(std::string_view text) {
+  double widest = 0;
+  while (!text.empty()) {
+    std::string_view word = text.substr(0, text.find(' '));
+    widest = std::max(widest, svg::textWidth(word, fontSize));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+  }
+  return widest;
+}
 
 class FunctionDrawing {
 public:
   explicit FunctionDrawing(const FunctionGraph &graph) : graph(graph) {
+    breakLines();
     rank();
     place();
   }
@@ -47,30 +61,48 @@ public:
   }
 
   double width() const { return static_cast<double>(widest) * (boxWidth + between) + 4 * aside; }
-  double height() const { return top + static_cast<double>(rows) * rowHeight; }
-  /// The left upper corner of the box with this label.
-  std::optional<std::pair<double, double>> corner(const std::string &label,
-                                                  GraphNode::Kind kind) const {
+  double height() const { return tops.back(); }
+  /// Where arrows from and to other functions meet the box with this label.
+  struct Ends {
+    double right, middle, centre, top;
+  };
+  std::optional<Ends> ends(const std::string &label, GraphNode::Kind kind) const {
     for (size_t node = 0; node < graph.nodes.size(); ++node)
       if (graph.nodes[node].kind == kind && graph.nodes[node].label == label)
-        return std::pair(xs[node], y(node));
+        return Ends{xs[node] + boxWidth, xs[node] + boxWidth / 2, y(node) + boxHeight(node) / 2,
+                    y(node)};
     return std::nullopt;
   }
   const FunctionGraph &graph;
 
 private:
+  void breakLines();
   void rank();
   void place();
-  double y(size_t node) const { return top + static_cast<double>(ranks[node]) * rowHeight; }
+  double y(size_t node) const { return tops[static_cast<size_t>(ranks[node])]; }
+  double boxHeight(size_t node) const {
+    return static_cast<double>(labels[node].size() + shapes[node].size()) * lineHeight + inside;
+  }
   std::string box(size_t node) const;
   std::string arrow(size_t from, size_t to) const;
   std::string frame(const GraphLayer &layer) const;
 
-  static constexpr double top = 40;
+  std::vector<std::vector<std::string>> labels, shapes; ///< lines of each box
   std::vector<int64_t> ranks;
-  std::vector<double> xs;
+  std::vector<double> xs, tops = {40}; ///< of boxes; of rows, and the end of the last one
   int64_t rows = 0, widest = 1;
+  double boxWidth = leastWidth;
 };
+
+void FunctionDrawing::breakLines() {
+  for (const GraphNode &node : graph.nodes)
+    for (const std::string &text : {node.label, node.shape})
+      boxWidth = std::max(boxWidth, std::min(mostWidth, widestWord(text) + inside));
+  for (const GraphNode &node : graph.nodes) {
+    labels.push_back(svg::lines(node.label, fontSize, boxWidth - inside));
+    shapes.push_back(svg::lines(node.shape, fontSize, boxWidth - inside));
+  }
+}
 
 /// As far up as inputs allow, then down to the row before the first reader.
 void FunctionDrawing::rank() {
@@ -94,8 +126,13 @@ void FunctionDrawing::place() {
   std::map<int64_t, std::vector<size_t>> members;
   for (size_t node = 0; node < graph.nodes.size(); ++node)
     members[ranks[node]].push_back(node);
-  for (const auto &[row, nodes] : members)
+  for (const auto &[row, nodes] : members) { // every row, from the first
     widest = std::max(widest, static_cast<int64_t>(nodes.size()));
+    double highest = 0;
+    for (size_t node : nodes)
+      highest = std::max(highest, boxHeight(node));
+    tops.push_back(tops.back() + highest + below);
+  }
   xs.resize(graph.nodes.size());
   for (const auto &[row, nodes] : members) {
     double free = width() - static_cast<double>(nodes.size()) * (boxWidth + between) + between;
@@ -105,17 +142,6 @@ void FunctionDrawing::place() {
       x += boxWidth + between;
     }
   }
-}
-
-/// As much of a label as its box holds.
-std::string fitted(std::string text) {
-  if (svg::textWidth(text, 12) <= boxWidth - 8)
-    return text;
-  while (!text.empty() && svg::textWidth(text + "…", 12) > boxWidth - 8)
-    do
-      text.pop_back();
-    while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0) == 0x80);
-  return text + "…";
 }
 
 std::string FunctionDrawing::box(size_t node) const {
@@ -128,13 +154,19 @@ std::string FunctionDrawing::box(size_t node) const {
                             : attention ? "#fbe3c3"
                                         : "#dcebf5") +
                            "\"";
-  double middle = xs[node] + boxWidth / 2;
+  double middle = xs[node] + boxWidth / 2, baseline = y(node) + 1;
+  auto written = [&](const std::vector<std::string> &lines, const char *look) {
+    std::string drawn;
+    for (const std::string &line : lines)
+      drawn += svg::text(middle, baseline += lineHeight, line,
+                         std::string("text-anchor=\"middle\" pointer-events=\"none\" ") + look);
+    return drawn;
+  };
   std::string title = "<title>" + escapedHtml(what.label + " " + what.shape) + "</title>";
-  return svg::rectangle(xs[node], y(node), boxWidth, boxHeight, attributes, title) +
-         svg::text(middle, y(node) + 16, fitted(what.label),
-                   "text-anchor=\"middle\" fill=\"#263238\" pointer-events=\"none\"") +
-         svg::text(middle, y(node) + 31, fitted(what.shape),
-                   "text-anchor=\"middle\" class=\"mark\" pointer-events=\"none\"");
+  std::string drawn =
+      svg::rectangle(xs[node], y(node), boxWidth, boxHeight(node), attributes, title);
+  drawn += written(labels[node], "fill=\"#263238\"");
+  return drawn + written(shapes[node], "class=\"mark\"");
 }
 
 std::string path(const std::string &way) {
@@ -146,15 +178,16 @@ std::string point(double x, double y) { return svg::number(x) + " " + svg::numbe
 std::string FunctionDrawing::arrow(size_t from, size_t to) const {
   double fromX = xs[from] + boxWidth / 2, toX = xs[to] + boxWidth / 2;
   if (ranks[to] == ranks[from] + 1) {
-    double below = y(from) + boxHeight, above = y(to) - 2, bend = (above - below) / 2;
-    return path("M" + point(fromX, below) + "C" + point(fromX, below + bend) + " " +
-                point(toX, above - bend) + " " + point(toX, above));
+    // Down to the end of the row, whose boxes may be higher, then over to the other box.
+    double gap = tops[static_cast<size_t>(ranks[to])] - below, bend = gap + below / 2;
+    return path("M" + point(fromX, y(from) + boxHeight(from)) + "V" + svg::number(gap) + "C" +
+                point(fromX, bend) + " " + point(toX, bend) + " " + point(toX, y(to) - 2));
   }
   // Round all rows between; inputs are many readers' and go on the other side.
   bool right = graph.nodes[from].kind == GraphNode::Kind::Input;
   double side = right ? width() - aside : aside;
   double start = xs[from] + (right ? boxWidth : 0), end = xs[to] + (right ? boxWidth + 2 : -2);
-  double startY = y(from) + boxHeight / 2, endY = y(to) + boxHeight / 2;
+  double startY = y(from) + boxHeight(from) / 2, endY = y(to) + boxHeight(to) / 2;
   double turn = right ? -8 : 8;
   return path("M" + point(start, startY) + "H" + svg::number(side + turn) + "Q" +
               point(side, startY) + " " + point(side, startY + 8) + "V" + svg::number(endY - 8) +
@@ -170,8 +203,8 @@ std::string FunctionDrawing::frame(const GraphLayer &layer) const {
     }
   if (last < first) // folded into another
     return "";
-  double y = top + static_cast<double>(first) * rowHeight - 10;
-  double height = static_cast<double>(last - first + 1) * rowHeight - 8;
+  double y = tops[static_cast<size_t>(first)] - 10;
+  double height = tops[static_cast<size_t>(last) + 1] - below + 8 - y;
   return svg::rectangle(aside / 2, y, width() - aside, height,
                         "rx=\"8\" fill=\"#fafafa\" stroke=\"#b0bec5\" stroke-dasharray=\"4 3\"") +
          svg::text(width() - aside / 2 - 10, y + height - 10, layer.label,
@@ -200,16 +233,13 @@ std::string graphSvg(const std::vector<FunctionGraph> &functions) {
       for (const GraphNode &node : drawings[from].graph.nodes) {
         if (node.kind != GraphNode::Kind::Output)
           continue;
-        auto start = drawings[from].corner(node.label, node.kind),
-             end = drawings[to].corner(node.label, GraphNode::Kind::Input);
+        auto start = drawings[from].ends(node.label, node.kind),
+             end = drawings[to].ends(node.label, GraphNode::Kind::Input);
         if (start && end) // between the functions, then between the rows
           drawn += path(
-              "M" +
-              point(lefts[from] + start->first + boxWidth, margin + start->second + boxHeight / 2) +
-              "H" + svg::number(lefts[to] - gap / 2) + "V" +
-              svg::number(margin + end->second - 16) + "H" +
-              svg::number(lefts[to] + end->first + boxWidth / 2) + "V" +
-              svg::number(margin + end->second - 2));
+              "M" + point(lefts[from] + start->right, margin + start->centre) + "H" +
+              svg::number(lefts[to] - gap / 2) + "V" + svg::number(margin + end->top - 16) + "H" +
+              svg::number(lefts[to] + end->middle) + "V" + svg::number(margin + end->top - 2));
       }
   return svg::drawing(x - gap + 20, height + 2 * margin, drawn);
 }

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A cell's opacity is its weight, its title says the words and the number, so that
-// a drawing shows values under the mouse without a script. The page's script only
+// A cell's opacity is its weight, which a scale shows from the least to the greatest;
+// its title says the words and the number, so that a drawing shows values under the
+// mouse without a script. The page's script only
 // hides the steps that are still to come. Attributes `data-name`, `data-head` and
 // `data-row` say which results of the model a cell belongs to.
 //
@@ -14,6 +15,10 @@
 #include "heddle/Generation/Attention.h"
 
 #include "heddle/Support/Svg.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
 
 using namespace heddle;
 
@@ -71,6 +76,51 @@ std::string weightText(float weight) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%.6g", static_cast<double>(weight));
   return digits;
+}
+
+std::string shade(const std::string &opacity) {
+  return std::string("fill=\"") + svg::blue + "\" fill-opacity=\"" + opacity + "\"";
+}
+
+/// Least and greatest weight of all maps, in this order; none where no weight is a number.
+std::optional<std::pair<float, float>> rangeOf(const std::vector<AttentionRecord> &records) {
+  std::optional<std::pair<float, float>> range;
+  for (const AttentionRecord &record : records)
+    for (const Kind &kind : kindsOf(record))
+      for (const AttentionMap &map : kind.maps)
+        for (float weight : map.weights)
+          if (!std::isnan(weight))
+            range = range
+                        ? std::pair(std::min(range->first, weight), std::max(range->second, weight))
+                        : std::pair(weight, weight);
+  return range;
+}
+
+/// The colours of cells between the least and the greatest weight, which stand beside them.
+Piece drawScale(const std::vector<AttentionRecord> &records) {
+  auto range = rangeOf(records);
+  if (!range)
+    return {};
+  constexpr int steps = 40;
+  constexpr double step = 4, height = 14, gap = 8;
+  auto [least, greatest] = *range;
+  const std::string first = weightText(least), last = weightText(greatest), name = "weight";
+  double left = svg::textWidth(name, fontSize) + gap;
+  std::string drawn = svg::text(0, 11, name, "class=\"mark\"");
+  drawn += svg::text(left, 11, first, "class=\"mark least\"");
+  left = std::ceil(left + svg::textWidth(first, fontSize) + gap); // else steps would show seams
+  for (int i = 0; i < steps; ++i) {
+    float share = static_cast<float>(i) / (steps - 1);
+    drawn += svg::rectangle(left + i * step, 0, step, height,
+                            shade(weightText(least + share * (greatest - least))));
+  }
+  constexpr double width = steps * step;
+  drawn += svg::rectangle(left, 0, width, height,
+                          std::string("fill=\"none\" stroke=\"") + svg::grey + "\"");
+  left += width + gap;
+  drawn += svg::text(left, 11, last, "class=\"mark greatest\"");
+  return {svg::group(0, 0, "class=\"scale\"", drawn), left + svg::textWidth(last, fontSize),
+          height};
 }
 
 /// "decoder.0.cross-weights" → "decoder.0".
@@ -131,10 +181,8 @@ private:
     for (int64_t key = 0; key < map.keys; ++key) {
       std::string value = weightText(weights[static_cast<size_t>(key)]);
       std::string title = escapedHtml(word + " looks at " + kind.keys[static_cast<size_t>(key)]);
-      drawn +=
-          svg::rectangle(plot.x(key), plot.y(query), cell(), cell(),
-                         std::string("fill=\"") + svg::blue + "\" fill-opacity=\"" + value + "\"",
-                         "<title>" + title + ": " + value + "</title>");
+      drawn += svg::rectangle(plot.x(key), plot.y(query), cell(), cell(), shade(value),
+                              "<title>" + title + ": " + value + "</title>");
     }
     return "<g class=\"" + std::string(kind.steps ? "step" : "row") + "\" data-row=\"" +
            std::to_string(query) + "\">\n" + drawn + "</g>\n";
@@ -216,12 +264,14 @@ document.addEventListener('mouseover', event => {
 
 std::string heddle::attentionSvg(const std::vector<AttentionRecord> &records) {
   constexpr double margin = 24;
-  Piece all;
+  double gap = 24;
+  Piece all = drawScale(records);
   for (const AttentionRecord &record : records) {
     const std::string heading = headingOf(record);
     Piece title = {svg::text(0, 16, heading, "font-size=\"16\" font-weight=\"bold\""),
                    svg::textWidth(heading, 17), 20};
-    all.below(title, all.height == 0 ? 0 : 48);
+    all.below(title, gap);
+    gap = 48;
     for (const Kind &kind : kindsOf(record)) {
       all.below({svg::text(0, 12, kind.title, "class=\"axis\" font-weight=\"bold\""),
                  svg::textWidth(kind.title, 14), 14},
@@ -235,6 +285,8 @@ std::string heddle::attentionSvg(const std::vector<AttentionRecord> &records) {
 
 std::string heddle::attentionHtml(const std::vector<AttentionRecord> &records) {
   std::string body;
+  if (const Piece scale = drawScale(records); scale.width > 0)
+    body = svg::drawing(scale.width + 8, scale.height + 8, svg::group(4, 4, "", scale.content));
   for (const AttentionRecord &record : records) {
     body += "<section><h2>" + escapedHtml(headingOf(record)) + "</h2>\n" + stepsHtml(record);
     for (const Kind &kind : kindsOf(record)) {

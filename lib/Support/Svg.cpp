@@ -11,6 +11,7 @@
 
 #include "heddle/Support/Svg.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace heddle {
@@ -132,6 +133,37 @@ double textWidth(std::string_view text, double fontSize) {
       ems += 0.64;
   }
   return ems * fontSize;
+}
+
+/// The first code point of a text that is not empty.
+static std::string_view firstLetter(std::string_view text) {
+  size_t size = 1;
+  while (size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80)
+    ++size;
+  return text.substr(0, size);
+}
+
+std::vector<std::string> lines(std::string_view text, double fontSize, double width) {
+  auto fits = [&](const std::string &line) { return textWidth(line, fontSize) <= width; };
+  std::vector<std::string> result;
+  while (result.empty() || !text.empty()) {
+    std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (!result.empty())
+      if (std::string longer = result.back() + " " + std::string(word); fits(longer)) {
+        result.back() = std::move(longer);
+        continue;
+      }
+    result.emplace_back();
+    for (; !word.empty(); word.remove_prefix(firstLetter(word).size())) {
+      std::string longer = result.back() + std::string(firstLetter(word));
+      if (result.back().empty() || fits(longer))
+        result.back() = std::move(longer);
+      else
+        result.emplace_back(firstLetter(word));
+    }
+  }
+  return result;
 }
 
 } // namespace svg

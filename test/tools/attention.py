@@ -46,8 +46,8 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if self.place == "title" and self.row:
             self.row[-1].append(float(data.rsplit(": ", 1)[1]))
-        elif self.place in ("what", "value"):
-            self.texts[self.place] = data
+        elif self.place in ("what", "value", "mark least", "mark greatest"):
+            self.texts[self.place.split()[-1]] = data
 
 
 def compare(page, folder):
@@ -67,6 +67,10 @@ def compare(page, folder):
             sys.exit(f"error: {name}, head {head}: differs by {worst}")
         if any(abs(sum(row) - 1) > 1e-4 for row in rows):
             sys.exit(f"error: {name}, head {head}: expected rows that sum to 1")
+    cells = [value for rows in page.maps.values() for row in rows for value in row]
+    scale = [float(page.texts[end]) for end in ("least", "greatest")]
+    if scale != [min(cells), max(cells)]:
+        sys.exit(f"error: expected a scale from {min(cells)} to {max(cells)}, found {scale}")
     print(f"{len(page.maps)} maps agree, {len(names)} layers")
 
 

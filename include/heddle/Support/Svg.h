@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace heddle {
 
@@ -54,6 +55,9 @@ std::string drawing(double width, double height, std::string_view content);
 
 /// About how wide `text` is in a sans-serif of this size: code points beyond Latin are squares.
 double textWidth(std::string_view text, double fontSize);
+/// The text in lines of about `width` at most, at least one: broken at spaces, and inside a word
+/// where it is wider alone.
+std::vector<std::string> lines(std::string_view text, double fontSize, double width);
 
 inline constexpr const char *grey = "#78909c"; ///< of axes and frames
 inline constexpr const char *ink = "#37474f";  ///< of words

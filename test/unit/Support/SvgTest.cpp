@@ -48,3 +48,14 @@ TEST(Svg, TakesLettersBeyondLatinForSquares) {
   EXPECT_LT(svg::textWidth("who", 12), 36);
   EXPECT_EQ(svg::textWidth("é", 12), svg::textWidth("e", 12));
 }
+
+TEST(Svg, BreaksLinesAtSpacesAndInsideLongWordsOnly) {
+  using Lines = std::vector<std::string>;
+  double letter = svg::textWidth("a", 10);
+  EXPECT_EQ(svg::lines("ab cd e", 10, 5 * letter), (Lines{"ab cd", "e"}));
+  EXPECT_EQ(svg::lines("ab cd e", 10, 4 * letter), (Lines{"ab", "cd e"}));
+  EXPECT_EQ(svg::lines("a bcdefg h", 10, 4 * letter), (Lines{"a", "bcde", "fg h"}));
+  EXPECT_EQ(svg::lines("ééé", 10, 2 * letter), (Lines{"éé", "é"}));
+  EXPECT_EQ(svg::lines("abc", 10, 0), (Lines{"a", "b", "c"})); // a letter a line is the least
+  EXPECT_EQ(svg::lines("", 10, 40), (Lines{""}));
+}
