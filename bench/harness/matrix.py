@@ -11,6 +11,7 @@ TOKENS = 50257  # of the decoder
 GEMM_SHAPES = [(768, 768), (3072, 768), (768, 3072), (4096, 4096)]
 WIDE_SHAPES = [(2304, 768), (11008, 4096), (32000, 2048)]
 BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f16-sum": 2, "int8": 1, "int4": 0.5625}  # of a weight; int4 with its scales
+ROW_SCALE = {"int8": 4}  # bytes, of a row of weights
 ROUNDED = ("bf16", "int8", "f16-sum")  # activations are rounded or quantised by a launch of its own
 
 
@@ -30,7 +31,7 @@ class Row:
 def gemm(dtype, m, n, k, **flags):
     # One row is a matter of reading; more are one of multiplying.
     name = f"gemv.{dtype}.{n}x{k}" if m == 1 else f"gemm.{dtype}.{m}x{n}x{k}"
-    return Row(name, "gemm", dtype, {"m": m, "n": n, "k": k}, 2.0 * m * n * k, n * k * BYTES[dtype], **flags)
+    return Row(name, "gemm", dtype, {"m": m, "n": n, "k": k}, 2.0 * m * n * k, n * k * BYTES[dtype] + n * ROW_SCALE.get(dtype, 0), **flags)
 
 
 def attention(dtype, form, t, b=1, **flags):

@@ -60,7 +60,7 @@ class Matrix(unittest.TestCase):
 
     def test_work(self):
         self.assertEqual(ROWS["gemm.f32.128x3072x768"].flops, 2 * 128 * 3072 * 768)
-        self.assertEqual(ROWS["gemv.int8.3072x768"].bytes, 3072 * 768)
+        self.assertEqual(ROWS["gemv.int8.3072x768"].bytes, 3072 * (768 + 4))
         # Keys and values of 12 heads of 64, the new row included.
         self.assertEqual(ROWS["decode.bf16.B4.P2048"].bytes, 2 * 4 * 12 * 64 * 2049 * 2)
         self.assertTrue(matrix.reads(ROWS["decode.f32.B1.P128"]) and not matrix.reads(ROWS["attention.f32.full.T128"]))
