@@ -11,6 +11,8 @@ from .figures import Result, median
 from .worker import Worker, WorkerError
 
 BLOCK = 0.010  # seconds that one figure is made of, at least
+# Calls before them: threads that were stopped begin on one processor together, and stay so for some milliseconds.
+WARM, WARM_THREADS = BLOCK / 4, 3 * BLOCK
 LONG = 0.100  # a call of this length needs no other before it
 ENOUGH = 5  # rounds for a contender that takes LONG calls at twice the time of the fastest or more: it decides nothing
 
@@ -147,11 +149,10 @@ class Contest:
         own = median(result.seconds[name])
         return own > LONG and not name.startswith("heddle") and own > 2 * min(median(seconds) for seconds in result.seconds.values())
 
-    @staticmethod
-    def calls_for(worker, timer):
+    def calls_for(self, worker, timer):
         once = timer(1)
         if once < LONG:
             once = min(once, timer(3))
         worker.stop()
         count = max(1, min(2000, math.ceil(BLOCK / once)))
-        return count, 0 if once > LONG else max(1, count // 4)
+        return count, 0 if once > LONG else math.ceil((WARM if self.threads == 1 else WARM_THREADS) / once)
