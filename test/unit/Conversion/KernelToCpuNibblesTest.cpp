@@ -27,25 +27,15 @@ protected:
   std::string isa() const { return GetParam(); }
 };
 
-std::string linearBody(int64_t n, int64_t k, const std::string &schedule, const char *weights) {
-  return readBody("linear.mlir", {{"[3072, 768], f32", std::string("[3072, 768], ") + weights},
-                                  {"prefetch = 1", schedule},
-                                  {"3072", std::to_string(n)},
-                                  {"768", std::to_string(k)}});
-}
-
-struct Shape {
-  int64_t m, n, k;
-  const char *schedule = "prefetch = 1";
-};
-
 /// One row, few and many; features that end inside a word, a group or a block; blocks of features
 /// that begin inside a group, and at one.
 TEST_P(Nibbles, LinearGivesTheBitsOfF32) {
-  for (const Shape &s : {Shape{1, 80, 5}, Shape{37, 80, 40}, Shape{37, 192, 33}, Shape{97, 16, 16},
-                         Shape{128, 240, 71}, Shape{5, 64, 64}, Shape{2, 64, 1}, Shape{3, 144, 131},
-                         Shape{70, 80, 139, "prefetch = 1, kblock = 48"},
-                         Shape{1, 80, 339, "prefetch = 1, kblock = 96"}, Shape{96, 64, 1024}}) {
+  for (const LinearShape &s :
+       {LinearShape{1, 80, 5}, LinearShape{37, 80, 40}, LinearShape{37, 192, 33},
+        LinearShape{97, 16, 16}, LinearShape{128, 240, 71}, LinearShape{5, 64, 64},
+        LinearShape{2, 64, 1}, LinearShape{3, 144, 131},
+        LinearShape{70, 80, 139, "prefetch = 1, kblock = 48"},
+        LinearShape{1, 80, 339, "prefetch = 1, kblock = 96"}, LinearShape{96, 64, 1024}}) {
     CompiledKernel narrow = compileKernel(linearBody(s.n, s.k, s.schedule, "i4"), isa()),
                    wide = compileKernel(linearBody(s.n, s.k, s.schedule, "f32"), isa());
     int64_t kp = padded(s.k);
@@ -60,10 +50,7 @@ TEST_P(Nibbles, LinearGivesTheBitsOfF32) {
     wide.run({x.bytes(), std::as_writable_bytes(std::span(panels)), b.bytes(), r.bytes(),
               expected.bytes()},
              {s.m});
-    int different = 0;
-    for (int64_t i = 0; i < s.m * s.n; ++i)
-      different += !sameBits(y[i], expected[i]);
-    EXPECT_EQ(different, 0) << "M " << s.m << " N " << s.n << " K " << s.k;
+    expectSameBits(s, y, expected);
   }
 }
 

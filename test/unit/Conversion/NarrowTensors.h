@@ -84,6 +84,33 @@ struct FlushDenormals {
 };
 
 //===----------------------------------------------------------------------===//
+// Products with weights
+//===----------------------------------------------------------------------===//
+
+/// max(x w^T + b, 0) + r with n x k weights of type `weights`.
+inline std::string linearBody(int64_t n, int64_t k, const std::string &schedule,
+                              const char *weights) {
+  return readBody("linear.mlir", {{"[3072, 768], f32", std::string("[3072, 768], ") + weights},
+                                  {"prefetch = 1", schedule},
+                                  {"3072", std::to_string(n)},
+                                  {"768", std::to_string(k)}});
+}
+
+/// One product with weights, and how its kernel runs.
+struct LinearShape {
+  int64_t m, n, k;
+  const char *schedule = "prefetch = 1";
+};
+
+/// `found` has the bits of `expected`, m x n results each.
+inline void expectSameBits(const LinearShape &s, Floats &found, Floats &expected) {
+  int different = 0;
+  for (int64_t i = 0; i < s.m * s.n; ++i)
+    different += !sameBits(found[i], expected[i]);
+  EXPECT_EQ(different, 0) << "M " << s.m << " N " << s.n << " K " << s.k;
+}
+
+//===----------------------------------------------------------------------===//
 // Rounding
 //===----------------------------------------------------------------------===//
 
