@@ -74,6 +74,13 @@ void FunctionLayout::findReorder() {
   }
 }
 
+static bool isInPanels(const Program &program, const LaunchArgument &argument) {
+  return argument.kind == LaunchArgument::Kind::Weight &&
+         std::ranges::any_of(program.pack, [&](const PackEntry &entry) {
+           return entry.weight == argument.index && entry.layout == PackEntry::Layout::Panels;
+         });
+}
+
 Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Function &function,
                                                 const DeviceCode &code) {
   FunctionLayout layout(function);
@@ -89,8 +96,11 @@ Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Fu
     LaunchLayout &entry = layout.launches.emplace_back();
     entry.kernel = static_cast<int>(kernel - program.kernels.begin());
     entry.code = &*form;
-    for (const LaunchArgument &argument : launch.arguments)
+    for (const LaunchArgument &argument : launch.arguments) {
+      if (isInPanels(program, argument))
+        entry.panels.push_back(entry.offsets.size());
       entry.offsets.push_back(layout.formulas.add(argument.offset));
+    }
     for (const SizeExpr &scalar : launch.scalars)
       entry.scalars.push_back(layout.formulas.add(scalar));
     entry.flops = layout.formulas.add(launch.flops);
@@ -147,10 +157,16 @@ Status Plan::measure(const FunctionLayout &layout, bool share) {
 Status Plan::resolve(const FunctionLayout &layout, const Program &program,
                      std::span<const int64_t> places) {
   size_t count = layout.launches.size();
-  calls.resize(count), addresses.resize(count), scalars.resize(count);
+  calls.resize(count), addresses.resize(count), panels.resize(count), scalars.resize(count);
   for (size_t i = 0; i < count; ++i)
     if (Status status = resolveLaunch(layout, program, places, i); !status)
       return status;
+  const LaunchCall *next = nullptr;
+  for (size_t i = count; i-- > 0;) {
+    calls[i].next = next;
+    if (!panels[i].empty() && calls[i].points() > 0)
+      next = &calls[i];
+  }
   return {};
 }
 
@@ -166,7 +182,7 @@ Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
                            std::span<const int64_t> places, size_t launch) {
   const FunctionLayout::LaunchLayout &form = layout.launches[launch];
   const Launch &source = layout.function->launches[launch];
-  addresses[launch].clear(), scalars[launch].clear();
+  addresses[launch].clear(), panels[launch].clear(), scalars[launch].clear();
   for (size_t i = 0; i < source.arguments.size(); ++i) {
     const LaunchArgument &argument = source.arguments[i];
     bool weight = argument.kind == LaunchArgument::Kind::Weight;
@@ -181,11 +197,14 @@ Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
     int64_t base = weight ? program.weights[index].offset : places[index];
     addresses[launch].push_back({weight, base + offset, size - offset});
   }
+  for (size_t argument : form.panels)
+    panels[launch].push_back(addresses[launch][argument]);
   for (int scalar : form.scalars)
     scalars[launch].push_back(value(scalar));
   LaunchCall &call = calls[launch];
   call = {form.kernel, addresses[launch], scalars[launch], {1, 1, 1}};
   call.work = value(form.flops) + value(form.bytes);
+  call.panels = panels[launch];
   for (size_t axis = 0; axis < 3; ++axis)
     call.grid[axis] = extentOf(form.code->grid[axis], scalars[launch]);
   return {};

@@ -29,6 +29,7 @@ struct FunctionLayout {
     const KernelCode *code = nullptr;
     std::vector<int> offsets, scalars;
     int flops = -1, bytes = -1;
+    std::vector<size_t> panels; ///< arguments that are weights in panels
   };
   struct PortLayout {
     std::vector<int> shape;
@@ -98,7 +99,7 @@ private:
   bool shared = true;
   Placement scratch;
   std::vector<LaunchCall> calls;
-  std::vector<std::vector<LaunchAddress>> addresses;
+  std::vector<std::vector<LaunchAddress>> addresses, panels;
   std::vector<std::vector<int64_t>> scalars;
 };
 

@@ -200,16 +200,12 @@ Status Session::Impl::upload(Call &call) {
   return {};
 }
 
-static bool isEmpty(const LaunchCall &launch) {
-  return launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0;
-}
-
 Status Session::Impl::launchAll(Call &call, CallWitness witness) {
   std::span<const LaunchCall> launches = call.plan->launches();
   for (size_t i = 0; i < launches.size(); ++i) {
-    Status status = witness.times          ? launchTimed(call, i, *witness.times)
-                    : isEmpty(launches[i]) ? Status()
-                                           : device->launch(launches[i]);
+    Status status = witness.times               ? launchTimed(call, i, *witness.times)
+                    : launches[i].points() == 0 ? Status()
+                                                : device->launch(launches[i]);
     if (status && witness.observer)
       status = observe(call, static_cast<int>(i), *witness.observer);
     if (!status)
@@ -226,7 +222,7 @@ Status Session::Impl::launchTimed(Call &call, size_t launch, std::vector<LaunchT
   if (status)
     status = device->begin();
   auto start = std::chrono::steady_clock::now();
-  if (status && !isEmpty(timed))
+  if (status && timed.points() > 0)
     status = device->launch(timed);
   if (status)
     status = device->finish();

@@ -60,7 +60,7 @@ void parallelFor(int64_t n, int threads, LoopBody body, ThreadScope scope) {
   std::array<Piece, mostThreads> storage;
   const std::span pieces = std::span(storage).first(static_cast<size_t>(threads));
   for (int t = 0; t < threads; ++t)
-    pieces[static_cast<size_t>(t)] = {n * t / threads, n * (t + 1) / threads};
+    pieces[static_cast<size_t>(t)] = {pieceEnd(n, threads, t - 1), pieceEnd(n, threads, t)};
 #pragma omp parallel num_threads(threads)
   scope([&] { runPieces(pieces, omp_get_thread_num(), body); });
 }

@@ -263,7 +263,7 @@ static GridAxis axisOf(kernel::FuncOp func, kernel::Size extent, int64_t tile) {
   return axis;
 }
 
-/// The last axis varies fastest; missing axes are of one point, in front.
+/// The last axis varies fastest; missing axes are of one point, behind.
 static Expected<KernelCode> codeOf(kernel::FuncOp func, bool gpu) {
   std::vector<GridAxis> axes;
   for (int64_t a = 0; a < func.getNumAxes(); ++a)

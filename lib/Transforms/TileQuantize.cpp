@@ -39,12 +39,19 @@ static Value bitcast(TileBuilder &t, Value x, Type element) {
   return arith::BitcastOp::create(t.b, t.loc, type.clone(element), x);
 }
 
-/// Magnitudes, 2^127 in place of larger ones and of what is no number.
-static Value magnitudesOf(TileBuilder &t, Value x) {
-  Value bits = bitcast(t, x, t.b.getI32Type());
-  bits = arith::AndIOp::create(t.b, t.loc, bits, t.constantI(magnitudeBits, bits));
+/// The largest magnitude of each row, 2^127 in place of larger ones and of what is no number: those
+/// are the largest integers.
+static Value largestOf(TileBuilder &t, RowWalk &walk, int64_t rows) {
+  RankedTensorType type = t.type(rows, 16, t.b.getI32Type());
+  Value start = arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(type, int32_t{0}));
+  scf::ForOp loop = walk.overColumns(start, [&](Value lanes, Value c) {
+    Value x = walk.load(c);
+    Value bits = bitcast(t, walk.inside(c, x, t.constant(0, x)), t.b.getI32Type());
+    return t.max(lanes, arith::AndIOp::create(t.b, t.loc, bits, t.constantI(magnitudeBits, bits)));
+  });
+  Value bits = loop.getResult(0), x = bitcast(t, bits, t.b.getF32Type());
   Value usual = t.less(bits, t.constantI(beyondBits, bits));
-  return t.select(usual, bitcast(t, bits, t.b.getF32Type()), t.constant(beyond, x));
+  return t.reduce(kernel::ReduceKind::Max, t.select(usual, x, t.constant(beyond, x)));
 }
 
 /// `scale` of rows: 0 where nothing is as large as `least`, NaN where something is too large.
@@ -120,10 +127,7 @@ LogicalResult heddle::tileQuantize(KernelFrame &f) {
   Value i = f.func.getGridIndex(0), left = t.sub(f.sizeValue(extent), i);
   RowWalk walk(t, f.view(f.viewOf(op.getInput())), i, t.type(rows, 16),
                in.getDims().back().extent.value);
-  Value largest = walk.reduced(kernel::ReduceKind::Max, 0, [&](Value lanes, Value c) {
-    Value x = walk.load(c);
-    return t.max(lanes, magnitudesOf(t, walk.inside(c, x, t.constant(0, x))));
-  });
+  Value largest = largestOf(t, walk, rows);
   bool asHalves = op.getCodes().getType().getElementType().isF16();
   Coder coder = asHalves ? halves(t, largest) : bytes(t, largest);
   for (auto [number, result] : llvm::enumerate(yield->getOperands())) {

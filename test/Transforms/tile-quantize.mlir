@@ -6,14 +6,18 @@
 //
 // Codes of rows, and sums of codes as the numbers that they stand for.
 
-// The largest magnitude of a whole row decides on its codes; padding does not count.
+// The largest magnitude of a whole row decides on its codes, compared as an integer; padding does not count.
 // CHECK-LABEL: kernel.func @quantize(
 // CPU-SAME: grid(%[[I:.*]] = d0 by 4)
 // GPU-SAME: grid(%[[I:.*]] = d0 by 16)
 // CHECK: %[[LANES:.*]] = scf.for
 // CHECK: kernel.load %{{.*}}[%[[I]], %{{.*}}] : !kernel.view<[d0, 20], f32> -> tensor<[[ROWS:.*]]x16xf32>
 // CHECK: kernel.iota columns
-// CHECK: %[[M:.*]] = kernel.reduce max %[[LANES]]
+// CHECK: %[[X:.*]] = arith.andi
+// CHECK: arith.maxsi %{{.*}}, %[[X]] : tensor<[[ROWS]]x16xi32>
+// CHECK: %[[FLOATS:.*]] = arith.bitcast %[[LANES]]
+// CHECK: %[[USUAL:.*]] = arith.select %{{.*}}, %[[FLOATS]]
+// CHECK: kernel.reduce max %[[USUAL]]
 // CHECK: arith.divf
 // CHECK: scf.for
 // CHECK: %[[P:.*]] = arith.mulf

@@ -37,8 +37,7 @@ class Peer:
             request.set_input_tensor(index, tensor)
 
         def call(keep=(inputs, tensors)):  # the request does not own what it reads
-            request.start_async()
-            request.wait()
+            request.infer(share_outputs=True)  # in this thread: an asynchronous one wakes another, 20 to 165 us
 
         return call, lambda: request.get_output_tensor(0).data, request
 

@@ -52,8 +52,14 @@ struct LaunchCall {
   int kernel = 0; ///< index into Program::kernels
   std::span<const LaunchAddress> arguments;
   std::span<const int64_t> scalars;
-  std::array<int64_t, 3> grid = {1, 1, 1}; ///< none is 0
+  std::array<int64_t, 3> grid = {1, 1, 1}; ///< one of no points is not launched
   int64_t work = 0; ///< operations and bytes, to judge whether threads are worth it; 0: unknown
+  /// Weights that the tiles of the last axis read from end to end, one after the other.
+  std::span<const LaunchAddress> panels;
+  /// The next launch of the call that has panels, if there is one.
+  const LaunchCall *next = nullptr;
+
+  int64_t points() const { return grid[0] * grid[1] * grid[2]; }
 };
 
 class Device {

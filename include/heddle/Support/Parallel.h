@@ -50,6 +50,15 @@ int processorCount();
 /// More threads than these are not used.
 constexpr int64_t mostThreads = 256;
 
+/// Where the piece of a thread ends that has its share of n indices.
+constexpr int64_t pieceEnd(int64_t n, int threads, int thread) {
+  return n * (thread + 1) / threads;
+}
+/// The thread that index `i` of n belongs to.
+constexpr int pieceOf(int64_t n, int threads, int64_t i) {
+  return static_cast<int>((threads * (i + 1) - 1) / n);
+}
+
 /// Runs body(i, thread) for each i in [0, n) on at most `threads` threads (0: all processors). Each
 /// has a piece of neighbouring indices, in ascending order, and helps with the others' when it is
 /// done. Serial, in ascending order, where threads or n is 1. The body must not throw.

@@ -189,9 +189,11 @@ struct KernelArgument {
 
 /// One compiled kernel. CPU: a function of this name in the member of each instruction set,
 ///   void name(void *const *arguments, const int64_t *scalars, int64_t g0, int64_t g1, int64_t g2)
-/// called once per grid point, in any order, from any thread. Vulkan: entry point `main`; set 0 has
-/// binding 0 = memory as vec4<f32>[], 1 = weights as vec4<f32>[], 2 = memory as i32[] (each present
-/// only if used); push constants are i32 words: scalars, then one offset an argument (4-byte
+/// called once per grid point, in any order, from any thread. Behind the arguments stands an address:
+/// the panels that the thread reads after this point, to be fetched meanwhile, or null where they lie
+/// behind this point's.
+/// Vulkan: entry point `main`; set 0 has binding 0 = memory as vec4<f32>[], 1 = weights as
+/// vec4<f32>[], 2 = memory as i32[] (each present only if used); push constants are i32 words: scalars, then one offset an argument (4-byte
 /// elements divided by 4, from the start of the bound window), then the grid base (z, y, x) of the
 /// dispatch. Where these would be more than 32 words, only the grid base is pushed, and the others
 /// stand in a block of their own, binding 3 as vec4<i32>[].

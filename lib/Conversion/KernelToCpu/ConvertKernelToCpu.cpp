@@ -48,11 +48,15 @@ Value CpuEmitter::sizeOf(const Size &size) {
 void CpuEmitter::bindArguments() {
   Block &entry = function.getBody().front();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  for (int64_t i = 0; i < kernel.getNumViews(); ++i) {
+  auto argument = [&](int64_t i) {
     Value place = LLVM::GEPOp::create(builder, loc, pointer, pointer, entry.getArgument(0),
                                       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
-    pointers.push_back(LLVM::LoadOp::create(builder, loc, pointer, place, /*alignment=*/8));
-  }
+    return LLVM::LoadOp::create(builder, loc, pointer, place, /*alignment=*/8).getResult();
+  };
+  for (int64_t i = 0; i < kernel.getNumViews(); ++i)
+    pointers.push_back(argument(i));
+  if (kernel.getScheduleOrDefault().getPrefetch())
+    readNext = argument(kernel.getNumViews());
   for (size_t i = 0; i < kernel.getScalars().size(); ++i) {
     Value place = LLVM::GEPOp::create(builder, loc, pointer, indexType, entry.getArgument(1),
                                       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});

@@ -125,76 +125,6 @@ Value CpuEmitter::anyNotFinite(ArrayRef<Value> registers) {
 }
 
 //===----------------------------------------------------------------------===//
-// Prefetch
-//===----------------------------------------------------------------------===//
-
-/// Where the panels begin that these columns of the next tile (or, in a k-block but the last, of the
-/// next block) read: all row fragments have taken their turns before them.
-/// Row fragments take turns: each of four or more fetches a quarter of the lines, each of fewer two
-/// quarters. All in words; a line is 16.
-CpuEmitter::NextPanels CpuEmitter::nextPanels(ContractOp op, Value from, Value to) {
-  const BoundView &right = view(op.getRhs());
-  int64_t word = perWord(right), columns = columnsOf(op.getType()),
-          features = (right.type.getDims().back().extent.value + word - 1) / word;
-  int64_t stored = padded(features * word) / word;
-  bool isBlock = constantOf(from).value_or(-1) != 0 || constantOf(to).value_or(-1) != features;
-  Value start = add(scalar(op.getRhsIndex()), columnBase(columns));
-  Value element = mul(add(start, constant(columns)), stored);
-  if (isBlock) {
-    Value isLast =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, to, constant(features));
-    element = arith::SelectOp::create(builder, loc, isLast, element,
-                                      add(mul(start, stored), mul(to, 16)));
-  }
-  int64_t quarter =
-      (isBlock ? std::min(kernel.getScheduleOrDefault().getKblock() / word, features) : features) /
-      16 * 64;
-  Value turn = arith::AndIOp::create(
-      builder, loc, arith::DivUIOp::create(builder, loc, row ? row : constant(0), constant(rows)),
-      arith::SelectOp::create(builder, loc, fewTurns, constant(1), constant(3)));
-  turn = mul(turn, arith::SelectOp::create(builder, loc, fewTurns, constant(2), constant(1)));
-  Value view = address(pointers[right.argument], {right.offset, 0},
-                       memoryElement(right.type.getElementType()));
-  return {address(view, moved({}, add(element, mul(turn, quarter))), builder.getF32Type()),
-          quarter};
-}
-
-/// One line a panel in each step of four words, or one of each of two quarters (two neighbours a
-/// step come in more slowly): without a second quarter the first again.
-void CpuEmitter::prefetch(NextPanels next, Value k, Value from, ContractOp op) {
-  const BoundView &right = view(op.getRhs());
-  int64_t columns = columnsOf(op.getType()),
-          stored = padded(right.type.getDims().back().extent.value) / perWord(right);
-  Value first = mul(sub(k, from), 4);
-  Value second = add(
-      first, arith::SelectOp::create(builder, loc, fewTurns, constant(next.quarter), constant(0)));
-  for (int64_t panel = 0; panel < fragmentVectors(columns) * width / 16; ++panel)
-    for (Value line : {first, second})
-      LLVM::Prefetch::create(
-          builder, loc,
-          address(next.start, moved({line, 0}, Value(), panel * stored * 16), builder.getF32Type()),
-          0, 3, 1);
-}
-
-/// The lines that the fragment's rows are stored to: stores of many rows would wait for memory one
-/// after the other.
-void CpuEmitter::fetchResults(ContractOp op, const Fragment &shape) {
-  if (!kernel.getScheduleOrDefault().getPrefetch() || shape.rows == 1)
-    return;
-  for (auto store : op->getBlock()->getOps<StoreOp>()) {
-    const BoundView &to = view(store.getView());
-    if (store.getTile().getType().getShape() != op.getType().getShape() || to.type.getPanel())
-      continue;
-    Type element = memoryElement(to.type.getElementType());
-    int64_t perLine = 64 / (width * element.getIntOrFloatBitWidth() / 8);
-    for (auto [i, place] : llvm::enumerate(storePlaces(store, shape)))
-      if (i % shape.vectors % std::max<int64_t>(perLine, 1) == 0)
-        LLVM::Prefetch::create(builder, loc, address(pointers[to.argument], place, element),
-                               /*rw=*/1, /*hint=*/3, /*cache=*/1);
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // The two products
 //===----------------------------------------------------------------------===//
 
@@ -254,16 +184,9 @@ SmallVector<Value> CpuEmitter::overFeatures(ContractOp op, const Fragment &shape
   Value first = words(from), last = words(to);
   if (word == 4 && shape.rows == 1)
     return contractRowOfQuads(op, shape, std::move(sums), first, last);
-  // Tiles of few rows are bound by memory: fetching more than they use would only slow them. Panels of
-  // i4 are small, and read in order when they are decoded.
-  bool fetches = kernel.getScheduleOrDefault().getPrefetch() && shape.rows == plan.fragment.rows &&
-                 !isNibbles(op);
-  NextPanels next;
-  if (fetches)
-    next = nextPanels(op, first, last);
+  FetchedMeanwhile fetched = fetchedMeanwhile(op, shape, from, to, first, last);
   auto atStep = [&](Value k) {
-    if (next.start)
-      prefetch(next, grain == 1 ? k : words(k), first, op);
+    fetchMeanwhile(op, fetched, grain == 1 ? k : words(k), unroll / grain);
   };
   Operands operands{loadLeft, right, atStep, grain};
   if (sumsHalves(op))
@@ -398,7 +321,6 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
       start = readFragment(sums->second, op.getType()).registers;
       from = lastBlock(op);
     }
-    fetchResults(op, result);
     auto product = [&] {
       return contractViews(op, result, start, constant(from), constant(features.value));
     };

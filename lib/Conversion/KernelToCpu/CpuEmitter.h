@@ -83,6 +83,7 @@ protected:
                                              int64_t count) override;
   void storeVector(mlir::Value value, const BoundView &view, Place place) override;
   void storeScalar(mlir::Value value, const BoundView &view, Place place) override;
+  mlir::LogicalResult emitLoad(LoadOp op) override; ///< CpuPrefetch.cpp
   mlir::LogicalResult emitStore(StoreOp op) override;
   mlir::FailureOr<Fragment> materialize(mlir::Value tile) override;
 
@@ -204,7 +205,6 @@ private:
   llvm::SmallVector<mlir::Value> contractHalves(ContractOp op, const Fragment &shape,
                                                 llvm::SmallVector<mlir::Value> sums,
                                                 mlir::Value from, mlir::Value to);
-  void fetchAhead(const BoundView &right, Place place);
 
   // Two f16 (CpuHalfSums.cpp).
   /// Whether the op's products are summed in f16.
@@ -291,13 +291,37 @@ private:
             llvm::function_ref<llvm::SmallVector<mlir::Value>()> product);
   mlir::Value anyNotFinite(llvm::ArrayRef<mlir::Value> registers);
   mlir::Value leaveOut(mlir::Value a, mlir::Value b, mlir::Value kept, mlir::Value sum);
+  // Lines fetched before they are needed (CpuPrefetch.cpp).
+  void fetch(mlir::Value start, Place place, mlir::Type element, bool isWritten = false);
   struct NextPanels {
     mlir::Value start;
     int64_t quarter = 0; ///< words of one fragment's turn in a panel
+    int64_t stored = 0;  ///< words of a panel's column
   };
   NextPanels nextPanels(ContractOp op, mlir::Value from, mlir::Value to);
-  void prefetch(NextPanels next, mlir::Value k, mlir::Value from, ContractOp op);
-  void fetchResults(ContractOp op, const Fragment &shape);
+  void fetchPanels(ContractOp op, const NextPanels &next, mlir::Value word);
+  /// Lines of row-major memory that the steps of a product fetch one after the other.
+  struct Lines {
+    mlir::Value start, pitch; ///< pitch: elements from row to row
+    mlir::Type element;
+    int64_t perLine, perRow, rows; ///< elements of a cache line, lines of a row, rows
+    bool isWritten;
+  };
+  llvm::SmallVector<Lines> resultLines(ContractOp op, const Fragment &shape);
+  void fetchLines(const Lines &lines, mlir::Value step, int64_t steps);
+  struct FetchedMeanwhile {
+    std::optional<NextPanels> panels;
+    llvm::SmallVector<Lines> results;
+    mlir::Value first; ///< word of the product
+    int64_t words = 0; ///< of the product; 0: unknown, and no results
+  };
+  FetchedMeanwhile fetchedMeanwhile(ContractOp op, const Fragment &shape, mlir::Value from,
+                                    mlir::Value to, mlir::Value first, mlir::Value last);
+  void fetchMeanwhile(ContractOp op, const FetchedMeanwhile &fetched, mlir::Value word,
+                      int64_t words);
+  void fetchAhead(const BoundView &right, Place place);
+  bool fetchesNextRows(LoadOp op);
+  void fetchNextRows(LoadOp op);
 
   // Products of bytes (CpuQuads.cpp).
   struct Bytes {
@@ -313,6 +337,7 @@ private:
   const CpuTarget &target;
   mlir::func::FuncOp function;
   llvm::SmallVector<mlir::Value> pointers, scalarArguments;
+  mlir::Value readNext; ///< where the thread reads panels after this grid point; null: behind these
 
   // The body that is being emitted.
   CpuPlan plan;

@@ -94,12 +94,3 @@ SmallVector<Value> CpuEmitter::contractHalves(ContractOp op, const Fragment &sha
   };
   return overFeatures(op, shape, std::move(sums), from, to, loadRight, /*unroll=*/8);
 }
-
-/// The line that the same panel's words are read from eight lines later.
-void CpuEmitter::fetchAhead(const BoundView &right, Place place) {
-  constexpr int64_t lines = 8, halvesInLine = 32;
-  LLVM::Prefetch::create(builder, loc,
-                         address(pointers[right.argument],
-                                 moved(place, Value(), lines * halvesInLine), builder.getI16Type()),
-                         0, 3, 1);
-}

@@ -190,7 +190,7 @@ FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target
     return failure();
   CpuPlan plan;
   plan.tileRows = needs->tileRows;
-  needs->weights = schedule.getPrefetch() != 0;
+  needs->weights = schedule.getPrefetch() != 0; // it is asked for where products read weights
   plan.fragment = chooseFragment(*needs, target);
   plan.clippedColumns = needs->clipped;
   body.walk(

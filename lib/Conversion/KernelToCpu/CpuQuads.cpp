@@ -89,17 +89,16 @@ SmallVector<Value> CpuEmitter::contractRowOfQuads(ContractOp op, const Fragment 
   int64_t step = 0;
   SmallVector<Place> panels = rightPlaces(op, shape, step);
   constexpr int64_t mostOfShort = 2048; // features
-  const Size features = right.type.getDim(1).extent;
-  const bool together = width > 4 && !(features.isStatic() && features.value <= mostOfShort);
+  const bool together = width > 4 && right.type.getDims().back().extent.value > mostOfShort;
   int64_t group = together ? shape.vectors : 16 / width;       // vectors read side by side
   int64_t phases = together ? width / 8 : width == 16 ? 3 : 2; // sums of a vector
   int64_t first = 0;
   auto loop = [&](Value begin, Value end, int64_t count, SmallVector<Value> parts) {
-    scf::ForOp op = scf::ForOp::create(builder, loc, begin, end, constant(count), parts);
+    auto steps = scf::ForOp::create(builder, loc, begin, end, constant(count), parts);
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(op.getBody());
-    Value k = op.getInductionVar();
-    parts.assign(op.getRegionIterArgs().begin(), op.getRegionIterArgs().end());
+    builder.setInsertionPointToStart(steps.getBody());
+    Value k = steps.getInductionVar();
+    parts.assign(steps.getRegionIterArgs().begin(), steps.getRegionIterArgs().end());
     for (int64_t u = 0; u < count; ++u) {
       Value word = loadWords(left, moved(row, mul(k, 4), u * 4), false);
       word = splat(word, VectorType::get({width}, word.getType()));
@@ -110,9 +109,9 @@ SmallVector<Value> CpuEmitter::contractRowOfQuads(ContractOp op, const Fragment 
       }
     }
     scf::YieldOp::create(builder, loc, parts);
-    return SmallVector<Value>(op.getResults());
+    return SmallVector<Value>(steps.getResults());
   };
-  const int64_t unrolled = 2 * phases;
+  const int64_t unrolled = 8 * phases;
   Value rest = arith::RemUIOp::create(builder, loc, sub(to, from), constant(unrolled));
   Value whole = sub(to, rest);
   for (; first < shape.vectors; first += group) {

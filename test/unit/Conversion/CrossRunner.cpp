@@ -44,6 +44,7 @@ int main(int count, char **arguments) {
   std::vector<void *> pointers;
   for (int64_t i = 0; i < words[4]; ++i)
     pointers.push_back(static_cast<char *>(memory) + words[5 + i]);
+  pointers.push_back(nullptr); // nothing is known of what is read next
   std::optional<heddle::DenormalGuard> flush;
   if (words[0])
     flush.emplace();

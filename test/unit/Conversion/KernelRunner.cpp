@@ -134,6 +134,7 @@ void CompiledKernel::run(const std::vector<std::span<std::byte>> &arguments,
   std::vector<void *> pointers;
   for (std::span<std::byte> argument : arguments)
     pointers.push_back(argument.data());
+  pointers.push_back(nullptr); // nothing is known of what is read next
   for (int64_t i = 0; i < extent[0]; ++i)
     for (int64_t j = 0; j < extent[1]; ++j)
       for (int64_t k = 0; k < extent[2]; ++k)

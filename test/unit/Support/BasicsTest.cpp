@@ -97,6 +97,16 @@ TEST(Parallel, RunsEachIndexOnce) {
     }
 }
 
+TEST(Parallel, PiecesAreNeighbours) {
+  for (int threads : {1, 2, 3, 7})
+    for (int64_t n : {1, 2, 7, 1000})
+      for (int64_t i = 0; i < n; ++i) {
+        int owner = pieceOf(n, threads, i);
+        EXPECT_GE(i, pieceEnd(n, threads, owner - 1)) << n << " on " << threads;
+        EXPECT_LT(i, pieceEnd(n, threads, owner)) << n << " on " << threads;
+      }
+}
+
 TEST(Sinusoids, RowsAndNames) {
   auto columns = sinusoidalColumns("sinusoidal(5)");
   ASSERT_TRUE(columns);

@@ -87,16 +87,7 @@ SmallVector<Place> BodyEmitter::places(const BoundView &view, Value offset, Valu
   return result;
 }
 
-Fragment BodyEmitter::loadFragment(const BoundView &view, Value offset, Value row, Value column,
-                                   RankedTensorType type) {
-  Fragment result = shapeOf(type);
-  for (Place place : places(view, offset, row, column, result, type.getDimSize(1)))
-    result.registers.push_back(result.vectors ? loadVector(view, place)
-                                              : loadScalars(view, place, 1).front());
-  return result;
-}
-
-LogicalResult BodyEmitter::emitLoad(LoadOp op) {
+SmallVector<Place> BodyEmitter::loadPlaces(LoadOp op) {
   const BoundView &from = view(op.getView());
   RankedTensorType type = op.getType();
   int64_t rank = from.type.getRank(), columns = type.getDimSize(1);
@@ -108,7 +99,16 @@ LogicalResult BodyEmitter::emitLoad(LoadOp op) {
   if (rank > 1)
     row = add(scalar(op.getIndices()[rank - 2]), type.getDimSize(0) > 1 ? rowBase() : Value());
   Value offset = pointOffset(from, op.getIndices(), std::min<int64_t>(rank, 2));
-  fragments[op.getResult()] = loadFragment(from, offset, row, column, type);
+  return places(from, offset, row, column, shapeOf(type), columns);
+}
+
+LogicalResult BodyEmitter::emitLoad(LoadOp op) {
+  const BoundView &from = view(op.getView());
+  Fragment result = shapeOf(op.getType());
+  for (Place place : loadPlaces(op))
+    result.registers.push_back(result.vectors ? loadVector(from, place)
+                                              : loadScalars(from, place, 1).front());
+  fragments[op.getResult()] = std::move(result);
   return success();
 }
 

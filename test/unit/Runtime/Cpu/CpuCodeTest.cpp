@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which member is chosen, and the mode that kernels run in.
+// Which member is chosen, the mode that kernels run in, and what they are told
+// of the launch behind them.
 //
 //===----------------------------------------------------------------------===//
 #include "Toy.h"
@@ -81,4 +82,83 @@ TEST(Cpu, DamagedCodeIsRefused) {
   auto session = Session::fromArtifact(std::move(*artifact));
   ASSERT_FALSE(session);
   EXPECT_THAT(session.error().message, testing::HasSubstr("cannot be loaded"));
+}
+
+/// Two launches of 8 points; the first one writes y[0, 8), the second one, of so much work, y[16, 24).
+/// Panels lie at 0 (of the first launch), 8 and 12 KiB; the second launch reads the last ones first.
+static Program twoLaunches(int64_t work) {
+  Program program;
+  for (int64_t rows : {128, 64, 64}) {
+    int index = static_cast<int>(program.weights.size());
+    program.weights.push_back({"w" + std::to_string(index), program.weightBytes, rows * 16});
+    program.weightBytes += rows * 64;
+    PackEntry entry;
+    entry.tensor = program.weights.back().name;
+    entry.shape = {rows, 16};
+    entry.layout = PackEntry::Layout::Panels;
+    entry.weight = index;
+    program.pack.push_back(entry);
+  }
+  Function function;
+  function.name = "main";
+  Buffer y;
+  y.name = "y";
+  y.kind = Buffer::Kind::Argument;
+  y.elements = SizeExpr(32);
+  function.buffers = {y};
+  Port output;
+  output.name = "y";
+  output.shape = {SizeExpr(32)};
+  output.buffer = 0;
+  function.outputs = {output};
+  auto weight = [](int index) {
+    return LaunchArgument{LaunchArgument::Kind::Weight, index, SizeExpr(0)};
+  };
+  auto result = [](int64_t at) {
+    return LaunchArgument{LaunchArgument::Kind::Buffer, 0, SizeExpr(at)};
+  };
+  function.launches.resize(2);
+  function.launches[0].kernel = "next";
+  function.launches[0].arguments = {weight(0), result(0)};
+  function.launches[1].kernel = "last";
+  function.launches[1].arguments = {weight(2), result(16), weight(1)};
+  function.launches[1].flops = SizeExpr(work);
+  program.functions = {function};
+  const KernelArgument panels{KernelArgument::Storage::Weight, false},
+      written{KernelArgument::Storage::Memory, true};
+  for (const Launch &launch : function.launches) {
+    Kernel kernel;
+    kernel.name = launch.kernel;
+    kernel.arguments = {panels, written};
+    kernel.arguments.resize(launch.arguments.size(), panels);
+    kernel.cpu.emplace().grid[1].count = 8;
+    program.kernels.push_back(kernel);
+  }
+  program.model = "{}";
+  return program;
+}
+
+TEST(Cpu, TheLastPointOfAThreadKnowsWhatTheThreadReadsNext) {
+  constexpr int64_t any = 0, little = 1; // work; a thread alone has little
+  struct Case {
+    int threads;
+    int64_t work;
+    std::vector<float> first;
+  };
+  for (const Case &expected : {Case{1, any, {-1, -1, -1, -1, -1, -1, -1, 12}},
+                               {2, any, {-1, -1, -1, 12, -1, -1, -1, 8}},
+                               {2, little, {-1, -1, -1, 12, -1, -1, -1, -1}}}) {
+    ArtifactWriter writer(twoLaunches(expected.work));
+    writer.addCpu("baseline", {},
+                  compileC(std::string(HEDDLE_SOURCE_DIR) + "/test/unit/Runtime/kernels/next.c"));
+    auto artifact = writer.build("next", [](std::span<std::byte>) { return Status(); });
+    ASSERT_TRUE(artifact) << artifact.error().message;
+    auto session = Session::fromArtifact(std::move(*artifact), {.threads = expected.threads});
+    ASSERT_TRUE(session) << session.error().message;
+    auto outputs = session->run("main", {});
+    ASSERT_TRUE(outputs) << outputs.error().message;
+    std::vector<float> y = valuesOf<float>((*outputs)["y"]);
+    EXPECT_THAT(std::span(y).first(8), testing::ElementsAreArray(expected.first));
+    EXPECT_THAT(std::span(y).subspan(16, 8), testing::Each(-1.0f));
+  }
 }

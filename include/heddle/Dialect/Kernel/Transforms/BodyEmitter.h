@@ -201,9 +201,8 @@ protected:
   /// null in vectors).
   llvm::SmallVector<Place> places(const BoundView &view, mlir::Value offset, mlir::Value row,
                                   mlir::Value column, const Fragment &shape, int64_t tileColumns);
-  /// The registers of a load from row-major memory.
-  Fragment loadFragment(const BoundView &view, mlir::Value offset, mlir::Value row,
-                        mlir::Value column, mlir::RankedTensorType type);
+  /// Places of the registers of a load from row-major memory.
+  llvm::SmallVector<Place> loadPlaces(LoadOp op);
   BoundView bindView(mlir::Value value, ViewType type, int64_t argument,
                      llvm::function_ref<mlir::Value(const Size &)> size);
 
