@@ -74,16 +74,19 @@ void FunctionLayout::findReorder() {
   }
 }
 
-static bool isInPanels(const Program &program, const LaunchArgument &argument) {
-  return argument.kind == LaunchArgument::Kind::Weight &&
-         std::ranges::any_of(program.pack, [&](const PackEntry &entry) {
-           return entry.weight == argument.index && entry.layout == PackEntry::Layout::Panels;
-         });
+/// Of each weight, whether it is stored in panels.
+static std::vector<bool> weightsInPanels(const Program &program) {
+  std::vector<bool> found(program.weights.size());
+  for (const PackEntry &entry : program.pack)
+    if (entry.layout == PackEntry::Layout::Panels)
+      found[static_cast<size_t>(entry.weight)] = true;
+  return found;
 }
 
 Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Function &function,
                                                 const DeviceCode &code) {
   FunctionLayout layout(function);
+  const std::vector<bool> inPanels = weightsInPanels(program);
   for (const Launch &launch : function.launches) {
     auto kernel = std::find_if(program.kernels.begin(), program.kernels.end(),
                                [&](const Kernel &k) { return k.name == launch.kernel; });
@@ -97,7 +100,8 @@ Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Fu
     entry.kernel = static_cast<int>(kernel - program.kernels.begin());
     entry.code = &*form;
     for (const LaunchArgument &argument : launch.arguments) {
-      if (isInPanels(program, argument))
+      if (argument.kind == LaunchArgument::Kind::Weight &&
+          inPanels[static_cast<size_t>(argument.index)])
         entry.panels.push_back(entry.offsets.size());
       entry.offsets.push_back(layout.formulas.add(argument.offset));
     }

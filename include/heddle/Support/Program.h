@@ -193,9 +193,9 @@ struct KernelArgument {
 /// the panels that the thread reads after this point, to be fetched meanwhile, or null where they lie
 /// behind this point's.
 /// Vulkan: entry point `main`; set 0 has binding 0 = memory as vec4<f32>[], 1 = weights as
-/// vec4<f32>[], 2 = memory as i32[] (each present only if used); push constants are i32 words: scalars, then one offset an argument (4-byte
-/// elements divided by 4, from the start of the bound window), then the grid base (z, y, x) of the
-/// dispatch. Where these would be more than 32 words, only the grid base is pushed, and the others
+/// vec4<f32>[], 2 = memory as i32[] (each present only if used); push constants are i32 words:
+/// scalars, then one offset an argument (4-byte elements divided by 4, from the start of the bound
+/// window), then the grid base (z, y, x) of the dispatch. Where these would be more than 32 words, only the grid base is pushed, and the others
 /// stand in a block of their own, binding 3 as vec4<i32>[].
 struct Kernel {
   std::string name;

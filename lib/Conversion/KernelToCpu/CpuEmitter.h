@@ -291,6 +291,7 @@ private:
             llvm::function_ref<llvm::SmallVector<mlir::Value>()> product);
   mlir::Value anyNotFinite(llvm::ArrayRef<mlir::Value> registers);
   mlir::Value leaveOut(mlir::Value a, mlir::Value b, mlir::Value kept, mlir::Value sum);
+
   // Lines fetched before they are needed (CpuPrefetch.cpp).
   void fetch(mlir::Value start, Place place, mlir::Type element, bool isWritten = false);
   struct NextPanels {

@@ -105,7 +105,7 @@ public:
 
 private:
   const std::byte *beginning(const LaunchCall &call, int used, int thread) const;
-  void layArguments(const LaunchCall &call, int used);
+  void layArguments(const LaunchCall &call, int pieces);
   std::byte *at(int64_t offset) { return memory.writable().data() + offset; }
 
   const CpuCode &code;
@@ -139,12 +139,12 @@ const std::byte *CpuDevice::beginning(const LaunchCall &call, int used, int thre
   return nullptr;
 }
 
-/// The arguments of a kernel, one row of them for all points but the last of each thread, which have
-/// a row each: behind them stands what the thread reads next.
-void CpuDevice::layArguments(const LaunchCall &call, int used) {
-  const int usedNext = call.next ? threadsFor(*call.next, threads) : 0;
+/// The arguments of a kernel, one row of them for all points but the last of `pieces` threads, which
+/// have a row each: behind them stands what the thread reads next.
+void CpuDevice::layArguments(const LaunchCall &call, int pieces) {
+  const int usedNext = pieces > 0 ? threadsFor(*call.next, threads) : 0;
   pointers.clear();
-  for (int thread = -1; thread < used; ++thread) {
+  for (int thread = -1; thread < pieces; ++thread) {
     for (const LaunchAddress &argument : call.arguments)
       pointers.push_back(argument.weight ? const_cast<std::byte *>(code.weight(argument.offset))
                                          : at(argument.offset));
@@ -157,7 +157,9 @@ void CpuDevice::layArguments(const LaunchCall &call, int used) {
 Status CpuDevice::launch(const LaunchCall &call) {
   const int64_t points = call.points();
   const int used = threadsFor(call, threads);
-  layArguments(call, used);
+  // Only kernels with panels ask what is read next.
+  const bool asks = call.next && !call.panels.empty();
+  layArguments(call, asks ? used : 0);
   KernelFunction function = code.function(call.kernel);
   const size_t row = call.arguments.size() + 1;
   const auto [n0, n1, n2] = call.grid;
@@ -165,7 +167,7 @@ Status CpuDevice::launch(const LaunchCall &call) {
     const int64_t line = n2 == 1 ? point : point / n2;
     const int64_t first = line < n1 ? 0 : line / n1;
     const int owner = used == 1 ? 0 : pieceOf(points, used, point);
-    const bool isLast = point + 1 == pieceEnd(points, used, owner);
+    const bool isLast = asks && point + 1 == pieceEnd(points, used, owner);
     function(pointers.data() + (isLast ? row * static_cast<size_t>(owner + 1) : 0),
              call.scalars.data(), first, line - first * n1, point - line * n2);
   };
@@ -173,8 +175,8 @@ Status CpuDevice::launch(const LaunchCall &call) {
     DenormalGuard guard; // every thread has a mode of its own
     run();
   };
-  if (used ==
-      1) // as parallelFor would, but in one function: tiles of one row take half a microsecond
+  // Alone as parallelFor would, but in one function: tiles of one row take half a microsecond.
+  if (used == 1)
     guarded([&] {
       for (int64_t point = 0; point < points; ++point)
         tile(point, 0);

@@ -34,8 +34,9 @@ def Kernel_ScheduleAttr : AttrDef<Kernel_Dialect, "Schedule"> {
   let description = [{
     `order`: whether the row fragments of a tile run outside the loops of the body (`rows_outside`, the default, carried tiles in
     registers) or inside (`rows_inside`, carried tiles in memory). `prefetch`: 1 asks for the next panels and the lines of the result to
-    be fetched while this product is computed; a CPU kernel then reads one address more behind its arguments (Program.h). `kblock`: features of a block of the reduction, 0 for all at once. `threads` and `fragment` (rows, columns) place a
-    workgroup's invocations on a GPU; on a CPU fragments follow from the instruction set.
+    be fetched while this product is computed; a CPU kernel then reads one address more behind its arguments (Program.h). `kblock`:
+    features of a block of the reduction, 0 for all at once. `threads` and `fragment` (rows, columns) place a workgroup's
+    invocations on a GPU; on a CPU fragments follow from the instruction set.
 
     ```mlir
     #kernel.schedule<order = rows_inside, prefetch = 1>
