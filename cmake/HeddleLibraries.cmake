@@ -2,7 +2,34 @@
 
 # Warnings are errors in our own code only; LLVM's and Vulkan's headers are system headers.
 function(heddle_compile_options target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Werror=return-type)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Werror=return-type
+    # Clang blames our call for what libstdc++'s stable_sort does inside.
+    $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
+endfunction()
+
+# heddle_mlir_headers(): the target HeddleMlirHeaders, MLIR's headers compiled once for every file of the compiler's side.
+function(heddle_mlir_headers)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/MlirHeaders.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "// Holds nothing: its target owns the precompiled headers.\n")
+  add_library(HeddleMlirHeaders OBJECT ${source})
+  target_include_directories(HeddleMlirHeaders SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  heddle_compile_options(HeddleMlirHeaders)
+  target_precompile_headers(HeddleMlirHeaders PRIVATE ${PROJECT_SOURCE_DIR}/cmake/MlirHeaders.h)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    # The compiler cache compares contents, so the date of a header must not enter what is precompiled.
+    target_compile_options(HeddleMlirHeaders PRIVATE -Xclang -fno-pch-timestamp)
+  endif()
+endfunction()
+
+# heddle_precompile(TARGET): the target's files begin with these headers. Definitions and warnings may differ between
+# targets; whether code is position-independent may not, so executables are compiled as libraries are.
+function(heddle_precompile target)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL EXECUTABLE)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM HeddleMlirHeaders)
 endfunction()
 
 # heddle_library(NAME sources... LINK targets...): a static library that never includes llvm/ or mlir/.
@@ -33,6 +60,7 @@ function(heddle_mlir_library name)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
+  heddle_precompile(${name})
 endfunction()
 
 # heddle_tool(NAME sources... LINK targets...)
@@ -52,4 +80,11 @@ function(heddle_unit_test name)
   heddle_compile_options(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS "${ARG_LABELS}")
+endfunction()
+
+# heddle_mlir_unit_test(NAME sources... LINK targets...): one of the compiler's side.
+function(heddle_mlir_unit_test name)
+  heddle_unit_test(${name} ${ARGN})
+  target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  heddle_precompile(${name})
 endfunction()

@@ -166,7 +166,7 @@ class Comparison {
 public:
   Comparison(const Program &program, const Function &function, ModuleOp outlined,
              const std::vector<GroupResults> &groups, VerifyReport &report)
-      : program(program), function(function), outlined(outlined), groups(groups), report(report) {
+      : function(function), outlined(outlined), groups(groups), report(report) {
     for (const PackEntry &entry : program.pack)
       allow(toleranceOf(entry.type));
     outlined.walk([&](arith::TruncFOp round) {
@@ -199,7 +199,6 @@ private:
   Status judge(int launch, unsigned result, const std::vector<double> &found,
                const std::vector<double> &expected);
 
-  const Program &program;
   const Function &function;
   ModuleOp outlined;
   const std::vector<GroupResults> &groups;
