@@ -71,15 +71,41 @@ function(heddle_tool name)
   heddle_compile_options(${name})
 endfunction()
 
-# heddle_unit_test(NAME sources... LINK targets...): one GoogleTest program, each test known to ctest.
+# heddle_gtest(TEST PROGRAM SHARDS n [FILTER text] [LABELS …] [PROPERTIES name value …]): tests of a GoogleTest program as one
+# entry of ctest, or as `n` that share them: a process runs many tests, so that starting one and loading LLVM is paid once.
+# What each test said is written to test-results, where scripts/count-tests reads it.
+function(heddle_gtest test program)
+  cmake_parse_arguments(ARG "" "FILTER;SHARDS" "LABELS;PROPERTIES" ${ARGN})
+  set(arguments)
+  if(ARG_FILTER)
+    set(arguments --gtest_filter=${ARG_FILTER})
+  endif()
+  foreach(shard RANGE 1 ${ARG_SHARDS})
+    set(entry ${test})
+    if(ARG_SHARDS GREATER 1)
+      string(APPEND entry .${shard})
+    endif()
+    string(REPLACE / . file ${entry})
+    add_test(NAME ${entry}
+      COMMAND ${program} --gtest_brief=1 --gtest_output=xml:${CMAKE_BINARY_DIR}/test-results/${file}.xml ${arguments})
+    math(EXPR index "${shard} - 1")
+    set_tests_properties(${entry} PROPERTIES TIMEOUT 1200 LABELS "${ARG_LABELS}" ${ARG_PROPERTIES})
+    set_property(TEST ${entry} APPEND PROPERTY ENVIRONMENT GTEST_TOTAL_SHARDS=${ARG_SHARDS} GTEST_SHARD_INDEX=${index})
+  endforeach()
+endfunction()
+
+# heddle_unit_test(NAME sources... LINK targets... [SHARDS n] [LABELS text]): one GoogleTest program of a library's tests.
 function(heddle_unit_test name)
-  cmake_parse_arguments(ARG "" "" "LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SHARDS" "LINK;LABELS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main GTest::gmock)
   target_compile_definitions(${name} PRIVATE HEDDLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HEDDLE_BINARY_DIR="${CMAKE_BINARY_DIR}")
   heddle_compile_options(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS "${ARG_LABELS}")
+  if(NOT ARG_SHARDS)
+    set(ARG_SHARDS 1)
+  endif()
+  heddle_gtest(unit/${name} ${name} SHARDS ${ARG_SHARDS} LABELS unit ${ARG_LABELS})
 endfunction()
 
 # heddle_mlir_unit_test(NAME sources... LINK targets...): one of the compiler's side.

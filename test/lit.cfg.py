@@ -14,7 +14,7 @@ llvm_tools = lit_config.params.get("llvm_tools_dir", "/usr/lib/llvm-22/bin")
 config.name = "Heddle"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["unit", "Integration", "goldens", "models"]
+config.excludes = ["unit", "Integration", "goldens", "models", "fuzz"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(build, "test", "lit")
 

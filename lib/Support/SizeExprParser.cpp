@@ -52,8 +52,8 @@ private:
     return true;
   }
   Error fail(const std::string &expected) {
-    std::string found = peek() == 0 ? "the end" : "'" + std::string(text.substr(at, 16)) + "'";
-    return inputError("size '" + std::string(text.substr(0, 80)) + "': expected " + expected +
+    std::string found = peek() == 0 ? "the end" : quotedText(text.substr(at, 16));
+    return inputError("size " + quotedText(text) + ": expected " + expected +
                       " at character " + std::to_string(at + 1) + ", found " + found);
   }
   /// Long sums are deep to the left even where nothing is nested.

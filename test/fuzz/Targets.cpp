@@ -1,0 +1,101 @@
+//===- Targets.cpp - Readers that must take any bytes ----------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Targets.h.
+//
+//===----------------------------------------------------------------------===//
+#include "Targets.h"
+
+#include "heddle/Generation/TextModel.h"
+#include "heddle/Generation/Vocabulary.h"
+#include "heddle/Pack/Safetensors.h"
+#include "heddle/Runtime/Npy.h"
+#include "heddle/Support/Artifact.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace heddle;
+
+/// Aborts, which a fuzzer and ctest both see, when a promise about errors is broken.
+template <typename T>
+static bool succeeded(const T &result) {
+  if (!result && (result.error().message.empty() ||
+                  result.error().message.find('\n') != std::string::npos))
+    std::abort(); // an error is one line
+  return static_cast<bool>(result);
+}
+
+void fuzz::readProgram(std::string_view bytes) {
+  auto program = programFromJson(bytes);
+  if (!succeeded(program))
+    return;
+  // What was read can be written, and means the same.
+  auto again = programFromJson(toJson(*program));
+  if (!again || toJson(*again) != toJson(*program))
+    std::abort();
+}
+
+void fuzz::readArtifact(std::string_view bytes) {
+  auto memory = MappedBytes::allocate(static_cast<int64_t>(bytes.size()));
+  if (!succeeded(memory))
+    return;
+  if (!bytes.empty())
+    std::memcpy(memory->writable().data(), bytes.data(), bytes.size());
+  auto artifact = Artifact::fromBytes(std::move(*memory), "input.heddle");
+  if (succeeded(artifact))
+    succeeded(artifact->check());
+}
+
+void fuzz::readSafetensors(std::string_view bytes) {
+  const int file = memfd_create("heddle-fuzz", MFD_CLOEXEC);
+  if (file < 0 || write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+    std::exit(3);
+  auto source = openSafetensors("/proc/self/fd/" + std::to_string(file));
+  if (succeeded(source))
+    for (int t = 0; t < static_cast<int>((*source)->tensors().size()); ++t) {
+      const TensorInfo &tensor = (*source)->tensors()[static_cast<size_t>(t)];
+      std::vector<float> first(static_cast<size_t>(std::min<int64_t>(tensor.elements(), 64)));
+      if (tensor.type == "f32" || tensor.type == "f16" || tensor.type == "bf16")
+        (*source)->read(t, 0, first);
+    }
+  close(file);
+}
+
+void fuzz::readNpy(std::string_view bytes) {
+  succeeded(parseNpy(std::as_bytes(std::span(bytes)), "input.npy"));
+}
+
+/// A JSON object is a text model, whose files are all one small vocabulary; another input is a
+/// vocabulary, an empty line, and a text to be split with it.
+void fuzz::readText(std::string_view bytes) {
+  if (bytes.starts_with("{")) {
+    auto model = readTextModel(
+        bytes, [](const std::string &) { return Expected<std::string>("<p>\n<u>\n<s>\n</s>\na\n"); });
+    if (succeeded(model) && model->source && model->source->vocabulary)
+      succeeded(model->source->encode("a b", "text"));
+    return;
+  }
+  const size_t gap = bytes.find("\n\n");
+  auto vocabulary = Vocabulary::parse(bytes.substr(0, gap), "vocabulary.txt");
+  if (!succeeded(vocabulary) || gap == std::string_view::npos)
+    return;
+  for (Split split : {Split::Space, Split::Character})
+    succeeded(splitText(bytes.substr(gap + 2), split, "text"));
+}
+
+void fuzz::readSize(std::string_view bytes) {
+  auto size = SizeExpr::parse(bytes);
+  if (!succeeded(size))
+    return;
+  succeeded(size->evaluate({{"B", 3}, {"T", 5}}));
+  auto again = SizeExpr::parse(size->str());
+  if (!again || again->str() != size->str())
+    std::abort();
+}

@@ -1,0 +1,37 @@
+//===- Targets.h - Readers that must take any bytes ------------*- C++ -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One function a reader of files, handed bytes that may be anything. It must come
+// back: with a value or one error line. A value is used as a program would use it,
+// so that a sanitiser sees what a wrong index would reach.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace heddle::fuzz {
+
+void readProgram(std::string_view bytes);     ///< a manifest's program
+void readArtifact(std::string_view bytes);    ///< a .heddle file
+void readSafetensors(std::string_view bytes); ///< a checkpoint
+void readNpy(std::string_view bytes);         ///< an input of `heddle run`
+void readText(std::string_view bytes);        ///< a text model, or a vocabulary and a text
+void readSize(std::string_view bytes);        ///< a size expression
+
+struct Target {
+  std::string_view name; ///< also the folder of its inputs below test/fuzz/corpus
+  void (*read)(std::string_view bytes);
+};
+inline constexpr Target targets[] = {
+    {"program", readProgram}, {"artifact", readArtifact}, {"safetensors", readSafetensors},
+    {"npy", readNpy},         {"text", readText},         {"size", readSize},
+};
+
+} // namespace heddle::fuzz
