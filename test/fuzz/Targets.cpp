@@ -26,8 +26,8 @@ using namespace heddle;
 /// Aborts, which a fuzzer and ctest both see, when a promise about errors is broken.
 template <typename T>
 static bool succeeded(const T &result) {
-  if (!result && (result.error().message.empty() ||
-                  result.error().message.find('\n') != std::string::npos))
+  if (!result &&
+      (result.error().message.empty() || result.error().message.find('\n') != std::string::npos))
     std::abort(); // an error is one line
   return static_cast<bool>(result);
 }
@@ -76,8 +76,9 @@ void fuzz::readNpy(std::string_view bytes) {
 /// vocabulary, an empty line, and a text to be split with it.
 void fuzz::readText(std::string_view bytes) {
   if (bytes.starts_with("{")) {
-    auto model = readTextModel(
-        bytes, [](const std::string &) { return Expected<std::string>("<p>\n<u>\n<s>\n</s>\na\n"); });
+    auto model = readTextModel(bytes, [](const std::string &) {
+      return Expected<std::string>("<p>\n<u>\n<s>\n</s>\na\n");
+    });
     if (succeeded(model) && model->source && model->source->vocabulary)
       succeeded(model->source->encode("a b", "text"));
     return;
