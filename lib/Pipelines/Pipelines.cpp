@@ -43,7 +43,6 @@ void buildTransformerPipeline(OpPassManager &pm, const std::string &dtype) {
   pm.addPass(createCSEPass());
   pm.addPass(createRefuseUnbuilt());
   pm.addPass(transformer::createSetPrecision({dtype}));
-  pm.addNestedPass<func::FuncOp>(transformer::createWarnEmptyMasks());
 }
 
 // Alive: kernel (group, yield) around transformer, arith, tensor; func, and operands of groups

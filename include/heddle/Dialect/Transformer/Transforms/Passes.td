@@ -93,21 +93,4 @@ def SinkFormulaConstants : Pass<"sink-formula-constants"> {
   }];
 }
 
-def WarnEmptyMasks : Pass<"warn-empty-masks"> {
-  let summary = "warns of attention that attends to nothing";
-  let description = [{
-    Matches every `transformer.attention` with a mask, and warns where the mask provably allows no key to any query, for all sizes and
-    operands: two windows that do not meet, lengths of 0, a formula that is never true. Changes nothing. Nothing must hold before.
-
-    ```mlir
-    // warning: the mask allows no key to any query
-    %here = transformer.mask.causal offset(%zero : i32)
-    %ahead = transformer.mask.window before = 3 after = 0 offset(%five : i32)
-    %none = transformer.mask.and %here, %ahead
-    %y = transformer.attention %x, %x, %x mask(%none) {scale = 1.0 : f32} : (...) -> tensor<?x2x?x8xf32>
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::scf::SCFDialect"];
-}
-
 #endif // HEDDLE_DIALECT_TRANSFORMER_TRANSFORMS_PASSES_TD
