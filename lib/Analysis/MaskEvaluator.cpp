@@ -6,15 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // The code of a mask or a rule is emitted into a free block whose arguments are
-// the place and the tile; whatever it asks of its operands is a call of a host
-// function that reads the given data.
+// the place, the tile and one element; an operand is read by a call that names
+// the way and passes the operand.
 //
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Analysis/MaskEvaluator.h"
 
-#include "HostProgram.h"
-
+#include "heddle/Analysis/ScalarProgram.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,24 +22,25 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
+#include <bit>
+
 using namespace mlir;
+using namespace heddle;
 using namespace heddle::transformer;
 
 namespace {
-/// Arguments of the block, in order.
-enum Argument { Batch, Head, Queries, Keys, I0, I1, J0, J1, argumentCount };
+/// Arguments of the block, in order; those from Row on are tiles of one element.
+enum Argument { Batch, Head, Queries, Keys, I0, I1, J0, J1, Row, Column, argumentCount };
 
-/// Emits calls for what depends on data, and remembers which operands these read.
+/// Emits calls for what depends on data.
 class HostSite : public MaskSite {
 public:
-  HostSite(Location location, Block &body, int64_t heads, int64_t rows, int64_t columns)
-      : location(location), body(body), heads(heads), rows(rows), columns(columns) {}
+  HostSite(Location location, Block &body, int64_t heads)
+      : location(location), body(body), heads(heads) {}
 
   Location loc() const override { return location; }
-  Value rowIndices(OpBuilder &b) override { return call(b, "rows", {}, tile(b.getI32Type())); }
-  Value columnIndices(OpBuilder &b) override {
-    return call(b, "columns", {}, tile(b.getI32Type()));
-  }
+  Value rowIndices(OpBuilder &) override { return body.getArgument(Row); }
+  Value columnIndices(OpBuilder &) override { return body.getArgument(Column); }
   Value splat(OpBuilder &b, Value scalar) override {
     return call(b, "splat", scalar, tile(scalar.getType()));
   }
@@ -58,16 +58,16 @@ public:
     TypedAttr number;
     if (matchPattern(operand, m_Constant(&number)))
       return arith::ConstantOp::create(b, location, number);
-    return call(b, named("scalar", operand), {}, operand.getType());
+    return operand;
   }
   Value perBatch(OpBuilder &b, Value table) override {
-    return call(b, named("batch", table), {}, b.getI32Type());
+    return call(b, "lookup", {table, batch(b)}, b.getI32Type());
   }
   Value dense(OpBuilder &b, Value table) override {
-    return call(b, named("dense", table), {}, tile(elementOf(table)));
+    return call(b, "dense", {table, rowIndices(b), columnIndices(b)}, tile(elementOf(table)));
   }
   Value lookup(OpBuilder &b, Value table, Value index) override {
-    return call(b, named("lookup", table), index, tile(elementOf(table)));
+    return call(b, "lookup", {table, index}, tile(elementOf(table)));
   }
   Value lookupRow(OpBuilder &b, Value table, Value offset) override {
     Value rows = rowIndices(b);
@@ -79,42 +79,32 @@ public:
     return lookup(b, table, columnIndices(b));
   }
   Value lookupScalar(OpBuilder &b, Value table, Value x) override {
-    return call(b, named("lookup", table), x, elementOf(table));
+    return call(b, "lookup", {table, x}, elementOf(table));
   }
   std::pair<Value, Value> tableRange(OpBuilder &b, Value table, Value from, Value to) override {
     Type i32 = b.getI32Type();
-    auto op = func::CallOp::create(b, location, named("range", table), TypeRange{i32, i32},
-                                   ValueRange{from, to});
+    auto op = func::CallOp::create(b, location, "range", TypeRange{i32, i32},
+                                   ValueRange{table, from, to});
     return {op.getResult(0), op.getResult(1)};
   }
   Value perHead(OpBuilder &b, Value table, Value x) override {
-    return call(b, named("head", table), x, elementOf(table));
+    return call(b, "head", {table, x}, elementOf(table));
   }
   Value block(OpBuilder &b, Value table, Value y, Value x) override {
     Type i1 = b.getI1Type();
-    return call(b, named("block", table), {y, x}, isa<ShapedType>(y.getType()) ? tile(i1) : i1);
+    return call(b, "block", {table, y, x}, isa<ShapedType>(y.getType()) ? tile(i1) : i1);
   }
 
-  /// Operands in the order of their numbers.
-  SmallVector<Value> operands;
-
 private:
-  Type tile(Type element) { return RankedTensorType::get({rows, columns}, element); }
+  static Type tile(Type element) { return RankedTensorType::get({1, 1}, element); }
   static Type elementOf(Value table) { return cast<ShapedType>(table.getType()).getElementType(); }
   Value call(OpBuilder &b, StringRef name, ValueRange arguments, Type result) {
     return func::CallOp::create(b, location, name, TypeRange(result), arguments).getResult(0);
   }
-  std::string named(StringRef what, Value operand) {
-    auto *found = llvm::find(operands, operand);
-    size_t number = found - operands.begin();
-    if (found == operands.end())
-      operands.push_back(operand);
-    return (what + "." + Twine(number)).str();
-  }
 
   Location location;
   Block &body;
-  int64_t heads, rows, columns;
+  int64_t heads;
 };
 } // namespace
 
@@ -122,41 +112,40 @@ private:
 // Code and data
 //===----------------------------------------------------------------------===//
 
+static double numberOf(uint32_t bits, Type type) {
+  return type.isF32() ? double{std::bit_cast<float>(bits)} : static_cast<int32_t>(bits);
+}
+
 namespace {
-/// A block of emitted code, and the functions that it calls.
+/// A block of emitted code, and the data that it reads.
 class HostCode {
 public:
-  HostCode(Value mask, int64_t heads, const MaskInputs &inputs, int64_t rows, int64_t columns)
-      : builder(mask.getContext()), site(mask.getLoc(), block, heads, rows, columns),
-        inputs(inputs), rows(rows), columns(columns) {
+  HostCode(Value mask, int64_t heads, const MaskInputs &inputs)
+      : builder(mask.getContext()), site(mask.getLoc(), block, heads), inputs(inputs) {
+    Type i32 = builder.getI32Type();
     for (int n = 0; n < argumentCount; ++n)
-      block.addArgument(builder.getI32Type(), mask.getLoc());
+      block.addArgument(n < Row ? i32 : RankedTensorType::get({1, 1}, i32), mask.getLoc());
     builder.setInsertionPointToStart(&block);
   }
 
   /// After the code is emitted: an error's text, or nothing.
-  std::string compile() {
-    for (Value operand : site.operands)
-      if (std::string error = check(operand); !error.empty())
-        return error;
-    return program.compile(block, [&](StringRef name) { return resolve(name); });
-  }
+  std::string compile(ArrayRef<Value> results);
 
-  void run(const MaskPlace &at, const MaskTile &tile) {
+  /// The numbers of the results that were compiled.
+  SmallVector<double, 2> run(const MaskPlace &at, const MaskTile &tile) {
     place = at;
-    i0 = tile.i0;
-    j0 = tile.j0;
-    int64_t values[argumentCount] = {at.batch, at.head, at.queries, at.keys,
-                                     tile.i0,  tile.i1, tile.j0,    tile.j1};
-    for (auto [n, value] : llvm::enumerate(values))
-      program.setArgument(n, value);
-    program.run();
+    double arguments[argumentCount];
+    int64_t values[] = {at.batch, at.head, at.queries, at.keys, tile.i0,
+                        tile.i1,  tile.j0, tile.j1,    tile.i0, tile.j0};
+    llvm::copy(values, arguments);
+    ScalarProgram::Cells cells = program.run(arguments);
+    trapped |= program.hasTrapped(cells);
+    return llvm::map_to_vector<2>(results, [&](unsigned cell) { return cells[cell]; });
   }
 
 private:
-  std::string check(Value operand);
-  HostProgram::Function resolve(StringRef name);
-  HostProgram::Function resolveTable(StringRef what, const MaskData &data);
+  const MaskData *dataOf(Value operand);
+  ScalarProgram::Function reader(Operation *op);
 
   /// `table[x]` or `table[b, x]`, 0 outside.
   uint32_t entry(const MaskData &data, int64_t x) const {
@@ -181,96 +170,90 @@ public:
   Block block;
   OpBuilder builder;
   HostSite site;
-  HostProgram program;
+  bool trapped = false; ///< in some run so far
 
 private:
   const MaskInputs &inputs;
-  int64_t rows, columns;
+  ScalarProgram program;
+  SmallVector<unsigned, 2> results;
+  std::string error;
   MaskPlace place;
-  int64_t i0 = 0, j0 = 0;
 };
 } // namespace
 
-std::string HostCode::check(Value operand) {
+std::string HostCode::compile(ArrayRef<Value> values) {
+  ScalarProgram::Site outside{[this](Value operand) {
+                                const MaskData *data = dataOf(operand);
+                                return data ? numberOf(data->values[0], operand.getType()) : 0;
+                              },
+                              [this](Operation *op) { return reader(op); }};
+  if (Operation *unknown = program.compile(block, outside)) {
+    if (error.empty()) // none of the data either
+      error =
+          "expected ops that masks emit, found '" + unknown->getName().getStringRef().str() + "'";
+    return error;
+  }
+  for (Value value : values)
+    results.push_back(program.cellOf(value, outside));
+  return error;
+}
+
+/// The data of an operand; null and an error where it does not fit.
+const MaskData *HostCode::dataOf(Value operand) {
   auto found = inputs.find(operand);
-  if (found == inputs.end())
-    return "expected data for each operand of the mask, found none for one";
+  if (found == inputs.end()) {
+    error = "expected data for each operand of the mask, found none for one";
+    return nullptr;
+  }
   const MaskData &data = found->second;
   auto type = dyn_cast<RankedTensorType>(operand.getType());
-  if (data.shape.size() != static_cast<size_t>(type ? type.getRank() : 0))
-    return "expected data of rank " + std::to_string(type ? type.getRank() : 0) + ", found rank " +
-           std::to_string(data.shape.size());
-  int64_t count = 1;
-  for (int64_t size : data.shape)
-    count *= size;
-  if (static_cast<int64_t>(data.values.size()) != count)
-    return "expected " + std::to_string(count) + " values, found " +
-           std::to_string(data.values.size());
-  return "";
+  size_t rank = type ? type.getRank() : 0;
+  size_t count = static_cast<size_t>(llvm::product_of(data.shape, int64_t{1}));
+  if (data.shape.size() != rank)
+    error = "expected data of rank " + std::to_string(rank) + ", found rank " +
+            std::to_string(data.shape.size());
+  else if (data.values.size() != count)
+    error = "expected " + std::to_string(count) + " values, found " +
+            std::to_string(data.values.size());
+  else
+    return &data;
+  return nullptr;
 }
 
-static void fill(Elements &result, int64_t rows, int64_t columns,
-                 llvm::function_ref<uint32_t(int64_t, int64_t)> element) {
-  result.resize(rows * columns);
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j)
-      result[i * columns + j] = element(i, j);
-}
-
-HostProgram::Function HostCode::resolve(StringRef name) {
-  if (name == "rows")
-    return [this](auto, auto results) {
-      fill(*results[0], rows, columns, [&](int64_t i, int64_t) { return i0 + i; });
-    };
-  if (name == "columns")
-    return [this](auto, auto results) {
-      fill(*results[0], rows, columns, [&](int64_t, int64_t j) { return j0 + j; });
-    };
-  if (name == "splat")
-    return [this](auto operands, auto results) {
-      results[0]->assign(rows * columns, (*operands[0])[0]);
-    };
-  auto [what, number] = name.split('.');
-  return resolveTable(what, inputs.find(site.operands[std::stoul(number.str())])->second);
-}
-
-HostProgram::Function HostCode::resolveTable(StringRef what, const MaskData &data) {
-  auto signedAt = [](const Elements &x, size_t n) { return static_cast<int32_t>(x[n]); };
-  if (what == "scalar")
-    return [&data](auto, auto results) { *results[0] = {data.values[0]}; };
-  if (what == "batch")
-    return [this, &data](auto, auto results) { *results[0] = {entry(data, place.batch)}; };
-  if (what == "dense")
-    return [this, &data](auto, auto results) {
-      fill(*results[0], rows, columns,
-           [&](int64_t i, int64_t j) { return entry(data, i0 + i, j0 + j, /*repeat=*/true); });
-    };
-  if (what == "head")
-    return [this, &data, signedAt](auto operands, auto results) {
-      *results[0] = {data.values[signedAt(*operands[0], 0) * data.shape[1] + place.head]};
-    };
-  if (what == "block")
-    return [this, &data, signedAt](auto operands, auto results) {
-      results[0]->resize(operands[0]->size());
-      for (size_t n = 0; n < operands[0]->size(); ++n)
-        (*results[0])[n] =
-            entry(data, signedAt(*operands[0], n), signedAt(*operands[1], n), /*repeat=*/false);
-    };
-  if (what == "range")
-    return [this, &data, signedAt](auto operands, auto results) {
-      int64_t from = signedAt(*operands[0], 0), to = signedAt(*operands[1], 0);
-      int32_t low = std::numeric_limits<int32_t>::max(), high = std::numeric_limits<int32_t>::min();
-      for (int64_t x = from; x < to; ++x) {
-        low = std::min(low, static_cast<int32_t>(entry(data, x)));
-        high = std::max(high, static_cast<int32_t>(entry(data, x)));
+/// What a call of the site does with its numbers.
+ScalarProgram::Function HostCode::reader(Operation *op) {
+  auto call = dyn_cast<func::CallOp>(op);
+  if (!call)
+    return {};
+  StringRef how = call.getCallee();
+  if (how == "splat")
+    return [](const double *x, double *r) { *r = *x; };
+  const MaskData *found = dataOf(call.getOperand(0));
+  if (!found)
+    return {};
+  const MaskData &data = *found;
+  Type type = getElementTypeOrSelf(call.getOperand(0).getType());
+  if (how == "range")
+    return [this, &data](const double *x, double *r) {
+      r[0] = std::numeric_limits<int32_t>::max();
+      r[1] = std::numeric_limits<int32_t>::min();
+      for (double at = x[0]; at < x[1]; ++at) {
+        double number = static_cast<int32_t>(entry(data, static_cast<int64_t>(at)));
+        r[0] = std::min(r[0], number);
+        r[1] = std::max(r[1], number);
       }
-      *results[0] = {static_cast<uint32_t>(low)};
-      *results[1] = {static_cast<uint32_t>(high)};
     };
-  return [this, &data, signedAt](auto operands, auto results) { // lookup
-    results[0]->resize(operands[0]->size());
-    for (size_t n = 0; n < operands[0]->size(); ++n)
-      (*results[0])[n] = entry(data, signedAt(*operands[0], n));
+  if (how == "head")
+    return [this, &data, type](const double *x, double *r) {
+      *r = numberOf(data.values[static_cast<int64_t>(x[0]) * data.shape[1] + place.head], type);
+    };
+  if (how == "lookup")
+    return [this, &data, type](const double *x, double *r) {
+      *r = numberOf(entry(data, static_cast<int64_t>(x[0])), type);
+    };
+  return [this, &data, type, repeat = how == "dense"](const double *x, double *r) {
+    auto row = static_cast<int64_t>(x[0]), column = static_cast<int64_t>(x[1]);
+    *r = numberOf(entry(data, row, column, repeat), type);
   };
 }
 
@@ -279,14 +262,16 @@ HostProgram::Function HostCode::resolveTable(StringRef what, const MaskData &dat
 //===----------------------------------------------------------------------===//
 
 struct MaskEvaluator::Program {
-  Program(Value mask, int64_t heads, const MaskInputs &inputs, int64_t rows, int64_t columns)
-      : bounds(mask, heads, inputs, 1, 1), elements(mask, heads, inputs, rows, columns) {}
+  Program(Value mask, int64_t heads, const MaskInputs &inputs)
+      : bounds(mask, heads, inputs), element(mask, heads, inputs) {}
 
-  HostCode bounds, elements;
-  Value may, must, element;
+  HostCode bounds, element;
+  bool hasBounds = false; ///< a mask, not a score rule
+  std::vector<uint32_t> elements;
 };
 
-MaskEvaluator::MaskEvaluator(std::unique_ptr<Program> program) : program(std::move(program)) {}
+MaskEvaluator::MaskEvaluator(std::unique_ptr<Program> program, int64_t rows, int64_t columns)
+    : program(std::move(program)), rows(rows), columns(columns) {}
 MaskEvaluator::MaskEvaluator(MaskEvaluator &&) = default;
 MaskEvaluator &MaskEvaluator::operator=(MaskEvaluator &&) = default;
 MaskEvaluator::~MaskEvaluator() = default;
@@ -296,37 +281,43 @@ llvm::Expected<MaskEvaluator> MaskEvaluator::create(Value value, int64_t heads,
                                                     int64_t tileColumns) {
   value.getContext()
       ->loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect, scf::SCFDialect>();
-  auto program = std::make_unique<Program>(value, heads, inputs, tileRows, tileColumns);
-  HostCode &bounds = program->bounds, &elements = program->elements;
-  if (isa<MaskType>(value.getType())) {
+  auto program = std::make_unique<Program>(value, heads, inputs);
+  HostCode &bounds = program->bounds, &element = program->element;
+  program->hasBounds = isa<MaskType>(value.getType());
+  std::string error;
+  if (program->hasBounds) {
     auto at = [&](Argument n) -> Value { return bounds.block.getArgument(n); };
     TileTruth truth = boundOf(value, bounds.builder, bounds.site, {at(I0), at(I1), at(J0), at(J1)});
-    program->may = truth.may;
-    program->must = truth.must;
-    program->element = elements.site.predicateOf(elements.builder, value);
-  } else {
-    program->element = biasOf(value).emitScore(elements.builder, elements.site);
+    error = bounds.compile({truth.may, truth.must});
   }
-  for (HostCode *code : {&bounds, &elements})
-    if (std::string error = code->compile(); !error.empty())
-      return llvm::createStringError(error);
-  return MaskEvaluator(std::move(program));
+  if (error.empty())
+    error = element.compile(program->hasBounds
+                                ? element.site.predicateOf(element.builder, value)
+                                : biasOf(value).emitScore(element.builder, element.site));
+  if (!error.empty())
+    return llvm::createStringError(error);
+  return MaskEvaluator(std::move(program), tileRows, tileColumns);
 }
 
 MaskBounds MaskEvaluator::bound(const MaskPlace &place, const MaskTile &tile) {
-  if (!program->may)
+  if (!program->hasBounds)
     return {true, false};
-  program->bounds.run(place, tile);
-  HostProgram &code = program->bounds.program;
-  return {code.result(program->may)[0] != 0, code.result(program->must)[0] != 0};
+  auto truth = program->bounds.run(place, tile);
+  return {truth[0] != 0, truth[1] != 0};
 }
 
 const std::vector<uint32_t> &MaskEvaluator::elements(const MaskPlace &place, int64_t i0,
                                                      int64_t j0) {
-  program->elements.run(place, {i0, i0, j0, j0});
-  return program->elements.program.result(program->element);
+  program->elements.clear();
+  for (int64_t i = i0; i < i0 + rows; ++i)
+    for (int64_t j = j0; j < j0 + columns; ++j) {
+      double number = program->element.run(place, {i, i, j, j})[0];
+      program->elements.push_back(
+          program->hasBounds ? number != 0 : std::bit_cast<uint32_t>(static_cast<float>(number)));
+    }
+  return program->elements;
 }
 
 bool MaskEvaluator::hasTrapped() const {
-  return program->bounds.program.trapped || program->elements.program.trapped;
+  return program->bounds.trapped || program->element.trapped;
 }

@@ -12,6 +12,8 @@
 
 #include "ReferenceMasks.h"
 
+#include "heddle/Analysis/ScalarProgram.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -55,6 +57,45 @@ Expected<Offset> offsetOf(Operation *op, Value operand, const Extents &extents,
   if (Status checked = checkPerSentence(op, offset, extents); !checked)
     return checked.takeError();
   return Offset([&offset](const Pair &p) { return whole(offset, p.b); });
+}
+
+//===----------------------------------------------------------------------===//
+// Formulas
+//===----------------------------------------------------------------------===//
+
+/// table[x] or table[b, x]; 0 outside.
+static ScalarProgram::Function load(const RefTensor &table) {
+  return [&table](const double *x, double *result) {
+    int64_t at = 0;
+    for (size_t d = 0; d < table.shape.size(); ++d) {
+      auto index = static_cast<int64_t>(x[d]);
+      if (index < 0 || index >= table.shape[d]) {
+        *result = 0;
+        return;
+      }
+      at = at * table.shape[d] + index;
+    }
+    *result = table.values[at];
+  };
+}
+
+Expected<ScoreRule> formula(Operation *where, const Lookup &lookup) {
+  ScalarProgram program;
+  ScalarProgram::Site site;
+  site.captured = [&](Value value) { return lookup(value).values[0]; };
+  site.function = [&](Operation *op) {
+    auto loaded = dyn_cast<MaskLoadOp>(op);
+    return loaded ? load(lookup(loaded.getTable())) : ScalarProgram::Function();
+  };
+  Block &body = where->getRegion(0).front();
+  if (Operation *unknown = program.compile(body, site))
+    return errorAt(unknown, "the reference has no meaning for this op in a formula");
+  unsigned yielded = program.cellOf(body.getTerminator()->getOperand(0), site);
+  return ScoreRule([program, yielded](const Pair &pair) {
+    double arguments[] = {static_cast<double>(pair.b), static_cast<double>(pair.h),
+                          static_cast<double>(pair.i), static_cast<double>(pair.j)};
+    return program.run(arguments)[yielded];
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -49,8 +49,8 @@ struct MaskBounds {
 
 class MaskEvaluator {
 public:
-  /// For a mask or a score rule of an attention with `heads` query heads. `tileRows` by
-  /// `tileColumns` elements are computed at once by `elements`. The data must outlive the
+  /// For a mask or a score rule of an attention with `heads` query heads. `elements` gives
+  /// `tileRows` by `tileColumns` of them. The data must outlive the
   /// evaluator.
   static llvm::Expected<MaskEvaluator> create(mlir::Value maskOrRule, int64_t heads,
                                               const MaskInputs &inputs, int64_t tileRows = 1,
@@ -69,8 +69,9 @@ public:
 
 private:
   struct Program;
-  explicit MaskEvaluator(std::unique_ptr<Program> program);
+  MaskEvaluator(std::unique_ptr<Program> program, int64_t rows, int64_t columns);
   std::unique_ptr<Program> program;
+  int64_t rows, columns; ///< of `elements`
 };
 
 } // namespace heddle::transformer
