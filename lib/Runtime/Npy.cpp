@@ -12,7 +12,7 @@
 #include "heddle/Runtime/Npy.h"
 
 #include "heddle/Support/MappedBytes.h"
-#include "heddle/Support/Replacement.h"
+#include "heddle/Support/OutputFile.h"
 
 #include <algorithm>
 #include <charconv>
@@ -229,7 +229,7 @@ std::string npyHeader(const Tensor &tensor) {
 Status writeNpy(const std::string &path, const Tensor &tensor) {
   if (tensor.dtype() == DType::BF16)
     return inputError(path + ": expected a type that .npy files have, found bf16");
-  auto file = Replacement::create(path);
+  auto file = AtomicFile::create(path);
   if (!file)
     return file.takeError();
   std::span<const std::byte> bytes = tensor.bytes();

@@ -13,7 +13,7 @@
 
 #include "heddle/Support/CacheFolder.h"
 
-#include "heddle/Support/Replacement.h"
+#include "heddle/Support/OutputFile.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -83,7 +83,7 @@ std::optional<std::string> readFromCache(const std::string &path) {
 void keepInCache(const std::string &path, std::string_view bytes) {
   std::error_code ignored;
   fs::create_directories(fs::path(path).parent_path(), ignored);
-  auto file = Replacement::create(path);
+  auto file = AtomicFile::create(path);
   if (file && file->write(bytes))
     (void)file->commitUnsynced();
 }

@@ -13,7 +13,7 @@
 
 #include "ZipFormat.h"
 
-#include "heddle/Support/Replacement.h"
+#include "heddle/Support/OutputFile.h"
 
 #include <cstring>
 
@@ -75,7 +75,7 @@ Status ContainerWriter::writeInto(std::span<std::byte> out, uint64_t directoryOf
 }
 
 Status ContainerWriter::checkPath(const std::string &path) {
-  auto file = Replacement::create(path); // and gone again
+  auto file = AtomicFile::create(path); // and gone again
   return file ? Status() : Status(file.takeError());
 }
 
@@ -83,7 +83,7 @@ Status ContainerWriter::writeFile(const std::string &path) {
   auto directoryOffset = layOut(path);
   if (!directoryOffset)
     return directoryOffset.takeError();
-  auto file = Replacement::create(path);
+  auto file = AtomicFile::create(path);
   if (!file)
     return file.takeError();
   { // unmapped before the file is renamed

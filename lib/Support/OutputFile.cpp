@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Files are replaced as a whole; a device, a pipe or standard output gets the
-// bytes as they are.
+// bytes as they are. The temporary name holds the process and a number, and is
+// opened exclusively: two processes, or two threads, that write the same file do
+// not meet in it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,12 +16,100 @@
 
 #include "SystemError.h"
 
-#include "heddle/Support/Replacement.h"
-
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace heddle {
+
+static constexpr const char *kExpected = "a path that can be written";
+
+/// Follows links by hand, since what the last one names need not exist.
+static std::string behindLinks(const std::string &path) {
+  std::error_code failure;
+  std::filesystem::path target = path;
+  // Circles have been refused before; forty is where the system gives up, too.
+  for (int links = 0; links < 40 && std::filesystem::is_symlink(target, failure); ++links)
+    target = target.parent_path() / std::filesystem::read_symlink(target, failure);
+  return target.string();
+}
+
+Expected<AtomicFile> AtomicFile::create(const std::string &path) {
+  AtomicFile file(path, behindLinks(path));
+  if (Status status = file.open(); !status)
+    return status.takeError();
+  return file;
+}
+
+AtomicFile::AtomicFile(AtomicFile &&other) noexcept
+    : path(std::move(other.path)), target(std::move(other.target)),
+      temporary(std::move(other.temporary)), descriptor(std::exchange(other.descriptor, -1)) {}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor < 0)
+    return;
+  ::close(descriptor);
+  ::unlink(temporary.c_str());
+}
+
+Status AtomicFile::open() {
+  struct stat facts = {};
+  bool exists = ::stat(path.c_str(), &facts) == 0;
+  if (!exists && errno != ENOENT)
+    return systemError(path, kExpected);
+  if (exists && !S_ISREG(facts.st_mode))
+    return inputError(path + ": expected a file or a new path, found " +
+                      (S_ISDIR(facts.st_mode) ? "a directory" : "a device or a pipe"));
+  static std::atomic<int> serial = 0;
+  temporary = target + "." + std::to_string(::getpid()) + "." + std::to_string(serial++) + ".part";
+  // Without a file to follow, the umask decides who may read it. Never more is allowed at first
+  // than in the end.
+  mode_t mode = exists ? facts.st_mode & 0777 : 0666;
+  descriptor = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (descriptor < 0 || (exists && ::fchmod(descriptor, mode) != 0))
+    return systemError(path, kExpected);
+  return {};
+}
+
+Status AtomicFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR)
+      return systemError(path, kExpected);
+    bytes.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
+  }
+  return {};
+}
+
+Status AtomicFile::commit() {
+  if (::fsync(descriptor) != 0)
+    return systemError(path, kExpected);
+  return commitUnsynced();
+}
+
+Status AtomicFile::commitUnsynced() {
+  if (::rename(temporary.c_str(), target.c_str()) != 0)
+    return systemError(path, kExpected);
+  ::close(std::exchange(descriptor, -1));
+  return {};
+}
+
+Status replaceFile(const std::string &path, std::string_view bytes) {
+  auto file = AtomicFile::create(path);
+  if (!file)
+    return file.takeError();
+  if (Status status = file->write(bytes); !status)
+    return status;
+  return file->commit();
+}
+
+//===----------------------------------------------------------------------===//
+// What tools write
+//===----------------------------------------------------------------------===//
 
 static bool isStandardOutput(const std::string &path) { return path.empty() || path == "-"; }
 
@@ -35,25 +125,25 @@ static bool isWrittenInPlace(const std::string &path) {
 static Status writeInPlace(const std::string &path, std::string_view bytes) {
   std::FILE *file = std::fopen(path.c_str(), "wb");
   if (!file)
-    return systemError(path, "a path that can be written");
+    return systemError(path, kExpected);
   bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
   int code = errno;
   if (std::fclose(file) == 0 && written)
     return {};
-  return systemError(path, "a path that can be written", written ? errno : code);
+  return systemError(path, kExpected, written ? errno : code);
 }
 
 static Status writeStandardOutput(std::string_view bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() &&
       std::fflush(stdout) == 0)
     return {};
-  return systemError("standard output", "a path that can be written");
+  return systemError("standard output", kExpected);
 }
 
 Status checkOutput(const std::string &path) {
   if (isStandardOutput(path) || isWrittenInPlace(path))
     return {};
-  auto file = Replacement::create(path); // and gone again
+  auto file = AtomicFile::create(path); // and gone again
   return file ? Status() : Status(file.takeError());
 }
 

@@ -1,4 +1,4 @@
-//===- ReplacementTest.cpp - A file that takes another's place --*- C++ -*-===//
+//===- AtomicFileTest.cpp - A file that takes another's place --*- C++ -*-===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "ScratchFolder.h"
 
-#include "heddle/Support/Replacement.h"
+#include "heddle/Support/OutputFile.h"
 
 #include <csignal>
 #include <filesystem>
@@ -24,16 +24,16 @@ using namespace heddle;
 namespace fs = std::filesystem;
 
 namespace {
-using ReplacementTest = ScratchFolder;
+using AtomicFileTest = ScratchFolder;
 } // namespace
 
-TEST_F(ReplacementTest, TheOldFileStaysUntilTheNewOneIsWhole) {
+TEST_F(AtomicFileTest, TheOldFileStaysUntilTheNewOneIsWhole) {
   fs::path path = folder / "file";
   ASSERT_TRUE(replaceFile(path, "old"));
   {
-    auto abandoned = Replacement::create(path);
+    auto abandoned = AtomicFile::create(path);
     ASSERT_TRUE(abandoned && abandoned->write("half"));
-    auto other = Replacement::create(path); // of the same process, at the same time
+    auto other = AtomicFile::create(path); // of the same process, at the same time
     ASSERT_TRUE(other && other->write("new"));
     EXPECT_EQ(read(path), "old");
     ASSERT_TRUE(other->commit());
@@ -42,7 +42,7 @@ TEST_F(ReplacementTest, TheOldFileStaysUntilTheNewOneIsWhole) {
   EXPECT_EQ(files(), 1);
 }
 
-TEST_F(ReplacementTest, PermissionsAreKept) {
+TEST_F(AtomicFileTest, PermissionsAreKept) {
   fs::path path = folder / "file";
   for (fs::perms mode : {fs::perms(0600), fs::perms(0664), fs::perms(0755)}) {
     ASSERT_TRUE(replaceFile(path, "old"));
@@ -52,7 +52,7 @@ TEST_F(ReplacementTest, PermissionsAreKept) {
   }
 }
 
-TEST_F(ReplacementTest, LinksAreFollowed) {
+TEST_F(AtomicFileTest, LinksAreFollowed) {
   fs::create_directories(folder / "there");
   fs::create_symlink("there/file", folder / "link");
   fs::create_symlink("link", folder / "second");
@@ -67,7 +67,7 @@ TEST_F(ReplacementTest, LinksAreFollowed) {
   EXPECT_TRUE(fs::is_symlink(folder / "round"));
 }
 
-TEST_F(ReplacementTest, PlacesThatCannotBe) {
+TEST_F(AtomicFileTest, PlacesThatCannotBe) {
   EXPECT_THAT(replaceFile(folder / "none" / "file", "x").error().message,
               testing::HasSubstr("none/file: expected a path that can be written, found: No such"));
   EXPECT_THAT(replaceFile(folder, "x").error().message,
@@ -76,7 +76,7 @@ TEST_F(ReplacementTest, PlacesThatCannotBe) {
             "/dev/null: expected a file or a new path, found a device or a pipe");
 }
 
-TEST_F(ReplacementTest, AFullDiskLeavesNothing) {
+TEST_F(AtomicFileTest, AFullDiskLeavesNothing) {
   ASSERT_TRUE(replaceFile(folder / "file", "old"));
   rlimit before{}, small{};
   getrlimit(RLIMIT_FSIZE, &before);
