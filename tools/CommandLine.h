@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "bench/Bench.h"
+
 #include "heddle/Generation/Commands.h"
 
 #include <CLI/CLI.hpp>
@@ -98,6 +100,40 @@ inline void addTranslateFlags(CLI::App &app, TranslateCommand &command) {
   app.add_option("--attention", command.attention,
                  "draw what each step looked at: FILE.html (a page) or FILE.svg")
       ->type_name("FILE");
+}
+
+/// The value of one `--dim NAME=NUMBER`.
+inline Expected<std::pair<std::string, int64_t>> parseDimension(const std::string &text) {
+  size_t equals = text.find('=');
+  std::string digits = equals == std::string::npos ? "" : text.substr(equals + 1);
+  bool number = !digits.empty() && digits.size() <= 18 &&
+                digits.find_first_not_of("0123456789") == std::string::npos;
+  if (equals == 0 || !number)
+    return usageError("--dim: expected NAME=NUMBER, found " + quotedText(text));
+  return std::pair{text.substr(0, equals), static_cast<int64_t>(std::stoll(digits))};
+}
+
+/// The values of `--dim NAME=NUMBER …`, each name once.
+inline Expected<Dimensions> parseDimensions(const std::vector<std::string> &texts) {
+  Dimensions dims;
+  for (const std::string &text : texts) {
+    auto dim = parseDimension(text);
+    if (!dim)
+      return dim.takeError();
+    if (!dims.emplace(dim->first, dim->second).second)
+      return usageError("--dim: expected each name once, found " + quotedText(dim->first) +
+                        " twice");
+  }
+  return dims;
+}
+
+/// The flags of `bench`, but for the model and the device; `dims` are for parseDimensions.
+inline void addBenchFlags(CLI::App &app, BenchCommand &command, std::vector<std::string> &dims) {
+  app.add_option("--function", command.function,
+                 "the function; several, by commas: the last is timed after the others");
+  app.add_option("--dim", dims, "size of an input, NAME=N (default: B=1, others 128)")
+      ->allow_extra_args(false);
+  addNumber(app, "--rounds", command.rounds, 1, "rounds of the medians (default: 15)");
 }
 
 /// A file that is opened while one of the three streams is closed would be taken for it: their

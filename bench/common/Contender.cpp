@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 #include "Contender.h"
 
+#include "bench/Bench.h"
+
 #include "heddle/Compiler/Compiler.h"
 
 #include <algorithm>

@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 #include "Contender.h"
 
-#include "heddle/Runtime/Cpu/ReadProbe.h"
 #include "heddle/Support/CpuRates.h"
 
 #include <bit>

@@ -16,7 +16,6 @@
 #include "Contender.h"
 #include "Problem.h"
 
-#include "heddle/Runtime/Cpu/ReadProbe.h"
 #include "heddle/Support/CpuRates.h"
 
 #include <CLI/CLI.hpp>

@@ -23,7 +23,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "heddle/Runtime/Cpu/ReadProbe.h"
+#include "bench/ReadProbe.h"
+
 #include "heddle/Runtime/Session.h"
 #include "heddle/Support/CpuRates.h"
 

@@ -16,9 +16,7 @@
 #include "heddle/Support/CpuRates.h"
 #include "heddle/Support/Parallel.h"
 
-#include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstdio>
 
 namespace heddle {
@@ -83,25 +81,6 @@ Expected<std::vector<std::string>> listDevices() {
   for (size_t i = 0; i < found->size(); ++i)
     lines.push_back("vulkan:" + std::to_string(i) + ": " + describe((*found)[i]));
   return lines;
-}
-
-Expected<double> timeLaunch(Device &device, const LaunchCall &call, int rounds, int repeat) {
-  std::vector<double> seconds;
-  for (int round = 0; round <= rounds; ++round) {
-    auto start = std::chrono::steady_clock::now();
-    Status status = device.begin();
-    for (int i = 0; i < repeat && status; ++i)
-      status = device.launch(call);
-    if (status)
-      status = device.finish();
-    if (!status)
-      return status.takeError();
-    std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-    if (round > 0) // the first round warms up
-      seconds.push_back(passed.count() / repeat);
-  }
-  std::nth_element(seconds.begin(), seconds.begin() + rounds / 2, seconds.end());
-  return seconds[static_cast<size_t>(rounds / 2)];
 }
 
 } // namespace heddle

@@ -23,6 +23,8 @@ struct RunFlags {
   SessionOptions session;
   RunCommand command;
   TranslateCommand translate;
+  BenchCommand bench;
+  std::vector<std::string> dims;
   bool verify = false;
 };
 
@@ -106,6 +108,27 @@ Status run(RunFlags &flags) {
   return runCommand(*session, flags.command, std::cout);
 }
 
+void addBench(CLI::App &app, RunFlags &flags) {
+  CLI::App *bench = app.add_subcommand("bench", "time a function, kernel by kernel");
+  addSessionFlags(*bench, flags);
+  driver::addBenchFlags(*bench, flags.bench, flags.dims);
+  bench->footer("Inputs are made up; shares are of the multiply-add rate measured in the same "
+                "rounds.\n"
+                "Examples:\n  heddle-run bench model.heddle --dim B=8 --dim S=128 --threads=1");
+}
+
+Status bench(RunFlags &flags) {
+  auto dims = driver::parseDimensions(flags.dims);
+  if (!dims)
+    return dims.takeError();
+  flags.bench.dims = std::move(*dims);
+  auto session = openSession(flags);
+  if (!session)
+    return session.takeError();
+  flags.bench.threads = flags.session.threads;
+  return benchCommand(*session, flags.bench, flags.session.device == "cpu", std::cout);
+}
+
 /// Reads the command line and carries the command out; help is done when it is printed.
 Status runTool(int argc, char **argv) {
   CLI::App app("Runs compiled models.", "heddle-run");
@@ -123,6 +146,7 @@ Status runTool(int argc, char **argv) {
     driver::addTextFlags(*command, flags.translate.text);
     command->footer("Examples:\n  heddle-run " + command->get_name() + " model.heddle \"a text\"");
   }
+  addBench(app, flags);
   CLI::App *devices = app.add_subcommand("devices", "list the devices that models can run on");
   devices->footer("Examples:\n  heddle-run devices");
   if (Status status = driver::checkCommand(app, argc, argv); !status)
@@ -137,6 +161,8 @@ Status runTool(int argc, char **argv) {
   }
   if (devices->parsed())
     return devicesCommand(std::cout);
+  if (app.got_subcommand("bench"))
+    return bench(flags);
   if (embedding->parsed() || classification->parsed())
     return encode(flags, classification->parsed());
   return translation->parsed() || generation->parsed() ? decode(flags, generation->parsed())

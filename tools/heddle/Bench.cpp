@@ -5,13 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A session is opened (compiled first if need be) and measured by the runtime.
+// A session is opened (compiled first if need be) and measured.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
-
-#include "heddle/Runtime/Bench.h"
 
 #include <iostream>
 #include <memory>
@@ -47,11 +45,7 @@ void addBench(CLI::App &app, Outcome &outcome) {
   CLI::App *command = app.add_subcommand("bench", "time a function, kernel by kernel");
   command->add_option("model", flags->model, "MODEL")->required();
   addDeviceFlags(*command, flags->jit);
-  command->add_option("--function", flags->bench.function,
-                      "the function; several, by commas: the last is timed after the others");
-  command->add_option("--dim", flags->dims, "size of an input, NAME=N (default: B=1, others 128)")
-      ->allow_extra_args(false);
-  addNumber(*command, "--rounds", flags->bench.rounds, 1, "rounds of the medians (default: 15)");
+  addBenchFlags(*command, flags->bench, flags->dims);
   command->add_option("--dtype", flags->compile.dtype,
                       "f32 (default), bf16, f16, f16-sum, int8, int4");
   addModelFlags(*command, flags->compile);

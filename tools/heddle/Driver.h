@@ -56,7 +56,5 @@ private:
 /// "error: …" without a newline in it.
 void printError(const Error &error);
 void printWarnings(const std::vector<std::string> &warnings);
-/// The values of `--dim NAME=NUMBER …`; of a name given twice the last.
-Expected<Dimensions> parseDimensions(const std::vector<std::string> &texts);
 
 } // namespace heddle::driver

@@ -49,29 +49,6 @@ void printWarnings(const std::vector<std::string> &warnings) {
     std::cerr << "warning: " << printable(warning) << "\n";
 }
 
-static Expected<std::pair<std::string, int64_t>> parseDimension(const std::string &text) {
-  size_t equals = text.find('=');
-  std::string digits = equals == std::string::npos ? "" : text.substr(equals + 1);
-  bool number = !digits.empty() && digits.size() <= 18 &&
-                digits.find_first_not_of("0123456789") == std::string::npos;
-  if (equals == 0 || !number)
-    return usageError("--dim: expected NAME=NUMBER, found " + quotedText(text));
-  return std::pair{text.substr(0, equals), static_cast<int64_t>(std::stoll(digits))};
-}
-
-Expected<Dimensions> parseDimensions(const std::vector<std::string> &texts) {
-  Dimensions dims;
-  for (const std::string &text : texts) {
-    auto dim = parseDimension(text);
-    if (!dim)
-      return dim.takeError();
-    if (!dims.emplace(dim->first, dim->second).second)
-      return usageError("--dim: expected each name once, found " + quotedText(dim->first) +
-                        " twice");
-  }
-  return dims;
-}
-
 /// Carries the command out; help and version are done when they are printed.
 static Status run(int argc, char **argv) {
   CLI::App app("Heddle compiles Transformers to CPU and Vulkan kernels and runs them.\n");

@@ -103,7 +103,4 @@ Expected<std::unique_ptr<DeviceCode>> loadCode(const Artifact &artifact, std::st
 /// One line a device that programs could run on, the CPU first.
 Expected<std::vector<std::string>> listDevices();
 
-/// Median seconds of one execution of `call` over `rounds` rounds of `repeat` executions each.
-Expected<double> timeLaunch(Device &device, const LaunchCall &call, int rounds, int repeat);
-
 } // namespace heddle

@@ -9,11 +9,11 @@
 // that timing changes no result, does not.
 //
 //===----------------------------------------------------------------------===//
-#include "heddle/Runtime/Bench.h"
+#include "bench/Bench.h"
 
 #include "Toy.h"
+#include "bench/ReadProbe.h"
 
-#include "heddle/Runtime/Cpu/ReadProbe.h"
 #include "heddle/Support/CpuRates.h"
 
 #include <gmock/gmock.h>

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Toy.h"
+#include "bench/Bench.h"
 
 #include "heddle/Runtime/Device.h"
 #include "heddle/Runtime/Vulkan/VulkanCode.h"

@@ -8,7 +8,7 @@
 // Loads are written out, so that no compiler option leaves them away.
 //
 //===----------------------------------------------------------------------===//
-#include "heddle/Runtime/Cpu/ReadProbe.h"
+#include "ReadProbe.h"
 
 #include "heddle/Support/Parallel.h"
 

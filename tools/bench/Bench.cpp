@@ -10,10 +10,10 @@
 // launch: every argument read or written once.
 //
 //===----------------------------------------------------------------------===//
-#include "heddle/Runtime/Bench.h"
+#include "Bench.h"
+#include "ReadProbe.h"
 
 #include "heddle/Runtime/Commands.h"
-#include "heddle/Runtime/Cpu/ReadProbe.h"
 #include "heddle/Support/CpuRates.h"
 #include "heddle/Support/Parallel.h"
 
@@ -23,7 +23,6 @@
 #include <ostream>
 #include <random>
 #include <set>
-#include <tuple>
 
 namespace heddle {
 
@@ -172,10 +171,23 @@ struct KernelFigures {
 struct Figures {
   std::vector<KernelFigures> kernels; ///< in the order of their first launch
   std::vector<double> calls, launches, reads;
-  /// Of f32, and of bf16 and codes of 8 bits where a kernel multiplies such.
-  std::vector<double> peaks, pairPeaks, quadPeaks, halfPeaks;
+  /// Of f32, and of the other types that kernels multiply; empty where shares make no sense.
+  std::map<DType, std::vector<double>> peaks;
   int64_t leastBytes = 0; ///< inputs, weights and results, once each
+
+  /// The peak that kernels with these products are compared with, 0 where none was measured.
+  double peakOf(DType products) const {
+    auto at = peaks.find(peaks.contains(products) ? products : DType::F32);
+    return at == peaks.end() ? 0 : medianOf(at->second);
+  }
 };
+
+/// The arithmetic whose rate is the peak of kernels by the type of their products; others are
+/// compared with f32.
+constexpr std::pair<DType, Arithmetic> kPeaks[] = {{DType::F32, Arithmetic::F32},
+                                                   {DType::BF16, Arithmetic::BF16},
+                                                   {DType::I8, Arithmetic::Int8},
+                                                   {DType::F16, Arithmetic::F16}};
 
 DType productsOf(const Program &program, std::string_view kernel) {
   auto at = std::ranges::find(program.kernels, kernel, &Kernel::name);
@@ -268,19 +280,16 @@ private:
   NamedTensors given, results, outputs;
 };
 
-/// The peaks, where shares of them make sense. That of narrow elements is the faster of their own
-/// instruction and of multiply-adds on widened ones, which is how such kernels are compiled.
+/// The peak of narrow elements is the faster of their own instruction and of multiply-adds on
+/// widened ones, which is how such kernels are compiled.
 void addPeaks(const Program &program, int threads, Figures &figures) {
   double peak = measureRate(Arithmetic::F32, threads);
-  figures.peaks.push_back(peak);
-  for (auto [products, arithmetic, peaks] :
-       {std::tuple(DType::BF16, Arithmetic::BF16, &figures.pairPeaks),
-        std::tuple(DType::I8, Arithmetic::Int8, &figures.quadPeaks),
-        std::tuple(DType::F16, Arithmetic::F16, &figures.halfPeaks)})
-    if (std::ranges::any_of(program.kernels, [&, wanted = products](const Kernel &kernel) {
-          return kernel.products == wanted;
-        }))
-      peaks->push_back(std::max(peak, measureRate(arithmetic, threads)));
+  for (auto [products, arithmetic] : kPeaks)
+    if (arithmetic == Arithmetic::F32)
+      figures.peaks[products].push_back(peak);
+    else if (std::ranges::find(program.kernels, products, &Kernel::products) !=
+             program.kernels.end())
+      figures.peaks[products].push_back(std::max(peak, measureRate(arithmetic, threads)));
 }
 
 Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCommand &command,
@@ -333,8 +342,6 @@ std::string row(const char *name, int launches, double seconds, double all, doub
 }
 
 std::string tableOf(const Figures &figures) {
-  double peak = medianOf(figures.peaks), pairPeak = medianOf(figures.pairPeaks),
-         quadPeak = medianOf(figures.quadPeaks), halfPeak = medianOf(figures.halfPeaks);
   double all = medianOf(figures.launches);
   int launches = 0;
   double flops = 0, bytes = 0, atPeak = 0;
@@ -343,11 +350,8 @@ std::string tableOf(const Figures &figures) {
   for (const KernelFigures &kernel : figures.kernels) {
     launches += kernel.launches;
     flops += static_cast<double>(kernel.flops), bytes += static_cast<double>(kernel.bytes);
-    double ofType = kernel.products == DType::BF16  ? pairPeak
-                    : kernel.products == DType::I8  ? quadPeak
-                    : kernel.products == DType::F16 ? halfPeak
-                                                    : peak;
-    double least = ofType > 0 ? static_cast<double>(kernel.flops) / ofType : 0;
+    double peak = figures.peakOf(kernel.products);
+    double least = peak > 0 ? static_cast<double>(kernel.flops) / peak : 0;
     atPeak += least;
     text += row(kernel.name.c_str(), kernel.launches, medianOf(kernel.seconds), all,
                 static_cast<double>(kernel.flops), static_cast<double>(kernel.bytes), least);
@@ -361,15 +365,11 @@ std::string tableOf(const Figures &figures) {
   return text;
 }
 
-/// Which of the two ways to multiply bf16 gave the peak.
-std::string pairInstruction() {
-  return rateInstruction(cpuRates().pairsPay() ? Arithmetic::BF16 : Arithmetic::F32);
-}
-
-/// The type's own, or what widened elements are multiplied by.
+/// The instruction that gave the peak: the type's own, or the one that multiplies widened elements.
 std::string instructionOf(Arithmetic arithmetic) {
   std::string own = rateInstruction(arithmetic);
-  return own.empty() ? rateInstruction(Arithmetic::F32) : own;
+  bool isSlower = arithmetic == Arithmetic::BF16 && !cpuRates().pairsPay();
+  return own.empty() || isSlower ? rateInstruction(Arithmetic::F32) : own;
 }
 
 std::string headOf(const Session &session, const Function &function, const Sizes &sizes,
@@ -378,16 +378,15 @@ std::string headOf(const Session &session, const Function &function, const Sizes
   std::string text = "device   " + session.deviceText();
   if (!figures.peaks.empty()) {
     text += format(", %d %s\n", threads, threads == 1 ? "thread" : "threads");
-    text += format("peak     %.1f GFLOP/s f32 (", medianOf(figures.peaks) * 1e-9) +
-            rateInstruction(Arithmetic::F32) + ")";
-    if (!figures.pairPeaks.empty())
-      text += format(", %.1f bf16 (", medianOf(figures.pairPeaks) * 1e-9) + pairInstruction() + ")";
-    if (!figures.quadPeaks.empty())
-      text += format(", %.1f int8 (", medianOf(figures.quadPeaks) * 1e-9) +
-              instructionOf(Arithmetic::Int8) + ")";
-    if (!figures.halfPeaks.empty())
-      text += format(", %.1f f16 (", medianOf(figures.halfPeaks) * 1e-9) +
-              instructionOf(Arithmetic::F16) + ")";
+    const char *separator = "peak     ", *unit = " GFLOP/s";
+    for (auto [products, arithmetic] : kPeaks)
+      if (figures.peaks.contains(products)) {
+        text += format("%s%.1f%s %s (", separator, figures.peakOf(products) * 1e-9, unit,
+                       toString(arithmetic)) +
+                instructionOf(arithmetic) + ")";
+        separator = ", ";
+        unit = "";
+      }
     text += format(", memory read at %.1f GB/s", medianOf(figures.reads) * 1e-9);
   }
   text += "\nfunction " + function.name;
@@ -407,6 +406,24 @@ double medianOf(std::vector<double> values) {
   if (values.size() % 2)
     return *middle;
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+Expected<double> timeLaunch(Device &device, const LaunchCall &call, int rounds, int repeat) {
+  std::vector<double> seconds;
+  for (int round = 0; round <= rounds; ++round) {
+    auto start = std::chrono::steady_clock::now();
+    Status status = device.begin();
+    for (int i = 0; i < repeat && status; ++i)
+      status = device.launch(call);
+    if (status)
+      status = device.finish();
+    if (!status)
+      return status.takeError();
+    std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    if (round > 0) // the first round warms up
+      seconds.push_back(passed.count() / repeat);
+  }
+  return medianOf(std::move(seconds));
 }
 
 Expected<NamedTensors> syntheticInputs(const Function &function, const Dimensions &dims) {

@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What `heddle bench` does once the command line is read: it makes inputs of the
+// The command `bench` once the command line is read: it makes inputs of the
 // given sizes, runs a function round by round with each launch timed, measures
 // the processor's rates in the same rounds, and prints a table of the kernels.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "heddle/Runtime/Device.h"
 #include "heddle/Runtime/Session.h"
 
 #include <iosfwd>
@@ -30,6 +31,9 @@ struct BenchCommand {
 
 /// Median of `values`; 0 of none.
 double medianOf(std::vector<double> values);
+
+/// Median seconds of one execution of `call` over `rounds` rounds of `repeat` executions each.
+Expected<double> timeLaunch(Device &device, const LaunchCall &call, int rounds, int repeat);
 
 /// Made-up inputs of a function: numbers around 0, ids in their range, lengths as long as they may
 /// be. Inputs with a default are left out.
