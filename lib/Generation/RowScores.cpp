@@ -20,6 +20,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numbers>
 
 using namespace heddle;
 
@@ -138,7 +139,7 @@ double sumOf(std::span<const float> scores, bool probabilities, float largest, d
   if (std::isinf(largest)) // nothing counts beside them
     return static_cast<double>(std::count(scores.begin(), scores.end(), largest));
   if (!probabilities) { // a finite factor: 0 times infinity is NaN
-    const double factor = std::min(1.4426950408889634 / temperature, 1e38);
+    const double factor = std::min(std::numbers::log2e / temperature, 1e38);
     return sumOfPowers(scores.data(), scores.size(), largest, static_cast<float>(factor));
   }
   double sum = 0;

@@ -20,8 +20,6 @@ namespace heddle {
 /// counts, finite because some devices do not keep infinities.
 constexpr double hiddenScore = -0x1p+127, lowestMaximum = -0x1p+120;
 
-constexpr double log2e = 1.4426950408889634;
-
 /// The queries and keys that one workgroup works on, and where they are stored. All are index
 /// values.
 struct Sequence {

@@ -12,6 +12,8 @@
 
 #include "ProgramPlanner.h"
 
+#include "heddle/Support/Program.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -134,7 +136,7 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
     place.dims.push_back(size);
   auto padGroups = [](SizeExpr &size, int64_t group) {
     if (group)
-      size = size.constantValue() / group * ((group + 15) / 16 * 16);
+      size = size.constantValue() / group * padded(group);
   };
   if (layout != "scales") // two rows
     padGroups(place.dims.front(), rowGroup);
@@ -185,7 +187,7 @@ Place ProgramPlanner::tablePlace(PositionSinusoidalOp op, GroupOp group) {
           count = static_cast<int64_t>(*state.getCapacity());
     });
   }
-  int64_t pitch = (size + 15) / 16 * 16;
+  int64_t pitch = padded(size);
   std::string generator = "sinusoidal(" + std::to_string(size) + ")";
   Value &table = tables[generator + count.str()];
   if (!table) {
@@ -243,8 +245,7 @@ FailureOr<Place> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int 
   place.dims = shapes.of(result);
   place.group = paddedHeadSize(group, yielded);
   if (place.group)
-    place.dims.back() =
-        place.dims.back().constantValue() / place.group * ((place.group + 15) / 16 * 16);
+    place.dims.back() = place.dims.back().constantValue() / place.group * padded(place.group);
   place.panel = llvm::any_of(result.getUses(), [](OpOperand &use) {
     auto reader = dyn_cast<GroupOp>(use.getOwner());
     return reader &&

@@ -36,7 +36,7 @@ Value RowWalk::reduced(kernel::ReduceKind kind, double start,
 }
 
 scf::ForOp RowWalk::overColumns(Value first, llvm::function_ref<Value(Value, Value)> next) {
-  Value zero = t.index(0), end = t.index(paddedTo16(size)), step = t.index(16);
+  Value zero = t.index(0), end = t.index(padded(size)), step = t.index(16);
   auto loop =
       scf::ForOp::create(t.b, t.loc, zero, end, step, first ? ValueRange(first) : ValueRange());
   OpBuilder::InsertionGuard guard(t.b);

@@ -29,7 +29,7 @@ public:
   void run() {
     int64_t rows = f.sizes.attentionRows;
     kernel::ViewType q = f.viewType(scores.queryView);
-    valueColumns = paddedTo16(f.viewType(f.viewOf(op.getValue())).getDims().back().extent.value);
+    valueColumns = padded(f.viewType(f.viewOf(op.getValue())).getDims().back().extent.value);
     MaskDocumentsOp documents = scores.packed();
     kernel::Size tiles = documents ? f.slots(documents.getQueries()) : q.getDim(2).extent;
     f.createFunc({q.getDim(0).extent, q.getDim(1).extent, tiles}, {1, 1, rows}, schedule());
@@ -148,8 +148,7 @@ private:
   Row withSink(const Row &row, Value h) {
     Value natural =
         kernel::ReadOp::create(t.b, t.loc, f.view(f.viewOf(op.getSinks())), ValueRange{h});
-    Value sink = t.mul(t.broadcast(natural, cast<RankedTensorType>(row.maximum.getType())),
-                       1.4426950408889634);
+    Value sink = t.mul(t.broadcast(natural, cast<RankedTensorType>(row.maximum.getType())), log2e);
     Value hidden = t.constant(hiddenScore, sink);
     sink = t.select(t.less(sink, hidden), hidden, sink);
     Value rounded = t.round(sink), top = t.max(rounded, t.constant(lowestMaximum, rounded));
@@ -161,7 +160,7 @@ private:
   /// Natural log-sum-exp; minus infinity for a row without an allowed key.
   Value logSumExp(const Row &row, Value none) {
     Value total = t.select(none, t.constant(1, row.total), row.total);
-    Value lse = t.mul(t.add(t.log2(total), row.maximum), 0.6931471805599453);
+    Value lse = t.mul(t.add(t.log2(total), row.maximum), ln2);
     Value isNan = arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::UNO, total, total);
     lse = t.select(isNan, total, lse);
     auto bits = cast<RankedTensorType>(lse.getType()).clone(t.b.getI32Type());

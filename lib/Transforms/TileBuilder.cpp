@@ -187,8 +187,6 @@ Value TileBuilder::exp2(Value x) {
 // Activations
 //===----------------------------------------------------------------------===//
 
-constexpr double log2e = 1.4426950408889634;
-
 /// The best quotient of polynomials of degree 5 in x^2 on |x| <= 3.9, beyond which erf is 1 to f32:
 /// absolute error 1.5e-8, with the rounding of the steps 3e-7.
 Value TileBuilder::erf(Value x) {
@@ -287,7 +285,7 @@ Value TileBuilder::log(Value x) {
     return arith::CmpFOp::create(b, loc, predicate, x, y);
   };
   Value zero = constant(0, x), largest = constant(0x1.fffffep+127, x);
-  Value result = mul(log2(x), 0.6931471805599453);
+  Value result = mul(log2(x), ln2);
   // Infinity and NaN are their own logarithms; 0 / 0 is NaN, -1 / 0 minus infinity.
   result = select(compare(arith::CmpFPredicate::ULE, largest), result, x);
   result = select(compare(arith::CmpFPredicate::OEQ, zero), div(constant(-1, x), zero), result);

@@ -50,7 +50,7 @@ static Writer writerOf(StringRef root) {
 static TileSizes fitted(kernel::DefOp def, TileSizes sizes) {
   constexpr int64_t mostValues = 96 * 1024;
   auto columns = [](Value value) {
-    return paddedTo16(cast<ShapedType>(value.getType()).getShape().back());
+    return padded(cast<ShapedType>(value.getType()).getShape().back());
   };
   if (sizes.onGpu)
     return sizes;

@@ -15,8 +15,6 @@
 
 #include "Tiling.h"
 
-#include "heddle/Support/Program.h"
-
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
@@ -81,7 +79,7 @@ LogicalResult LinearTiler::collect(unsigned result, Value yielded) {
 
 /// Columns of the weight as stored: a multiple of 16.
 static int64_t storedColumns(KernelFrame &f, LinearOp linear) {
-  return paddedTo16(f.viewType(f.viewOf(linear.getWeight())).getDim(0).extent.value);
+  return padded(f.viewType(f.viewOf(linear.getWeight())).getDim(0).extent.value);
 }
 
 /// The widest tile that divides every part's columns, and its heads.
@@ -90,7 +88,7 @@ int64_t LinearTiler::tileColumns() {
     if (llvm::all_of(parts, [&](const Part &part) {
           int64_t unit =
               part.heads
-                  ? paddedTo16(
+                  ? padded(
                         f.viewType(f.firstResult() + part.results[0]).getDims().back().extent.value)
                   : storedColumns(f, part.linear);
           return unit % tile == 0;
@@ -199,7 +197,7 @@ void LinearTiler::store(const Part &part, Value tile, Value j) {
       indices.append({i, j});
     } else {
       // Columns of heads: head j / D, column j mod D; a tile lies in one head.
-      Value size = t.index(paddedTo16(f.viewType(result).getDims().back().extent.value));
+      Value size = t.index(padded(f.viewType(result).getDims().back().extent.value));
       Value base = f.storeBase(number);
       indices.append(
           {t.div(j, size), base ? t.add(i, base) : i, arith::RemUIOp::create(t.b, t.loc, j, size)});

@@ -62,7 +62,7 @@ LogicalResult heddle::tilePatches(KernelFrame &f) {
   kernel::ViewType in = f.viewType(image), out = f.viewType(f.firstResult());
   int64_t channels = in.getDim(1).extent.value, across = in.getDim(3).extent.value / side;
   kernel::Size count = out.getDim(1).extent;
-  f.createFunc({out.getDim(0).extent, count, paddedTo16(out.getDim(2).extent.value)},
+  f.createFunc({out.getDim(0).extent, count, padded(out.getDim(2).extent.value)},
                {1, rows, columns}, f.gpuSchedule(rows, columns));
   Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
   PatchPixels found(t, i, j, t.type(rows, columns, t.b.getI32Type()), side, across);

@@ -44,7 +44,7 @@ LogicalResult heddle::tilePool(KernelFrame &f) {
   if (!pool)
     return f.def.emitOpError("expected a pool that is yielded");
   kernel::ViewType out = f.viewType(f.firstResult());
-  int64_t stored = paddedTo16(out.getDims().back().extent.value);
+  int64_t stored = padded(out.getDims().back().extent.value);
   // What a loop carries lies in registers: on a GPU a quad in each of the four invocations of a row.
   int64_t columns = f.sizes.onGpu ? 16 : columnTile(stored);
   f.createFunc({out.getDim(0).extent, stored}, {1, columns}, f.gpuSchedule(1, columns));

@@ -98,8 +98,7 @@ LogicalResult heddle::tileNorm(KernelFrame &f) {
     return f.def.emitOpError("expected a layer_norm or rms_norm that is yielded");
   unsigned input = f.viewOf(norm->getOperand(0));
   kernel::ViewType in = f.viewType(input);
-  int64_t size = in.getDims().back().extent.value, stored = paddedTo16(size),
-          rows = f.sizes.normRows;
+  int64_t size = in.getDims().back().extent.value, stored = padded(size), rows = f.sizes.normRows;
   rowGrid(f, in, rows, 0, 0, in.getDim(in.getRank() - 2).extent);
   f.func.setScheduleAttr(rowSchedule(f, rows));
   Value i = f.func.getGridIndex(in.getRank() - 2), zero = t.index(0);
@@ -137,7 +136,7 @@ public:
   LogicalResult run() {
     Value result = yielded(f);
     kernel::ViewType out = f.viewType(f.firstResult());
-    int64_t stored = paddedTo16(out.getDims().back().extent.value);
+    int64_t stored = padded(out.getDims().back().extent.value);
     columns = columnTile(stored);
     int64_t rowAxis = out.getRank() - 2;
     Size extent = out.getDim(rowAxis).extent;
@@ -308,7 +307,7 @@ static LogicalResult packDocuments(KernelFrame &f) {
   TileBuilder &t = f.t;
   constexpr int64_t rows = 16; // a panel
   kernel::ViewType out = f.viewType(f.firstResult());
-  int64_t stored = paddedTo16(out.getDims().back().extent.value);
+  int64_t stored = padded(out.getDims().back().extent.value);
   f.createFunc({out.getDim(0).extent, out.getDim(1).extent, out.getDim(2).pitch}, {1, 1, rows},
                f.gpuSchedule(rows, stored));
   Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), panelRow = f.func.getGridIndex(2),
@@ -346,8 +345,8 @@ static LogicalResult mergeUnalignedHeads(KernelFrame &f) {
   kernel::ViewType in = f.viewType(0);
   int64_t size = in.getDims().back().extent.value, heads = in.getDim(1).extent.value,
           rows = f.sizes.copyRows, columns = 16;
-  f.createFunc({in.getDim(0).extent, in.getDim(2).extent, paddedTo16(heads * size)},
-               {1, rows, columns}, f.gpuSchedule(rows, columns));
+  f.createFunc({in.getDim(0).extent, in.getDim(2).extent, padded(heads * size)}, {1, rows, columns},
+               f.gpuSchedule(rows, columns));
   Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
   RankedTensorType indices = t.type(rows, columns, t.b.getI32Type());
   Value y = t.iota(/*rows=*/true, i, indices);
@@ -378,7 +377,7 @@ LogicalResult heddle::tileRelayout(KernelFrame &f) {
     return copyVector(f);
   if (heads.getRank() != 4)
     return f.def.emitOpError() << "expected heads of rank 4, found rank " << heads.getRank();
-  int64_t size = heads.getDims().back().extent.value, stored = paddedTo16(size),
+  int64_t size = heads.getDims().back().extent.value, stored = padded(size),
           rows = f.sizes.copyRows;
   if (merge && size != stored && in.getDim(1).extent.value > 1)
     return mergeUnalignedHeads(f);

@@ -13,8 +13,6 @@
 #include "AttentionScores.h"
 #include "RowWalk.h"
 
-#include <numbers>
-
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
@@ -119,7 +117,7 @@ LogicalResult heddle::tileLoss(KernelFrame &f) {
                              f.view(f.viewOf(op.getIds())), ValueRange{i}, t.b.getUnitAttr());
   ScoreWalk walk(t, f.view(f.viewOf(op.getLogits())), i, t.type(rows, 16), size);
   Value maximum = walk.maximum(), sum = walk.sum(maximum);
-  Value logarithm = t.add(t.mul(maximum, std::numbers::ln2), t.log(sum));
+  Value logarithm = t.add(t.mul(maximum, ln2), t.log(sum));
   Value loss = t.sub(logarithm, walk.element(ids)), count = t.constant(1, loss);
   if (std::optional<uint64_t> padding = op.getPaddingId()) {
     Value hidden = ScoreWalk::equal(t, ids, t.constantI(static_cast<int64_t>(*padding), ids));

@@ -14,13 +14,17 @@
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Support/Program.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <functional>
+#include <numbers>
 
 namespace heddle {
+
+using std::numbers::ln2, std::numbers::log2e;
 
 /// Tile sizes of a kind of device. Data, not code: bodies are the same for all.
 struct TileSizes {
@@ -163,8 +167,6 @@ struct DocumentTile {
 DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count, mlir::Value number,
                           int64_t tile);
 
-/// Storage width of a static dimension.
-inline int64_t paddedTo16(int64_t n) { return (n + 15) / 16 * 16; }
 /// Columns of a tile without a contraction, where `stored` lie in memory.
 int64_t columnTile(int64_t stored);
 /// Bodies that reduce whole rows: on a GPU four invocations a row hold the 16 lanes.
