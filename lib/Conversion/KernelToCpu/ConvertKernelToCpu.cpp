@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CpuEmitter.h"
+#include "CpuProduct.h"
 
 #include "heddle/Conversion/KernelToCpu/KernelToCpu.h"
 
@@ -100,10 +100,9 @@ LogicalResult CpuEmitter::emitBody(Block &body) {
   if (failed(planned))
     return failure();
   plan = *planned;
-  rows = plan.fragment.rows;
+  at = {plan.fragment.rows};
   rowMemory.clear();
-  for (Slot &slot : slots)
-    slot.used = false;
+  scratch.used.clear();
   for (Operation &op : body)
     if (!touchesTiles(op) && failed(emitOp(op)))
       return failure();
@@ -136,6 +135,10 @@ static LogicalResult checkMath(FuncOp kernel) {
   return failure(result.wasInterrupted());
 }
 
+CpuEmitter::CpuEmitter(OpBuilder &builder, FuncOp kernel, const CpuTarget &target)
+    : BodyEmitter(builder, builder.getI64Type(), target.lanes), kernel(kernel), target(target) {}
+CpuEmitter::~CpuEmitter() = default;
+
 LogicalResult CpuEmitter::run() {
   if (failed(checkMath(kernel)))
     return failure();
@@ -152,9 +155,9 @@ LogicalResult CpuEmitter::run() {
   bindArguments();
   if (failed(kernel.hasParts() ? emitParts() : emitBody(kernel.getBody().front())))
     return failure();
-  if (stackBytes > maxStackBytes)
+  if (scratch.bytes > maxStackBytes)
     return kernel.emitOpError() << "expected at most " << maxStackBytes
-                                << " bytes of scratch, found " << stackBytes;
+                                << " bytes of scratch, found " << scratch.bytes;
   return success();
 }
 

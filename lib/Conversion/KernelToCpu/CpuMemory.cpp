@@ -95,36 +95,12 @@ TileMemory CpuEmitter::allocate(Type tile, bool allRows) {
   else
     memory.rows =
         allRows ? (plan.tileRows + fragmentRows - 1) / fragmentRows * fragmentRows : fragmentRows;
-  memory.base = allocateElements(memory.rows * memory.columns, memory.element);
+  place(memory);
   return memory;
 }
 
-/// Memory of a slot that nobody uses now, or of a new one.
-Value CpuEmitter::allocateElements(int64_t elements, Type element) {
-  int64_t bytes = elements * element.getIntOrFloatBitWidth() / 8;
-  for (Slot &slot : slots)
-    if (!slot.used && slot.bytes == bytes) {
-      slot.used = true;
-      return slot.base;
-    }
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(&function.getBody().front());
-  Value base =
-      LLVM::AllocaOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
-                             element, constant(elements), /*alignment=*/64);
-  slots.push_back({base, bytes, true});
-  stackBytes += bytes;
-  return base;
-}
-
-void CpuEmitter::release(const TileMemory &memory) {
-  for (Slot &slot : slots)
-    if (slot.base == memory.base)
-      slot.used = false;
-}
-
 const TileMemory *CpuEmitter::memoryOf(Value tile) const {
-  if (auto it = scratch.find(tile); it != scratch.end())
+  if (auto it = fragmentMemory.find(tile); it != fragmentMemory.end())
     return &it->second;
   if (auto it = rowMemory.find(tile); it != rowMemory.end())
     return &it->second;
@@ -135,7 +111,7 @@ Place CpuEmitter::placeIn(const TileMemory &memory, int64_t rowOffset, Value col
                           int64_t columnOffset) {
   Place place{{}, rowOffset * memory.columns + columnOffset};
   if (memory.allRows && memory.rows > 1)
-    place = moved(place, mul(row, memory.columns));
+    place = moved(place, mul(at.row, memory.columns));
   return moved(place, column);
 }
 
@@ -162,7 +138,7 @@ FailureOr<Fragment> CpuEmitter::materialize(Value tile) {
   const TileMemory *memory = memoryOf(tile);
   if (!memory)
     return BodyEmitter::materialize(tile);
-  if (isWide(cast<RankedTensorType>(tile.getType())) && !inRun)
+  if (isWide(cast<RankedTensorType>(tile.getType())) && !inColumnLoop())
     return emitError(tile.getLoc(),
                      "expected a wide tile to be used in a run of ops on wide tiles");
   return fragments[tile] = readFragment(*memory, tile.getType());
@@ -182,7 +158,7 @@ Value CpuEmitter::rowsLeft(StoreOp op) {
   Value limit = constant(tileRows);
   if (op.getRows())
     limit = minimum(limit, scalar(op.getRows()));
-  return sub(limit, tileRows == 1 ? Value() : row);
+  return sub(limit, tileRows == 1 ? Value() : at.row);
 }
 
 /// `store(none)` for a whole fragment, `store(r)` for single rows where fewer are left.
@@ -210,7 +186,7 @@ void CpuEmitter::guardRows(Value left, int64_t count,
 CpuEmitter::Origin CpuEmitter::storeOrigin(StoreOp op, const Fragment &shape) {
   int64_t rank = op.getView().getType().getRank(), columns = columnsOf(op.getTile().getType());
   bool hasRows = op.getTile().getType().getDimSize(0) > 1;
-  Value first = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), hasRows ? row : Value());
+  Value first = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), hasRows ? at.row : Value());
   Value column =
       rank > 1 ? add(scalar(op.getIndices().back()), shape.vectors ? columnBase(columns) : Value())
                : Value();
@@ -218,7 +194,6 @@ CpuEmitter::Origin CpuEmitter::storeOrigin(StoreOp op, const Fragment &shape) {
           column};
 }
 
-/// Where the fragment's registers go, of a view in rows.
 SmallVector<Place> CpuEmitter::storePlaces(StoreOp op, const Fragment &shape) {
   auto [offset, first, column] = storeOrigin(op, shape);
   return places(view(op.getView()), offset, first, column, shape,

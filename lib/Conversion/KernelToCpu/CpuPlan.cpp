@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CpuEmitter.h"
+#include "CpuProduct.h"
 
 #include "heddle/Support/Program.h"
 
@@ -103,7 +103,7 @@ namespace {
 struct BodyNeeds {
   int64_t tileRows = 1;
   llvm::SmallSet<int64_t, 4> products, widths, clipped;
-  bool storesPanels = false, pairs = false, quads = false, weights = false;
+  bool storesPanels = false, takesApart = false, weights = false;
 };
 } // namespace
 
@@ -123,7 +123,7 @@ static LogicalResult collectTile(Operation *op, Type type, BodyNeeds &needs) {
   return success();
 }
 
-static FailureOr<BodyNeeds> collectNeeds(Block &body) {
+static FailureOr<BodyNeeds> collectNeeds(Block &body, const CpuTarget &target) {
   BodyNeeds needs;
   WalkResult result = body.walk([&](Operation *op) {
     for (Type type : llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()),
@@ -136,9 +136,7 @@ static FailureOr<BodyNeeds> collectNeeds(Block &body) {
         return WalkResult::interrupt();
       }
       needs.products.insert(contract.getType().getDimSize(1));
-      Type element = contract.getRhs().getType().getElementType();
-      needs.pairs |= element.isBF16();
-      needs.quads |= element.isInteger(8);
+      needs.takesApart |= chooseStrategy(contract, target).takesApart(target);
     }
     if (auto store = dyn_cast<StoreOp>(op))
       needs.storesPanels |= cast<ViewType>(store.getView().getType()).getPanel() != 0;
@@ -167,8 +165,7 @@ static CpuFragment chooseFragment(const BodyNeeds &needs, const CpuTarget &targe
     return llvm::all_of(needs.products,
                         [&](int64_t columns) { return columns % fragment.columns == 0; });
   };
-  bool takesApart = (needs.pairs && !target.pairProducts) || (needs.quads && !target.quadProducts);
-  ArrayRef<CpuFragment> offered = takesApart ? target.pairFragments
+  ArrayRef<CpuFragment> offered = needs.takesApart ? target.pairFragments
                                   : needs.weights && !target.weightFragments.empty()
                                       ? target.weightFragments
                                       : target.fragments;
@@ -185,7 +182,7 @@ static CpuFragment chooseFragment(const BodyNeeds &needs, const CpuTarget &targe
 
 FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target,
                                             const ScheduleAttr &schedule) {
-  FailureOr<BodyNeeds> needs = collectNeeds(body);
+  FailureOr<BodyNeeds> needs = collectNeeds(body, target);
   if (failed(needs))
     return failure();
   CpuPlan plan;

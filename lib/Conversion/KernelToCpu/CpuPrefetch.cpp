@@ -5,14 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A product fetches the panels of the next tile and the lines of its result,
-// some in each step: a core has room for some twenty lines on their way, and the
-// product's own loads need it too. A kernel that walks over rows fetches the next
-// ones. What is fetched need not exist: such addresses are no error.
+// A product fetches what comes next, some lines in each step; a kernel that multiplies
+// nothing but walks over rows fetches the next ones.
 //
 //===----------------------------------------------------------------------===//
 
-#include "CpuEmitter.h"
+#include "CpuProduct.h"
 
 #include "heddle/Support/Program.h"
 
@@ -30,6 +28,35 @@ void CpuEmitter::fetch(Value start, Place place, Type element, bool isWritten) {
 }
 
 //===----------------------------------------------------------------------===//
+// During a product
+//===----------------------------------------------------------------------===//
+
+/// Tiles of few rows are bound by memory: fetching more than they use would only slow them.
+CpuPrefetch::CpuPrefetch(CpuEmitter &emitter, ContractOp op, const Fragment &shape, Value to,
+                         Value first, Value last, bool fetchesPanels)
+    : e(emitter), op(op), first(first), last(last) {
+  if (!e.kernel.getScheduleOrDefault().getPrefetch())
+    return;
+  if (shape.rows == e.plan.fragment.rows && fetchesPanels)
+    findNextPanels();
+  std::optional<int64_t> begin = e.constantOf(first), end = e.constantOf(last);
+  bool isWhole = e.constantOf(to) == e.view(op.getRhs()).type.getDims().back().extent.value;
+  if (begin && end && isWhole && shape.rows > 1) {
+    addResultLines(shape);
+    words = *end - *begin;
+  }
+}
+
+void CpuPrefetch::atStep(Value word, int64_t stepWords) {
+  Value past = e.sub(word, first);
+  if (panels)
+    fetchPanels(past);
+  for (const Lines &lines : results)
+    fetchLines(lines, e.builder.createOrFold<arith::DivUIOp>(e.loc, past, e.constant(stepWords)),
+               words / stepWords);
+}
+
+//===----------------------------------------------------------------------===//
 // The next panels
 //===----------------------------------------------------------------------===//
 
@@ -38,50 +65,48 @@ void CpuEmitter::fetch(Value start, Place place, Type element, bool isWritten) {
 /// this one, or where `readNext` says.
 /// Row fragments take turns: each of four or more fetches a quarter of the lines, each of fewer two
 /// quarters. All in words.
-CpuEmitter::NextPanels CpuEmitter::nextPanels(ContractOp op, Value from, Value to) {
-  const BoundView &right = view(op.getRhs());
-  int64_t word = perWord(right), columns = columnsOf(op.getType()),
+void CpuPrefetch::findNextPanels() {
+  const BoundView right = e.view(op.getRhs());
+  int64_t word = CpuEmitter::perWord(right), columns = CpuEmitter::columnsOf(op.getType()),
           features = (right.type.getDims().back().extent.value + word - 1) / word;
-  int64_t stored = padded(features * word) / word;
-  bool isBlock = constantOf(from).value_or(-1) != 0 || constantOf(to).value_or(-1) != features;
-  auto select = [&](Value condition, Value yes, Value no) -> Value {
-    return arith::SelectOp::create(builder, loc, condition, yes, no);
-  };
-  Value here = address(pointers[right.argument], {right.offset, 0},
-                       memoryElement(right.type.getElementType()));
-  Value null = LLVM::ZeroOp::create(builder, loc, here.getType());
-  Value goesOn = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, readNext, null);
-  Value inTile = columnBase(columns), start = add(scalar(op.getRhsIndex()), inTile);
-  Value base = select(goesOn, here, readNext);
-  Value column = select(goesOn, add(start, constant(columns)), inTile ? inTile : constant(0));
-  Value element = mul(column, stored);
+  stored = padded(features * word) / word;
+  bool isBlock =
+      e.constantOf(first).value_or(-1) != 0 || e.constantOf(last).value_or(-1) != features;
+  Value here = e.address(e.pointers[right.argument], {right.offset, 0},
+                         e.memoryElement(right.type.getElementType()));
+  Value null = LLVM::ZeroOp::create(e.builder, e.loc, here.getType());
+  Value goesOn = LLVM::ICmpOp::create(e.builder, e.loc, LLVM::ICmpPredicate::eq, e.readNext, null);
+  Value inTile = e.columnBase(columns), start = e.add(e.scalar(op.getRhsIndex()), inTile);
+  Value base = select(goesOn, here, e.readNext);
+  Value column = select(goesOn, e.add(start, e.constant(columns)), inTile ? inTile : e.constant(0));
+  Value element = e.mul(column, stored);
   if (isBlock) {
-    Value isLast =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, to, constant(features));
+    Value isLast = arith::CmpIOp::create(e.builder, e.loc, arith::CmpIPredicate::sge, last,
+                                         e.constant(features));
     base = select(isLast, base, here);
-    element = select(isLast, element, add(mul(start, stored), mul(to, 16)));
+    element = select(isLast, element, e.add(e.mul(start, stored), e.mul(last, 16)));
   }
-  int64_t quarter =
-      (isBlock ? std::min(kernel.getScheduleOrDefault().getKblock() / word, features) : features) /
-      16 * 64;
+  quarter = (isBlock ? std::min(e.kernel.getScheduleOrDefault().getKblock() / word, features)
+                     : features) /
+            16 * 64;
+  Value row = e.at.row ? e.at.row : e.constant(0), few = e.at.fewTurns;
   Value turn = arith::AndIOp::create(
-      builder, loc, arith::DivUIOp::create(builder, loc, row ? row : constant(0), constant(rows)),
-      select(fewTurns, constant(1), constant(3)));
-  turn = mul(turn, select(fewTurns, constant(2), constant(1)));
-  return {address(base, moved({}, add(element, mul(turn, quarter))), builder.getF32Type()), quarter,
-          stored};
+      e.builder, e.loc, arith::DivUIOp::create(e.builder, e.loc, row, e.constant(e.at.rows)),
+      select(few, e.constant(1), e.constant(3)));
+  turn = e.mul(turn, select(few, e.constant(2), e.constant(1)));
+  panels =
+      e.address(base, e.moved({}, e.add(element, e.mul(turn, quarter))), e.builder.getF32Type());
 }
 
 /// One line a panel in each step of four words, or one of each of two quarters (two neighbours a
 /// step come in more slowly): without a second quarter the first again.
-void CpuEmitter::fetchPanels(ContractOp op, const NextPanels &next, Value word) {
-  int64_t panels = fragmentVectors(columnsOf(op.getType())) * width / 16;
-  Value first = mul(word, 4);
-  Value second = add(
-      first, arith::SelectOp::create(builder, loc, fewTurns, constant(next.quarter), constant(0)));
-  for (int64_t panel = 0; panel < panels; ++panel)
+void CpuPrefetch::fetchPanels(Value word) {
+  int64_t count = e.fragmentVectors(CpuEmitter::columnsOf(op.getType())) * e.width / 16;
+  Value first = e.mul(word, 4);
+  Value second = e.add(first, select(e.at.fewTurns, e.constant(quarter), e.constant(0)));
+  for (int64_t panel = 0; panel < count; ++panel)
     for (Value line : {first, second})
-      fetch(next.start, moved({line, 0}, Value(), panel * next.stored * 16), builder.getF32Type());
+      e.fetch(panels, e.moved({line, 0}, Value(), panel * stored * 16), e.builder.getF32Type());
 }
 
 //===----------------------------------------------------------------------===//
@@ -100,85 +125,42 @@ static bool areKnown(ContractOp op, ValueRange values) {
 
 /// Where the fragment is stored to, and what of its shape is added to it: either would wait for memory
 /// one line after the other.
-SmallVector<CpuEmitter::Lines> CpuEmitter::resultLines(ContractOp op, const Fragment &shape) {
-  SmallVector<Lines> found;
+void CpuPrefetch::addResultLines(const Fragment &shape) {
   auto add = [&](auto access, Value tile, bool isWritten, auto places) {
     if (cast<ShapedType>(tile.getType()).getShape() != op.getType().getShape() ||
         !areKnown(op, access.getView()) || !areKnown(op, access.getIndices()) ||
-        view(access.getView()).type.getPanel())
+        e.view(access.getView()).type.getPanel())
       return;
-    const BoundView &at = view(access.getView());
-    Type element = memoryElement(at.type.getElementType());
+    const BoundView &at = e.view(access.getView());
+    Type element = e.memoryElement(at.type.getElementType());
     int64_t perLine = lineBytes * 8 / element.getIntOrFloatBitWidth();
-    found.push_back({address(pointers[at.argument], places().front(), element),
-                     stride(at, at.type.getRank() - 2), element, perLine,
-                     (shape.vectors * width + perLine - 1) / perLine, shape.rows, isWritten});
+    results.push_back({e.address(e.pointers[at.argument], places().front(), element),
+                       e.stride(at, at.type.getRank() - 2), element, perLine,
+                       (shape.vectors * e.width + perLine - 1) / perLine, shape.rows, isWritten});
   };
   for (Operation *other = op->getNextNode(); other; other = other->getNextNode())
     if (auto store = dyn_cast<StoreOp>(other))
-      add(store, store.getTile(), true, [&] { return storePlaces(store, shape); });
+      add(store, store.getTile(), true, [&] { return e.storePlaces(store, shape); });
     else if (auto load = dyn_cast<LoadOp>(other))
-      add(load, load, false, [&] { return loadPlaces(load); });
-  return found;
+      add(load, load, false, [&] { return e.loadPlaces(load); });
 }
 
 /// The lines of this step, of `steps`: all in the first three quarters of them, so that the last one
 /// comes in time. Steps of a line are a power of two, which makes the division a shift; once
 /// all lines are fetched, the last one is fetched again, which costs nothing.
-void CpuEmitter::fetchLines(const Lines &lines, Value step, int64_t steps) {
+void CpuPrefetch::fetchLines(const Lines &lines, Value step, int64_t steps) {
   int64_t count = lines.rows * lines.perRow, share = std::max<int64_t>(steps * 3 / 4, 1),
           each = (count + share - 1) / share,
           stepsEach = llvm::bit_floor(std::max<uint64_t>(share / count, 1));
-  Value first = builder.createOrFold<arith::DivUIOp>(loc, step, constant(stepsEach));
+  OpBuilder &builder = e.builder;
+  Value first = builder.createOrFold<arith::DivUIOp>(e.loc, step, e.constant(stepsEach));
   for (int64_t i = 0; i < each; ++i) {
-    Value line = minimum(add(mul(first, each), constant(i)), constant(count - 1));
-    Value row = builder.createOrFold<arith::DivUIOp>(loc, line, constant(lines.perRow));
-    Value inRow = builder.createOrFold<arith::RemUIOp>(loc, line, constant(lines.perRow));
-    fetch(lines.start, moved({mul(row, lines.pitch), 0}, mul(inRow, lines.perLine)), lines.element,
-          lines.isWritten);
+    Value line = e.minimum(e.add(e.mul(first, each), e.constant(i)), e.constant(count - 1));
+    Value row = builder.createOrFold<arith::DivUIOp>(e.loc, line, e.constant(lines.perRow));
+    Value inRow = builder.createOrFold<arith::RemUIOp>(e.loc, line, e.constant(lines.perRow));
+    e.fetch(lines.start, e.moved({e.mul(row, lines.pitch), 0}, e.mul(inRow, lines.perLine)),
+            lines.element, lines.isWritten);
   }
-}
-
-//===----------------------------------------------------------------------===//
-// During a product
-//===----------------------------------------------------------------------===//
-
-/// What a product over the features [from, to), the words [first, last), fetches.
-CpuEmitter::FetchedMeanwhile CpuEmitter::fetchedMeanwhile(ContractOp op, const Fragment &shape,
-                                                          Value from, Value to, Value first,
-                                                          Value last) {
-  FetchedMeanwhile fetched{std::nullopt, {}, first};
-  if (!kernel.getScheduleOrDefault().getPrefetch())
-    return fetched;
-  // Tiles of few rows are bound by memory: fetching more than they use would only slow them. Panels of
-  // i4 are small, and read in order when they are decoded.
-  if (shape.rows == plan.fragment.rows && !isNibbles(op))
-    fetched.panels = nextPanels(op, first, last);
-  std::optional<int64_t> begin = constantOf(first), end = constantOf(last);
-  bool isWhole = constantOf(to) == view(op.getRhs()).type.getDims().back().extent.value;
-  if (begin && end && isWhole && shape.rows > 1) {
-    fetched.results = resultLines(op, shape);
-    fetched.words = *end - *begin;
-  }
-  return fetched;
-}
-
-/// The lines of the step of `words` words that begins at `word`.
-void CpuEmitter::fetchMeanwhile(ContractOp op, const FetchedMeanwhile &fetched, Value word,
-                                int64_t words) {
-  Value past = sub(word, fetched.first);
-  if (fetched.panels)
-    fetchPanels(op, *fetched.panels, past);
-  for (const Lines &lines : fetched.results)
-    fetchLines(lines, builder.createOrFold<arith::DivUIOp>(loc, past, constant(words)),
-               fetched.words / words);
-}
-
-/// The line that the same panel's words are read from eight lines later.
-void CpuEmitter::fetchAhead(const BoundView &right, Place place) {
-  constexpr int64_t lines = 8, halvesInLine = 32;
-  fetch(pointers[right.argument], moved(place, Value(), lines * halvesInLine),
-        builder.getI16Type());
 }
 
 //===----------------------------------------------------------------------===//
@@ -191,12 +173,12 @@ void CpuEmitter::fetchAhead(const BoundView &right, Place place) {
 bool CpuEmitter::fetchesNextRows(LoadOp op) {
   constexpr int64_t most = 64 << 10; // bytes of the rows of a fragment
   const BoundView &from = view(op.getView());
-  if (rows == 1 || op.getType().getDimSize(0) == 1 || op.getAsRows() || from.type.getPanel() ||
+  if (at.rows == 1 || op.getType().getDimSize(0) == 1 || op.getAsRows() || from.type.getPanel() ||
       from.type.getRank() < 2 || !shapeOf(op.getType()).vectors)
     return false;
   const Size &columns = from.type.getDims().back().extent;
   if (!columns.isStatic() ||
-      rows * columns.value * from.type.getElementType().getIntOrFloatBitWidth() / 8 > most)
+      at.rows * columns.value * from.type.getElementType().getIntOrFloatBitWidth() / 8 > most)
     return false;
   LoadOp first;
   bool multiplies = false;
@@ -214,7 +196,7 @@ void CpuEmitter::fetchNextRows(LoadOp op) {
   Type element = memoryElement(from.type.getElementType());
   int64_t vectors = shapeOf(op.getType()).vectors,
           inLine = std::max<int64_t>(lineBytes * 8 / (width * element.getIntOrFloatBitWidth()), 1);
-  Value next = mul(stride(from, from.type.getRank() - 2), rows);
+  Value next = mul(stride(from, from.type.getRank() - 2), at.rows);
   for (auto [i, place] : llvm::enumerate(loadPlaces(op)))
     if (static_cast<int64_t>(i) % vectors % inLine == 0)
       fetch(pointers[from.argument], moved(place, next), element);

@@ -16,6 +16,7 @@
 #include "heddle/Support/Program.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -106,7 +107,7 @@ void CpuEmitter::keepResults(Run &run) {
       if (place != dying.end())
         dying.erase(place);
       memory.valid = run.range;
-      scratch[result] = memory;
+      fragmentMemory[result] = memory;
     }
 }
 
@@ -177,11 +178,11 @@ ColumnRange CpuEmitter::runRange(const Run &run) {
 /// One bit of a mask decides on a fragment, which is therefore inside a visited tile. Without a
 /// product to keep in registers a fragment is small: what is computed of each of its vectors, and
 /// what that needs, lives at the same time.
-int64_t CpuEmitter::stepColumns(int64_t columns) const {
+int64_t CpuEmitter::stepColumns(int64_t columns, bool alone) const {
   constexpr int64_t liveVectors = 8;
   int64_t most = std::min({plan.fragment.columns, columns, plan.visitTile});
-  if (runsAlone)
-    most = std::min(most, std::max<int64_t>(liveVectors / rows * width / 16 * 16, 16));
+  if (alone)
+    most = std::min(most, std::max<int64_t>(liveVectors / at.rows * width / 16 * 16, 16));
   for (int64_t step = most; step * 2 >= most; step -= 16)
     if (columns % step == 0)
       return step;
@@ -193,13 +194,31 @@ int64_t CpuEmitter::stepColumns(int64_t columns) const {
 //===----------------------------------------------------------------------===//
 
 int64_t CpuEmitter::fragmentVectors(int64_t tileColumns) const {
-  return (isWideColumns(tileColumns) ? runStep : tileColumns) / width;
+  return (isWideColumns(tileColumns) ? at.columns : tileColumns) / width;
 }
 
 /// Whole fragments, then fragments of 16. A start is a multiple of a fragment.
-LogicalResult CpuEmitter::overColumns(int64_t columns, ColumnRange range,
-                                      function_ref<LogicalResult(Value, Value, int64_t)> loop) {
-  int64_t step = stepColumns(columns);
+LogicalResult CpuEmitter::overColumns(int64_t columns, ColumnRange range, bool alone,
+                                      Registers &sums,
+                                      function_ref<LogicalResult(Registers &)> body) {
+  auto loop = [&](Value from, Value to, int64_t step) {
+    auto loop = scf::ForOp::create(builder, loc, from, to, constant(step), sums);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    TileContext inside = at;
+    inside.column = loop.getInductionVar();
+    inside.columns = step;
+    llvm::SaveAndRestore context(at, inside);
+    auto saved = fragments;
+    Registers next(loop.getRegionIterArgs());
+    LogicalResult result = body(next);
+    fragments = std::move(saved);
+    if (!next.empty())
+      scf::YieldOp::create(builder, loc, next);
+    sums.assign(loop.result_begin(), loop.result_end());
+    return result;
+  };
+  int64_t step = stepColumns(columns, alone);
   Value bound = range.to ? range.to : constant(columns);
   Value zero = range.from ? range.from : constant(0);
   if (std::optional<int64_t> known = constantOf(bound); known && !range.from) {
@@ -215,6 +234,11 @@ LogicalResult CpuEmitter::overColumns(int64_t columns, ColumnRange range,
   if (failed(loop(zero, whole, step)))
     return failure();
   return loop(whole, bound, 16);
+}
+
+LogicalResult CpuEmitter::overColumns(int64_t columns, ColumnRange range, Callback body) {
+  Registers none;
+  return overColumns(columns, range, /*alone=*/false, none, [&](Registers &) { return body(); });
 }
 
 /// The run's ops at one column fragment.
@@ -235,28 +259,8 @@ LogicalResult CpuEmitter::emitColumnStep(Run &run, MutableArrayRef<Value> sums) 
     }
   }
   for (Value value : run.kept)
-    writeFragment(scratch[value], fragments[value], value.getType());
+    writeFragment(fragmentMemory[value], fragments[value], value.getType());
   return success();
-}
-
-LogicalResult CpuEmitter::emitColumns(Run &run, Value from, Value to, int64_t step,
-                                      SmallVector<Value> &sums) {
-  auto loop = scf::ForOp::create(builder, loc, from, to, constant(step), sums);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  auto saved = fragments;
-  runColumn = loop.getInductionVar();
-  runStep = step;
-  inRun = true;
-  SmallVector<Value> next(loop.getRegionIterArgs());
-  LogicalResult result = emitColumnStep(run, next);
-  inRun = false;
-  runColumn = Value();
-  fragments = std::move(saved);
-  if (!next.empty())
-    scf::YieldOp::create(builder, loc, next);
-  sums.assign(loop.result_begin(), loop.result_end());
-  return result;
 }
 
 /// Neutral starts: -0 + x is x, also for x = -0.
@@ -270,7 +274,7 @@ LogicalResult CpuEmitter::emitRun(ArrayRef<Operation *> ops) {
   run.columns = runColumns(*ops.front());
   run.range = runRange(run);
   keepResults(run);
-  SmallVector<Value> sums;
+  Registers sums;
   auto vector = VectorType::get({width}, builder.getF32Type());
   for (Operation *op : ops)
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
@@ -281,13 +285,9 @@ LogicalResult CpuEmitter::emitRun(ArrayRef<Operation *> ops) {
           builder, loc, DenseElementsAttr::get(vector, neutral(reduce.getKind())));
       sums.append(shapeOf(reduce.getType()).rows * laneGroups(), start);
     }
-  auto loop = [&](Value from, Value to, int64_t step) {
-    return emitColumns(run, from, to, step, sums);
-  };
-  runsAlone = llvm::none_of(ops, [](Operation *op) { return isa<ContractOp>(op); });
-  LogicalResult emitted = overColumns(run.columns, run.range, loop);
-  runsAlone = false;
-  if (failed(emitted))
+  bool alone = llvm::none_of(ops, [](Operation *op) { return isa<ContractOp>(op); });
+  if (failed(overColumns(run.columns, run.range, alone, sums,
+                         [&](Registers &next) { return emitColumnStep(run, next); })))
     return failure();
   ArrayRef<Value> rest = sums;
   for (ReduceOp reduce : run.reductions) {

@@ -7,11 +7,13 @@
 //
 // The tile level of a body: scalars once, tile ops in loops over row fragments.
 // With rows_inside a loop over keys stands outside of the row loops and what it
-// carries lives in memory; k-blocks of a large contraction do likewise.
+// carries lives in memory.
 //
 //===----------------------------------------------------------------------===//
 
-#include "CpuEmitter.h"
+#include "CpuProduct.h"
+
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace heddle::kernel;
@@ -37,25 +39,18 @@ Value CpuEmitter::rowsToRun(Block &body) {
   return !most || nested ? all : most;
 }
 
-LogicalResult CpuEmitter::rowsOf(int64_t count, Value from, Value to, Callback body) {
-  rows = count;
-  auto loop = scf::ForOp::create(builder, loc, from, to, constant(count));
+/// Scratch of one fragment is free again for the next piece of code.
+LogicalResult CpuEmitter::rowsOf(int64_t count, Value from, Value to, Value fewTurns,
+                                 Callback body) {
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  row = loop.getInductionVar();
+  TileContext inside{count, loopBy(from, to, count).getInductionVar(), fewTurns};
+  llvm::SaveAndRestore context(at, inside);
+  llvm::SaveAndRestore slots(scratch.used);
   fragments.clear();
-  scratch.clear();
-  // Scratch of one fragment is free again for the next piece of code.
-  SmallVector<bool> used;
-  for (Slot &slot : slots)
-    used.push_back(slot.used);
+  fragmentMemory.clear();
   LogicalResult result = body();
-  for (auto [i, slot] : llvm::enumerate(slots))
-    slot.used = i < used.size() && used[i];
   fragments.clear();
-  scratch.clear();
-  row = Value();
-  rows = plan.fragment.rows;
+  fragmentMemory.clear();
   return result;
 }
 
@@ -102,15 +97,15 @@ LogicalResult CpuEmitter::rowLoop(bool hasProducts, Callback body) {
   int64_t large = plan.fragment.rows, small = plan.fewRows;
   Value zero = constant(0);
   if (!hasProducts)
-    return rowsOf(large, zero, rowCount, body);
+    return rowsOf(large, zero, rowCount, Value(), body);
   auto [whole, several] = splitRows();
-  fewTurns =
+  Value fewTurns =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, whole, constant(4 * large));
-  if (failed(rowsOf(large, zero, whole, body)))
+  if (failed(rowsOf(large, zero, whole, fewTurns, body)))
     return failure();
-  if (small && failed(rowsOf(small, whole, several, body)))
+  if (small && failed(rowsOf(small, whole, several, fewTurns, body)))
     return failure();
-  return plan.oneRow ? rowsOf(1, several, rowCount, body) : success();
+  return plan.oneRow ? rowsOf(1, several, rowCount, fewTurns, body) : success();
 }
 
 /// Copies a tile from wherever it is to memory.
@@ -128,44 +123,27 @@ LogicalResult CpuEmitter::keep(Value value, const TileMemory &memory) {
   };
   if (!isWide(type))
     return copy();
-  return overColumns(type.getDimSize(1), from ? from->valid : ColumnRange(),
-                     [&](Value begin, Value end, int64_t step) {
-                       auto loop = scf::ForOp::create(builder, loc, begin, end, constant(step));
-                       OpBuilder::InsertionGuard guard(builder);
-                       builder.setInsertionPointToStart(loop.getBody());
-                       auto saved = fragments;
-                       runColumn = loop.getInductionVar();
-                       runStep = step;
-                       inRun = true;
-                       LogicalResult result = copy();
-                       inRun = false;
-                       runColumn = Value();
-                       fragments = std::move(saved);
-                       return result;
-                     });
+  return overColumns(type.getDimSize(1), from ? from->valid : ColumnRange(), copy);
+}
+
+scf::ForOp CpuEmitter::loopBy(Value from, Value to, int64_t step) {
+  auto loop = scf::ForOp::create(builder, loc, from, to, constant(step));
+  builder.setInsertionPointToStart(loop.getBody());
+  return loop;
+}
+
+void CpuEmitter::ifLargeTileRuns(function_ref<void()> body) {
+  Value any =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, splitRows().large, constant(0));
+  auto branch = scf::IfOp::create(builder, loc, any, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  body();
 }
 
 //===----------------------------------------------------------------------===//
 // Blocks at tile level
 //===----------------------------------------------------------------------===//
-
-/// Columns of both sides.
-static int64_t featuresOf(ContractOp op) {
-  return op.getRhs().getType().getDims().back().extent.value;
-}
-
-bool CpuEmitter::isBlocked(Operation &op) {
-  auto contract = dyn_cast<ContractOp>(op);
-  int64_t block = kernel.getScheduleOrDefault().getKblock();
-  return contract && !contract.getRows() && block && block % 16 == 0 &&
-         featuresOf(contract) > block;
-}
-
-/// The first feature of the last block.
-int64_t CpuEmitter::lastBlock(ContractOp op) {
-  int64_t size = kernel.getScheduleOrDefault().getKblock();
-  return (featuresOf(op) - 1) / size * size;
-}
 
 static bool holdsProduct(Operation &op) {
   return op.walk([](ContractOp) { return WalkResult::interrupt(); }).wasInterrupted();
@@ -194,9 +172,9 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   for (Operation *op : ops)
     if (auto contract = dyn_cast<ContractOp>(op)) {
       if (isBlocked(*op))
-        prepareSide(contract, constant(lastBlock(contract)), constant(featuresOf(contract)));
+        product(contract).pack(constant(lastBlock(contract)), constant(featuresOf(contract)));
       else
-        prepareSide(contract);
+        product(contract).pack();
     }
   bool hasProducts = llvm::any_of(ops, [](Operation *op) { return holdsProduct(*op); });
   LogicalResult result = rowLoop(hasProducts, [&]() -> LogicalResult {
@@ -212,11 +190,9 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   });
   for (auto [value, memory] : llvm::zip(outside, memories))
     rowMemory[value] = memory;
-  for (Operation *op : ops) {
-    if (auto sums = partialSums.find(op); sums != partialSums.end())
-      release(sums->second);
-    releaseSide(op);
-  }
+  for (Operation *op : ops)
+    if (auto contract = dyn_cast<ContractOp>(op))
+      product(contract).release();
   return result;
 }
 
@@ -328,7 +304,7 @@ LogicalResult CpuEmitter::emitFor(scf::ForOp op) {
     memories[i] = allocate(init.getType(), /*allRows=*/false);
     if (failed(keep(init, memories[i])))
       return failure();
-    scratch[op.getRegionIterArg(i)] = scratch[op.getResult(i)] = memories[i];
+    fragmentMemory[op.getRegionIterArg(i)] = fragmentMemory[op.getResult(i)] = memories[i];
   }
   auto loop = scf::ForOp::create(builder, loc, scalar(op.getLowerBound()),
                                  scalar(op.getUpperBound()), scalar(op.getStep()), inits);
@@ -357,57 +333,4 @@ LogicalResult CpuEmitter::emitFor(scf::ForOp op) {
   }
   bindRegisters(narrowResults, loop.getResults());
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// k-blocks
-//===----------------------------------------------------------------------===//
-
-/// One block of features of all rows: partial sums come from memory and go back. The chain of an
-/// element goes on where it stopped, so its bits are those of one pass.
-LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool first) {
-  const TileMemory memory = partialSums[op];
-  prepareSide(op, from, to);
-  LogicalResult result = rowLoop(/*hasProducts=*/true, [&]() -> LogicalResult {
-    auto block = [&] {
-      Fragment shape = shapeOf(op.getType());
-      SmallVector<Value> sums(shape.size(), zeroSum(op));
-      if (!first)
-        sums = readFragment(memory, op.getType()).registers;
-      shape.registers = contractViews(op, shape, std::move(sums), from, to);
-      writeFragment(memory, shape, op.getType());
-    };
-    if (!isWide(op.getType()))
-      return block(), success();
-    return overColumns(memory.columns, memory.valid, [&](Value begin, Value end, int64_t step) {
-      auto loop = scf::ForOp::create(builder, loc, begin, end, constant(step));
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(loop.getBody());
-      runColumn = loop.getInductionVar();
-      runStep = step;
-      block();
-      runColumn = Value();
-      return success();
-    });
-  });
-  releaseSide(op);
-  return result;
-}
-
-/// All blocks but the last, which runs with what follows the product: its sums stay in registers.
-LogicalResult CpuEmitter::emitFirstBlocks(ContractOp op) {
-  int64_t size = kernel.getScheduleOrDefault().getKblock(), end = lastBlock(op);
-  TileMemory memory = allocate(op.getType(), /*allRows=*/true);
-  if (Value left = columnsLeft(*op, memory.columns))
-    memory.valid.to = minimum(left, constant(memory.columns));
-  partialSums[op] = memory;
-  if (failed(emitFeatures(op, constant(0), constant(size), /*first=*/true)))
-    return failure();
-  if (end == size)
-    return success();
-  auto loop = scf::ForOp::create(builder, loc, constant(size), constant(end), constant(size));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  Value from = loop.getInductionVar();
-  return emitFeatures(op, from, add(from, constant(size)), /*first=*/false);
 }

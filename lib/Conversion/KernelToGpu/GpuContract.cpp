@@ -175,6 +175,14 @@ Value GpuEmitter::accumulate(const Product &product, Value left, Value right, Va
   return arith::SelectOp::create(builder, loc, skip, sum, next);
 }
 
+/// Two products of bf16 in words, the odd one first.
+Value GpuEmitter::multiplyAddPair(Value a, Value b, Value c) {
+  auto [evenA, oddA] = halvesOf(a);
+  auto [evenB, oddB] = halvesOf(b);
+  c = math::FmaOp::create(builder, loc, oddA, oddB, c);
+  return math::FmaOp::create(builder, loc, evenA, evenB, c);
+}
+
 /// Quads of the right side at k + u, or of words. Of f16, an even step keeps the words' other halves
 /// in `odd` for the next one; of i4, the first of eight steps keeps words and scales.
 SmallVector<Value> GpuEmitter::rightQuads(const Product &product, Value k, int64_t u,

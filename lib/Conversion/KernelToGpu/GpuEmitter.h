@@ -72,6 +72,7 @@ protected:
   mlir::LogicalResult emitLookup(kernel::LookupOp op) override;
   mlir::LogicalResult emitLoad(kernel::LoadOp op) override;
   bool isWide(mlir::RankedTensorType type) const override;
+  bool inColumnLoop() const override { return static_cast<bool>(runColumn); }
   bool recomputes(mlir::Operation &op) const override;
   mlir::Value larger(mlir::Value a, mlir::Value b) override;
   mlir::Value narrow(mlir::Value value, mlir::Type element) override;
@@ -107,6 +108,7 @@ private:
   struct Product;
   mlir::Value accumulate(const Product &product, mlir::Value left, mlir::Value right,
                          mlir::Value sum);
+  mlir::Value multiplyAddPair(mlir::Value a, mlir::Value b, mlir::Value c);
   void placeRight(kernel::ContractOp op, Product &product);
   mlir::Value panelStart(const kernel::BoundView &right, mlir::Value column, int64_t stored);
   mlir::LogicalResult placeLeft(kernel::ContractOp op, Product &product);

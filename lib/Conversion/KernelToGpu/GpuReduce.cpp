@@ -250,13 +250,11 @@ LogicalResult GpuEmitter::emitRun(ArrayRef<Operation *> run) {
     builder.setInsertionPointToStart(loop.getBody());
     auto saved = fragments;
     runColumn = loop.getInductionVar();
-    inRun = true;
     SmallVector<Value> lanes(loop.getRegionIterArgs());
     if (LogicalResult emitted = emitRunStep(run, lanes); failed(emitted))
       return emitted;
     if (!lanes.empty())
       scf::YieldOp::create(builder, loc, lanes);
-    inRun = false;
     runColumn = Value();
     fragments = std::move(saved);
   }

@@ -1,16 +1,13 @@
-//===- BodyContract.cpp - Contractions and row reductions -*- C++ -*-===//
+//===- BodyContract.cpp - Right sides and row reductions -*- C++ -*-===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The inner loop of every product, and the fixed order of sums over a row.
-//
-//   contract   scf.for k step 4 iter_args(rows x vectors accumulators): one
-//              rank-1 update a k, each element one ascending chain
-//   reduce     registers of a row are combined lane by lane, ascending, then the
-//              lanes in one tree: l and l + 8, l and l + 4, ...
+// Where the right side of a product lies, and the fixed order of sums over a row:
+// its registers are combined lane by lane, ascending, then the lanes in one tree,
+// l and l + 8, l and l + 4, ...
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,60 +46,6 @@ SmallVector<Place> BodyEmitter::rightPlaces(ContractOp op, const Fragment &shape
         moved(start, Value(), column / panel * panel * stored + column % panel * word));
   }
   return result;
-}
-
-SmallVector<Value> BodyEmitter::emitChain(const Fragment &shape, SmallVector<Value> accumulators,
-                                          Value from, Value to, const Operands &operands,
-                                          int64_t unroll) {
-  auto vectorOf = [&](Value value) {
-    return isa<VectorType>(value.getType()) ? value.getType()
-                                            : Type(VectorType::get({width}, value.getType()));
-  };
-  auto step = [&](Value k, int64_t unrolled, SmallVector<Value> &sums) {
-    SmallVector<Value> right;
-    for (int64_t j = 0; j < shape.vectors; ++j)
-      right.push_back(operands.right(k, j, unrolled));
-    for (int64_t row = 0; row < shape.rows; ++row) {
-      Value left = operands.left(k, row, unrolled);
-      left = splat(left, vectorOf(left));
-      bool areWords = getElementTypeOrSelf(left.getType()).isInteger();
-      for (int64_t j = 0; j < shape.vectors; ++j) {
-        Value &sum = sums[row * shape.vectors + j];
-        bool isExact = getElementTypeOrSelf(sum.getType()).isInteger();
-        sum = isExact    ? multiplyAddQuad(left, right[j], sum)
-              : areWords ? multiplyAddPair(left, right[j], sum)
-                         : multiplyAdd(left, right[j], sum);
-      }
-    }
-  };
-  auto loop = [&](Value begin, Value end, int64_t steps) {
-    auto loopOp = scf::ForOp::create(builder, loc, begin, end, constant(steps), accumulators);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loopOp.getBody());
-    SmallVector<Value> sums(loopOp.getRegionIterArgs());
-    if (operands.atStep && steps > operands.grain)
-      operands.atStep(loopOp.getInductionVar());
-    for (int64_t u = 0; u < steps; ++u)
-      step(loopOp.getInductionVar(), u, sums);
-    scf::YieldOp::create(builder, loc, sums);
-    accumulators.assign(loopOp.result_begin(), loopOp.result_end());
-  };
-  // Whole steps of four or so, then what is left one by one, with the same code for a k.
-  std::optional<int64_t> first = constantOf(from), end = constantOf(to);
-  if (first && end) {
-    int64_t whole = *first + (*end - *first) / unroll * unroll;
-    if (whole > *first)
-      loop(constant(*first), constant(whole), unroll);
-    for (int64_t k = whole; k < *end; k += operands.grain)
-      for (int64_t u = 0; u < operands.grain; ++u)
-        step(constant(k), u, accumulators);
-    return accumulators;
-  }
-  Value count = sub(to, from);
-  Value whole = add(from, arith::AndIOp::create(builder, loc, count, constant(-unroll)));
-  loop(from ? from : constant(0), whole, unroll);
-  loop(whole, to, operands.grain);
-  return accumulators;
 }
 
 Value BodyEmitter::combine(ReduceKind kind, Value a, Value b) {

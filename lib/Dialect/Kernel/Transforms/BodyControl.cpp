@@ -107,7 +107,7 @@ LogicalResult BodyEmitter::emitOps(ArrayRef<Operation *> ops) {
       ops = ops.drop_front();
       continue;
     }
-    if (inRun || !runColumns(*op)) {
+    if (inColumnLoop() || !runColumns(*op)) {
       if (failed(emitOp(*op)))
         return failure();
       ops = ops.drop_front();

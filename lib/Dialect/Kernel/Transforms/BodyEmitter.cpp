@@ -412,10 +412,6 @@ LogicalResult BodyEmitter::emitIota(IotaOp op) {
 // Arithmetic of reductions
 //===----------------------------------------------------------------------===//
 
-Value BodyEmitter::multiplyAdd(Value a, Value b, Value c) {
-  return math::FmaOp::create(builder, loc, a, b, c);
-}
-
 Value BodyEmitter::larger(Value a, Value b) {
   Value isLarger = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, a, b);
   return arith::SelectOp::create(builder, loc, isLarger, a, b);

@@ -91,12 +91,6 @@ Value BodyEmitter::roundedWords(Value floats) {
   return arith::SelectOp::create(builder, loc, isSmall, masked(bits, 0x80000000), rounded);
 }
 
-Value BodyEmitter::multiplyAddPair(Value a, Value b, Value c) {
-  auto [evenA, oddA] = halvesOf(a);
-  auto [evenB, oddB] = halvesOf(b);
-  return multiplyAdd(evenA, evenB, multiplyAdd(oddA, oddB, c));
-}
-
 /// One byte of each word as i32; made once where the words are.
 Value BodyEmitter::byteOf(Value words, int64_t byte, bool isSigned) {
   Value &known = bytes[{words, 2 * byte + isSigned}];

@@ -56,19 +56,6 @@ struct Place {
   int64_t constant = 0;
 };
 
-/// What one contraction multiplies, in terms of the step k.
-struct Operands {
-  /// The scalar of row `row` at k + `unrolled`. Of bf16 and i8, k counts words: two or four elements
-  /// of a row, or (bf16) of two rows.
-  llvm::function_ref<mlir::Value(mlir::Value k, int64_t row, int64_t unrolled)> left;
-  /// The vector `column` at k + `unrolled`.
-  llvm::function_ref<mlir::Value(mlir::Value k, int64_t column, int64_t unrolled)> right;
-  /// Called once at the start of each step of the unrolled loop; may be empty.
-  llvm::function_ref<void(mlir::Value k)> atStep;
-  /// Steps of k that are never parted: what is left behind whole unrolled steps goes by so many.
-  int64_t grain = 1;
-};
-
 class BodyEmitter {
 public:
   BodyEmitter(mlir::OpBuilder &builder, mlir::Type indexType, int64_t width)
@@ -99,15 +86,8 @@ protected:
                                                      int64_t count) = 0;
   virtual void storeVector(mlir::Value value, const BoundView &view, Place place) = 0;
   virtual void storeScalar(mlir::Value value, const BoundView &view, Place place) = 0;
-  /// a * b + c as a reduction over features or keys does it.
-  virtual mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c);
-  /// A pair of bf16 products in words of two: the odd one first. `b` and `a` are vectors of i32.
-  virtual mlir::Value multiplyAddPair(mlir::Value a, mlir::Value b, mlir::Value c);
   /// x * 2^n for integers n <= 127, 0 below -125.
   virtual mlir::Value scaleByPower(mlir::Value x, mlir::Value n);
-  /// Four products of bytes in words, exact: those of `a` have no sign, those of `b` do. `c` is a
-  /// vector of i32.
-  virtual mlir::Value multiplyAddQuad(mlir::Value a, mlir::Value b, mlir::Value c);
   /// A register of f32 rounded to `element`, or of i32 cut to i8, in the target's form of it.
   virtual mlir::Value narrow(mlir::Value value, mlir::Type element) = 0;
   /// The elements of a register that holds a narrow type.
@@ -158,6 +138,8 @@ protected:
   mlir::LogicalResult emitBlock(mlir::Block &block);
   /// A tile that does not fit a fragment: its ops stand in runs.
   virtual bool isWide(mlir::RankedTensorType type) const { return false; }
+  /// Inside a run's loop over columns: ops are emitted one by one.
+  virtual bool inColumnLoop() const { return false; }
   /// Ops over wide tiles of one width, none of which needs the result of a reduction or contraction
   /// of the run.
   virtual mlir::LogicalResult emitRun(llvm::ArrayRef<mlir::Operation *> run);
@@ -169,9 +151,10 @@ protected:
   virtual mlir::FailureOr<Fragment> materialize(mlir::Value tile);
 
   //===--------------------------------------------------------------------===//
-  // Helpers
+  // Helpers, also for what emits a part of a body
   //===--------------------------------------------------------------------===//
 
+public:
   mlir::FailureOr<Fragment> use(mlir::Value tile);
   /// A scalar operand in the target's types.
   mlir::Value scalar(mlir::Value value);
@@ -206,12 +189,6 @@ protected:
   BoundView bindView(mlir::Value value, ViewType type, int64_t argument,
                      llvm::function_ref<mlir::Value(const Size &)> size);
 
-  /// The chain of multiply-adds of one fragment over k in [from, to), unrolled; `accumulators` is
-  /// rows x vectors registers.
-  llvm::SmallVector<mlir::Value> emitChain(const Fragment &shape,
-                                           llvm::SmallVector<mlir::Value> accumulators,
-                                           mlir::Value from, mlir::Value to,
-                                           const Operands &operands, int64_t unroll = 4);
   /// Places of the right side of a contraction at k = 0, one a register; `stepElements` is the
   /// distance from k to k + 1.
   llvm::SmallVector<Place> rightPlaces(ContractOp op, const Fragment &shape, int64_t &stepElements);
@@ -224,6 +201,9 @@ protected:
   std::pair<mlir::Value, mlir::Value> halvesOf(mlir::Value words);
   /// One byte of each word as i32, with its sign or without.
   mlir::Value byteOf(mlir::Value words, int64_t byte, bool isSigned);
+  /// Four products of bytes in words, exact: those of `a` have no sign, those of `b` do. `c` is a
+  /// vector of i32.
+  mlir::Value multiplyAddQuad(mlir::Value a, mlir::Value b, mlir::Value c);
   /// The words of f32 values rounded to bf16, in their high half; the low one is zero.
   mlir::Value roundedWords(mlir::Value floats);
   /// The f16 in the low halves of words (the high ones are zero), as f32: by integers, so that no
@@ -277,6 +257,7 @@ protected:
   mlir::Type indexType;
   int64_t width; ///< lanes of a native vector; 1: registers are scalars
 
+protected:
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, BoundView> views;
   llvm::DenseMap<mlir::Value, Fragment> fragments;
@@ -285,8 +266,6 @@ protected:
   /// Bytes of words that were made in the block of the words: by twice their number, and 1 more with
   /// their sign.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> bytes;
-  /// Inside a run: ops are emitted one by one.
-  bool inRun = false;
 
   /// The column count of the wide tiles that the op works on column by column, 0 if there are none.
   int64_t runColumns(mlir::Operation &op) const;

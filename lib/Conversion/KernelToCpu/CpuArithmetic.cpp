@@ -1,34 +1,58 @@
-//===- CpuHalf.cpp - Products with f16 on the CPU -*- C++ -*-===//
+//===- CpuArithmetic.cpp - Conversions and powers on the CPU --------------===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// f16 is a form of storage: the right side of a product is widened, exactly, and
-// multiplied as f32 is, feature by feature or key by key.
-//
-//   few rows    widened in registers as it is loaded: memory is what they wait for
-//   many rows   widened once for all fragments of them (CpuSides.cpp)
-//
-// Where the left side is f16 too, CpuHalfSums.cpp sums in f16, or widens its rows.
+// Conversions between f32 and narrow formats, by instructions where there are some.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CpuEmitter.h"
 
-#include "heddle/Support/Program.h"
-
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
-using namespace heddle;
 using namespace heddle::kernel;
 
-//===----------------------------------------------------------------------===//
-// Conversions
-//===----------------------------------------------------------------------===//
+/// vscalefps is exact where the result is no denormal.
+Value CpuEmitter::scaleByPower(Value x, Value n) {
+  auto floats = dyn_cast<VectorType>(x.getType());
+  if (!floats || target.lanes != 16)
+    return BodyEmitter::scaleByPower(x, n);
+  Value low = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(floats, -125.0f));
+  Value kept = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UGE, n, low);
+  kept = LLVM::BitcastOp::create(builder, loc, builder.getI16Type(), kept);
+  SmallVector<Value> operands{x, n, zeroVector(), kept,
+                              wordConstant(4, builder.getI32Type())}; // the current rounding
+  return LLVM::CallIntrinsicOp::create(builder, loc, floats,
+                                       builder.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
+                                       operands)
+      .getResult(0);
+}
+
+/// To bf16 or f16, as 16 bits, or the low byte of integers.
+Value CpuEmitter::narrow(Value value, Type element) {
+  if (element.isF16())
+    return narrowedToHalf(value);
+  auto type = cast<VectorType>(value.getType());
+  if (element.isInteger(8))
+    return arith::TruncIOp::create(builder, loc, VectorType::get(type.getShape(), element), value);
+  auto bits = VectorType::get(type.getShape(), builder.getI16Type());
+  if (target.pairProducts) {
+    auto rounded = VectorType::get(type.getShape(), builder.getBF16Type());
+    Value made = LLVM::CallIntrinsicOp::create(
+                     builder, loc, rounded,
+                     builder.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"), value)
+                     .getResult(0);
+    return arith::BitcastOp::create(builder, loc, bits, made);
+  }
+  Value words = roundedWords(value);
+  words = arith::ShRUIOp::create(builder, loc, words, wordConstant(16, words.getType()));
+  return arith::TruncIOp::create(builder, loc, bits, words);
+}
 
 /// Registers of 16 bits as f32.
 Value CpuEmitter::widened(Value bits) {
@@ -67,30 +91,4 @@ std::pair<Value, Value> CpuEmitter::widenedPair(Value words) {
     return widened(vector::ShuffleOp::create(builder, loc, all, all, lanes));
   };
   return {half(0), half(1)};
-}
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
-/// Sums over the features [from, to).
-SmallVector<Value> CpuEmitter::contractHalves(ContractOp op, const Fragment &shape,
-                                              SmallVector<Value> sums, Value from, Value to) {
-  const BoundView right = view(op.getRhs());
-  int64_t step = 0;
-  SmallVector<Place> panelPlaces = rightPlaces(op, shape, step);
-  SmallVector<Value> odd(shape.vectors);
-  // Few rows wait for memory, and widening leaves the processor's own fetching too little ahead.
-  bool streams = kernel.getScheduleOrDefault().getPrefetch() && shape.rows < plan.fragment.rows;
-  auto loadRight = [&](Value k, int64_t j, int64_t u) -> Value {
-    if (u % 2 != 0)
-      return odd[j];
-    Place place = moved(panelPlaces[j], mul(k, 16), u * 16);
-    if (streams && vectorColumn(j, columnsOf(op.getType())) % 16 == 0)
-      fetchAhead(right, place);
-    Value even;
-    std::tie(even, odd[j]) = widenedPair(loadWords(right, place, true));
-    return even;
-  };
-  return overFeatures(op, shape, std::move(sums), from, to, loadRight, /*unroll=*/8);
 }

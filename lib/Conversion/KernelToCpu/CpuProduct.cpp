@@ -1,0 +1,372 @@
+//===- CpuProduct.cpp - Chains of products, and who multiplies them -------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The list of strategies, and what they share: the unrolled loop over k, packed B,
+// and guarded products. Of those the fast chain is run first; where its result is
+// not finite, it is run again with the products of a zero and a non-finite value
+// left out. A finite result proves that there were none.
+//
+// Some formats of B cost instructions before they can be multiplied. Where many row
+// fragments read B, it is packed in scratch before the loop over them. The last rows
+// of a tile, which a smaller register tile runs, read the view.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CpuProduct.h"
+
+#include "heddle/Support/Program.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::kernel;
+
+//===----------------------------------------------------------------------===//
+// The strategies
+//===----------------------------------------------------------------------===//
+
+const ProductStrategy &heddle::kernel::chooseStrategy(ContractOp op, const CpuTarget &target) {
+  static const ProductStrategy f32 = strategyOf<CpuProduct>();
+  static const ProductStrategy *const strategies[] = {&int8Dot4,      &int4Decoded, &bf16Dot2,
+                                                      &f16Accumulate, &f16Widened,  &f32};
+  auto left = dyn_cast<ViewType>(op.getLhs().getType());
+  ProductFormat format{left ? left.getElementType() : Type(),
+                       op.getRhs().getType().getElementType()};
+  for (const ProductStrategy *strategy : strategies)
+    if (strategy->accepts(format, target))
+      return *strategy;
+  llvm_unreachable("the last one accepts everything");
+}
+
+CpuProduct &CpuEmitter::product(ContractOp op) {
+  std::unique_ptr<CpuProduct> &known = products[op];
+  if (!known)
+    known = chooseStrategy(op, target).make(*this, op);
+  return *known;
+}
+
+//===----------------------------------------------------------------------===//
+// The chain
+//===----------------------------------------------------------------------===//
+
+Value CpuProduct::multiplyAdd(Value a, Value b, Value c, bool guarded) {
+  Value sum;
+  if (e.target.fusedMultiplyAdd)
+    sum = math::FmaOp::create(builder, loc, a, b, c);
+  else
+    sum = arith::AddFOp::create(builder, loc, arith::MulFOp::create(builder, loc, a, b), c);
+  return guarded ? leaveOut(a, b, c, sum) : sum;
+}
+
+/// One loop whose accumulators are carried: each element is one ascending chain.
+Registers CpuProduct::emitChain(const Chain &chain, Registers sums) {
+  const Fragment &shape = chain.shape;
+  auto emitStep = [&](Value k, int64_t unrolled, Registers &sums) {
+    Registers b;
+    for (int64_t j = 0; j < shape.vectors; ++j)
+      b.push_back(chain.right(k, j, unrolled));
+    for (int64_t row = 0; row < shape.rows; ++row) {
+      Value a = chain.left(k, row, unrolled);
+      a = e.splat(a, VectorType::get({width}, a.getType()));
+      for (int64_t j = 0; j < shape.vectors; ++j) {
+        Value &sum = sums[row * shape.vectors + j];
+        sum = step(a, b[j], sum, chain.guarded);
+      }
+    }
+  };
+  auto loop = [&](Value begin, Value end, int64_t steps) {
+    auto loopOp = scf::ForOp::create(builder, loc, begin, end, e.constant(steps), sums);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loopOp.getBody());
+    Registers carried(loopOp.getRegionIterArgs());
+    if (chain.atStep && steps > chain.grain)
+      chain.atStep(loopOp.getInductionVar());
+    for (int64_t u = 0; u < steps; ++u)
+      emitStep(loopOp.getInductionVar(), u, carried);
+    scf::YieldOp::create(builder, loc, carried);
+    sums.assign(loopOp.result_begin(), loopOp.result_end());
+  };
+  // Whole steps of four or so, then what is left one by one, with the same code for a k.
+  std::optional<int64_t> first = e.constantOf(chain.from), end = e.constantOf(chain.to);
+  if (first && end) {
+    int64_t whole = *first + (*end - *first) / chain.unroll * chain.unroll;
+    if (whole > *first)
+      loop(e.constant(*first), e.constant(whole), chain.unroll);
+    for (int64_t k = whole; k < *end; k += chain.grain)
+      for (int64_t u = 0; u < chain.grain; ++u)
+        emitStep(e.constant(k), u, sums);
+    return sums;
+  }
+  Value count = e.sub(chain.to, chain.from);
+  Value whole =
+      e.add(chain.from, arith::AndIOp::create(builder, loc, count, e.constant(-chain.unroll)));
+  loop(chain.from ? chain.from : e.constant(0), whole, chain.unroll);
+  loop(whole, chain.to, chain.grain);
+  return sums;
+}
+
+//===----------------------------------------------------------------------===//
+// Over features
+//===----------------------------------------------------------------------===//
+
+SmallVector<Place> CpuProduct::leftRows(const Fragment &shape) {
+  const BoundView left = this->left();
+  Fragment column;
+  column.rows = shape.rows;
+  Value first =
+      e.add(e.scalar(op.getLhsIndex()), shape.rows > 1 || e.plan.tileRows > 1 ? e.at.row : Value());
+  return e.places(left, left.offset, first, Value(), column, 1);
+}
+
+Value CpuProduct::wordsOf(Value features) {
+  return word() == 1 ? features
+                     : builder.createOrFold<arith::DivUIOp>(
+                           loc, e.add(features, e.constant(word() - 1)), e.constant(word()));
+}
+
+/// Where several features lie in a word, k counts the words (bf16, i8), or it counts the features and
+/// goes by whole words (f16, i4): the last of an incomplete word have zeros of padding beside them.
+Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value from, Value to) {
+  Chain chain{shape, from, to, {}, isPacked() ? loadPacked(shape) : loadB(shape), {}};
+  chain.unroll = isPacked() ? 8 : unrolled();
+  chain.grain = decodes() ? word() : 1;
+  int64_t counted = word() / chain.grain;
+  const BoundView left = this->left();
+  SmallVector<Place> rows = leftRows(shape);
+  std::optional<TileMemory> widened;
+  if (decodes() && left.type.getElementType().isF16())
+    widened = widenLeft(shape, from, to);
+  chain.left = [&, this](Value k, int64_t r, int64_t u) {
+    if (widened)
+      return e.loadAt(widened->base,
+                      e.moved({e.sub(k, from), 0}, Value(), r * widened->columns + u),
+                      widened->element, widened->element);
+    Place place = e.moved(rows[r], e.mul(k, counted), u * counted);
+    return counted == 1 ? e.loadScalars(left, place, 1).front() : e.loadWords(left, place, false);
+  };
+  Value first = wordsOf(from), last = wordsOf(to);
+  sums = sumFeatures(std::move(chain), std::move(sums), first, last);
+  if (widened)
+    e.scratch.release(*widened);
+  return sums;
+}
+
+Registers CpuProduct::sumFeatures(Chain chain, Registers sums, Value first, Value last) {
+  fetchMeanwhile(chain, first, last);
+  chain.from = e.mul(first, chain.grain), chain.to = e.mul(last, chain.grain);
+  return emitChain(chain, std::move(sums));
+}
+
+void CpuProduct::fetchMeanwhile(Chain &chain, Value first, Value last) {
+  CpuPrefetch prefetch(e, op, chain.shape, chain.to, first, last, fetchesNextPanels());
+  bool countsWords = chain.grain == 1;
+  int64_t words = chain.unroll / chain.grain;
+  chain.atStep = [=, this](Value k) mutable {
+    prefetch.atStep(countsWords ? k : wordsOf(k), words);
+  };
+}
+
+/// The features [from, to) of the register tile's rows as f32 in scratch, which the caller releases.
+TileMemory CpuProduct::widenLeft(const Fragment &shape, Value from, Value to) {
+  const BoundView left = this->left();
+  SmallVector<Place> places = leftRows(shape);
+  TileMemory memory;
+  memory.rows = shape.rows;
+  memory.columns = padded(packedFeatures());
+  memory.element = builder.getF32Type();
+  e.place(memory);
+  OpBuilder::InsertionGuard guard(builder);
+  Value feature = e.loopBy(from, to, 16).getInductionVar();
+  for (int64_t row = 0; row < shape.rows; ++row)
+    for (int64_t lane = 0; lane < 16; lane += width)
+      e.storeAt(e.widened(e.loadVector(left, e.moved(places[row], feature, lane))), memory.base,
+                e.moved({e.sub(feature, from), 0}, Value(), row * memory.columns + lane),
+                memory.element);
+  return memory;
+}
+
+//===----------------------------------------------------------------------===//
+// Over rows
+//===----------------------------------------------------------------------===//
+
+CpuProduct::RowPart CpuProduct::sumRows(const Fragment &shape, const TileMemory &left) {
+  Operand b = isPacked() ? loadPacked(shape) : loadB(shape);
+  Operand a = [this, &left](Value k, int64_t r, int64_t u) {
+    return e.loadAt(left.base, e.placeIn(left, r, k, u), builder.getF32Type(), left.element);
+  };
+  return [=, this, &shape](Value begin, Value end, Registers sums, bool guarded) {
+    return emitChain({shape, begin, end, a, b, {}, guarded ? 1 : 4, 1, guarded}, std::move(sums));
+  };
+}
+
+/// Sums from zero over the rows of the op's range that are visited; and once more with care where
+/// the result is not finite.
+Registers CpuProduct::overRows(const Fragment &shape, const TileMemory &left) {
+  RowPart part = sumRows(shape, left);
+  Registers zeros(shape.size(), e.zeroVector());
+  Value from = op.getFrom() ? e.scalar(op.getFrom()) : e.constant(0),
+        count = e.scalar(op.getRows());
+  auto product = [&](bool guarded) {
+    if (!op.getVisited())
+      return part(from, count, zeros, guarded);
+    return overVisited(from, count, zeros, [&](Value begin, Value end, Registers sums) {
+      return part(begin, end, std::move(sums), guarded);
+    });
+  };
+  Registers sums = product(/*guarded=*/false);
+  if (!op.getGuarded())
+    return sums;
+  return e.ifVisited(anyNotFinite(sums), sums, [&] { return product(/*guarded=*/true); });
+}
+
+/// The chain over the visited tiles of [from, to), ascending.
+Registers CpuProduct::overVisited(Value from, Value to, ValueRange start,
+                                  function_ref<Registers(Value, Value, Registers)> part) {
+  Value tile = e.constant(*op.getVisitTile());
+  Value first = e.mul(arith::DivUIOp::create(builder, loc, from, tile), tile);
+  auto loop = scf::ForOp::create(builder, loc, first, to, tile, start);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value begin = loop.getInductionVar();
+  Value end = e.minimum(e.add(begin, tile), to);
+  Value bit = e.visitBit(op.getVisited(), *op.getVisitTile(), begin);
+  Registers next = e.ifVisited(bit, loop.getRegionIterArgs(), [&] {
+    return part(e.maximum(begin, from), end, Registers(loop.getRegionIterArgs()));
+  });
+  scf::YieldOp::create(builder, loc, next);
+  return Registers(loop.getResults());
+}
+
+/// x * 0 is 0 or NaN: the sum over all registers tells. Four sums, so that none waits long.
+Value CpuProduct::anyNotFinite(ArrayRef<Value> registers) {
+  Value zero = e.zeroVector();
+  Registers sums(4, zero);
+  auto addTo = [&](Value &sum, Value value) {
+    sum = arith::AddFOp::create(builder, loc, value, sum);
+  };
+  for (auto [i, value] : llvm::enumerate(registers))
+    addTo(sums[i % sums.size()], arith::MulFOp::create(builder, loc, value, zero));
+  addTo(sums[0], sums[1]);
+  addTo(sums[2], sums[3]);
+  addTo(sums[0], sums[2]);
+  Value sum = sums[0];
+  Value lanes = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, sum, sum);
+  return vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, lanes);
+}
+
+/// `kept` where a is zero and b is not finite, else `sum`.
+Value CpuProduct::leaveOut(Value a, Value b, Value kept, Value sum) {
+  auto type = cast<VectorType>(b.getType());
+  auto bits = VectorType::get(type.getShape(), builder.getI32Type());
+  Value exponent =
+      arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(bits, 0x7f800000));
+  Value field = arith::AndIOp::create(builder, loc, arith::BitcastOp::create(builder, loc, bits, b),
+                                      exponent);
+  Value notFinite = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, field, exponent);
+  Value isZero = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, e.zeroVector());
+  Value both = arith::AndIOp::create(builder, loc, notFinite, isZero);
+  return arith::SelectOp::create(builder, loc, both, kept, sum);
+}
+
+//===----------------------------------------------------------------------===//
+// Packed B
+//===----------------------------------------------------------------------===//
+
+/// Features of a panel in scratch, whole words of them.
+int64_t CpuProduct::packedFeatures() {
+  int64_t whole = (features() + word() - 1) / word() * word();
+  return e.isBlocked(*op) ? std::min(e.kernel.getScheduleOrDefault().getKblock(), whole) : whole;
+}
+
+std::optional<TileMemory> CpuProduct::decodedForm() {
+  constexpr int64_t mostElements = 64 << 10;
+  TileMemory form;
+  form.columns = CpuEmitter::columnsOf(op.getType());
+  form.rows = op.getRows() ? CpuEmitter::columnsOf(op.getLhs().getType()) : packedFeatures();
+  form.element = builder.getF32Type();
+  return form.rows * form.columns > mostElements ? std::nullopt : std::optional(form);
+}
+
+/// Fills scratch for the large register tile, where it runs at all: a mask's tiles that are not
+/// visited stay empty. One fragment that has all rows reads B once, as it lies.
+void CpuProduct::pack(Value from, Value to) {
+  std::optional<TileMemory> form = packedForm();
+  if (!form || e.plan.fragment.rows == e.plan.tileRows)
+    return;
+  e.place(*form);
+  packed = {*form, from};
+  e.ifLargeTileRuns([&] {
+    Value first = op.getFrom() ? e.scalar(op.getFrom()) : e.constant(0);
+    if (op.getRows())
+      return forVisited(first, e.scalar(op.getRows()),
+                        [&](Value begin, Value end) { packRows(*form, begin, end); });
+    Value left = e.columnsLeft(*op, form->columns);
+    Value last = left ? e.minimum(left, e.constant(form->columns)) : e.constant(form->columns);
+    forVisited(first, last, [&](Value begin, Value end) {
+      packPanels(*form, {begin, end}, from ? from : e.constant(0),
+                 to ? to : e.constant(form->rows));
+    });
+  });
+}
+
+void CpuProduct::releasePacked() {
+  if (packed)
+    e.scratch.release(packed->memory);
+}
+
+void CpuProduct::release() {
+  if (partialSums)
+    e.scratch.release(*partialSums);
+  releasePacked();
+}
+
+/// The visited tiles of [from, to), one after the other, or all of it at once.
+void CpuProduct::forVisited(Value from, Value to, function_ref<void(Value begin, Value end)> part) {
+  if (!op.getVisited())
+    return part(from, to);
+  Value tile = e.constant(*op.getVisitTile());
+  auto loop = scf::ForOp::create(builder, loc, from, to, tile);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value begin = loop.getInductionVar();
+  auto visited =
+      scf::IfOp::create(builder, loc, e.visitBit(op.getVisited(), *op.getVisitTile(), begin),
+                        /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(visited.thenBlock());
+  part(begin, e.minimum(e.add(begin, tile), to));
+}
+
+CpuProduct::Operand CpuProduct::loadB(const Fragment &shape) {
+  int64_t step = 0;
+  SmallVector<Place> places = e.rightPlaces(op, shape, step);
+  return [=, this](Value k, int64_t j, int64_t u) {
+    Place place = e.moved(places[j], e.mul(k, step), u * step);
+    return word() == 1 || op.getRows() ? e.loadVector(right(), place)
+                                       : e.loadWords(right(), place, true);
+  };
+}
+
+CpuProduct::Operand CpuProduct::loadPacked(const Fragment &shape) {
+  const TileMemory memory = packed->memory;
+  int64_t columns = CpuEmitter::columnsOf(op.getType()), depth = op.getRows() ? 1 : memory.rows,
+          step = op.getRows() ? memory.columns : 16;
+  SmallVector<Place> places;
+  Place start = e.moved({Value(), 0}, e.mul(e.columnBase(columns), depth));
+  if (packed->from)
+    start = e.moved(start, e.mul(e.sub(Value(), packed->from), step));
+  for (int64_t j = 0; j < shape.vectors; ++j) {
+    int64_t column = e.vectorColumn(j, columns);
+    places.push_back(
+        e.moved(start, Value(), op.getRows() ? column : column / 16 * 16 * depth + column % 16));
+  }
+  return [=, this](Value k, int64_t j, int64_t u) {
+    return e.loadAt(memory.base, e.moved(places[j], e.mul(k, step), u * step),
+                    VectorType::get({width}, memory.element), memory.element);
+  };
+}

@@ -1,0 +1,145 @@
+//===- Bf16Dot2.cpp - Products of bf16, two at once ----------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The loop over k goes by words of two elements: two features of panels, or two rows of
+// a view. A step is one instruction where there is one, else two products of f32.
+//
+// Keys' values of bf16 lie row by row: the elements of two rows are interleaved as they
+// are loaded, or once for all row fragments (packed).
+//
+//   low  a0 a1 ...     word j: low half a[j], high half b[j]
+//   high b0 b1 ...
+//
+//===----------------------------------------------------------------------===//
+
+#include "../CpuProduct.h"
+
+#include "heddle/Support/Program.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::kernel;
+
+namespace {
+struct Bf16Dot2 : CpuProduct {
+  using CpuProduct::CpuProduct;
+  static bool accepts(const ProductFormat &format, const CpuTarget &) {
+    return format.right.isBF16();
+  }
+  static bool takesApart(const CpuTarget &target) { return !target.pairProducts; }
+
+  /// One instruction where there is one; guarded products are looked at one by one, odd first.
+  Value step(Value a, Value b, Value c, bool guarded) override {
+    if (!e.target.pairProducts || guarded) {
+      auto [evenA, oddA] = e.halvesOf(a);
+      auto [evenB, oddB] = e.halvesOf(b);
+      return multiplyAdd(evenA, evenB, multiplyAdd(oddA, oddB, c, guarded), guarded);
+    }
+    auto pairs = VectorType::get({2 * width}, builder.getBF16Type());
+    SmallVector<Value> operands{c, vector::BitCastOp::create(builder, loc, pairs, a),
+                                vector::BitCastOp::create(builder, loc, pairs, b)};
+    return LLVM::CallIntrinsicOp::create(builder, loc, c.getType(),
+                                         builder.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
+                                         operands)
+        .getResult(0);
+  }
+
+  /// In pairs from an even row of the range on; the last one of an odd number stands alone.
+  RowPart sumRows(const Fragment &shape, const TileMemory &left) override {
+    Operand pairs, alone;
+    if (isPacked()) {
+      pairs = alone = loadPacked(shape);
+    } else {
+      int64_t step = 0;
+      SmallVector<Place> rowPlaces = e.rightPlaces(op, shape, step);
+      auto placeOf = [=, this](Value k, int64_t j, int64_t u) {
+        return e.moved(rowPlaces[j], e.mul(k, 2 * step), u * 2 * step);
+      };
+      pairs = [=, this](Value k, int64_t j, int64_t u) {
+        return pairOfRows(placeOf(k, j, u), step);
+      };
+      alone = [=, this](Value k, int64_t j, int64_t u) { return rowAsWords(placeOf(k, j, u)); };
+    }
+    Operand leftPair = [this, &left](Value k, int64_t r, int64_t u) {
+      Place place = e.placeIn(left, r, e.mul(k, 2), u * 2);
+      return e.loadAt(left.base, place, builder.getI32Type(), left.element);
+    };
+    Operand leftAlone = [this, &left](Value k, int64_t r, int64_t u) -> Value {
+      Place place = e.placeIn(left, r, e.mul(k, 2), u * 2);
+      Value bits = e.loadAt(left.base, place, left.element, left.element);
+      return arith::ExtUIOp::create(builder, loc, builder.getI32Type(), bits);
+    };
+    return [=, this, &shape](Value begin, Value end, Registers sums, bool guarded) {
+      Value one = e.constant(1);
+      auto halved = [&](Value rows) { return arith::ShRUIOp::create(builder, loc, rows, one); };
+      Value first = halved(begin), whole = halved(end);
+      sums = emitChain({shape, first, whole, leftPair, pairs, {}, guarded ? 1 : 4, 1, guarded},
+                       std::move(sums));
+      return emitChain({shape, whole, halved(e.add(end, one)), leftAlone, alone, {}, 1, 1, guarded},
+                       std::move(sums));
+    };
+  }
+
+  /// Pairs of rows in words; none over features, whose panels hold words.
+  std::optional<TileMemory> packedForm() override {
+    constexpr int64_t mostWords = 32 << 10;
+    if (!op.getRows())
+      return std::nullopt;
+    TileMemory form;
+    form.columns = padded(features());
+    form.rows = CpuEmitter::columnsOf(op.getLhs().getType()) / 2;
+    form.element = builder.getI32Type();
+    return form.rows * form.columns > mostWords ? std::nullopt : std::optional(form);
+  }
+
+  /// `begin` is even; the last one of an odd number of rows stands beside zero.
+  void packRows(const TileMemory &packed, Value begin, Value end) override {
+    Fragment shape;
+    shape.rows = 1;
+    shape.vectors = packed.columns / width;
+    int64_t step = 0;
+    SmallVector<Place> rowPlaces = e.rightPlaces(op, shape, step);
+    Value one = e.constant(1), whole = arith::ShRUIOp::create(builder, loc, end, one);
+    auto loop = [&](Value from, Value to, llvm::function_ref<Value(Place)> load) {
+      auto loopOp = scf::ForOp::create(builder, loc, from, to, one);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loopOp.getBody());
+      Value pair = loopOp.getInductionVar();
+      for (auto [j, place] : llvm::enumerate(rowPlaces))
+        e.storeAt(load(e.moved(place, e.mul(pair, 2 * step))), packed.base,
+                  e.moved({e.mul(pair, packed.columns), 0}, Value(), j * width), packed.element);
+    };
+    loop(arith::ShRUIOp::create(builder, loc, begin, one), whole,
+         [&](Place place) { return pairOfRows(place, step); });
+    loop(whole, arith::ShRUIOp::create(builder, loc, e.add(end, one), one),
+         [&](Place place) { return rowAsWords(place); });
+  }
+
+  /// A row in the low halves of words; the high ones are zero.
+  Value rowAsWords(Place place) {
+    auto words = VectorType::get({width}, builder.getI32Type());
+    return arith::ExtUIOp::create(builder, loc, words, e.loadVector(right(), place));
+  }
+
+  /// A row in the low halves of words, the next one in the high halves.
+  Value pairOfRows(Place place, int64_t step) {
+    Value low = e.loadVector(right(), place),
+          high = e.loadVector(right(), e.moved(place, Value(), step));
+    SmallVector<int64_t> lanes;
+    for (int64_t lane = 0; lane < width; ++lane)
+      lanes.append({lane, width + lane});
+    Value both = vector::ShuffleOp::create(builder, loc, low, high, lanes);
+    return vector::BitCastOp::create(builder, loc, VectorType::get({width}, builder.getI32Type()),
+                                     both);
+  }
+};
+} // namespace
+
+const ProductStrategy heddle::kernel::bf16Dot2 = strategyOf<Bf16Dot2>();

@@ -1,0 +1,104 @@
+//===- F16Accumulate.cpp - Products of f16, summed in f16 ----------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rows of f16 times panels of f16 where there are multiply-adds of f16. A word of the
+// row, two features, is spread over a register and meets a line of the panel as it lies:
+// 16 columns of two features each. Every lane is a sum of one column's even or odd
+// features.
+//
+//   for blocks of 256 features   even, odd = 0, 128 products each, in f16
+//                                sum += f32(even) + f32(odd)
+//
+// Blocks begin at multiples of 256 whatever else is blocked, so that an element's
+// bits depend on nothing but its row and its column. Elsewhere both sides are widened
+// (F16Widened.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#include "../CpuProduct.h"
+
+#include "heddle/Support/Program.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::kernel;
+
+namespace {
+struct F16Accumulate : CpuProduct {
+  using CpuProduct::CpuProduct;
+  static bool accepts(const ProductFormat &format, const CpuTarget &target) {
+    return target.halfSums && format.left && format.left.isF16() && format.right.isF16();
+  }
+
+  /// Two products in each word, and two sums.
+  Value step(Value a, Value b, Value c, bool) override {
+    a = vector::BitCastOp::create(builder, loc, c.getType(), a);
+    b = vector::BitCastOp::create(builder, loc, c.getType(), b);
+    return math::FmaOp::create(builder, loc, a, b, c);
+  }
+
+  /// Block by block, each from zero.
+  Registers sumFeatures(Chain chain, Registers sums, Value first, Value last) override {
+    constexpr int64_t block = featuresSummedInHalves / 2;
+    fetchMeanwhile(chain, first, last);
+    std::optional<int64_t> words = e.constantOf(wordsOf(e.sub(chain.to, chain.from)));
+    assert(words && "rows of products have a static number of features, and so have k-blocks");
+    auto halves = VectorType::get({2 * width}, builder.getF16Type());
+    auto addBlock = [&](Value start, int64_t length) {
+      auto from = [&](const Operand &side) -> Operand {
+        return [&, start](Value k, int64_t i, int64_t u) { return side(e.add(start, k), i, u); };
+      };
+      Value zero =
+          arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(halves)));
+      Registers parts =
+          emitChain({chain.shape, e.constant(0), e.constant(length), from(chain.left),
+                     from(chain.right), [&](Value k) { chain.atStep(e.add(start, k)); }},
+                    Registers(chain.shape.size(), zero));
+      for (auto [sum, part] : llvm::zip_equal(sums, parts))
+        sum = addHalves(sum, part);
+    };
+    int64_t whole = *words / block * block;
+    if (whole > 0) {
+      auto loop = scf::ForOp::create(builder, loc, first ? first : e.constant(0),
+                                     e.add(first, e.constant(whole)), e.constant(block), sums);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      sums.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+      addBlock(loop.getInductionVar(), block);
+      scf::YieldOp::create(builder, loc, sums);
+      sums.assign(loop.result_begin(), loop.result_end());
+    }
+    if (*words > whole)
+      addBlock(e.add(first, e.constant(whole)), *words - whole);
+    return sums;
+  }
+
+  /// Adds the sums of even and odd features to that of all. One permutation brings the even ones
+  /// into the low half of the register: taken out one by one, they would cost two narrowings.
+  Value addHalves(Value sum, Value halves) {
+    SmallVector<int64_t> evenFirst;
+    for (int64_t first : {0, 1})
+      for (int64_t lane = 0; lane < width; ++lane)
+        evenFirst.push_back(2 * lane + first);
+    Value sorted = vector::ShuffleOp::create(builder, loc, halves, halves, evenFirst);
+    Value wide = arith::ExtFOp::create(builder, loc,
+                                       VectorType::get({2 * width}, builder.getF32Type()), sorted);
+    auto part = [&](int64_t first) -> Value {
+      return vector::ShuffleOp::create(builder, loc, wide, wide,
+                                       llvm::to_vector(llvm::seq<int64_t>(first, first + width)));
+    };
+    Value even = part(0), odd = part(width);
+    Value both = arith::AddFOp::create(builder, loc, even, odd);
+    return arith::AddFOp::create(builder, loc, sum, both);
+  }
+};
+} // namespace
+
+const ProductStrategy heddle::kernel::f16Accumulate = strategyOf<F16Accumulate>();
