@@ -63,6 +63,16 @@ function(heddle_mlir_library name)
   heddle_precompile(${name})
 endfunction()
 
+# heddle_embed(NAME files...): the text of each file as a raw string literal, to be included as FILE.inc.
+function(heddle_embed target)
+  foreach(file ${ARGN})
+    file(READ ${file} text)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(CONFIGURE OUTPUT ${file}.inc CONTENT "R\"text(@text@)text\"" @ONLY)
+  endforeach()
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
+endfunction()
+
 # heddle_tool(NAME sources... LINK targets...)
 function(heddle_tool name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})

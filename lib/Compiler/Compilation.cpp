@@ -12,6 +12,7 @@
 
 #include "Compilation.h"
 
+#include "heddle/Compiler/Models.h"
 #include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Transforms/ProgramBuilder.h"
@@ -119,7 +120,8 @@ Expected<std::string> moduleBytecode(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = module.clone();
   Location unknown = UnknownLoc::get(module.getContext());
   copy->walk([&](Operation *op) {
-    op->setLoc(unknown);
+    StringAttr part = partOf(op->getLoc());
+    op->setLoc(part ? Location(NameLoc::get(part)) : unknown);
     for (Region &region : op->getRegions())
       for (Block &block : region)
         for (BlockArgument argument : block.getArguments())

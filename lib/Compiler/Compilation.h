@@ -64,7 +64,8 @@ private:
 
 /// The module as text, without locations.
 std::string moduleText(mlir::ModuleOp module);
-/// The module as bytecode, without locations: equal modules give equal bytes.
+/// The module as bytecode: ops keep the parts of the model that they are of and no other locations,
+/// so that equal modules give equal bytes.
 Expected<std::string> moduleBytecode(mlir::ModuleOp module);
 
 } // namespace heddle

@@ -13,7 +13,6 @@
 #include "heddle/Compiler/Compiler.h"
 
 #include "CodeGeneration.h"
-#include "Explain.h"
 #include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Pack/Pack.h"
 #include "heddle/Support/Artifact.h"
@@ -161,44 +160,6 @@ Expected<Artifact> compileToMemory(const std::string &model, const CompileOption
   });
 }
 
-static LaunchNames launchNames(const Program &program) {
-  LaunchNames launches;
-  for (const Function &function : program.functions)
-    for (const Launch &launch : function.launches)
-      launches[function.name].push_back(launch.kernel);
-  return launches;
-}
-
-/// Decisions of a compiled file: it carries its fused stage.
-static Expected<Explanation> explainArtifact(const std::string &path) {
-  Explanation explanation;
-  Status status = onFusedStage(path, [&](ModuleOp fused, const Artifact &artifact) {
-    explanation = explainGroups(fused, launchNames(artifact.program()));
-    return Status();
-  });
-  if (!status)
-    return status.takeError();
-  return explanation;
-}
-
-Expected<Explanation> explainModel(const std::string &model, const CompileOptions &options) {
-  if (isArtifactPath(model)) {
-    if (Status status = checkCompiled(model, options); !status)
-      return status.takeError();
-    return explainArtifact(model);
-  }
-  CompileOptions withoutWeights = options;
-  withoutWeights.needsWeights = false;
-  auto compilation = Compilation::load(model, withoutWeights);
-  if (!compilation)
-    return compilation.takeError();
-  if (Status status = (*compilation)->advance(Stage::Fused); !status)
-    return status.takeError();
-  OwningOpRef<ModuleOp> fused = (*compilation)->module().clone();
-  auto program = (*compilation)->program();
-  if (!program)
-    return program.takeError();
-  return explainGroups(*fused, launchNames(*program));
-}
+std::string descriptionSchema() { return modelDescriptionSchema(); }
 
 } // namespace heddle

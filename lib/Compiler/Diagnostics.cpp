@@ -12,6 +12,8 @@
 
 #include "Diagnostics.h"
 
+#include "heddle/Compiler/Models.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 
@@ -20,6 +22,16 @@
 using namespace mlir;
 
 namespace heddle {
+
+StringAttr partOf(Location location) {
+  StringAttr part;
+  location->walk([&](Location inner) {
+    auto name = dyn_cast<NameLoc>(inner);
+    part = name ? name.getName() : part;
+    return name ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return part;
+}
 
 std::string locationText(Location location) {
   if (auto file = dyn_cast<FileLineColLoc>(location))

@@ -20,9 +20,6 @@
 
 namespace heddle {
 
-/// "file:line:col", a name, or nothing.
-std::string locationText(mlir::Location location);
-
 class DiagnosticCollector {
 public:
   /// `model`: what a place within a description is a place of.

@@ -65,6 +65,10 @@ std::vector<Kind> kindsOf(const AttentionRecord &record) {
 
 constexpr double fontSize = 12;
 
+constexpr const char *page =
+#include "Attention.html.inc"
+    ;
+
 double widest(const std::vector<std::string> &words) {
   double width = 0;
   for (const std::string &word : words)
@@ -102,25 +106,16 @@ Piece drawScale(const std::vector<AttentionRecord> &records) {
   if (!range)
     return {};
   constexpr int steps = 40;
-  constexpr double step = 4, height = 14, gap = 8;
   auto [least, greatest] = *range;
-  const std::string first = weightText(least), last = weightText(greatest), name = "weight";
-  double left = svg::textWidth(name, fontSize) + gap;
-  std::string drawn = svg::text(0, 11, name, "class=\"mark\"");
-  drawn += svg::text(left, 11, first, "class=\"mark least\"");
-  left = std::ceil(left + svg::textWidth(first, fontSize) + gap); // else steps would show seams
+  std::vector<std::string> fills;
   for (int i = 0; i < steps; ++i) {
     float share = static_cast<float>(i) / (steps - 1);
-    drawn += svg::rectangle(left + i * step, 0, step, height,
-                            shade(weightText(least + share * (greatest - least))));
+    fills.push_back(shade(weightText(least + share * (greatest - least))));
   }
-  constexpr double width = steps * step;
-  drawn += svg::rectangle(left, 0, width, height,
-                          std::string("fill=\"none\" stroke=\"") + svg::grey + "\"");
-  left += width + gap;
-  drawn += svg::text(left, 11, last, "class=\"mark greatest\"");
-  return {svg::group(0, 0, "class=\"scale\"", drawn), left + svg::textWidth(last, fontSize),
-          height};
+  auto [width, drawn] = svg::scale(svg::textWidth("weight", fontSize) + 8, 0, weightText(least),
+                                   weightText(greatest), 4, fills);
+  return {svg::group(0, 0, "class=\"scale\"", svg::text(0, 11, "weight", "class=\"mark\"") + drawn),
+          width, 14};
 }
 
 /// "decoder.0.cross-weights" → "decoder.0".
@@ -221,45 +216,6 @@ std::string stepsHtml(const AttentionRecord &record) {
   return html + "</p>\n<p class=\"what\"></p>\n";
 }
 
-constexpr const char *styles = R"(<style>
-section{margin-bottom:3em}h3{font-size:14px;margin:1.5em 0 0}svg{max-width:none}
-button{font:inherit;border:1px solid #bbb;background:#fff;border-radius:3px}
-button.now{background:#f2a541}button.future{opacity:.4}
-.future{opacity:.08}.now rect{stroke:#f2a541}
-rect:hover{stroke:#263238}
-#value{position:sticky;bottom:0;background:#fff;border-top:1px solid #bbb;margin:0;padding:.5em 0;min-height:1.2em}
-</style>
-)";
-
-constexpr const char *script =
-    R"(<p id="value">A cell under the mouse shows its words and its weight.</p>
-<script>
-for (const section of document.querySelectorAll('section')) {
-  const slider = section.querySelector('input'), buttons = [...section.querySelectorAll('button')];
-  const show = step => {
-    slider.value = step;
-    const mark = (element, row) => {
-      element.classList.toggle('future', row > step);
-      element.classList.toggle('now', row == step);
-    };
-    buttons.forEach(mark);
-    section.querySelectorAll('.step').forEach(row => mark(row, +row.dataset.row));
-    section.querySelector('.what').textContent = 'step ' + (step + 1) + ' of ' + buttons.length + ': fed ' +
-      buttons.slice(0, step + 1).map(button => button.dataset.fed).join(' ') + ', it writes ' + buttons[step].textContent;
-  };
-  slider.addEventListener('input', () => show(+slider.value));
-  buttons.forEach((button, step) => button.addEventListener('click', () => show(step)));
-  const asked = /^#step=(\d+)$/.exec(location.hash);
-  show(Math.max(0, Math.min(asked ? asked[1] - 1 : buttons.length - 1, buttons.length - 1)));
-}
-document.addEventListener('mouseover', event => {
-  const title = event.target.querySelector && event.target.querySelector(':scope > title');
-  if (title && event.target.tagName === 'rect')
-    document.getElementById('value').textContent = title.textContent;
-});
-</script>
-)";
-
 } // namespace
 
 std::string heddle::attentionSvg(const std::vector<AttentionRecord> &records) {
@@ -296,5 +252,5 @@ std::string heddle::attentionHtml(const std::vector<AttentionRecord> &records) {
     }
     body += "</section>\n";
   }
-  return htmlPage("What a translation looked at", styles, body + script);
+  return htmlPage(page, "What a translation looked at", body);
 }

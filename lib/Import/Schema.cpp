@@ -13,7 +13,7 @@
 
 std::string heddle::modelDescriptionSchema() {
   static const char text[] =
-#include "SchemaText.inc"
+#include "model-description.schema.json.inc"
       ;
   return text;
 }

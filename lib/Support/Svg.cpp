@@ -12,6 +12,7 @@
 #include "heddle/Support/Svg.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace heddle {
@@ -38,11 +39,16 @@ std::string escapedHtml(std::string_view text) {
   return result;
 }
 
-std::string htmlPage(std::string_view title, std::string_view head, std::string_view body) {
-  return std::string("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>") +
-         escapedHtml(title) + "</title>\n<style>body{font:14px sans-serif;margin:2em}</style>\n" +
-         std::string(head) + "</head>\n<body><h1>" + escapedHtml(title) + "</h1>\n" +
-         std::string(body) + "</body></html>\n";
+std::string htmlPage(std::string_view page, std::string_view title, std::string_view body) {
+  std::string result, words = escapedHtml(title);
+  for (size_t at = 0; at < page.size();) {
+    size_t next = std::min(page.find("{{", at), page.size());
+    result += page.substr(at, next - at);
+    std::string_view name = page.substr(next, page.find("}}", next) - next);
+    result += name == "{{title" ? words : name == "{{body" ? body : std::string_view();
+    at = next + (name.empty() ? 0 : name.size() + 2);
+  }
+  return result;
 }
 
 namespace svg {
@@ -113,6 +119,44 @@ std::string axes(const Plot &plot, std::string_view columns, std::string_view ro
       text(20, middle, rows, "text-anchor=\"middle\" class=\"axis\" transform=\"" + turned + "\"");
   return drawn + rectangle(plot.left, plot.top, plot.width, plot.height,
                            std::string("fill=\"none\" stroke=\"") + grey + "\"");
+}
+
+std::string cells(const Plot &plot, std::span<const int64_t> rows, std::span<const int64_t> columns,
+                  std::span<const std::string> colours,
+                  const std::function<size_t(size_t row, size_t column)> &colourOf) {
+  std::vector<std::string> paths(colours.size());
+  for (size_t column = 0; column + 1 < columns.size(); ++column) {
+    const std::string left = number(plot.x(columns[column])),
+                      width = number(plot.x(columns[column + 1]) - plot.x(columns[column]));
+    for (size_t row = 0, end = 0; row + 1 < rows.size(); row = end) {
+      const size_t colour = colourOf(row, column);
+      for (end = row + 1; end + 1 < rows.size() && colourOf(end, column) == colour; ++end)
+        ;
+      if (!colours[colour].empty())
+        paths[colour] += "M" + left + " " + number(plot.y(rows[row])) + "h" + width + "V" +
+                         number(plot.y(rows[end])) + "h-" + width + "z";
+    }
+  }
+  std::string drawn = "<g shape-rendering=\"crispEdges\">\n";
+  for (size_t colour = 0; colour < paths.size(); ++colour)
+    if (!paths[colour].empty())
+      drawn += "<path fill=\"" + colours[colour] + "\" d=\"" + paths[colour] + "\"/>\n";
+  return drawn + "</g>\n";
+}
+
+std::pair<double, std::string> scale(double x, double y, std::string_view least,
+                                     std::string_view greatest, double step,
+                                     std::span<const std::string> fills) {
+  constexpr double height = 14, gap = 8, fontSize = 12;
+  std::string drawn = text(x, y + 11, least, "class=\"mark least\"");
+  x = std::ceil(x + textWidth(least, fontSize) + gap); // else steps would show seams
+  const double width = step * static_cast<double>(fills.size());
+  for (size_t i = 0; i < fills.size(); ++i)
+    drawn += rectangle(x + step * static_cast<double>(i), y, step, height, fills[i]);
+  drawn += rectangle(x, y, width, height, std::string("fill=\"none\" stroke=\"") + grey + "\"");
+  x += width + gap;
+  drawn += text(x, y + 11, greatest, "class=\"mark greatest\"");
+  return {x + textWidth(greatest, fontSize), drawn};
 }
 
 std::string drawing(double width, double height, std::string_view content) {

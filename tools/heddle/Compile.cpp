@@ -11,6 +11,7 @@
 
 #include "Driver.h"
 
+#include "heddle/Report/Explain.h"
 #include "heddle/Support/OutputFile.h"
 
 #include <algorithm>

@@ -11,9 +11,10 @@
 
 #include "Driver.h"
 
-#include "heddle/Compiler/Inspect.h"
-#include "heddle/Compiler/Positions.h"
-#include "heddle/Compiler/Tiles.h"
+#include "heddle/Report/Explain.h"
+#include "heddle/Report/Inspect.h"
+#include "heddle/Report/Positions.h"
+#include "heddle/Report/Tiles.h"
 #include "heddle/Runtime/Commands.h"
 #include "heddle/Support/OutputFile.h"
 
@@ -27,7 +28,7 @@ namespace {
 struct ExplainFlags {
   std::string model, html, svg, layer, positions;
   std::vector<std::string> dims;
-  bool tiles = false;
+  bool tiles = false, all = false;
   CompileOptions options;
 };
 
@@ -89,6 +90,8 @@ Status explain(ExplainFlags &flags) {
   for (const std::string *file : {&flags.html, &flags.svg})
     if (Status status = checkOutput(*file); !status)
       return status;
+  if (flags.all && (flags.tiles || !flags.positions.empty()))
+    return usageError("explain: --all: expected no --tiles and no --positions beside it");
   if (flags.tiles)
     return drawTiles(flags);
   if (!flags.layer.empty())
@@ -103,8 +106,9 @@ Status explain(ExplainFlags &flags) {
   Expected<Explanation> explanation = explainModel(flags.model, flags.options);
   if (!explanation)
     return explanation.takeError();
-  return writeOutput(flags.html, flags.html.empty() ? explanationText(*explanation)
-                                                    : explanationHtml(*explanation, flags.model));
+  return writeOutput(flags.html, flags.html.empty()
+                                     ? explanationText(*explanation, flags.all)
+                                     : explanationHtml(*explanation, flags.model, flags.all));
 }
 
 Status drawGraph(const InspectFlags &flags, const Dimensions &dims) {
@@ -136,6 +140,7 @@ void addExplain(CLI::App &app, Outcome &outcome) {
   command->add_option("model", flags->model, "MODEL")->required();
   command->add_option("--html", flags->html, "write a page instead of text");
   command->add_option("--svg", flags->svg, "draw tiles or positions into a file");
+  command->add_flag("--all", flags->all, "every layer, those that are equal too");
   command->add_flag("--tiles", flags->tiles, "which tiles of an attention its mask leaves");
   command->add_option("--layer", flags->layer, "encoder.3, decoder.3, decoder.3.cross");
   command->add_flag("--positions{-}", flags->positions,
@@ -160,6 +165,8 @@ void addInspect(CLI::App &app, Outcome &outcome) {
   command->add_option("model", flags->model, "MODEL")->required();
   command->add_flag("--weights-list", flags->inspect.weightsList,
                     "name, type and shape of every tensor the model expects");
+  command->add_flag("--all", flags->inspect.all,
+                    "every layer and buffer, those that are equal too");
   command->add_flag("--check", flags->inspect.check, "check every byte of a .heddle file");
   command
       ->add_option("--dim", flags->dims,

@@ -56,21 +56,6 @@ struct CompileReport {
   std::vector<std::string> remarks; ///< what was simplified: "… is a band and becomes …"
 };
 
-/// One op of a model, and what became of it.
-struct OpDecision {
-  std::string function, op, location; ///< "encode", "transformer.linear", "encoder.0.ffn.in.weight"
-  std::string kernel, group, root; ///< the kernel it runs in, the group's name and its kind of root
-  std::vector<std::string> partners; ///< other ops of the same kernel
-  /// Fusions that were looked at and refused: the word of the enum, the other op, what it says,
-  /// what would have to change.
-  struct Refusal {
-    std::string reason, with, text, remedy;
-    bool operator==(const Refusal &) const = default;
-  };
-  std::vector<Refusal> refusals;
-};
-using Explanation = std::vector<OpDecision>;
-
 /// True if `path` is a `.heddle` file: something to load, not to compile.
 bool isArtifactPath(const std::string &path);
 /// An error where an option would change what a compiled file has fixed.
@@ -91,9 +76,7 @@ Expected<Artifact> compileToMemory(const std::string &model, const CompileOption
 Expected<std::string> emitStage(const std::string &model, Stage stage,
                                 const CompileOptions &options = {}, bool binary = false);
 
-/// What was fused with what and why not, in the order of the model's ops.
-Expected<Explanation> explainModel(const std::string &model, const CompileOptions &options = {});
-std::string explanationText(const Explanation &explanation);
-std::string explanationHtml(const Explanation &explanation, const std::string &title);
+/// The JSON Schema of model descriptions.
+std::string descriptionSchema();
 
 } // namespace heddle

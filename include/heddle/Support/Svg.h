@@ -12,8 +12,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace heddle {
@@ -21,8 +24,8 @@ namespace heddle {
 /// Text as HTML and SVG show it, in content and in attributes between double quotes.
 std::string escapedHtml(std::string_view text);
 
-/// A page: `head` goes behind the title (styles), `body` is HTML.
-std::string htmlPage(std::string_view title, std::string_view head, std::string_view body);
+/// The page that a template makes: {{title}} stands for a text, {{body}} for HTML.
+std::string htmlPage(std::string_view page, std::string_view title, std::string_view body);
 
 namespace svg {
 
@@ -49,6 +52,19 @@ struct Plot {
 };
 /// A frame with round numbers above and to the left, and what they count.
 std::string axes(const Plot &plot, std::string_view columns, std::string_view rows);
+
+/// The cells of a plot between the elements that `rows` and `columns` name, each list with its end.
+/// Cells of one colour below each other are one piece and all of a colour one path; an index of no
+/// colour ("") is not drawn.
+std::string cells(const Plot &plot, std::span<const int64_t> rows, std::span<const int64_t> columns,
+                  std::span<const std::string> colours,
+                  const std::function<size_t(size_t row, size_t column)> &colourOf);
+
+/// Steps of a scale of colours, each filled by its attributes, between the least and the greatest
+/// value; begins at (x, y) and ends at the first number.
+std::pair<double, std::string> scale(double x, double y, std::string_view least,
+                                     std::string_view greatest, double step,
+                                     std::span<const std::string> fills);
 
 /// A drawing of its own, on white: a file, or a part of a page.
 std::string drawing(double width, double height, std::string_view content);

@@ -10,7 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Compiler/Compiler.h"
-#include "heddle/Compiler/Inspect.h"
 #include "heddle/Support/Artifact.h"
 
 #include "gtest/gtest.h"
@@ -61,22 +60,6 @@ TEST_F(Compiler, TwoCompilesGiveEqualBytes) {
   EXPECT_TRUE(artifact->hasVulkan());
   EXPECT_FALSE(artifact->fused().empty());
   EXPECT_TRUE(artifact->check());
-}
-
-TEST_F(Compiler, LayersShareKernels) {
-  auto text = inspectModel(embedModel, {});
-  ASSERT_TRUE(text) << text.error().message;
-  EXPECT_NE(text->find("kind encoder\n"), std::string::npos) << *text;
-  std::string one =
-      write("one.json", R"json({ "heddle": 1, "kind": "encoder", "size": 64, "weights": {"seed": 7},
-    "source": {"vocabulary": 100, "padding": 0}, "attention": {"heads": 4}, "ffn": {"size": 128},
-    "encoder": {"layers": 3, "mask": "lengths(source)"} })json");
-  auto more = inspectModel(one, {});
-  ASSERT_TRUE(more) << more.error().message;
-  auto kernelsOf = [](const std::string &s) {
-    return s.substr(s.find("kernels "), s.find('\n', s.find("kernels ")) - s.find("kernels "));
-  };
-  EXPECT_EQ(kernelsOf(*text), kernelsOf(*more));
 }
 
 TEST_F(Compiler, UnknownPrecisionsAreWrongUsage) {

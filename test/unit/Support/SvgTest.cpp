@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 
 using namespace heddle;
+using testing::Eq;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -22,7 +23,8 @@ TEST(Svg, EscapesWhatWouldBeMarkup) {
   EXPECT_EQ(escapedHtml("<s> & \"e\""), "&lt;s&gt; &amp; &quot;e&quot;");
   EXPECT_EQ(svg::text(1, 2.5, "a<b", "class=\"mark\""),
             "<text x=\"1\" y=\"2.5\" class=\"mark\">a&lt;b</text>\n");
-  EXPECT_THAT(htmlPage("a<b", "", "<p>c</p>"), HasSubstr("<h1>a&lt;b</h1>\n<p>c</p></body>"));
+  EXPECT_THAT(htmlPage("<h1>{{title}}</h1>{{body}}.", "a<b", "<p>{{title}}</p>"),
+              Eq("<h1>a&lt;b</h1><p>{{title}}</p>."));
 }
 
 TEST(Svg, WritesShortNumbers) {

@@ -6,24 +6,22 @@
 //===----------------------------------------------------------------------===//
 //
 // Finds the attention that is meant, its sizes and its mask, makes data for what
-// the mask reads, and asks the analysis. Layers are named by the weights that
-// their queries go through: a compiled file keeps no other names.
+// the mask reads, and asks the analysis.
 //
 //===----------------------------------------------------------------------===//
 
-#include "heddle/Compiler/Tiles.h"
+#include "heddle/Report/Tiles.h"
 
-#include "Explain.h"
+#include "Dims.h"
 #include "Layers.h"
 #include "MaskText.h"
 #include "heddle/Analysis/ShapeExpressions.h"
 #include "heddle/Analysis/TileClasses.h"
-#include "heddle/Compiler/RegisterAll.h"
+#include "heddle/Compiler/Models.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <bit>
@@ -60,7 +58,9 @@ std::vector<Candidate> attentionsOf(ModuleOp module) {
     std::set<std::string> earlier = seen;
     int64_t index = 0;
     function.walk([&](AttentionOp attention) {
-      std::string layer = layerOf(attention);
+      StringRef part = partOf(attention);
+      part.consume_back(".attention"); // "decoder.3.cross" stays
+      std::string layer = part.str();
       if (layer.empty() || (seen.count(layer) && !earlier.count(layer)))
         layer = function.getName().str() + "." + std::to_string(index);
       ++index;
@@ -100,13 +100,6 @@ std::set<std::string> sharedDims(func::FuncOp function) {
   return names;
 }
 
-std::string namesOf(const Dimensions &dims) {
-  std::string names;
-  for (const auto &[name, value] : dims)
-    names += (names.empty() ? "" : ", ") + name;
-  return names.empty() ? "none" : names;
-}
-
 /// Places of queries and keys are numbers below 2^30: sums and differences of two stay in i32.
 Status checkSize(const std::string &name, int64_t value) {
   constexpr int64_t end = int64_t(1) << 30;
@@ -128,10 +121,9 @@ Expected<Dimensions> completed(const ShapeExpressions &shapes, const std::set<st
   bool described = starts == "documents.starts";
   if (described)
     dims["N"] = usualDocuments;
+  if (Status status = checkNames(given, llvm::make_first_range(dims)); !status)
+    return status.takeError();
   for (const auto &[name, value] : given) {
-    if (!dims.contains(name))
-      return usageError("--dim: expected a dimension of " + namesOf(dims) + ", found " +
-                        quotedText(name));
     if (Status status = checkSize(name, value); !status)
       return status.takeError();
     dims[name] = value;
@@ -381,28 +373,17 @@ Expected<TilePicture> pictureOf(Candidate found, const Dimensions &given) {
   return picture;
 }
 
-Expected<TilePicture> pictureIn(ModuleOp module, const TileQuestion &question) {
-  Expected<Candidate> found = choose(attentionsOf(module), question.layer);
-  if (!found)
-    return found.takeError();
-  return pictureOf(*found, question.dims);
-}
-
 } // namespace
 
 Expected<TilePicture> explainTiles(const std::string &model, const TileQuestion &question,
                                    const CompileOptions &options) {
-  TilePicture picture;
-  Status status = onModel(model, options, [&](ModuleOp module) -> Status {
-    Expected<TilePicture> found = pictureIn(module, question);
-    if (!found)
-      return found.takeError();
-    picture = std::move(*found);
-    return {};
-  });
-  if (!status)
-    return status.takeError();
-  return picture;
+  Expected<OpenedModel> opened = OpenedModel::read(model, options);
+  if (!opened)
+    return opened.takeError();
+  Expected<Candidate> found = choose(attentionsOf(opened->module()), question.layer);
+  if (!found)
+    return found.takeError();
+  return pictureOf(*found, question.dims);
 }
 
 } // namespace heddle

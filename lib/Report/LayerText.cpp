@@ -10,15 +10,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LayerText.h"
+#include "ProgramText.h"
 
 #include "Layers.h"
-#include "ProgramText.h"
 #include "ShapeTrace.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"
 
 #include <cstdio>
@@ -32,6 +30,9 @@ namespace {
 struct LayerCost {
   std::string layer;
   int64_t parameters = 0, flops = 0, bytes = 0;
+  bool isAs(const LayerCost &other) const {
+    return parameters == other.parameters && flops == other.flops && bytes == other.bytes;
+  }
 };
 
 /// Elements of the weights of a group that were not counted before.
@@ -56,18 +57,23 @@ Status addLaunch(const Launch &launch, const Dimensions &dims, LayerCost &cost) 
   return {};
 }
 
-/// Layers in order; groups of one layer that follow each other are one line.
+/// Layers in order of their first groups. Kernels that stand for layers without names are one line
+/// where they follow each other.
 Expected<std::vector<LayerCost>> layerCosts(func::FuncOp body, const Function &function,
                                             const Dimensions &dims, bool costs) {
   std::vector<LayerCost> layers;
   llvm::DenseSet<Value> counted;
   size_t index = 0;
   for (auto &[group, layer] : layersOf(body)) {
-    if (layers.empty() || layers.back().layer != layer)
-      layers.push_back({layer});
-    layers.back().parameters += newParameters(group, counted);
+    auto cost = std::find_if(layers.begin(), layers.end(),
+                             [&](const LayerCost &other) { return other.layer == layer; });
+    if (!numbered(layer)) // stands for what follows each other only
+      cost = layers.empty() || layers.back().layer != layer ? layers.end() : layers.end() - 1;
+    if (cost == layers.end())
+      cost = layers.insert(cost, {layer});
+    cost->parameters += newParameters(group, counted);
     if (costs && index < function.launches.size())
-      if (Status added = addLaunch(function.launches[index], dims, layers.back()); !added)
+      if (Status added = addLaunch(function.launches[index], dims, *cost); !added)
         return added.takeError();
     ++index;
   }
@@ -92,25 +98,34 @@ std::string costLine(const LayerCost &cost, size_t width, bool costs) {
   return line + "\n";
 }
 
-std::string traceLines(func::FuncOp body, const Dimensions &dims) {
+std::string repeated(const std::string &layers) { return "      " + layers + "\n"; }
+
+std::string traceLines(func::FuncOp body, const Dimensions &dims, bool all) {
   std::vector<TraceLine> lines = shapeTrace(body);
+  std::vector<std::string> layers, shapes;
   size_t width = 0;
-  for (const TraceLine &line : lines)
-    width = std::max(width, line.name.size());
-  std::string text = lines.empty() ? "" : "    shapes\n";
   for (const TraceLine &line : lines) {
-    text += "      " + column(line.name, width);
+    width = std::max(width, line.name.size());
+    layers.push_back(layerOf(line.name).str());
+    std::string &text = shapes.emplace_back("  ");
     for (const Shape &shape : line.shapes)
-      text += (&shape == &line.shapes.front() ? "  " : " → ") + traceText(shape, dims);
-    text += "\n";
+      text += (&shape == &line.shapes.front() ? "" : " → ") + traceText(shape, dims);
   }
-  return text;
+  auto within = [&](size_t i) { return StringRef(lines[i].name).drop_front(layers[i].size()); };
+  return (lines.empty() ? "" : "    shapes\n") +
+         eachLayerOnce(
+             layers,
+             [&](size_t a, size_t b) {
+               return !all && within(a) == within(b) && shapes[a] == shapes[b];
+             },
+             [&](size_t i) { return "      " + column(lines[i].name, width) + shapes[i] + "\n"; },
+             repeated);
 }
 
 } // namespace
 
-Expected<std::string> layerText(func::FuncOp body, const Function &function,
-                                const Dimensions &dims) {
+Expected<std::string> layerText(func::FuncOp body, const Function &function, const Dimensions &dims,
+                                bool all) {
   bool costs = !dims.empty() && allKnown(function, dims);
   auto layers = layerCosts(body, function, dims, costs);
   if (!layers)
@@ -118,13 +133,17 @@ Expected<std::string> layerText(func::FuncOp body, const Function &function,
   if (layers->empty())
     return std::string();
   size_t width = 5;
-  for (const LayerCost &cost : *layers)
+  std::vector<std::string> names;
+  for (const LayerCost &cost : *layers) {
     width = std::max(width, cost.layer.size());
+    names.push_back(cost.layer);
+  }
   std::string text = "    " + column("layers", width + 2) + "   parameters" +
                      (costs ? "        MFLOP         MB" : "") + "\n";
-  for (const LayerCost &cost : *layers)
-    text += costLine(cost, width, costs);
-  return text + traceLines(body, dims);
+  text += eachLayerOnce(
+      names, [&](size_t a, size_t b) { return !all && (*layers)[a].isAs((*layers)[b]); },
+      [&](size_t i) { return costLine((*layers)[i], width, costs); }, repeated);
+  return text + traceLines(body, dims, all);
 }
 
 } // namespace heddle

@@ -11,19 +11,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Explain.h"
+#include "heddle/Report/Explain.h"
 
-#include "Compilation.h"
-#include "Diagnostics.h"
+#include "Layers.h"
 #include "heddle/Analysis/FusionRefusal.h"
-#include "heddle/Compiler/RegisterAll.h"
+#include "heddle/Compiler/Models.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
-#include "heddle/Support/Artifact.h"
+#include "heddle/Support/Program.h"
 #include "heddle/Support/Svg.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <algorithm>
@@ -63,8 +61,8 @@ std::vector<Operation *> opsOf(kernel::GroupOp group) {
   return ops;
 }
 
-void addGroup(const std::string &function, kernel::GroupOp group, const std::string &kernel,
-              Explanation &explanation) {
+/// The decisions about a group's ops; `context` names function, layer and kernel.
+void addGroup(kernel::GroupOp group, const OpDecision &context, Explanation &explanation) {
   std::vector<Operation *> ops = opsOf(group);
   llvm::StringMap<size_t>
       seen; // ops of one name take the refusals of that name in turn, the last one what is left
@@ -72,11 +70,9 @@ void addGroup(const std::string &function, kernel::GroupOp group, const std::str
   for (Operation *op : ops)
     ++count[op->getName().getStringRef()];
   for (Operation *op : ops) {
-    OpDecision decision;
-    decision.function = function;
+    OpDecision decision = context;
     decision.op = op->getName().getStringRef().str();
     decision.location = locationText(op->getLoc());
-    decision.kernel = kernel;
     decision.group = group.getName().str();
     decision.root = group.getRoot().str();
     for (Operation *other : ops)
@@ -111,59 +107,61 @@ std::string refusalText(const OpDecision::Refusal &refusal) {
 
 } // namespace
 
-Status onFusedStage(const std::string &path,
-                    llvm::function_ref<Status(ModuleOp, const Artifact &)> ask) {
-  Expected<Artifact> artifact = readArtifact(path);
-  if (!artifact)
-    return artifact.takeError();
-  DialectRegistry registry;
-  registerAllDialects(registry);
-  MLIRContext context(registry);
-  DiagnosticCollector diagnostics(context, path);
-  auto bytes = artifact->fused();
-  auto fused = parseSourceString<ModuleOp>(
-      StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()),
-      ParserConfig(&context));
-  if (!fused)
-    return diagnostics.error(inputError(path + ": the fused stage cannot be read"));
-  return ask(*fused, *artifact);
-}
-
-Status onModel(const std::string &model, const CompileOptions &options,
-               llvm::function_ref<Status(ModuleOp)> ask) {
-  if (isArtifactPath(model)) {
-    if (Status status = checkCompiled(model, options); !status)
-      return status;
-    return onFusedStage(model, [&](ModuleOp fused, const Artifact &) { return ask(fused); });
-  }
-  CompileOptions withoutWeights = options;
-  withoutWeights.needsWeights = false;
-  auto compilation = Compilation::load(model, withoutWeights);
-  if (!compilation)
-    return compilation.takeError();
-  return ask((*compilation)->module());
-}
-
 Explanation explainGroups(ModuleOp fused, const LaunchNames &launches) {
   Explanation explanation;
   for (auto func : fused.getOps<func::FuncOp>()) {
     std::string name = func.getSymName().str();
     auto kernels = launches.find(name);
-    size_t index = 0;
-    for (auto group : func.getOps<kernel::GroupOp>()) {
+    for (auto [index, entry] : llvm::enumerate(layersOf(func))) {
+      auto &[group, layer] = entry;
+      OpDecision context;
+      context.function = name;
+      context.layer = layer;
       bool known = kernels != launches.end() && index < kernels->second.size();
-      addGroup(name, group, known ? kernels->second[index] : group.getName().str(), explanation);
-      ++index;
+      context.kernel = known ? kernels->second[index] : group.getName().str();
+      addGroup(group, context, explanation);
     }
   }
   return explanation;
 }
 
-std::string explanationText(const Explanation &explanation) {
-  std::string text, function;
-  for (const OpDecision &decision : explanation) {
+Expected<Explanation> explainModel(const std::string &model, const CompileOptions &options) {
+  Expected<OpenedModel> opened = OpenedModel::plan(model, options);
+  if (!opened)
+    return opened.takeError();
+  LaunchNames launches;
+  for (const Function &function : opened->program().functions)
+    for (const Launch &launch : function.launches)
+      launches[function.name].push_back(launch.kernel);
+  return explainGroups(opened->module(), launches);
+}
+
+/// Whether two ops of equal layers became the same; each is located in its own layer.
+static bool alike(const OpDecision &a, const OpDecision &b) {
+  auto within = [](StringRef part) { return part.drop_front(layerOf(part).size()); };
+  return a.function == b.function && a.op == b.op && a.kernel == b.kernel &&
+         a.partners == b.partners && a.refusals == b.refusals &&
+         within(a.location) == within(b.location);
+}
+
+/// The text of all decisions but those that repeat a layer; `repeat` says so of them.
+static std::string eachLayerOnce(const Explanation &explanation, bool all,
+                                 llvm::function_ref<std::string(const OpDecision &)> text,
+                                 llvm::function_ref<std::string(const std::string &)> repeat) {
+  std::vector<std::string> layers;
+  for (const OpDecision &decision : explanation)
+    layers.push_back(decision.layer);
+  return eachLayerOnce(
+      layers, [&](size_t a, size_t b) { return !all && alike(explanation[a], explanation[b]); },
+      [&](size_t item) { return text(explanation[item]); }, repeat);
+}
+
+std::string explanationText(const Explanation &explanation, bool all) {
+  std::string function;
+  auto opText = [&](const OpDecision &decision) {
+    std::string text;
     if (decision.function != function)
-      text += (text.empty() ? "" : "\n") + decision.function + "\n";
+      text += (function.empty() ? "" : "\n") + decision.function + "\n";
     function = decision.function;
     text += "  " + decision.op + (decision.location.empty() ? "" : " (" + decision.location + ")") +
             "\n";
@@ -171,28 +169,29 @@ std::string explanationText(const Explanation &explanation) {
             joined(decision.partners, "nothing else") + "\n";
     for (const OpDecision::Refusal &refusal : decision.refusals)
       text += "    not fused: " + refusalText(refusal) + "\n    remedy: " + refusal.remedy + "\n";
-  }
-  return text;
+    return text;
+  };
+  return eachLayerOnce(explanation, all, opText,
+                       [](const std::string &layers) { return "  " + layers + "\n"; });
 }
 
-std::string explanationHtml(const Explanation &explanation, const std::string &title) {
-  std::string page =
-      "<table>\n<tr><th>function</th><th>op</th><th>at</th><th>kernel</th><th>root</th>"
-      "<th>partners</th><th>not fused, and what would have to change</th></tr>\n";
-  for (const OpDecision &decision : explanation) {
-    std::string refusals;
+std::string explanationHtml(const Explanation &explanation, const std::string &title, bool all) {
+  auto row = [](const OpDecision &decision) {
+    std::string refusals, cells;
     for (const OpDecision::Refusal &refusal : decision.refusals)
       refusals += escapedHtml(refusalText(refusal)) + "<br>" + escapedHtml(refusal.remedy) + "<br>";
-    page += "<tr>";
     for (const std::string &cell : {decision.function, decision.op, decision.location,
                                     decision.kernel, decision.root, joined(decision.partners, "")})
-      page += "<td>" + escapedHtml(cell) + "</td>";
-    page += "<td>" + refusals + "</td></tr>\n";
-  }
-  return htmlPage(title,
-                  "<style>table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:4px "
-                  "8px;text-align:left;vertical-align:top}</style>\n",
-                  page + "</table>\n");
+      cells += "<td>" + escapedHtml(cell) + "</td>";
+    return "<tr>" + cells + "<td>" + refusals + "</td></tr>\n";
+  };
+  auto repeated = [](const std::string &layers) {
+    return "<tr class=\"as\"><td></td><td colspan=\"6\">" + escapedHtml(layers) + "</td></tr>\n";
+  };
+  constexpr const char *page =
+#include "Decisions.html.inc"
+      ;
+  return htmlPage(page, title, eachLayerOnce(explanation, all, row, repeated));
 }
 
 } // namespace heddle

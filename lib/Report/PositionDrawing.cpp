@@ -11,14 +11,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "heddle/Compiler/Positions.h"
+#include "heddle/Report/Positions.h"
 
-#include "heddle/Support/Svg.h"
+#include "Picture.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <numbers>
+#include <numeric>
 
 namespace heddle {
 
@@ -32,10 +35,7 @@ std::string format(const char *form, Values... values) {
 }
 
 std::string headingOf(const PositionTable &table) {
-  std::string functions;
-  for (const std::string &function : table.functions)
-    functions += (functions.empty() ? "" : ", ") + function;
-  return table.kind + " positions of " + functions;
+  return table.kind + " positions of " + llvm::join(table.functions, ", ");
 }
 
 std::string factsOf(const PositionTable &table) {
@@ -97,33 +97,29 @@ svg::Plot plotOf(const PositionTable &table) {
           table.positions};
 }
 
-/// The cells of every level but zero, which is white, as paths.
-std::string cells(const PositionTable &table, const svg::Plot &plot) {
+/// The colours of levels, least first; zero has none, it is white.
+std::vector<std::string> palette() {
+  std::vector<std::string> colours;
+  for (int level = -levels; level <= levels; ++level)
+    colours.push_back(level ? colourOf(level) : "");
+  return colours;
+}
+
+float largestOf(const PositionTable &table) {
   float largest = 0;
   for (float value : table.values)
     largest = std::max(largest, std::abs(value));
-  auto levelAt = [&](int64_t position, int64_t feature) {
-    return largest > 0
-               ? static_cast<int>(std::lround(table.at(position, feature) / largest * levels))
-               : 0;
-  };
-  std::vector<std::string> paths(2 * levels + 1);
-  for (int64_t feature = 0; feature < table.features; ++feature)
-    for (int64_t position = 0, end = 0; position < table.positions; position = end) {
-      int level = levelAt(position, feature);
-      for (end = position; end < table.positions && levelAt(end, feature) == level; ++end)
-        ;
-      std::string width = svg::number(plot.perColumn());
-      paths[static_cast<size_t>(level + levels)] +=
-          "M" + svg::number(plot.x(feature)) + " " + svg::number(plot.y(position)) + "h" + width +
-          "V" + svg::number(plot.y(end)) + "h-" + width + "z";
-    }
-  std::string drawn = "<g shape-rendering=\"crispEdges\">\n";
-  for (int level = -levels; level <= levels; ++level)
-    if (const std::string &path = paths[static_cast<size_t>(level + levels)];
-        level && !path.empty())
-      drawn += "<path fill=\"" + colourOf(level) + "\" d=\"" + path + "\"/>\n";
-  return drawn + "</g>\n";
+  return largest;
+}
+
+std::string cells(const PositionTable &table, const svg::Plot &plot, float largest) {
+  std::vector<int64_t> rows(table.positions + 1), columns(table.features + 1);
+  std::iota(rows.begin(), rows.end(), 0);
+  std::iota(columns.begin(), columns.end(), 0);
+  return svg::cells(plot, rows, columns, palette(), [&](size_t position, size_t feature) {
+    float share = largest > 0 ? table.at(position, feature) / largest : 0;
+    return static_cast<size_t>(std::lround(share * levels) + levels);
+  });
 }
 
 std::string columnTitles(const PositionTable &table, const svg::Plot &plot) {
@@ -135,26 +131,21 @@ std::string columnTitles(const PositionTable &table, const svg::Plot &plot) {
   return drawn;
 }
 
-std::string legend(double x, double y, double largest) {
-  std::string drawn = svg::text(x, y, format("%.3g", -largest), "class=\"mark\"");
-  x += 50;
-  for (int level = -levels; level <= levels; ++level, x += 6)
-    drawn += svg::rectangle(x, y - 11, 6, 13, "fill=\"" + colourOf(level) + "\"");
-  return drawn + svg::text(x + 8, y, format("%.3g", largest), "class=\"mark\"");
-}
-
 /// A table and its height.
 std::pair<std::string, double> draw(const PositionTable &table) {
   svg::Plot plot = plotOf(table);
-  double largest = 0;
-  for (float value : table.values)
-    largest = std::max<double>(largest, std::abs(value));
+  const float largest = largestOf(table);
+  std::vector<std::string> fills;
+  for (int level = -levels; level <= levels; ++level)
+    fills.push_back("fill=\"" + colourOf(level) + "\"");
   std::string drawn = svg::text(20, 24, headingOf(table),
                                 "font-size=\"16\" font-weight=\"bold\" fill=\"#263238\"") +
                       svg::text(20, 44, factsOf(table) + "; " + formulaOf(table), "class=\"mark\"");
-  drawn += cells(table, plot) + columnTitles(table, plot);
+  drawn += cells(table, plot, largest) + columnTitles(table, plot);
   drawn += svg::axes(plot, "features", "positions");
-  drawn += legend(20, plot.top + plot.height + 28, largest);
+  drawn += svg::scale(20, plot.top + plot.height + 17, format("%.3g", -largest),
+                      format("%.3g", largest), 6, fills)
+               .second;
   return {drawn, plot.top + plot.height + 46};
 }
 
@@ -182,11 +173,7 @@ std::string positionSvg(const std::vector<PositionTable> &tables) {
 }
 
 std::string positionHtml(const std::vector<PositionTable> &tables, const std::string &title) {
-  std::string body = positionSvg(tables);
-  for (const PositionTable &table : tables)
-    body += "<h2>" + escapedHtml(headingOf(table)) + "</h2>\n<p>" + escapedHtml(factsOf(table)) +
-            "; the first of them:</p>\n<pre>" + numbers(table) + "</pre>\n";
-  return htmlPage(title + ": positions", "", body);
+  return picturePage(title + ": positions", positionSvg(tables), positionText(tables));
 }
 
 } // namespace heddle

@@ -21,9 +21,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/MapVector.h"
 
-#include <algorithm>
-#include <map>
+#include <numeric>
 
 using namespace mlir;
 using namespace heddle::transformer;
@@ -94,7 +94,7 @@ public:
   FunctionGraph build();
 
 private:
-  void addOp(Operation *op, const std::string &layer);
+  void addOp(Operation *op);
   void addOutputs();
   /// The node of a value; a function's argument gets one when it is first read.
   std::optional<size_t> nodeOf(Value value);
@@ -127,7 +127,10 @@ std::optional<size_t> Builder::nodeOf(Value value) {
   return known[value] = add(std::move(node));
 }
 
-void Builder::addOp(Operation *op, const std::string &layer) {
+void Builder::addOp(Operation *op) {
+  StringRef layer = layerOf(partOf(op));
+  if (!numbered(layer))
+    layer = "";
   std::vector<size_t> inputs;
   // Of an attention only queries, keys and values are values: the rest are rules.
   size_t count = isa<AttentionOp>(op) ? 3 : op->getNumOperands();
@@ -135,7 +138,7 @@ void Builder::addOp(Operation *op, const std::string &layer) {
     if (auto input = nodeOf(operand); input && !llvm::is_contained(inputs, *input))
       inputs.push_back(*input);
   GraphNode node{GraphNode::Kind::Op, labelOf(op, layer),
-                 traceText(shapes.of(op->getResult(0)), dims), layer, std::move(inputs)};
+                 traceText(shapes.of(op->getResult(0)), dims), layer.str(), std::move(inputs)};
   size_t index = add(std::move(node));
   for (Value result : op->getResults())
     known[result] = index;
@@ -158,66 +161,37 @@ void Builder::addOutputs() {
   }
 }
 
-/// "encoder" and 3 of "encoder.3".
-std::optional<std::pair<StringRef, int64_t>> numbered(StringRef layer) {
-  auto [name, digits] = layer.rsplit('.');
-  int64_t number = 0;
-  if (digits.empty() || digits.getAsInteger(10, number))
-    return std::nullopt;
-  return std::pair(name, number);
-}
-
 /// Leaves one of layers that follow each other and are alike.
-class Folder {
-public:
-  explicit Folder(FunctionGraph graph) : graph(std::move(graph)) {}
-  FunctionGraph fold();
-
-private:
-  using Members = std::vector<size_t>;
-  bool follows(const std::string &before, const std::string &after) const;
-  bool alike(const Members &a, const Members &b) const;
-
-  FunctionGraph graph;
-  std::vector<std::pair<std::string, Members>> layers;
-};
-
-bool Folder::follows(const std::string &before, const std::string &after) const {
-  auto a = numbered(before), b = numbered(after);
-  return a && b && a->first == b->first && a->second + 1 == b->second;
-}
-
-bool Folder::alike(const Members &a, const Members &b) const {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](size_t x, size_t y) {
-    return graph.nodes[x].label == graph.nodes[y].label &&
-           graph.nodes[x].shape == graph.nodes[y].shape;
-  });
-}
-
-FunctionGraph Folder::fold() {
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const std::string &layer = graph.nodes[i].layer;
-    if (!numbered(layer))
-      continue;
-    if (layers.empty() || layers.back().first != layer)
-      layers.push_back({layer, {}});
-    layers.back().second.push_back(i);
+FunctionGraph folded(FunctionGraph graph) {
+  llvm::MapVector<StringRef, std::vector<size_t>> nodesOf;
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    if (const std::string &layer = graph.nodes[i].layer; !layer.empty())
+      nodesOf[layer].push_back(i);
+  std::vector<size_t> members; // nodes of layers, layer by layer
+  std::vector<std::string> names;
+  for (auto &[layer, nodes] : nodesOf) {
+    members.insert(members.end(), nodes.begin(), nodes.end());
+    names.insert(names.end(), nodes.size(), layer.str());
   }
+  auto alike = [&](size_t a, size_t b) {
+    const GraphNode &x = graph.nodes[members[a]], &y = graph.nodes[members[b]];
+    return x.label == y.label && x.shape == y.shape;
+  };
+  std::vector<LayerItems> layers = layerItems(names, alike);
   // The node that stands for each: its own, or its like in the first layer of the run.
   std::vector<size_t> stand(graph.nodes.size());
-  for (size_t i = 0; i < stand.size(); ++i)
-    stand[i] = i;
-  for (size_t first = 0, next = 0; first < layers.size(); first = next) {
-    for (next = first + 1;
-         next < layers.size() && follows(layers[next - 1].first, layers[next].first) &&
-         alike(layers[first].second, layers[next].second);
-         ++next)
-      for (size_t i = 0; i < layers[next].second.size(); ++i)
-        stand[layers[next].second[i]] = layers[first].second[i];
-    std::string label = layers[first].first;
-    if (next > first + 1)
-      label += " to " + layers[next - 1].first + ", " + std::to_string(next - first) + " times";
-    graph.layers.push_back({label, layers[first].first});
+  std::iota(stand.begin(), stand.end(), 0);
+  for (size_t i = 0, times = 1; i < layers.size(); ++i, ++times) {
+    const LayerItems &layer = layers[i], &first = layers[layer.like];
+    for (size_t item = layer.begin; item < layer.end; ++item)
+      stand[members[item]] = members[first.begin + item - layer.begin];
+    if (layer.like == i) {
+      times = 1;
+      graph.layers.push_back({layer.layer, layer.layer});
+    } else {
+      graph.layers.back().label =
+          first.layer + " to " + layer.layer + ", " + std::to_string(times) + " times";
+    }
   }
   std::vector<size_t> place(graph.nodes.size());
   std::vector<GraphNode> kept;
@@ -230,16 +204,16 @@ FunctionGraph Folder::fold() {
       input = place[stand[input]];
   }
   graph.nodes = std::move(kept);
-  return std::move(graph);
+  return graph;
 }
 
 FunctionGraph Builder::build() {
-  for (auto &[group, layer] : layersOf(function))
-    for (Operation &op : group.getBody().front())
-      if (hasBox(&op))
-        addOp(&op, numbered(layer) ? layer : "");
+  function.walk([&](Operation *op) {
+    if (hasBox(op))
+      addOp(op);
+  });
   addOutputs();
-  return Folder(std::move(graph)).fold();
+  return folded(std::move(graph));
 }
 
 } // namespace

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The answers of `heddle inspect`: kind, functions, layers with their costs, shapes
-// as data passes, parameters, kernels and members, and a drawing of the model. A model that is not compiled yet is brought to its program first; no
-// code is generated for it.
+// as data passes, parameters, kernels and members, and a drawing of the model. A model
+// that is not compiled yet is brought to its program first; no code is generated for it.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,6 +21,7 @@ struct InspectOptions {
   bool weightsList =
       false;          ///< name, type and shape of every expected tensor, by tabs, and nothing else
   bool check = false; ///< read and check every byte of a `.heddle` file
+  bool all = false;   ///< every layer and buffer, those that are equal too
   Dimensions dims;    ///< print sizes and costs for these values
 };
 
@@ -32,8 +33,5 @@ Expected<std::string> inspectModel(const std::string &model, const InspectOption
 /// equal layers once.
 Expected<std::string> drawModel(const std::string &model, const Dimensions &dims,
                                 const CompileOptions &compile = {});
-
-/// The JSON Schema of model descriptions.
-std::string descriptionSchema();
 
 } // namespace heddle

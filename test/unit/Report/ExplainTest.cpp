@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Explain.h"
+#include "heddle/Report/Explain.h"
 
 #include "heddle/Compiler/RegisterAll.h"
 

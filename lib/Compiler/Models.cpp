@@ -1,0 +1,102 @@
+//===- Models.cpp - Models opened for questions ---------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A compiled file carries its fused stage; any other model is imported.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Compiler/Models.h"
+
+#include "Compilation.h"
+#include "heddle/Compiler/RegisterAll.h"
+#include "heddle/Support/Artifact.h"
+
+#include "mlir/Parser/Parser.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+/// What a module lives in stands in front of it.
+struct OpenedModel::Parts {
+  std::unique_ptr<Compilation> compilation; ///< of a model
+  std::optional<Artifact> artifact;         ///< of a compiled file
+  std::unique_ptr<MLIRContext> context;
+  OwningOpRef<ModuleOp> module;
+  Program program;
+};
+
+OpenedModel::OpenedModel(std::unique_ptr<Parts> parts) : parts(std::move(parts)) {}
+OpenedModel::OpenedModel(OpenedModel &&) noexcept = default;
+OpenedModel::~OpenedModel() = default;
+
+ModuleOp OpenedModel::module() const {
+  return parts->module ? *parts->module : parts->compilation->module();
+}
+const Program &OpenedModel::program() const {
+  return parts->artifact ? parts->artifact->program() : parts->program;
+}
+const Artifact *OpenedModel::artifact() const {
+  return parts->artifact ? &*parts->artifact : nullptr;
+}
+
+Expected<OpenedModel> OpenedModel::read(const std::string &model, const CompileOptions &options) {
+  auto parts = std::make_unique<Parts>();
+  if (!isArtifactPath(model)) {
+    CompileOptions withoutWeights = options;
+    withoutWeights.needsWeights = false;
+    auto compilation = Compilation::load(model, withoutWeights);
+    if (!compilation)
+      return compilation.takeError();
+    parts->compilation = std::move(*compilation);
+    return OpenedModel(std::move(parts));
+  }
+  if (Status status = checkCompiled(model, options); !status)
+    return status.takeError();
+  Expected<Artifact> artifact = readArtifact(model);
+  if (!artifact)
+    return artifact.takeError();
+  parts->artifact = std::move(*artifact);
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  parts->context = std::make_unique<MLIRContext>(registry);
+  DiagnosticCollector diagnostics(*parts->context, model);
+  auto bytes = parts->artifact->fused();
+  parts->module = parseSourceString<ModuleOp>(
+      StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()),
+      ParserConfig(parts->context.get()));
+  if (!parts->module)
+    return diagnostics.error(inputError(model + ": the fused stage cannot be read"));
+  return OpenedModel(std::move(parts));
+}
+
+Expected<OpenedModel> OpenedModel::plan(const std::string &model, const CompileOptions &options) {
+  Expected<OpenedModel> opened = read(model, options);
+  if (!opened || opened->artifact())
+    return opened;
+  Compilation &compilation = *opened->parts->compilation;
+  if (Status status = compilation.advance(Stage::Fused); !status)
+    return status.takeError();
+  opened->parts->module = compilation.module().clone();
+  auto program = compilation.program();
+  if (!program)
+    return program.takeError();
+  opened->parts->program = std::move(*program);
+  return opened;
+}
+
+std::vector<TensorInfo> OpenedModel::tensors() const {
+  if (!artifact())
+    return parts->compilation->model().tensors;
+  std::vector<TensorInfo> tensors;
+  for (const PackEntry &entry : program().pack)
+    if (entry.layout != PackEntry::Layout::Scales) // its codes are a tensor already
+      tensors.push_back({entry.tensor, "f32", entry.shape});
+  return tensors;
+}
+
+} // namespace heddle

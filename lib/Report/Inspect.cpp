@@ -1,0 +1,120 @@
+//===- Inspect.cpp - What a model or a file holds -------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A file is read and its program shown; a model is brought to its program, which
+// is shown the same way. The list of weights is what packing asks a checkpoint for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Report/Inspect.h"
+
+#include "Dims.h"
+#include "Graph.h"
+#include "ProgramText.h"
+#include "heddle/Compiler/Models.h"
+#include "heddle/Support/Artifact.h"
+#include "heddle/Support/Json.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace heddle {
+
+namespace {
+
+std::string kindOf(const Program &program) {
+  auto facts = parseJson(program.model, "model");
+  return facts && facts->is_object() && facts->contains("kind") && (*facts)["kind"].is_string()
+             ? (*facts)["kind"].get<std::string>()
+             : "dialect text";
+}
+
+std::string memberList(const Artifact &artifact) {
+  std::string text = "members\n";
+  for (const ContainerMember &member : artifact.members())
+    text += "  " + member.name + " " + std::to_string(member.size) + " bytes\n";
+  for (const CpuMember &cpu : artifact.cpu()) {
+    text += "  cpu " + cpu.isa + " needs";
+    for (const std::string &feature : cpu.features)
+      text += " " + feature;
+    text += "\n";
+  }
+  return text;
+}
+
+/// A name that no function knows would be ignored silently.
+Status checkDims(const Program &program, const Dimensions &dims) {
+  std::set<std::string> known;
+  for (const Function &function : program.functions)
+    for (const auto *names : {&function.dims, &function.stateDims})
+      known.insert(names->begin(), names->end());
+  return checkNames(dims, known);
+}
+
+/// The module is at the fused stage, the program is what became of it.
+Expected<std::string> describe(mlir::ModuleOp fused, const Program &program,
+                               const InspectOptions &options) {
+  if (Status status = checkDims(program, options.dims); !status)
+    return status.takeError();
+  Expected<std::string> text = programText(fused, program, options.dims, options.all);
+  if (!text)
+    return text;
+  return "kind " + kindOf(program) + "\n" + *text;
+}
+
+Expected<std::string> check(const std::string &path, const CompileOptions &compile) {
+  if (!isArtifactPath(path))
+    return usageError("--check: expected a .heddle file, found " + path);
+  if (Status status = checkCompiled(path, compile); !status)
+    return status.takeError();
+  Expected<Artifact> artifact = readArtifact(path);
+  if (!artifact)
+    return artifact.takeError();
+  if (Status status = artifact->check(); !status)
+    return status.takeError();
+  return path + ": every byte is as it was written\n";
+}
+
+Expected<std::string> weightsList(const std::string &model, const CompileOptions &compile) {
+  Expected<OpenedModel> opened = OpenedModel::read(model, compile);
+  if (!opened)
+    return opened.takeError();
+  std::string list;
+  for (const TensorInfo &tensor : opened->tensors())
+    list += tensor.name + "\tf32\t" + shapeText(tensor.shape) + "\n";
+  return list;
+}
+
+} // namespace
+
+Expected<std::string> inspectModel(const std::string &model, const InspectOptions &options,
+                                   const CompileOptions &compile) {
+  if (options.check)
+    return check(model, compile);
+  if (options.weightsList)
+    return weightsList(model, compile);
+  Expected<OpenedModel> opened = OpenedModel::plan(model, compile);
+  if (!opened)
+    return opened.takeError();
+  Expected<std::string> text = describe(opened->module(), opened->program(), options);
+  if (text && opened->artifact())
+    *text += memberList(*opened->artifact());
+  return text;
+}
+
+Expected<std::string> drawModel(const std::string &model, const Dimensions &dims,
+                                const CompileOptions &compile) {
+  Expected<OpenedModel> opened = OpenedModel::plan(model, compile);
+  if (!opened)
+    return opened.takeError();
+  if (Status status = checkDims(opened->program(), dims); !status)
+    return status.takeError();
+  return graphSvg(modelGraph(opened->module(), dims));
+}
+
+} // namespace heddle
