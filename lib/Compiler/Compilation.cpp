@@ -63,17 +63,20 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   StageOptions stage;
   stage.dtype = options.dtype;
   if (failed(runTo(compilation->module(), Stage::Transformer, Stage::Transformer, stage)))
-    return compilation->diagnostics.error(
-        deviceError(model + ": the stage transformer failed without a word why"));
+    return compilation->failedAt(Stage::Transformer);
   return compilation;
+}
+
+Error Compilation::failedAt(Stage stage) const {
+  return explained(
+      deviceError(std::string("the stage ") + toString(stage) + " failed and gave no reason"));
 }
 
 Status Compilation::advance(Stage to) {
   if (current >= to)
     return {};
   if (failed(runTo(module(), current, to)))
-    return diagnostics.error(
-        deviceError(std::string("the stage ") + toString(to) + " failed without a word why"));
+    return failedAt(to);
   current = to;
   return {};
 }
@@ -84,8 +87,7 @@ Expected<OwningOpRef<ModuleOp>> Compilation::lowered(ModuleOp from, Stage stage,
   StageOptions options = given;
   options.countTiles = countTiles;
   if (failed(runTo(*copy, stage, to, options)))
-    return diagnostics.error(
-        deviceError(std::string("the stage ") + toString(to) + " failed without a word why"));
+    return failedAt(to);
   return copy;
 }
 

@@ -54,6 +54,7 @@ public:
 
 private:
   Compilation(const mlir::DialectRegistry &registry, const std::string &model);
+  Error failedAt(Stage stage) const;
 
   mlir::MLIRContext context;
   DiagnosticCollector diagnostics;

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -147,22 +148,14 @@ std::string Writer::call(Operation *op, StringRef name) {
 /// The operator of a formula; empty for what is none.
 StringRef operatorOf(Operation *op) {
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
-    switch (compare.getPredicate()) {
-    case arith::CmpIPredicate::eq:
-      return "==";
-    case arith::CmpIPredicate::ne:
-      return "!=";
-    case arith::CmpIPredicate::slt:
-      return "<";
-    case arith::CmpIPredicate::sle:
-      return "<=";
-    case arith::CmpIPredicate::sgt:
-      return ">";
-    case arith::CmpIPredicate::sge:
-      return ">=";
-    default:
-      return "";
-    }
+    return llvm::StringSwitch<StringRef>(arith::stringifyCmpIPredicate(compare.getPredicate()))
+        .Case("eq", "==")
+        .Case("ne", "!=")
+        .Case("slt", "<")
+        .Case("sle", "<=")
+        .Case("sgt", ">")
+        .Case("sge", ">=")
+        .Default("");
   bool truth = op->getResult(0).getType().isInteger(1);
   return llvm::TypeSwitch<Operation *, StringRef>(op)
       .Case([](arith::AddIOp) { return "+"; })

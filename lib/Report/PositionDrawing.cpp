@@ -151,7 +151,7 @@ std::pair<std::string, double> draw(const PositionTable &table) {
 
 } // namespace
 
-std::string positionText(const std::vector<PositionTable> &tables) {
+std::string pictureText(const std::vector<PositionTable> &tables) {
   std::string text;
   for (const PositionTable &table : tables)
     text += (text.empty() ? "" : "\n") + headingOf(table) + ": " + factsOf(table) + "\n" +
@@ -159,7 +159,7 @@ std::string positionText(const std::vector<PositionTable> &tables) {
   return text;
 }
 
-std::string positionSvg(const std::vector<PositionTable> &tables) {
+std::string pictureSvg(const std::vector<PositionTable> &tables) {
   std::string drawn;
   double width = 620, height = 0;
   for (const PositionTable &table : tables) {
@@ -172,8 +172,8 @@ std::string positionSvg(const std::vector<PositionTable> &tables) {
   return svg::drawing(width, height, drawn);
 }
 
-std::string positionHtml(const std::vector<PositionTable> &tables, const std::string &title) {
-  return picturePage(title + ": positions", positionSvg(tables), positionText(tables));
+std::string pictureHtml(const std::vector<PositionTable> &tables, const std::string &title) {
+  return picturePage(title + ": positions", pictureSvg(tables), pictureText(tables));
 }
 
 } // namespace heddle

@@ -72,7 +72,7 @@ std::string factsText(const TilePicture &picture) {
 
 } // namespace
 
-std::string tileText(const TilePicture &picture) {
+std::string pictureText(const TilePicture &picture) {
   constexpr int64_t widest = 100;
   int64_t side =
       std::max<int64_t>(1, (std::max(picture.columns, picture.rows) + widest - 1) / widest);
@@ -142,7 +142,7 @@ std::string legend(const TilePicture &picture, double x, double y) {
 
 } // namespace
 
-std::string tileSvg(const TilePicture &picture) {
+std::string pictureSvg(const TilePicture &picture) {
   svg::Plot plot = plotOf(picture);
   const double width = std::max(plot.left + plot.width + 24, 620.0);
   std::string drawn;
@@ -167,8 +167,8 @@ std::string tileSvg(const TilePicture &picture) {
   return svg::drawing(width, y + 18, drawn);
 }
 
-std::string tileHtml(const TilePicture &picture, const std::string &title) {
-  return picturePage(title + ": " + picture.layer, tileSvg(picture), factsText(picture));
+std::string pictureHtml(const TilePicture &picture, const std::string &title) {
+  return picturePage(title + ": " + picture.layer, pictureSvg(picture), factsText(picture));
 }
 
 } // namespace heddle

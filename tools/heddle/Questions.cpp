@@ -39,30 +39,15 @@ struct InspectFlags {
   CompileOptions options;
 };
 
-Status drawTiles(const ExplainFlags &flags) {
-  auto dims = parseDimensions(flags.dims);
-  if (!dims)
-    return dims.takeError();
-  auto picture = explainTiles(flags.model, {flags.layer, *dims}, flags.options);
+/// Into the file that `--svg` or `--html` names, else as text.
+template <typename Picture>
+Status draw(const ExplainFlags &flags, Expected<Picture> picture) {
   if (!picture)
     return picture.takeError();
   if (!flags.svg.empty())
-    return writeOutput(flags.svg, tileSvg(*picture));
-  return writeOutput(flags.html,
-                     flags.html.empty() ? tileText(*picture) : tileHtml(*picture, flags.model));
-}
-
-Status drawPositions(const ExplainFlags &flags) {
-  auto dims = parseDimensions(flags.dims);
-  if (!dims)
-    return dims.takeError();
-  auto tables = explainPositions(flags.model, *dims, flags.options);
-  if (!tables)
-    return tables.takeError();
-  if (!flags.svg.empty())
-    return writeOutput(flags.svg, positionSvg(*tables));
-  return writeOutput(flags.html, flags.html.empty() ? positionText(*tables)
-                                                    : positionHtml(*tables, flags.model));
+    return writeOutput(flags.svg, pictureSvg(*picture));
+  return writeOutput(flags.html, flags.html.empty() ? pictureText(*picture)
+                                                    : pictureHtml(*picture, flags.model));
 }
 
 /// `--positions=FILE.svg` is short for `--positions --svg=FILE.svg`.
@@ -92,12 +77,15 @@ Status explain(ExplainFlags &flags) {
       return status;
   if (flags.all && (flags.tiles || !flags.positions.empty()))
     return usageError("explain: --all: expected no --tiles and no --positions beside it");
+  auto dims = parseDimensions(flags.dims);
+  if (!dims)
+    return dims.takeError();
   if (flags.tiles)
-    return drawTiles(flags);
+    return draw(flags, explainTiles(flags.model, {flags.layer, *dims}, flags.options));
   if (!flags.layer.empty())
     return usageError("explain: --layer: expected --tiles beside it");
   if (!flags.positions.empty())
-    return drawPositions(flags);
+    return draw(flags, explainPositions(flags.model, *dims, flags.options));
   for (auto [name, given] :
        {std::pair{"--dim", !flags.dims.empty()}, {"--svg", !flags.svg.empty()}})
     if (given)

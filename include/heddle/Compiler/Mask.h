@@ -19,116 +19,169 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <string>
 
 namespace heddle::mask {
 
-/// A number, or a truth, made of the batch, head, query and key, of literals and of tables.
-class Formula {
+/// What is written of a formula, a mask, …: each is a type of its own.
+template <typename Kind>
+class Text {
 public:
-  Formula(int32_t value);
-  /// Of score rules only.
-  Formula(double value);
-  explicit Formula(std::string text) : written(std::move(text)) {}
+  explicit Text(std::string text) : written(std::move(text)) {}
   const std::string &text() const { return written; }
 
 private:
   std::string written;
 };
 
-Formula batch(); ///< b
-Formula head();  ///< h
-Formula query(); ///< i, counted from the first token of the sequence
-Formula key();   ///< j
+/// A number, or a truth, made of the batch, head, query and key, of literals and of tables.
+struct Formula : Text<Formula> {
+  using Text::Text;
+  /// The lowest integer has no literal of its own: a minus sign is an operator.
+  Formula(int32_t value) : Text(value == INT32_MIN ? "(-2147483647 - 1)" : std::to_string(value)) {}
+  /// Of score rules only.
+  Formula(double value) : Text(digits(value)) {}
+
+private:
+  static std::string digits(double value) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.9e", value); // an f32 comes back
+    return text;
+  }
+};
+
+/// A number, or the name of an i32 input.
+struct Offset : Text<Offset> {
+  Offset(int32_t value) : Text(std::to_string(value)) {}
+  Offset(std::string input) : Text(std::move(input)) {}
+  Offset(const char *input) : Text(input) {}
+};
+
+/// Who may attend to whom.
+struct Mask : Text<Mask> {
+  using Text::Text;
+};
+
+/// What is added to scores.
+struct ScoreRule : Text<ScoreRule> {
+  using Text::Text;
+};
+
+namespace detail {
+inline std::string textOf(const std::string &name) { return name; }
+inline std::string textOf(int32_t number) { return std::to_string(number); }
+template <typename Kind>
+std::string textOf(const Text<Kind> &text) {
+  return text.text();
+}
+/// "window(255, 0)".
+template <typename First, typename... Rest>
+std::string called(const char *word, const First &first, const Rest &...rest) {
+  return word + ("(" + textOf(first)) + (std::string() + ... + (", " + textOf(rest))) + ")";
+}
+template <typename Kind>
+Kind joined(const Kind &x, const char *word, const Kind &y) {
+  return Kind("(" + x.text() + " " + word + " " + y.text() + ")");
+}
+} // namespace detail
+
+inline Formula batch() { return Formula(std::string("b")); }
+inline Formula head() { return Formula(std::string("h")); }
+/// Counted from the first token of the sequence.
+inline Formula query() { return Formula(std::string("i")); }
+inline Formula key() { return Formula(std::string("j")); }
 
 /// A named input: i32, in score rules f32 where no integer is needed.
 class Table {
 public:
   explicit Table(std::string name) : name(std::move(name)) {}
-  Formula operator[](const Formula &index) const;
+  Formula operator[](const Formula &index) const {
+    return Formula(name + "[" + index.text() + "]");
+  }
   /// The row of the batch element.
-  Formula ofBatch(const Formula &index) const;
+  Formula ofBatch(const Formula &index) const {
+    return Formula(name + "[b, " + index.text() + "]");
+  }
 
 private:
   std::string name;
 };
-Table table(std::string name);
+inline Table table(std::string name) { return Table(std::move(name)); }
 
-Formula operator+(const Formula &x, const Formula &y);
-Formula operator-(const Formula &x, const Formula &y);
-Formula operator*(const Formula &x, const Formula &y);
-Formula operator/(const Formula &x, const Formula &y); ///< floored for integers
-Formula operator%(const Formula &x, const Formula &y); ///< floored
-Formula operator-(const Formula &x);
-Formula operator<(const Formula &x, const Formula &y);
-Formula operator<=(const Formula &x, const Formula &y);
-Formula operator>(const Formula &x, const Formula &y);
-Formula operator>=(const Formula &x, const Formula &y);
-Formula operator==(const Formula &x, const Formula &y);
-Formula operator!=(const Formula &x, const Formula &y);
-Formula operator&&(const Formula &x, const Formula &y);
-Formula operator||(const Formula &x, const Formula &y);
-Formula operator!(const Formula &x);
-Formula min(const Formula &x, const Formula &y);
-Formula max(const Formula &x, const Formula &y);
-Formula abs(const Formula &x);
-Formula exp(const Formula &x);
-Formula log(const Formula &x);
-Formula choose(const Formula &condition, const Formula &yes, const Formula &no);
+// Quotients and remainders of integers are floored.
+#define HEDDLE_BINARY(op)                                                                          \
+  inline Formula operator op(const Formula &x, const Formula &y) {                                 \
+    return detail::joined(x, #op, y);                                                              \
+  }
+HEDDLE_BINARY(+)
+HEDDLE_BINARY(-)
+HEDDLE_BINARY(*)
+HEDDLE_BINARY(/)
+HEDDLE_BINARY(%)
+HEDDLE_BINARY(<)
+HEDDLE_BINARY(<=)
+HEDDLE_BINARY(>)
+HEDDLE_BINARY(>=)
+HEDDLE_BINARY(==)
+HEDDLE_BINARY(!=)
+HEDDLE_BINARY(&&)
+HEDDLE_BINARY(||)
+#undef HEDDLE_BINARY
+inline Formula operator-(const Formula &x) { return Formula("(-" + x.text() + ")"); }
+inline Formula operator!(const Formula &x) { return Formula(detail::called("!", x)); }
+inline Formula min(const Formula &x, const Formula &y) {
+  return Formula(detail::called("min", x, y));
+}
+inline Formula max(const Formula &x, const Formula &y) {
+  return Formula(detail::called("max", x, y));
+}
+inline Formula abs(const Formula &x) { return Formula(detail::called("abs", x)); }
+inline Formula exp(const Formula &x) { return Formula(detail::called("exp", x)); }
+inline Formula log(const Formula &x) { return Formula(detail::called("log", x)); }
+inline Formula choose(const Formula &condition, const Formula &yes, const Formula &no) {
+  return Formula("(" + condition.text() + " ? " + yes.text() + " : " + no.text() + ")");
+}
 
-/// A number, or the name of an i32 input.
-class Offset {
-public:
-  Offset(int32_t value) : written(std::to_string(value)) {}
-  Offset(std::string input) : written(std::move(input)) {}
-  Offset(const char *input) : written(input) {}
-  const std::string &text() const { return written; }
+inline Mask causal() { return Mask("causal"); }
+inline Mask causal(const Offset &offset) { return Mask(detail::called("causal", offset)); }
+inline Mask window(int32_t before, int32_t after) {
+  return Mask(detail::called("window", before, after));
+}
+inline Mask window(int32_t before, int32_t after, const Offset &offset) {
+  return Mask(detail::called("window", before, after, offset));
+}
+inline Mask lengths(const std::string &input) { return Mask(detail::called("lengths", input)); }
+inline Mask keep(const std::string &input) { return Mask(detail::called("keep", input)); }
+inline Mask hide(const std::string &input) { return Mask(detail::called("hide", input)); }
+inline Mask prefix(const std::string &input) { return Mask(detail::called("prefix", input)); }
+inline Mask dense(const std::string &input) { return Mask(detail::called("dense", input)); }
+inline Mask documents(const std::string &queries, const std::string &keys) {
+  return Mask(detail::called("documents", queries, keys));
+}
+inline Mask packedDocuments(const std::string &queryStarts, const std::string &keyStarts) {
+  return Mask(detail::called("documents_packed", queryStarts, keyStarts));
+}
+inline Mask blocks(const std::string &table, int32_t rows, int32_t columns) {
+  return Mask(detail::called("blocks", table, rows, columns));
+}
+inline Mask where(const Formula &truth) { return Mask(detail::called("where", truth)); }
+inline Mask operator&(const Mask &x, const Mask &y) { return detail::joined(x, "&", y); }
+inline Mask operator|(const Mask &x, const Mask &y) { return detail::joined(x, "|", y); }
+inline Mask operator!(const Mask &x) { return Mask(detail::called("!", x)); }
 
-private:
-  std::string written;
-};
-
-/// Who may attend to whom.
-class Mask {
-public:
-  explicit Mask(std::string text) : written(std::move(text)) {}
-  const std::string &text() const { return written; }
-
-private:
-  std::string written;
-};
-
-Mask causal();
-Mask causal(const Offset &offset);
-Mask window(int32_t before, int32_t after);
-Mask window(int32_t before, int32_t after, const Offset &offset);
-Mask lengths(const std::string &input);
-Mask keep(const std::string &input);
-Mask hide(const std::string &input);
-Mask prefix(const std::string &input);
-Mask documents(const std::string &queries, const std::string &keys);
-Mask packedDocuments(const std::string &queryStarts, const std::string &keyStarts);
-Mask dense(const std::string &input);
-Mask blocks(const std::string &table, int32_t rows, int32_t columns);
-Mask where(const Formula &truth);
-Mask operator&(const Mask &x, const Mask &y);
-Mask operator|(const Mask &x, const Mask &y);
-Mask operator!(const Mask &x);
-
-/// What is added to scores.
-class ScoreRule {
-public:
-  explicit ScoreRule(std::string text) : written(std::move(text)) {}
-  const std::string &text() const { return written; }
-
-private:
-  std::string written;
-};
-
-ScoreRule alibi();
-ScoreRule relative(int32_t buckets, int32_t maximumDistance);
-ScoreRule denseRule(const std::string &input);
-ScoreRule whereRule(const Formula &number);
-ScoreRule operator+(const ScoreRule &x, const ScoreRule &y);
+inline ScoreRule alibi() { return ScoreRule("alibi"); }
+inline ScoreRule relative(int32_t buckets, int32_t maximumDistance) {
+  return ScoreRule(detail::called("relative", buckets, maximumDistance));
+}
+inline ScoreRule denseRule(const std::string &input) {
+  return ScoreRule(detail::called("dense", input));
+}
+inline ScoreRule whereRule(const Formula &number) {
+  return ScoreRule(detail::called("where", number));
+}
+inline ScoreRule operator+(const ScoreRule &x, const ScoreRule &y) {
+  return ScoreRule(x.text() + " + " + y.text());
+}
 
 } // namespace heddle::mask

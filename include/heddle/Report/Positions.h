@@ -36,9 +36,9 @@ Expected<std::vector<PositionTable>> explainPositions(const std::string &model,
                                                       const CompileOptions &options = {});
 
 /// What the tables are, and their first numbers.
-std::string positionText(const std::vector<PositionTable> &tables);
+std::string pictureText(const std::vector<PositionTable> &tables);
 /// Positions go down, features go right.
-std::string positionSvg(const std::vector<PositionTable> &tables);
-std::string positionHtml(const std::vector<PositionTable> &tables, const std::string &title);
+std::string pictureSvg(const std::vector<PositionTable> &tables);
+std::string pictureHtml(const std::vector<PositionTable> &tables, const std::string &title);
 
 } // namespace heddle

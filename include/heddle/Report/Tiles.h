@@ -44,9 +44,9 @@ Expected<TilePicture> explainTiles(const std::string &model, const TileQuestion 
                                    const CompileOptions &options = {});
 
 /// A map of characters, at most about a hundred a line.
-std::string tileText(const TilePicture &picture);
+std::string pictureText(const TilePicture &picture);
 /// A drawing that needs nothing beside it.
-std::string tileSvg(const TilePicture &picture);
-std::string tileHtml(const TilePicture &picture, const std::string &title);
+std::string pictureSvg(const TilePicture &picture);
+std::string pictureHtml(const TilePicture &picture, const std::string &title);
 
 } // namespace heddle
