@@ -79,7 +79,8 @@ void Tracer::visit(Operation *op) {
   const std::string name =
       (part.empty() ? op->getName().getStringRef().rsplit('.').second : part).str();
   Value input = mainOperand(op), result = op->getResult(0);
-  bool keepsRows = isa<AttentionOp, MergeHeadsOp, CacheAppendOp>(op);
+  bool keepsRows = isa<AttentionOp, MergeHeadsOp>(op);
+  bool goesOn = keepsRows || isa<SplitHeadsOp, CacheAppendOp>(op); // begins no line of its own
   size_t line = lineOf(input);
   if (auto attention = dyn_cast<AttentionOp>(op)) {
     if (line == lines.size() && beside.contains(input)) // keys came first
@@ -93,14 +94,13 @@ void Tracer::visit(Operation *op) {
   }
   if (line < lines.size() &&
       (lines[line].name == name ||
-       (part.empty() && (keepsRows || isa<SplitHeadsOp>(op) ||
-                         isa_and_nonnull<MergeHeadsOp>(input.getDefiningOp()))))) {
+       (part.empty() && (goesOn || isa_and_nonnull<MergeHeadsOp>(input.getDefiningOp()))))) {
     ends[line] = result;
     if (!keepsRows)
       lines[line].shapes.push_back(shapes.of(result));
   } else if (size_t like = lineBeside(name, input, shapes.of(result)); like < lines.size()) {
     beside[result] = like;
-  } else if (isa<AttentionOp>(op) || !(keepsRows || isa<SplitHeadsOp>(op))) {
+  } else if (isa<AttentionOp>(op) || !goesOn) {
     lines.push_back({name, {shapes.of(input), shapes.of(result)}});
     starts.push_back(input);
     ends.push_back(result);

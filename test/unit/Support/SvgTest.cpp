@@ -45,6 +45,28 @@ TEST(Svg, MarksAxesAtRoundNumbers) {
   EXPECT_THAT(axes, HasSubstr(">queries</text>"));
 }
 
+TEST(Svg, CellsOfOneColourBelowEachOtherAreOnePiece) {
+  const svg::Plot plot{10, 20, 40, 60, 2, 3};
+  const int64_t rows[] = {0, 1, 2, 3}, columns[] = {0, 1, 2};
+  const std::string colours[] = {"red", "", "blue"};
+  const size_t map[3][2] = {{0, 0}, {0, 1}, {2, 0}};
+  std::string cells = svg::cells(plot, rows, columns, colours,
+                                 [&](size_t row, size_t column) { return map[row][column]; });
+  EXPECT_THAT(cells,
+              HasSubstr("fill=\"red\" d=\"M10 20h20V60h-20zM30 20h20V40h-20zM30 60h20V80h-20z\""));
+  EXPECT_THAT(cells, HasSubstr("fill=\"blue\" d=\"M10 60h20V80h-20z\""));
+  EXPECT_THAT(cells, Not(HasSubstr("fill=\"\"")));
+}
+
+TEST(Svg, AScaleStandsBetweenItsEnds) {
+  const std::string fills[] = {"fill=\"a\"", "fill=\"b\""};
+  auto [end, drawn] = svg::scale(0, 5, "-1", "20", 4, fills);
+  EXPECT_THAT(drawn, HasSubstr("class=\"mark least\">-1</text>"));
+  EXPECT_THAT(drawn, HasSubstr("class=\"mark greatest\">20</text>"));
+  EXPECT_LT(drawn.find("fill=\"a\""), drawn.find("fill=\"b\""));
+  EXPECT_DOUBLE_EQ(end, 24 + 8 + 8 + svg::textWidth("20", 12));
+}
+
 TEST(Svg, TakesLettersBeyondLatinForSquares) {
   EXPECT_DOUBLE_EQ(svg::textWidth("我是谁", 12), 36);
   EXPECT_LT(svg::textWidth("who", 12), 36);
