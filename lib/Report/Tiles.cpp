@@ -22,7 +22,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 #include <bit>
 #include <set>
@@ -141,6 +141,25 @@ std::string dimOfStarts(const ShapeExpressions &shapes, Value mask) {
   return documents ? shapes.of(documents.getQueries())[0].dimName() : "";
 }
 
+/// Whether a mask is another one for another sentence, or head.
+struct Dependence {
+  bool sentence = false, head = false;
+};
+
+/// Of the op alone. A dimension of 1 is shared.
+void addDependence(Operation *op, Dependence &on) {
+  for (Value operand : op->getOperands())
+    if (auto table = dyn_cast<RankedTensorType>(operand.getType())) {
+      bool packed = isa<MaskDocumentsOp>(op) && cast<MaskDocumentsOp>(op).getStarts();
+      on.sentence |= !packed && table.getDimSize(0) != 1;
+      on.head |= table.getRank() == 4 && table.getDimSize(1) != 1;
+    }
+  if (auto where = dyn_cast<MaskWhereOp>(op)) {
+    on.sentence |= !where.getBody().getArgument(0).use_empty();
+    on.head |= !where.getBody().getArgument(1).use_empty();
+  }
+}
+
 /// Data for what a mask reads, as plain as its meaning allows: whole sentences, documents of equal
 /// length, zeros.
 class DataMaker {
@@ -151,6 +170,7 @@ public:
   Status makeFor(Value mask);
   MaskInputs inputs;
   std::vector<std::string> assumptions;
+  Dependence dependence;
 
 private:
   Status make(Value value, Operation *user);
@@ -252,6 +272,7 @@ Status DataMaker::makeFor(Value mask) {
   Operation *op = mask.getDefiningOp();
   if (!seen.insert(op).second)
     return {};
+  addDependence(op, dependence);
   SmallVector<Value> leaves;
   for (Value operand : op->getOperands()) {
     if (!isa<MaskType>(operand.getType()))
@@ -283,44 +304,10 @@ Expected<int64_t> sizeAt(const ShapeExpressions &shapes, Value tensor, const Dim
   return size;
 }
 
-/// Whether a mask is another one for another sentence, or head.
-struct Dependence {
-  bool sentence = false, head = false;
-};
-
-/// Of the op alone. A dimension of 1 is shared.
-void addDependence(Operation *op, Dependence &on) {
-  for (Value operand : op->getOperands())
-    if (auto table = dyn_cast<RankedTensorType>(operand.getType())) {
-      bool packed = isa<MaskDocumentsOp>(op) && cast<MaskDocumentsOp>(op).getStarts();
-      on.sentence |= !packed && table.getDimSize(0) != 1;
-      on.head |= table.getRank() == 4 && table.getDimSize(1) != 1;
-    }
-  if (auto where = dyn_cast<MaskWhereOp>(op)) {
-    on.sentence |= !where.getBody().getArgument(0).use_empty();
-    on.head |= !where.getBody().getArgument(1).use_empty();
-  }
-}
-
-Dependence dependenceOf(Value mask) {
-  Dependence on;
-  llvm::SetVector<Value> open;
-  open.insert(mask);
-  for (size_t n = 0; n < open.size(); ++n) {
-    Operation *op = open[n].getDefiningOp();
-    addDependence(op, on);
-    for (Value operand : op->getOperands())
-      if (isa<MaskType>(operand.getType()))
-        open.insert(operand);
-  }
-  return on;
-}
-
-std::vector<std::string> notesOn(AttentionOp attention) {
+std::vector<std::string> notesOn(AttentionOp attention, Dependence on) {
   std::vector<std::string> notes;
   if (!attention.getMask())
     return notes;
-  Dependence on = dependenceOf(attention.getMask());
   on.sentence &= !packedDocumentsOf(attention.getMask()); // documents stand side by side
   if (on.head || on.sentence)
     notes.push_back(std::string("shown for ") + (on.head ? "head 0" : "") +
@@ -368,7 +355,7 @@ Expected<TilePicture> pictureOf(Candidate found, const Dimensions &given) {
   picture.saved = 1 - map->visited(*queries, *keys);
   picture.rowStarts = std::move(map->rowStarts);
   picture.columnStarts = std::move(map->columnStarts);
-  picture.notes = notesOn(found.attention);
+  picture.notes = notesOn(found.attention, data.dependence);
   picture.assumptions = std::move(data.assumptions);
   return picture;
 }
