@@ -12,8 +12,6 @@
 
 #include "Description.h"
 
-#include "JsonReader.h"
-
 using namespace heddle;
 
 template <typename T>

@@ -5,74 +5,88 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What docs/model-description.md describes, with defaults filled in and one
-// entry a layer: overrides are resolved here, nobody behind this looks at JSON.
+// What docs/model-description.md describes, one entry a layer. A field says which
+// key it is; types, bounds and defaults are the schema's.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "MaskExpression.h"
+#include "Schema.h"
 
-#include "heddle/Support/Error.h"
-
-#include <cstdint>
+#include <algorithm>
+#include <cmath>
 #include <map>
-#include <optional>
-#include <string>
-#include <vector>
+#include <memory>
 
 namespace heddle {
 
 /// Pictures instead of text: each square of `patch` by `patch` pixels is a row.
 struct ImageDescription {
-  int64_t channels = 1, height = 1, width = 1, patch = 1;
-  bool classToken = false; ///< a learned row before those of the patches
+  int64_t channels, height, width, patch;
+  bool classToken; ///< a learned row before those of the patches
   int64_t rows() const { return height / patch * (width / patch) + (classToken ? 1 : 0); }
 };
 
 /// Source or target.
 struct SideDescription {
-  bool vectors = false; ///< `"vocabulary": null` or an image: no ids come in
+  Keys in;
+  bool vectors = in.isNull("vocabulary"); ///< or an image: no ids come in
   std::optional<ImageDescription> image;
-  std::string file; ///< vocabulary as the description names it; empty: a size without text
-  int64_t size = 0; ///< tokens
-  int64_t padding = 0;
-  std::optional<int64_t> unknown = 1, start = 2, end = 3;
-  bool add = false;
-  std::string split = "space", tooLong = "error";
-  std::optional<int64_t> length;
+  /// The vocabulary as the description names it; empty: a size without text.
+  std::string file = in.get<std::string>("vocabulary");
+  int64_t size = in.get<int64_t>("vocabulary"); ///< tokens
+  int64_t padding = in.get<int64_t>("padding");
+  std::optional<int64_t> unknown = in.maybe<int64_t>("unknown"), start = in.maybe<int64_t>("start"),
+                         end = in.maybe<int64_t>("end");
+  bool add = in.get<bool>("add");
+  std::string split = in.get<std::string>("split"), tooLong = in.get<std::string>("too-long");
+  std::optional<int64_t> length = in.maybe<int64_t>("length");
   std::optional<int64_t> most; ///< of the source: rows that have positions, where they are learned
-  int64_t limit = 256;
+  int64_t limit = in.get<int64_t>("limit");
 };
 
 enum class ReturnWeights { None, Heads, Average };
 
 struct AttentionDescription {
-  int64_t heads = 1, keyValueHeads = 1, headSize = 0, valueSize = 0;
-  double scale = 1;
-  bool queryBias = false, keyBias = false, valueBias = false, outputBias = true;
-  std::string activation; ///< of query, key and value projections; empty: none
-  bool outputProjection = true;
-  bool perHeadProjection = false; ///< a further matrix a head behind each projection
-  ReturnWeights returnWeights = ReturnWeights::None;
-  bool returnLogSumExp = false, sinks = false;
-  std::optional<double> softcap, hiddenScore;
-  std::optional<MaskExpression> bias;
+  Keys in, own;      ///< `own`: cross attention does not inherit score-bias and sinks
+  int64_t model = 0; ///< size
+  int64_t heads = in.get<int64_t>("heads", 1);
+  int64_t keyValueHeads = in.get<int64_t>("key-value-heads", heads);
+  int64_t headSize = in.get<int64_t>("head-size", std::max<int64_t>(model / heads, 1));
+  int64_t valueSize = in.get<int64_t>("value-size", headSize);
+  double scale = in.get<double>("score-scale", 1.0 / std::sqrt(static_cast<double>(headSize)));
+  Keys biases = in.object("bias");
+  bool queryBias = biases.get<bool>("query"), keyBias = biases.get<bool>("key");
+  bool valueBias = biases.get<bool>("value"), outputBias = biases.get<bool>("output");
+  std::string activation = in.get<std::string>("activation"); ///< of query, key and value; or none
+  bool outputProjection = in.get<bool>("output-projection");
+  /// A further matrix a head behind each projection.
+  bool perHeadProjection = in.get<bool>("per-head-projection");
+  ReturnWeights returnWeights = in.is("return-weights", "heads")     ? ReturnWeights::Heads
+                                : in.is("return-weights", "average") ? ReturnWeights::Average
+                                                                     : ReturnWeights::None;
+  bool returnLogSumExp = in.get<bool>("return-log-sum-exp"), sinks = own.get<bool>("sinks");
+  std::optional<double> softcap = in.maybe<double>("softcap");
+  std::optional<double> hiddenScore = in.maybe<double>("hidden-score");
+  std::optional<MaskExpression> bias; ///< score-bias
 };
 
 struct FfnDescription {
-  int64_t size = 0;
-  std::string activation = "relu";
-  bool bias = true;
-  bool convolution = false; ///< the weights are convolutions of kernel size 1
+  Keys in;
+  int64_t size = in.get<int64_t>("size");
+  std::string activation = in.get<std::string>("activation");
+  bool bias = in.get<bool>("bias");
+  bool convolution = in.is("as", "conv1x1"); ///< the weights are convolutions of kernel size 1
 };
 
 struct NormDescription {
-  bool rms = false;
-  bool root = true; ///< false: divided by variance + epsilon itself
-  double epsilon = 1e-5;
-  bool pre = false;
-  bool afterStack = false; ///< of the stack as a whole, not of a layer
+  Keys in;
+  bool rms = in.is("kind", "rms");
+  bool root = in.get<bool>("root"); ///< false: divided by variance + epsilon itself
+  double epsilon = in.get<double>("epsilon");
+  bool pre = in.is("place", "pre");
+  bool afterStack = in.get<bool>("after-stack"); ///< of the stack as a whole, not of a layer
 };
 
 struct LayerDescription {
@@ -82,39 +96,46 @@ struct LayerDescription {
   std::optional<MaskExpression> mask, crossMask;
 };
 
-enum class PositionKind { None, Sinusoidal, Learned };
-
 struct PositionDescription {
-  PositionKind kind = PositionKind::Sinusoidal;
-  double scale = 1;
-  int64_t length = 0; ///< rows of a learned table
+  Keys in;
+  std::string kind = in.get<std::string>("kind"); ///< empty: none
+  double scale = in.get<double>("scale");
+  int64_t length = in.get<int64_t>("length"); ///< rows of a learned table
+  bool learned() const { return kind == "learned"; }
 };
 
 struct StackDescription {
+  Keys in;
   std::vector<LayerDescription> layers;
-  double embeddingScale = 1;
-  bool zeroPaddingRow = false;
+  Keys embedding = in.object("embedding");
+  double embeddingScale = embedding.get<double>("scale");
+  bool zeroPaddingRow = embedding.is("padding-row", "zero");
   std::optional<NormDescription> embeddingNorm; ///< after the positions
   PositionDescription position;
-  NormDescription norm;
-  std::string pool; ///< "cls", "mean", "last"; empty: every position is a result
+  NormDescription norm{in.object("norm")};
+  /// "cls", "mean", "last"; empty: every position is a result
+  std::string pool;
   /// The input that says where packed documents of the stack's rows start; empty: rows are
   /// sentences.
   std::string documents;
 };
 
 struct ClassifierDescription {
-  bool bias = false, tied = false;
-  bool softmax = false; ///< probabilities instead of logits
-  bool loss = false;    ///< there is a function of this name
+  Keys in;
+  bool bias = in.get<bool>("bias"), tied = in.get<bool>("tied");
+  bool softmax = in.get<bool>("softmax"); ///< probabilities instead of logits
+  bool loss = in.get<bool>("loss");       ///< there is a function of this name
   int64_t size = 0;
-  std::string labels; ///< file, or empty
+  std::string labels = in.get<std::string>("labels"); ///< file, or empty
 };
 
 struct Description {
-  std::string file, kind;
-  int64_t size = 0;
-  bool sequenceFirst = false;
+  std::string file;
+  std::shared_ptr<const Json> document; ///< whose keys the parts look up
+  Keys in = document ? Keys(*document) : Keys();
+  std::string kind = in.get<std::string>("kind");
+  int64_t size = in.get<int64_t>("size");
+  bool sequenceFirst = in.is("layout", "sequence-first");
   std::string weightsFile; ///< empty: seeded
   std::optional<uint64_t> seed;
   std::optional<SideDescription> source, target;
@@ -135,6 +156,9 @@ struct Description {
 
 /// Reads the file at `path`; `masks` are NAME=EXPR replacements.
 Expected<Description> readDescription(const std::string &path,
+                                      const std::vector<std::string> &masks);
+/// The same of a value at hand; errors, and files that it names, are those of a file `path`.
+Expected<Description> readDescription(Json json, const std::string &path,
                                       const std::vector<std::string> &masks);
 
 /// Facts of a description as JSON text (Program::model).

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The whole file: what model it is, its sides, its classifier, its weights. The
-// stacks are StackReader's.
+// What the schema does not say: keys that exclude or need each other, and files.
+// The whole model, its sides, its classifier, its weights; the stacks are
+// StackReader's.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Description.h"
-#include "JsonReader.h"
 #include "StackReader.h"
 
 #include "heddle/Support/Json.h"
@@ -22,6 +22,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -52,29 +53,29 @@ static Expected<std::string> readFile(const std::string &path, int64_t most) {
 namespace {
 class Reader {
 public:
-  Reader(const std::string &path, const Json &json, MaskOptions &masks)
-      : errors(path), json(json), masks(masks) {}
-  Expected<Description> run();
+  Reader(Description &model, MaskOptions &masks)
+      : errors(model.file), root(*model.document), masks(masks), model(model) {}
+  Status run();
 
 private:
   bool has(const char *stack) const { return model.kind.find(stack) != std::string::npos; }
-  void checkKeys(ObjectReader &root);
-  void checkParts(ObjectReader &root);
-  void weights(ObjectReader &root);
-  SideDescription side(ObjectReader &root, const std::string &name);
-  void image(ObjectReader &in, SideDescription &side);
-  void vocabulary(ObjectReader &in, SideDescription &side, const std::string &name);
+  void checkParts();
+  void weights();
+  std::optional<SideDescription> side(const std::string &name);
+  void image(SideDescription &side);
+  void text(SideDescription &side, const std::string &name);
+  void ids(SideDescription &side);
   void limitSource();
-  void limitByPositions(ObjectReader &root);
-  void classifier(ObjectReader &root);
-  void checkLoss(ObjectReader &in, const ClassifierDescription &c);
-  void classes(ObjectReader &in, ClassifierDescription &c);
+  void limitByPositions();
+  void classifier();
+  void checkLoss(const ClassifierDescription &c);
+  void classes(ClassifierDescription &c);
   int64_t fileLines(const std::string &file, const std::string &member, const std::string &path);
 
   ErrorSink errors;
-  const Json &json;
+  const Keys root;
   MaskOptions &masks;
-  Description model;
+  Description &model;
 };
 } // namespace
 
@@ -82,45 +83,22 @@ private:
 // The model as a whole
 //===----------------------------------------------------------------------===//
 
-void Reader::checkKeys(ObjectReader &root) {
-  root.known({"heddle", "kind", "size", "weights", "layout", "source", "target", "embedding",
-              "position", "attention", "ffn", "norm", "encoder", "decoder", "classifier"});
-  if (root.require("heddle", "the version 1") && root.integer("heddle", 1, 0) != 1)
-    errors.expected("heddle", "version 1", shown(*root.find("heddle")));
-  const std::vector<std::string> kinds = {"encoder", "decoder", "encoder-decoder"};
-  if (root.require("kind", "encoder, decoder or encoder-decoder"))
-    model.kind = root.word("kind", "encoder", kinds, kinds.size());
-  if (root.require("size", "the model size"))
-    model.size = root.integer("size", 1, 1, 1 << 20);
-  const std::vector<std::string> layouts = {"batch-first", "sequence-first"};
-  model.sequenceFirst = root.word("layout", layouts[0], layouts, layouts.size()) == layouts[1];
-}
-
-/// Parts that the kind has not.
-void Reader::checkParts(ObjectReader &root) {
-  for (const auto &[key, part] : {std::pair{"encoder", "encoder"},
-                                  {"decoder", "decoder"},
-                                  {"source", "encoder"},
-                                  {"target", "decoder"}})
-    if (root.has(key) && !has(part))
+/// Parts that the kind has not, and those that it needs.
+void Reader::checkParts() {
+  const std::pair<const char *, const char *> parts[] = {
+      {"encoder", "encoder"}, {"decoder", "decoder"}, {"source", "encoder"}, {"target", "decoder"}};
+  for (const auto &[key, part] : parts)
+    if (has(part))
+      root.require(key, errors);
+    else if (root.has(key))
       errors.expected(key, "no such key in a description of kind " + model.kind, "it");
 }
 
-void Reader::weights(ObjectReader &root) {
-  const std::string what = "a safetensors file or {\"seed\": N}";
-  if (!root.require("weights", what))
-    return;
-  const Json &value = *root.find("weights");
-  if (value.is_string() && !value.get<std::string>().empty()) {
-    model.weightsFile = (fs::path(model.file).parent_path() / value.get<std::string>()).string();
-    return;
-  }
-  if (!value.is_object())
-    return errors.expected("weights", what, shown(value));
-  ObjectReader in = root.object("weights");
-  in.known({"seed"});
-  if (in.require("seed", "a seed"))
-    model.seed = static_cast<uint64_t>(in.integer("seed", 0, 0, INT64_MAX));
+void Reader::weights() {
+  if (auto file = root.maybe<std::string>("weights"))
+    model.weightsFile = (fs::path(model.file).parent_path() / *file).string();
+  else
+    model.seed = root.object("weights").get<uint64_t>("seed");
 }
 
 //===----------------------------------------------------------------------===//
@@ -189,7 +167,7 @@ int64_t Reader::fileLines(const std::string &file, const std::string &member,
 /// Text has no more rows than have positions.
 void Reader::limitSource() {
   const PositionDescription &position = model.encoder->position;
-  if (position.kind != PositionKind::Learned)
+  if (!position.learned())
     return;
   model.source->most = position.length;
   if (model.source->length.value_or(0) > position.length)
@@ -199,17 +177,17 @@ void Reader::limitSource() {
 }
 
 /// Generation does not go on where the learned positions end.
-void Reader::limitByPositions(ObjectReader &root) {
+void Reader::limitByPositions() {
   const PositionDescription &position = model.decoder->position;
-  if (position.kind != PositionKind::Learned || model.target->limit <= position.length)
+  SideDescription &target = *model.target;
+  if (!position.learned() || target.limit <= position.length)
     return;
-  ObjectReader in = root.object("target");
-  if (in.has("limit"))
-    errors.expected(in.path("limit"),
+  if (target.in.has("limit"))
+    errors.expected(target.in.path("limit"),
                     "at most as many tokens as have learned positions, " +
                         std::to_string(position.length),
-                    std::to_string(model.target->limit));
-  model.target->limit = position.length;
+                    std::to_string(target.limit));
+  target.limit = position.length;
 }
 
 /// What a file of a folder may be called: no more is asked of the system.
@@ -218,91 +196,53 @@ static bool isFileName(const std::string &name) {
   return !name.empty() && name.size() <= longest && name.find('\0') == std::string::npos;
 }
 
-void Reader::vocabulary(ObjectReader &in, SideDescription &side, const std::string &name) {
-  const std::string what = "a file name, a size or null", path = in.path("vocabulary");
-  const Json *value = in.find("vocabulary");
-  if (!value)
-    return errors.expected(path, what, "no such key");
-  if (value->is_null()) {
-    side.vectors = true;
-  } else if (value->is_string() && isFileName(value->get_ref<const std::string &>())) {
-    side.file = value->get<std::string>();
-    side.size = fileLines(side.file, name + ".txt", path);
-  } else if (integerOf(*value)) {
-    side.size = in.integer("vocabulary", 1, 1, maxId);
-  } else {
-    errors.expected(path, what, shown(*value));
-  }
-}
-
 /// [C, h, w], cut into patches.
-void Reader::image(ObjectReader &in, SideDescription &side) {
-  ImageDescription image;
-  const Json &shape = *in.find("image");
-  constexpr int64_t most = 1 << 16;
-  auto isSize = [](const Json &value) {
-    std::optional<int64_t> size = integerOf(value);
-    return size && *size >= 1 && *size <= most;
-  };
-  if (!shape.is_array() || shape.size() != 3 || !std::all_of(shape.begin(), shape.end(), isSize))
-    return errors.expected(in.path("image"),
-                           "[channels, height, width], each of 1 to " + std::to_string(most),
-                           shown(shape));
-  image.channels = *integerOf(shape[0]);
-  image.height = *integerOf(shape[1]);
-  image.width = *integerOf(shape[2]);
-  if (!in.require("patch", "the size of a patch"))
+void Reader::image(SideDescription &side) {
+  const Keys &in = side.in;
+  if (!in.require("patch", errors))
     return;
-  image.patch = in.integer("patch", 1, 1, most);
-  if (image.height % image.patch != 0 || image.width % image.patch != 0)
+  auto [channels, height, width] = in.find("image")->get<std::array<int64_t, 3>>();
+  auto patch = in.get<int64_t>("patch");
+  if (height % patch != 0 || width % patch != 0)
     return errors.expected(in.path("patch"),
-                           "a divisor of the height " + std::to_string(image.height) +
-                               " and the width " + std::to_string(image.width),
-                           std::to_string(image.patch));
-  image.classToken = in.boolean("class-token", false);
+                           "a divisor of the height " + std::to_string(height) + " and the width " +
+                               std::to_string(width),
+                           std::to_string(patch));
   if (model.sequenceFirst)
     errors.expected("layout", "batch-first beside an image", "sequence-first");
   side.vectors = true;
-  side.image = image;
+  side.image = {channels, height, width, patch, in.get<bool>("class-token")};
 }
 
-SideDescription Reader::side(ObjectReader &root, const std::string &name) {
-  SideDescription side;
-  if (!root.require(name, "an object with a vocabulary"))
-    return side;
-  ObjectReader in = root.object(name);
-  const std::vector<std::string> ofText = {"vocabulary", "padding", "unknown", "start",    "end",
-                                           "add",        "split",   "length",  "too-long", "limit"},
-                                 ofImage = {"image", "patch", "class-token"};
-  std::vector<std::string> all(ofText);
-  all.insert(all.end(), ofImage.begin(), ofImage.end());
-  in.known(all);
-  bool isImage = in.has("image");
-  for (const std::string &key : isImage ? ofText : ofImage)
-    if (in.has(key))
-      errors.expected(in.path(key), isImage ? "no such key beside an image" : "an image beside it",
-                      isImage ? "it" : "none");
-  if (isImage && name == "target")
-    errors.expected(in.path("image"), "no such key of the target", "it");
-  if (isImage) {
-    image(in, side);
-    return side;
-  }
-  vocabulary(in, side, name);
+/// Ids are those of tokens; special ones that the vocabulary is too small for are left out.
+void Reader::ids(SideDescription &side) {
   int64_t last = side.vectors ? maxId : std::max<int64_t>(side.size - 1, 0);
-  auto id = [&](const char *key, int64_t standard) {
-    return in.optionalInteger(key, standard <= last ? std::optional(standard) : std::nullopt, 0,
-                              last);
+  auto check = [&](const char *key, int64_t id) {
+    if (id <= last)
+      return true;
+    if (side.in.has(key))
+      errors.expected(side.in.path(key),
+                      "an integer of at least 0 and at most " + std::to_string(last),
+                      shown(*side.in.find(key)));
+    return false;
   };
-  side.padding = in.integer("padding", 0, 0, last);
-  side.unknown = id("unknown", 1);
-  side.start = id("start", 2);
-  side.end = id("end", 3);
-  side.add = in.boolean("add", false);
-  side.split = in.word("split", "space", {"space", "character"}, 2);
-  side.tooLong = in.word("too-long", "error", {"error", "cut"}, 2);
-  side.length = in.optionalInteger("length", std::nullopt, 1, 1 << 30);
-  side.limit = in.integer("limit", 256, 1, 1 << 20);
+  check("padding", side.padding);
+  for (auto [key, id] :
+       {std::pair{"unknown", &side.unknown}, {"start", &side.start}, {"end", &side.end}})
+    if (*id && !check(key, **id))
+      id->reset();
+}
+
+void Reader::text(SideDescription &side, const std::string &name) {
+  const Keys &in = side.in;
+  if (!in.has("vocabulary")) // null is vectors
+    return void(in.require("vocabulary", errors));
+  if (!side.file.empty() && !isFileName(side.file))
+    return errors.expected(in.path("vocabulary"), "a file name, a size or null",
+                           quotedText(side.file));
+  if (!side.file.empty())
+    side.size = fileLines(side.file, name + ".txt", in.path("vocabulary"));
+  ids(side);
   // Text comes in on one side and goes out on the other: the other one's keys would be ignored.
   const std::tuple<const char *, bool, bool> keys[] = {
       {"limit", in.has("limit"), name == "target"},
@@ -312,6 +252,24 @@ SideDescription Reader::side(ObjectReader &root, const std::string &name) {
   for (auto [key, given, belongs] : keys)
     if (given && !belongs)
       errors.expected(in.path(key), "no such key of the " + name, "it");
+}
+
+std::optional<SideDescription> Reader::side(const std::string &name) {
+  SideDescription side{root.object(name)};
+  const Keys &in = side.in;
+  bool isImage = in.has("image");
+  for (const auto &[key, value] : root.find(name)->items()) {
+    bool ofImage = key == "image" || key == "patch" || key == "class-token";
+    if (ofImage != isImage)
+      errors.expected(in.path(key), isImage ? "no such key beside an image" : "an image beside it",
+                      isImage ? "it" : "none");
+  }
+  if (isImage && name == "target")
+    errors.expected(in.path("image"), "no such key of the target", "it");
+  if (isImage)
+    image(side);
+  else
+    text(side, name);
   return side;
 }
 
@@ -320,29 +278,29 @@ SideDescription Reader::side(ObjectReader &root, const std::string &name) {
 //===----------------------------------------------------------------------===//
 
 /// Their number: `labels`, `size`, or the vocabulary.
-void Reader::classes(ObjectReader &in, ClassifierDescription &c) {
+void Reader::classes(ClassifierDescription &c) {
   const SideDescription &side = model.target ? *model.target : *model.source;
   c.size = side.size;
-  bool labelled = in.has("labels") && !in.isNull("labels");
-  if (labelled && !(c.labels = in.text("labels", "")).empty() && !isFileName(c.labels))
-    errors.expected(in.path("labels"), "a file name", quotedText(c.labels));
-  else if (labelled && !c.labels.empty())
-    c.size = fileLines(c.labels, "labels.txt", in.path("labels"));
-  auto given = in.optionalInteger("size", std::nullopt, 1, maxId);
+  bool labelled = !c.labels.empty();
+  if (labelled && !isFileName(c.labels))
+    errors.expected(c.in.path("labels"), "a file name", quotedText(c.labels));
+  else if (labelled)
+    c.size = fileLines(c.labels, "labels.txt", c.in.path("labels"));
+  auto given = c.in.maybe<int64_t>("size");
   if (given && labelled && *given != c.size)
-    errors.expected(in.path("size"), "the number of labels, " + std::to_string(c.size),
+    errors.expected(c.in.path("size"), "the number of labels, " + std::to_string(c.size),
                     std::to_string(*given));
   if (given)
     c.size = *given;
   if (c.size == 0)
-    errors.expected(in.path("size"), "a number of classes where vectors come in", "no such key");
+    errors.expected(c.in.path("size"), "a number of classes where vectors come in", "no such key");
   if (c.tied && (side.vectors || c.size != side.size))
-    errors.expected(in.path("tied"), "false, or one class a token of the embedding",
+    errors.expected(c.in.path("tied"), "false, or one class a token of the embedding",
                     "true and " + std::to_string(c.size) + " classes");
 }
 
 /// A loss compares classes with the tokens of a text that the decoder reads, a token behind.
-void Reader::checkLoss(ObjectReader &in, const ClassifierDescription &c) {
+void Reader::checkLoss(const ClassifierDescription &c) {
   std::string found;
   if (!model.decoder)
     found = "a model without decoder";
@@ -356,23 +314,17 @@ void Reader::checkLoss(ObjectReader &in, const ClassifierDescription &c) {
   else if (!model.decoder->documents.empty())
     found = "documents_packed, beside which it is not built yet";
   if (!found.empty())
-    errors.expected(in.path("loss"),
+    errors.expected(c.in.path("loss"),
                     "false, or a decoder of tokens with a start and one class a token", found);
 }
 
-void Reader::classifier(ObjectReader &root) {
-  if (!root.has("classifier") || root.isNull("classifier"))
+void Reader::classifier() {
+  if (!root.gives("classifier"))
     return;
-  ObjectReader in = root.object("classifier");
-  in.known({"bias", "softmax", "tied", "loss", "size", "labels"});
-  ClassifierDescription c;
-  c.bias = in.boolean("bias", false);
-  c.tied = in.boolean("tied", false);
-  c.softmax = in.boolean("softmax", false);
-  c.loss = in.boolean("loss", false);
-  classes(in, c);
+  ClassifierDescription c{root.object("classifier")};
+  classes(c);
   if (c.loss)
-    checkLoss(in, c);
+    checkLoss(c);
   model.classifier = c;
 }
 
@@ -380,48 +332,53 @@ void Reader::classifier(ObjectReader &root) {
 // In order
 //===----------------------------------------------------------------------===//
 
-Expected<Description> Reader::run() {
-  model.file = errors.file;
-  model.files.push_back(errors.file);
-  ObjectReader root({{&json, ""}}, errors);
-  checkKeys(root);
-  if (errors.failed()) // the kind says what else is needed
+Status Reader::run() {
+  checkParts();
+  if (errors.failed())
     return errors.take();
-  checkParts(root);
-  weights(root);
+  weights();
   if (has("encoder"))
-    model.source = side(root, "source");
+    model.source = side("source");
   if (has("decoder"))
-    model.target = side(root, "target");
+    model.target = side("target");
   if (has("encoder") && !errors.failed())
-    model.encoder = StackReader(json, "encoder", model, masks, errors).read();
+    model.encoder = StackReader("encoder", model, masks, errors).read();
   if (has("encoder") && !errors.failed())
     limitSource();
   if (has("decoder") && !errors.failed())
-    model.decoder = StackReader(json, "decoder", model, masks, errors).read();
-  if (!errors.failed() && model.decoder)
-    limitByPositions(root);
+    model.decoder = StackReader("decoder", model, masks, errors).read();
+  if (has("decoder") && !errors.failed())
+    limitByPositions();
   if (!errors.failed())
-    classifier(root);
+    classifier();
   if (errors.failed())
     return errors.take();
-  if (Status status = masks.allUsed("the key path of a mask of this model"); !status)
-    return status.takeError();
-  return std::move(model);
+  return masks.allUsed("the key path of a mask of this model");
 }
 
-Expected<Description> heddle::readDescription(const std::string &path,
+Expected<Description> heddle::readDescription(Json json, const std::string &path,
                                               const std::vector<std::string> &options) {
   auto masks = MaskOptions::parse(options);
   if (!masks)
     return masks.takeError();
+  ErrorSink errors(path);
+  checkDescription(json, errors);
+  if (errors.failed())
+    return errors.take();
+  Description model{path, std::make_shared<const Json>(std::move(json))};
+  model.files.push_back(path);
+  if (Status status = Reader(model, *masks).run(); !status)
+    return status.takeError();
+  return model;
+}
+
+Expected<Description> heddle::readDescription(const std::string &path,
+                                              const std::vector<std::string> &options) {
   auto text = readFile(path, int64_t(1) << 26);
   if (!text)
     return text.takeError();
   auto json = parseJson(*text, path);
   if (!json)
     return json.takeError();
-  if (!json->is_object())
-    return inputError(path + ": expected an object, found " + shown(*json));
-  return Reader(path, *json, *masks).run();
+  return readDescription(std::move(*json), path, options);
 }

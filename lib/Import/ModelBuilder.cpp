@@ -76,13 +76,13 @@ Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
 
 Value ModelBuilder::addPositions(FunctionBuilder &f, Value x, Call call) {
   const PositionDescription &position = stack(call).position;
-  if (position.kind == PositionKind::None)
+  if (position.kind.empty())
     return x;
   Value offset = call.step ? f.cacheLength("P") : Value();
   const std::string &documents = stack(call).documents;
   Value starts = documents.empty() ? Value() : masks.starts(f, documents);
   auto scale = f.b.getF32FloatAttr(static_cast<float>(position.scale));
-  if (position.kind == PositionKind::Sinusoidal)
+  if (!position.learned())
     return PositionSinusoidalOp::create(f.b, f.loc, x, offset, starts, scale);
   Value table = f.weight(std::string(call.side()) + ".position.weight", {position.length, d.size});
   return PositionLearnedOp::create(f.b, f.loc, x, table, offset, starts, scale);

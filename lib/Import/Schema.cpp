@@ -1,19 +1,300 @@
-//===- Schema.cpp - The schema of model descriptions ----------------------===//
+//===- Schema.cpp - JSON as its schema wants it ---------------------------===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The text of model-description.schema.json, embedded when the library is built.
+// As much of JSON Schema as model-description.schema.json uses, with errors that
+// say what was expected and what was found. The schema's text is embedded when
+// the library is built.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Schema.h"
+
 #include "heddle/Import/Import.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cmath>
+
+using namespace heddle;
 
 std::string heddle::modelDescriptionSchema() {
   static const char text[] =
 #include "model-description.schema.json.inc"
       ;
   return text;
+}
+
+/// Writes definitions in place of references; keys beside "$ref" are kept.
+static void expand(Json &node, const Json &definitions) {
+  if (auto reference = node.is_object() ? node.find("$ref") : node.end(); reference != node.end()) {
+    std::string name = reference->get<std::string>().substr(sizeof("#/$defs/") - 1);
+    Json whole = definitions.at(name);
+    whole.update(node);
+    whole.erase("$ref");
+    node = std::move(whole);
+  }
+  for (Json &inner : node)
+    if (inner.is_structured())
+      expand(inner, definitions);
+}
+
+static const Json &schemaOfDescriptions() {
+  static const Json schema = [] {
+    Json text = Json::parse(modelDescriptionSchema());
+    Json definitions = std::move(text["$defs"]);
+    text.erase("$defs");
+    expand(text, definitions);
+    return text;
+  }();
+  return schema;
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+std::string heddle::shown(const Json &value) {
+  if (value.is_string())
+    return quotedText(value.get_ref<const std::string &>());
+  std::string text = quotedText(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return text.substr(1, text.size() - 2); // what is no string has no quotes
+}
+
+void ErrorSink::add(const std::string &path, const std::string &message) {
+  if (!first)
+    first = inputError(file + ": " + (path.empty() ? "" : path + ": ") + message);
+}
+
+void ErrorSink::expected(const std::string &path, const std::string &what,
+                         const std::string &found) {
+  add(path, "expected " + what + ", found " + found);
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+/// "a.b", or the key alone in the whole file.
+static std::string joined(const std::string &path, const std::string &key) {
+  return path.empty() ? key : path + "." + key;
+}
+
+/// JSON has one kind of number: 32.0 is 32. Doubles name integers one by one up to 2^53.
+static bool isInteger(const Json &value) {
+  if (value.is_number_float())
+    return std::trunc(value.get<double>()) == value.get<double>() &&
+           std::abs(value.get<double>()) <= 0x1p53;
+  return value.is_number_integer() &&
+         (!value.is_number_unsigned() || value.get<uint64_t>() <= uint64_t(INT64_MAX));
+}
+
+static bool hasType(const Json &value, const std::string &type) {
+  return type == "integer" ? isInteger(value)
+         : type == "number"
+             ? value.is_number() && std::isfinite(static_cast<float>(value.get<double>()))
+             : type == value.type_name();
+}
+
+static bool lists(const Json &entry, const char *key, const Json &value) {
+  return entry.contains(key) &&
+         std::find(entry[key].begin(), entry[key].end(), value) != entry[key].end();
+}
+
+static std::vector<std::string> typesOf(const Json &entry) {
+  if (entry.contains("enum"))
+    return lists(entry, "enum", nullptr) ? std::vector<std::string>{"string", "null"}
+                                         : std::vector<std::string>{"string"};
+  if (!entry.contains("type"))
+    return {};
+  const Json &types = entry["type"];
+  return types.is_array() ? types.get<std::vector<std::string>>()
+                          : std::vector<std::string>{types.get<std::string>()};
+}
+
+static bool fits(const Json &value, const Json &entry) {
+  if (entry.contains("const"))
+    return value == entry["const"];
+  if (entry.contains("oneOf"))
+    return llvm::any_of(entry["oneOf"], [&](const Json &option) { return fits(value, option); });
+  if (value.is_string() &&
+      value.get_ref<const std::string &>().size() < entry.value("minLength", 0u))
+    return false;
+  return llvm::any_of(typesOf(entry), [&](const auto &type) { return hasType(value, type); });
+}
+
+static std::string integerWords(const Json &entry) {
+  return "an integer of at least " + shown(entry["minimum"]) + " and at most " +
+         shown(entry["maximum"]);
+}
+
+/// What a value has to be, apart from null.
+static std::string wordsOf(const Json &entry) {
+  std::vector<std::string> types = typesOf(entry);
+  llvm::erase(types, "null");
+  if (types.size() != 1 || (types[0] == "array" && entry.contains("expected")))
+    return entry.value("expected", "");
+  return types[0] == "integer"   ? integerWords(entry)
+         : types[0] == "number"  ? "a finite number"
+         : types[0] == "boolean" ? "true or false"
+                                 : (types[0] == "string" ? "a " : "an ") + types[0];
+}
+
+/// Levenshtein's distance is LLVM's: of the keys, the nearest one and of these the first.
+static std::string nearest(llvm::StringRef name, const Json &properties) {
+  std::string best;
+  unsigned least = ~0u;
+  for (const auto &[key, entry] : properties.items())
+    if (unsigned distance = name.edit_distance(key); distance < least)
+      best = key, least = distance;
+  return best;
+}
+
+static void check(const Json &value, const Json &entry, const std::string &path, ErrorSink &errors);
+
+static void checkObject(const Json &value, const Json &entry, const std::string &path,
+                        ErrorSink &errors) {
+  const Json &properties = entry["properties"];
+  for (const auto &[key, inner] : value.items())
+    if (!properties.contains(key)) {
+      std::string quoted = shown(key); // on one line, whatever the key holds
+      errors.expected(joined(path, quoted.substr(1, quoted.size() - 2)), "a known key",
+                      quoted + ", the nearest known one is '" + nearest(key, properties) + "'");
+    }
+  for (const auto &[key, property] : properties.items())
+    if (value.contains(key))
+      check(value[key], property, joined(path, key), errors);
+    else if (lists(entry, "required", key))
+      errors.expected(joined(path, key), property.value("expected", ""), "no such key");
+}
+
+static void checkArray(const Json &value, const Json &entry, const std::string &path,
+                       ErrorSink &errors) {
+  ErrorSink inner(errors.file);
+  ErrorSink &used = entry.contains("expected") ? inner : errors;
+  size_t low = entry["minItems"], high = entry["maxItems"];
+  if (value.size() < low || value.size() > high)
+    used.expected(path,
+                  std::to_string(low) + " to " + std::to_string(high) + " " +
+                      path.substr(path.rfind('.') + 1),
+                  std::to_string(value.size()));
+  for (size_t i = 0; i < value.size() && !used.failed(); ++i)
+    check(value[i], entry["items"], path + "." + std::to_string(i), used);
+  if (inner.failed()) // one text for all that may be wrong with it
+    errors.expected(path, entry["expected"], shown(value));
+}
+
+static void checkNumber(const Json &value, const Json &entry, const std::string &path,
+                        ErrorSink &errors) {
+  double low = entry.value("minimum", -HUGE_VAL),
+         above = entry.value("exclusiveMinimum", -HUGE_VAL);
+  bool integer = llvm::is_contained(typesOf(entry), "integer");
+  if (integer && (value < entry["minimum"] || value > entry["maximum"]))
+    return errors.expected(path, integerWords(entry), shown(value));
+  if (!integer && value.get<double>() < low)
+    errors.expected(path, "a number of at least " + shown(entry["minimum"]), shown(value));
+  if (value.get<double>() <= above)
+    errors.expected(path, "a number above " + shown(entry["exclusiveMinimum"]), shown(value));
+}
+
+static void check(const Json &value, const Json &entry, const std::string &path,
+                  ErrorSink &errors) {
+  if (!fits(value, entry))
+    return errors.expected(
+        path, value.is_null() ? entry.value("expected", wordsOf(entry)) : wordsOf(entry),
+        shown(value));
+  for (const Json &option : entry.value("oneOf", Json::array()))
+    if (fits(value, option))
+      return check(value, option, path, errors);
+  if (value.is_string() && entry.contains("enum") && !lists(entry, "enum", value)) {
+    std::string words;
+    for (const Json &word : entry["enum"])
+      if (word.is_string())
+        words += (words.empty() ? "" : ", ") + word.get<std::string>();
+    errors.expected(path, "one of " + words, shown(value));
+  }
+  if (lists(entry, "not-built", value))
+    errors.add(path, shown(value) + " is not built yet");
+  if (value.is_object())
+    checkObject(value, entry, path, errors);
+  if (value.is_array())
+    checkArray(value, entry, path, errors);
+  if (value.is_number() && !entry.contains("const"))
+    checkNumber(value, entry, path, errors);
+}
+
+void heddle::checkDescription(const Json &document, ErrorSink &errors) {
+  check(document, schemaOfDescriptions(), "", errors);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Keys::Keys(const Json &document) : places{{&document, ""}}, schema(&schemaOfDescriptions()) {}
+
+const Keys::Place *Keys::placeOf(const std::string &key) const {
+  for (auto it = places.rbegin(); it != places.rend(); ++it)
+    if (it->object->contains(key))
+      return &*it;
+  return nullptr;
+}
+
+const Json *Keys::find(const std::string &key) const {
+  const Place *place = placeOf(key);
+  return place ? &(*place->object)[key] : nullptr;
+}
+
+std::string Keys::path(const std::string &key) const {
+  const Place *place = placeOf(key);
+  if (!place && !places.empty())
+    place = &places.front();
+  return joined(place ? place->path : nowhere, key);
+}
+
+const Json *Keys::entry(const std::string &key) const {
+  if (!schema || !(*schema)["properties"].contains(key))
+    return nullptr;
+  return &(*schema)["properties"][key];
+}
+
+const Json *Keys::standard(const std::string &key) const {
+  const Json *known = entry(key);
+  return known && known->contains("default") ? &(*known)["default"] : nullptr;
+}
+
+bool Keys::require(const std::string &key, ErrorSink &errors) const {
+  if (gives(key))
+    return true;
+  errors.expected(path(key), entry(key)->value("expected", ""), has(key) ? "null" : "no such key");
+  return false;
+}
+
+Keys Keys::object(const std::string &key) const {
+  Keys inner;
+  inner.schema = entry(key);
+  inner.nowhere = path(key);
+  for (const Place &place : places)
+    if (place.object->contains(key) && (*place.object)[key].is_object())
+      inner.places.push_back({&(*place.object)[key], joined(place.path, key)});
+  return inner;
+}
+
+Keys Keys::item(const std::string &key, size_t index) const {
+  Keys inner;
+  for (const Json &option : (*entry(key))["oneOf"])
+    if (option.contains("items"))
+      inner.schema = &option["items"];
+  inner.places.push_back({&(*find(key))[index], path(key) + "." + std::to_string(index)});
+  return inner;
+}
+
+Keys Keys::overriddenBy(const Keys &inner) const {
+  Keys all = *this;
+  all.places.insert(all.places.end(), inner.places.begin(), inner.places.end());
+  return all;
 }

@@ -5,44 +5,24 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One function an object. Keys that the language has and this version does not
-// build are errors that say so.
+// What keys exclude, and masks that do not fit their place.
 //
 //===----------------------------------------------------------------------===//
 
 #include "StackReader.h"
 
 #include <algorithm>
-#include <cmath>
 
 using namespace heddle;
-
-static const std::vector<std::string> activations = {"relu", "gelu", "gelu-tanh", "quick-gelu",
-                                                     "silu"};
-
-StackReader::StackReader(const Json &json, std::string name, const Description &model,
-                         MaskOptions &masks, ErrorSink &errors)
-    : json(json), name(std::move(name)), model(model), masks(masks), errors(errors) {}
-
-/// The whole file, the stack's object and the layer's, outermost first.
-ObjectReader StackReader::reader(const Json *override, size_t index) const {
-  std::vector<ObjectReader::Layer> layers = {{&json, ""}, {&json[name], name}};
-  if (override)
-    layers.push_back({override, name + ".layers." + std::to_string(index)});
-  return ObjectReader(std::move(layers), errors);
-}
 
 //===----------------------------------------------------------------------===//
 // What stands before the layers
 //===----------------------------------------------------------------------===//
 
-void StackReader::embedding(ObjectReader &in, StackDescription &stack) {
-  ObjectReader e = in.object("embedding");
-  e.known({"scale", "norm", "padding-row"});
-  stack.embeddingScale = e.number("scale", 1.0);
-  if (e.has("norm") && !e.isNull("norm"))
-    stack.embeddingNorm = norm(e.object("norm"), /*ofSublayers=*/false);
-  stack.zeroPaddingRow = e.word("padding-row", "stored", {"stored", "zero"}, 2) == "zero";
+void StackReader::embedding(StackDescription &stack) {
+  const Keys &e = stack.embedding;
+  if (e.gives("norm"))
+    stack.embeddingNorm = norm(e.object("norm"));
   // One key of the whole model may be meant for the other side.
   bool ids = (model.source && !model.source->vectors) || (model.target && !model.target->vectors);
   if (!ids && (stack.embeddingScale != 1.0 || stack.zeroPaddingRow))
@@ -50,132 +30,63 @@ void StackReader::embedding(ObjectReader &in, StackDescription &stack) {
                     "no such key where vectors come in", "it");
 }
 
-void StackReader::position(ObjectReader &in, StackDescription &stack) {
-  PositionDescription &position = stack.position;
-  if (in.isNull("position")) {
-    position.kind = PositionKind::None;
+void StackReader::position(StackDescription &stack) {
+  if (stack.in.isNull("position"))
     return;
-  }
-  ObjectReader p = in.object("position");
-  p.known({"kind", "scale", "length", "base", "fraction"});
-  std::string kind = p.word("kind", "sinusoidal", {"sinusoidal", "learned", "rotary"}, 2);
+  PositionDescription &position = stack.position = {stack.in.object("position")};
+  const Keys &in = position.in;
   for (const char *key : {"base", "fraction"})
-    if (p.has(key))
-      errors.expected(p.path(key), "no such key with " + kind + " positions", "it");
-  position.scale = p.number("scale", 1.0);
-  auto length = p.optionalInteger("length", std::nullopt, 1);
-  if (kind != "learned")
+    if (in.has(key))
+      errors.expected(in.path(key), "no such key with " + position.kind + " positions", "it");
+  if (!position.learned())
     return;
-  position.kind = PositionKind::Learned;
   const std::optional<ImageDescription> image =
       isDecoder() ? std::nullopt : model.source->image; // every row has a place in it
-  if (image && length.value_or(image->rows()) != image->rows())
-    errors.expected(p.path("length"), "the rows of the image, " + std::to_string(image->rows()),
-                    std::to_string(*length));
-  position.length = length.value_or(image ? image->rows() : 1);
-  if (!length && !image)
-    errors.expected(p.path("length"), "the rows of the table of learned positions",
-                    p.has("length") ? "null" : "no such key");
+  if (!image && !in.gives("length"))
+    errors.expected(in.path("length"), "the rows of the table of learned positions",
+                    in.has("length") ? "null" : "no such key");
+  if (image && in.gives("length") && position.length != image->rows())
+    errors.expected(in.path("length"), "the rows of the image, " + std::to_string(image->rows()),
+                    std::to_string(position.length));
+  if (image)
+    position.length = image->rows();
 }
 
 //===----------------------------------------------------------------------===//
 // Parts of a layer
 //===----------------------------------------------------------------------===//
 
-void StackReader::headSizes(ObjectReader &in, AttentionDescription &a) {
-  a.heads = in.integer("heads", 1, 1, 1 << 16);
-  if (!in.has("head-size") && model.size % a.heads != 0)
-    errors.expected(in.path("heads"), "a divisor of size " + std::to_string(model.size),
-                    std::to_string(a.heads));
-  a.keyValueHeads = in.integer("key-value-heads", a.heads, 1, 1 << 16);
-  if (a.heads % a.keyValueHeads != 0)
-    errors.expected(in.path("key-value-heads"), "a divisor of heads " + std::to_string(a.heads),
-                    std::to_string(a.keyValueHeads));
-  a.headSize = in.integer("head-size", std::max<int64_t>(model.size / a.heads, 1), 1, 1 << 16);
-  a.valueSize = in.integer("value-size", a.headSize, 1, 1 << 16);
-  a.outputProjection = in.boolean("output-projection", true);
+/// `own` is where score-bias and sinks are looked for: cross attention does not inherit them.
+AttentionDescription StackReader::attention(const Keys &in, const Keys &own) {
+  AttentionDescription a{in, own, model.size};
+  auto divides = [&](const char *key, int64_t divisor, const char *what, int64_t number) {
+    if (number % divisor != 0)
+      errors.expected(in.path(key), std::string("a divisor of ") + what + std::to_string(number),
+                      std::to_string(divisor));
+  };
+  if (!in.require("heads", errors))
+    return a;
+  if (!in.has("head-size"))
+    divides("heads", a.heads, "size ", model.size);
+  divides("key-value-heads", a.keyValueHeads, "heads ", a.heads);
   if (!a.outputProjection && a.heads * a.valueSize != model.size)
     errors.expected(in.path("output-projection"),
                     "true, or heads times value-size to be size " + std::to_string(model.size),
                     "false and " + std::to_string(a.heads * a.valueSize));
-}
-
-/// What changes scores. `own` is where score-bias and sinks are looked for: cross attention does
-/// not inherit them.
-void StackReader::scoreRules(ObjectReader &in, ObjectReader &own, AttentionDescription &a) {
-  auto real = [&](const char *key) -> std::optional<double> {
-    if (!in.has(key) || in.isNull(key))
-      return std::nullopt;
-    return in.number(key, 0);
-  };
-  a.softcap = real("softcap");
-  if (a.softcap && !(*a.softcap > 0))
-    errors.expected(in.path("softcap"), "a number above 0", shown(*in.find("softcap")));
-  a.hiddenScore = real("hidden-score");
-  a.returnLogSumExp = in.boolean("return-log-sum-exp", false);
-  a.sinks = own.boolean("sinks", false);
-  if (!own.has("score-bias") || own.isNull("score-bias"))
-    return;
-  Expected<MaskExpression> rule = parseScoreRule(own.text("score-bias", "alibi"));
-  if (!rule)
-    return errors.add(own.path("score-bias"), rule.error().message);
-  a.bias = *rule;
-}
-
-AttentionDescription StackReader::attention(ObjectReader in, ObjectReader own) {
-  in.known({"heads", "key-value-heads", "head-size", "value-size", "score-scale", "bias",
-            "activation", "output-projection", "per-head-projection", "hidden-score", "softcap",
-            "sinks", "score-bias", "return-weights", "return-log-sum-exp"});
-  AttentionDescription a;
-  if (!in.require("heads", "a number of heads"))
-    return a;
-  headSizes(in, a);
-  a.scale = in.number("score-scale", 1.0 / std::sqrt(static_cast<double>(a.headSize)));
-  ObjectReader bias = in.object("bias");
-  bias.known({"query", "key", "value", "output"});
-  a.queryBias = bias.boolean("query", false);
-  a.keyBias = bias.boolean("key", false);
-  a.valueBias = bias.boolean("value", false);
-  a.outputBias = bias.boolean("output", true);
-  if (in.has("activation") && !in.isNull("activation"))
-    a.activation = in.word("activation", "relu", activations, activations.size());
-  if (in.has("return-weights") && !in.isNull("return-weights")) {
-    std::string kind = in.word("return-weights", "average", {"heads", "average"}, 2);
-    a.returnWeights = kind == "heads" ? ReturnWeights::Heads : ReturnWeights::Average;
+  if (auto text = own.maybe<std::string>("score-bias")) {
+    Expected<MaskExpression> rule = parseScoreRule(*text);
+    if (rule)
+      a.bias = *rule;
+    else
+      errors.add(own.path("score-bias"), rule.error().message);
   }
-  a.perHeadProjection = in.boolean("per-head-projection", false);
-  scoreRules(in, own, a);
   return a;
 }
 
-FfnDescription StackReader::ffn(ObjectReader in) {
-  in.known({"size", "gated", "activation", "bias", "as"});
-  FfnDescription f;
-  if (!in.require("size", "a hidden size"))
-    return f;
-  f.size = in.integer("size", 1, 1, 1 << 24);
-  f.activation = in.word("activation", "relu", activations, activations.size());
-  f.bias = in.boolean("bias", true);
-  in.onlyBuilt("gated", {false});
-  f.convolution = in.word("as", "linear", {"linear", "conv1x1"}, 2) == "conv1x1";
-  return f;
-}
-
-NormDescription StackReader::norm(ObjectReader in, bool ofSublayers) {
-  in.known(ofSublayers ? std::vector<std::string>{"kind", "epsilon", "place", "after-stack", "root"}
-                       : std::vector<std::string>{"kind", "epsilon", "root"});
-  NormDescription n;
-  n.rms = in.word("kind", "layer", {"layer", "rms"}, 2) == "rms";
-  n.root = in.boolean("root", true);
+NormDescription StackReader::norm(const Keys &in) {
+  NormDescription n{in};
   if (n.rms && !n.root)
     errors.expected(in.path("root"), "true where the kind is rms", "false");
-  n.epsilon = in.number("epsilon", 1e-5);
-  if (n.epsilon < 0)
-    errors.expected(in.path("epsilon"), "a number of at least 0", shown(*in.find("epsilon")));
-  if (!ofSublayers)
-    return n;
-  n.pre = in.word("place", "post", {"post", "pre"}, 2) == "pre";
-  n.afterStack = in.boolean("after-stack", false);
   return n;
 }
 
@@ -183,40 +94,26 @@ NormDescription StackReader::norm(ObjectReader in, bool ofSublayers) {
 // Layers
 //===----------------------------------------------------------------------===//
 
-/// The objects of the stack and the layer, without the whole file's.
-ObjectReader StackReader::ownObject(size_t index, const Json *override) {
-  std::vector<ObjectReader::Layer> layers = {{&json[name], name}};
-  if (override)
-    layers.push_back({override, name + ".layers." + std::to_string(index)});
-  return ObjectReader(std::move(layers), errors);
-}
-
 /// Command line first, then the layer, then the stack.
-std::optional<MaskExpression> StackReader::mask(const std::string &key, size_t index,
-                                                const Json *override) {
-  bool ofLayer = override && override->contains(key);
-  std::string shared = name + "." + key, layer = name + "." + std::to_string(index) + "." + key;
-  const MaskExpression *replaced = masks.find(layer);
-  if (const MaskExpression *ofStack = ofLayer ? nullptr : masks.find(shared); !replaced)
-    replaced =
-        ofStack; // looked for even so: an option is unused where every layer has its own mask
-  if (replaced) {
-    checkMask(*replaced, key == "cross-mask", "--mask");
-    return *replaced;
-  }
-  ObjectReader in(ofLayer ? std::vector<ObjectReader::Layer>{{override, name + ".layers." +
-                                                                            std::to_string(index)}}
-                          : std::vector<ObjectReader::Layer>{{&json[name], name}},
-                  errors);
-  if (!in.has(key) || in.isNull(key))
+std::optional<MaskExpression> StackReader::mask(const std::string &key, const Keys &override,
+                                                size_t index) {
+  const MaskExpression *replaced = masks.find(name + "." + std::to_string(index) + "." + key);
+  // Looked for even so: an option is unused where every layer has its own mask.
+  const MaskExpression *ofStack = override.has(key) ? nullptr : masks.find(name + "." + key);
+  if (!replaced)
+    replaced = ofStack;
+  Keys in = own.overriddenBy(override);
+  std::string place = replaced ? "--mask" : in.path(key);
+  auto text = in.maybe<std::string>(key);
+  if (!replaced && !text)
     return std::nullopt;
-  Expected<MaskExpression> parsed = parseMask(in.text(key, "causal"));
-  if (!parsed) {
-    errors.add(in.path(key), parsed.error().message);
+  Expected<MaskExpression> mask = replaced ? Expected<MaskExpression>(*replaced) : parseMask(*text);
+  if (!mask) {
+    errors.add(place, mask.error().message);
     return std::nullopt;
   }
-  checkMask(*parsed, key == "cross-mask", in.path(key));
-  return *parsed;
+  checkMask(*mask, key == "cross-mask", place);
+  return *mask;
 }
 
 /// Names of the tables that a formula reads.
@@ -280,90 +177,46 @@ void StackReader::documents(StackDescription &stack) {
     }
 }
 
-/// Only an encoder whose rows nobody else reads may give one vector a text.
-void StackReader::pool(ObjectReader &own, StackDescription &stack) {
-  if (!own.has("pool") || own.isNull("pool"))
-    return;
-  stack.pool = own.word("pool", "mean", {"cls", "mean", "last"}, 3);
-  if (model.isEncoderDecoder())
-    errors.expected(own.path("pool"), "null where a decoder reads the encoder's output",
-                    "\"" + stack.pool + "\"");
-}
-
-LayerDescription StackReader::layer(size_t index, const Json *override) {
-  ObjectReader in = reader(override, index);
+LayerDescription StackReader::layer(const Keys &override, size_t index) {
+  Keys in = model.in.overriddenBy(own).overriddenBy(override), attends = in.object("attention");
   LayerDescription layer;
-  layer.self = attention(in.object("attention"), in.object("attention"));
-  layer.ffn = ffn(in.object("ffn"));
+  layer.self = attention(attends, attends);
+  Keys ffn = in.object("ffn");
+  if (!errors.failed() && ffn.require("size", errors))
+    layer.ffn = {ffn};
   layer.norm = norm(in.object("norm"));
-  layer.mask = mask("mask", index, override);
+  layer.mask = mask("mask", override, index);
   if (hasCross()) {
     // `attention` of all places, then `cross` of all places.
-    ObjectReader own = ownObject(index, override).object("cross");
-    layer.cross = attention(in.object("attention").overriddenBy(own), own);
-    layer.crossMask = mask("cross-mask", index, override);
+    Keys cross = own.overriddenBy(override).object("cross");
+    layer.cross = attention(attends.overriddenBy(cross), cross);
+    layer.crossMask = mask("cross-mask", override, index);
   }
   return layer;
 }
 
-std::vector<std::string> StackReader::layerKeys() const {
-  std::vector<std::string> keys = {"attention", "ffn", "norm", "mask"};
-  if (isDecoder())
-    keys.insert(keys.end(), {"cross", "cross-mask"});
-  return keys;
-}
-
-void StackReader::layers(ObjectReader &own, StackDescription &stack) {
-  if (!own.require("layers", "a number of layers or an array of objects"))
-    return;
-  const Json &layers = *own.find("layers");
-  if (!layers.is_array()) {
-    int64_t count = own.integer("layers", 1, 1, 4096);
-    for (int64_t i = 0; i < count && !errors.failed(); ++i)
-      stack.layers.push_back(layer(i, nullptr));
-    return;
-  }
-  if (layers.empty() || layers.size() > 4096)
-    errors.expected(own.path("layers"), "1 to 4096 layers", std::to_string(layers.size()));
-  for (size_t i = 0; i < layers.size() && !errors.failed(); ++i) {
-    std::string path = name + ".layers." + std::to_string(i);
-    if (!layers[i].is_object())
-      return errors.expected(path, "an object", shown(layers[i]));
-    ObjectReader in({{&layers[i], path}}, errors);
-    in.known(layerKeys());
-    if (ObjectReader norm = in.object("norm"); norm.has("after-stack"))
-      errors.expected(norm.path("after-stack"), "no such key in a layer", "it");
-    stack.layers.push_back(layer(i, &layers[i]));
-  }
-}
-
-void StackReader::checkStackKeys(ObjectReader &own) {
-  std::vector<std::string> keys = layerKeys();
-  keys.insert(keys.end(), {"layers", "embedding", "position"});
-  if (!isDecoder())
-    keys.push_back("pool");
-  own.known(keys);
+StackDescription StackReader::read() {
   for (const char *key : {"cross", "cross-mask"})
     if (own.has(key) && !hasCross())
       errors.expected(own.path(key), "no cross attention in a decoder without encoder", "it");
-}
-
-StackDescription StackReader::read() {
-  StackDescription stack;
-  ObjectReader root({{&json, ""}}, errors);
-  if (!root.require(name, "an object with layers"))
-    return stack;
-  ObjectReader own = root.object(name);
-  checkStackKeys(own);
-  if (errors.failed())
-    return stack;
-  ObjectReader in = reader();
-  embedding(in, stack);
-  position(in, stack);
-  stack.norm = norm(in.object("norm"));
-  layers(own, stack);
+  StackDescription stack{model.in.overriddenBy(own)};
+  embedding(stack);
+  position(stack);
+  norm(stack.norm.in);
+  const Json &layers = *own.find("layers");
+  size_t count = layers.is_array() ? layers.size() : own.get<size_t>("layers");
+  for (size_t i = 0; i < count && !errors.failed(); ++i) {
+    Keys override = layers.is_array() ? own.item("layers", i) : Keys();
+    if (Keys norm = override.object("norm"); norm.has("after-stack"))
+      errors.expected(norm.path("after-stack"), "no such key in a layer", "it");
+    stack.layers.push_back(layer(override, i));
+  }
   documents(stack);
-  pool(own, stack);
+  // Only an encoder whose rows nobody else reads may give one vector a text.
+  stack.pool = own.get<std::string>("pool");
+  if (!stack.pool.empty() && model.isEncoderDecoder())
+    errors.expected(own.path("pool"), "null where a decoder reads the encoder's output",
+                    "\"" + stack.pool + "\"");
   return stack;
 }
 

@@ -6,13 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // `encoder` or `decoder` of a description: every key may be given for the whole
-// model, for the stack or for one layer; the innermost place wins.
+// model, for the stack or for one layer; what its keys exclude is checked here.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "Description.h"
-#include "JsonReader.h"
 
 namespace heddle {
 
@@ -37,36 +36,27 @@ private:
 
 class StackReader {
 public:
-  /// `name` is "encoder" or "decoder"; of `model` kind, size and sides have to be known.
-  StackReader(const Json &json, std::string name, const Description &model, MaskOptions &masks,
-              ErrorSink &errors);
+  /// `name` is "encoder" or "decoder"; of `model` the sides have to be known.
+  StackReader(const std::string &name, const Description &model, MaskOptions &masks,
+              ErrorSink &errors)
+      : name(name), model(model), own(model.in.object(name)), masks(masks), errors(errors) {}
   StackDescription read();
 
 private:
   bool isDecoder() const { return name == "decoder"; }
   bool hasCross() const { return isDecoder() && model.isEncoderDecoder(); }
-  ObjectReader reader(const Json *override = nullptr, size_t index = 0) const;
-  std::vector<std::string> layerKeys() const;
-  void checkStackKeys(ObjectReader &own);
-  void embedding(ObjectReader &in, StackDescription &stack);
-  void position(ObjectReader &in, StackDescription &stack);
-  AttentionDescription attention(ObjectReader in, ObjectReader own);
-  void scoreRules(ObjectReader &in, ObjectReader &own, AttentionDescription &a);
-  void headSizes(ObjectReader &in, AttentionDescription &a);
-  FfnDescription ffn(ObjectReader in);
-  /// Where a norm stands is said of those of sub-layers only.
-  NormDescription norm(ObjectReader in, bool ofSublayers = true);
-  void layers(ObjectReader &own, StackDescription &stack);
-  LayerDescription layer(size_t index, const Json *override);
-  ObjectReader ownObject(size_t index, const Json *override);
-  std::optional<MaskExpression> mask(const std::string &key, size_t index, const Json *override);
+  void embedding(StackDescription &stack);
+  void position(StackDescription &stack);
+  AttentionDescription attention(const Keys &in, const Keys &own);
+  NormDescription norm(const Keys &in);
+  LayerDescription layer(const Keys &override, size_t index);
+  std::optional<MaskExpression> mask(const std::string &key, const Keys &override, size_t index);
   void documents(StackDescription &stack);
-  void pool(ObjectReader &own, StackDescription &stack);
   void checkMask(const MaskExpression &mask, bool cross, const std::string &path);
 
-  const Json &json;
   const std::string name;
   const Description &model;
+  const Keys own; ///< of the stack, without the whole model's
   MaskOptions &masks;
   ErrorSink &errors;
 };
