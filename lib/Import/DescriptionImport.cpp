@@ -37,38 +37,6 @@ static std::string hiddenKeysAhead(const Description &d) {
   return {};
 }
 
-/// A number as an offset: it is the same in every step, where queries are counted anew.
-static const MaskExpression *numberedOffset(const MaskExpression &mask) {
-  if (mask.offset)
-    return &mask;
-  for (const MaskExpression &operand : mask.operands)
-    if (const MaskExpression *found = numberedOffset(operand))
-      return found;
-  return nullptr;
-}
-
-/// Whether a mask surely lets a query see keys ahead of it. Formulas, tables and offsets that a
-/// caller gives may or may not.
-static bool seesAhead(const MaskExpression &mask) {
-  using Kind = MaskExpression::Kind;
-  switch (mask.kind) {
-  case Kind::And:
-    return llvm::all_of(mask.operands, seesAhead);
-  case Kind::Or:
-    return llvm::any_of(mask.operands, seesAhead);
-  case Kind::Window:
-    return mask.offsetInput.empty() && mask.numbers[1] > 0;
-  case Kind::Lengths:
-  case Kind::Prefix:
-  case Kind::Keep:
-  case Kind::Hide:
-  case Kind::Documents:
-    return true;
-  default:
-    return false;
-  }
-}
-
 /// A step sees the keys up to its own; `decode` sees all that the mask allows.
 static std::string keysAhead(const Description &d) {
   if (!d.decoder || !d.decoder->documents.empty())
@@ -78,10 +46,11 @@ static std::string keysAhead(const Description &d) {
     std::string place = d.file + ": decoder." + std::to_string(i) + ": ";
     if (!mask)
       continue;
-    if (numberedOffset(*mask))
+    // It is the same in every step, where queries are counted anew.
+    if (llvm::any_of(mask->calls, [](const MaskCall &call) { return call.offset.has_value(); }))
       return place + "mask: an offset that is a number is the same in each call, and decode_step "
                      "counts queries from its own, so decode and decode_step differ";
-    if (seesAhead(*mask))
+    if (mask->seesAhead)
       return place + "mask: keys ahead of a query are allowed in decode and do not exist yet in "
                      "decode_step, so the two differ";
   }

@@ -5,193 +5,254 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Recursive descent. A table's type follows from where it stands, so tables are
-// made with the type of their surroundings: `integers` says that only integers
-// will do.
+// Precedence climbing: an operator binds as the table says, and its ops are
+// written when both sides are. A table's type follows from where it stands:
+// `integers` says that only integers will do.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Formula.h"
 
-#include <initializer_list>
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
+using namespace mlir;
 using namespace heddle;
-using Kind = Formula::Kind;
-using Type = Formula::Type;
+using namespace heddle::transformer;
+using IntegerOrder = arith::CmpIPredicate;
+using RealOrder = arith::CmpFPredicate;
 
 namespace {
+enum class Number { Integer, Real, Truth };
+
+/// What is parsed; without a value where formulas are only checked.
+struct Term {
+  Number type = Number::Integer;
+  Value value;
+};
+
+struct Operator {
+  llvm::StringLiteral word;
+  int level; ///< a higher one binds more tightly
+  IntegerOrder integers = IntegerOrder::eq;
+  RealOrder reals = RealOrder::OEQ;
+};
+constexpr int conjunction = 2, comparison = 3, product = 5;
+constexpr Operator operators[] = {{"||", 1},
+                                  {"&&", conjunction},
+                                  {"<=", comparison, IntegerOrder::sle, RealOrder::OLE},
+                                  {">=", comparison, IntegerOrder::sge, RealOrder::OGE},
+                                  {"==", comparison, IntegerOrder::eq, RealOrder::OEQ},
+                                  {"!=", comparison, IntegerOrder::ne, RealOrder::UNE},
+                                  {"<", comparison, IntegerOrder::slt, RealOrder::OLT},
+                                  {">", comparison, IntegerOrder::sgt, RealOrder::OGT},
+                                  {"+", 4},
+                                  {"-", 4},
+                                  {"*", product},
+                                  {"/", product},
+                                  {"%", product}};
+
 class FormulaParser {
 public:
-  FormulaParser(ExpressionCursor &in, bool scoreRule) : in(in), scoreRule(scoreRule) {}
+  FormulaParser(ExpressionCursor &in, bool scoreRule, std::vector<std::string> &tables,
+                const FormulaSite &site)
+      : in(in), scoreRule(scoreRule), tables(tables), site(site) {}
 
-  Formula choice(bool integers);
+  Term choice(bool integers);
+  Value real(const Term &x) {
+    return x.type == Number::Real || !x.value ? x.value : create<arith::SIToFPOp>(f32(), x.value);
+  }
 
 private:
-  using Rule = Formula (FormulaParser::*)(bool integers);
-  Formula chain(std::initializer_list<const char *> words, Rule next, bool integers);
-  Formula disjunction(bool integers);
-  Formula conjunction(bool integers);
-  Formula comparison(bool integers);
-  Formula sum(bool integers) { return chain({"+", "-"}, &FormulaParser::product, integers); }
-  Formula product(bool integers) { return chain({"*", "/", "%"}, &FormulaParser::unary, integers); }
-  Formula unary(bool integers);
-  Formula primary(bool integers);
-  Formula number();
-  Formula named(bool integers);
-  Formula call(const std::string &word, bool integers);
-  Formula table(const std::string &word, bool integers);
+  Term chain(int least, bool integers);
+  const Operator *take(int least, int most);
+  Term joined(const Operator &op, Term x, Term y, size_t left, size_t right);
+  Term unary(bool integers);
+  Term primary(bool integers);
+  Term number();
+  Term named(bool integers);
+  Term call(const std::string &word, bool integers);
+  Term table(const std::string &word, bool integers);
+  Term arithmetic(llvm::StringRef word, Term x, Term y);
+  Value remainder(Value x, Value y);
+  Value negative(Term x);
 
-  Formula make(std::string word, Type type, std::vector<Formula> operands) {
-    Formula f;
-    f.kind = Kind::Operator;
-    f.word = std::move(word);
-    f.type = type;
-    f.operands = std::move(operands);
-    if (++count > 2000)
+  template <typename Op, typename... Operands>
+  Value create(Operands &&...operands) {
+    return site.f ? Value(Op::create(site.f->b, site.f->loc, operands...)) : Value();
+  }
+  template <typename OnIntegers, typename OnReals>
+  Term either(Number type, Value x, Value y) {
+    return {type, type == Number::Real ? create<OnReals>(x, y) : create<OnIntegers>(x, y)};
+  }
+  Value integer(int64_t value, int width = 32) {
+    return create<arith::ConstantIntOp>(value, width);
+  }
+  Type f32() { return site.f ? site.f->b.getF32Type() : Type(); }
+
+  /// An operator's result.
+  void count() {
+    if (++operations > 2000)
       in.report("expected at most 2000 operations in one formula");
-    return f;
   }
-  static const char *text(Type type) {
-    return type == Type::Integer ? "an integer" : type == Type::Real ? "a real number" : "a truth";
+  void want(const Term &x, Number type, size_t where) {
+    static constexpr const char *names[] = {"an integer", "a real number", "a truth"};
+    if (x.type != type)
+      in.report(std::string("expected ") + names[int(type)] + ", found " + names[int(x.type)],
+                where);
   }
-  void want(const Formula &f, Type type, size_t where) {
-    if (f.type != type)
-      in.report(std::string("expected ") + text(type) + ", found " + text(f.type), where);
-  }
-  void wantNumber(const Formula &f, size_t where) {
-    if (f.type == Type::Truth)
+  void wantNumber(const Term &x, size_t where) {
+    if (x.type == Number::Truth)
       in.report("expected a number, found a truth", where);
   }
-  static Type joined(const Formula &a, const Formula &b) {
-    return a.type == Type::Real || b.type == Type::Real ? Type::Real : Type::Integer;
+  size_t here() {
+    in.skip();
+    return in.place();
   }
 
   ExpressionCursor &in;
   bool scoreRule;
-  int count = 0;
+  std::vector<std::string> &tables;
+  const FormulaSite &site;
+  int operations = 0;
 };
 } // namespace
 
-Formula FormulaParser::choice(bool integers) {
+static Number common(const Term &x, const Term &y) {
+  return x.type == Number::Real || y.type == Number::Real ? Number::Real : Number::Integer;
+}
+
+Term FormulaParser::choice(bool integers) {
   ExpressionCursor::Level level(in);
   if (in.failed())
     return {};
-  in.skip();
-  size_t start = in.place();
-  Formula condition = disjunction(integers);
+  size_t start = here();
+  Term condition = chain(1, integers);
   if (in.failed() || !in.take("?"))
     return condition;
-  want(condition, Type::Truth, start);
-  Formula yes = choice(integers);
+  want(condition, Number::Truth, start);
+  Term yes = choice(integers);
   in.expect(":");
   if (in.failed())
     return yes;
   size_t second = in.place();
-  Formula no = choice(integers);
-  if ((yes.type == Type::Truth) != (no.type == Type::Truth))
+  Term no = choice(integers);
+  if ((yes.type == Number::Truth) != (no.type == Number::Truth))
     in.report("expected two numbers or two truths", second);
-  Type type = yes.type == Type::Truth ? Type::Truth : joined(yes, no);
-  return make("?", type, {std::move(condition), std::move(yes), std::move(no)});
+  count();
+  Number type = yes.type == Number::Truth ? Number::Truth : common(yes, no);
+  if (type == Number::Real)
+    yes.value = real(yes), no.value = real(no);
+  return {type, create<arith::SelectOp>(condition.value, yes.value, no.value)};
 }
 
-/// Left-associative operators of numbers.
-Formula FormulaParser::chain(std::initializer_list<const char *> words, Rule next, bool integers) {
-  in.skip();
-  size_t start = in.place();
-  Formula left = (this->*next)(integers);
+const Operator *FormulaParser::take(int least, int most) {
+  for (const Operator &op : operators)
+    if (op.level >= least && op.level <= most && in.take(op.word))
+      return &op;
+  return nullptr;
+}
+
+/// Operands joined by operators of a level of at least `least`, from left to right; comparisons do
+/// not follow each other.
+Term FormulaParser::chain(int least, bool integers) {
+  size_t start = here();
+  Term left = unary(integers);
+  int most = product;
   while (!in.failed()) {
-    const char *found = nullptr;
-    for (const char *word : words)
-      if (!found && in.take(word))
-        found = word;
-    if (!found)
+    const Operator *op = take(least, most);
+    if (!op)
       return left;
-    bool remainder = *found == '%';
-    in.skip();
-    size_t where = in.place();
-    Formula right = (this->*next)(integers || remainder);
-    wantNumber(left, start);
-    wantNumber(right, where);
-    if (remainder && joined(left, right) == Type::Real)
-      in.report("expected integers around '%'", start);
-    Type type = joined(left, right);
-    left = make(found, type, {std::move(left), std::move(right)});
+    most = op->level - (op->level == comparison);
+    size_t where = here();
+    Term right = chain(op->level + 1, integers || op->word == "%");
+    left = joined(*op, left, right, start, where);
   }
   return left;
 }
 
-Formula FormulaParser::disjunction(bool integers) {
-  in.skip();
-  size_t start = in.place();
-  Formula left = conjunction(integers);
-  while (!in.failed() && in.take("||")) {
-    in.skip();
-    size_t where = in.place();
-    Formula right = conjunction(integers);
-    want(left, Type::Truth, start);
-    want(right, Type::Truth, where);
-    left = make("||", Type::Truth, {std::move(left), std::move(right)});
+Term FormulaParser::joined(const Operator &op, Term x, Term y, size_t left, size_t right) {
+  if (op.level <= conjunction) {
+    want(x, Number::Truth, left);
+    want(y, Number::Truth, right);
+    count();
+    return {Number::Truth, op.level == conjunction ? create<arith::AndIOp>(x.value, y.value)
+                                                   : create<arith::OrIOp>(x.value, y.value)};
   }
-  return left;
+  wantNumber(x, left);
+  wantNumber(y, right);
+  if (op.word == "%" && common(x, y) == Number::Real)
+    in.report("expected integers around '%'", left);
+  count();
+  if (op.level != comparison)
+    return arithmetic(op.word, x, y);
+  if (common(x, y) == Number::Integer)
+    return {Number::Truth, create<arith::CmpIOp>(op.integers, x.value, y.value)};
+  Value a = real(x), b = real(y);
+  return {Number::Truth, create<arith::CmpFOp>(op.reals, a, b)};
 }
 
-Formula FormulaParser::conjunction(bool integers) {
-  in.skip();
-  size_t start = in.place();
-  Formula left = comparison(integers);
-  while (!in.failed() && in.take("&&")) {
-    in.skip();
-    size_t where = in.place();
-    Formula right = comparison(integers);
-    want(left, Type::Truth, start);
-    want(right, Type::Truth, where);
-    left = make("&&", Type::Truth, {std::move(left), std::move(right)});
-  }
-  return left;
+/// Of two numbers; a call of one has it twice.
+Term FormulaParser::arithmetic(llvm::StringRef word, Term x, Term y) {
+  Number type = common(x, y);
+  Value a = x.value, b = y.value;
+  if (type == Number::Real)
+    a = real(x), b = real(y);
+  if (word == "%")
+    return {type, remainder(a, b)};
+  if (word == "+")
+    return either<arith::AddIOp, arith::AddFOp>(type, a, b);
+  if (word == "-")
+    return either<arith::SubIOp, arith::SubFOp>(type, a, b);
+  if (word == "*")
+    return either<arith::MulIOp, arith::MulFOp>(type, a, b);
+  if (word == "/")
+    return either<arith::FloorDivSIOp, arith::DivFOp>(type, a, b);
+  if (word == "min")
+    return either<arith::MinSIOp, arith::MinimumFOp>(type, a, b);
+  return either<arith::MaxSIOp, arith::MaximumFOp>(type, a, b);
 }
 
-Formula FormulaParser::comparison(bool integers) {
-  in.skip();
-  size_t start = in.place();
-  Formula left = sum(integers);
-  if (in.failed())
-    return left;
-  for (const char *word : {"<=", ">=", "==", "!=", "<", ">"})
-    if (in.take(word)) {
-      in.skip();
-      size_t where = in.place();
-      Formula right = sum(integers);
-      wantNumber(left, start);
-      wantNumber(right, where);
-      return make(word, Type::Truth, {std::move(left), std::move(right)});
-    }
-  return left;
+/// Floored, and 0 where y is 0.
+Value FormulaParser::remainder(Value x, Value y) {
+  Value whole = create<arith::FloorDivSIOp>(x, y);
+  Value rest = create<arith::SubIOp>(x, create<arith::MulIOp>(whole, y));
+  auto constant = y ? y.getDefiningOp<arith::ConstantIntOp>() : arith::ConstantIntOp();
+  if (constant && constant.value() != 0)
+    return rest;
+  Value zero = integer(0);
+  Value none = create<arith::CmpIOp>(IntegerOrder::eq, y, zero);
+  return create<arith::SelectOp>(none, zero, rest);
 }
 
-Formula FormulaParser::unary(bool integers) {
+Value FormulaParser::negative(Term x) {
+  return x.type == Number::Real ? create<arith::NegFOp>(x.value)
+                                : create<arith::SubIOp>(integer(0), x.value);
+}
+
+Term FormulaParser::unary(bool integers) {
   ExpressionCursor::Level level(in);
   if (in.failed())
     return {};
-  in.skip();
-  size_t where = in.place();
+  size_t where = here();
   if (in.take("-")) {
-    Formula operand = unary(integers);
-    wantNumber(operand, where);
-    Type type = operand.type;
-    return make("neg", type, {std::move(operand)});
+    Term x = unary(integers);
+    wantNumber(x, where);
+    count();
+    return {x.type, negative(x)};
   }
-  if (in.peek() == '!') {
-    in.take("!");
-    Formula operand = unary(integers);
-    want(operand, Type::Truth, where);
-    return make("not", Type::Truth, {std::move(operand)});
+  if (in.take("!")) {
+    Term x = unary(integers);
+    want(x, Number::Truth, where);
+    count();
+    return {Number::Truth, create<arith::XOrIOp>(x.value, integer(1, 1))};
   }
   return primary(integers);
 }
 
-Formula FormulaParser::primary(bool integers) {
+Term FormulaParser::primary(bool integers) {
   if (in.take("(")) {
-    Formula inner = choice(integers);
+    Term inner = choice(integers);
     in.expect(")");
     return inner;
   }
@@ -203,18 +264,20 @@ Formula FormulaParser::primary(bool integers) {
   return {};
 }
 
-Formula FormulaParser::number() {
+Term FormulaParser::number() {
   size_t where = in.place();
-  Formula f;
   bool isReal = false;
-  f.value = in.number(isReal);
-  f.type = isReal ? Type::Real : Type::Integer;
+  double value = in.number(isReal);
   if (isReal && !scoreRule)
     in.report("expected integers in the formula of a mask, found a real number", where);
-  return f;
+  if (!isReal)
+    return {Number::Integer, integer(static_cast<int64_t>(value))};
+  return {Number::Real,
+          site.f ? create<arith::ConstantOp>(site.f->b.getF32FloatAttr(static_cast<float>(value)))
+                 : Value()};
 }
 
-Formula FormulaParser::named(bool integers) {
+Term FormulaParser::named(bool integers) {
   size_t where = in.place();
   std::string word = in.name(/*dashes=*/false);
   in.skip();
@@ -222,75 +285,93 @@ Formula FormulaParser::named(bool integers) {
     return table(word, integers);
   if (in.peek() == '(')
     return call(word, integers);
-  if (word == "b" || word == "h" || word == "i" || word == "j") {
-    Formula f;
-    f.kind = Kind::Index;
-    f.word = word;
-    return f;
+  size_t index = llvm::StringRef("bhij").find(word);
+  if (word.size() != 1 || index == llvm::StringRef::npos) {
+    in.report("expected b, h, i, j or a table such as " + word.substr(0, 60) + "[j], found " +
+                  quotedText(word),
+              where);
+    return {};
   }
-  in.report("expected b, h, i, j or a table such as " + word.substr(0, 60) + "[j], found " +
-                quotedText(word),
-            where);
-  return {};
+  Value value = site.f ? site.f->b.getBlock()->getArgument(index) : Value();
+  return {Number::Integer,
+          site.offset && word == "i" ? create<arith::AddIOp>(value, site.offset) : value};
 }
 
-Formula FormulaParser::call(const std::string &word, bool integers) {
+Term FormulaParser::call(const std::string &word, bool integers) {
   size_t where = in.place();
-  bool two = word == "min" || word == "max", real = word == "exp" || word == "log";
-  if (!two && !real && word != "abs") {
+  bool two = word == "min" || word == "max", logarithms = word == "exp" || word == "log";
+  if (!two && !logarithms && word != "abs") {
     in.report("expected min, max, abs, exp or log, found " + quotedText(word), where);
     return {};
   }
-  if (real && !scoreRule)
+  if (logarithms && !scoreRule)
     in.report("expected integers in the formula of a mask, found " + word, where);
   in.expect("(");
-  std::vector<Formula> operands;
-  operands.push_back(choice(integers));
+  Term x = choice(integers), y;
   if (two) {
     in.expect(",");
-    operands.push_back(choice(integers));
+    y = choice(integers);
   }
   in.expect(")");
-  for (const Formula &operand : operands)
-    wantNumber(operand, where);
-  Type type = real ? Type::Real : joined(operands.front(), operands.back());
-  return make(word, type, std::move(operands));
+  wantNumber(x, where);
+  wantNumber(y, where);
+  count();
+  if (two)
+    return arithmetic(word, x, y);
+  if (word == "exp")
+    return {Number::Real, create<math::ExpOp>(real(x))};
+  if (word == "log")
+    return {Number::Real, create<math::LogOp>(real(x))};
+  if (x.type == Number::Real)
+    return {Number::Real, create<math::AbsFOp>(x.value)};
+  return {Number::Integer, create<arith::MaxSIOp>(x.value, negative(x))};
 }
 
-Formula FormulaParser::table(const std::string &word, bool integers) {
+Term FormulaParser::table(const std::string &word, bool integers) {
   in.expect("[");
-  Formula f;
-  f.kind = Kind::Table;
-  f.word = word;
-  f.type = scoreRule && !integers ? Type::Real : Type::Integer;
-  in.skip();
-  size_t where = in.place();
-  Formula index = choice(/*integers=*/true);
-  if (!in.failed() && in.take(",")) {
-    if (index.kind != Kind::Index || index.word != "b")
-      in.report("expected b as the first of two indices", where);
-    f.perBatch = true;
-    in.skip();
-    where = in.place();
-    index = choice(/*integers=*/true);
+  tables.push_back(word);
+  Number type = scoreRule && !integers ? Number::Real : Number::Integer;
+  ExpressionCursor ahead = in;
+  bool perBatch = ahead.take("b") && ahead.take(",");
+  Value input;
+  SmallVector<Value> indices;
+  Type element;
+  if (site.f) {
+    element = type == Number::Real ? f32() : Type(site.f->b.getI32Type());
+    std::string entries = word + ".entries";
+    input = perBatch ? site.f->input(word, element, {site.sentences, entries})
+                     : site.f->input(word, element, {entries});
   }
-  want(index, Type::Integer, where);
-  f.operands.push_back(std::move(index));
+  if (perBatch) {
+    in = ahead;
+    if (site.f)
+      indices.push_back(site.f->b.getBlock()->getArgument(0));
+  }
+  size_t where = here();
+  Term index = choice(/*integers=*/true);
+  if (!in.failed() && in.take(","))
+    in.report("expected b as the first of two indices", where);
+  want(index, Number::Integer, where);
+  indices.push_back(index.value);
   in.expect("]");
-  return f;
+  return {type, site.f ? create<MaskLoadOp>(element, input, indices) : Value()};
 }
 
-Formula heddle::parseFormula(ExpressionCursor &in, bool scoreRule) {
+void heddle::parseFormula(ExpressionCursor &in, bool scoreRule, std::vector<std::string> &tables,
+                          const FormulaSite &site) {
   in.skip();
   size_t start = in.place();
-  Formula f = FormulaParser(in, scoreRule).choice(/*integers=*/false);
+  FormulaParser parser(in, scoreRule, tables, site);
+  Term whole = parser.choice(/*integers=*/false);
   in.skip();
-  if (in.failed() || scoreRule != (f.type == Type::Truth))
-    return f;
+  if (site.f)
+    transformer::YieldOp::create(site.f->b, site.f->loc,
+                                 scoreRule ? parser.real(whole) : whole.value);
+  if (in.failed() || scoreRule != (whole.type == Number::Truth))
+    return;
   if (!in.atEnd() && in.peek() != ')') // a stray sign is what is wrong, not the type before it
     in.fail("an operator or ')'");
   else
     in.report(scoreRule ? "expected a number, found a truth" : "expected a truth, found a number",
               start);
-  return f;
 }

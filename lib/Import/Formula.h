@@ -15,30 +15,28 @@
 //            | NAME '[' ['b' ','] choice ']'
 //
 // Types are checked here: integers (i32), reals (f32) and truths. Reals, exp and
-// log stand in score rules only. '/' and '%' of integers are floored.
+// log stand in score rules only. '/' and '%' of integers are floored. Integers
+// become reals where a real stands beside them, tables become inputs.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "ExpressionCursor.h"
-
-#include <vector>
+#include "FunctionBuilder.h"
 
 namespace heddle {
 
-struct Formula {
-  enum class Type { Integer, Real, Truth };
-  enum class Kind { Number, Index, Table, Operator } kind = Kind::Number;
-  Type type = Type::Integer;
-  double value = 0; ///< of a number
-  /// "i", the table's name, or the operator: "+", "<=", "&&", "?", "min", "neg", "not", …
-  std::string word;
-  bool perBatch = false; ///< table[b, x]
-  std::vector<Formula> operands;
+/// Where a formula's ops are written: in the block of a mask.where or bias.where, in which `f`
+/// inserts. Without `f` a formula is only checked.
+struct FormulaSite {
+  FunctionBuilder *f = nullptr;
+  mlir::Value offset;    ///< added to i, if there is one: in the dialect i counts from this call
+  std::string sentences; ///< the dimension that b counts
 };
 
 /// Parses a formula up to what cannot continue it. A mask's formula is a truth; a score rule's is a
-/// number, and its tables are f32 except where an integer is needed.
-Formula parseFormula(ExpressionCursor &in, bool scoreRule);
+/// number, and its tables are f32 except where an integer is needed. `tables` receives their names.
+void parseFormula(ExpressionCursor &in, bool scoreRule, std::vector<std::string> &tables,
+                  const FormulaSite &site);
 
 } // namespace heddle

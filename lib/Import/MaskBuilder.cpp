@@ -15,12 +15,10 @@
 
 #include "MaskBuilder.h"
 
-#include "FormulaBuilder.h"
-
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
-using Kind = MaskExpression::Kind;
+using Kind = MaskCall::Kind;
 
 static bool countsSource(const std::optional<MaskExpression> &mask) {
   return mask && mask->uses(Kind::Lengths, "source");
@@ -51,149 +49,101 @@ Value MaskBuilder::sideLengths(FunctionBuilder &f, const std::string &side, Call
   return value;
 }
 
-/// Name of the dimension of keys. In a step callers may give more keys than there are tokens.
-std::string MaskBuilder::keys(bool cross, Call call) const {
-  return call.sizes  ? call.sizes->keys
-         : cross     ? call.sourceRows()
-         : call.step ? "target.keys"
-                     : call.rows();
-}
-
 /// A dense mask or score rule: sentences and heads may share it, which the call tells.
-Value MaskBuilder::table(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call,
-                         Type element) const {
-  const std::string &name = e.inputs[0];
-  std::string columns = keys(cross, call);
-  return f.spreading(name, element, {name + ".batch", name + ".heads", call.rows(), columns},
-                     {call.sequences(), std::to_string(call.heads), call.rows(), columns});
+static Value table(const MaskPlace &site, const std::string &name, Type element, std::string rows,
+                   std::string columns) {
+  return site.f.spreading(name, element, {name + ".batch", name + ".heads", rows, columns},
+                          {site.call.sequences(), std::to_string(site.call.heads), rows, columns});
 }
 
 /// Ids of documents. In a step both sides are given over all tokens so far, this one's last.
-Value MaskBuilder::documents(FunctionBuilder &f, const MaskExpression &e, bool cross,
-                             Call call) const {
+static Value documents(const MaskPlace &site, const MaskCall &e) {
+  FunctionBuilder &f = site.f;
   auto ids = [&](size_t i, const std::string &dim) {
-    return f.input(e.inputs[i], f.b.getI32Type(), {call.sequences(), dim});
+    return f.input(e.inputs[i], f.b.getI32Type(), {site.call.sequences(), dim});
   };
-  Value queries = ids(0, call.step ? keys(/*cross=*/false, call) : call.rows()), offset;
-  if (call.step)
+  Value queries = ids(0, site.call.step ? site.call.keys(false) : site.call.rows()), offset;
+  if (site.call.step)
     offset = f.cacheLength("P");
-  return MaskDocumentsOp::create(f.b, f.loc, queries, ids(1, keys(cross, call)), offset,
+  return MaskDocumentsOp::create(f.b, f.loc, queries, ids(1, site.call.keys(site.cross)), offset,
                                  UnitAttr());
 }
 
-Value MaskBuilder::packedDocuments(FunctionBuilder &f, const MaskExpression &e) const {
-  Value queries = starts(f, e.inputs[0]);
-  return MaskDocumentsOp::create(f.b, f.loc, queries, starts(f, e.inputs[1]), /*offset=*/Value(),
-                                 f.b.getUnitAttr());
-}
-
-Value MaskBuilder::blocks(FunctionBuilder &f, const MaskExpression &e, Call call) const {
-  const std::string &name = e.inputs[0], rows = name + ".rows", columns = name + ".columns";
-  Value table =
-      f.spreading(name, f.b.getI1Type(), {name + ".batch", name + ".heads", rows, columns},
-                  {call.sequences(), std::to_string(call.heads), rows, columns});
-  return MaskBlocksOp::create(f.b, f.loc, table, e.numbers[0], e.numbers[1]);
-}
-
-/// A region with the formula of a mask or, as `Op` says, of a score rule.
-template <typename Op>
-static Value formulaOf(FunctionBuilder &f, const MaskExpression &e, Call call, Type type,
-                       bool scoreRule) {
-  Value before = call.step ? f.cacheLength("P") : Value();
-  auto where = Op::create(f.b, f.loc, type);
-  buildFormula(f, e.formula, where->getRegion(0), before, scoreRule, call.sequences());
-  return where.getResult();
-}
-
 /// Flags of keys: keep and hide.
-Value MaskBuilder::flags(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const {
-  std::string columns = keys(cross, call), sequences = call.sequences();
-  return f.flags(e.inputs[0], {sequences, "1", "1", columns}, {sequences, columns});
+static Value flags(const MaskPlace &site, const MaskCall &e) {
+  std::string columns = site.call.keys(site.cross), sequences = site.call.sequences();
+  return MaskDenseOp::create(
+      site.f.b, site.f.loc,
+      site.f.flags(e.inputs[0], {sequences, "1", "1", columns}, {sequences, columns}));
 }
 
 /// An offset left out is the number of tokens before this call, or what the dialect makes it.
-Value MaskBuilder::offset(FunctionBuilder &f, const MaskExpression &e, Call call) const {
+static Value offset(const MaskPlace &site, const MaskCall &e) {
+  FunctionBuilder &f = site.f;
   if (!e.offsetInput.empty()) {
     Value number = f.number(e.offsetInput);
     return number ? number
-                  : f.spreading(e.offsetInput, f.b.getI32Type(), {call.sequences()},
-                                {call.sequenceCount()});
+                  : f.spreading(e.offsetInput, f.b.getI32Type(), {site.call.sequences()},
+                                {site.call.sequenceCount()});
   }
-  if (!e.offset && call.sizes)
+  if (!e.offset && site.call.sizes)
     return {};
-  return e.offset ? f.integer(*e.offset) : call.step ? f.cacheLength("P") : f.integer(0);
+  return e.offset ? f.integer(*e.offset) : site.call.step ? f.cacheLength("P") : f.integer(0);
 }
 
 Value MaskBuilder::starts(FunctionBuilder &f, const std::string &input) const {
   return f.input(input, f.tensor({-1}, f.b.getI32Type()), {"documents.starts"});
 }
 
-Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const {
+Value MaskBuilder::write(const MaskPlace &site, const MaskCall &e, bool scoreRule) const {
+  FunctionBuilder &f = site.f;
   OpBuilder &b = f.b;
-  call.packed |= e.uses(Kind::PackedDocuments);
-  auto numbers = [&](size_t i) { return f.input(e.inputs[i], b.getI32Type(), {call.sequences()}); };
-  SmallVector<Value> operands;
-  for (const MaskExpression &operand : e.operands)
-    operands.push_back(build(f, operand, cross, call));
+  const Call &call = site.call;
+  auto numbers = [&] { return f.input(e.inputs[0], b.getI32Type(), {call.sequences()}); };
   switch (e.kind) {
   case Kind::Causal:
-    return MaskCausalOp::create(b, f.loc, offset(f, e, call));
+    return MaskCausalOp::create(b, f.loc, offset(site, e));
   case Kind::Window:
-    return MaskWindowOp::create(b, f.loc, e.numbers[0], e.numbers[1], offset(f, e, call));
+    return MaskWindowOp::create(b, f.loc, e.numbers[0], e.numbers[1], offset(site, e));
   case Kind::Lengths: {
     bool ofSide = !call.sizes && (e.inputs[0] == "source" || e.inputs[0] == "target");
-    return MaskLengthsOp::create(b, f.loc, ofSide ? sideLengths(f, e.inputs[0], call) : numbers(0));
+    return MaskLengthsOp::create(b, f.loc, ofSide ? sideLengths(f, e.inputs[0], call) : numbers());
   }
   case Kind::Prefix:
-    return MaskPrefixOp::create(b, f.loc, numbers(0));
-  case Kind::Dense:
-    return MaskDenseOp::create(b, f.loc, table(f, e, cross, call, b.getI1Type()));
+    return MaskPrefixOp::create(b, f.loc, numbers());
   case Kind::Keep:
-    return MaskDenseOp::create(b, f.loc, flags(f, e, cross, call));
-  case Kind::Hide: {
-    Value hidden = MaskDenseOp::create(b, f.loc, flags(f, e, cross, call));
-    return MaskNotOp::create(b, f.loc, hidden);
-  }
+    return flags(site, e);
+  case Kind::Hide:
+    return MaskNotOp::create(b, f.loc, flags(site, e));
   case Kind::Documents:
-    return documents(f, e, cross, call);
-  case Kind::PackedDocuments:
-    return packedDocuments(f, e);
-  case Kind::Blocks:
-    return blocks(f, e, call);
+    return documents(site, e);
+  case Kind::PackedDocuments: {
+    Value queries = starts(f, e.inputs[0]);
+    return MaskDocumentsOp::create(b, f.loc, queries, starts(f, e.inputs[1]), /*offset=*/Value(),
+                                   b.getUnitAttr());
+  }
+  case Kind::Blocks: {
+    Value blocks =
+        table(site, e.inputs[0], b.getI1Type(), e.inputs[0] + ".rows", e.inputs[0] + ".columns");
+    return MaskBlocksOp::create(b, f.loc, blocks, e.numbers[0], e.numbers[1]);
+  }
+  case Kind::Dense: {
+    Type element = scoreRule ? Type(b.getF32Type()) : Type(b.getI1Type());
+    Value dense = table(site, e.inputs[0], element, call.rows(), call.keys(site.cross));
+    return scoreRule ? BiasDenseOp::create(b, f.loc, dense).getResult()
+                     : MaskDenseOp::create(b, f.loc, dense).getResult();
+  }
   case Kind::Where:
-    return formulaOf<MaskWhereOp>(f, e, call, MaskType::get(b.getContext()), /*scoreRule=*/false);
-  case Kind::And:
-    return MaskAndOp::create(b, f.loc, operands[0], operands[1]);
-  case Kind::Or:
-    return MaskOrOp::create(b, f.loc, operands[0], operands[1]);
-  case Kind::Not:
-    return MaskNotOp::create(b, f.loc, operands[0]);
-  default:
-    llvm_unreachable("a score rule is no mask");
-  }
-}
-
-Value MaskBuilder::buildRule(FunctionBuilder &f, const MaskExpression &e, bool cross,
-                             Call call) const {
-  OpBuilder &b = f.b;
-  switch (e.kind) {
-  case Kind::Add: {
-    Value left = buildRule(f, e.operands[0], cross, call);
-    return BiasAddOp::create(b, f.loc, left, buildRule(f, e.operands[1], cross, call));
-  }
+    return scoreRule ? BiasWhereOp::create(b, f.loc, BiasType::get(b.getContext())).getResult()
+                     : MaskWhereOp::create(b, f.loc, MaskType::get(b.getContext())).getResult();
   case Kind::Alibi:
-    return BiasAlibiOp::create(b, f.loc, offset(f, e, call));
+    return BiasAlibiOp::create(b, f.loc, offset(site, e));
   case Kind::Relative: { // T5: one-directional in a decoder
     std::string name = std::string(call.decoder ? "decoder" : "encoder") + ".relative.weight";
-    Value table = f.weight(name, {e.numbers[0], call.heads});
-    return BiasRelativeOp::create(b, f.loc, table, e.numbers[1], offset(f, e, call),
+    Value distances = f.weight(name, {e.numbers[0], call.heads});
+    return BiasRelativeOp::create(b, f.loc, distances, e.numbers[1], offset(site, e),
                                   /*bidirectional=*/!call.decoder);
   }
-  case Kind::Dense:
-    return BiasDenseOp::create(b, f.loc, table(f, e, cross, call, b.getF32Type()));
-  case Kind::Where:
-    return formulaOf<BiasWhereOp>(f, e, call, BiasType::get(b.getContext()), /*scoreRule=*/true);
-  default:
-    llvm_unreachable("a mask is no score rule");
   }
+  llvm_unreachable("unknown mask");
 }

@@ -43,6 +43,21 @@ struct Call {
   std::string sequences() const { return packed ? "N" : sizes ? sizes->sentences : "B"; }
   /// How many they are, where no input need say so by that name.
   std::string sequenceCount() const { return packed ? "documents.starts - 1" : sequences(); }
+  /// Name of the dimension of keys. In a step callers may give more keys than there are tokens.
+  std::string keys(bool cross) const {
+    return sizes ? sizes->keys : cross ? sourceRows() : step ? "target.keys" : rows();
+  }
+};
+
+class MaskBuilder;
+
+/// Where a mask is written: an attention of a function over the stack's own tokens, or over the
+/// memory (`cross`).
+struct MaskPlace {
+  const MaskBuilder &masks;
+  FunctionBuilder &f;
+  bool cross;
+  Call call;
 };
 
 class MaskBuilder {
@@ -51,10 +66,10 @@ public:
 
   /// The input that says where packed documents start.
   mlir::Value starts(FunctionBuilder &f, const std::string &input) const;
-  /// The mask of an attention over the stack's own tokens, or over the memory (`cross`).
+  /// The mask or score rule of an attention.
   mlir::Value build(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const;
-  /// The score rule of such an attention.
-  mlir::Value buildRule(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const;
+  /// One part of it; the region of a `where` is still empty.
+  mlir::Value write(const MaskPlace &site, const MaskCall &e, bool scoreRule) const;
   /// `source.lengths` or `target.lengths`: an input, by default computed from ids at hand; in a
   /// step those of the source are kept by the session.
   mlir::Value sideLengths(FunctionBuilder &f, const std::string &side, Call call) const;
@@ -64,15 +79,6 @@ public:
   bool crossUsesLengths() const;
 
 private:
-  mlir::Value flags(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const;
-  mlir::Value table(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call,
-                    mlir::Type element) const;
-  mlir::Value documents(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const;
-  mlir::Value packedDocuments(FunctionBuilder &f, const MaskExpression &e) const;
-  mlir::Value blocks(FunctionBuilder &f, const MaskExpression &e, Call call) const;
-  mlir::Value offset(FunctionBuilder &f, const MaskExpression &e, Call call) const;
-  std::string keys(bool cross, Call call) const;
-
   const Description &d;
 };
 

@@ -5,26 +5,27 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Recursive descent over the operators; what stands between parentheses after a
-// name follows from a table.
+// What stands between parentheses after a name follows from a table. Without a
+// site the parser checks; with one it writes ops as it goes.
 //
 //===----------------------------------------------------------------------===//
 
-#include "MaskExpression.h"
+#include "Formula.h"
+#include "MaskBuilder.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
+using namespace mlir;
 using namespace heddle;
-using Kind = MaskExpression::Kind;
+using namespace heddle::transformer;
+using Kind = MaskCall::Kind;
 
-const MaskExpression *MaskExpression::find(Kind wanted, std::string_view name) const {
-  if (kind == wanted &&
-      (name.empty() || std::find(inputs.begin(), inputs.end(), name) != inputs.end()))
-    return this;
-  for (const MaskExpression &operand : operands)
-    if (const MaskExpression *found = operand.find(wanted, name))
-      return found;
+const MaskCall *MaskExpression::find(Kind wanted, std::string_view name) const {
+  for (const MaskCall &call : calls)
+    if (call.kind == wanted && (name.empty() || llvm::is_contained(call.inputs, name)))
+      return &call;
   return nullptr;
 }
 
@@ -55,70 +56,85 @@ constexpr Signature rules[] = {
     {"dense", Kind::Dense, 1, 0, 0, false},
 };
 
+/// What is parsed: its op, where ops are written.
+struct Part {
+  Value value;
+  bool seesAhead = false;
+};
+
 class Parser {
 public:
-  Parser(std::string_view text, bool scoreRule)
-      : in(text), scoreRule(scoreRule),
-        known(scoreRule ? std::span<const Signature>(rules) : masks) {}
+  Parser(std::string_view text, bool scoreRule, const MaskPlace *site = nullptr)
+      : in(text), site(site), known(scoreRule ? std::span<const Signature>(rules) : masks) {
+    result.text = text;
+    result.scoreRule = scoreRule;
+  }
 
   Expected<MaskExpression> run() {
     if (in.atEnd())
-      in.report(scoreRule ? "expected a score rule, found nothing"
-                          : "expected a mask, found nothing");
-    MaskExpression result = scoreRule ? chain("+", Kind::Add, &Parser::call) : disjunction();
+      in.report(result.scoreRule ? "expected a score rule, found nothing"
+                                 : "expected a mask, found nothing");
+    whole = chain(result.scoreRule ? "+" : "|");
+    result.seesAhead = whole.seesAhead;
     if (!in.failed() && !in.atEnd())
       in.fail("an operator or the end");
     if (in.failed())
       return in.takeError();
     return result;
   }
+  Part whole;
 
 private:
-  MaskExpression chain(const char *op, Kind kind, MaskExpression (Parser::*next)());
-  MaskExpression disjunction() { return chain("|", Kind::Or, &Parser::conjunction); }
-  MaskExpression conjunction() { return chain("&", Kind::And, &Parser::unary); }
-  MaskExpression unary();
-  MaskExpression call();
-  void arguments(MaskExpression &node, const Signature &signature);
-  void offset(MaskExpression &node);
+  Part chain(llvm::StringRef op);
+  Part unary();
+  Part call();
+  Value where(const MaskCall &node);
+  void arguments(MaskCall &node, const Signature &signature);
+  void offset(MaskCall &node);
 
   ExpressionCursor in;
-  bool scoreRule;
+  const MaskPlace *site;
   std::span<const Signature> known;
-  int calls = 0;
+  MaskExpression result;
 };
 } // namespace
 
-MaskExpression Parser::chain(const char *op, Kind kind, MaskExpression (Parser::*next)()) {
-  MaskExpression left = (this->*next)();
+/// Operators of one precedence: '|', '&' within it, or '+' of score rules.
+Part Parser::chain(llvm::StringRef op) {
+  auto next = [&] { return op == "|" ? chain("&") : op == "&" ? unary() : call(); };
+  auto join = [&](Value x, Value y) -> Value {
+    OpBuilder &b = site->f.b;
+    return op == "|"   ? MaskOrOp::create(b, site->f.loc, x, y).getResult()
+           : op == "&" ? MaskAndOp::create(b, site->f.loc, x, y).getResult()
+                       : BiasAddOp::create(b, site->f.loc, x, y).getResult();
+  };
+  Part left = next();
   while (!in.failed() && in.take(op)) {
-    MaskExpression node;
-    node.kind = kind;
-    node.operands.push_back(std::move(left));
-    node.operands.push_back((this->*next)());
-    left = std::move(node);
+    Part right = next();
+    if (site)
+      left.value = join(left.value, right.value);
+    left.seesAhead =
+        op == "&" ? left.seesAhead && right.seesAhead : left.seesAhead || right.seesAhead;
   }
   return left;
 }
 
-MaskExpression Parser::unary() {
+Part Parser::unary() {
   ExpressionCursor::Level level(in);
-  MaskExpression result;
   if (in.failed())
-    return result;
+    return {};
   if (in.take("!")) {
-    result.kind = Kind::Not;
-    result.operands.push_back(unary());
-  } else if (in.take("(")) {
-    result = disjunction();
-    in.expect(")");
-  } else {
-    result = call();
+    Value inner = unary().value;
+    return {inner ? MaskNotOp::create(site->f.b, site->f.loc, inner) : Value()};
   }
-  return result;
+  if (!in.take("("))
+    return call();
+  Part inner = chain("|");
+  in.expect(")");
+  return inner;
 }
 
-void Parser::offset(MaskExpression &node) {
+void Parser::offset(MaskCall &node) {
   if (in.atName())
     node.offsetInput = in.name();
   else if (!in.atNumber() && in.peek() != '-')
@@ -127,7 +143,7 @@ void Parser::offset(MaskExpression &node) {
     node.offset = in.integer();
 }
 
-void Parser::arguments(MaskExpression &node, const Signature &signature) {
+void Parser::arguments(MaskCall &node, const Signature &signature) {
   bool first = true;
   auto separate = [&] {
     if (!std::exchange(first, false))
@@ -152,22 +168,56 @@ void Parser::arguments(MaskExpression &node, const Signature &signature) {
     offset(node);
 }
 
-MaskExpression Parser::call() {
+static bool seesAhead(const MaskCall &call) {
+  switch (call.kind) {
+  case Kind::Window:
+    return call.offsetInput.empty() && call.numbers[1] > 0;
+  case Kind::Lengths:
+  case Kind::Prefix:
+  case Kind::Keep:
+  case Kind::Hide:
+  case Kind::Documents:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// The op, and its region.
+Value Parser::where(const MaskCall &node) {
+  FormulaSite inside;
+  Value value;
+  OpBuilder::InsertPoint outside;
+  if (site) {
+    inside = {&site->f, site->call.step ? site->f.cacheLength("P") : Value(),
+              site->call.sequences()};
+    value = site->masks.write(*site, node, result.scoreRule);
+    outside = site->f.b.saveInsertionPoint();
+    SmallVector<Type> types(4, site->f.b.getI32Type());
+    site->f.b.createBlock(&value.getDefiningOp()->getRegion(0), {}, types,
+                          SmallVector<Location>(4, site->f.loc));
+  }
+  in.expect("(");
+  if (!in.failed())
+    parseFormula(in, result.scoreRule, result.calls.back().inputs, inside);
+  in.expect(")");
+  if (site)
+    site->f.b.restoreInsertionPoint(outside);
+  return value;
+}
+
+Part Parser::call() {
   in.skip();
   size_t start = in.place();
   std::string word = in.name();
-  MaskExpression node;
-  if (++calls > 1000) // chains become nested ops
+  if (result.calls.size() == 1000) // chains become nested ops
     in.report("expected at most 1000 masks in one expression, found more", start);
   if (in.failed())
-    return node;
+    return {};
+  MaskCall &node = result.calls.emplace_back();
   if (word == "where") {
     node.kind = Kind::Where;
-    in.expect("(");
-    if (!in.failed())
-      node.formula = parseFormula(in, scoreRule);
-    in.expect(")");
-    return node;
+    return {where(node)};
   }
   auto signature =
       std::find_if(known.begin(), known.end(), [&](const Signature &s) { return word == s.word; });
@@ -175,25 +225,35 @@ MaskExpression Parser::call() {
     std::string words;
     for (const Signature &s : known)
       words += std::string(s.word) + ", ";
-    in.report(std::string("expected a ") + (scoreRule ? "score rule" : "mask") + " (" + words +
-                  "where), found " + quotedText(word),
+    in.report(std::string("expected a ") + (result.scoreRule ? "score rule" : "mask") + " (" +
+                  words + "where), found " + quotedText(word),
               start);
-    return node;
+    return {};
   }
   node.kind = signature->kind;
   bool needs = signature->inputs || signature->numbers;
   if (needs)
     in.expect("(");
-  else if (!signature->offset || !in.take("("))
-    return node;
-  arguments(node, *signature);
-  in.expect(")");
-  return node;
+  if (needs || (signature->offset && in.take("("))) {
+    arguments(node, *signature);
+    in.expect(")");
+  }
+  if (in.failed())
+    return {};
+  return {site ? site->masks.write(*site, node, result.scoreRule) : Value(), seesAhead(node)};
 }
 
 Expected<MaskExpression> heddle::parseMask(std::string_view text) {
-  return Parser(text, false).run();
+  return Parser(text, /*scoreRule=*/false).run();
 }
 Expected<MaskExpression> heddle::parseScoreRule(std::string_view text) {
-  return Parser(text, true).run();
+  return Parser(text, /*scoreRule=*/true).run();
+}
+
+Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const {
+  call.packed |= e.uses(Kind::PackedDocuments);
+  MaskPlace site{*this, f, cross, call};
+  Parser parser(e.text, e.scoreRule, &site);
+  (void)parser.run(); // checked when it was read
+  return parser.whole.value;
 }

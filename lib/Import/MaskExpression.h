@@ -1,4 +1,4 @@
-//===- MaskExpression.h - Masks and score rules as formulas ----*- C++ -*-===//
+//===- MaskExpression.h - Masks and score rules as text --------*- C++ -*-===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,20 +12,25 @@
 //   not := '!' not | '(' or ')' | NAME ['(' arguments ')']
 //
 // and of score rules: NAME ['(' arguments ')'] joined by '+'. The formulas of
-// where(...) are in Formula.h.
+// where(...) are in Formula.h. A text is parsed when it is read, which checks it,
+// and again in each function that it becomes ops of (MaskBuilder.h).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "Formula.h"
+#include "heddle/Support/Error.h"
 
-#include <span>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace heddle {
 
-struct MaskExpression {
+/// One mask or score rule with its arguments.
+struct MaskCall {
   enum class Kind {
-    // Masks.
     Causal,
     Window,
     Lengths,
@@ -35,28 +40,31 @@ struct MaskExpression {
     Documents,
     PackedDocuments,
     Blocks,
-    And,
-    Or,
-    Not,
-    // Score rules.
-    Alibi,
-    Relative,
-    Add,
-    // Either.
     Dense,
-    Where
+    Where,
+    Alibi,
+    Relative
   } kind = Kind::Causal;
-  std::vector<std::string> inputs; ///< as many as the kind has
+  std::vector<std::string> inputs; ///< as many as the kind has; of where: its tables
   /// window: before, after; blocks: rows, columns; relative: buckets, maximum distance.
   std::vector<int64_t> numbers;
   /// Of causal and window: a number, or the name of an i32 input; neither: what the call makes it.
   std::optional<int64_t> offset;
   std::string offsetInput;
-  Formula formula; ///< of where
-  std::vector<MaskExpression> operands;
+};
 
-  /// The first part of a kind, with an input of that name if one is given; null if there is none.
-  const MaskExpression *find(Kind kind, std::string_view input = {}) const;
+/// A text that was checked.
+struct MaskExpression {
+  using Kind = MaskCall::Kind;
+  std::string text;
+  bool scoreRule = false;
+  std::vector<MaskCall> calls;
+  /// Whether a mask surely lets a query see keys ahead of it. Formulas, tables and offsets that a
+  /// caller gives may or may not.
+  bool seesAhead = false;
+
+  /// The first call of a kind, with an input of that name if one is given; null if there is none.
+  const MaskCall *find(Kind kind, std::string_view input = {}) const;
   bool uses(Kind kind, std::string_view input = {}) const { return find(kind, input); }
 };
 

@@ -74,7 +74,7 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
   if (mask) // without one no pair is hidden
     rules.hiddenScore = real(a.hiddenScore);
   if (a.bias)
-    rules.bias = masks.buildRule(f, *a.bias, site.cross, call);
+    rules.bias = masks.build(f, *a.bias, site.cross, call);
   if (a.sinks)
     rules.sinks = f.weight(site.prefix + ".sinks", {a.heads});
   bool sums = a.returnLogSumExp && givesMore;

@@ -116,30 +116,21 @@ std::optional<MaskExpression> StackReader::mask(const std::string &key, const Ke
   return *mask;
 }
 
-/// Names of the tables that a formula reads.
-static void collectTables(const Formula &formula, std::vector<std::string> &names) {
-  if (formula.kind == Formula::Kind::Table)
-    names.push_back(formula.word);
-  for (const Formula &operand : formula.operands)
-    collectTables(operand, names);
-}
-
 /// Names of inputs that functions have anyway, and whose keys a mask counts.
 void StackReader::checkMask(const MaskExpression &mask, bool cross, const std::string &path) {
   using Kind = MaskExpression::Kind;
-  for (const MaskExpression &operand : mask.operands)
-    checkMask(operand, cross, path);
   const std::string side = isDecoder() && !cross ? "target" : "source";
-  std::vector<std::string> inputs = mask.inputs;
-  if (!mask.offsetInput.empty())
-    inputs.push_back(mask.offsetInput);
-  collectTables(mask.formula, inputs);
-  for (const std::string &input : inputs) {
-    bool ofSide = input == "source" || input == "target";
-    if (mask.kind == Kind::Lengths && ofSide && input != side)
-      errors.expected(path, "lengths(" + side + ") over these keys", "lengths(" + input + ")");
-    if (input == "memory" || input == "parents" || (ofSide && mask.kind != Kind::Lengths))
-      errors.expected(path, "a name for the mask's own input", "'" + input + "'");
+  for (const MaskCall &call : mask.calls) {
+    std::vector<std::string> inputs = call.inputs;
+    if (!call.offsetInput.empty())
+      inputs.push_back(call.offsetInput);
+    for (const std::string &input : inputs) {
+      bool ofSide = input == "source" || input == "target";
+      if (call.kind == Kind::Lengths && ofSide && input != side)
+        errors.expected(path, "lengths(" + side + ") over these keys", "lengths(" + input + ")");
+      if (input == "memory" || input == "parents" || (ofSide && call.kind != Kind::Lengths))
+        errors.expected(path, "a name for the mask's own input", "'" + input + "'");
+    }
   }
   for (const auto &[kind, word] : {std::pair{Kind::Keep, "keep"},
                                    {Kind::Hide, "hide"},
@@ -163,7 +154,7 @@ void StackReader::checkMask(const MaskExpression &mask, bool cross, const std::s
 void StackReader::documents(StackDescription &stack) {
   for (size_t index = 0; index < stack.layers.size(); ++index)
     for (const auto *mask : {&stack.layers[index].mask, &stack.layers[index].crossMask}) {
-      const MaskExpression *packed =
+      const MaskCall *packed =
           *mask ? (*mask)->find(MaskExpression::Kind::PackedDocuments) : nullptr;
       if (!packed)
         continue;

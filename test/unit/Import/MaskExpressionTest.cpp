@@ -5,107 +5,112 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Trees as text, errors with their carets.
+// The ops of a text as trees, errors with their carets.
 //
 //===----------------------------------------------------------------------===//
 
-#include "MaskExpression.h"
+#include "ImportFixture.h"
+#include "MaskBuilder.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace heddle;
-using Kind = MaskExpression::Kind;
+using namespace heddle::transformer;
+using namespace mlir;
 using testing::HasSubstr;
 
 namespace {
 
-const char *wordOf(Kind kind) {
-  switch (kind) {
-  case Kind::Causal:
-    return "causal";
-  case Kind::Window:
-    return "window";
-  case Kind::Lengths:
-    return "lengths";
-  case Kind::Keep:
-    return "keep";
-  case Kind::Hide:
-    return "hide";
-  case Kind::Prefix:
-    return "prefix";
-  case Kind::Documents:
-    return "documents";
-  case Kind::PackedDocuments:
-    return "packed";
-  case Kind::Blocks:
-    return "blocks";
-  case Kind::And:
-    return "&";
-  case Kind::Or:
-    return "|";
-  case Kind::Not:
-    return "!";
-  case Kind::Alibi:
-    return "alibi";
-  case Kind::Relative:
-    return "relative";
-  case Kind::Add:
-    return "+";
-  case Kind::Dense:
-    return "dense";
-  case Kind::Where:
-    return "where";
+std::string tree(Value value);
+
+std::string operands(Operation *op) {
+  std::string text;
+  for (Value operand : op->getOperands())
+    text += " " + tree(operand);
+  return text;
+}
+
+/// Of a mask or rule without masks in it: "blocks:t 2 16", "window 3 0 @n".
+std::string leaf(Operation *op) {
+  std::string text = op->getName().stripDialect().split('.').second.str();
+  Value offset;
+  if (auto causal = dyn_cast<MaskCausalOp>(op))
+    offset = causal.getOffset();
+  else if (auto window = dyn_cast<MaskWindowOp>(op))
+    offset = window.getOffset();
+  if (auto documents = dyn_cast<MaskDocumentsOp>(op); documents && documents.getStarts())
+    text = "packed";
+  if (auto relative = dyn_cast<BiasRelativeOp>(op))
+    return text + " " + std::to_string(relative.getTable().getType().getDimSize(0)) + " " +
+           std::to_string(relative.getMaxDistance());
+  for (Value input : op->getOperands())
+    if (input != offset)
+      text += ":" + tree(input);
+  if (auto window = dyn_cast<MaskWindowOp>(op))
+    text += " " + std::to_string(window.getBefore()) + " " + std::to_string(window.getAfter());
+  if (auto blocks = dyn_cast<MaskBlocksOp>(op))
+    text += " " + std::to_string(blocks.getRows()) + " " + std::to_string(blocks.getColumns());
+  return offset ? text + " @" + tree(offset) : text;
+}
+
+/// What was written, from its last op: inputs by name, i as "i", everything else as its op.
+std::string tree(Value value) {
+  IntegerAttr integer;
+  FloatAttr real;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    unsigned index = argument.getArgNumber();
+    return func ? func.getArgAttrOfType<StringAttr>(index, TransformerDialect::nameAttr).str()
+                : std::string(1, "bhij"[index]);
   }
-  return "";
+  if (matchPattern(value, m_Constant(&integer)))
+    return std::to_string(integer.getInt());
+  if (matchPattern(value, m_Constant(&real)))
+    return std::to_string(real.getValueAsDouble());
+  Operation *op = value.getDefiningOp();
+  if (isa<MaskWhereOp, BiasWhereOp>(op))
+    return "where" + operands(op->getRegion(0).front().getTerminator());
+  if (auto load = dyn_cast<MaskLoadOp>(op))
+    return "(" + tree(load.getTable()) + (load.getType().isF32() ? ":f32" : ":i32") +
+           operands(op).substr(1 + tree(load.getTable()).size()) + ")";
+  std::string name = op->getName().stripDialect().str();
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    name = arith::stringifyCmpIPredicate(compare.getPredicate()).str();
+  bool joins = isa<MaskAndOp, MaskOrOp, MaskNotOp, BiasAddOp>(op);
+  if (!joins && isa<TransformerDialect>(op->getDialect()))
+    return leaf(op);
+  return "(" + name.substr(name.rfind('.') + 1) + operands(op) + ")";
 }
 
-std::string tree(const Formula &f) {
-  if (f.kind == Formula::Kind::Number)
-    return f.type == Formula::Type::Real ? std::to_string(f.value)
-                                         : std::to_string(static_cast<int64_t>(f.value));
-  std::string text = f.kind == Formula::Kind::Index ? f.word : "(" + f.word;
-  if (f.kind == Formula::Kind::Table)
-    text += std::string(f.type == Formula::Type::Real ? ":f32" : ":i32") + (f.perBatch ? " b" : "");
-  for (const Formula &operand : f.operands)
-    text += " " + tree(operand);
-  return f.kind == Formula::Kind::Index ? text : text + ")";
+/// The ops of a text as a tree, or its error.
+std::string written(Expected<MaskExpression> expression) {
+  if (!expression)
+    return expression.error().message;
+  MLIRContext context;
+  context
+      .loadDialect<TransformerDialect, arith::ArithDialect, math::MathDialect, func::FuncDialect>();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  std::vector<TensorInfo> tensors;
+  TensorNames names(tensors);
+  FunctionBuilder f(*module, names, "f", /*sequenceFirst=*/false);
+  Call call; // an offset that is left out is none
+  call.sizes = {"B", "T", "S"};
+  Description none;
+  return tree(MaskBuilder(none).build(f, *expression, /*cross=*/false, call));
 }
 
-std::string tree(const MaskExpression &e) {
-  std::string text = wordOf(e.kind);
-  for (const std::string &input : e.inputs)
-    text += ":" + input;
-  for (int64_t number : e.numbers)
-    text += " " + std::to_string(number);
-  if (e.offset)
-    text += " @" + std::to_string(*e.offset);
-  if (!e.offsetInput.empty())
-    text += " @" + e.offsetInput;
-  if (e.kind == Kind::Where)
-    text += " " + tree(e.formula);
-  for (const MaskExpression &operand : e.operands)
-    text += " " + tree(operand);
-  return e.operands.empty() ? text : "(" + text + ")";
-}
-
-std::string parse(std::string_view text) {
-  auto mask = parseMask(text);
-  return mask ? tree(*mask) : mask.error().message;
-}
-
-std::string parseRule(std::string_view text) {
-  auto rule = parseScoreRule(text);
-  return rule ? tree(*rule) : rule.error().message;
-}
+std::string parse(std::string_view text) { return written(parseMask(text)); }
+std::string parseRule(std::string_view text) { return written(parseScoreRule(text)); }
 
 TEST(MaskExpression, Precedence) {
   EXPECT_EQ(parse("causal"), "causal");
   EXPECT_EQ(parse(" causal ( -3 ) "), "causal @-3");
   EXPECT_EQ(parse("causal & lengths(source) | !keep(a.b) & hide(c)"),
-            "(| (& causal lengths:source) (& (! keep:a.b) hide:c))");
-  EXPECT_EQ(parse("!(causal|dense(d))&causal"), "(& (! (| causal dense:d)) causal)");
-  EXPECT_EQ(parse("causal & causal & causal"), "(& (& causal causal) causal)");
+            "(or (and causal lengths:source) (and (not dense:a.b) (not dense:c)))");
+  EXPECT_EQ(parse("!(causal|dense(d))&causal"), "(and (not (or causal dense:d)) causal)");
+  EXPECT_EQ(parse("causal & causal & causal"), "(and (and causal causal) causal)");
 }
 
 TEST(MaskExpression, ErrorsPointAtTheirPlace) {
@@ -130,11 +135,11 @@ TEST(MaskExpression, EveryMask) {
   EXPECT_EQ(parse("causal(n)"), "causal @n");
   EXPECT_EQ(parse("window(3, 0)"), "window 3 0");
   EXPECT_EQ(parse("window(3, 0, -2) & window(1,2,cached.rows)"),
-            "(& window 3 0 @-2 window 1 2 @cached.rows)");
+            "(and window 3 0 @-2 window 1 2 @cached.rows)");
   EXPECT_EQ(parse("prefix(p) | documents(a, b) | documents_packed(s, t)"),
-            "(| (| prefix:p documents:a:b) packed:s:t)");
+            "(or (or prefix:p documents:a:b) packed:s:t)");
   EXPECT_EQ(parse("blocks(t, 2, 16)"), "blocks:t 2 16");
-  EXPECT_EQ(parse("where(i - j < 3)"), "where (< (- i j) 3)");
+  EXPECT_EQ(parse("where(i - j < 3)"), "where (slt (subi i j) 3)");
 }
 
 TEST(MaskExpression, ArgumentsAreChecked) {
@@ -152,13 +157,16 @@ TEST(MaskExpression, ArgumentsAreChecked) {
 
 TEST(MaskExpression, Formulas) {
   EXPECT_EQ(parse("where(0 <= i-j && i - j < 256 || j < 16)"),
-            "where (|| (&& (<= 0 (- i j)) (< (- i j) 256)) (< j 16))");
-  EXPECT_EQ(parse("where(i/64 == j / 64 && !(b % 2 == 1))"),
-            "where (&& (== (/ i 64) (/ j 64)) (not (== (% b 2) 1)))");
+            "where (ori (andi (sle 0 (subi i j)) (slt (subi i j) 256)) (slt j 16))");
+  EXPECT_EQ(
+      parse("where(i/64 == j / 64 && !(b % 2 == 1))"),
+      "where (andi (eq (floordivsi i 64) (floordivsi j 64)) (xori (eq (subi b (muli (floordivsi "
+      "b 2) 2)) 1) -1))");
   EXPECT_EQ(parse("where(t[i] == t[b, j + 1] * -2)"),
-            "where (== (t:i32 i) (* (t:i32 b (+ j 1)) (neg 2)))");
-  EXPECT_EQ(parse("where(abs(i - j) <= max(2, h))"), "where (<= (abs (- i j)) (max 2 h))");
-  EXPECT_EQ(parse("where(i < j ? b == 0 : h == 0)"), "where (? (< i j) (== b 0) (== h 0))");
+            "where (eq (t:i32 i) (muli (t:i32 b (addi j 1)) (subi 0 2)))");
+  EXPECT_EQ(parse("where(abs(i - j) <= max(2, h))"),
+            "where (sle (maxsi (subi i j) (subi 0 (subi i j))) (maxsi 2 h))");
+  EXPECT_EQ(parse("where(i < j ? b == 0 : h == 0)"), "where (select (slt i j) (eq b 0) (eq h 0))");
 }
 
 TEST(MaskExpression, FormulaErrors) {
@@ -187,10 +195,11 @@ TEST(MaskExpression, FormulaErrors) {
 
 TEST(MaskExpression, ScoreRules) {
   EXPECT_EQ(parseRule("alibi + relative(32, 128) + dense(x)"),
-            "(+ (+ alibi relative 32 128) dense:x)");
-  EXPECT_EQ(parseRule("where(-0.5 * abs(i - j))"), "where (* (neg 0.500000) (abs (- i j)))");
+            "(add (add alibi relative 32 128) dense:x)");
+  EXPECT_EQ(parseRule("where(-0.5 * abs(i - j))"),
+            "where (mulf (negf 0.500000) (sitofp (maxsi (subi i j) (subi 0 (subi i j)))))");
   EXPECT_EQ(parseRule("where(i < j ? t[j] : f[b, s[i]] + 1)"),
-            "where (? (< i j) (t:f32 j) (+ (f:f32 b (s:i32 i)) 1))");
+            "where (select (slt i j) (t:f32 j) (addf (f:f32 b (s:i32 i)) (sitofp 1)))");
   EXPECT_THAT(parseRule("where(i < j)"), HasSubstr("column 7: expected a number, found a truth"));
   EXPECT_THAT(parseRule("causal"),
               HasSubstr("expected a score rule (alibi, relative, dense, where), found 'causal'"));
