@@ -301,6 +301,18 @@ TEST_F(DescriptionTest, Overrides) {
   EXPECT_EQ(second.ffn.size, 8);
 }
 
+/// A description that a program made; every value is checked, also one that a layer overrides.
+TEST_F(DescriptionTest, ValuesAtHand) {
+  Json json = small();
+  auto d = readDescription(json, folder + "/config.json", {"decoder.mask=causal"});
+  ASSERT_TRUE(d) << d.error().message;
+  EXPECT_EQ(d->decoder->layers[1].mask->text, "causal");
+  json["attention"]["sinks"] = 1;
+  json["encoder"]["attention"] = json["decoder"]["attention"] = {{"sinks", true}};
+  EXPECT_EQ(withoutFolder(readDescription(json, folder + "/config.json", {}).error().message),
+            "config.json: attention.sinks: expected true or false, found 1");
+}
+
 TEST_F(DescriptionTest, Vocabularies) {
   write("words.txt", "<pad>\n<unk>\nwho\nam");
   Json json = small();
