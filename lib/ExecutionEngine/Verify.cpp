@@ -189,8 +189,8 @@ private:
                                  : tolerance;
   }
   void allow(double moved) { allowed = std::max(allowed, moved); }
-  Expected<int64_t> number(Attribute attribute, const Launch &launch, const Dimensions &dims) const;
-  Expected<StoredLayout> layout(DictionaryAttr stored, const Launch &launch,
+  Expected<int64_t> number(kernel::Size size, const Launch &launch, const Dimensions &dims) const;
+  Expected<StoredLayout> layout(kernel::LayoutAttr layout, const Launch &launch,
                                 const Dimensions &dims) const;
   Expected<std::vector<double>> deviceValues(kernel::DefOp def, unsigned result,
                                              const RefTensor &expected, int64_t group,
@@ -207,38 +207,39 @@ private:
 };
 
 /// A layout's number: an integer, or a scalar of the kernel as this launch gives it.
-Expected<int64_t> Comparison::number(Attribute attribute, const Launch &launch,
+Expected<int64_t> Comparison::number(kernel::Size size, const Launch &launch,
                                      const Dimensions &dims) const {
-  if (auto integer = dyn_cast<IntegerAttr>(attribute))
-    return integer.getInt();
+  if (size.isStatic())
+    return size.value;
   unsigned index = 0;
-  if (cast<StringAttr>(attribute).getValue().drop_front().getAsInteger(10, index) ||
-      index >= launch.scalars.size())
+  if (size.name.getValue().drop_front().getAsInteger(10, index) || index >= launch.scalars.size())
     return deviceError("kernel " + launch.kernel +
                        ": expected a scalar of the launch in its layout");
   return launch.scalars[index].evaluate(dims);
 }
 
-Expected<StoredLayout> Comparison::layout(DictionaryAttr stored, const Launch &launch,
+Expected<StoredLayout> Comparison::layout(kernel::LayoutAttr layout, const Launch &launch,
                                           const Dimensions &dims) const {
   StoredLayout result;
-  for (Attribute dim : stored.getAs<ArrayAttr>("dims")) {
-    Expected<int64_t> value = number(dim, launch, dims);
-    if (!value)
-      return value.takeError();
-    result.dims.push_back(*value);
-  }
-  result.pitch = padded(result.dims.back());
-  result.rows = result.dims.size() < 2 ? 1 : result.dims[result.dims.size() - 2];
-  result.panel = stored.contains("panel");
-  for (auto [key, target] : {std::pair{"columns", &result.pitch}, std::pair{"rows", &result.rows},
-                             std::pair{"at", &result.first}})
-    if (Attribute attribute = stored.get(key)) {
-      Expected<int64_t> value = number(attribute, launch, dims);
+  kernel::ViewType view = layout.getView();
+  std::vector<int64_t> pitches;
+  for (const kernel::ViewDim &dim : view.getDims())
+    for (auto [size, list] :
+         {std::pair{dim.extent, &result.dims}, std::pair{dim.pitch, &pitches}}) {
+      Expected<int64_t> value = number(size, launch, dims);
       if (!value)
         return value.takeError();
-      *target = *value;
+      list->push_back(*value);
     }
+  bool isPadded =
+      view.getDims().back().pitch == view.getDims().back().extent && !view.holdsIndices();
+  result.pitch = isPadded ? padded(pitches.back()) : pitches.back();
+  result.rows = pitches.size() < 2 ? 1 : pitches[pitches.size() - 2];
+  result.panel = view.getPanel() != 0;
+  Expected<int64_t> first = number(layout.getAt(), launch, dims);
+  if (!first)
+    return first.takeError();
+  result.first = *first;
   return result;
 }
 
@@ -246,13 +247,9 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
                                                        const RefTensor &expected, int64_t group,
                                                        const Launch &launch, const Dimensions &dims,
                                                        const BufferReader &read) const {
-  auto attributes = cast<DictionaryAttr>((*def.getResAttrs())[result]);
-  auto text = attributes.getAs<DictionaryAttr>("kernel.layout");
-  Expected<StoredLayout> stored = layout(text, launch, dims);
+  Expected<StoredLayout> stored = layout(def.getResultLayout(result), launch, dims);
   if (!stored)
     return stored.takeError();
-  if (expected.type == DType::I32 && !text.contains("columns")) // views of integers are dense
-    stored->pitch = stored->dims.back();
   stored->group = group;
   bool isNarrow = byteSize(expected.type) == 2 || expected.type == DType::I8;
   stored->type = isNarrow ? expected.type : DType::F32;

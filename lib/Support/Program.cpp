@@ -9,24 +9,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProgramFields.h"
+#include "heddle/Support/Program.h"
 
 #include <cassert>
 
 namespace heddle {
 
-const char *toString(DType type) {
-  for (auto [entry, name] : EnumNames<DType>::all)
-    if (entry == type)
-      return name.data();
-  assert(false && "no such element type");
-  return "";
-}
+const char *toString(DType type) { return wordOf(type).c_str(); }
 
 Expected<DType> parseDType(std::string_view text) {
-  for (auto [entry, name] : EnumNames<DType>::all)
-    if (name == text)
-      return entry;
+  DType type;
+  if (parseWord(text, type))
+    return type;
   return inputError("expected an element type (f32, f16, bf16, i32, i64, bool), found " +
                     quotedText(text));
 }

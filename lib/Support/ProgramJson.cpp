@@ -13,7 +13,6 @@
 
 #include "ProgramJson.h"
 
-#include "ProgramFields.h"
 #include "heddle/Support/Json.h"
 
 #include <algorithm>
@@ -25,22 +24,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Writes the fields of one structure into a JSON object.
 class Writer {
 public:
-  Json object = Json::object();
-  template <typename T>
-  void operator()(const char *name, const T &value) {
-    object.push_back({name, encode(value)});
-  }
-
-  /// Structures; the field lists are shared with the reader, hence not const.
-  template <typename T>
-    requires std::is_class_v<T>
+  template <Structure T>
   static Json encode(const T &value) {
-    Writer writer;
-    visitFields(writer, const_cast<T &>(value));
-    return std::move(writer.object);
+    Json object = Json::object();
+    visitFields(value, [&](const std::string &name, const auto &field) {
+      object.push_back({name, encode(field)});
+    });
+    return object;
   }
   template <typename T>
     requires std::is_arithmetic_v<T>
@@ -50,10 +42,7 @@ public:
   template <typename T>
     requires std::is_enum_v<T>
   static Json encode(T value) {
-    for (auto [entry, name] : EnumNames<T>::all)
-      if (entry == value)
-        return std::string(name);
-    return nullptr;
+    return wordOf(value);
   }
   static Json encode(const std::string &value) { return value; }
   static Json encode(const SizeExpr &value) { return value.str(); }
@@ -90,30 +79,19 @@ public:
   explicit Reader(std::string place) : path(std::move(place)) {}
   std::optional<Error> failure;
 
-  /// A field of the object that is being read.
-  template <typename T>
-  void operator()(const char *name, T &value) {
-    if (failure)
-      return;
-    auto found = object->find(name);
-    if (found == object->end())
-      return fail("expected a field '" + std::string(name) + "', found none");
-    used.push_back(name);
-    inside("." + std::string(name), [&] { decode(*found, value); });
-  }
-
-  template <typename T>
-    requires std::is_class_v<T>
+  template <Structure T>
   void decode(const Json &json, T &value) {
     if (!json.is_object())
       return mismatch("an object", json);
-    // The fields' visitor calls operator() of this reader: remember the enclosing object meanwhile.
-    const Json *outer = std::exchange(object, &json);
-    std::vector<std::string_view> outerUsed = std::exchange(used, {});
-    visitFields(*this, value);
-    refuseUnknownFields();
-    object = outer;
-    used = std::move(outerUsed);
+    visitFields(value, [&](const std::string &name, auto &field) {
+      if (failure)
+        return;
+      auto found = json.find(name);
+      if (found == json.end())
+        return fail("expected a field '" + name + "', found none");
+      inside("." + name, [&] { decode(*found, field); });
+    });
+    refuseUnknownFields(json, fieldWords<T>());
   }
   void decode(const Json &json, std::string &value) {
     if (!json.is_string())
@@ -140,15 +118,8 @@ public:
   template <typename T>
     requires std::is_enum_v<T>
   void decode(const Json &json, T &value) {
-    std::string known;
-    for (auto [entry, name] : EnumNames<T>::all) {
-      if (json.is_string() && json.get_ref<const std::string &>() == name) {
-        value = entry;
-        return;
-      }
-      known += (known.empty() ? "" : ", ") + std::string(name);
-    }
-    mismatch("one of " + known, json);
+    if (!json.is_string() || !parseWord(json.get_ref<const std::string &>(), value))
+      mismatch("one of " + commaSeparated(enumWords<T>()), json);
   }
   void decode(const Json &json, SizeExpr &value) {
     if (!json.is_string())
@@ -199,11 +170,11 @@ private:
     for (size_t i = 0; i < json.size() && !failure; ++i)
       inside("[" + std::to_string(i) + "]", [&] { decode(json[i], list[i]); });
   }
-  void refuseUnknownFields() {
-    if (failure || used.size() == object->size())
+  void refuseUnknownFields(const Json &object, const std::vector<std::string> &known) {
+    if (failure || known.size() == object.size())
       return;
-    for (const auto &[name, value] : object->items())
-      if (std::find(used.begin(), used.end(), name) == used.end())
+    for (const auto &[name, value] : object.items())
+      if (std::find(known.begin(), known.end(), name) == known.end())
         return fail("expected known fields, found " + quotedText(name));
   }
   /// Only the first error counts: later ones may follow from it.
@@ -219,8 +190,6 @@ private:
   }
 
   std::string path;
-  const Json *object = nullptr;
-  std::vector<std::string_view> used; ///< field names of `object` that were read
 };
 
 } // namespace

@@ -30,9 +30,9 @@ namespace {
 class ScalarNames {
 public:
   explicit ScalarNames(Builder b) : b(b) {}
-  Attribute name(const SizeExpr &e) {
+  kernel::Size name(const SizeExpr &e) {
     if (e.isConstant())
-      return b.getI64IntegerAttr(e.constantValue());
+      return e.constantValue();
     auto it = llvm::find(list, e);
     size_t index = it - list.begin();
     if (it == list.end())
@@ -76,34 +76,32 @@ static Shape flattened(const Place &place, bool ids) {
   return result;
 }
 
-/// The dictionary that says how an argument is stored; see GroupOps.td, `def`.
-static DictionaryAttr layoutOf(const Place &place, bool flat, bool ids, ScalarNames &names,
-                               Builder &b) {
-  NamedAttrList layout;
-  if (place.scalar) {
-    layout.append("scalar", names.name(*place.scalar));
-    return layout.getDictionary(b.getContext());
-  }
-  Shape dims = flat ? flattened(place, ids) : place.dims;
-  SmallVector<Attribute> list;
-  for (const SizeExpr &dim : dims)
-    list.push_back(names.name(dim));
-  layout.append("dims", b.getArrayAttr(list));
-  if (dims.size() > 2 && !(place.rows == dims[dims.size() - 2]))
-    layout.append("rows", names.name(place.rows));
+/// How an argument of this type is stored; ids are words that callers give, not codes.
+static kernel::LayoutAttr layoutOf(const Place &place, Type type, bool flat, bool ids,
+                                   ScalarNames &names) {
+  MLIRContext *context = type.getContext();
+  if (place.scalar)
+    return kernel::LayoutAttr::get(context, kernel::ViewType(), kernel::Storage::Memory,
+                                   names.name(*place.scalar), {}, {});
+  Shape sizes = flat ? flattened(place, ids) : place.dims;
+  SmallVector<kernel::ViewDim> dims;
+  for (const SizeExpr &size : sizes)
+    dims.push_back(names.name(size));
+  if (sizes.size() > 2 && !(place.rows == sizes[sizes.size() - 2]))
+    dims[dims.size() - 2].pitch = names.name(place.rows);
   // Tables of flags are padded like other rows; views of integers are dense unless they say so.
-  if (!place.dense && !place.weight && !dims.empty() && (ids || !dims.back().isConstant()))
-    layout.append("columns", names.name(SizeExpr::roundUp(dims.back(), 16)));
-  if (place.panel)
-    layout.append("panel", b.getUnitAttr());
-  if (place.at)
-    layout.append("at", names.name(*place.at));
-  if (place.slots)
-    layout.append("slots", names.name(*place.slots));
-  if (!place.role.empty())
-    layout.append("role", b.getStringAttr(place.role));
-  layout.append("storage", b.getStringAttr(place.weight ? "weight" : "memory"));
-  return layout.getDictionary(b.getContext());
+  if (!place.dense && !place.weight && !sizes.empty() && (ids || !sizes.back().isConstant()))
+    dims.back().pitch = names.name(SizeExpr::roundUp(sizes.back(), 16));
+  Type element = getElementTypeOrSelf(type);
+  if (element.isInteger() && !kernel::isCodes(element)) // flags too
+    element = IntegerType::get(context, 32);
+  auto optional = [&](const std::optional<SizeExpr> &size) {
+    return size ? names.name(*size) : kernel::Size();
+  };
+  kernel::Size at = optional(place.at), slots = optional(place.slots);
+  return kernel::LayoutAttr::get(
+      context, kernel::ViewType::get(context, dims, element, place.panel ? 16 : 0), place.storage(),
+      {}, at, slots);
 }
 
 /// Stores into states become results of the definition: it does not know whose memory it writes.
@@ -177,27 +175,22 @@ static SizeExpr bytesRead(GroupOp group, unsigned operand, const Place &place,
 
 /// The definition of a group's body, under a name that the caller replaces.
 kernel::DefOp KernelDefinitions::define(GroupOp group, Region &body,
-                                        ArrayRef<DictionaryAttr> layouts, size_t inputs,
+                                        ArrayRef<kernel::LayoutAttr> layouts, size_t inputs,
                                         size_t scalars) {
-  yieldStores(body.front());
   auto type = builder.getFunctionType(body.getArgumentTypes(),
                                       body.front().getTerminator()->getOperandTypes());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(module.getBody());
   auto def = kernel::DefOp::create(builder, group.getLoc(), "kernel", type, group.getRoot());
   def.getBody().takeBody(body);
-  auto prefixed = [&](DictionaryAttr layout) {
-    return builder.getDictionaryAttr(builder.getNamedAttr("kernel.layout", layout));
-  };
-  SmallVector<Attribute> arguments, results;
-  for (auto [i, layout] : llvm::enumerate(layouts))
-    (i < inputs ? arguments : results).push_back(prefixed(layout));
-  def.setArgAttrsAttr(builder.getArrayAttr(arguments));
-  def.setResAttrsAttr(builder.getArrayAttr(results));
+  for (auto [i, layout] : llvm::enumerate(layouts.take_front(inputs)))
+    def.setArgAttr(i, kernel::LayoutAttr::attributeName, layout);
+  for (auto [i, layout] : llvm::enumerate(layouts.drop_front(inputs)))
+    def.setResultAttr(i, kernel::LayoutAttr::attributeName, layout);
   SmallVector<Attribute> names;
   for (size_t i = 0; i < scalars; ++i)
     names.push_back(builder.getStringAttr("d" + Twine(i)));
-  def->setAttr("scalars", builder.getArrayAttr(names));
+  def.setScalarsAttr(builder.getArrayAttr(names));
   return def;
 }
 
@@ -207,35 +200,37 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<Place> opera
                                             const ShapeExpressions &shapes) {
   bool flat = treatsRowsAlike(group);
   ScalarNames names(builder);
-  SmallVector<DictionaryAttr> layouts;
+  SmallVector<kernel::LayoutAttr> layouts;
   KernelUse use;
   use.bytes = 0;
-  auto argument = [&](const Place &place, bool ids, const SizeExpr &bytes) {
-    layouts.push_back(layoutOf(place, flat, ids, names, builder));
+  auto argument = [&](const Place &place, Type type, bool ids, const SizeExpr &bytes) {
+    layouts.push_back(layoutOf(place, type, flat, ids, names));
     if (place.scalar)
       return;
     use.arguments.push_back(place);
     use.bytes = use.bytes + bytes;
   };
   for (auto [i, place] : llvm::enumerate(operands)) {
-    auto type = dyn_cast<ShapedType>(group->getOperand(i).getType());
+    Type type = group->getOperand(i).getType();
+    auto shaped = dyn_cast<ShapedType>(type);
     // Codes are numbers, not ids.
-    bool ids = type && type.getElementType().isInteger() && !kernel::isCodes(type.getElementType());
-    argument(place, ids, bytesRead(group, i, place, shapes));
+    bool ids =
+        shaped && shaped.getElementType().isInteger() && !kernel::isCodes(shaped.getElementType());
+    argument(place, type, ids, bytesRead(group, i, place, shapes));
   }
   IRMapping mapping;
   Region body;
   group.getBody().cloneInto(&body, mapping);
+  yieldStores(body.front());
   if (table) {
-    body.addArgument(
-        RankedTensorType::get({ShapedType::kDynamic, table->dims.back().constantValue()},
-                              builder.getF32Type()),
-        group.getLoc());
-    argument(*table, false, product(table->dims) * table->elementBytes);
+    auto type = RankedTensorType::get({ShapedType::kDynamic, table->dims.back().constantValue()},
+                                      builder.getF32Type());
+    body.addArgument(type, group.getLoc());
+    argument(*table, type, false, product(table->dims) * table->elementBytes);
   }
   size_t inputs = layouts.size();
-  for (const Place &place : results)
-    argument(place, false, place.appended.value_or(product(place.dims)) * place.elementBytes);
+  for (auto [place, type] : llvm::zip(results, body.front().getTerminator()->getOperandTypes()))
+    argument(place, type, false, place.appended.value_or(product(place.dims)) * place.elementBytes);
   kernel::DefOp def = define(group, body, layouts, inputs, names.list.size());
 
   std::string text;

@@ -44,8 +44,13 @@ struct Place {
   std::optional<SizeExpr> scalar = std::nullopt;
   /// Starts of documents: rows of the grid that has a tile for each part of each document.
   std::optional<SizeExpr> slots = std::nullopt;
-  /// What an argument without an operand is for: "table".
-  llvm::StringRef role = {};
+  bool table = false; ///< an argument without an operand
+
+  kernel::Storage storage() const {
+    return weight  ? kernel::Storage::Weight
+           : table ? kernel::Storage::Table
+                   : kernel::Storage::Memory;
+  }
 };
 
 /// Rows of attention's tile on the device where it is largest.
@@ -72,7 +77,7 @@ public:
 
 private:
   kernel::DefOp define(kernel::GroupOp group, mlir::Region &body,
-                       llvm::ArrayRef<mlir::DictionaryAttr> layouts, size_t inputs, size_t scalars);
+                       llvm::ArrayRef<kernel::LayoutAttr> layouts, size_t inputs, size_t scalars);
 
   mlir::ModuleOp module;
   mlir::OpBuilder builder;

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads the storage dictionaries of a kernel.def (KernelDefinitions.cpp writes
-// them) and makes the signature of its kernel.func from them. Also the sizes
-// that each kind of device wants.
+// Makes the signature of a kernel.func from the layouts of its kernel.def. Also the
+// sizes that each kind of device wants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +17,6 @@
 using namespace mlir;
 using namespace heddle;
 using kernel::Size;
-using kernel::ViewDim;
-using kernel::ViewType;
 
 //===----------------------------------------------------------------------===//
 // Sizes of the devices
@@ -48,45 +45,29 @@ const TileSizes *TileSizes::find(StringRef name) {
 
 KernelFrame::KernelFrame(kernel::DefOp def, const TileSizes &sizes, OpBuilder &b)
     : def(def), sizes(sizes), t(b, def.getLoc()) {
-  for (auto [attrs, type] : llvm::zip(*def.getArgAttrs(), def.getArgumentTypes()))
-    arguments.push_back(describe(cast<DictionaryAttr>(attrs), type));
+  for (unsigned i = 0; i < def.getNumArguments(); ++i)
+    arguments.push_back(describe(def.getArgLayout(i)));
   resultStart = types.size();
-  for (auto [attrs, type] : llvm::zip(*def.getResAttrs(), def.getResultTypes()))
-    results.push_back(describe(cast<DictionaryAttr>(attrs), type));
+  for (unsigned i = 0; i < def.getNumResults(); ++i)
+    results.push_back(describe(def.getResultLayout(i)));
 }
 
-Size KernelFrame::sizeOf(Attribute attr) const { return Size::fromAttribute(attr); }
-
-KernelFrame::Argument KernelFrame::describe(DictionaryAttr attrs, Type type) {
-  Argument argument;
-  argument.layout = attrs.getAs<DictionaryAttr>("kernel.layout");
-  if (argument.layout.contains("scalar"))
-    return argument;
-  SmallVector<ViewDim> dims;
-  for (Attribute dim : argument.layout.getAs<ArrayAttr>("dims"))
-    dims.push_back(sizeOf(dim));
-  if (Attribute rows = argument.layout.get("rows"))
-    dims[dims.size() - 2].pitch = sizeOf(rows);
-  if (Attribute columns = argument.layout.get("columns"))
-    dims.back().pitch = sizeOf(columns);
-  MLIRContext *context = type.getContext();
-  Type element = getElementTypeOrSelf(type);
-  if (element.isInteger() && !kernel::isCodes(element)) // flags too
-    element = IntegerType::get(context, 32);
-  argument.view = types.size();
-  types.push_back(
-      ViewType::get(context, dims, element, argument.layout.contains("panel") ? 16 : 0));
-  storage.push_back(argument.layout.get("storage"));
-  return argument;
+KernelFrame::Argument KernelFrame::describe(kernel::LayoutAttr layout) {
+  if (!layout.getView())
+    return {layout, -1};
+  types.push_back(layout.getView());
+  bool isWeight = layout.getStorage() == kernel::Storage::Weight;
+  storage.push_back(isWeight ? "weight" : "memory");
+  return {layout, static_cast<int64_t>(types.size()) - 1};
 }
 
 int64_t KernelFrame::viewOf(Value argument) const {
   return arguments[cast<BlockArgument>(argument).getArgNumber()].view;
 }
 
-int64_t KernelFrame::viewWithRole(StringRef role) const {
+int64_t KernelFrame::tableView() const {
   for (const Argument &argument : arguments)
-    if (auto attr = argument.layout.getAs<StringAttr>("role"); attr && attr.getValue() == role)
+    if (argument.layout.getStorage() == kernel::Storage::Table)
       return argument.view;
   return -1;
 }
@@ -98,12 +79,12 @@ Value KernelFrame::sizeValue(Size size) {
 }
 
 Value KernelFrame::storeBase(unsigned result) {
-  Attribute at = results[result].layout.get("at");
-  return at ? sizeValue(sizeOf(at)) : Value();
+  Size at = results[result].layout.getAt();
+  return at == Size() ? Value() : sizeValue(at);
 }
 
 Size KernelFrame::slots(Value argument) const {
-  return sizeOf(arguments[cast<BlockArgument>(argument).getArgNumber()].layout.get("slots"));
+  return arguments[cast<BlockArgument>(argument).getArgNumber()].layout.getSlots();
 }
 
 /// Number of the first tile of document d.
@@ -138,18 +119,18 @@ Value KernelFrame::scalar(Value argument) {
   const Argument &known = arguments[cast<BlockArgument>(argument).getArgNumber()];
   if (known.view >= 0) // a caller's number lies in memory
     return kernel::ReadOp::create(t.b, t.loc, func.getView(known.view), ValueRange{t.index(0)});
-  return t.i32(sizeValue(sizeOf(known.layout.get("scalar"))));
+  return t.i32(sizeValue(known.layout.getScalar()));
 }
 
 kernel::FuncOp KernelFrame::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int64_t> gridTiles,
                                        kernel::ScheduleAttr schedule) {
   SmallVector<Type> viewTypes(types.begin(), types.end());
   SmallVector<StringRef> scalars;
-  for (auto name : def->getAttrOfType<ArrayAttr>("scalars").getAsRange<StringAttr>())
+  for (auto name : def.getScalarsAttr().getAsRange<StringAttr>())
     scalars.push_back(name.getValue());
   func = kernel::FuncOp::create(t.b, t.loc, def.getSymName(), viewTypes, scalars, gridSizes,
                                 gridTiles, schedule);
-  func->setAttr("storage", t.b.getArrayAttr(storage));
+  func.setStorageAttr(t.b.getStrArrayAttr(storage));
   t.b.setInsertionPointToStart(&func.getBody().front());
   return func;
 }

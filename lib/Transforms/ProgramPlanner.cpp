@@ -37,14 +37,15 @@ static int64_t elementBytes(Type type) {
   return element.isFloat() || element.isInteger(8) ? element.getIntOrFloatBitWidth() / 8 : 4;
 }
 
-/// How the program calls elements of a weight that are narrower than f32; null: they are not.
-static StringAttr narrowElement(Type type, Builder &b) {
+static DType dtypeOf(Type type) {
   Type element = getElementTypeOrSelf(type);
-  return element.isInteger(8)   ? b.getStringAttr("i8")
-         : element.isInteger(4) ? b.getStringAttr("i4")
-         : element.isBF16()     ? b.getStringAttr("bf16")
-         : element.isF16()      ? b.getStringAttr("f16")
-                                : StringAttr();
+  return element.isInteger(1)    ? DType::Bool
+         : element.isInteger(4)  ? DType::I4
+         : element.isInteger(8)  ? DType::I8
+         : element.isInteger(32) ? DType::I32
+         : element.isBF16()      ? DType::BF16
+         : element.isF16()       ? DType::F16
+                                 : DType::F32;
 }
 
 /// Elements of 4 bytes of a tensor in memory, where its rows of heads lie `rows` apart.
@@ -58,19 +59,15 @@ static SizeExpr elementsOf(const Shape &dims, const SizeExpr &rows, bool dense,
   return total;
 }
 
+static std::vector<SizeExpr> listOf(ArrayRef<SizeExpr> sizes) { return sizes.vec(); }
+
 static SizeExpr rowsOf(const Shape &dims) {
   return dims.size() < 2 ? SizeExpr(1) : dims[dims.size() - 2];
 }
 
-Value ProgramPlanner::bufferOf(StringRef name, StringRef kind, const SizeExpr &elements) {
+Value ProgramPlanner::bufferOf(Buffer buffer) {
   return kernel::BufferOp::create(b, func.getLoc(), b.getType<kernel::BufferType>(),
-                                  b.getStringAttr(name), b.getStringAttr(kind), text(elements),
-                                  b.getI64IntegerAttr(0), b.getI64IntegerAttr(0), StringAttr());
-}
-
-ArrayAttr ProgramPlanner::texts(ArrayRef<SizeExpr> list) {
-  SmallVector<Attribute> attrs(llvm::map_range(list, [&](const SizeExpr &e) { return text(e); }));
-  return b.getArrayAttr(attrs);
+                                  kernel::BufferAttr::get(b.getContext(), std::move(buffer)));
 }
 
 /// Heads are cut out of the rows of a weight; a head that is no multiple of 16 is padded on its
@@ -95,42 +92,37 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
   BlockArgument argument = group.getBody().getArgument(index);
   OpOperand &use = *argument.use_begin();
   auto type = cast<RankedTensorType>(weight.getType());
-  StringRef layout = weight.getScales() ? "scales"
-                     : isa<EmbeddingOp, PositionLearnedOp, BiasRelativeOp, ConcatOp>(use.getOwner())
-                         ? "rows"
-                     : type.getRank() == 2 ? "panels"
-                                           : "vector";
-  int64_t rowGroup = 0, columnGroup = 0;
+  PackEntry entry;
+  entry.tensor = weight.getName().str();
+  entry.layout = weight.getScales() ? PackEntry::Layout::Scales
+                 : isa<EmbeddingOp, PositionLearnedOp, BiasRelativeOp, ConcatOp>(use.getOwner())
+                     ? PackEntry::Layout::Rows
+                 : type.getRank() == 2 ? PackEntry::Layout::Panels
+                                       : PackEntry::Layout::Vector;
+  entry.type = dtypeOf(type);
+  bool isPanel = entry.layout == PackEntry::Layout::Panels;
   if (auto linear = dyn_cast<LinearOp>(use.getOwner())) {
-    rowGroup = headGroup(linear);
-    if (auto input = dyn_cast<BlockArgument>(linear.getInput()); input && layout == "panels")
-      columnGroup = places.lookup(group->getOperand(input.getArgNumber())).group;
+    entry.rowGroup = headGroup(linear);
+    if (auto input = dyn_cast<BlockArgument>(linear.getInput()); input && isPanel)
+      entry.columnGroup = places.lookup(group->getOperand(input.getArgNumber())).group;
   }
-  StringAttr narrow = narrowElement(type, b);
-  if (narrow && layout != "panels")
+  if (entry.type != DType::F32 && !isPanel)
     return weight.emitOpError("expected a weight of ")
            << type.getElementType() << " to be the matrix of a product";
-  bool nibbles = type.getElementType().isInteger(4);
-  if (nibbles && columnGroup)
+  bool nibbles = entry.type == DType::I4;
+  if (nibbles && entry.columnGroup)
     return weight.emitOpError(
                "expected a weight of i4 to have columns that are stored side by side, "
                "found heads of ")
-           << columnGroup << ", which are padded";
-  std::string key = (weight.getName() + "|" + layout + "|" + Twine(rowGroup) + "|" +
-                     Twine(columnGroup) + "|" + (narrow ? narrow.getValue() : ""))
-                        .str();
-  Value &handle = weights[key];
-  if (!handle) {
-    ArrayRef<int64_t> shape = weight.getCheckpointShape();
-    auto packed = kernel::WeightOp::create(
-        b, weight.getLoc(), b.getType<kernel::BufferType>(), weight.getNameAttr(),
-        b.getStringAttr(layout), b.getDenseI64ArrayAttr(shape), b.getI64IntegerAttr(rowGroup),
-        b.getI64IntegerAttr(columnGroup), narrow, IntegerAttr());
-    int64_t rows = type.getDimSize(weight.getScales() ? 1 : 0);
-    if (type.getRank() == 2 && (shape.empty() || shape.front() != rows))
-      packed.setRows(rows);
-    handle = packed;
-  }
+           << entry.columnGroup << ", which are padded";
+  entry.shape = weight.getCheckpointShape().vec();
+  int64_t rows = type.getDimSize(weight.getScales() ? 1 : 0);
+  if (type.getRank() == 2 && (entry.shape.empty() || entry.shape.front() != rows))
+    entry.rows = rows;
+  Value &handle = weights[kernel::PackAttr::get(b.getContext(), entry)];
+  if (!handle)
+    handle = kernel::WeightOp::create(b, weight.getLoc(), b.getType<kernel::BufferType>(),
+                                      kernel::PackAttr::get(b.getContext(), entry));
   Place place{handle, 0, {}, 1, false, true};
   for (int64_t size : type.getShape())
     place.dims.push_back(size);
@@ -138,13 +130,13 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
     if (group)
       size = size.constantValue() / group * padded(group);
   };
-  if (layout != "scales") // two rows
-    padGroups(place.dims.front(), rowGroup);
-  padGroups(place.dims.back(), layout == "panels" ? columnGroup : rowGroup);
+  if (entry.layout != PackEntry::Layout::Scales) // two rows
+    padGroups(place.dims.front(), entry.rowGroup);
+  padGroups(place.dims.back(), isPanel ? entry.columnGroup : entry.rowGroup);
   place.rows = rowsOf(place.dims);
   place.elementBytes = elementBytes(type);
   place.nibbles = nibbles;
-  place.panel = layout == "panels";
+  place.panel = isPanel;
   return place;
 }
 
@@ -166,7 +158,8 @@ Place ProgramPlanner::statePlace(Operation *user, StringRef symbol, const Shape 
   place.panel = keyStates.contains(symbol);
   Value &buffer = states[symbol];
   if (!buffer)
-    buffer = bufferOf(symbol, "state", elementsOf(dims, place.rows, dense, place.elementBytes));
+    buffer = bufferOf({symbol.str(), Buffer::Kind::State,
+                       elementsOf(dims, place.rows, dense, place.elementBytes)});
   place.buffer = buffer;
   return place;
 }
@@ -190,12 +183,10 @@ Place ProgramPlanner::tablePlace(PositionSinusoidalOp op, GroupOp group) {
   int64_t pitch = padded(size);
   std::string generator = "sinusoidal(" + std::to_string(size) + ")";
   Value &table = tables[generator + count.str()];
-  if (!table) {
-    table = bufferOf("positions", "table", count * pitch);
-    table.getDefiningOp<kernel::BufferOp>().setGenerator(generator);
-  }
+  if (!table)
+    table = bufferOf({"positions", Buffer::Kind::Table, count * pitch, 0, 0, generator});
   Place place{table, first * pitch, {shape[shape.size() - 2], size}, shape[shape.size() - 2]};
-  place.role = "table";
+  place.table = true;
   return place;
 }
 
@@ -265,11 +256,9 @@ FailureOr<Place> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int 
       llvm::any_of(result.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
   place.dense = isDense(result.getType());
   place.elementBytes = elementBytes(result.getType());
-  place.buffer = bufferOf(group.getName(), returned ? "argument" : "temporary",
-                          elementsOf(place.dims, place.rows, place.dense, place.elementBytes));
-  auto buffer = place.buffer.getDefiningOp<kernel::BufferOp>();
-  buffer.setFirst(launch);
-  buffer.setLast(launch);
+  place.buffer = bufferOf(
+      {group.getName().str(), returned ? Buffer::Kind::Argument : Buffer::Kind::Temporary,
+       elementsOf(place.dims, place.rows, place.dense, place.elementBytes), launch, launch});
   places[result] = place;
   return place;
 }
@@ -281,8 +270,7 @@ FailureOr<Place> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int 
 LogicalResult ProgramPlanner::run() {
   b.setInsertionPoint(func);
   program = kernel::ProgramOp::create(b, func.getLoc(), func.getSymNameAttr(),
-                                      b.getStrArrayAttr({}), b.getStrArrayAttr({}),
-                                      b.getStrArrayAttr({}), UnitAttr(), UnitAttr(), StringAttr());
+                                      kernel::FunctionAttr::get(b.getContext(), Function()));
   b.createBlock(&program.getBody());
   if (failed(planArguments()) || failed(planGroups()) || failed(planResults()))
     return failure();
@@ -291,8 +279,15 @@ LogicalResult ProgramPlanner::run() {
   return success();
 }
 
-static StringRef elementName(Type element) {
-  return element.isF32() ? "f32" : element.isInteger(1) ? "bool" : "i32";
+/// `transformer.default` of an argument.
+static DefaultInput defaultOf(DictionaryAttr attribute) {
+  DefaultInput result;
+  if (auto padding = attribute.getAs<IntegerAttr>("padding"))
+    result.padding = padding.getInt();
+  auto running = attribute.getAs<StringAttr>("running_lengths_of");
+  result.kind = running ? DefaultInput::Kind::RunningLengths : DefaultInput::Kind::LengthsOf;
+  result.source = (running ? running : attribute.getAs<StringAttr>("lengths_of")).str();
+  return result;
 }
 
 /// Whether callers see the first two dimensions of an argument or result the other way round.
@@ -304,36 +299,31 @@ static bool isExchanged(DictionaryAttr attributes) {
   return dims && port && TransformerDialect::isExchanged(dims, port);
 }
 
-StringAttr ProgramPlanner::argumentName(unsigned index) {
+std::string ProgramPlanner::argumentName(unsigned index) {
   if (auto name = func.getArgAttrOfType<StringAttr>(index, "transformer.name"))
-    return name;
-  return b.getStringAttr("arg" + Twine(index));
+    return name.str();
+  return "arg" + std::to_string(index);
 }
 
 /// Values that readers could not work with are refused when a call binds them, and so are those
 /// outside the range that the argument names.
-void ProgramPlanner::limitValues(kernel::InputOp input, StringAttr name,
-                                 const ArgumentLimits &limits, ArrayAttr named) {
-  input.setStarts(!limits.allStarts().empty());
-  SmallVector<SizeExpr> range{0, 0};
-  if (named && !input.getStarts())
-    range = llvm::to_vector(sizesFromAttr(named));
+void ProgramPlanner::limitValues(Port &input, const ArgumentLimits &limits, ArrayAttr named) {
+  input.starts = !limits.allStarts().empty();
+  Shape range{0, 0};
+  if (named && !input.starts)
+    range = sizesFromAttr(named);
   if (std::optional<SizeExpr> high = limits.high())
-    range[1] = named && !input.getStarts() ? SizeExpr::min(range[1], *high) : *high;
+    range[1] = named && !input.starts ? SizeExpr::min(range[1], *high) : *high;
   else if (!named)
     return;
-  input.setRangeAttr(texts(range));
-  SmallVector<Attribute> within;
+  input.range = {range[0], range[1]};
   for (BlockArgument starts : limits.within())
-    within.push_back(argumentName(starts.getArgNumber()));
-  if (!within.empty())
-    input.setWithinAttr(b.getArrayAttr(within));
-  if (limits.longest)
-    input.setLongest(limits.longest);
-  std::string rows = "rows that " + name.getValue().str() + " cuts into documents";
-  for (const SizeExpr &other : limits.allStarts().drop_front(input.getStarts() ? 1 : 0))
+    input.within.push_back(argumentName(starts.getArgNumber()));
+  input.longest = limits.longest;
+  std::string rows = "rows that " + input.name + " cuts into documents";
+  for (const SizeExpr &other : limits.allStarts().drop_front(input.starts ? 1 : 0))
     limitChecks.push_back({limits.allStarts().front() - 1, other - 1, rows, /*atMost=*/false});
-  if (input.getStarts() && limits.highOfOthers())
+  if (input.starts && limits.highOfOthers())
     limitChecks.push_back({*limits.high(), *limits.highOfOthers(), rows, /*atMost=*/true});
 }
 
@@ -341,37 +331,39 @@ LogicalResult ProgramPlanner::planArguments() {
   for (BlockArgument argument : func.getArguments()) {
     unsigned index = argument.getArgNumber();
     auto type = dyn_cast<RankedTensorType>(argument.getType());
-    StringAttr name = argumentName(index);
+    Port port;
+    port.name = argumentName(index);
     if (!type && !argument.getType().isInteger(32))
-      return func.emitError() << "argument " << name << ": expected a tensor or i32, found "
-                              << argument.getType();
+      return func.emitError() << "argument \"" << port.name
+                              << "\": expected a tensor or i32, found " << argument.getType();
     Type element = getElementTypeOrSelf(argument.getType());
     if (!element.isF32() && !element.isInteger(32) && !element.isInteger(1))
-      return func.emitError() << "argument " << name
-                              << ": expected elements of f32, i32 or i1, found " << element
+      return func.emitError() << "argument \"" << port.name
+                              << "\": expected elements of f32, i32 or i1, found " << element
                               << ", which is not built yet";
     Place place;
     place.dims = type ? shapes.of(argument) : Shape{1}; // a number is a vector of one
     place.rows = rowsOf(place.dims);
     place.dense = isDense(argument.getType());
-    place.buffer = bufferOf(name, "argument", elementsOf(place.dims, place.rows, place.dense, 4));
+    place.buffer = bufferOf(
+        {port.name, Buffer::Kind::Argument, elementsOf(place.dims, place.rows, place.dense, 4)});
     places[argument] = place;
-    auto input = kernel::InputOp::create(
-        b, func.getLoc(), name, place.buffer, b.getStringAttr(elementName(element)),
-        texts(type ? place.dims : Shape()), b.getI64IntegerAttr(0),
-        place.dense ? b.getUnitAttr() : UnitAttr(), ArrayAttr(), DictionaryAttr(), UnitAttr(),
-        ArrayAttr(), ArrayAttr(), UnitAttr(), IntegerAttr());
-    if (auto port = func.getArgAttrOfType<ArrayAttr>(
-            index, "transformer.port")) // callers leave dimensions of 1 out
-      input.setShapeAttr(texts(dimsFromAttr(port)));
-    if (isExchanged(func.getArgAttrDict(index)))
-      input.setExchanged(true);
+    port.type = dtypeOf(element);
+    port.dense = place.dense;
+    if (auto callers = func.getArgAttrOfType<ArrayAttr>(
+            index, "transformer.port")) // they leave dimensions of 1 out
+      port.shape = listOf(dimsFromAttr(callers));
+    else if (type)
+      port.shape = listOf(place.dims);
+    port.exchanged = isExchanged(func.getArgAttrDict(index));
     if (auto spread = func.getArgAttrOfType<ArrayAttr>(index, "transformer.spread"))
-      input.setSpreadAttr(texts(sizesFromAttr(spread)));
-    limitValues(input, name, ArgumentLimits(argument, shapes),
+      port.spread = listOf(sizesFromAttr(spread));
+    limitValues(port, ArgumentLimits(argument, shapes),
                 func.getArgAttrOfType<ArrayAttr>(index, TransformerDialect::rangeAttr));
     if (auto fallback = func.getArgAttrOfType<DictionaryAttr>(index, "transformer.default"))
-      input.setFallbackAttr(fallback);
+      port.fallback = defaultOf(fallback);
+    kernel::InputOp::create(b, func.getLoc(), kernel::PortAttr::get(b.getContext(), port),
+                            place.buffer);
   }
   return success();
 }
@@ -418,8 +410,8 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
     if (failed(place))
       return failure();
     if (auto buffer = place->buffer ? place->buffer.getDefiningOp<kernel::BufferOp>() : nullptr)
-      if (buffer.getKind() == "temporary")
-        buffer.setLast(index);
+      if (buffer.getInfo().getValue().kind == Buffer::Kind::Temporary)
+        buffer.change([&](Buffer &b) { b.last = index; });
     operands.push_back(*place);
   }
   std::optional<Place> table;
@@ -447,14 +439,17 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
   if (failed(use))
     return failure();
   SmallVector<Value> buffers;
-  SmallVector<SizeExpr> offsets;
+  std::vector<SizeExpr> offsets;
   for (const Place &place : use->arguments) {
     buffers.push_back(place.buffer);
     offsets.push_back(place.offset);
   }
-  kernel::LaunchOp::create(b, group.getLoc(), FlatSymbolRefAttr::get(b.getContext(), use->kernel),
-                           buffers, texts(offsets), texts(use->scalars), text(use->flops),
-                           text(use->bytes));
+  MLIRContext *context = b.getContext();
+  kernel::LaunchOp::create(b, group.getLoc(), FlatSymbolRefAttr::get(context, use->kernel), buffers,
+                           kernel::SizesAttr::get(context, offsets),
+                           kernel::SizesAttr::get(context, listOf(use->scalars)),
+                           kernel::SizeAttr::get(context, use->flops),
+                           kernel::SizeAttr::get(context, use->bytes));
   return success();
 }
 
@@ -475,15 +470,17 @@ LogicalResult ProgramPlanner::planResults() {
       return ret.emitOpError() << "result " << name
                                << ": expected elements of f32, i32 or i1, found " << element
                                << ", which is not built yet";
-    bool dense = isDense(value.getType());
-    bool exchanged = isExchanged(func.getResultAttrDict(index));
-    if (exchanged)
+    Port port;
+    port.name = name.str();
+    port.type = dtypeOf(element);
+    port.group = place.group;
+    port.dense = isDense(value.getType());
+    port.exchanged = isExchanged(func.getResultAttrDict(index));
+    if (port.exchanged)
       std::swap(shape[0], shape[1]);
-    kernel::OutputOp::create(b, func.getLoc(), name, place.buffer,
-                             b.getStringAttr(elementName(element)), texts(shape),
-                             b.getI64IntegerAttr(place.group), dense ? b.getUnitAttr() : UnitAttr(),
-                             ArrayAttr(), DictionaryAttr(), UnitAttr(), ArrayAttr(), ArrayAttr(),
-                             exchanged ? b.getUnitAttr() : UnitAttr(), IntegerAttr());
+    port.shape = listOf(shape);
+    kernel::OutputOp::create(b, func.getLoc(), kernel::PortAttr::get(b.getContext(), port),
+                             place.buffer);
   }
   return success();
 }

@@ -15,6 +15,7 @@
 #include "KernelDefinitions.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Support/Program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
@@ -31,9 +32,8 @@ public:
   mlir::LogicalResult run();
 
 private:
-  mlir::StringAttr argumentName(unsigned index);
-  void limitValues(kernel::InputOp input, mlir::StringAttr name, const ArgumentLimits &limits,
-                   mlir::ArrayAttr named);
+  std::string argumentName(unsigned index);
+  void limitValues(Port &input, const ArgumentLimits &limits, mlir::ArrayAttr named);
   mlir::LogicalResult planArguments();
   mlir::LogicalResult planGroups();
   mlir::LogicalResult planGroup(kernel::GroupOp group, int index);
@@ -44,7 +44,7 @@ private:
   std::string setRows(transformer::StateOp state, const SizeExpr &rows);
   void addChecks();
 
-  mlir::Value bufferOf(llvm::StringRef name, llvm::StringRef kind, const SizeExpr &elements);
+  mlir::Value bufferOf(Buffer buffer);
   mlir::FailureOr<Place> operandPlace(kernel::GroupOp group, unsigned index);
   mlir::FailureOr<Place> weightPlace(kernel::GroupOp group, unsigned index,
                                      transformer::WeightOp weight);
@@ -52,8 +52,6 @@ private:
   mlir::FailureOr<Place> resultPlace(kernel::GroupOp group, unsigned index, int launch);
   Place tablePlace(transformer::PositionSinusoidalOp op, kernel::GroupOp group);
   mlir::FailureOr<Place> sinkPlace(mlir::Operation *sink);
-  mlir::StringAttr text(const SizeExpr &e) { return b.getStringAttr(e.str()); }
-  mlir::ArrayAttr texts(llvm::ArrayRef<SizeExpr> list);
   llvm::SmallVector<SizeExpr> stateDims(llvm::StringRef symbol);
 
   mlir::func::FuncOp func;
@@ -63,7 +61,8 @@ private:
   mlir::OpBuilder b;
   kernel::ProgramOp program;
   llvm::DenseMap<mlir::Value, Place> places;
-  llvm::StringMap<mlir::Value> weights, states, tables;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> weights;
+  llvm::StringMap<mlir::Value> states, tables;
   llvm::SmallVector<ShapeEquality> limitChecks; ///< of arguments that several ops read
 };
 

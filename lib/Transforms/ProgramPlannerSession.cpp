@@ -21,28 +21,29 @@ std::string ProgramPlanner::setRows(StateOp state, const SizeExpr &rows) {
   Shape dims = dimsFromAttr(state.getDims());
   std::string batch = dims[0].dimName();
   Place place = statePlace(func, state.getSymName(), dims);
-  auto buffer = place.buffer.getDefiningOp<kernel::BufferOp>();
-  buffer.setElements(
-      SizeExpr::parse(buffer.getElements().str())->substitute({{batch, rows}}).str());
+  place.buffer.getDefiningOp<kernel::BufferOp>().change([&](Buffer &b) {
+    b.elements = b.elements.substitute({{batch, rows}});
+  });
   return batch;
+}
+
+static void addOnce(std::vector<std::string> &names, const std::string &name) {
+  if (!llvm::is_contained(names, name))
+    names.push_back(name);
 }
 
 /// Dimensions that outlive the call.
 void ProgramPlanner::planSession() {
-  llvm::SetVector<StringRef> kept;
-  SmallVector<std::pair<std::string, SizeExpr>> updates;
+  Function info;
   auto update = [&](const std::string &name, const SizeExpr &value) {
-    for (auto &entry : updates)
-      if (entry.first == name)
-        return;
-    updates.push_back({name, value});
+    if (llvm::none_of(info.updates, [&](const auto &entry) { return entry.first == name; }))
+      info.updates.push_back({name, value});
   };
   auto keep = [&](StringRef symbol) {
     for (const SizeExpr &dim : stateDims(symbol))
       if (!dim.isConstant())
-        kept.insert(b.getStringAttr(dim.dimName()).getValue());
+        addOnce(info.stateDims, dim.dimName());
   };
-  bool session = false;
   func.walk([&](Operation *op) {
     if (auto append = dyn_cast<CacheAppendOp>(op)) {
       keep(append.getState());
@@ -59,11 +60,10 @@ void ProgramPlanner::planSession() {
           update(dim.dimName(), size);
     } else if (auto clear = dyn_cast<CacheClearOp>(op)) {
       update(clear.getDim().str(), 0);
-      program.setStartsStates(true);
+      info.startsStates = true;
     } else if (auto reorder = dyn_cast<CacheReorderOp>(op)) {
       auto argument = cast<BlockArgument>(reorder.getParents());
-      program.setReorderBy(
-          func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "transformer.name"));
+      info.reorderBy = argumentName(argument.getArgNumber());
       func->getParentOfType<ModuleOp>().walk([&](StateOp state) {
         keep(state.getSymName());
         update(setRows(state, shapes.of(argument)[0]), shapes.of(argument)[0]);
@@ -71,31 +71,26 @@ void ProgramPlanner::planSession() {
     } else {
       return;
     }
-    session = true;
+    info.needsSession = true;
   });
-  SmallVector<StringRef> dims(shapes.dims().begin(), shapes.dims().end());
-  llvm::SetVector<StringRef> unique(dims.begin(), dims.end());
-  program.setDimsAttr(b.getStrArrayAttr(unique.getArrayRef()));
-  program.setStateDimsAttr(b.getStrArrayAttr(kept.getArrayRef()));
-  SmallVector<Attribute> list;
-  for (auto &[name, value] : updates)
-    list.append({b.getStringAttr(name), text(value)});
-  program.setUpdatesAttr(b.getArrayAttr(list));
-  program.setNeedsSession(session);
+  for (const std::string &dim : shapes.dims())
+    addOnce(info.dims, dim);
+  program.setInfoAttr(kernel::FunctionAttr::get(b.getContext(), std::move(info)));
 }
 
 void ProgramPlanner::addChecks() {
   llvm::StringSet<> seen;
-  auto check = [&](StringRef relation, const SizeExpr &left, const SizeExpr &right,
+  auto check = [&](Check::Kind relation, const SizeExpr &left, const SizeExpr &right,
                    const Twine &message) {
     if (seen.insert(left.str() + "|" + right.str()).second)
-      kernel::CheckOp::create(b, func.getLoc(), b.getStringAttr(relation), text(left), text(right),
-                              b.getStringAttr(message));
+      kernel::CheckOp::create(
+          b, func.getLoc(),
+          kernel::CheckAttr::get(b.getContext(), {relation, left, right, message.str()}));
   };
   SmallVector<ShapeEquality> all(shapes.equalities());
   all.append(limitChecks);
   for (const ShapeEquality &e : all)
-    check(e.atMost ? "at_most" : "equal", e.left, e.right,
+    check(e.atMost ? Check::Kind::AtMost : Check::Kind::Equal, e.left, e.right,
           func.getSymName() + ": " + e.what + ": expected " + e.left.str() +
               (e.atMost ? " <= " : " = ") + e.right.str() + ", found {left} and {right}");
   func.walk([&](CacheAppendOp append) {
@@ -103,7 +98,8 @@ void ProgramPlanner::addChecks() {
         SymbolTable::lookupNearestSymbolFrom<StateOp>(func, append.getStateAttr().getAttr());
     if (auto capacity = state.getCapacity()) {
       SmallVector<SizeExpr> dims = stateDims(append.getState());
-      check("at_most", dims[2] + shapes.of(append.getRows())[2], static_cast<int64_t>(*capacity),
+      check(Check::Kind::AtMost, dims[2] + shapes.of(append.getRows())[2],
+            static_cast<int64_t>(*capacity),
             func.getSymName() + ": expected at most {right} steps, found step {left}");
     }
   });

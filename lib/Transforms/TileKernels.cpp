@@ -93,6 +93,8 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
     if (!writer)
       return def.emitOpError() << "expected a known root, found '" << def.getRoot().value_or("")
                                << "'";
+    if (!def.getScalars())
+      return def.emitOpError("expected scalars and layouts, found none; run outline-kernels first");
     OpBuilder builder(def);
     TileSizes fitting = fitted(def, sizes);
     KernelFrame frame(def, fitting, builder);

@@ -203,7 +203,7 @@ private:
       FailureOr<Value> x = tileOf(position.getInput());
       if (failed(x))
         return failure();
-      Value table = load(f.view(f.viewWithRole("table")), tableRow);
+      Value table = load(f.view(f.tableView()), tableRow);
       double scale = position.getScale().convertToDouble();
       return t.add(*x, scale == 1 ? table : t.mul(table, scale));
     }

@@ -120,8 +120,8 @@ struct KernelFrame {
   /// Position among the views of an argument of the definition's block; -1 for scalars.
   int64_t viewOf(mlir::Value argument) const;
   unsigned firstResult() const { return resultStart; }
-  /// Position of the view of the argument with a role ("table"), or -1.
-  int64_t viewWithRole(llvm::StringRef role) const;
+  /// Position of the view of the table, or -1.
+  int64_t tableView() const;
   /// Where a result's rows start: the `at` scalar, or null.
   mlir::Value storeBase(unsigned result);
   /// Rows of a grid over the tiles of documents that start where `argument` says.
@@ -143,15 +143,14 @@ struct KernelFrame {
 
 private:
   struct Argument {
-    mlir::DictionaryAttr layout;
-    int64_t view = -1;
+    kernel::LayoutAttr layout;
+    int64_t view;
   };
-  Argument describe(mlir::DictionaryAttr attrs, mlir::Type type);
-  kernel::Size sizeOf(mlir::Attribute attr) const;
+  Argument describe(kernel::LayoutAttr layout);
 
   llvm::SmallVector<Argument> arguments, results;
   llvm::SmallVector<kernel::ViewType> types;
-  llvm::SmallVector<mlir::Attribute> storage;
+  llvm::SmallVector<llvm::StringRef> storage;
   unsigned resultStart = 0;
 };
 

@@ -20,11 +20,11 @@
 // CHECK: arith.cmpf olt
 // CHECK: kernel.load %{{.*}}[%[[I]], %[[J]]]
 // CHECK: kernel.store %{{.*}}, %{{.*}}[%[[I]], %[[J]]] rows(
-kernel.def @linear(%x: tensor<?x5xf32> {kernel.layout = {dims = ["d0", 5], storage = "memory"}},
-                   %w: tensor<64x5xf32> {kernel.layout = {dims = [64, 5], panel, storage = "weight"}},
-                   %b: tensor<64xf32> {kernel.layout = {dims = [64], storage = "weight"}},
-                   %r: tensor<?x64xf32> {kernel.layout = {dims = ["d0", 64], storage = "memory"}})
-    -> (tensor<?x64xf32> {kernel.layout = {dims = ["d0", 64], storage = "memory"}}) attributes {root = "linear", scalars = ["d0"]} {
+kernel.def @linear(%x: tensor<?x5xf32> {kernel.layout = #kernel.layout<view = <[d0, 5], f32>>},
+                   %w: tensor<64x5xf32> {kernel.layout = #kernel.layout<view = <[64, 5], f32, panel = 16>, storage = weight>},
+                   %b: tensor<64xf32> {kernel.layout = #kernel.layout<view = <[64], f32>, storage = weight>},
+                   %r: tensor<?x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 64], f32>>})
+    -> (tensor<?x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 64], f32>>}) attributes {root = "linear", scalars = ["d0"]} {
   %0 = transformer.linear %x, %w bias(%b) {activation = #transformer.activation<relu>} : (tensor<?x5xf32>, tensor<64x5xf32>, tensor<64xf32>) -> tensor<?x64xf32>
   %1 = arith.addf %0, %r : tensor<?x64xf32>
   kernel.yield %1 : tensor<?x64xf32>
@@ -41,9 +41,9 @@ kernel.def @linear(%x: tensor<?x5xf32> {kernel.layout = {dims = ["d0", 5], stora
 // CHECK: %[[S:.*]] = arith.mulf %[[D]], %[[D]]
 // CHECK: kernel.reduce add %[[S]]
 // CHECK: math.sqrt
-kernel.def @norm(%x: tensor<?x5xf32> {kernel.layout = {dims = ["d0", 5], storage = "memory"}},
-                 %g: tensor<5xf32> {kernel.layout = {dims = [5], storage = "weight"}})
-    -> (tensor<?x5xf32> {kernel.layout = {dims = ["d0", 5], storage = "memory"}}) attributes {root = "norm", scalars = ["d0"]} {
+kernel.def @norm(%x: tensor<?x5xf32> {kernel.layout = #kernel.layout<view = <[d0, 5], f32>>},
+                 %g: tensor<5xf32> {kernel.layout = #kernel.layout<view = <[5], f32>, storage = weight>})
+    -> (tensor<?x5xf32> {kernel.layout = #kernel.layout<view = <[d0, 5], f32>>}) attributes {root = "norm", scalars = ["d0"]} {
   %0 = transformer.layer_norm %x, %g, %g {epsilon = 1.0e-5 : f32} : (tensor<?x5xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<?x5xf32>
   kernel.yield %0 : tensor<?x5xf32>
 }
@@ -67,10 +67,10 @@ kernel.def @norm(%x: tensor<?x5xf32> {kernel.layout = {dims = ["d0", 5], storage
 // CHECK: kernel.reduce add
 // CHECK: kernel.contract {{.*}} over rows({{.*}}) {guarded}
 // CHECK: kernel.store
-kernel.def @attention(%q: tensor<?x2x?x16xf32> {kernel.layout = {dims = ["d0", 2, "d1", 16], storage = "memory"}},
-                      %k: tensor<?x1x?x16xf32> {kernel.layout = {dims = ["d0", 1, "d1", 16], panel, rows = "d2", storage = "memory"}},
-                      %v: tensor<?x1x?x16xf32> {kernel.layout = {dims = ["d0", 1, "d1", 16], storage = "memory"}})
-    -> (tensor<?x?x32xf32> {kernel.layout = {dims = ["d0", "d1", 32], storage = "memory"}}) attributes {root = "attention", scalars = ["d0", "d1", "d2"]} {
+kernel.def @attention(%q: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 2, d1, 16], f32>>},
+                      %k: tensor<?x1x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 1, d1|d2, 16], f32, panel = 16>>},
+                      %v: tensor<?x1x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 1, d1, 16], f32>>})
+    -> (tensor<?x?x32xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 32], f32>>}) attributes {root = "attention", scalars = ["d0", "d1", "d2"]} {
   %m = transformer.mask.causal
   %0 = transformer.attention %q, %k, %v mask(%m) {scale = 0.25 : f32} : (tensor<?x2x?x16xf32>, tensor<?x1x?x16xf32>, tensor<?x1x?x16xf32>) -> tensor<?x2x?x16xf32>
   %1 = transformer.merge_heads %0 : tensor<?x2x?x16xf32> -> tensor<?x?x32xf32>
@@ -87,10 +87,10 @@ kernel.def @attention(%q: tensor<?x2x?x16xf32> {kernel.layout = {dims = ["d0", 2
 // CHECK: arith.select
 // CHECK: kernel.load
 // CHECK: arith.addf
-kernel.def @embedding(%ids: tensor<?x?xi32> {kernel.layout = {dims = ["d0", "d1"], storage = "memory"}},
-                      %t: tensor<9x16xf32> {kernel.layout = {dims = [9, 16], storage = "weight"}},
-                      %p: tensor<?x16xf32> {kernel.layout = {dims = ["d1", 16], role = "table", storage = "memory"}})
-    -> (tensor<?x?x16xf32> {kernel.layout = {dims = ["d0", "d1", 16], storage = "memory"}}) attributes {root = "embedding", scalars = ["d0", "d1"]} {
+kernel.def @embedding(%ids: tensor<?x?xi32> {kernel.layout = #kernel.layout<view = <[d0, d1], i32>>},
+                      %t: tensor<9x16xf32> {kernel.layout = #kernel.layout<view = <[9, 16], f32>, storage = weight>},
+                      %p: tensor<?x16xf32> {kernel.layout = #kernel.layout<view = <[d1, 16], f32>, storage = table>})
+    -> (tensor<?x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 16], f32>>}) attributes {root = "embedding", scalars = ["d0", "d1"]} {
   %0 = transformer.embedding %ids, %t {padding_id = 0 : i64} : (tensor<?x?xi32>, tensor<9x16xf32>) -> tensor<?x?x16xf32>
   %1 = transformer.position.sinusoidal %0 : tensor<?x?x16xf32>
   kernel.yield %1 : tensor<?x?x16xf32>
@@ -109,9 +109,9 @@ kernel.def @embedding(%ids: tensor<?x?xi32> {kernel.layout = {dims = ["d0", "d1"
 // CHECK: arith.addf
 // CHECK: arith.divf
 // CHECK: kernel.store
-kernel.def @pool(%x: tensor<?x?x24xf32> {kernel.layout = {dims = ["d0", "d1", 24], storage = "memory"}},
-                 %n: tensor<?xi32> {kernel.layout = {dims = ["d0"], storage = "memory"}})
-    -> (tensor<?x24xf32> {kernel.layout = {dims = ["d0", 24], storage = "memory"}}) attributes {root = "pool", scalars = ["d0", "d1"]} {
+kernel.def @pool(%x: tensor<?x?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 24], f32>>},
+                 %n: tensor<?xi32> {kernel.layout = #kernel.layout<view = <[d0], i32>>})
+    -> (tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, 24], f32>>}) attributes {root = "pool", scalars = ["d0", "d1"]} {
   %0 = transformer.pool %x lengths(%n : tensor<?xi32>) {kind = #transformer.pooling<mean>} : tensor<?x?x24xf32> -> tensor<?x24xf32>
   kernel.yield %0 : tensor<?x24xf32>
 }
@@ -124,9 +124,9 @@ kernel.def @pool(%x: tensor<?x?x24xf32> {kernel.layout = {dims = ["d0", "d1", 24
 // CHECK: kernel.store %[[SUM]], %{{.*}}f32>
 // CHECK: %[[ROUNDED:.*]] = arith.truncf %[[SUM]]
 // CHECK: kernel.store %[[ROUNDED]], %{{.*}}bf16>
-kernel.def @both(%x: tensor<?x?x24xf32> {kernel.layout = {dims = ["d0", "d1", 24], storage = "memory"}})
-    -> (tensor<?x24xf32> {kernel.layout = {dims = ["d0", 24], storage = "memory"}},
-        tensor<?x24xbf16> {kernel.layout = {dims = ["d0", 24], storage = "memory"}}) attributes {root = "pool", scalars = ["d0", "d1"]} {
+kernel.def @both(%x: tensor<?x?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 24], f32>>})
+    -> (tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, 24], f32>>},
+        tensor<?x24xbf16> {kernel.layout = #kernel.layout<view = <[d0, 24], bf16>>}) attributes {root = "pool", scalars = ["d0", "d1"]} {
   %0 = transformer.pool %x {kind = #transformer.pooling<last>} : tensor<?x?x24xf32> -> tensor<?x24xf32>
   %1 = arith.truncf %0 : tensor<?x24xf32> to tensor<?x24xbf16>
   kernel.yield %0, %1 : tensor<?x24xf32>, tensor<?x24xbf16>
@@ -148,8 +148,8 @@ kernel.def @both(%x: tensor<?x?x24xf32> {kernel.layout = {dims = ["d0", "d1", 24
 // CHECK: scf.for
 // CHECK: arith.divf
 // CHECK: kernel.store
-kernel.def @softmax(%x: tensor<?x40xf32> {kernel.layout = {dims = ["d0", 40], storage = "memory"}})
-    -> (tensor<?x40xf32> {kernel.layout = {dims = ["d0", 40], storage = "memory"}}) attributes {root = "softmax", scalars = ["d0"]} {
+kernel.def @softmax(%x: tensor<?x40xf32> {kernel.layout = #kernel.layout<view = <[d0, 40], f32>>})
+    -> (tensor<?x40xf32> {kernel.layout = #kernel.layout<view = <[d0, 40], f32>>}) attributes {root = "softmax", scalars = ["d0"]} {
   %0 = transformer.softmax %x : tensor<?x40xf32>
   kernel.yield %0 : tensor<?x40xf32>
 }
@@ -164,10 +164,10 @@ kernel.def @softmax(%x: tensor<?x40xf32> {kernel.layout = {dims = ["d0", 40], st
 // CHECK: %[[P:.*]] = arith.addi %[[N]]
 // CHECK: %[[ROWS:.*]] = kernel.gather %{{.*}}[%[[P]]]
 // CHECK: arith.addf %{{.*}}, %[[ROWS]]
-kernel.def @learned(%x: tensor<?x?x16xf32> {kernel.layout = {dims = ["d0", "d1", 16], storage = "memory"}},
-                    %t: tensor<9x16xf32> {kernel.layout = {dims = [9, 16], storage = "weight"}},
-                    %n: i32 {kernel.layout = {scalar = "d2"}})
-    -> (tensor<?x?x16xf32> {kernel.layout = {dims = ["d0", "d1", 16], storage = "memory"}}) attributes {root = "elementwise", scalars = ["d0", "d1", "d2"]} {
+kernel.def @learned(%x: tensor<?x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 16], f32>>},
+                    %t: tensor<9x16xf32> {kernel.layout = #kernel.layout<view = <[9, 16], f32>, storage = weight>},
+                    %n: i32 {kernel.layout = #kernel.layout<scalar = d2>})
+    -> (tensor<?x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 16], f32>>}) attributes {root = "elementwise", scalars = ["d0", "d1", "d2"]} {
   %0 = transformer.position.learned %x, %t offset(%n : i32) : tensor<?x?x16xf32>, tensor<9x16xf32>
   kernel.yield %0 : tensor<?x?x16xf32>
 }
@@ -181,9 +181,9 @@ kernel.def @learned(%x: tensor<?x?x16xf32> {kernel.layout = {dims = ["d0", "d1",
 // CHECK: math.sqrt
 // CHECK-NOT: arith.addf
 // CHECK: kernel.store
-kernel.def @rms(%x: tensor<?x24xf32> {kernel.layout = {dims = ["d0", 24], storage = "memory"}},
-                %g: tensor<24xf32> {kernel.layout = {dims = [24], storage = "weight"}})
-    -> (tensor<?x24xf32> {kernel.layout = {dims = ["d0", 24], storage = "memory"}}) attributes {root = "norm", scalars = ["d0"]} {
+kernel.def @rms(%x: tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, 24], f32>>},
+                %g: tensor<24xf32> {kernel.layout = #kernel.layout<view = <[24], f32>, storage = weight>})
+    -> (tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, 24], f32>>}) attributes {root = "norm", scalars = ["d0"]} {
   %0 = transformer.rms_norm %x, %g {epsilon = 1.0e-6 : f32} : (tensor<?x24xf32>, tensor<24xf32>) -> tensor<?x24xf32>
   kernel.yield %0 : tensor<?x24xf32>
 }
@@ -194,9 +194,9 @@ kernel.def @rms(%x: tensor<?x24xf32> {kernel.layout = {dims = ["d0", 24], storag
 // CHECK-LABEL: kernel.func @rootless(
 // CHECK-NOT: math.sqrt
 // CHECK: kernel.store
-kernel.def @rootless(%x: tensor<?x16xf32> {kernel.layout = {dims = ["d0", 16], storage = "memory"}},
-                     %g: tensor<16xf32> {kernel.layout = {dims = [16], storage = "weight"}})
-    -> (tensor<?x16xf32> {kernel.layout = {dims = ["d0", 16], storage = "memory"}}) attributes {root = "norm", scalars = ["d0"]} {
+kernel.def @rootless(%x: tensor<?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 16], f32>>},
+                     %g: tensor<16xf32> {kernel.layout = #kernel.layout<view = <[16], f32>, storage = weight>})
+    -> (tensor<?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 16], f32>>}) attributes {root = "norm", scalars = ["d0"]} {
   %0 = transformer.layer_norm %x, %g, %g {epsilon = 1.0e-8 : f32, root = false} : (tensor<?x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<?x16xf32>
   kernel.yield %0 : tensor<?x16xf32>
 }
@@ -211,9 +211,9 @@ kernel.def @rootless(%x: tensor<?x16xf32> {kernel.layout = {dims = ["d0", 16], s
 // CHECK: arith.cmpi eq
 // CHECK: kernel.reduce add
 // CHECK: kernel.store
-kernel.def @loss(%x: tensor<?x24xf32> {kernel.layout = {dims = ["d0", 24], storage = "memory"}},
-                 %r: tensor<?xi32> {kernel.layout = {dims = ["d0"], storage = "memory"}})
-    -> (tensor<?x2xf32> {kernel.layout = {dims = ["d0", 2], storage = "memory"}}) attributes {root = "loss", scalars = ["d0"]} {
+kernel.def @loss(%x: tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, 24], f32>>},
+                 %r: tensor<?xi32> {kernel.layout = #kernel.layout<view = <[d0], i32>>})
+    -> (tensor<?x2xf32> {kernel.layout = #kernel.layout<view = <[d0, 2], f32>>}) attributes {root = "loss", scalars = ["d0"]} {
   %0 = transformer.cross_entropy.rows %x, %r {padding_id = 0 : i64} : (tensor<?x24xf32>, tensor<?xi32>) -> tensor<?x2xf32>
   kernel.yield %0 : tensor<?x2xf32>
 }
@@ -227,8 +227,8 @@ kernel.def @loss(%x: tensor<?x24xf32> {kernel.layout = {dims = ["d0", 24], stora
 // CHECK: kernel.reduce add
 // CHECK: kernel.reduce add
 // CHECK: arith.divf
-kernel.def @mean(%x: tensor<?x2xf32> {kernel.layout = {dims = ["d0", 2], storage = "memory"}})
-    -> (tensor<1xf32> {kernel.layout = {dims = [1], storage = "memory"}}) attributes {root = "loss_mean", scalars = ["d0"]} {
+kernel.def @mean(%x: tensor<?x2xf32> {kernel.layout = #kernel.layout<view = <[d0, 2], f32>>})
+    -> (tensor<1xf32> {kernel.layout = #kernel.layout<view = <[1], f32>>}) attributes {root = "loss_mean", scalars = ["d0"]} {
   %0 = transformer.cross_entropy.mean %x : (tensor<?x2xf32>) -> tensor<1xf32>
   kernel.yield %0 : tensor<1xf32>
 }
@@ -240,8 +240,8 @@ kernel.def @mean(%x: tensor<?x2xf32> {kernel.layout = {dims = ["d0", 2], storage
 // CHECK: kernel.read
 // CHECK: arith.select
 // CHECK: kernel.store
-kernel.def @shift(%r: tensor<?x?xi32> {kernel.layout = {dims = ["d0", "d1"], storage = "memory"}})
-    -> (tensor<?x?xi32> {kernel.layout = {dims = ["d0", "d1"], storage = "memory"}}) attributes {root = "shift", scalars = ["d0", "d1"]} {
+kernel.def @shift(%r: tensor<?x?xi32> {kernel.layout = #kernel.layout<view = <[d0, d1], i32>>})
+    -> (tensor<?x?xi32> {kernel.layout = #kernel.layout<view = <[d0, d1], i32>>}) attributes {root = "shift", scalars = ["d0", "d1"]} {
   %0 = transformer.shift_right %r {start = 2 : i64} : tensor<?x?xi32>
   kernel.yield %0 : tensor<?x?xi32>
 }
@@ -255,8 +255,8 @@ kernel.def @shift(%r: tensor<?x?xi32> {kernel.layout = {dims = ["d0", "d1"], sto
 // CHECK: %[[CHANNEL:.*]] = kernel.slice %{{.*}}[%[[B]], %[[C]]]
 // CHECK: kernel.lookup %[[CHANNEL]][
 // CHECK: kernel.store
-kernel.def @patches(%x: tensor<?x3x6x6xf32> {kernel.layout = {dims = ["d0", 3, 6, 6], storage = "memory"}})
-    -> (tensor<?x4x27xf32> {kernel.layout = {dims = ["d0", 4, 27], storage = "memory"}}) attributes {root = "patches", scalars = ["d0"]} {
+kernel.def @patches(%x: tensor<?x3x6x6xf32> {kernel.layout = #kernel.layout<view = <[d0, 3, 6, 6], f32>>})
+    -> (tensor<?x4x27xf32> {kernel.layout = #kernel.layout<view = <[d0, 4, 27], f32>>}) attributes {root = "patches", scalars = ["d0"]} {
   %0 = transformer.patches %x {size = 3 : i64} : tensor<?x3x6x6xf32> -> tensor<?x4x27xf32>
   kernel.yield %0 : tensor<?x4x27xf32>
 }
@@ -270,10 +270,10 @@ kernel.def @patches(%x: tensor<?x3x6x6xf32> {kernel.layout = {dims = ["d0", 3, 6
 // CHECK: arith.select
 // CHECK: kernel.gather
 // CHECK: kernel.store
-kernel.def @token(%t: tensor<1x16xf32> {kernel.layout = {dims = [1, 16], storage = "weight"}},
-                  %x: tensor<?x4x16xf32> {kernel.layout = {dims = ["d0", 4, 16], storage = "memory"}},
-                  %p: tensor<5x16xf32> {kernel.layout = {dims = [5, 16], storage = "weight"}})
-    -> (tensor<?x5x16xf32> {kernel.layout = {dims = ["d0", 5, 16], storage = "memory"}}) attributes {root = "elementwise", scalars = ["d0"]} {
+kernel.def @token(%t: tensor<1x16xf32> {kernel.layout = #kernel.layout<view = <[1, 16], f32>, storage = weight>},
+                  %x: tensor<?x4x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 4, 16], f32>>},
+                  %p: tensor<5x16xf32> {kernel.layout = #kernel.layout<view = <[5, 16], f32>, storage = weight>})
+    -> (tensor<?x5x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 5, 16], f32>>}) attributes {root = "elementwise", scalars = ["d0"]} {
   %0 = transformer.concat %t, %x : (tensor<1x16xf32>, tensor<?x4x16xf32>) -> tensor<?x5x16xf32>
   %1 = transformer.position.learned %0, %p : tensor<?x5x16xf32>, tensor<5x16xf32>
   kernel.yield %1 : tensor<?x5x16xf32>

@@ -26,9 +26,9 @@
 // CHECK: %[[CODES:.*]] = arith.trunci %[[BITS]] : tensor<[[ROWS]]x16xi32> to tensor<[[ROWS]]x16xi8>
 // CHECK: kernel.store %[[CODES]], %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x16xi8>, !kernel.view<[d0, 20], i8>
 // CHECK: kernel.store %{{.*}}, %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x1xf32>, !kernel.view<[d0, 1], f32>
-kernel.def @quantize(%x: tensor<?x20xf32> {kernel.layout = {dims = ["d0", 20], storage = "memory"}})
-    -> (tensor<?x20xi8> {kernel.layout = {dims = ["d0", 20], storage = "memory"}},
-        tensor<?x1xf32> {kernel.layout = {dims = ["d0", 1], storage = "memory"}}) attributes {root = "quantize", scalars = ["d0"]} {
+kernel.def @quantize(%x: tensor<?x20xf32> {kernel.layout = #kernel.layout<view = <[d0, 20], f32>>})
+    -> (tensor<?x20xi8> {kernel.layout = #kernel.layout<view = <[d0, 20], i8>>},
+        tensor<?x1xf32> {kernel.layout = #kernel.layout<view = <[d0, 1], f32>>}) attributes {root = "quantize", scalars = ["d0"]} {
   %q, %s = transformer.quantize %x : tensor<?x20xf32> -> tensor<?x20xi8>, tensor<?x1xf32>
   kernel.yield %q, %s : tensor<?x20xi8>, tensor<?x1xf32>
 }
@@ -47,11 +47,11 @@ kernel.def @quantize(%x: tensor<?x20xf32> {kernel.layout = {dims = ["d0", 20], s
 // CHECK: %[[P:.*]] = arith.mulf %[[F]], %[[RB]]
 // CHECK: %[[Y:.*]] = arith.mulf %[[P]]
 // CHECK: kernel.store %[[Y]]
-kernel.def @linear(%q: tensor<?x20xi8> {kernel.layout = {dims = ["d0", 20], storage = "memory"}},
-                   %w: tensor<64x20xi8> {kernel.layout = {dims = [64, 20], panel, storage = "weight"}},
-                   %s: tensor<?x1xf32> {kernel.layout = {dims = ["d0", 1], storage = "memory"}},
-                   %sw: tensor<2x64xf32> {kernel.layout = {dims = [2, 64], storage = "weight"}})
-    -> (tensor<?x64xf32> {kernel.layout = {dims = ["d0", 64], storage = "memory"}}) attributes {root = "linear", scalars = ["d0"]} {
+kernel.def @linear(%q: tensor<?x20xi8> {kernel.layout = #kernel.layout<view = <[d0, 20], i8>>},
+                   %w: tensor<64x20xi8> {kernel.layout = #kernel.layout<view = <[64, 20], i8, panel = 16>, storage = weight>},
+                   %s: tensor<?x1xf32> {kernel.layout = #kernel.layout<view = <[d0, 1], f32>>},
+                   %sw: tensor<2x64xf32> {kernel.layout = #kernel.layout<view = <[2, 64], f32>, storage = weight>})
+    -> (tensor<?x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 64], f32>>}) attributes {root = "linear", scalars = ["d0"]} {
   %0 = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x20xi8>, tensor<64x20xi8>, tensor<?x1xf32>, tensor<2x64xf32>) -> tensor<?x64xf32>
   kernel.yield %0 : tensor<?x64xf32>
 }
@@ -70,9 +70,9 @@ kernel.def @linear(%q: tensor<?x20xi8> {kernel.layout = {dims = ["d0", 20], stor
 // CHECK: %[[P:.*]] = arith.mulf
 // CHECK: %[[H:.*]] = arith.truncf %[[P]] : tensor<[[ROWS:.*]]x16xf32> to tensor<[[ROWS]]x16xf16>
 // CHECK: kernel.store %[[H]], %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x16xf16>, !kernel.view<[d0, 20], f16>
-kernel.def @halves(%x: tensor<?x20xf32> {kernel.layout = {dims = ["d0", 20], storage = "memory"}})
-    -> (tensor<?x20xf16> {kernel.layout = {dims = ["d0", 20], storage = "memory"}},
-        tensor<?x1xf32> {kernel.layout = {dims = ["d0", 1], storage = "memory"}}) attributes {root = "quantize", scalars = ["d0"]} {
+kernel.def @halves(%x: tensor<?x20xf32> {kernel.layout = #kernel.layout<view = <[d0, 20], f32>>})
+    -> (tensor<?x20xf16> {kernel.layout = #kernel.layout<view = <[d0, 20], f16>>},
+        tensor<?x1xf32> {kernel.layout = #kernel.layout<view = <[d0, 1], f32>>}) attributes {root = "quantize", scalars = ["d0"]} {
   %q, %s = transformer.quantize %x : tensor<?x20xf32> -> tensor<?x20xf16>, tensor<?x1xf32>
   kernel.yield %q, %s : tensor<?x20xf16>, tensor<?x1xf32>
 }
@@ -87,10 +87,10 @@ kernel.def @halves(%x: tensor<?x20xf32> {kernel.layout = {dims = ["d0", 20], sto
 // CHECK: %[[RB:.*]] = kernel.broadcast %[[ROW]]
 // CHECK: %[[Y:.*]] = arith.mulf %[[C]], %[[RB]]
 // CHECK: kernel.store %[[Y]]
-kernel.def @linear_of_halves(%h: tensor<?x1300xf16> {kernel.layout = {dims = ["d0", 1300], storage = "memory"}},
-                             %w: tensor<64x1300xf16> {kernel.layout = {dims = [64, 1300], panel, storage = "weight"}},
-                             %s: tensor<?x1xf32> {kernel.layout = {dims = ["d0", 1], storage = "memory"}})
-    -> (tensor<?x64xf32> {kernel.layout = {dims = ["d0", 64], storage = "memory"}}) attributes {root = "linear", scalars = ["d0"]} {
+kernel.def @linear_of_halves(%h: tensor<?x1300xf16> {kernel.layout = #kernel.layout<view = <[d0, 1300], f16>>},
+                             %w: tensor<64x1300xf16> {kernel.layout = #kernel.layout<view = <[64, 1300], f16, panel = 16>, storage = weight>},
+                             %s: tensor<?x1xf32> {kernel.layout = #kernel.layout<view = <[d0, 1], f32>>})
+    -> (tensor<?x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 64], f32>>}) attributes {root = "linear", scalars = ["d0"]} {
   %0 = transformer.linear %h, %w scales(%s) : (tensor<?x1300xf16>, tensor<64x1300xf16>, tensor<?x1xf32>) -> tensor<?x64xf32>
   kernel.yield %0 : tensor<?x64xf32>
 }

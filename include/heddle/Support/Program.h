@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "heddle/Support/Fields.h"
 #include "heddle/Support/SizeExpr.h"
 
 #include <array>
@@ -32,7 +33,7 @@ namespace heddle {
 
 /// Element types of tensors. I8 and I4 are codes, which callers neither give nor get; those of I4 lie
 /// beside their scales, in panels only (nibblePanelBytes).
-enum class DType : uint8_t { F32, F16, BF16, I32, I64, Bool, I8, I4 };
+HEDDLE_ENUM(inline, DType, F32, F16, BF16, I32, I64, Bool, I8, I4)
 const char *toString(DType type); ///< "f32", "i32", "bool", …
 Expected<DType> parseDType(std::string_view name);
 int64_t byteSize(DType type); ///< of an element; not of I4
@@ -45,12 +46,10 @@ constexpr int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
 
 /// A piece of planned memory. Offsets are multiples of 256 bytes.
 struct Buffer {
-  enum class Kind : uint8_t {
-    Temporary, ///< lives from launch `first` to launch `last`, may share memory with others
-    Argument,  ///< holds an input or a result of the function
-    State,     ///< belongs to the session and keeps its contents between calls
-    Table,     ///< filled by the host once per shape, see `generator`
-  };
+  /// A temporary lives from launch `first` to launch `last` and may share memory with others, an
+  /// argument holds an input or a result of the function, a state belongs to the session and keeps
+  /// its contents between calls, a table is filled by the host once per shape, see `generator`.
+  HEDDLE_ENUM(friend, Kind, Temporary, Argument, State, Table)
   std::string name;
   Kind kind = Kind::Temporary;
   /// Elements of 4 bytes, padding included. The runtime adds slack for reads of
@@ -61,18 +60,19 @@ struct Buffer {
   /// Table only: "sinusoidal(columns)" writes rows [0, elements / padded(columns)) of
   /// sin(row / 10000^(2i/columns)), cos likewise, computed in f64.
   std::string generator;
+  HEDDLE_FIELDS(3, name, kind, elements, first, last, generator)
 };
 
 /// How an input gets its value when the caller leaves it out.
 struct DefaultInput {
-  enum class Kind : uint8_t {
-    None,           ///< the caller must give it
-    LengthsOf,      ///< last element of each row of `source` that is not `padding`, plus 1
-    RunningLengths, ///< the same over all tokens given to the session since the caches were emptied
-  };
+  /// None: the caller must give it. LengthsOf: the last element of each row of `source` that is not
+  /// `padding`, plus 1. RunningLengths: the same over all tokens given to the session since the
+  /// caches were emptied.
+  HEDDLE_ENUM(friend, Kind, None, LengthsOf, RunningLengths)
   Kind kind = Kind::None;
   std::string source;
   int64_t padding = 0;
+  HEDDLE_FIELDS(2, kind, source, padding)
 };
 
 /// A named tensor that enters or leaves a function.
@@ -105,6 +105,8 @@ struct Port {
   std::vector<SizeExpr> spread;
   /// The buffer holds the first two dimensions of `shape` the other way round.
   bool exchanged = false;
+  HEDDLE_FIELDS(3, name, type, shape, buffer, group, dense, range, starts, within, longest, fallback,
+                spread, exchanged)
 };
 
 /// A packed weight, by its place in the artifact's weight member.
@@ -112,14 +114,17 @@ struct Weight {
   std::string name;     ///< tensor of the checkpoint, or a name of the compiler's own
   int64_t offset = 0;   ///< bytes from the start of the member, a multiple of 256
   int64_t elements = 0; ///< 4-byte elements
+  HEDDLE_FIELDS(3, name, offset, elements)
 };
 
 /// One argument of a launch: a buffer or a weight, from `offset` (4-byte elements, a multiple of 4)
 /// on.
 struct LaunchArgument {
-  enum class Kind : uint8_t { Buffer, Weight } kind = Kind::Buffer;
+  HEDDLE_ENUM(friend, Kind, Buffer, Weight)
+  Kind kind = Kind::Buffer;
   int index = -1;
   SizeExpr offset;
+  HEDDLE_FIELDS(3, kind, index, offset)
 };
 
 /// One kernel over its grid. The grid's extents are the kernel's business (Kernel::grid over
@@ -129,20 +134,24 @@ struct Launch {
   std::vector<LaunchArgument> arguments;
   std::vector<SizeExpr> scalars;
   SizeExpr flops, bytes; ///< cost, for inspect and bench
+  HEDDLE_FIELDS(5, kernel, arguments, scalars, flops, bytes)
 };
 
 /// `left` and `right` must be equal (or left ≤ right), else the message is the error. `{left}` and
 /// `{right}` in it are replaced by values.
 struct Check {
-  enum class Kind : uint8_t { Equal, AtMost } kind = Kind::Equal;
+  HEDDLE_ENUM(friend, Kind, Equal, AtMost)
+  Kind kind = Kind::Equal;
   SizeExpr left, right;
   std::string message;
+  HEDDLE_FIELDS(4, kind, left, right, message)
 };
 
 /// A buffer of state that belongs to the session, by name, shared by the functions that use it.
 struct StateUse {
   std::string name; ///< the session's name, e.g. "decoder.0.self.key"
   int buffer = -1;  ///< Function::buffers
+  HEDDLE_FIELDS(2, name, buffer)
 };
 
 struct Function {
@@ -164,6 +173,8 @@ struct Function {
   std::string reorderBy;
   /// Not run by `heddle run` on its own (needs a session).
   bool needsSession = false;
+  HEDDLE_FIELDS(0, name, dims, stateDims, inputs, outputs, buffers, launches, checks, states, updates,
+                startsStates, reorderBy, needsSession)
 };
 
 /// How a kernel is started. Extents of an axis: ceil(scalars[scalar] / tile), or `count` where
@@ -172,6 +183,7 @@ struct GridAxis {
   int scalar = -1;
   int64_t tile = 1;
   int64_t count = 1;
+  HEDDLE_FIELDS(3, scalar, tile, count)
 };
 
 /// A kernel on one kind of device.
@@ -180,11 +192,14 @@ struct KernelCode {
   /// Vulkan: words of the SPIR-V module's member and its workgroup size.
   std::string member;
   std::array<int32_t, 3> workgroup = {1, 1, 1};
+  HEDDLE_FIELDS(3, grid, member, workgroup)
 };
 
 struct KernelArgument {
-  enum class Storage : uint8_t { Memory, Weight } storage = Storage::Memory;
+  HEDDLE_ENUM(friend, Storage, Memory, Weight)
+  Storage storage = Storage::Memory;
   bool written = false;
+  HEDDLE_FIELDS(1, storage, written)
 };
 
 /// One compiled kernel. CPU: a function of this name in the member of each instruction set,
@@ -203,6 +218,7 @@ struct Kernel {
   std::vector<std::string> scalars; ///< names, for people
   std::optional<KernelCode> cpu, vulkan;
   DType products = DType::F32; ///< type of the operands of its products, for bench
+  HEDDLE_FIELDS(1, name, arguments, scalars, cpu, vulkan, products)
 };
 
 /// Words of push constants that every Vulkan device has, and words that a block may hold.
@@ -216,13 +232,11 @@ constexpr bool takesWordBlock(size_t scalars, size_t arguments) {
 
 /// How a tensor of the checkpoint becomes a stored weight.
 struct PackEntry {
-  enum class Layout : uint8_t {
-    Vector, ///< [n] padded with zeros
-    Rows,   ///< [r, c], rows at pitch padded(c)
-    Panels, ///< [n, k] in panels of 16 rows: [padded n / 16][padded k][16], of 16-bit elements
-            ///< [padded n / 16][padded k / 2][16][2], of i8 [padded n / 16][padded k / 4][16][4]
-    Scales, ///< of panels of i8: two rows [padded n], the scales of their rows and the sums of codes
-  };
+  /// Vector: [n] padded with zeros. Rows: [r, c], rows at pitch padded(c). Panels: [n, k] in panels
+  /// of 16 rows: [padded n / 16][padded k][16], of 16-bit elements [padded n / 16][padded k / 2][16][2],
+  /// of i8 [padded n / 16][padded k / 4][16][4]. Scales, of panels of i8: two rows [padded n], the
+  /// scales of their rows and the sums of codes.
+  HEDDLE_ENUM(friend, Layout, Vector, Rows, Panels, Scales)
   std::string tensor;         ///< name in the checkpoint
   std::vector<int64_t> shape; ///< shape in the checkpoint, [out, in] for Panels
   Layout layout = Layout::Vector;
@@ -238,6 +252,7 @@ struct PackEntry {
   /// Rows of the matrix, where that is not the first dimension: the matrices of all heads below each
   /// other; 0: it is.
   int64_t rows = 0;
+  HEDDLE_FIELDS(3, tensor, shape, layout, rows, type, rowGroup, columnGroup, weight)
 };
 
 /// `n` cut in groups of `group` (0: one group of all), each padded to a multiple of 16.
@@ -267,6 +282,7 @@ struct Program {
   /// Facts for the tools: text sides, special ids, layout, limits (JSON text, defined by Import and
   /// Generation).
   std::string model;
+  HEDDLE_FIELDS(0, functions, kernels, weights, pack, weightBytes, model)
 
   const Function *findFunction(std::string_view name) const;
 };

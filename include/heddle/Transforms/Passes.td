@@ -91,7 +91,7 @@ def OutlineKernels : Pass<"outline-kernels", "mlir::ModuleOp"> {
     func.func @f(%x: …) { %y = kernel.group(%x, %w) {…} ; return %y }
     // becomes
     kernel.def @linear(…) {…}
-    kernel.program @f … { kernel.launch @linear(%x, %w, %y) … }
+    kernel.program @f {…} { kernel.launch @linear(%x, %w, %y) … }
     ```
   }];
   let dependentDialects = ["heddle::kernel::KernelDialect"];

@@ -24,30 +24,7 @@ namespace heddle {
 
 static constexpr int kMemory = 0, kWeights = 1, kWords = 2, kBlock = 3;
 
-static StringRef storageOf(kernel::FuncOp func, int64_t argument) {
-  auto storage = func->getAttrOfType<ArrayAttr>("storage");
-  return storage ? cast<StringAttr>(storage[argument]).getValue() : "memory";
-}
-
-static LogicalResult checkStorage(kernel::FuncOp func) {
-  Attribute attribute = func->getAttr("storage");
-  if (!attribute)
-    return success();
-  auto storage = dyn_cast<ArrayAttr>(attribute);
-  auto known = [](Attribute entry) {
-    auto name = dyn_cast<StringAttr>(entry);
-    return name && (name == "memory" || name == "weight");
-  };
-  if (!storage || static_cast<int64_t>(storage.size()) != func.getNumViews() ||
-      !llvm::all_of(storage, known))
-    return func.emitOpError("expected storage to be \"memory\" or \"weight\" for each of ")
-           << func.getNumViews() << " views, found " << attribute;
-  return success();
-}
-
 LogicalResult GpuKernel::checkInterface(int64_t invocations) {
-  if (LogicalResult storage = checkStorage(func); failed(storage))
-    return storage;
   if (size_t needed = func.getScalars().size() + func.getNumViews(); needed > vulkanBlockWords)
     return func.emitOpError("expected at most ")
            << vulkanBlockWords << " scalars and arguments, found " << needed;
@@ -55,7 +32,7 @@ LogicalResult GpuKernel::checkInterface(int64_t invocations) {
     return func.emitOpError("expected at most ")
            << kWorkgroupInvocations << " invocations, found " << invocations;
   for (int64_t i = 0; i < func.getNumViews(); ++i) {
-    bool weight = storageOf(func, i) == "weight";
+    bool weight = func.isWeight(i);
     if (weight && cast<kernel::ViewType>(func.getView(i).getType()).holdsIndices())
       return func.emitOpError("expected weights of floats, found i32 in argument ") << i;
     if (weight && func.isWritten(i))
@@ -70,7 +47,7 @@ GpuKernel::Binding GpuKernel::bindingOf(int64_t argument) {
     return {kWords, view.getElementType(), false};
   // Narrow elements lie in words that are loaded as f32 and never computed with as such.
   Type quad = VectorType::get({4}, builder.getF32Type());
-  return {storageOf(func, argument) == "weight" ? kWeights : kMemory, quad, false};
+  return {func.isWeight(argument) ? kWeights : kMemory, quad, false};
 }
 
 /// One variable for each binding that some view needs; the memory may be seen through two of them,

@@ -11,7 +11,7 @@
 
 // RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --verify-diagnostics
 
-// expected-error @+1 {{expected storage to be "memory" or "weight" for each of 1 views, found ["disk"]}}
+// expected-error @+1 {{C5: expected storage to be "memory" or "weight" for each of 1 views, found ["disk"]}}
 kernel.func @storage(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {storage = ["disk"]} {
 }
 

@@ -5,73 +5,117 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Unknown words, sizes that do not parse, launches without an offset an argument.
+// Unknown fields and words, sizes that do not parse, launches without an offset an
+// argument, definitions without layouts.
 //
 //===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{'kernel.program' op requires attribute 'dims'}}
-kernel.program @program_dims attributes {state_dims = [], updates = []} {
+// expected-error @+1 {{expected '{'}}
+kernel.program @program_fields attributes {dims = []} {
 }
 
 // -----
 
-kernel.program @buffer_kind attributes {dims = [], state_dims = [], updates = []} {
-  // expected-error @+1 {{'kernel.buffer' op expected kind to be one of}}
+// expected-error @+1 {{expected one of name, dims, state_dims, inputs, outputs, buffers, launches, checks, states, updates, starts_states, reorder_by, needs_session, found sizes}}
+kernel.program @program_known_fields {sizes = []} {
+}
+
+// -----
+
+kernel.program @buffer_kind {} {
+  // expected-error @+1 {{expected one of temporary, argument, state, table, found heap}}
   %x = kernel.buffer "x" heap "16"
 }
 
 // -----
 
-kernel.program @buffer_size attributes {dims = [], state_dims = [], updates = []} {
-  // expected-error @+1 {{'kernel.buffer' op expected a size expression, found "B**16"}}
+kernel.program @buffer_size {} {
+  // expected-error @+1 {{expected a size expression, found "B**16"}}
   %x = kernel.buffer "x" argument "B**16"
 }
 
 // -----
 
-kernel.program @buffer_generator attributes {dims = [], state_dims = [], updates = []} {
+kernel.program @buffer_generator {} {
   // expected-error @+1 {{'kernel.buffer' op expected a generator for tables, and only for them}}
   %x = kernel.buffer "x" table "16"
 }
 
 // -----
 
-kernel.program @weight_layout attributes {dims = [], state_dims = [], updates = []} {
-  // expected-error @+1 {{'kernel.weight' op expected layout to be one of}}
-  %x = kernel.weight "w" tiles [16, 16] groups(0, 0)
+kernel.program @weight_layout {} {
+  // expected-error @+1 {{expected one of vector, rows, panels, scales, found tiles}}
+  %x = kernel.weight "w" [16, 16] tiles
 }
 
 // -----
 
-kernel.program @check_relation attributes {dims = [], state_dims = [], updates = []} {
-  // expected-error @+1 {{'kernel.check' op expected relation to be one of}}
-  kernel.check below "P", "31", "expected less"
+kernel.program @weight_type {} {
+  // expected-error @+1 {{expected one of f32, f16, bf16, i32, i64, bool, i8, i4, found f8}}
+  %x = kernel.weight "w" [16, 16] panels {type = f8}
 }
 
 // -----
 
-kernel.program @launch_offsets attributes {dims = [], state_dims = [], updates = []} {
+kernel.program @input_element {} {
+  %x = kernel.buffer "x" argument "16"
+  // expected-error @+1 {{expected one of f32, f16, bf16, i32, i64, bool, i8, i4, found word}}
+  kernel.input "x" word ["16"] in %x
+}
+
+// -----
+
+kernel.program @check_relation {} {
+  // expected-error @+1 {{expected one of equal, at_most, found below}}
+  kernel.check below "P" "31" "expected less"
+}
+
+// -----
+
+kernel.program @launch_offsets {} {
   %x = kernel.buffer "x" argument "16"
   // expected-error @+1 {{'kernel.launch' op expected one offset an argument: 2, found 1}}
-  kernel.launch @copy(%x, %x) at ["0"] scalars [] : !kernel.buffer, !kernel.buffer
+  kernel.launch @copy(%x, %x) at ["0"] scalars [] flops "0" bytes "0"
 }
 
 // -----
 
-kernel.program @input_shape attributes {dims = [], state_dims = [], updates = []} {
+kernel.program @launch_scalars {} {
   %x = kernel.buffer "x" argument "16"
-  // expected-error @+1 {{'kernel.input' op attribute 'shape' failed to satisfy constraint: string array attribute}}
-  "kernel.input"(%x) {name = "x", element = "f32", shape = [16]} : (!kernel.buffer) -> ()
+  // expected-error @+1 {{expected a size expression, found "n*"}}
+  kernel.launch @copy(%x, %x) at ["0", "0"] scalars ["n*"] flops "0" bytes "0"
+}
+
+// -----
+
+kernel.program @input_shape {} {
+  %x = kernel.buffer "x" argument "16"
+  // expected-error @+1 {{expected string}}
+  "kernel.input"(%x) {info = #kernel.port<"x" f32 [16]>} : (!kernel.buffer) -> ()
 }
 
 // -----
 
 func.func @output_buffer(%x: tensor<16xf32>) {
   // expected-error @+1 {{'kernel.output' op operand #0 must be}}
-  "kernel.output"(%x) {name = "x", element = "f32", shape = ["16"]} : (tensor<16xf32>) -> ()
+  "kernel.output"(%x) {info = #kernel.port<"x" f32 ["16"]>} : (tensor<16xf32>) -> ()
   return
+}
+
+// -----
+
+// expected-error @+1 {{'kernel.def' op C2: expected a kernel.layout of argument 0, found none}}
+kernel.def @def_c2_none(%x: tensor<16xf32>) attributes {scalars = []} {
+  kernel.yield
+}
+
+// -----
+
+// expected-error @+1 {{'kernel.def' op C2: expected layouts over the kernel's scalars, found d1}}
+kernel.def @def_c2_scalars(%x: tensor<?xf32> {kernel.layout = #kernel.layout<view = <[d1], f32>>}) attributes {scalars = ["d0"]} {
+  kernel.yield
 }
 
 // -----

@@ -66,7 +66,32 @@ void DefOp::print(OpAsmPrinter &printer) {
                                            getResAttrsAttrName());
 }
 
-LogicalResult DefOp::verify() { return verifyYield(*this, getBody(), getResultTypes()); }
+static LogicalResult verifyLayout(DefOp def, LayoutAttr layout, StringRef what, unsigned index) {
+  if (!layout)
+    return def.emitOpError() << "C2: expected a kernel.layout of " << what << " " << index
+                             << ", found none";
+  SmallVector<Size> sizes{layout.getScalar(), layout.getAt(), layout.getSlots()};
+  if (ViewType view = layout.getView())
+    for (const ViewDim &dim : view.getDims())
+      sizes.append({dim.extent, dim.pitch});
+  for (const Size &size : sizes)
+    if (!size.isStatic() && !llvm::is_contained(def.getScalarsAttr(), Attribute(size.name)))
+      return def.emitOpError() << "C2: expected layouts over the kernel's scalars, found "
+                               << size.name.getValue();
+  return success();
+}
+
+LogicalResult DefOp::verify() {
+  if (failed(verifyYield(*this, getBody(), getResultTypes())))
+    return failure();
+  for (unsigned i = 0; getScalars() && i < getNumArguments(); ++i)
+    if (failed(verifyLayout(*this, getArgLayout(i), "argument", i)))
+      return failure();
+  for (unsigned i = 0; getScalars() && i < getNumResults(); ++i)
+    if (failed(verifyLayout(*this, getResultLayout(i), "result", i)))
+      return failure();
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // Sizes of the grid
@@ -204,6 +229,11 @@ bool FuncOp::isWritten(int64_t i) {
       .wasInterrupted();
 }
 
+bool FuncOp::isWeight(int64_t i) {
+  ArrayAttr storage = getStorageAttr();
+  return storage && cast<StringAttr>(storage[i]) == stringifyStorage(Storage::Weight);
+}
+
 ScheduleAttr FuncOp::getScheduleOrDefault() {
   if (ScheduleAttr schedule = getScheduleAttr())
     return schedule;
@@ -240,10 +270,20 @@ static LogicalResult verifyGrid(FuncOp func) {
   return success();
 }
 
+static LogicalResult verifyStorage(FuncOp func) {
+  ArrayAttr storage = func.getStorageAttr();
+  auto isKnown = [](StringAttr name) { return name == "memory" || name == "weight"; };
+  if (!storage || (static_cast<int64_t>(storage.size()) == func.getNumViews() &&
+                   llvm::all_of(storage.getAsRange<StringAttr>(), isKnown)))
+    return success();
+  return func.emitOpError("C5: expected storage to be \"memory\" or \"weight\" for each of ")
+         << func.getNumViews() << " views, found " << storage;
+}
+
 LogicalResult FuncOp::verify() {
   if (getNumViews() < 0)
     return emitOpError("C3: expected one index argument a grid axis");
-  if (failed(verifyViews(*this)) || failed(verifyGrid(*this)))
+  if (failed(verifyViews(*this)) || failed(verifyGrid(*this)) || failed(verifyStorage(*this)))
     return failure();
   int64_t axes = getNumAxes() + (hasParts() ? 1 : 0);
   if (axes < 1 || axes > 3)

@@ -10,11 +10,13 @@
 //   !kernel.view<[d0, 8, d1|d2, 64], f32, panel = 16>
 //   #kernel.schedule<order = rows_inside, prefetch = 1, threads = [8, 8]>
 //
+// Values of programs have theirs from ProgramText.h.
+//
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Kernel/IR/KernelTypes.h"
 
-#include "heddle/Support/Program.h"
+#include "ProgramText.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -25,6 +27,29 @@ using namespace heddle;
 using namespace heddle::kernel;
 
 #include "heddle/Dialect/Kernel/IR/KernelEnums.cpp.inc"
+
+/// An integer or a name.
+static ParseResult parseSize(AsmParser &parser, Size &size) {
+  OptionalParseResult number = parser.parseOptionalInteger(size.value);
+  if (number.has_value())
+    return *number;
+  StringRef name;
+  if (parser.parseKeyword(&name))
+    return failure();
+  size.name = StringAttr::get(parser.getContext(), name);
+  return success();
+}
+
+/// Sizes of layouts.
+template <>
+struct mlir::FieldParser<Size> {
+  static FailureOr<Size> parse(AsmParser &parser) {
+    Size size;
+    if (parseSize(parser, size))
+      return failure();
+    return size;
+  }
+};
 
 #define GET_TYPEDEF_CLASSES
 #include "heddle/Dialect/Kernel/IR/KernelTypes.cpp.inc"
@@ -65,18 +90,6 @@ llvm::raw_ostream &heddle::kernel::operator<<(llvm::raw_ostream &os, const Size 
   if (size.name)
     return os << size.name.getValue();
   return os << size.value;
-}
-
-/// An integer or a name.
-static ParseResult parseSize(AsmParser &parser, Size &size) {
-  OptionalParseResult number = parser.parseOptionalInteger(size.value);
-  if (number.has_value())
-    return *number;
-  StringRef name;
-  if (parser.parseKeyword(&name))
-    return failure();
-  size.name = StringAttr::get(parser.getContext(), name);
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

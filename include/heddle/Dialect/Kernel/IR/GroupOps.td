@@ -14,6 +14,7 @@
 #ifndef HEDDLE_DIALECT_KERNEL_IR_GROUPOPS_TD
 #define HEDDLE_DIALECT_KERNEL_IR_GROUPOPS_TD
 
+include "heddle/Dialect/Kernel/IR/KernelAttrs.td"
 include "heddle/Dialect/Kernel/IR/KernelDialect.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/FunctionInterfaces.td"
@@ -46,9 +47,10 @@ def Kernel_GroupOp : Kernel_Op<"group", [IsolatedFromAbove, SingleBlock]> {
 def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpInterface]> {
   let summary = "a distinct kernel, over tensors, before tiling";
   let description = [{
-    A group that launches refer to by name. Equal groups share one.
+    A group that launches refer to by name. Equal groups share one. Outlined definitions have `scalars`, the names of the numbers that
+    a launch gives, and attribute `kernel.layout` (`#kernel.layout`) on each argument and result.
 
-    C1: the region ends in a `kernel.yield` of the results' types.
+    C1: the region ends in a `kernel.yield` of the results' types. C2: where there are `scalars`, each argument and result has a layout over them.
 
     Example:
     ```mlir
@@ -59,7 +61,7 @@ def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpI
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, OptionalAttr<StrAttr>:$root,
-                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+                       OptionalAttr<StrArrayAttr>:$scalars, OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type, CArg<"::llvm::StringRef", "\"\"">:$root)>];
@@ -70,6 +72,9 @@ def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpI
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// How arguments and results are stored, by C2.
+    LayoutAttr getArgLayout(unsigned index) { return getArgAttrOfType<LayoutAttr>(index, LayoutAttr::attributeName); }
+    LayoutAttr getResultLayout(unsigned index) { return getResultAttrOfType<LayoutAttr>(index, LayoutAttr::attributeName); }
   }];
 }
 

@@ -52,4 +52,62 @@ def Kernel_ScheduleAttr : AttrDef<Kernel_Dialect, "Schedule"> {
   let hasCustomAssemblyFormat = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+def Kernel_Storage : I32EnumAttr<"Storage", "what memory holds an argument", [
+    I32EnumAttrCase<"Memory", 0, "memory">,
+    I32EnumAttrCase<"Weight", 1, "weight">,
+    I32EnumAttrCase<"Table", 2, "table">]> {
+  let cppNamespace = "::heddle::kernel";
+}
+
+class Kernel_SizeParameter<string description> :
+    DefaultValuedParameter<"::heddle::kernel::Size", "::heddle::kernel::Size()", description>;
+
+def Kernel_LayoutAttr : AttrDef<Kernel_Dialect, "Layout"> {
+  let mnemonic = "layout";
+  let summary = "how an argument or result of a kernel.def is stored";
+  let description = [{
+    Attribute `kernel.layout` of the arguments and results of a `kernel.def`: `view` is the memory as the tiled body sees it. An argument
+    without a view is a number that the launch gives, `scalar`. `storage` is `memory`, `weight`, or `table`, memory that no operand of the
+    group stands for. Rows of a result are stored from `at` on. `slots` are the rows of a grid that has a tile for each part of each
+    document, where the argument holds the documents' starts.
+
+    ```mlir
+    #kernel.layout<view = !kernel.view<[64, 5], f32, panel = 16>, storage = weight>
+    #kernel.layout<view = !kernel.view<[d0, d1|d2, 16], f32>, at = d3>
+    #kernel.layout<scalar = d0>
+    ```
+  }];
+  let parameters = (ins
+    OptionalParameter<"::heddle::kernel::ViewType">:$view,
+    DefaultValuedParameter<"::heddle::kernel::Storage", "::heddle::kernel::Storage::Memory">:$storage,
+    Kernel_SizeParameter<"">:$scalar, Kernel_SizeParameter<"">:$at, Kernel_SizeParameter<"">:$slots);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    static constexpr ::llvm::StringLiteral attributeName = "kernel.layout";
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Values of Support/Program.h
+//===----------------------------------------------------------------------===//
+
+/// A structure of a program, or a size, as an attribute. Its text follows from the structure's fields:
+/// `#kernel.port<"x" f32 ["B", "16"] {dense}>`; ops print it without the name and the brackets.
+class Kernel_ProgramAttr<string name, string text, string type> : AttrDef<Kernel_Dialect, name> {
+  let mnemonic = text;
+  let parameters = (ins AttrParameter<type, "", "const " # type # " &">:$value);
+  let assemblyFormat = "`<` custom<Value>($value) `>`";
+}
+def Kernel_SizeAttr : Kernel_ProgramAttr<"Size", "size", "::heddle::SizeExpr">;
+def Kernel_SizesAttr : Kernel_ProgramAttr<"Sizes", "sizes", "::std::vector<::heddle::SizeExpr>">;
+def Kernel_FunctionAttr : Kernel_ProgramAttr<"Function", "function", "::heddle::Function">;
+def Kernel_BufferAttr : Kernel_ProgramAttr<"Buffer", "buffer", "::heddle::Buffer">;
+def Kernel_PackAttr : Kernel_ProgramAttr<"Pack", "pack", "::heddle::PackEntry">;
+def Kernel_PortAttr : Kernel_ProgramAttr<"Port", "port", "::heddle::Port">;
+def Kernel_CheckAttr : Kernel_ProgramAttr<"Check", "check", "::heddle::Check">;
+
 #endif // HEDDLE_DIALECT_KERNEL_IR_KERNELATTRS_TD

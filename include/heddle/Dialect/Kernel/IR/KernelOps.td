@@ -38,7 +38,8 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
     `kernel.part` ops has one more axis, last, over the tiles of all its parts.
 
     C1: views use only listed scalars. C2: so do grid axes; tiles are positive. C3: the block's arguments are the views, then one index an axis.
-    C4: parts come alone, and leave room for their axis (at most three in all).
+    C4: parts come alone, and leave room for their axis (at most three in all). C5: `storage`, where it is given, says `memory` or `weight` for each
+    view.
 
     Example:
     ```mlir
@@ -51,7 +52,7 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$scalars, ArrayAttr:$grid_sizes, DenseI64ArrayAttr:$grid_tiles,
-                       OptionalAttr<Kernel_ScheduleAttr>:$schedule);
+                       OptionalAttr<Kernel_ScheduleAttr>:$schedule, OptionalAttr<StrArrayAttr>:$storage);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
   // Makes the block too: views first, then one index a grid axis.
@@ -70,6 +71,8 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
     bool hasParts();
     /// Whether any store writes through argument `i`.
     bool isWritten(int64_t i);
+    /// Whether argument `i` is a packed weight, by `storage`.
+    bool isWeight(int64_t i);
     /// The schedule, or the default one.
     ScheduleAttr getScheduleOrDefault();
   }];

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// ViewDim, the dimension of a view, and the generated type and attributes.
+// ViewDim, the dimension of a view, and the generated types and attributes. Those that
+// hold values of a program are whole where Support/Program.h is included.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,6 +17,15 @@
 #include "mlir/IR/OpImplementation.h"
 
 #include "heddle/Dialect/Kernel/IR/KernelDialect.h.inc"
+
+namespace heddle {
+class SizeExpr;
+struct Buffer;
+struct Check;
+struct Function;
+struct PackEntry;
+struct Port;
+} // namespace heddle
 
 namespace heddle::kernel {
 

@@ -1,0 +1,93 @@
+//===- Fields.h - Structures and enumerations that know their names -------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A structure lists its fields once, an enumeration its values. JSON, the text of
+// ops and comparison all follow from the list:
+//
+//   struct Check {
+//     HEDDLE_ENUM(friend, Kind, Equal, AtMost)
+//     Kind kind = Kind::Equal;
+//     SizeExpr left;
+//     HEDDLE_FIELDS(1, kind, left)
+//   };
+//
+//   {"kind": "at_most", "left": "P"}      at_most "P"
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+/// The fields of a structure, in the order of its text. The first `Shown` are written without their
+/// names in the text of ops, always; the others with their names, where they are not as the
+/// structure's default has them.
+#define HEDDLE_FIELDS(Shown, ...)                                                                  \
+  static constexpr size_t shownFields = Shown;                                                     \
+  static constexpr const char *fieldNames = #__VA_ARGS__;                                          \
+  auto fields() { return std::tie(__VA_ARGS__); }                                                  \
+  auto fields() const { return std::tie(__VA_ARGS__); }
+
+/// An enumeration; `Scope` is `friend` inside of a class and `inline` outside.
+#define HEDDLE_ENUM(Scope, Name, ...)                                                              \
+  enum class Name : uint8_t { __VA_ARGS__ };                                                       \
+  Scope constexpr const char *enumNames(Name) { return #__VA_ARGS__; }
+
+namespace heddle {
+
+template <typename T>
+concept Structure = requires(const T &value) {
+  value.fields();
+  T::shownFields;
+};
+
+/// "stateDims, BF16" as {"state_dims", "bf16"}.
+std::vector<std::string> snakeCaseWords(const char *names);
+
+template <Structure T>
+const std::vector<std::string> &fieldWords() {
+  static const std::vector<std::string> words = snakeCaseWords(T::fieldNames);
+  return words;
+}
+template <typename Enum>
+const std::vector<std::string> &enumWords() {
+  static const std::vector<std::string> words = snakeCaseWords(enumNames(Enum()));
+  return words;
+}
+
+template <typename Enum>
+const std::string &wordOf(Enum value) {
+  return enumWords<Enum>()[static_cast<size_t>(value)];
+}
+/// False where no value has this name.
+template <typename Enum>
+bool parseWord(std::string_view word, Enum &value) {
+  const std::vector<std::string> &words = enumWords<Enum>();
+  for (size_t i = 0; i < words.size(); ++i)
+    if (words[i] == word)
+      return value = static_cast<Enum>(i), true;
+  return false;
+}
+/// The words of a list as an error names them: "equal, at_most".
+std::string commaSeparated(const std::vector<std::string> &words);
+
+/// Calls `visit(name, field)` for each field, in order.
+template <typename T, typename Visit>
+void visitFields(T &value, Visit visit) {
+  auto name = fieldWords<std::remove_const_t<T>>().begin();
+  std::apply([&](auto &...field) { (visit(*name++, field), ...); }, value.fields());
+}
+
+template <Structure T>
+bool operator==(const T &a, const T &b) {
+  return a.fields() == b.fields();
+}
+
+} // namespace heddle
