@@ -22,84 +22,78 @@
 
 namespace heddle {
 
+template <typename T>
+constexpr bool isList = false;
+template <typename T>
+constexpr bool isList<std::vector<T>> = true;
+template <typename T>
+constexpr bool isPair = false;
+template <typename A, typename B>
+constexpr bool isPair<std::pair<A, B>> = true;
+
 //===----------------------------------------------------------------------===//
 // Printing
 //===----------------------------------------------------------------------===//
 
-class ValuePrinter {
-public:
-  explicit ValuePrinter(llvm::raw_ostream &os) : os(os) {}
+template <Structure T>
+void printFields(llvm::raw_ostream &os, const T &value);
 
-  void print(const std::string &text) {
+template <typename T>
+void printText(llvm::raw_ostream &os, const T &value) {
+  if constexpr (Structure<T>) {
+    printFields(os, value);
+  } else if constexpr (std::is_same_v<T, std::string>) {
     os << '"';
-    llvm::printEscapedString(text, os);
+    llvm::printEscapedString(value, os);
     os << '"';
-  }
-  void print(const SizeExpr &size) { print(size.str()); }
-  template <typename T>
-    requires std::is_integral_v<T>
-  void print(T number) {
-    os << number;
-  }
-  template <typename T>
-    requires std::is_enum_v<T>
-  void print(T word) {
-    os << wordOf(word);
-  }
-  template <typename T>
-  void print(const std::vector<T> &list) {
+  } else if constexpr (std::is_same_v<T, SizeExpr>) {
+    os << '"' << value.str() << '"';
+  } else if constexpr (std::is_enum_v<T>) {
+    os << wordOf(value);
+  } else if constexpr (isList<T>) {
     os << '[';
-    llvm::interleaveComma(list, os, [&](const T &element) { print(element); });
+    llvm::interleaveComma(value, os, [&](const auto &element) { printText(os, element); });
     os << ']';
-  }
-  template <typename A, typename B>
-  void print(const std::pair<A, B> &pair) {
+  } else if constexpr (isPair<T>) {
     os << '[';
-    print(pair.first);
+    printText(os, value.first);
     os << ", ";
-    print(pair.second);
+    printText(os, value.second);
     os << ']';
+  } else if constexpr (std::is_integral_v<T>) {
+    os << value;
+  } else {
+    printText(os, *value); // optional: fields without a value are left out
   }
-  template <typename T>
-  void print(const std::optional<T> &value) {
-    print(*value); // fields without one are left out
-  }
-  template <Structure T>
-  void print(const T &value) {
-    static const T none;
-    const std::vector<std::string> &names = fieldWords<T>();
-    size_t index = 0, named = 0;
-    auto one = [&](const auto &field, const auto &unset) {
-      const std::string &name = names[index++];
-      if (index <= T::shownFields) {
-        os << (index > 1 ? " " : "");
-        return print(field);
-      }
-      if (field == unset)
-        return;
+}
+
+template <Structure T>
+void printFields(llvm::raw_ostream &os, const T &value) {
+  static const T none;
+  size_t index = 0, named = 0;
+  auto one = [&](const auto &field, const auto &unset) {
+    const std::string &name = fieldWords<T>()[index++];
+    if (index <= T::shownFields) {
+      os << (index > 1 ? " " : "");
+      printText(os, field);
+    } else if (!(field == unset)) {
       os << (named++ ? ", " : T::shownFields ? " {" : "{") << name;
       if constexpr (!std::is_same_v<decltype(field), const bool &>) {
         os << " = ";
-        print(field);
+        printText(os, field);
       }
-    };
-    auto both = [&](const auto &...field) {
-      std::apply([&](const auto &...unset) { (one(field, unset), ...); }, none.fields());
-    };
-    std::apply(both, value.fields());
-    if (named == 0 && T::shownFields == 0)
-      os << '{';
-    if (named > 0 || T::shownFields == 0)
-      os << '}';
-  }
-
-private:
-  llvm::raw_ostream &os;
-};
+    }
+  };
+  auto both = [&](const auto &...field) {
+    std::apply([&](const auto &...unset) { (one(field, unset), ...); }, none.fields());
+  };
+  std::apply(both, value.fields());
+  os << (named > 0 ? "}" : T::shownFields ? "" : "{}");
+}
 
 template <typename T>
 void printValue(mlir::AsmPrinter &printer, const T &value) {
-  ValuePrinter(printer.getStream()).print(value);
+  printText(printer.getStream(), value);
 }
 
 /// The key of an attribute that holds a value of a program: what prints alike is alike.
@@ -108,7 +102,7 @@ template <typename T>
 llvm::hash_code hash_value(const T &value) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  ValuePrinter(stream).print(value);
+  printText(stream, value);
   return llvm::hash_value(llvm::StringRef(text));
 }
 
@@ -116,32 +110,27 @@ llvm::hash_code hash_value(const T &value) {
 // Parsing
 //===----------------------------------------------------------------------===//
 
-class ValueParser {
-public:
-  explicit ValueParser(mlir::AsmParser &parser) : parser(parser) {}
+template <Structure T>
+mlir::ParseResult parseFields(mlir::AsmParser &parser, T &value);
 
-  mlir::ParseResult parse(std::string &text) { return parser.parseString(&text); }
-  mlir::ParseResult parse(SizeExpr &size) {
-    llvm::SMLoc loc = parser.getCurrentLocation();
+template <typename T>
+mlir::ParseResult parseValue(mlir::AsmParser &parser, T &value) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if constexpr (Structure<T>) {
+    return parseFields(parser, value);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return parser.parseString(&value);
+  } else if constexpr (std::is_same_v<T, SizeExpr>) {
     std::string text;
     if (parser.parseString(&text))
       return mlir::failure();
-    Expected<SizeExpr> parsed = SizeExpr::parse(text);
-    if (!parsed)
+    Expected<SizeExpr> size = SizeExpr::parse(text);
+    if (!size)
       return parser.emitError(loc, "expected a size expression, found \"")
-             << text << "\": " << parsed.error().message;
-    size = std::move(*parsed);
+             << text << "\": " << size.error().message;
+    value = std::move(*size);
     return mlir::success();
-  }
-  template <typename T>
-    requires std::is_integral_v<T>
-  mlir::ParseResult parse(T &number) {
-    return parser.parseInteger(number);
-  }
-  template <typename T>
-    requires std::is_enum_v<T>
-  mlir::ParseResult parse(T &value) {
-    llvm::SMLoc loc = parser.getCurrentLocation();
+  } else if constexpr (std::is_enum_v<T>) {
     llvm::StringRef word;
     if (parser.parseKeyword(&word))
       return mlir::failure();
@@ -149,68 +138,58 @@ public:
       return mlir::success();
     return parser.emitError(loc, "expected one of ")
            << commaSeparated(enumWords<T>()) << ", found " << word;
+  } else if constexpr (isList<T>) {
+    auto one = [&] { return parseValue(parser, value.emplace_back()); };
+    return parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Square, one);
+  } else if constexpr (isPair<T>) {
+    return mlir::failure(parser.parseLSquare() || parseValue(parser, value.first) ||
+                         parser.parseComma() || parseValue(parser, value.second) ||
+                         parser.parseRSquare());
+  } else if constexpr (std::is_integral_v<T>) {
+    return parser.parseInteger(value);
+  } else {
+    return parseValue(parser, value.emplace()); // optional
   }
-  template <typename T>
-  mlir::ParseResult parse(std::vector<T> &list) {
-    return parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Square,
-                                          [&] { return parse(list.emplace_back()); });
-  }
-  template <typename A, typename B>
-  mlir::ParseResult parse(std::pair<A, B> &pair) {
-    return mlir::failure(parser.parseLSquare() || parse(pair.first) || parser.parseComma() ||
-                         parse(pair.second) || parser.parseRSquare());
-  }
-  template <typename T>
-  mlir::ParseResult parse(std::optional<T> &value) {
-    return parse(value.emplace());
-  }
-  template <Structure T>
-  mlir::ParseResult parse(T &value) {
-    bool failed = false;
-    size_t index = 0;
-    visitFields(value, [&](const std::string &, auto &field) {
-      if (!failed && index++ < T::shownFields)
-        failed = mlir::failed(parse(field));
-    });
-    if (failed)
-      return mlir::failure();
-    if (T::shownFields == 0 ? parser.parseLBrace() : parser.parseOptionalLBrace())
-      return mlir::success(T::shownFields > 0);
-    if (mlir::succeeded(parser.parseOptionalRBrace()))
-      return mlir::success();
-    return mlir::failure(parser.parseCommaSeparatedList([&] { return parseNamed(value); }) ||
-                         parser.parseRBrace());
-  }
+}
 
-private:
-  /// `rows = 4`, or `dense` alone.
-  template <Structure T>
-  mlir::ParseResult parseNamed(T &value) {
-    llvm::SMLoc loc = parser.getCurrentLocation();
-    llvm::StringRef key;
-    if (parser.parseKeyword(&key))
-      return mlir::failure();
-    std::optional<mlir::ParseResult> result;
-    visitFields(value, [&](const std::string &name, auto &field) {
-      if (name != key)
-        return;
-      if constexpr (std::is_same_v<decltype(field), bool &>)
-        result = (field = true, mlir::success());
-      else
-        result = mlir::failure(parser.parseEqual() || parse(field));
-    });
-    if (result)
-      return *result;
-    return parser.emitError(loc, "expected one of ")
-           << commaSeparated(fieldWords<T>()) << ", found " << key;
-  }
+/// `rows = 4`, or `dense` alone.
+template <Structure T>
+mlir::ParseResult parseNamed(mlir::AsmParser &parser, T &value) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  llvm::StringRef key;
+  if (parser.parseKeyword(&key))
+    return mlir::failure();
+  std::optional<mlir::ParseResult> result;
+  visitFields(value, [&](const std::string &name, auto &field) {
+    if (name != key)
+      return;
+    if constexpr (std::is_same_v<decltype(field), bool &>)
+      result = (field = true, mlir::success());
+    else
+      result = mlir::failure(parser.parseEqual() || parseValue(parser, field));
+  });
+  if (result)
+    return *result;
+  return parser.emitError(loc, "expected one of ")
+         << commaSeparated(fieldWords<T>()) << ", found " << key;
+}
 
-  mlir::AsmParser &parser;
-};
-
-template <typename T>
-mlir::ParseResult parseValue(mlir::AsmParser &parser, T &value) {
-  return ValueParser(parser).parse(value);
+template <Structure T>
+mlir::ParseResult parseFields(mlir::AsmParser &parser, T &value) {
+  mlir::ParseResult shown = mlir::success();
+  size_t index = 0;
+  visitFields(value, [&](const std::string &, auto &field) {
+    if (mlir::succeeded(shown) && index++ < T::shownFields)
+      shown = parseValue(parser, field);
+  });
+  if (mlir::failed(shown))
+    return mlir::failure();
+  if (T::shownFields == 0 ? parser.parseLBrace() : parser.parseOptionalLBrace())
+    return mlir::success(T::shownFields > 0);
+  if (mlir::succeeded(parser.parseOptionalRBrace()))
+    return mlir::success();
+  return mlir::failure(parser.parseCommaSeparatedList([&] { return parseNamed(parser, value); }) ||
+                       parser.parseRBrace());
 }
 
 } // namespace heddle
