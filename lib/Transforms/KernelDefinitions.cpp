@@ -63,7 +63,7 @@ static bool treatsRowsAlike(GroupOp group) {
   return group.getRoot() != "relayout";
 }
 
-static Shape flattened(const Place &place, bool ids) {
+static Shape flattened(const PlannedTensor &place, bool ids) {
   if (place.weight || place.dims.size() < 2)
     return place.dims;
   SizeExpr rows = 1;
@@ -77,7 +77,7 @@ static Shape flattened(const Place &place, bool ids) {
 }
 
 /// How an argument of this type is stored; ids are words that callers give, not codes.
-static kernel::LayoutAttr layoutOf(const Place &place, Type type, bool flat, bool ids,
+static kernel::LayoutAttr layoutOf(const PlannedTensor &place, Type type, bool flat, bool ids,
                                    ScalarNames &names) {
   MLIRContext *context = type.getContext();
   if (place.scalar)
@@ -157,7 +157,7 @@ static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
 
 /// What a launch reads of an operand, in bytes: of a table in which ids are looked up, as many rows as
 /// ids.
-static SizeExpr bytesRead(GroupOp group, unsigned operand, const Place &place,
+static SizeExpr bytesRead(GroupOp group, unsigned operand, const PlannedTensor &place,
                           const ShapeExpressions &shapes) {
   if (place.nibbles)
     return SizeExpr::floorDiv(SizeExpr::roundUp(place.dims.front(), 16), 16) *
@@ -194,16 +194,16 @@ kernel::DefOp KernelDefinitions::define(GroupOp group, Region &body,
   return def;
 }
 
-FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<Place> operands,
-                                            const std::optional<Place> &table,
-                                            ArrayRef<Place> results,
+FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<PlannedTensor> operands,
+                                            const std::optional<PlannedTensor> &table,
+                                            ArrayRef<PlannedTensor> results,
                                             const ShapeExpressions &shapes) {
   bool flat = treatsRowsAlike(group);
   ScalarNames names(builder);
   SmallVector<kernel::LayoutAttr> layouts;
   KernelUse use;
   use.bytes = 0;
-  auto argument = [&](const Place &place, Type type, bool ids, const SizeExpr &bytes) {
+  auto argument = [&](const PlannedTensor &place, Type type, bool ids, const SizeExpr &bytes) {
     layouts.push_back(layoutOf(place, type, flat, ids, names));
     if (place.scalar)
       return;

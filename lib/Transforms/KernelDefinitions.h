@@ -22,7 +22,7 @@
 namespace heddle {
 
 /// Where a tensor lies when a program runs.
-struct Place {
+struct PlannedTensor {
   mlir::Value buffer; ///< !kernel.buffer; null for a scalar
   SizeExpr offset = 0;
   /// Sizes in storage: the last one counts padded heads where `group` is set.
@@ -61,7 +61,7 @@ SizeExpr product(llvm::ArrayRef<SizeExpr> sizes);
 /// A launch of a shared definition.
 struct KernelUse {
   mlir::StringAttr kernel;
-  llvm::SmallVector<Place> arguments;
+  llvm::SmallVector<PlannedTensor> arguments;
   llvm::SmallVector<SizeExpr> scalars;
   SizeExpr flops, bytes;
 };
@@ -71,8 +71,9 @@ public:
   explicit KernelDefinitions(mlir::ModuleOp module);
 
   /// The definition of `group` under these places (made if it is new), and how to launch it.
-  mlir::FailureOr<KernelUse> use(kernel::GroupOp group, llvm::ArrayRef<Place> operands,
-                                 const std::optional<Place> &table, llvm::ArrayRef<Place> results,
+  mlir::FailureOr<KernelUse> use(kernel::GroupOp group, llvm::ArrayRef<PlannedTensor> operands,
+                                 const std::optional<PlannedTensor> &table,
+                                 llvm::ArrayRef<PlannedTensor> results,
                                  const ShapeExpressions &shapes);
 
 private:

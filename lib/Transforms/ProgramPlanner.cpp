@@ -88,7 +88,8 @@ static int64_t headGroup(LinearOp linear) {
 }
 
 /// A weight's storage follows from the op that reads it.
-FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, WeightOp weight) {
+FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned index,
+                                                     WeightOp weight) {
   BlockArgument argument = group.getBody().getArgument(index);
   OpOperand &use = *argument.use_begin();
   auto type = cast<RankedTensorType>(weight.getType());
@@ -123,7 +124,7 @@ FailureOr<Place> ProgramPlanner::weightPlace(GroupOp group, unsigned index, Weig
   if (!handle)
     handle = kernel::WeightOp::create(b, weight.getLoc(), b.getType<kernel::BufferType>(),
                                       kernel::PackAttr::get(b.getContext(), entry));
-  Place place{handle, 0, {}, 1, false, true};
+  PlannedTensor place{handle, 0, {}, 1, false, true};
   for (int64_t size : type.getShape())
     place.dims.push_back(size);
   auto padGroups = [](SizeExpr &size, int64_t group) {
@@ -145,10 +146,10 @@ SmallVector<SizeExpr> ProgramPlanner::stateDims(StringRef symbol) {
   return SmallVector<SizeExpr>(dimsFromAttr(op.getDims()));
 }
 
-Place ProgramPlanner::statePlace(Operation *user, StringRef symbol, const Shape &content) {
+PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, const Shape &content) {
   auto op = SymbolTable::lookupNearestSymbolFrom<StateOp>(user, b.getStringAttr(symbol));
   Shape dims = dimsFromAttr(op.getDims());
-  Place place;
+  PlannedTensor place;
   place.dims = content;
   bool dense = place.dense = isDense(op.getType());
   place.elementBytes = elementBytes(op.getType());
@@ -165,7 +166,7 @@ Place ProgramPlanner::statePlace(Operation *user, StringRef symbol, const Shape 
 }
 
 /// The table of sinusoids that a position op reads, from the row of its first position on.
-Place ProgramPlanner::tablePlace(PositionSinusoidalOp op, GroupOp group) {
+PlannedTensor ProgramPlanner::tablePlace(PositionSinusoidalOp op, GroupOp group) {
   int64_t size = cast<ShapedType>(op.getResult().getType()).getShape().back();
   const Shape &shape = shapes.of(op.getResult());
   SizeExpr first = 0, count = shape[shape.size() - 2];
@@ -185,12 +186,13 @@ Place ProgramPlanner::tablePlace(PositionSinusoidalOp op, GroupOp group) {
   Value &table = tables[generator + count.str()];
   if (!table)
     table = bufferOf({"positions", Buffer::Kind::Table, count * pitch, 0, 0, generator});
-  Place place{table, first * pitch, {shape[shape.size() - 2], size}, shape[shape.size() - 2]};
+  PlannedTensor place{
+      table, first * pitch, {shape[shape.size() - 2], size}, shape[shape.size() - 2]};
   place.table = true;
   return place;
 }
 
-FailureOr<Place> ProgramPlanner::operandPlace(GroupOp group, unsigned index) {
+FailureOr<PlannedTensor> ProgramPlanner::operandPlace(GroupOp group, unsigned index) {
   Value operand = group->getOperand(index);
   Operation *def = operand.getDefiningOp();
   if (auto weight = dyn_cast_or_null<WeightOp>(def))
@@ -198,13 +200,13 @@ FailureOr<Place> ProgramPlanner::operandPlace(GroupOp group, unsigned index) {
   if (auto get = dyn_cast_or_null<StateGetOp>(def))
     return statePlace(get, get.getState(), shapes.of(operand));
   if (auto length = dyn_cast_or_null<CacheLengthOp>(def)) {
-    Place place;
+    PlannedTensor place;
     place.scalar = SizeExpr::dim(length.getDim().str());
     return place;
   }
   if (auto constant = dyn_cast_or_null<arith::ConstantOp>(def))
     if (auto value = dyn_cast<IntegerAttr>(constant.getValue())) {
-      Place place;
+      PlannedTensor place;
       place.scalar = value.getInt();
       return place;
     }
@@ -216,9 +218,9 @@ FailureOr<Place> ProgramPlanner::operandPlace(GroupOp group, unsigned index) {
 }
 
 /// Where the store that ends a part goes, if it goes to a state.
-FailureOr<Place> ProgramPlanner::sinkPlace(Operation *sink) {
+FailureOr<PlannedTensor> ProgramPlanner::sinkPlace(Operation *sink) {
   if (auto append = dyn_cast<CacheAppendOp>(sink)) {
-    Place place = statePlace(func, append.getState(), shapes.of(append.getResult()));
+    PlannedTensor place = statePlace(func, append.getState(), shapes.of(append.getResult()));
     place.at = stateDims(append.getState())[2]; // behind the rows that stand there already
     place.appended = product(shapes.of(append.getRows()));
     return place;
@@ -227,12 +229,12 @@ FailureOr<Place> ProgramPlanner::sinkPlace(Operation *sink) {
   return statePlace(func, set.getState(), shapes.of(set.getValue()));
 }
 
-FailureOr<Place> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int launch) {
+FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int launch) {
   Value result = group.getResult(index);
   Value yielded = group.getBody().front().getTerminator()->getOperand(index);
   if (auto append = yielded.getDefiningOp<CacheAppendOp>())
     return sinkPlace(append);
-  Place place;
+  PlannedTensor place;
   place.dims = shapes.of(result);
   place.group = paddedHeadSize(group, yielded);
   if (place.group)
@@ -341,7 +343,7 @@ LogicalResult ProgramPlanner::planArguments() {
       return func.emitError() << "argument \"" << port.name
                               << "\": expected elements of f32, i32 or i1, found " << element
                               << ", which is not built yet";
-    Place place;
+    PlannedTensor place;
     place.dims = type ? shapes.of(argument) : Shape{1}; // a number is a vector of one
     place.rows = rowsOf(place.dims);
     place.dense = isDense(argument.getType());
@@ -384,7 +386,7 @@ LogicalResult ProgramPlanner::planGroups() {
 }
 
 /// The grid of attention over packed documents: enough tiles on every device, the largest counts.
-void ProgramPlanner::addSlots(Operation &op, SmallVectorImpl<Place> &operands) {
+void ProgramPlanner::addSlots(Operation &op, SmallVectorImpl<PlannedTensor> &operands) {
   auto attention = dyn_cast<AttentionOp>(op);
   MaskDocumentsOp documents =
       packedDocumentsOf(attention ? attention.getMask() : cast<AttentionWeightsOp>(op).getMask());
@@ -397,16 +399,16 @@ void ProgramPlanner::addSlots(Operation &op, SmallVectorImpl<Place> &operands) {
 
 /// The same for `rows` rows that are counted from where documents start; nothing without documents.
 void ProgramPlanner::addSlots(Value starts, const SizeExpr &rows,
-                              SmallVectorImpl<Place> &operands) {
+                              SmallVectorImpl<PlannedTensor> &operands) {
   if (starts)
     operands[cast<BlockArgument>(starts).getArgNumber()].slots =
         rows + (shapes.of(starts)[0] - 1) * largestAttentionRows;
 }
 
 LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
-  SmallVector<Place> operands, results;
+  SmallVector<PlannedTensor> operands, results;
   for (unsigned i = 0; i < group->getNumOperands(); ++i) {
-    FailureOr<Place> place = operandPlace(group, i);
+    FailureOr<PlannedTensor> place = operandPlace(group, i);
     if (failed(place))
       return failure();
     if (auto buffer = place->buffer ? place->buffer.getDefiningOp<kernel::BufferOp>() : nullptr)
@@ -414,7 +416,7 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
         buffer.change([&](Buffer &b) { b.last = index; });
     operands.push_back(*place);
   }
-  std::optional<Place> table;
+  std::optional<PlannedTensor> table;
   for (Operation &op : group.getBody().front()) {
     if (isa<AttentionOp, AttentionWeightsOp>(op))
       addSlots(op, operands);
@@ -428,7 +430,7 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
       results.push_back(*sinkPlace(&op));
   }
   for (unsigned i = 0; i < group->getNumResults(); ++i) {
-    FailureOr<Place> place = resultPlace(group, i, index);
+    FailureOr<PlannedTensor> place = resultPlace(group, i, index);
     if (failed(place))
       return failure();
     results.push_back(*place);
@@ -440,7 +442,7 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
     return failure();
   SmallVector<Value> buffers;
   std::vector<SizeExpr> offsets;
-  for (const Place &place : use->arguments) {
+  for (const PlannedTensor &place : use->arguments) {
     buffers.push_back(place.buffer);
     offsets.push_back(place.offset);
   }
@@ -463,7 +465,7 @@ LogicalResult ProgramPlanner::planResults() {
     if (it == places.end())
       return ret.emitOpError() << "result " << name
                                << ": expected a value that a kernel writes or an argument";
-    const Place &place = it->second;
+    const PlannedTensor &place = it->second;
     Shape shape = shapes.of(value);
     Type element = cast<ShapedType>(value.getType()).getElementType();
     if (isa<BFloat16Type, Float16Type>(element))

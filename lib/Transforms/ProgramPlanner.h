@@ -38,20 +38,21 @@ private:
   mlir::LogicalResult planGroups();
   mlir::LogicalResult planGroup(kernel::GroupOp group, int index);
   mlir::LogicalResult planResults();
-  void addSlots(mlir::Operation &op, llvm::SmallVectorImpl<Place> &operands);
-  void addSlots(mlir::Value starts, const SizeExpr &rows, llvm::SmallVectorImpl<Place> &operands);
+  void addSlots(mlir::Operation &op, llvm::SmallVectorImpl<PlannedTensor> &operands);
+  void addSlots(mlir::Value starts, const SizeExpr &rows,
+                llvm::SmallVectorImpl<PlannedTensor> &operands);
   void planSession();
   std::string setRows(transformer::StateOp state, const SizeExpr &rows);
   void addChecks();
 
   mlir::Value bufferOf(Buffer buffer);
-  mlir::FailureOr<Place> operandPlace(kernel::GroupOp group, unsigned index);
-  mlir::FailureOr<Place> weightPlace(kernel::GroupOp group, unsigned index,
-                                     transformer::WeightOp weight);
-  Place statePlace(mlir::Operation *user, llvm::StringRef symbol, const Shape &content);
-  mlir::FailureOr<Place> resultPlace(kernel::GroupOp group, unsigned index, int launch);
-  Place tablePlace(transformer::PositionSinusoidalOp op, kernel::GroupOp group);
-  mlir::FailureOr<Place> sinkPlace(mlir::Operation *sink);
+  mlir::FailureOr<PlannedTensor> operandPlace(kernel::GroupOp group, unsigned index);
+  mlir::FailureOr<PlannedTensor> weightPlace(kernel::GroupOp group, unsigned index,
+                                             transformer::WeightOp weight);
+  PlannedTensor statePlace(mlir::Operation *user, llvm::StringRef symbol, const Shape &content);
+  mlir::FailureOr<PlannedTensor> resultPlace(kernel::GroupOp group, unsigned index, int launch);
+  PlannedTensor tablePlace(transformer::PositionSinusoidalOp op, kernel::GroupOp group);
+  mlir::FailureOr<PlannedTensor> sinkPlace(mlir::Operation *sink);
   llvm::SmallVector<SizeExpr> stateDims(llvm::StringRef symbol);
 
   mlir::func::FuncOp func;
@@ -60,7 +61,7 @@ private:
   ShapeExpressions shapes;
   mlir::OpBuilder b;
   kernel::ProgramOp program;
-  llvm::DenseMap<mlir::Value, Place> places;
+  llvm::DenseMap<mlir::Value, PlannedTensor> places;
   llvm::DenseMap<mlir::Attribute, mlir::Value> weights;
   llvm::StringMap<mlir::Value> states, tables;
   llvm::SmallVector<ShapeEquality> limitChecks; ///< of arguments that several ops read

@@ -20,7 +20,7 @@ using kernel::GroupOp;
 std::string ProgramPlanner::setRows(StateOp state, const SizeExpr &rows) {
   Shape dims = dimsFromAttr(state.getDims());
   std::string batch = dims[0].dimName();
-  Place place = statePlace(func, state.getSymName(), dims);
+  PlannedTensor place = statePlace(func, state.getSymName(), dims);
   place.buffer.getDefiningOp<kernel::BufferOp>().change([&](Buffer &b) {
     b.elements = b.elements.substitute({{batch, rows}});
   });
