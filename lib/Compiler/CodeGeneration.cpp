@@ -14,9 +14,9 @@
 
 #include "KernelCache.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Pack/Pack.h"
 #include "heddle/Target/ObjectCode.h"
 #include "heddle/Target/Spirv.h"
-#include "heddle/Transforms/ProgramBuilder.h"
 
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 #include "mlir/IR/Threading.h"
@@ -145,11 +145,13 @@ Status generateShader(Compilation &compilation, Unit &unit) {
 /// The code of all units, in their order; only the order of work depends on the threads.
 class CodeGenerator {
 public:
-  CodeGenerator(Compilation &compilation, Program &program, KernelCache cache)
-      : compilation(compilation), program(program), cache(std::move(cache)) {}
+  CodeGenerator(Compilation &compilation, KernelCache cache)
+      : compilation(compilation), cache(std::move(cache)) {}
 
-  /// The kernels of the module at stage `tiled`, and the grids of the program's kernels.
+  /// The kernels of the module at stage `tiled`.
   Status addTarget(TargetKind target, std::vector<CpuTarget> cpus);
+  /// The program of all targets; what it packs has to be there.
+  Status makeProgram();
   Status run(const std::function<void(const std::string &)> &progress);
   Expected<GeneratedCode> collect();
 
@@ -157,8 +159,8 @@ private:
   Status generate(llvm::ArrayRef<Unit *> missing);
 
   Compilation &compilation;
-  Program &program;
   KernelCache cache;
+  Program program;
   std::vector<OwningOpRef<ModuleOp>> tiled; ///< one a target
   std::vector<CpuTarget> instructionSets;
   std::vector<Unit> units;
@@ -187,8 +189,6 @@ Status CodeGenerator::addTarget(TargetKind target, std::vector<CpuTarget> cpus) 
   auto module = compilation.lowered(Stage::Tiled, {target, cpus.empty() ? "" : cpus.front().name});
   if (!module)
     return module.takeError();
-  if (Status status = addGrids(program, **module, toString(target)); !status)
-    return status;
   tiled.push_back(std::move(*module));
   auto kernels = tiled.back()->getOps<kernel::FuncOp>();
   if (target == TargetKind::Cpu) {
@@ -208,6 +208,17 @@ Status CodeGenerator::addTarget(TargetKind target, std::vector<CpuTarget> cpus) 
       units.push_back({kernel, nullptr});
   }
   return {};
+}
+
+Status CodeGenerator::makeProgram() {
+  llvm::SmallVector<ModuleOp> modules;
+  for (OwningOpRef<ModuleOp> &module : tiled)
+    modules.push_back(*module);
+  Expected<Program> made = compilation.program(modules);
+  if (!made)
+    return made.takeError();
+  program = std::move(*made);
+  return checkTensors(program.pack, *compilation.model().weights);
 }
 
 Status CodeGenerator::run(const std::function<void(const std::string &)> &progress) {
@@ -273,6 +284,7 @@ Expected<GeneratedCode> CodeGenerator::collect() {
   for (Unit &unit : units)
     if (!unit.cpu)
       code.shaders.push_back({unit.kernel.getSymName().str(), wordsOf(unit.code)});
+  code.program = std::move(program);
   code.pieces = static_cast<int>(units.size());
   code.cachedPieces =
       static_cast<int>(llvm::count_if(units, [](Unit &unit) { return unit.found; }));
@@ -281,8 +293,7 @@ Expected<GeneratedCode> CodeGenerator::collect() {
 
 } // namespace
 
-Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOptions &options,
-                                     Program &program) {
+Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOptions &options) {
   auto targets = checkedTargets(options.targets);
   if (!targets)
     return targets.takeError();
@@ -299,12 +310,16 @@ Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOpti
   auto cache = KernelCache::open();
   if (!cache)
     return cache.takeError();
-  CodeGenerator generator(compilation, program, std::move(*cache));
+  if (Status status = compilation.advance(Stage::Program); !status)
+    return status.takeError();
+  CodeGenerator generator(compilation, std::move(*cache));
   for (TargetKind target : *targets)
     if (Status status = generator.addTarget(
             target, target == TargetKind::Cpu ? cpus : std::vector<CpuTarget>());
         !status)
       return status.takeError();
+  if (Status status = generator.makeProgram(); !status)
+    return status.takeError();
   if (Status status = generator.run(options.progress); !status)
     return status.takeError();
   return generator.collect();

@@ -27,6 +27,7 @@ struct GeneratedCode {
   };
   std::vector<Cpu> cpu;
   std::vector<Shader> shaders;
+  Program program;
   int pieces = 0, cachedPieces = 0; ///< a kernel for one instruction set, or its shader
 };
 
@@ -38,8 +39,7 @@ Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> 
 Expected<std::vector<std::string>> checkedCpus(const CompileOptions &options);
 
 /// Native code of every kernel for each instruction set, one shader a kernel, as the options'
-/// targets ask, and the grids of the program's kernels. Kernels are compiled on all cores.
-Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOptions &options,
-                                     Program &program);
+/// targets ask, and the program that launches them. Kernels are compiled on all cores.
+Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOptions &options);
 
 } // namespace heddle

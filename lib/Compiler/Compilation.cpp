@@ -96,9 +96,14 @@ Expected<OwningOpRef<ModuleOp>> Compilation::lowered(Stage to, const StageOption
 }
 
 Expected<Program> Compilation::program() {
-  if (Status status = advance(Stage::Program); !status)
-    return status.takeError();
-  Expected<Program> program = buildProgram(module());
+  Expected<OwningOpRef<ModuleOp>> tiled = lowered(Stage::Tiled, {});
+  if (!tiled)
+    return tiled.takeError();
+  return program(tiled->get());
+}
+
+Expected<Program> Compilation::program(ArrayRef<ModuleOp> tiled) {
+  Expected<Program> program = buildProgram(tiled);
   if (!program)
     return diagnostics.error(program.takeError());
   program->model = imported.facts;

@@ -41,6 +41,8 @@ public:
 
   /// The program of a module that is at stage `program`, without code.
   Expected<Program> program();
+  /// The program of modules at the stage `tiled`, one a target.
+  Expected<Program> program(llvm::ArrayRef<mlir::ModuleOp> tiled);
 
   mlir::ModuleOp module() { return *imported.module; }
   const ImportedModel &model() const { return imported; }

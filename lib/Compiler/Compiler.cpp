@@ -75,16 +75,10 @@ Expected<Assembled> assemble(const std::string &model, const CompileOptions &opt
   auto fused = moduleBytecode(result.compilation->module());
   if (!fused)
     return fused.takeError();
-  auto program = result.compilation->program();
-  if (!program)
-    return program.takeError();
-  result.program = std::move(*program);
-  if (Status status = checkTensors(result.program.pack, *result.compilation->model().weights);
-      !status)
-    return status.takeError();
-  auto code = generateCode(*result.compilation, options, result.program);
+  auto code = generateCode(*result.compilation, options);
   if (!code)
     return code.takeError();
+  result.program = std::move(code->program);
   result.report.pieces = code->pieces;
   result.report.cachedPieces = code->cachedPieces;
   addMembers(result, std::move(*code), std::move(*fused));

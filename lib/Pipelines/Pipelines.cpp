@@ -60,7 +60,7 @@ void buildFusedPipeline(OpPassManager &pm) {
 // Alive: kernel (program and def); in definitions also transformer, arith, tensor.
 void buildProgramPipeline(OpPassManager &pm) { pm.addPass(createOutlineKernels()); }
 
-// Alive: kernel (func and what it holds), arith, math, scf.
+// Alive: kernel (program; func and what it holds), arith, math, scf.
 void buildTiledPipeline(OpPassManager &pm, TargetKind target, bool countTiles) {
   pm.addPass(createTileKernels({toString(target), countTiles}));
   OpPassManager &body = pm.nest<kernel::FuncOp>();

@@ -74,12 +74,11 @@ Expected<std::string> costText(const Function &function, const Dimensions &dims)
   return text + numbers + megabytes(*elements * 4) + " of buffers before sharing\n";
 }
 
-constexpr const char *bufferKinds[] = {"temporary", "argument", "state", "table"};
-
 /// "    buffers: 12 temporary of 0.08 MB, 3 argument of 0.01 MB".
 void addBufferSums(const Function &function, const Dimensions &dims, std::string &text) {
   std::string sums;
-  for (size_t kind = 0; kind < std::size(bufferKinds); ++kind) {
+  const std::vector<std::string> &kinds = enumWords<Buffer::Kind>();
+  for (size_t kind = 0; kind < kinds.size(); ++kind) {
     int64_t count = 0, elements = 0;
     for (const Buffer &buffer : function.buffers)
       if (static_cast<size_t>(buffer.kind) == kind) {
@@ -87,7 +86,7 @@ void addBufferSums(const Function &function, const Dimensions &dims, std::string
         elements += *buffer.elements.evaluate(dims);
       }
     if (count > 0)
-      sums += (sums.empty() ? "" : ", ") + std::to_string(count) + " " + bufferKinds[kind] +
+      sums += (sums.empty() ? "" : ", ") + std::to_string(count) + " " + kinds[kind] +
               " of " + megabytes(elements * 4);
   }
   text += "    buffers: " + sums + "\n";
@@ -95,8 +94,7 @@ void addBufferSums(const Function &function, const Dimensions &dims, std::string
 
 void addBuffers(const Function &function, const Dimensions &dims, std::string &text) {
   for (const Buffer &buffer : function.buffers) {
-    text += std::string("    buffer ") + buffer.name + " " +
-            bufferKinds[static_cast<size_t>(buffer.kind)] + " " + buffer.elements.str();
+    text += "    buffer " + buffer.name + " " + wordOf(buffer.kind) + " " + buffer.elements.str();
     if (Expected<int64_t> value = buffer.elements.evaluate(dims))
       text += buffer.elements.isConstant() ? "" : " = " + std::to_string(*value);
     text += "\n";

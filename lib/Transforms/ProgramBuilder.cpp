@@ -12,76 +12,99 @@
 #include "heddle/Transforms/ProgramBuilder.h"
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
-#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace heddle;
 
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+static GridAxis axisOf(kernel::FuncOp func, kernel::Size extent, int64_t tile) {
+  GridAxis axis;
+  axis.tile = tile;
+  if (extent.isStatic())
+    axis.count = (extent.value + tile - 1) / tile;
+  else
+    axis.scalar = func.getScalarIndex(extent.name.getValue());
+  return axis;
+}
+
+/// The last axis varies fastest; missing axes are of one point, behind.
+static Expected<KernelCode> codeOf(kernel::FuncOp func) {
+  std::vector<GridAxis> axes;
+  for (int64_t a = 0; a < func.getNumAxes(); ++a)
+    axes.push_back(axisOf(func, func.getGridSize(a), func.getGridTiles()[a]));
+  if (func.hasParts()) {
+    GridAxis parts;
+    parts.count = 0;
+    for (auto part : func.getBody().front().getOps<kernel::PartOp>())
+      parts.count += axisOf(func, part.getExtent(), part.getTile()).count;
+    axes.push_back(parts);
+  }
+  if (axes.size() > 3)
+    return deviceError("kernel " + func.getSymName().str() +
+                       ": expected at most 3 grid axes, found " + std::to_string(axes.size()));
+  KernelCode code;
+  std::copy(axes.begin(), axes.end(), code.grid.begin());
+  if (ArrayRef<int64_t> threads = func.getScheduleOrDefault().getThreads(); !threads.empty()) {
+    code.member = "vulkan/" + func.getSymName().str() + ".spv";
+    int64_t count = 1;
+    for (int64_t n : threads)
+      count *= n;
+    code.workgroup = {static_cast<int32_t>(count), 1, 1};
+  }
+  return code;
+}
+
+/// What the kernel multiplies: operands of products are rounded before, all else is f32.
+static DType productsOf(kernel::FuncOp func) {
+  DType products = DType::F32;
+  func.walk([&](kernel::ContractOp op) {
+    Type type = op.getLhs().getType();
+    auto view = dyn_cast<kernel::ViewType>(type);
+    Type element = view ? view.getElementType() : getElementTypeOrSelf(type);
+    if (!element.isF32())
+      products = element.isBF16() ? DType::BF16 : element.isF16() ? DType::F16 : DType::I8;
+  });
+  return products;
+}
+
+static Kernel kernelOf(kernel::FuncOp func) {
+  Kernel kernel;
+  kernel.name = func.getSymName().str();
+  kernel.products = productsOf(func);
+  for (auto name : func.getScalars().getAsRange<StringAttr>())
+    kernel.scalars.push_back(name.str());
+  for (int64_t i = 0; i < func.getNumViews(); ++i)
+    kernel.arguments.push_back(
+        {func.isWeight(i) ? KernelArgument::Storage::Weight : KernelArgument::Storage::Memory,
+         func.isWritten(i)});
+  return kernel;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
 namespace {
 class ProgramBuilder {
 public:
-  explicit ProgramBuilder(ModuleOp module) : module(module) {}
-
-  Expected<Program> run() {
-    for (auto def : module.getOps<kernel::DefOp>())
-      addKernel(def);
-    for (auto function : module.getOps<kernel::ProgramOp>())
-      addFunction(function);
-    return std::move(program);
-  }
+  void addFunction(kernel::ProgramOp op);
+  Program program;
 
 private:
-  void addKernel(kernel::DefOp def);
-  void addFunction(kernel::ProgramOp op);
   LaunchArgument addBuffer(Function &f, const Buffer &buffer);
   LaunchArgument addWeight(kernel::PackAttr attribute);
   Launch launch(kernel::LaunchOp op);
   Port port(kernel::PortAttr info, Value buffer);
 
-  ModuleOp module;
-  Program program;
   DenseMap<Attribute, int> weightIndex;
   DenseMap<Value, LaunchArgument> handles;
 };
 } // namespace
-
-/// What the kernel multiplies: operands of products are rounded before, all else is f32.
-static DType productsOf(kernel::DefOp def) {
-  DType products = DType::F32;
-  def.walk([&](Operation *op) {
-    if (!isa<transformer::LinearOp, transformer::AttentionOp, transformer::AttentionWeightsOp>(op))
-      return;
-    Type element = getElementTypeOrSelf(op->getOperand(0));
-    if (element.isBF16())
-      products = DType::BF16;
-    else if (element.isInteger(8))
-      products = DType::I8;
-    else if (element.isF16())
-      products = DType::F16;
-  });
-  return products;
-}
-
-void ProgramBuilder::addKernel(kernel::DefOp def) {
-  Kernel kernel;
-  kernel.name = def.getSymName().str();
-  kernel.products = productsOf(def);
-  for (auto name : def.getScalarsAttr().getAsRange<StringAttr>())
-    kernel.scalars.push_back(name.str());
-  auto add = [&](kernel::LayoutAttr layout, bool written) {
-    bool isWeight = layout.getStorage() == kernel::Storage::Weight;
-    if (layout.getView())
-      kernel.arguments.push_back(
-          {isWeight ? KernelArgument::Storage::Weight : KernelArgument::Storage::Memory, written});
-  };
-  for (unsigned i = 0; i < def.getNumArguments(); ++i)
-    add(def.getArgLayout(i), false);
-  for (unsigned i = 0; i < def.getNumResults(); ++i)
-    add(def.getResultLayout(i), true);
-  program.kernels.push_back(std::move(kernel));
-}
 
 LaunchArgument ProgramBuilder::addBuffer(Function &f, const Buffer &buffer) {
   int index = f.buffers.size();
@@ -143,59 +166,20 @@ void ProgramBuilder::addFunction(kernel::ProgramOp op) {
   program.functions.push_back(std::move(f));
 }
 
-Expected<Program> heddle::buildProgram(ModuleOp module) { return ProgramBuilder(module).run(); }
-
-//===----------------------------------------------------------------------===//
-// Grids
-//===----------------------------------------------------------------------===//
-
-static GridAxis axisOf(kernel::FuncOp func, kernel::Size extent, int64_t tile) {
-  GridAxis axis;
-  axis.tile = tile;
-  if (extent.isStatic())
-    axis.count = (extent.value + tile - 1) / tile;
-  else
-    axis.scalar = func.getScalarIndex(extent.name.getValue());
-  return axis;
-}
-
-/// The last axis varies fastest; missing axes are of one point, behind.
-static Expected<KernelCode> codeOf(kernel::FuncOp func, bool gpu) {
-  std::vector<GridAxis> axes;
-  for (int64_t a = 0; a < func.getNumAxes(); ++a)
-    axes.push_back(axisOf(func, func.getGridSize(a), func.getGridTiles()[a]));
-  if (func.hasParts()) {
-    GridAxis parts;
-    parts.count = 0;
-    for (auto part : func.getBody().front().getOps<kernel::PartOp>())
-      parts.count += axisOf(func, part.getExtent(), part.getTile()).count;
-    axes.push_back(parts);
-  }
-  if (axes.size() > 3)
-    return deviceError("kernel " + func.getSymName().str() +
-                       ": expected at most 3 grid axes, found " + std::to_string(axes.size()));
-  KernelCode code;
-  std::copy(axes.begin(), axes.end(), code.grid.begin());
-  if (gpu) {
-    code.member = "vulkan/" + func.getSymName().str() + ".spv";
-    llvm::ArrayRef<int64_t> threads = func.getScheduleOrDefault().getThreads();
-    int64_t count = 1;
-    for (int64_t n : threads)
-      count *= n;
-    code.workgroup = {static_cast<int32_t>(count), 1, 1};
-  }
-  return code;
-}
-
-Status heddle::addGrids(Program &program, ModuleOp tiled, StringRef target) {
-  for (Kernel &kernel : program.kernels) {
-    auto func = tiled.lookupSymbol<kernel::FuncOp>(kernel.name);
-    if (!func)
-      return deviceError("kernel " + kernel.name + ": expected a tiled body, found none");
-    auto code = codeOf(func, target == "vulkan");
-    if (!code)
-      return code.takeError();
-    (target == "cpu" ? kernel.cpu : kernel.vulkan) = *code;
-  }
-  return {};
+Expected<Program> heddle::buildProgram(ArrayRef<ModuleOp> tiled) {
+  ProgramBuilder builder;
+  std::vector<Kernel> &kernels = builder.program.kernels;
+  ModuleOp first = tiled.front();
+  for (auto function : first.getOps<kernel::ProgramOp>())
+    builder.addFunction(function);
+  for (auto func : first.getOps<kernel::FuncOp>())
+    kernels.push_back(kernelOf(func));
+  for (ModuleOp module : tiled)
+    for (auto [kernel, func] : llvm::zip_equal(kernels, module.getOps<kernel::FuncOp>())) {
+      Expected<KernelCode> code = codeOf(func);
+      if (!code)
+        return code.takeError();
+      (code->member.empty() ? kernel.cpu : kernel.vulkan) = std::move(*code);
+    }
+  return std::move(builder.program);
 }

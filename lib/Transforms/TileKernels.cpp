@@ -81,8 +81,6 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
     }
     TileSizes sizes = *known;
     sizes.countTiles = countTiles;
-    for (auto program : llvm::make_early_inc_range(getOperation().getOps<kernel::ProgramOp>()))
-      program.erase();
     for (auto def : llvm::make_early_inc_range(getOperation().getOps<kernel::DefOp>()))
       if (failed(tile(def, sizes)))
         return signalPassFailure();

@@ -100,7 +100,7 @@ def OutlineKernels : Pass<"outline-kernels", "mlir::ModuleOp"> {
 def TileKernels : Pass<"tile-kernels", "mlir::ModuleOp"> {
   let summary = "write each kernel's tiled body for a kind of device";
   let description = [{
-    Matches `kernel.def`. Removes the programs and replaces each definition by a `kernel.func` of the same name: a grid, and a body on
+    Matches `kernel.def`. Replaces each definition by a `kernel.func` of the same name, which programs go on to launch: a grid, and a body on
     static tiles. Both targets get the same ops; tile sizes, chunk and schedule come from the target's description.
 
     ```mlir

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The last step before the artifact: the `program` stage as the structures of
-// Support/Program.h. Kernels get their arguments and scalars here; their grids come
-// from the tiled stage of each target.
+// The last step before the artifact: programs and tiled kernels as the structures of
+// Support/Program.h.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,11 +17,9 @@
 
 namespace heddle {
 
-/// Functions, weights, packing and kernels (without code) of a module at the `program` stage.
-Expected<Program> buildProgram(mlir::ModuleOp program);
-
-/// Fills the grids of `target` ("cpu" or "vulkan") from a module at the `tiled` stage. For Vulkan
-/// the members are named `vulkan/<kernel>.spv`; the workgroup size comes from the schedule.
-Status addGrids(Program &program, mlir::ModuleOp tiled, llvm::StringRef target);
+/// The program of a module at the `tiled` stage; further ones hold the same kernels, tiled for other
+/// kinds of device. For Vulkan the members are named `vulkan/<kernel>.spv`; the workgroup size comes
+/// from the schedule.
+Expected<Program> buildProgram(llvm::ArrayRef<mlir::ModuleOp> tiled);
 
 } // namespace heddle

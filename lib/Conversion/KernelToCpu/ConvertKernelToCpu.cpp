@@ -176,6 +176,8 @@ struct ConvertKernelToCpu : heddle::impl::ConvertKernelToCpuBase<ConvertKernelTo
       module.emitError() << target.error().message;
       return signalPassFailure();
     }
+    for (auto program : llvm::make_early_inc_range(module.getOps<ProgramOp>()))
+      program.erase(); // code knows no launches
     OpBuilder builder(module.getContext());
     for (FuncOp kernel : llvm::make_early_inc_range(module.getOps<FuncOp>())) {
       if (failed(CpuEmitter(builder, kernel, *target).run()))

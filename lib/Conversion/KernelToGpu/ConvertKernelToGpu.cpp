@@ -28,6 +28,9 @@ namespace {
 
 struct ConvertKernelToGpu : heddle::impl::ConvertKernelToGpuBase<ConvertKernelToGpu> {
   void runOnOperation() override {
+    for (auto program :
+         llvm::make_early_inc_range(getOperation().getOps<heddle::kernel::ProgramOp>()))
+      program.erase(); // code knows no launches
     OpBuilder builder(&getContext());
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<heddle::kernel::FuncOp>())) {
       FailureOr<heddle::GpuPlacement> placement = heddle::placeInvocations(func);

@@ -59,7 +59,7 @@ static int64_t plannedElements(const std::string &text, int64_t length) {
   context.loadAllAvailableDialects();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   EXPECT_TRUE(module);
-  EXPECT_TRUE(mlir::succeeded(runTo(*module, Stage::Transformer, Stage::Program)));
+  EXPECT_TRUE(mlir::succeeded(runTo(*module, Stage::Transformer, Stage::Tiled)));
   auto program = buildProgram(*module);
   EXPECT_TRUE(program);
   int64_t total = 0;
