@@ -40,6 +40,7 @@ namespace heddle {
 // Alive: transformer, arith, tensor, func.
 void buildTransformerPipeline(OpPassManager &pm, const std::string &dtype) {
   pm.addPass(createCanonicalizerPass());
+  pm.addPass(transformer::createLowerConvolutions());
   pm.addPass(createCSEPass());
   pm.addPass(createRefuseUnbuilt());
   pm.addPass(transformer::createSetPrecision({dtype}));

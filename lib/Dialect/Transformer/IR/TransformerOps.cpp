@@ -18,7 +18,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace heddle::transformer;
@@ -222,38 +221,6 @@ LogicalResult PatchEmbeddingOp::verify() {
       });
 }
 
-/// The tensor of the checkpoint as the matrix of a product: its first dimension, and the others.
-static Value asMatrix(PatternRewriter &rewriter, WeightOp weight) {
-  ArrayRef<int64_t> shape = typeOf(weight.getResult()).getShape();
-  auto type = RankedTensorType::get({shape.front(), ShapedType::getNumElements(shape.drop_front())},
-                                    rewriter.getF32Type());
-  auto stored = rewriter.getDenseI64ArrayAttr(weight.getCheckpointShape());
-  return WeightOp::create(rewriter, weight.getLoc(), type, weight.getName(), stored);
-}
-
-namespace {
-/// Pixels of a patch side by side, then a product with the weight as a matrix.
-struct PatchesAsProduct : OpRewritePattern<PatchEmbeddingOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(PatchEmbeddingOp op, PatternRewriter &rewriter) const override {
-    auto kernels = op.getWeight().getDefiningOp<WeightOp>();
-    if (!kernels)
-      return rewriter.notifyMatchFailure(op,
-                                         "expected a weight that is a tensor of the checkpoint");
-    Value patches = PatchesOp::create(rewriter, op.getLoc(), op.getImage(),
-                                      static_cast<uint64_t>(dim(op.getWeight(), 2)));
-    rewriter.replaceOpWithNewOp<LinearOp>(op, op.getType(), patches, asMatrix(rewriter, kernels),
-                                          op.getBias(), Activation::None);
-    return success();
-  }
-};
-} // namespace
-
-void PatchEmbeddingOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                                   MLIRContext *context) {
-  patterns.add<PatchesAsProduct>(context);
-}
-
 static SmallVector<int64_t> concatShape(Value first, Value rows) {
   int64_t behind = typeOf(rows).getRank() == 3 ? dim(rows, 1) : 0;
   return {dim(rows, 0),
@@ -363,27 +330,6 @@ LogicalResult Conv1x1Op::verify() {
   if (succeeded(shapes) && kernel != 1)
     return emitOpError("C4: expected a kernel of size 1, found ") << kernel;
   return shapes;
-}
-
-namespace {
-/// A convolution that sees one row becomes a product with the weight as a matrix.
-struct ConvolutionAsProduct : OpRewritePattern<Conv1x1Op> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(Conv1x1Op op, PatternRewriter &rewriter) const override {
-    auto kernels = op.getWeight().getDefiningOp<WeightOp>();
-    if (!kernels)
-      return rewriter.notifyMatchFailure(op,
-                                         "expected a weight that is a tensor of the checkpoint");
-    rewriter.replaceOpWithNewOp<LinearOp>(op, op.getType(), op.getInput(),
-                                          asMatrix(rewriter, kernels), op.getBias(),
-                                          op.getActivation());
-    return success();
-  }
-};
-} // namespace
-
-void Conv1x1Op::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<ConvolutionAsProduct>(context);
 }
 
 //===----------------------------------------------------------------------===//

@@ -139,7 +139,7 @@ def Transformer_PatchEmbeddingOp : Transformer_InferredOp<"patch_embedding"> {
   let summary = "an image as vectors, one a patch";
   let description = [{
     Each patch of the image through one matrix, a convolution whose stride is its kernel: `image` is `[B, C, h, w]`, `weight`
-    `[E, C, p, p]`, `bias` `[E]`, the result `[B, h/p * w/p, E]`. Canonicalisation makes a `transformer.linear` of `transformer.patches` of it.
+    `[E, C, p, p]`, `bias` `[E]`, the result `[B, h/p * w/p, E]`. The pass `lower-convolutions` makes a `transformer.linear` of `transformer.patches` of it.
     Source: Dosovitskiy et al., An Image is Worth 16x16 Words, section 3.1.
 
     Constraints:
@@ -159,7 +159,6 @@ def Transformer_PatchEmbeddingOp : Transformer_InferredOp<"patch_embedding"> {
   let arguments = (ins Transformer_Images:$image, Transformer_PatchKernels:$weight, Optional<Transformer_Vector>:$bias);
   let results = (outs Transformer_Activations:$result);
   let assemblyFormat = "$image `,` $weight (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
-  let hasCanonicalizer = 1;
 }
 
 def Transformer_ConcatOp : Transformer_InferredOp<"concat"> {

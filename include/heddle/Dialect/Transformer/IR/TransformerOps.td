@@ -186,7 +186,8 @@ def Transformer_Conv1x1Op : Transformer_InferredOp<"conv1x1"> {
   let summary = "a convolution of kernel size 1 over rows";
   let description = [{
     A convolution whose kernel sees one row is a product with its matrix: `result[..., n] = activation(sum_k input[..., k] *
-    weight[n, k, 0] + bias[n])`. `weight` is `[N, K, 1]`, else all is as in `transformer.linear`, which canonicalisation makes of it.
+    weight[n, k, 0] + bias[n])`. `weight` is `[N, K, 1]`, else all is as in `transformer.linear`, which the pass
+    `lower-convolutions` makes of it.
 
     Constraints:
     * C1: the input channels of `weight` equal the features of `input`.
@@ -206,7 +207,6 @@ def Transformer_Conv1x1Op : Transformer_InferredOp<"conv1x1"> {
                        Transformer_OptionalActivation:$activation);
   let results = (outs Transformer_Activations:$result);
   let assemblyFormat = "$input `,` $weight (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
-  let hasCanonicalizer = 1;
 }
 
 def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, InferTypeOpAdaptorWithIsCompatible]> {

@@ -30,6 +30,24 @@ def DecomposeFfn : Pass<"decompose-ffn"> {
   }];
 }
 
+def LowerConvolutions : Pass<"lower-convolutions"> {
+  let summary = "writes convolutions as matrix products";
+  let description = [{
+    Matches every `transformer.conv1x1` and `transformer.patch_embedding` whose weight is a `transformer.weight`, and replaces it by a
+    `transformer.linear` of the same tensor as a matrix; the pixels of an image become rows by `transformer.patches`. Leaves all other ops alone.
+    Nothing must hold before; afterwards no convolution with a weight of the checkpoint is left.
+
+    ```mlir
+    // before
+    %w = transformer.weight "w" : tensor<32x8x1xf32>
+    %y = transformer.conv1x1 %x, %w : (tensor<?x?x8xf32>, tensor<32x8x1xf32>) -> tensor<?x?x32xf32>
+    // after
+    %w = transformer.weight "w" {stored = array<i64: 32, 8, 1>} : tensor<32x8xf32>
+    %y = transformer.linear %x, %w : (tensor<?x?x8xf32>, tensor<32x8xf32>) -> tensor<?x?x32xf32>
+    ```
+  }];
+}
+
 def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
   let summary = "rounds the operands of products";
   let description = [{

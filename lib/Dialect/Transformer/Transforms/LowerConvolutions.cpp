@@ -1,0 +1,68 @@
+//===- LowerConvolutions.cpp - Convolutions as matrix products ------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A convolution whose kernel sees one row, or whose stride is its kernel, is a
+// product with the weight as a matrix: no later pass knows convolutions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Dialect/Transformer/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace heddle::transformer {
+
+#define GEN_PASS_DEF_LOWERCONVOLUTIONS
+#include "heddle/Dialect/Transformer/Transforms/Passes.h.inc"
+
+/// The product of `input` and a tensor of the checkpoint as a matrix: its first dimension, and the
+/// others. Weights that are no tensors of the checkpoint are refused later.
+template <typename Op>
+static void replaceByProduct(OpBuilder &b, Op op, WeightOp kernels, Value input,
+                             Activation activation) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(kernels.getType()).getShape();
+  auto type = RankedTensorType::get({shape.front(), ShapedType::getNumElements(shape.drop_front())},
+                                    b.getF32Type());
+  auto matrix = WeightOp::create(b, kernels.getLoc(), type, kernels.getName(),
+                                 b.getDenseI64ArrayAttr(kernels.getCheckpointShape()));
+  // The written type of the result is kept: it may know more than what is inferred.
+  Value result =
+      LinearOp::create(b, op.getLoc(), op.getType(), input, matrix, op.getBias(), activation);
+  op.replaceAllUsesWith(result);
+  op.erase();
+  if (kernels.use_empty())
+    kernels.erase();
+}
+
+static void lower(Conv1x1Op op) {
+  OpBuilder b(op);
+  if (auto kernels = op.getWeight().getDefiningOp<WeightOp>())
+    replaceByProduct(b, op, kernels, op.getInput(), op.getActivation());
+}
+
+/// Pixels of a patch lie side by side.
+static void lower(PatchEmbeddingOp op) {
+  OpBuilder b(op);
+  auto kernels = op.getWeight().getDefiningOp<WeightOp>();
+  if (!kernels)
+    return;
+  auto side = static_cast<uint64_t>(op.getWeight().getType().getDimSize(2));
+  Value patches = PatchesOp::create(b, op.getLoc(), op.getImage(), side);
+  replaceByProduct(b, op, kernels, patches, Activation::None);
+}
+
+namespace {
+struct LowerConvolutions : impl::LowerConvolutionsBase<LowerConvolutions> {
+  void runOnOperation() override {
+    getOperation()->walk([](Conv1x1Op op) { lower(op); });
+    getOperation()->walk([](PatchEmbeddingOp op) { lower(op); });
+  }
+};
+} // namespace
+
+} // namespace heddle::transformer
