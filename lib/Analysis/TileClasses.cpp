@@ -119,7 +119,8 @@ static void classify(TileMap &map, const Part &part, const Document &d, const Ma
     }
 }
 
-llvm::Expected<TileMap> heddle::transformer::computeTileMap(AttentionOp op, const MaskPlace &place,
+llvm::Expected<TileMap> heddle::transformer::computeTileMap(ScoresOpInterface op,
+                                                            const MaskPlace &place,
                                                             const MaskInputs &inputs,
                                                             int64_t tileRows, int64_t tileColumns) {
   TileMap map{tileRows, tileColumns, 0, 0, {}, {}, {}};
@@ -145,7 +146,7 @@ llvm::Expected<TileMap> heddle::transformer::computeTileMap(AttentionOp op, cons
   llvm::Expected<MaskEvaluator> mask = MaskEvaluator::create(op.getMask(), heads, inputs);
   if (!mask)
     return mask.takeError();
-  TileClass least = op.getHiddenScoreAttr() ? TileClass::Partial : TileClass::Empty;
+  TileClass least = op.getRules().hiddenScore ? TileClass::Partial : TileClass::Empty;
   for (auto [n, d] : llvm::enumerate(documents)) {
     MaskPlace inside = place;
     if (packed)

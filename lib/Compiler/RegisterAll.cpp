@@ -20,6 +20,7 @@
 #include "heddle/Pipelines/Passes.h"
 #include "heddle/Pipelines/Pipelines.h"
 #include "heddle/Transforms/Passes.h"
+#include "heddle/Transforms/TileableOpInterface.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -46,6 +47,7 @@ void registerAllDialects(mlir::DialectRegistry &registry) {
   // below tiled; ub is what canonicalisation leaves of undefined values
   registry.insert<mlir::cf::ControlFlowDialect, mlir::LLVM::LLVMDialect, mlir::spirv::SPIRVDialect,
                   mlir::ub::UBDialect, mlir::vector::VectorDialect>();
+  registerTilers(registry);
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
 }

@@ -351,7 +351,7 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
   const GroupResults &reference = groups[static_cast<size_t>(index)];
   std::vector<Value> stored = storedValues(reference.group);
   std::vector<std::vector<double>> found, expected;
-  if (def.getRoot() == "relayout" && def.getNumArguments() == 2) {
+  if (def.getRoot() == kernel::Root::Relayout && def.getNumArguments() == 2) {
     // Keys of packed documents lie where their documents' panels begin, which the layout does not
     // say; the attention that reads them is compared.
     ++report.launches;

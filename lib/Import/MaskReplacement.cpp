@@ -35,12 +35,12 @@ static SmallVector<Operation *> namedMasks(func::FuncOp func) {
 }
 
 /// An attention that the mask is a part of; null if there is none.
-static AttentionOp attentionOf(Operation *mask) {
+static ScoresOpInterface attentionOf(Operation *mask) {
   for (Operation *user : mask->getUsers()) {
-    if (auto attention = dyn_cast<AttentionOp>(user))
+    if (auto attention = dyn_cast<ScoresOpInterface>(user))
       return attention;
     if (isa<MaskOpInterface>(user))
-      if (AttentionOp attention = attentionOf(user))
+      if (ScoresOpInterface attention = attentionOf(user))
         return attention;
   }
   return {};
@@ -51,7 +51,7 @@ static std::string dimText(const SizeExpr &size, const std::string &own) {
   return size.isConstant() || !size.dimName().empty() ? size.str() : own;
 }
 
-static Call callOf(AttentionOp attention, const MaskExpression &mask) {
+static Call callOf(ScoresOpInterface attention, const MaskExpression &mask) {
   ShapeExpressions shapes(attention->getParentOfType<func::FuncOp>());
   const Shape &q = shapes.of(attention.getQuery()), &k = shapes.of(attention.getKey());
   Call call;
@@ -106,7 +106,7 @@ static void nameDimensions(func::FuncOp func) {
 static Status replace(Operation *mask, const MaskExpression &expression, const std::string &path) {
   auto func = mask->getParentOfType<func::FuncOp>();
   auto name = mask->getAttrOfType<StringAttr>(TransformerDialect::nameAttr);
-  AttentionOp attention = attentionOf(mask);
+  ScoresOpInterface attention = attentionOf(mask);
   if (!attention)
     return inputError("--mask " + name.str() + ": expected a mask that an attention of " + path +
                       " uses, found one that is not used");

@@ -74,7 +74,7 @@ void addGroup(kernel::GroupOp group, const OpDecision &context, Explanation &exp
     decision.op = op->getName().getStringRef().str();
     decision.location = locationText(op->getLoc());
     decision.group = group.getName().str();
-    decision.root = group.getRoot().str();
+    decision.root = stringifyRoot(group.getRoot()).str();
     for (Operation *other : ops)
       if (other != op)
         decision.partners.push_back(other->getName().getStringRef().str());

@@ -66,14 +66,12 @@ bool worksOnStates(func::FuncOp function) {
 std::string labelOf(Operation *op, StringRef layer) {
   if (isa<arith::AddFOp>(op))
     return "add";
-  if (auto attention = dyn_cast<AttentionOp>(op)) {
-    std::string mask = maskText(attention.getMask());
-    return attention.getMask() ? "attention, " + mask : "attention";
-  }
   if (auto get = dyn_cast<StateGetOp>(op))
     return get.getState().str();
   StringRef label = op->getName().getStringRef();
   label = label.rsplit("transformer.").second;
+  if (auto scores = dyn_cast<ScoresOpInterface>(op))
+    return scores.getMask() ? label.str() + ", " + maskText(scores.getMask()) : label.str();
   for (Value operand : op->getOperands())
     if (StringRef name = weightName(operand); !name.empty()) {
       name.consume_front(layer);
@@ -133,10 +131,14 @@ void Builder::addOp(Operation *op) {
     layer = "";
   std::vector<size_t> inputs;
   // Of an attention only queries, keys and values are values: the rest are rules.
-  size_t count = isa<AttentionOp>(op) ? 3 : op->getNumOperands();
-  for (Value operand : op->getOperands().take_front(count))
-    if (auto input = nodeOf(operand); input && !llvm::is_contained(inputs, *input))
-      inputs.push_back(*input);
+  auto scores = dyn_cast<ScoresOpInterface>(op);
+  auto isRule = [&](Value operand) {
+    return isa<MaskType, BiasType>(operand.getType()) || operand == scores.getRules().sinks;
+  };
+  for (Value operand : op->getOperands())
+    if (!scores || !isRule(operand))
+      if (auto input = nodeOf(operand); input && !llvm::is_contained(inputs, *input))
+        inputs.push_back(*input);
   GraphNode node{GraphNode::Kind::Op, labelOf(op, layer),
                  traceText(shapes.of(op->getResult(0)), dims), layer.str(), std::move(inputs)};
   size_t index = add(std::move(node));

@@ -17,7 +17,7 @@
 namespace heddle {
 
 /// What the readers of an argument ask of its values, all of them together.
-class ArgumentLimits {
+class ArgumentLimits : public transformer::ValueLimits {
 public:
   ArgumentLimits(mlir::Value argument, const ShapeExpressions &shapes);
 
@@ -34,18 +34,12 @@ public:
 
 private:
   void readAll(mlir::Value value);
-  void read(kernel::GroupOp group, mlir::OpOperand &use);
-  void readIds(kernel::GroupOp group, mlir::OpOperand &use);
-  void addStarts(const SizeExpr &high);
-  void addBelow(const SizeExpr &high) {
-    below = below && !(*below == high) ? SizeExpr::min(*below, high) : high;
-  }
-  /// Rows of the attention of a group: of its queries (0), of its keys (1).
-  SizeExpr rowsIn(kernel::GroupOp group, unsigned operand) const;
-  /// The starts of the documents that keys of the group belong to.
-  void addDocuments(kernel::GroupOp group);
+  void addBelow(const SizeExpr &high) override;
+  void addStarts(const SizeExpr &high, int64_t rows) override;
+  void addWithin(mlir::Value starts) override;
+  void addReadersOf(mlir::Value copy) override;
 
-  const ShapeExpressions &shapes;
+  kernel::GroupOp group;              ///< whose op is asked
   llvm::SmallVector<SizeExpr> starts; ///< high of each use, each once
   std::optional<SizeExpr> below;      ///< the least high of all other uses
   llvm::SmallVector<mlir::BlockArgument> documents;

@@ -13,9 +13,9 @@
 
 #include "KernelClusters.h"
 
-#include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Transforms/Passes.h"
+#include "heddle/Transforms/TileableOpInterface.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,7 +23,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace heddle {
 #define GEN_PASS_DEF_GROUPKERNELS
@@ -40,7 +39,7 @@ static void hoistOperands(func::FuncOp func) {
   Block &body = func.getBody().front();
   Operation *last = nullptr;
   for (Operation &op : llvm::make_early_inc_range(body)) {
-    if (!isa<WeightOp, arith::ConstantOp, CacheLengthOp, StateGetOp>(op))
+    if (!staysBetweenKernels(&op) || op.getNumResults() == 0)
       continue;
     last ? op.moveAfter(last) : op.moveBefore(&body, body.begin());
     last = &op;
@@ -53,24 +52,12 @@ static void hoistOperands(func::FuncOp func) {
 
 /// True where the value is produced in the storage that attention's keys need.
 static bool canBeStoredInPanels(Value key) {
-  Operation *def = key.getDefiningOp();
-  if (isa_and_nonnull<StateGetOp, CacheAppendOp>(def))
+  if (stateOf(key))
     return true;
-  auto round = dyn_cast_or_null<arith::TruncFOp>(def);
+  auto round = key.getDefiningOp<arith::TruncFOp>();
   Value made = round ? round.getIn() : key;
   bool isStored = made.getDefiningOp<SplitHeadsOp>() || (round && isa<BlockArgument>(made));
-  return isStored && llvm::all_of(key.getUses(), [](OpOperand &use) {
-           return isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(use.getOwner()) &&
-                  use.getOperandNumber() == 1;
-         });
-}
-
-/// Whether an op that reads scores has this mask.
-static bool maskIn(Operation *op, Value mask) {
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(
-          [&](auto o) { return o.getMask() == mask; })
-      .Default([](Operation *) { return false; });
+  return isStored && llvm::all_of(key.getUses(), readAsKeys);
 }
 
 /// A copy of keys into panels, which begin anew with each document where `starts` is one.
@@ -78,8 +65,8 @@ static Value relayout(OpBuilder &builder, Value key, Value starts, Location loc)
   SmallVector<Value> operands{key};
   if (starts)
     operands.push_back(starts);
-  auto group =
-      GroupOp::create(builder, loc, TypeRange(key.getType()), operands, "relayout", "pack_keys");
+  auto group = GroupOp::create(builder, loc, TypeRange(key.getType()), operands,
+                               kernel::Root::Relayout, "pack_keys");
   OpBuilder::InsertionGuard guard(builder);
   SmallVector<Location> locs(operands.size(), loc);
   Block *block = builder.createBlock(&group.getBody(), {}, ValueRange(operands).getTypes(), locs);
@@ -94,7 +81,9 @@ static Value relayout(OpBuilder &builder, Value key, Value starts, Location loc)
 static void addPanelRelayouts(func::FuncOp func) {
   OpBuilder builder(func.getContext());
   DenseMap<std::pair<Value, Value>, Value> copies;
-  func.walk([&](AttentionOp op) {
+  func.walk([&](ScoresOpInterface op) {
+    if (rootOf(op) != kernel::Root::Attention)
+      return;
     Value key = op.getKey();
     MaskDocumentsOp documents = packedDocumentsOf(op.getMask());
     if (!documents && canBeStoredInPanels(key))
@@ -104,17 +93,18 @@ static void addPanelRelayouts(func::FuncOp func) {
       Value &copy = copies[{key, starts}];
       return copy ? copy : copy = relayout(builder, key, starts, op.getLoc());
     };
-    auto replace = [&](Value copy, function_ref<bool(Operation *)> reads) {
+    auto replace = [&](Value copy, bool onlyWeights) {
       key.replaceUsesWithIf(copy, [&](OpOperand &use) {
-        return maskIn(use.getOwner(), op.getMask()) && reads(use.getOwner()) &&
-               use.getOperandNumber() == 1;
+        auto reader = dyn_cast<ScoresOpInterface>(use.getOwner());
+        return reader && reader.getMask() == op.getMask() && reader.readsAsKeys(use) &&
+               (!onlyWeights || rootOf(reader) == kernel::Root::Weights);
       });
     };
-    bool weights = llvm::any_of(key.getUsers(), llvm::IsaPred<AttentionWeightsOp>);
+    bool weights = llvm::any_of(
+        key.getUsers(), [](Operation *user) { return rootOf(user) == kernel::Root::Weights; });
     if (documents && weights)
-      replace(copied(Value()), llvm::IsaPred<AttentionWeightsOp>);
-    replace(copied(documents ? documents.getKeys() : Value()),
-            llvm::IsaPred<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>);
+      replace(copied(Value()), /*onlyWeights=*/true);
+    replace(copied(documents ? documents.getKeys() : Value()), /*onlyWeights=*/false);
   });
 }
 
@@ -125,8 +115,9 @@ static void addPanelRelayouts(func::FuncOp func) {
 /// A name that says what the kernel does: "linear_relu_add", "linear3_heads" for three parts that
 /// store heads.
 static std::string nameOf(const Cluster &cluster) {
-  if (cluster.root != "linear")
-    return cluster.root.str();
+  std::string name = stringifyRoot(cluster.root).str();
+  if (cluster.root != kernel::Root::Linear)
+    return name;
   llvm::SetVector<StringRef> words;
   int parts = 0;
   for (Operation *op : cluster.ops) {
@@ -143,7 +134,8 @@ static std::string nameOf(const Cluster &cluster) {
     if (!word.empty())
       words.insert(word);
   }
-  std::string name = parts == 1 ? "linear" : "linear" + std::to_string(parts);
+  if (parts > 1)
+    name += std::to_string(parts);
   for (StringRef word : words)
     name += "_" + word.str();
   return name;

@@ -13,20 +13,32 @@
 #ifndef HEDDLE_LIB_TRANSFORMS_KERNELCLUSTERS_H
 #define HEDDLE_LIB_TRANSFORMS_KERNELCLUSTERS_H
 
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace heddle::transformer {
 
+/// What a chain of a linear ends in: the attention that reads it, or the stack of states that it is
+/// stored in.
+struct Sink {
+  mlir::Operation *attention = nullptr;
+  mlir::StringAttr states;
+
+  explicit operator bool() const { return attention || states; }
+  bool operator==(const Sink &) const = default;
+};
+
 /// Ops that become one group, in program order.
 struct Cluster {
-  llvm::StringRef root;
+  kernel::Root root;
   llvm::SmallVector<mlir::Operation *> ops;
   /// What could not follow, each with its reason: entries of the group's attribute `refusals`.
   llvm::SmallVector<mlir::Attribute> refusals;
-  /// What the parts of a linear feed: an attention or a state.
-  const void *sink = nullptr;
+  /// What the parts of a linear feed.
+  Sink sink;
 };
 
 /// Masks and score rules: cloned into the groups that use them.

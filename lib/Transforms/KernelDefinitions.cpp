@@ -17,7 +17,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -55,12 +54,11 @@ KernelDefinitions::KernelDefinitions(ModuleOp module)
 
 /// Kernels that treat every row alike see all leading dimensions as one.
 static bool treatsRowsAlike(GroupOp group) {
-  for (Operation &op : group.getBody().front())
-    if (!isa<LinearOp, QuantizeOp, LayerNormOp, RmsNormOp, SoftmaxOp, EmbeddingOp, kernel::YieldOp>(
-            op) &&
-        !isa<CrossEntropyRowsOp, CrossEntropyMeanOp, arith::AddFOp, arith::TruncFOp>(op))
-      return false;
-  return group.getRoot() != "relayout";
+  return group.getRoot() != kernel::Root::Relayout &&
+         llvm::all_of(group.getBody().front(), [](Operation &op) {
+           return op.hasTrait<heddle::transformer::RowsAlike>() ||
+                  op.hasTrait<OpTrait::Elementwise>() || op.hasTrait<OpTrait::IsTerminator>();
+         });
 }
 
 static Shape flattened(const PlannedTensor &place, bool ids) {
@@ -127,31 +125,10 @@ static void yieldStores(Block &body) {
 // Cost
 //===----------------------------------------------------------------------===//
 
-SizeExpr heddle::product(ArrayRef<SizeExpr> sizes) {
-  SizeExpr result = 1;
-  for (const SizeExpr &size : sizes)
-    result = result * size;
-  return result;
-}
-
 static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
   SizeExpr total = 0;
-  for (Operation &op : group.getBody().front())
-    llvm::TypeSwitch<Operation *>(&op)
-        .Case<LinearOp>([&](LinearOp o) {
-          int64_t k = cast<ShapedType>(o.getInput().getType()).getShape().back();
-          total = total + product(shapes.of(o.getResult())) * (2 * k);
-        })
-        .Case<AttentionOp>([&](AttentionOp o) {
-          const Shape &q = shapes.of(o.getQuery()), &v = shapes.of(o.getValue());
-          total = total + q[0] * q[1] * q[2] * v[2] * (q[3] + v[3]) * 2;
-        })
-        .Case<AttentionWeightsOp>([&](AttentionWeightsOp o) {
-          const Shape &q = shapes.of(o.getQuery()), &k = shapes.of(o.getKey());
-          total = total + q[0] * q[1] * q[2] * k[2] * q[3] * 2;
-        })
-        .Case<LayerNormOp, RmsNormOp, SoftmaxOp, CrossEntropyRowsOp, QuantizeOp>(
-            [&](auto o) { total = total + product(shapes.of(o->getOperand(0))) * 8; });
+  for (auto op : group.getBody().getOps<TransformerOpInterface>())
+    total = total + op.countFlops(shapes);
   return total;
 }
 
@@ -163,9 +140,9 @@ static SizeExpr bytesRead(GroupOp group, unsigned operand, const PlannedTensor &
     return SizeExpr::floorDiv(SizeExpr::roundUp(place.dims.front(), 16), 16) *
            nibblePanelBytes(place.dims.back().constantValue());
   Value argument = group.getBody().getArgument(operand);
-  for (Operation *user : argument.getUsers())
-    if (auto embedding = dyn_cast<EmbeddingOp>(user); embedding && embedding.getTable() == argument)
-      return product(shapes.of(embedding.getResult())) * place.elementBytes;
+  for (OpOperand &use : argument.getUses())
+    if (storageOf(use) == OperandStorage::Table)
+      return product(shapes.of(use.getOwner()->getResult(0))) * place.elementBytes;
   return product(place.dims) * place.elementBytes;
 }
 
@@ -181,7 +158,7 @@ kernel::DefOp KernelDefinitions::define(GroupOp group, Region &body,
                                       body.front().getTerminator()->getOperandTypes());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(module.getBody());
-  auto def = kernel::DefOp::create(builder, group.getLoc(), "kernel", type, group.getRoot());
+  auto def = kernel::DefOp::create(builder, group.getLoc(), "kernel", type, group.getRootAttr());
   def.getBody().takeBody(body);
   for (auto [i, layout] : llvm::enumerate(layouts.take_front(inputs)))
     def.setArgAttr(i, kernel::LayoutAttr::attributeName, layout);

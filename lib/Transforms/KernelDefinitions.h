@@ -56,8 +56,6 @@ struct PlannedTensor {
 /// Rows of attention's tile on the device where it is largest.
 constexpr int64_t largestAttentionRows = transformer::visitTileRows;
 
-SizeExpr product(llvm::ArrayRef<SizeExpr> sizes);
-
 /// A launch of a shared definition.
 struct KernelUse {
   mlir::StringAttr kernel;

@@ -28,20 +28,16 @@ using kernel::GroupOp;
 /// States whose content attention reads as keys: they are kept in panels.
 static llvm::StringSet<> statesOfKeys(ModuleOp module) {
   llvm::StringSet<> result;
-  module.walk([&](Operation *op) {
-    if (!isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(op))
-      return;
-    Value key = op->getOperand(1);
+  module.walk([&](ScoresOpInterface op) {
+    Value key = op.getKey();
     if (auto argument = dyn_cast<BlockArgument>(key))
       if (auto group = dyn_cast<GroupOp>(argument.getOwner()->getParentOp()))
         key = group->getOperand(argument.getArgNumber());
     if (auto group = key.getDefiningOp<GroupOp>())
       key = group.getBody().front().getTerminator()->getOperand(
           cast<OpResult>(key).getResultNumber());
-    if (auto get = key.getDefiningOp<StateGetOp>())
-      result.insert(get.getState());
-    if (auto append = key.getDefiningOp<CacheAppendOp>())
-      result.insert(append.getState());
+    if (StringAttr state = stateOf(key))
+      result.insert(state.getValue());
   });
   return result;
 }

@@ -13,6 +13,7 @@
 #include "ProgramPlanner.h"
 
 #include "heddle/Support/Program.h"
+#include "heddle/Transforms/TileableOpInterface.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -87,6 +88,13 @@ static int64_t headGroup(LinearOp linear) {
   return 0;
 }
 
+/// How the program calls the storage of a weight.
+static PackEntry::Layout layoutOf(OperandStorage storage) {
+  return storage == OperandStorage::Panels   ? PackEntry::Layout::Panels
+         : storage == OperandStorage::Vector ? PackEntry::Layout::Vector
+                                             : PackEntry::Layout::Rows;
+}
+
 /// A weight's storage follows from the op that reads it.
 FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned index,
                                                      WeightOp weight) {
@@ -95,11 +103,7 @@ FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned ind
   auto type = cast<RankedTensorType>(weight.getType());
   PackEntry entry;
   entry.tensor = weight.getName().str();
-  entry.layout = weight.getScales() ? PackEntry::Layout::Scales
-                 : isa<EmbeddingOp, PositionLearnedOp, BiasRelativeOp, ConcatOp>(use.getOwner())
-                     ? PackEntry::Layout::Rows
-                 : type.getRank() == 2 ? PackEntry::Layout::Panels
-                                       : PackEntry::Layout::Vector;
+  entry.layout = weight.getScales() ? PackEntry::Layout::Scales : layoutOf(storageOf(use));
   entry.type = dtypeOf(type);
   bool isPanel = entry.layout == PackEntry::Layout::Panels;
   if (auto linear = dyn_cast<LinearOp>(use.getOwner())) {
@@ -242,15 +246,10 @@ FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned ind
   place.panel = llvm::any_of(result.getUses(), [](OpOperand &use) {
     auto reader = dyn_cast<GroupOp>(use.getOwner());
     return reader &&
-           llvm::any_of(reader.getBody().getArgument(use.getOperandNumber()).getUses(),
-                        [](OpOperand &inner) {
-                          return inner.getOperandNumber() == 1 &&
-                                 isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(
-                                     inner.getOwner());
-                        });
+           llvm::any_of(reader.getBody().getArgument(use.getOperandNumber()).getUses(), readAsKeys);
   });
   place.rows = place.panel ? SizeExpr::roundUp(rowsOf(place.dims), 16) : rowsOf(place.dims);
-  if (group.getRoot() == "relayout" &&
+  if (group.getRoot() == kernel::Root::Relayout &&
       group->getNumOperands() == 2) // a panel more for each document
     place.rows =
         (SizeExpr::floorDiv(rowsOf(place.dims), 16) + shapes.of(group->getOperand(1))[0] - 1) * 16;
@@ -376,8 +375,7 @@ LogicalResult ProgramPlanner::planGroups() {
     if (auto group = dyn_cast<GroupOp>(op)) {
       if (failed(planGroup(group, index++)))
         return failure();
-    } else if (!isa<WeightOp, arith::ConstantOp, StateGetOp, CacheLengthOp, CacheClearOp,
-                    CacheReorderOp, func::ReturnOp>(op)) {
+    } else if (!staysBetweenKernels(&op) && !isa<func::ReturnOp>(op)) {
       return op.emitOpError(
           "expected a group, found an op outside of one; run group-kernels first");
     }
@@ -385,24 +383,12 @@ LogicalResult ProgramPlanner::planGroups() {
   return success();
 }
 
-/// The grid of attention over packed documents: enough tiles on every device, the largest counts.
-void ProgramPlanner::addSlots(Operation &op, SmallVectorImpl<PlannedTensor> &operands) {
-  auto attention = dyn_cast<AttentionOp>(op);
-  MaskDocumentsOp documents =
-      packedDocumentsOf(attention ? attention.getMask() : cast<AttentionWeightsOp>(op).getMask());
-  if (!documents)
-    return;
-  SizeExpr count = shapes.of(documents.getQueries())[0] - 1;
-  operands[cast<BlockArgument>(documents.getQueries()).getArgNumber()].slots =
-      shapes.of(op.getOperand(0))[2] + count * largestAttentionRows;
-}
-
-/// The same for `rows` rows that are counted from where documents start; nothing without documents.
-void ProgramPlanner::addSlots(Value starts, const SizeExpr &rows,
-                              SmallVectorImpl<PlannedTensor> &operands) {
-  if (starts)
-    operands[cast<BlockArgument>(starts).getArgNumber()].slots =
-        rows + (shapes.of(starts)[0] - 1) * largestAttentionRows;
+/// The grid over packed documents: enough tiles on every device, the largest counts.
+void ProgramPlanner::addSlots(TransformerOpInterface op, SmallVectorImpl<PlannedTensor> &operands) {
+  PackedRows packed = op.packedRows(shapes);
+  if (packed.starts)
+    operands[cast<BlockArgument>(packed.starts).getArgNumber()].slots =
+        packed.rows + (shapes.of(packed.starts)[0] - 1) * largestAttentionRows;
 }
 
 LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
@@ -418,14 +404,10 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
   }
   std::optional<PlannedTensor> table;
   for (Operation &op : group.getBody().front()) {
-    if (isa<AttentionOp, AttentionWeightsOp>(op))
-      addSlots(op, operands);
-    if (auto position = dyn_cast<PositionSinusoidalOp>(op)) {
+    if (auto known = dyn_cast<TransformerOpInterface>(op))
+      addSlots(known, operands);
+    if (auto position = dyn_cast<PositionSinusoidalOp>(op))
       table = tablePlace(position, group);
-      addSlots(position.getDocuments(), shapes.of(position.getResult())[1], operands);
-    }
-    if (auto position = dyn_cast<PositionLearnedOp>(op))
-      addSlots(position.getDocuments(), shapes.of(position.getResult())[1], operands);
     if (isa<StateSetOp>(op) || (isa<CacheAppendOp>(op) && op.use_empty()))
       results.push_back(*sinkPlace(&op));
   }

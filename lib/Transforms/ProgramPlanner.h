@@ -38,9 +38,7 @@ private:
   mlir::LogicalResult planGroups();
   mlir::LogicalResult planGroup(kernel::GroupOp group, int index);
   mlir::LogicalResult planResults();
-  void addSlots(mlir::Operation &op, llvm::SmallVectorImpl<PlannedTensor> &operands);
-  void addSlots(mlir::Value starts, const SizeExpr &rows,
-                llvm::SmallVectorImpl<PlannedTensor> &operands);
+  void addSlots(transformer::TransformerOpInterface op, llvm::SmallVectorImpl<PlannedTensor> &operands);
   void planSession();
   std::string setRows(transformer::StateOp state, const SizeExpr &rows);
   void addChecks();

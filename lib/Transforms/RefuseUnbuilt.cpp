@@ -7,17 +7,17 @@
 //
 // The dialect is wider than the kernels. Everything that later passes take for
 // granted is asked here, once, so that the answer stands at the op that was
-// written and not at what became of it.
+// written and not at what became of it. What holds for one op only, its tiler
+// says (TileableOpInterface).
 //
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Transforms/Passes.h"
+#include "heddle/Transforms/TileableOpInterface.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/ConvertUTF.h"
 
 namespace heddle {
@@ -26,13 +26,13 @@ namespace heddle {
 } // namespace heddle
 
 using namespace mlir;
+using namespace heddle;
 using namespace heddle::transformer;
 
 /// Kernels count what one tensor holds, padding included, in 64 bits and its dimensions in 32.
 static constexpr int64_t mostElements = int64_t(1) << 40, mostOfDimension = INT32_MAX;
-/// Kernels hold whole rows of some tensors, on the CPU on a thread's stack (TileKernels.cpp).
-static constexpr int64_t mostFeatures = 1 << 20, mostNormFeatures = 96 * 1024,
-                         mostHeadFeatures = 6 * 1024;
+/// Features of a row.
+static constexpr int64_t mostFeatures = 1 << 20;
 
 //===----------------------------------------------------------------------===//
 // Names and types
@@ -126,156 +126,23 @@ static LogicalResult checkSignature(func::FuncOp function) {
 // Weights and constants
 //===----------------------------------------------------------------------===//
 
-/// A matrix that contractions read: it is packed when the model is.
-static bool isPackedMatrix(OpOperand &use) {
-  unsigned number = use.getOperandNumber();
-  return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
-      .Case<LinearOp, Conv1x1Op, PatchEmbeddingOp>(
-          [&](auto op) { return op.getWeightMutable().getOperandNumber() == number; })
-      .Case<FfnOp>([&](FfnOp op) {
-        return op.getInWeightMutable().getOperandNumber() == number ||
-               op.getOutWeightMutable().getOperandNumber() == number;
-      })
-      .Default([](Operation *) { return false; });
-}
-
-/// Where a weight may stand: a matrix, a vector or a table, never the rows that are computed with.
-static bool takesWeight(OpOperand &use) {
-  unsigned number = use.getOperandNumber();
-  auto type = cast<RankedTensorType>(use.get().getType());
-  return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
-      .Case<LinearOp, FfnOp, Conv1x1Op, LayerNormOp, RmsNormOp, EmbeddingOp>(
-          [&](auto) { return number > 0; })
-      .Case<PositionLearnedOp, PatchEmbeddingOp>([&](auto) { return number > 0; })
-      .Case<BiasRelativeOp, ConcatOp>([&](auto) { return number == 0; })
-      .Case<AttentionOp>([&](AttentionOp op) {
-        return llvm::any_of(op.getSinksMutable(),
-                            [&](OpOperand &sinks) { return sinks.getOperandNumber() == number; });
-      })
-      .Case<MaskLoadOp>([&](auto) { return number == 0 && type.getRank() == 1; })
-      .Default([](Operation *) { return false; });
-}
-
 static LogicalResult checkOperand(OpOperand &use) {
   Operation *op = use.getOwner(), *def = use.get().getDefiningOp();
   auto error = [&] { return op->emitOpError("operand ") << use.getOperandNumber(); };
-  if (isPackedMatrix(use) && !isa_and_nonnull<WeightOp>(def))
+  bool takesWeight = heddle::transformer::takesWeight(use);
+  bool isPacked = takesWeight && storageOf(use) == OperandStorage::Panels; // when the model is
+  if (isPacked && !isa_and_nonnull<WeightOp>(def))
     return error() << ": expected a transformer.weight, found "
                    << (def ? def->getName().getStringRef() : "an argument")
                    << "; matrices that are no weights are not built yet";
-  if (isa_and_nonnull<WeightOp>(def) && !takesWeight(use))
+  if (isa_and_nonnull<WeightOp>(def) && !takesWeight)
     return error() << ": expected an argument or the result of an op, found a transformer.weight; "
                       "weights that are computed with are not built yet, make it an argument";
   if (isa_and_nonnull<arith::ConstantOp>(def) && isa<TensorType>(use.get().getType()))
     return error() << ": expected an argument or "
-                   << (takesWeight(use) ? "a transformer.weight" : "the result of an op")
+                   << (takesWeight ? "a transformer.weight" : "the result of an op")
                    << ", found a constant tensor, which is not built yet";
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Ops
-//===----------------------------------------------------------------------===//
-
-static LogicalResult checkWeight(WeightOp op) {
-  int64_t rank = cast<RankedTensorType>(op.getType()).getRank();
-  if (rank == 1 || rank == 2)
-    return success();
-  return op.emitOpError("expected a vector or a matrix, found rank ")
-         << rank << ", which is not built yet";
-}
-
-static LogicalResult checkSum(arith::AddFOp op) {
-  auto type = dyn_cast<RankedTensorType>(op.getType());
-  if (type && type.getElementType().isF32() && type.getRank() >= 2)
-    return success();
-  return op.emitOpError("expected tensors of f32 and rank 2 or more, found ")
-         << op.getType() << ", which is not built yet";
-}
-
-static LogicalResult checkFeatures(Operation *op, Value value, StringRef what, int64_t most) {
-  int64_t size = cast<RankedTensorType>(value.getType()).getShape().back();
-  if (size <= most)
-    return success();
-  return op->emitOpError("expected ") << what << " of at most " << most << " features, found "
-                                      << size << "; wider ones are not built yet";
-}
-
-/// The state that `value` is the content of; null for another value.
-static StringAttr stateOf(Value value) {
-  if (auto get = value.getDefiningOp<StateGetOp>())
-    return get.getStateAttr().getAttr();
-  if (auto append = value.getDefiningOp<CacheAppendOp>())
-    return append.getStateAttr().getAttr();
-  return {};
-}
-
-/// A state that any attention reads as keys is stored in panels, which nothing else can read.
-static LogicalResult checkKeyState(AttentionOp op) {
-  StringAttr state = stateOf(op.getKey());
-  WalkResult result = op->getParentOfType<ModuleOp>().walk([&](Operation *reader) {
-    for (OpOperand &use : reader->getOpOperands()) {
-      bool isKey = isa<AttentionOp>(reader) && use.getOperandNumber() == 1;
-      if (!state || isKey || stateOf(use.get()) != state)
-        continue;
-      reader->emitOpError("operand ")
-          << use.getOperandNumber() << ": expected another value than the content of @"
-          << state.getValue()
-          << ", found the keys of an attention; reading them otherwise is not "
-             "built yet, keep a second state";
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
-}
-
-static LogicalResult checkAttention(AttentionOp op) {
-  if (failed(checkFeatures(op, op.getValue(), "heads of values", mostHeadFeatures)))
-    return failure();
-  return checkKeyState(op);
-}
-
-/// Dimensions of `function` that have names.
-static llvm::StringSet<> namedDims(func::FuncOp function) {
-  llvm::StringSet<> names;
-  auto add = [&](ArrayAttr dims) {
-    for (Attribute dim : dims ? dims : ArrayAttr::get(function.getContext(), {}))
-      if (auto name = dyn_cast<StringAttr>(dim))
-        names.insert(name.getValue());
-  };
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    add(function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::dimsAttr));
-  function.walk([&](StateGetOp get) { add(get.lookupState().getDims()); });
-  return names;
-}
-
-/// A state is as large as the inputs say: the names of its dimensions must be theirs.
-static LogicalResult checkSet(StateSetOp op) {
-  llvm::StringSet<> names = namedDims(op->getParentOfType<func::FuncOp>());
-  for (auto [i, dim] : llvm::enumerate(op.lookupState().getDims()))
-    if (auto name = dyn_cast<StringAttr>(dim); name && !names.contains(name.getValue()))
-      return op.emitOpError("dimension ")
-             << i << " of " << op.getStateAttr()
-             << ": expected an argument of the function with a dimension " << name
-             << " in its transformer.dims, found none";
-  return success();
-}
-
-static LogicalResult checkReorder(CacheReorderOp op) {
-  auto argument = dyn_cast<BlockArgument>(op.getParents());
-  auto function = op->getParentOfType<func::FuncOp>();
-  if (argument && function.getArgAttr(argument.getArgNumber(), TransformerDialect::nameAttr))
-    return success();
-  return op.emitOpError("expected parents to be an argument with a transformer.name, found ")
-         << (argument ? "one without" : "another value");
-}
-
-static LogicalResult checkPosition(Operation *op, Value offset) {
-  if (!offset || isa_and_nonnull<CacheLengthOp>(offset.getDefiningOp()))
-    return success();
-  return op->emitOpError("offset: expected a transformer.cache.length, found another number, which "
-                         "is not built yet");
 }
 
 static LogicalResult checkOp(Operation *op) {
@@ -289,21 +156,8 @@ static LogicalResult checkOp(Operation *op) {
   for (OpOperand &use : op->getOpOperands())
     if (isa<TensorType>(use.get().getType()) && failed(checkOperand(use)))
       return failure();
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<WeightOp>(checkWeight)
-      .Case<arith::AddFOp>([](arith::AddFOp sum) {
-        return sum->getParentOfType<MaskWhereOp>() || sum->getParentOfType<BiasWhereOp>()
-                   ? success()
-                   : checkSum(sum);
-      })
-      .Case<AttentionOp>(checkAttention)
-      .Case<LayerNormOp, RmsNormOp>(
-          [](auto norm) { return checkFeatures(norm, norm.getInput(), "rows", mostNormFeatures); })
-      .Case<StateSetOp>(checkSet)
-      .Case<CacheReorderOp>(checkReorder)
-      .Case<PositionSinusoidalOp, PositionLearnedOp>(
-          [](auto position) { return checkPosition(position, position.getOffset()); })
-      .Default(success());
+  auto tileable = dyn_cast<TileableOpInterface>(op);
+  return tileable ? tileable.checkSupported() : success();
 }
 
 namespace {

@@ -19,6 +19,14 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::ReduceKind;
 
+static int64_t rowsOf(AttentionOp op, const TileSizes &sizes) {
+  int64_t columns = padded(op.getValue().getType().getShape().back());
+  for (int64_t rows : {sizes.attentionRows, int64_t(48)})
+    if (sizes.onGpu || rows * columns <= mostValuesOfTile)
+      return rows;
+  return fewestAttentionRows;
+}
+
 namespace {
 class AttentionTiler {
 public:
@@ -27,7 +35,7 @@ public:
                                      op.getScale().convertToDouble(), op.getRules()) {}
 
   void run() {
-    int64_t rows = f.sizes.attentionRows;
+    int64_t rows = f.sizes.attentionRows = rowsOf(op, f.sizes);
     kernel::ViewType q = f.viewType(scores.queryView);
     valueColumns = padded(f.viewType(f.viewOf(op.getValue())).getDims().back().extent.value);
     MaskDocumentsOp documents = scores.packed();

@@ -5,16 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Calls the writer of each definition's root and puts the kernel in its place.
+// Asks the op around which a definition was made to write its body, and puts the
+// kernel in its place.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Tiling.h"
 
 #include "heddle/Transforms/Passes.h"
+#include "heddle/Transforms/TileableOpInterface.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "llvm/ADT/StringSwitch.h"
 
 namespace heddle {
 #define GEN_PASS_DEF_TILEKERNELS
@@ -23,50 +24,6 @@ namespace heddle {
 
 using namespace mlir;
 using namespace heddle;
-
-using Writer = LogicalResult (*)(KernelFrame &);
-
-static Writer writerOf(StringRef root) {
-  return llvm::StringSwitch<Writer>(root)
-      .Case("linear", tileLinear)
-      .Case("attention", tileAttention)
-      .Case("weights", tileAttentionWeights)
-      .Case("norm", tileNorm)
-      .Case("patches", tilePatches)
-      .Case("pool", tilePool)
-      .Case("quantize", tileQuantize)
-      .Case("softmax", tileSoftmax)
-      .Case("loss", tileLoss)
-      .Case("loss_mean", tileLossMean)
-      .Case("shift", tileShift)
-      .Case("embedding", tileEmbedding)
-      .Case("elementwise", tileElementwise)
-      .Case("relayout", tileRelayout)
-      .Default(nullptr);
-}
-
-/// On the CPU, what attention and norms hold of a tile of rows stands on a thread's stack. Wide rows
-/// are taken fewer at a time: no row's result depends on how many there are beside it.
-static TileSizes fitted(kernel::DefOp def, TileSizes sizes) {
-  constexpr int64_t mostValues = 96 * 1024;
-  auto columns = [](Value value) {
-    return padded(cast<ShapedType>(value.getType()).getShape().back());
-  };
-  if (sizes.onGpu)
-    return sizes;
-  def.walk([&](transformer::AttentionOp op) {
-    for (int64_t rows : {48, 16})
-      if (sizes.attentionRows * columns(op.getValue()) > mostValues)
-        sizes.attentionRows = rows;
-  });
-  def.walk([&](Operation *op) {
-    constexpr int64_t rowsAtOnce = 4; // of a reduction, where there are as many
-    if (isa<transformer::LayerNormOp, transformer::RmsNormOp>(op) &&
-        rowsAtOnce * columns(op->getOperand(0)) > mostValues)
-      sizes.normRows = 1;
-  });
-  return sizes;
-}
 
 namespace {
 struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
@@ -87,19 +44,27 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
   }
 
   LogicalResult tile(kernel::DefOp def, const TileSizes &sizes) {
-    Writer writer = writerOf(def.getRoot().value_or(""));
-    if (!writer)
-      return def.emitOpError() << "expected a known root, found '" << def.getRoot().value_or("")
-                               << "'";
+    std::optional<kernel::Root> root = def.getRoot();
+    if (!root)
+      return def.emitOpError("expected a root, found none");
     if (!def.getScalars())
       return def.emitOpError("expected scalars and layouts, found none; run outline-kernels first");
     OpBuilder builder(def);
-    TileSizes fitting = fitted(def, sizes);
-    KernelFrame frame(def, fitting, builder);
-    if (failed(writer(frame)))
+    KernelFrame frame(def, sizes, builder);
+    if (failed(write(frame, *root)))
       return failure();
     def.erase();
     return success();
+  }
+
+  static LogicalResult write(KernelFrame &frame, kernel::Root root) {
+    for (Operation &op : frame.def.getBody().front())
+      if (rootOf(&op) == root)
+        return cast<TileableOpInterface>(op).tile(frame);
+    if (root == kernel::Root::Relayout) // its argument is all that it stores
+      return tileRelayout(frame);
+    return frame.def.emitOpError("expected an op that begins a kernel around ")
+           << stringifyRoot(root) << ", found none";
   }
 };
 } // namespace

@@ -91,6 +91,11 @@ static Value normalised(TileBuilder &t, Operation *norm, Value x, int64_t size) 
   return t.mul(x, t.div(t.constant(1, divisor), divisor));
 }
 
+static int64_t rowsOfNorm(const TileSizes &sizes, int64_t stored) {
+  constexpr int64_t rowsAtOnce = 4; // of a reduction, where there are as many
+  return !sizes.onGpu && rowsAtOnce * stored > mostValuesOfTile ? 1 : sizes.normRows;
+}
+
 LogicalResult heddle::tileNorm(KernelFrame &f) {
   TileBuilder &t = f.t;
   Operation *norm = yielded(f).getDefiningOp();
@@ -98,7 +103,8 @@ LogicalResult heddle::tileNorm(KernelFrame &f) {
     return f.def.emitOpError("expected a layer_norm or rms_norm that is yielded");
   unsigned input = f.viewOf(norm->getOperand(0));
   kernel::ViewType in = f.viewType(input);
-  int64_t size = in.getDims().back().extent.value, stored = padded(size), rows = f.sizes.normRows;
+  int64_t size = in.getDims().back().extent.value, stored = padded(size),
+          rows = rowsOfNorm(f.sizes, stored);
   rowGrid(f, in, rows, 0, 0, in.getDim(in.getRank() - 2).extent);
   f.func.setScheduleAttr(rowSchedule(f, rows));
   Value i = f.func.getGridIndex(in.getRank() - 2), zero = t.index(0);
@@ -278,9 +284,6 @@ private:
 };
 } // namespace
 
-LogicalResult heddle::tileEmbedding(KernelFrame &f) {
-  return ElementwiseTiler(f, f.sizes.copyRows).run();
-}
 LogicalResult heddle::tileElementwise(KernelFrame &f) {
   return ElementwiseTiler(f, f.sizes.copyRows).run();
 }

@@ -7,7 +7,7 @@
 //
 // What the files that write bodies share: the sizes that a kind of device wants,
 // a builder of tile arithmetic, and the arguments of a kernel.def as views. One
-// function a root writes the body; TileKernels.cpp calls them.
+// function a root writes the body; Tilers.cpp says which.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -113,7 +113,7 @@ struct KernelFrame {
   KernelFrame(kernel::DefOp def, const TileSizes &sizes, mlir::OpBuilder &b);
 
   kernel::DefOp def;
-  const TileSizes &sizes;
+  TileSizes sizes;
   TileBuilder t;
 
   kernel::ViewType viewType(unsigned index) const { return types[index]; }
@@ -166,6 +166,12 @@ struct DocumentTile {
 DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count, mlir::Value number,
                           int64_t tile);
 
+/// What attention and norms hold of a tile of rows stands on a thread's stack on the CPU. Wide rows
+/// are taken fewer at a time: no row's result depends on how many there are beside it.
+constexpr int64_t mostValuesOfTile = 96 * 1024;
+/// The smallest tile of attention.
+constexpr int64_t fewestAttentionRows = 16;
+
 /// Columns of a tile without a contraction, where `stored` lie in memory.
 int64_t columnTile(int64_t stored);
 /// Bodies that reduce whole rows: on a GPU four invocations a row hold the 16 lanes.
@@ -195,7 +201,6 @@ mlir::LogicalResult tileSoftmax(KernelFrame &frame);
 mlir::LogicalResult tileLoss(KernelFrame &frame);
 mlir::LogicalResult tileLossMean(KernelFrame &frame);
 mlir::LogicalResult tileShift(KernelFrame &frame);
-mlir::LogicalResult tileEmbedding(KernelFrame &frame);
 mlir::LogicalResult tileElementwise(KernelFrame &frame);
 mlir::LogicalResult tileRelayout(KernelFrame &frame);
 

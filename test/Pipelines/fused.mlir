@@ -3,4 +3,4 @@
 
 // CHECK-LABEL: func.func @encode
 // CHECK: kernel.group
-// CHECK: root = "attention"
+// CHECK: root = #kernel.root<attention>

@@ -16,7 +16,7 @@ func.func @do_nothing(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
 // An epilogue of bias, activation and residual; the norm behind it needs whole rows.
 // CHECK-LABEL: @epilogue
 // CHECK: kernel.group({{.*}}) "linear_relu_add"
-// CHECK-SAME: refusals = [{op = "arith.addf", reason = "row-reduction", with = "transformer.layer_norm"}], root = "linear"
+// CHECK-SAME: refusals = [{op = "arith.addf", reason = "row-reduction", with = "transformer.layer_norm"}], root = #kernel.root<linear>
 // CHECK: transformer.linear
 // CHECK: arith.addf
 // CHECK: kernel.group({{.*}}) "norm"
@@ -126,7 +126,7 @@ func.func @append(%x: tensor<?x?x16xf32>, %w: tensor<16x16xf32>) -> tensor<?x1x?
 
 // Keys that no projection wrote are copied into panels first.
 // CHECK-LABEL: @foreign_keys
-// CHECK: kernel.group({{.*}}) "pack_keys" {root = "relayout"}
+// CHECK: kernel.group({{.*}}) "pack_keys" {root = #kernel.root<relayout>}
 // CHECK: kernel.group({{.*}}) "attention"
 func.func @foreign_keys(%q: tensor<?x2x?x16xf32>) -> tensor<?x2x?x16xf32> {
   %o = transformer.attention %q, %q, %q {scale = 0.25 : f32} : (tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>) -> tensor<?x2x?x16xf32>

@@ -30,12 +30,12 @@ func.func @do_nothing(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
 func.func @twice(%x: tensor<?x?x16xf32> {transformer.name = "x", transformer.dims = ["B", "T", 16]}) -> (tensor<?x?x16xf32> {transformer.name = "y"}) {
   %a = transformer.weight "a" : tensor<16x16xf32>
   %b = transformer.weight "b" : tensor<16x16xf32>
-  %0 = kernel.group(%x, %a) "linear" {root = "linear"} : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32> {
+  %0 = kernel.group(%x, %a) "linear" {root = #kernel.root<linear>} : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32> {
   ^bb0(%i: tensor<?x?x16xf32>, %w: tensor<16x16xf32>):
     %r = transformer.linear %i, %w : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32>
     kernel.yield %r : tensor<?x?x16xf32>
   }
-  %1 = kernel.group(%0, %b) "linear" {root = "linear"} : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32> {
+  %1 = kernel.group(%0, %b) "linear" {root = #kernel.root<linear>} : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32> {
   ^bb0(%i: tensor<?x?x16xf32>, %w: tensor<16x16xf32>):
     %r = transformer.linear %i, %w : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32>
     kernel.yield %r : tensor<?x?x16xf32>
@@ -57,7 +57,7 @@ func.func @twice(%x: tensor<?x?x16xf32> {transformer.name = "x", transformer.dim
 transformer.state @key {dims = ["B", 1, "P", 16], capacity = 32 : i64} : tensor<?x1x?x16xf32>
 func.func @step(%x: tensor<?x?x16xf32> {transformer.name = "x", transformer.dims = ["B", "T", 16]}) {
   %w0 = transformer.weight "a" : tensor<16x16xf32>
-  kernel.group(%x, %w0) "linear_heads_append" {root = "linear"} : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> () {
+  kernel.group(%x, %w0) "linear_heads_append" {root = #kernel.root<linear>} : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> () {
   ^bb0(%i: tensor<?x?x16xf32>, %w: tensor<16x16xf32>):
     %r = transformer.linear %i, %w : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32>
     %h = transformer.split_heads %r {heads = 1 : i64} : tensor<?x?x16xf32> -> tensor<?x1x?x16xf32>
@@ -73,7 +73,7 @@ func.func @step(%x: tensor<?x?x16xf32> {transformer.name = "x", transformer.dims
 // CHECK-LABEL: kernel.program @sum
 // CHECK: kernel.check equal "n" "m"
 func.func @sum(%x: tensor<?x16xf32> {transformer.dims = ["n", 16]}, %y: tensor<?x16xf32> {transformer.dims = ["m", 16]}) -> tensor<?x16xf32> {
-  %0 = kernel.group(%x, %y) "elementwise" {root = "elementwise"} : (tensor<?x16xf32>, tensor<?x16xf32>) -> tensor<?x16xf32> {
+  %0 = kernel.group(%x, %y) "elementwise" {root = #kernel.root<elementwise>} : (tensor<?x16xf32>, tensor<?x16xf32>) -> tensor<?x16xf32> {
   ^bb0(%a: tensor<?x16xf32>, %b: tensor<?x16xf32>):
     %r = arith.addf %a, %b : tensor<?x16xf32>
     kernel.yield %r : tensor<?x16xf32>
@@ -90,7 +90,7 @@ func.func @sum(%x: tensor<?x16xf32> {transformer.dims = ["n", 16]}, %y: tensor<?
 // CHECK: kernel.def @linear_2(
 func.func @linear(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
   %a = transformer.weight "a" : tensor<16x16xf32>
-  %0 = kernel.group(%x, %a) "linear" {root = "linear"} : (tensor<?x16xf32>, tensor<16x16xf32>) -> tensor<?x16xf32> {
+  %0 = kernel.group(%x, %a) "linear" {root = #kernel.root<linear>} : (tensor<?x16xf32>, tensor<16x16xf32>) -> tensor<?x16xf32> {
   ^bb0(%i: tensor<?x16xf32>, %w: tensor<16x16xf32>):
     %r = transformer.linear %i, %w : (tensor<?x16xf32>, tensor<16x16xf32>) -> tensor<?x16xf32>
     kernel.yield %r : tensor<?x16xf32>

@@ -24,7 +24,7 @@ kernel.def @linear(%x: tensor<?x5xf32> {kernel.layout = #kernel.layout<view = <[
                    %w: tensor<64x5xf32> {kernel.layout = #kernel.layout<view = <[64, 5], f32, panel = 16>, storage = weight>},
                    %b: tensor<64xf32> {kernel.layout = #kernel.layout<view = <[64], f32>, storage = weight>},
                    %r: tensor<?x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 64], f32>>})
-    -> (tensor<?x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 64], f32>>}) attributes {root = "linear", scalars = ["d0"]} {
+    -> (tensor<?x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 64], f32>>}) attributes {root = #kernel.root<linear>, scalars = ["d0"]} {
   %0 = transformer.linear %x, %w bias(%b) {activation = #transformer.activation<relu>} : (tensor<?x5xf32>, tensor<64x5xf32>, tensor<64xf32>) -> tensor<?x64xf32>
   %1 = arith.addf %0, %r : tensor<?x64xf32>
   kernel.yield %1 : tensor<?x64xf32>
@@ -43,7 +43,7 @@ kernel.def @linear(%x: tensor<?x5xf32> {kernel.layout = #kernel.layout<view = <[
 // CHECK: math.sqrt
 kernel.def @norm(%x: tensor<?x5xf32> {kernel.layout = #kernel.layout<view = <[d0, 5], f32>>},
                  %g: tensor<5xf32> {kernel.layout = #kernel.layout<view = <[5], f32>, storage = weight>})
-    -> (tensor<?x5xf32> {kernel.layout = #kernel.layout<view = <[d0, 5], f32>>}) attributes {root = "norm", scalars = ["d0"]} {
+    -> (tensor<?x5xf32> {kernel.layout = #kernel.layout<view = <[d0, 5], f32>>}) attributes {root = #kernel.root<norm>, scalars = ["d0"]} {
   %0 = transformer.layer_norm %x, %g, %g {epsilon = 1.0e-5 : f32} : (tensor<?x5xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<?x5xf32>
   kernel.yield %0 : tensor<?x5xf32>
 }
@@ -70,7 +70,7 @@ kernel.def @norm(%x: tensor<?x5xf32> {kernel.layout = #kernel.layout<view = <[d0
 kernel.def @attention(%q: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 2, d1, 16], f32>>},
                       %k: tensor<?x1x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 1, d1|d2, 16], f32, panel = 16>>},
                       %v: tensor<?x1x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 1, d1, 16], f32>>})
-    -> (tensor<?x?x32xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 32], f32>>}) attributes {root = "attention", scalars = ["d0", "d1", "d2"]} {
+    -> (tensor<?x?x32xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 32], f32>>}) attributes {root = #kernel.root<attention>, scalars = ["d0", "d1", "d2"]} {
   %m = transformer.mask.causal
   %0 = transformer.attention %q, %k, %v mask(%m) {scale = 0.25 : f32} : (tensor<?x2x?x16xf32>, tensor<?x1x?x16xf32>, tensor<?x1x?x16xf32>) -> tensor<?x2x?x16xf32>
   %1 = transformer.merge_heads %0 : tensor<?x2x?x16xf32> -> tensor<?x?x32xf32>
@@ -90,7 +90,7 @@ kernel.def @attention(%q: tensor<?x2x?x16xf32> {kernel.layout = #kernel.layout<v
 kernel.def @embedding(%ids: tensor<?x?xi32> {kernel.layout = #kernel.layout<view = <[d0, d1], i32>>},
                       %t: tensor<9x16xf32> {kernel.layout = #kernel.layout<view = <[9, 16], f32>, storage = weight>},
                       %p: tensor<?x16xf32> {kernel.layout = #kernel.layout<view = <[d1, 16], f32>, storage = table>})
-    -> (tensor<?x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 16], f32>>}) attributes {root = "embedding", scalars = ["d0", "d1"]} {
+    -> (tensor<?x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 16], f32>>}) attributes {root = #kernel.root<embedding>, scalars = ["d0", "d1"]} {
   %0 = transformer.embedding %ids, %t {padding_id = 0 : i64} : (tensor<?x?xi32>, tensor<9x16xf32>) -> tensor<?x?x16xf32>
   %1 = transformer.position.sinusoidal %0 : tensor<?x?x16xf32>
   kernel.yield %1 : tensor<?x?x16xf32>
@@ -111,7 +111,7 @@ kernel.def @embedding(%ids: tensor<?x?xi32> {kernel.layout = #kernel.layout<view
 // CHECK: kernel.store
 kernel.def @pool(%x: tensor<?x?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 24], f32>>},
                  %n: tensor<?xi32> {kernel.layout = #kernel.layout<view = <[d0], i32>>})
-    -> (tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, 24], f32>>}) attributes {root = "pool", scalars = ["d0", "d1"]} {
+    -> (tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, 24], f32>>}) attributes {root = #kernel.root<pool>, scalars = ["d0", "d1"]} {
   %0 = transformer.pool %x lengths(%n : tensor<?xi32>) {kind = #transformer.pooling<mean>} : tensor<?x?x24xf32> -> tensor<?x24xf32>
   kernel.yield %0 : tensor<?x24xf32>
 }
@@ -126,7 +126,7 @@ kernel.def @pool(%x: tensor<?x?x24xf32> {kernel.layout = #kernel.layout<view = <
 // CHECK: kernel.store %[[ROUNDED]], %{{.*}}bf16>
 kernel.def @both(%x: tensor<?x?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 24], f32>>})
     -> (tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, 24], f32>>},
-        tensor<?x24xbf16> {kernel.layout = #kernel.layout<view = <[d0, 24], bf16>>}) attributes {root = "pool", scalars = ["d0", "d1"]} {
+        tensor<?x24xbf16> {kernel.layout = #kernel.layout<view = <[d0, 24], bf16>>}) attributes {root = #kernel.root<pool>, scalars = ["d0", "d1"]} {
   %0 = transformer.pool %x {kind = #transformer.pooling<last>} : tensor<?x?x24xf32> -> tensor<?x24xf32>
   %1 = arith.truncf %0 : tensor<?x24xf32> to tensor<?x24xbf16>
   kernel.yield %0, %1 : tensor<?x24xf32>, tensor<?x24xbf16>
@@ -149,7 +149,7 @@ kernel.def @both(%x: tensor<?x?x24xf32> {kernel.layout = #kernel.layout<view = <
 // CHECK: arith.divf
 // CHECK: kernel.store
 kernel.def @softmax(%x: tensor<?x40xf32> {kernel.layout = #kernel.layout<view = <[d0, 40], f32>>})
-    -> (tensor<?x40xf32> {kernel.layout = #kernel.layout<view = <[d0, 40], f32>>}) attributes {root = "softmax", scalars = ["d0"]} {
+    -> (tensor<?x40xf32> {kernel.layout = #kernel.layout<view = <[d0, 40], f32>>}) attributes {root = #kernel.root<softmax>, scalars = ["d0"]} {
   %0 = transformer.softmax %x : tensor<?x40xf32>
   kernel.yield %0 : tensor<?x40xf32>
 }
@@ -167,7 +167,7 @@ kernel.def @softmax(%x: tensor<?x40xf32> {kernel.layout = #kernel.layout<view = 
 kernel.def @learned(%x: tensor<?x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 16], f32>>},
                     %t: tensor<9x16xf32> {kernel.layout = #kernel.layout<view = <[9, 16], f32>, storage = weight>},
                     %n: i32 {kernel.layout = #kernel.layout<scalar = d2>})
-    -> (tensor<?x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 16], f32>>}) attributes {root = "elementwise", scalars = ["d0", "d1", "d2"]} {
+    -> (tensor<?x?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 16], f32>>}) attributes {root = #kernel.root<elementwise>, scalars = ["d0", "d1", "d2"]} {
   %0 = transformer.position.learned %x, %t offset(%n : i32) : tensor<?x?x16xf32>, tensor<9x16xf32>
   kernel.yield %0 : tensor<?x?x16xf32>
 }
@@ -183,7 +183,7 @@ kernel.def @learned(%x: tensor<?x?x16xf32> {kernel.layout = #kernel.layout<view 
 // CHECK: kernel.store
 kernel.def @rms(%x: tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, 24], f32>>},
                 %g: tensor<24xf32> {kernel.layout = #kernel.layout<view = <[24], f32>, storage = weight>})
-    -> (tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, 24], f32>>}) attributes {root = "norm", scalars = ["d0"]} {
+    -> (tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, 24], f32>>}) attributes {root = #kernel.root<norm>, scalars = ["d0"]} {
   %0 = transformer.rms_norm %x, %g {epsilon = 1.0e-6 : f32} : (tensor<?x24xf32>, tensor<24xf32>) -> tensor<?x24xf32>
   kernel.yield %0 : tensor<?x24xf32>
 }
@@ -196,7 +196,7 @@ kernel.def @rms(%x: tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0
 // CHECK: kernel.store
 kernel.def @rootless(%x: tensor<?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 16], f32>>},
                      %g: tensor<16xf32> {kernel.layout = #kernel.layout<view = <[16], f32>, storage = weight>})
-    -> (tensor<?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 16], f32>>}) attributes {root = "norm", scalars = ["d0"]} {
+    -> (tensor<?x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 16], f32>>}) attributes {root = #kernel.root<norm>, scalars = ["d0"]} {
   %0 = transformer.layer_norm %x, %g, %g {epsilon = 1.0e-8 : f32, root = false} : (tensor<?x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<?x16xf32>
   kernel.yield %0 : tensor<?x16xf32>
 }
@@ -213,7 +213,7 @@ kernel.def @rootless(%x: tensor<?x16xf32> {kernel.layout = #kernel.layout<view =
 // CHECK: kernel.store
 kernel.def @loss(%x: tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, 24], f32>>},
                  %r: tensor<?xi32> {kernel.layout = #kernel.layout<view = <[d0], i32>>})
-    -> (tensor<?x2xf32> {kernel.layout = #kernel.layout<view = <[d0, 2], f32>>}) attributes {root = "loss", scalars = ["d0"]} {
+    -> (tensor<?x2xf32> {kernel.layout = #kernel.layout<view = <[d0, 2], f32>>}) attributes {root = #kernel.root<loss>, scalars = ["d0"]} {
   %0 = transformer.cross_entropy.rows %x, %r {padding_id = 0 : i64} : (tensor<?x24xf32>, tensor<?xi32>) -> tensor<?x2xf32>
   kernel.yield %0 : tensor<?x2xf32>
 }
@@ -228,7 +228,7 @@ kernel.def @loss(%x: tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d
 // CHECK: kernel.reduce add
 // CHECK: arith.divf
 kernel.def @mean(%x: tensor<?x2xf32> {kernel.layout = #kernel.layout<view = <[d0, 2], f32>>})
-    -> (tensor<1xf32> {kernel.layout = #kernel.layout<view = <[1], f32>>}) attributes {root = "loss_mean", scalars = ["d0"]} {
+    -> (tensor<1xf32> {kernel.layout = #kernel.layout<view = <[1], f32>>}) attributes {root = #kernel.root<loss_mean>, scalars = ["d0"]} {
   %0 = transformer.cross_entropy.mean %x : (tensor<?x2xf32>) -> tensor<1xf32>
   kernel.yield %0 : tensor<1xf32>
 }
@@ -241,7 +241,7 @@ kernel.def @mean(%x: tensor<?x2xf32> {kernel.layout = #kernel.layout<view = <[d0
 // CHECK: arith.select
 // CHECK: kernel.store
 kernel.def @shift(%r: tensor<?x?xi32> {kernel.layout = #kernel.layout<view = <[d0, d1], i32>>})
-    -> (tensor<?x?xi32> {kernel.layout = #kernel.layout<view = <[d0, d1], i32>>}) attributes {root = "shift", scalars = ["d0", "d1"]} {
+    -> (tensor<?x?xi32> {kernel.layout = #kernel.layout<view = <[d0, d1], i32>>}) attributes {root = #kernel.root<shift>, scalars = ["d0", "d1"]} {
   %0 = transformer.shift_right %r {start = 2 : i64} : tensor<?x?xi32>
   kernel.yield %0 : tensor<?x?xi32>
 }
@@ -256,7 +256,7 @@ kernel.def @shift(%r: tensor<?x?xi32> {kernel.layout = #kernel.layout<view = <[d
 // CHECK: kernel.lookup %[[CHANNEL]][
 // CHECK: kernel.store
 kernel.def @patches(%x: tensor<?x3x6x6xf32> {kernel.layout = #kernel.layout<view = <[d0, 3, 6, 6], f32>>})
-    -> (tensor<?x4x27xf32> {kernel.layout = #kernel.layout<view = <[d0, 4, 27], f32>>}) attributes {root = "patches", scalars = ["d0"]} {
+    -> (tensor<?x4x27xf32> {kernel.layout = #kernel.layout<view = <[d0, 4, 27], f32>>}) attributes {root = #kernel.root<patches>, scalars = ["d0"]} {
   %0 = transformer.patches %x {size = 3 : i64} : tensor<?x3x6x6xf32> -> tensor<?x4x27xf32>
   kernel.yield %0 : tensor<?x4x27xf32>
 }
@@ -273,7 +273,7 @@ kernel.def @patches(%x: tensor<?x3x6x6xf32> {kernel.layout = #kernel.layout<view
 kernel.def @token(%t: tensor<1x16xf32> {kernel.layout = #kernel.layout<view = <[1, 16], f32>, storage = weight>},
                   %x: tensor<?x4x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 4, 16], f32>>},
                   %p: tensor<5x16xf32> {kernel.layout = #kernel.layout<view = <[5, 16], f32>, storage = weight>})
-    -> (tensor<?x5x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 5, 16], f32>>}) attributes {root = "elementwise", scalars = ["d0"]} {
+    -> (tensor<?x5x16xf32> {kernel.layout = #kernel.layout<view = <[d0, 5, 16], f32>>}) attributes {root = #kernel.root<elementwise>, scalars = ["d0"]} {
   %0 = transformer.concat %t, %x : (tensor<1x16xf32>, tensor<?x4x16xf32>) -> tensor<?x5x16xf32>
   %1 = transformer.position.learned %0, %p : tensor<?x5x16xf32>, tensor<5x16xf32>
   kernel.yield %1 : tensor<?x5x16xf32>

@@ -28,7 +28,7 @@
 // CHECK: kernel.store %{{.*}}, %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x1xf32>, !kernel.view<[d0, 1], f32>
 kernel.def @quantize(%x: tensor<?x20xf32> {kernel.layout = #kernel.layout<view = <[d0, 20], f32>>})
     -> (tensor<?x20xi8> {kernel.layout = #kernel.layout<view = <[d0, 20], i8>>},
-        tensor<?x1xf32> {kernel.layout = #kernel.layout<view = <[d0, 1], f32>>}) attributes {root = "quantize", scalars = ["d0"]} {
+        tensor<?x1xf32> {kernel.layout = #kernel.layout<view = <[d0, 1], f32>>}) attributes {root = #kernel.root<quantize>, scalars = ["d0"]} {
   %q, %s = transformer.quantize %x : tensor<?x20xf32> -> tensor<?x20xi8>, tensor<?x1xf32>
   kernel.yield %q, %s : tensor<?x20xi8>, tensor<?x1xf32>
 }
@@ -51,7 +51,7 @@ kernel.def @linear(%q: tensor<?x20xi8> {kernel.layout = #kernel.layout<view = <[
                    %w: tensor<64x20xi8> {kernel.layout = #kernel.layout<view = <[64, 20], i8, panel = 16>, storage = weight>},
                    %s: tensor<?x1xf32> {kernel.layout = #kernel.layout<view = <[d0, 1], f32>>},
                    %sw: tensor<2x64xf32> {kernel.layout = #kernel.layout<view = <[2, 64], f32>, storage = weight>})
-    -> (tensor<?x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 64], f32>>}) attributes {root = "linear", scalars = ["d0"]} {
+    -> (tensor<?x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 64], f32>>}) attributes {root = #kernel.root<linear>, scalars = ["d0"]} {
   %0 = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x20xi8>, tensor<64x20xi8>, tensor<?x1xf32>, tensor<2x64xf32>) -> tensor<?x64xf32>
   kernel.yield %0 : tensor<?x64xf32>
 }
@@ -72,7 +72,7 @@ kernel.def @linear(%q: tensor<?x20xi8> {kernel.layout = #kernel.layout<view = <[
 // CHECK: kernel.store %[[H]], %{{.*}} rows(%{{.*}}) : tensor<[[ROWS]]x16xf16>, !kernel.view<[d0, 20], f16>
 kernel.def @halves(%x: tensor<?x20xf32> {kernel.layout = #kernel.layout<view = <[d0, 20], f32>>})
     -> (tensor<?x20xf16> {kernel.layout = #kernel.layout<view = <[d0, 20], f16>>},
-        tensor<?x1xf32> {kernel.layout = #kernel.layout<view = <[d0, 1], f32>>}) attributes {root = "quantize", scalars = ["d0"]} {
+        tensor<?x1xf32> {kernel.layout = #kernel.layout<view = <[d0, 1], f32>>}) attributes {root = #kernel.root<quantize>, scalars = ["d0"]} {
   %q, %s = transformer.quantize %x : tensor<?x20xf32> -> tensor<?x20xf16>, tensor<?x1xf32>
   kernel.yield %q, %s : tensor<?x20xf16>, tensor<?x1xf32>
 }
@@ -90,7 +90,7 @@ kernel.def @halves(%x: tensor<?x20xf32> {kernel.layout = #kernel.layout<view = <
 kernel.def @linear_of_halves(%h: tensor<?x1300xf16> {kernel.layout = #kernel.layout<view = <[d0, 1300], f16>>},
                              %w: tensor<64x1300xf16> {kernel.layout = #kernel.layout<view = <[64, 1300], f16, panel = 16>, storage = weight>},
                              %s: tensor<?x1xf32> {kernel.layout = #kernel.layout<view = <[d0, 1], f32>>})
-    -> (tensor<?x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 64], f32>>}) attributes {root = "linear", scalars = ["d0"]} {
+    -> (tensor<?x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 64], f32>>}) attributes {root = #kernel.root<linear>, scalars = ["d0"]} {
   %0 = transformer.linear %h, %w scales(%s) : (tensor<?x1300xf16>, tensor<64x1300xf16>, tensor<?x1xf32>) -> tensor<?x64xf32>
   kernel.yield %0 : tensor<?x64xf32>
 }

@@ -14,7 +14,7 @@
 
 namespace heddle::transformer {
 
-class AttentionOp;
+class ScoresOpInterface;
 
 enum class TileClass : uint8_t { Empty, Partial, Full };
 
@@ -44,7 +44,7 @@ inline constexpr int64_t mostTiles = int64_t(1) << 22;
 /// Classes for one sentence and one head. Under packed documents the map counts in the packed row
 /// (`place.batch` means nothing), and each document has tiles of its own, as it has in kernels.
 /// Where scores are replaced no tile is empty: hidden pairs count too.
-llvm::Expected<TileMap> computeTileMap(AttentionOp op, const MaskPlace &place,
+llvm::Expected<TileMap> computeTileMap(ScoresOpInterface op, const MaskPlace &place,
                                        const MaskInputs &inputs, int64_t tileRows,
                                        int64_t tileColumns);
 

@@ -3,7 +3,7 @@
 
 func.func @group_c1(%x: tensor<?x16xf32>) {
   // expected-error @+1 {{C1: expected body arguments of 'tensor<?x16xf32>'}}
-  %y = kernel.group(%x) "g" {root = "norm"} : (tensor<?x16xf32>) -> tensor<?x16xf32> {
+  %y = kernel.group(%x) "g" {root = #kernel.root<norm>} : (tensor<?x16xf32>) -> tensor<?x16xf32> {
   ^bb0(%a: tensor<?x8xf32>):
     kernel.yield %a : tensor<?x8xf32>
   }

@@ -385,7 +385,7 @@ TEST_F(ReferenceTest, CachesGrowReorderAndEmpty) {
 TEST_F(ReferenceTest, GroupsRunInPlaceAndAreObserved) {
   parse(R"(
 func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
-  %y = kernel.group(%x) "twice" {root = "elementwise"} : (tensor<2xf32>) -> tensor<2xf32> {
+  %y = kernel.group(%x) "twice" {root = #kernel.root<elementwise>} : (tensor<2xf32>) -> tensor<2xf32> {
   ^bb0(%a: tensor<2xf32>):
     %s = arith.addf %a, %a : tensor<2xf32>
     %t = arith.addf %s, %a : tensor<2xf32>

@@ -26,7 +26,7 @@ namespace {
 
 constexpr const char *fusedModule = R"mlir(
 func.func @f(%x: tensor<?x?x16xf32>, %w: tensor<16x16xf32>) -> tensor<?x?x16xf32> {
-  %y = kernel.group(%x, %w) "linear_add" {root = "linear",
+  %y = kernel.group(%x, %w) "linear_add" {root = #kernel.root<linear>,
       refusals = [{op = "transformer.linear", with = "several", reason = "several-uses"}]}
       : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32> {
   ^bb0(%a: tensor<?x?x16xf32>, %b: tensor<16x16xf32>):

@@ -40,11 +40,11 @@ LogicalResult GroupOp::verify() {
 }
 
 void DefOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type,
-                  StringRef root) {
+                  RootAttr root) {
   state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
   state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
-  if (!root.empty())
-    state.addAttribute(getRootAttrName(state.name), builder.getStringAttr(root));
+  if (root)
+    state.addAttribute(getRootAttrName(state.name), root);
   Region *body = state.addRegion();
   body->push_back(new Block());
   for (Type input : type.getInputs())

@@ -17,6 +17,7 @@
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
+using namespace heddle;
 using namespace heddle::transformer;
 
 namespace {
@@ -143,4 +144,34 @@ LogicalResult AttentionOp::verify() {
       succeeded(verifyOperands(*this, s)) && succeeded(verifyResults(*this, s)) &&
       succeeded(verifyRules(*this, {s.batch, s.heads, s.queries, s.keys}, getMask(), getRules())) &&
       succeeded(verifyElements(*this, getQuery(), getKey(), getValue())));
+}
+
+//===----------------------------------------------------------------------===//
+// What passes ask
+//===----------------------------------------------------------------------===//
+
+void AttentionOp::inferShapes(SymbolicShapes &shapes) {
+  Shape q = shapes.of(getQuery()), k = shapes.of(getKey()), v = shapes.of(getValue());
+  shapes.require(q[0], k[0], "the batch of queries and keys");
+  shapes.require(k[0], v[0], "the batch of keys and values");
+  shapes.require(k[2], v[2], "the number of keys and values");
+  shapes.set(getOutput(), Shape{q[0], q[1], q[2], v[3]});
+  if (getLse())
+    shapes.set(getLse(), Shape{q[0], q[1], q[2]});
+  if (getWeights())
+    shapes.set(getWeights(), weightsShape(q, k, getAverageWeights()));
+  requireRuleShapes(shapes, getMask(), getBias(), {q[0], q[1], q[2], k[2]});
+}
+
+SizeExpr AttentionOp::countFlops(const SymbolicShapes &shapes) {
+  const Shape &q = shapes.of(getQuery()), &v = shapes.of(getValue());
+  return q[0] * q[1] * q[2] * v[2] * (q[3] + v[3]) * 2;
+}
+
+OperandStorage AttentionOp::storageOf(OpOperand &operand) { return storageInScores(operand); }
+
+bool AttentionOp::takesWeight(OpOperand &operand) { return getSinks() == operand.get(); }
+
+PackedRows AttentionOp::packedRows(const SymbolicShapes &shapes) {
+  return packedQueries(*this, shapes);
 }

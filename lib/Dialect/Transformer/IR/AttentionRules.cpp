@@ -195,7 +195,7 @@ static bool tellsLengths(Operation *part) {
 /// C17: an offset that is left out counts from the number of keys, which says where the queries
 /// stand only if all of these are valid.
 static LogicalResult verifyOffsets(Operation *op, const llvm::SetVector<Operation *> &parts) {
-  Operation *keys = op->getOperand(1).getDefiningOp();
+  Operation *keys = cast<ScoresOpInterface>(op).getKey().getDefiningOp();
   bool whole = isa_and_nonnull<StateGetOp>(keys);
   bool ragged = isa_and_nonnull<CacheAppendOp>(keys) && llvm::any_of(parts, tellsLengths);
   if (!whole && !ragged)

@@ -10,11 +10,11 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "heddle/Dialect/Transformer/IR/OpInterfaces.h"
+
 #include "mlir/IR/Operation.h"
 
 namespace heddle::transformer {
-
-struct ScoreRules;
 
 /// Sizes of the scores; dynamic where nothing tells them.
 struct RuleSizes {
@@ -27,5 +27,16 @@ llvm::LogicalResult verifyElements(mlir::Operation *op, mlir::Value query, mlir:
 /// The constraints of an attention's mask and score rules, C10 and C12 to C17; `mask` may be null.
 llvm::LogicalResult verifyRules(mlir::Operation *op, const RuleSizes &sizes, mlir::Value mask,
                                 const ScoreRules &rules);
+
+
+/// What the masks and rules of an attention over `full`, its batch, heads, queries and keys, ask of
+/// the shapes of their tables (ScoreShapes.cpp).
+void requireRuleShapes(SymbolicShapes &shapes, mlir::Value mask, mlir::Value bias,
+                       const Shape &full);
+
+// What attention, its statistics and its weights answer alike (AttentionWeights.cpp).
+Shape weightsShape(const Shape &query, const Shape &key, bool averaged);
+OperandStorage storageInScores(mlir::OpOperand &operand);
+PackedRows packedQueries(ScoresOpInterface op, const SymbolicShapes &shapes);
 
 } // namespace heddle::transformer

@@ -16,6 +16,7 @@
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
+using namespace heddle;
 using namespace heddle::transformer;
 
 static LogicalResult verifyShape(Operation *op, StringRef constraint, StringRef name, Value value,
@@ -88,4 +89,60 @@ LogicalResult AttentionWeightsOp::verify() {
     expected.erase(expected.begin() + 1);
   LogicalResult shape = verifyShape(*this, "C2", "weights", getWeights(), expected);
   return failed(shape) ? shape : verifyRulesOf(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// What passes ask
+//===----------------------------------------------------------------------===//
+
+static void requireKeys(ScoresOpInterface op, SymbolicShapes &shapes) {
+  shapes.require(shapes.of(op.getQuery())[0], shapes.of(op.getKey())[0],
+                 "the batch of queries and keys");
+}
+
+Shape heddle::transformer::weightsShape(const Shape &query, const Shape &key, bool averaged) {
+  return averaged ? Shape{query[0], query[2], key[2]} : Shape{query[0], query[1], query[2], key[2]};
+}
+
+OperandStorage heddle::transformer::storageInScores(OpOperand &operand) {
+  return readAsKeys(operand) ? OperandStorage::Panels : storageByRank(operand);
+}
+
+PackedRows heddle::transformer::packedQueries(ScoresOpInterface op, const SymbolicShapes &shapes) {
+  MaskDocumentsOp documents = packedDocumentsOf(op.getMask());
+  return {documents ? documents.getQueries() : Value(), shapes.of(op.getQuery())[2]};
+}
+
+void AttentionStatisticsOp::inferShapes(SymbolicShapes &shapes) {
+  requireKeys(*this, shapes);
+  Shape rows = shapes.of(getQuery());
+  rows.pop_back();
+  shapes.set(getMaximum(), rows);
+  shapes.set(getSum(), rows);
+}
+
+void AttentionWeightsOp::inferShapes(SymbolicShapes &shapes) {
+  requireKeys(*this, shapes);
+  shapes.set(getWeights(), weightsShape(shapes.of(getQuery()), shapes.of(getKey()), getAverage()));
+}
+
+SizeExpr AttentionWeightsOp::countFlops(const SymbolicShapes &shapes) {
+  const Shape &q = shapes.of(getQuery()), &k = shapes.of(getKey());
+  return q[0] * q[1] * q[2] * k[2] * q[3] * 2;
+}
+
+OperandStorage AttentionStatisticsOp::storageOf(OpOperand &operand) {
+  return storageInScores(operand);
+}
+
+OperandStorage AttentionWeightsOp::storageOf(OpOperand &operand) {
+  return storageInScores(operand);
+}
+
+bool AttentionStatisticsOp::takesWeight(OpOperand &operand) { return getSinks() == operand.get(); }
+
+bool AttentionWeightsOp::takesWeight(OpOperand &operand) { return getSinks() == operand.get(); }
+
+PackedRows AttentionWeightsOp::packedRows(const SymbolicShapes &shapes) {
+  return packedQueries(*this, shapes);
 }

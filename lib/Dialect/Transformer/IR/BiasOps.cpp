@@ -164,3 +164,5 @@ void BiasRelativeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 void BiasDenseOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "table"); }
 void BiasAddOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "sum"); }
+
+bool BiasRelativeOp::takesWeight(OpOperand &operand) { return &operand == &getTableMutable(); }

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
+using namespace heddle;
 using namespace heddle::transformer;
 
 //===----------------------------------------------------------------------===//
@@ -269,4 +270,33 @@ std::optional<KeyBand> MaskNotOp::keyRange(OpBuilder &b, MaskSite &site) {
   if (band->relativeLow)
     return KeyBand{{}, {}, {}, a.limit(a.sub(band->relativeLow, a.i32(1)))};
   return KeyBand{{}, {}, a.limit(a.add(band->relativeHigh, a.i32(1))), {}};
+}
+
+//===----------------------------------------------------------------------===//
+// Limits of values
+//===----------------------------------------------------------------------===//
+
+/// The attention of the group that a mask stands in.
+static ScoresOpInterface scoresBeside(Operation *mask) {
+  for (Operation &op : *mask->getBlock())
+    if (auto scores = dyn_cast<ScoresOpInterface>(op))
+      return scores;
+  llvm_unreachable("masks are read by attention");
+}
+
+/// Lengths are at most the number of keys, which may be those of a document.
+void MaskLengthsOp::limitValues(OpOperand &, ValueLimits &limits) {
+  limits.addBelow(limits.shapes.of(scoresBeside(*this).getKey())[2] + 1);
+  for (auto documents : (*this)->getBlock()->getOps<MaskDocumentsOp>())
+    if (documents.getStarts())
+      limits.addWithin(documents.getKeys());
+}
+
+/// Documents start from 0 to the number of rows.
+void MaskDocumentsOp::limitValues(OpOperand &operand, ValueLimits &limits) {
+  if (!getStarts())
+    return;
+  ScoresOpInterface scores = scoresBeside(*this);
+  Value rows = &operand == &getKeysMutable() ? scores.getKey() : scores.getQuery();
+  limits.addStarts(limits.shapes.of(rows)[2] + 1);
 }

@@ -18,6 +18,7 @@
 #include <limits>
 
 using namespace mlir;
+using namespace heddle;
 using namespace heddle::transformer;
 using namespace heddle::transformer::detail;
 
@@ -117,9 +118,34 @@ LogicalResult PoolOp::verify() {
                      pooledShape(getInput(), getDocuments()), {1});
 }
 
+void PoolOp::inferShapes(SymbolicShapes &shapes) {
+  Shape in = shapes.of(getInput());
+  if (getLengths())
+    shapes.require(shapes.of(getLengths())[0], in[0], "the lengths and the batch of a pooling");
+  if (getDocuments())
+    shapes.requireOneSentence(getInput());
+  SizeExpr rows = getDocuments() ? shapes.of(getDocuments())[0] - 1 : in[0];
+  shapes.set(getResult(), Shape{rows, in[2]});
+}
+
+SizeExpr PoolOp::countFlops(const SymbolicShapes &) { return 0; }
+
+void PoolOp::limitValues(OpOperand &operand, ValueLimits &limits) {
+  SizeExpr high = limits.shapes.of(getInput())[1] + 1;
+  if (getDocuments() == operand.get())
+    limits.addStarts(high);
+  else if (getLengths() == operand.get())
+    limits.addBelow(high);
+}
+
 //===----------------------------------------------------------------------===//
 // shift_right, cross_entropy
 //===----------------------------------------------------------------------===//
+
+// The same ids, but for the last and the start.
+void ShiftRightOp::limitValues(OpOperand &, ValueLimits &limits) {
+  limits.addReadersOf(getResult());
+}
 
 LogicalResult ShiftRightOp::verify() {
   if (int64_t rank = typeOf(getIds()).getRank(); rank != 2)
@@ -142,6 +168,33 @@ static LogicalResult verifyReference(Operation *op, Value logits, Value ids,
            << " columns";
   return success();
 }
+
+static void requireReference(Value logits, Value ids, SymbolicShapes &shapes) {
+  for (auto [row, id] : llvm::zip(shapes.of(logits), shapes.of(ids)))
+    shapes.require(row, id, "the rows and the ids of a loss");
+}
+
+void CrossEntropyOp::inferShapes(SymbolicShapes &shapes) {
+  requireReference(getLogits(), getIds(), shapes);
+  shapes.inferRows(*this);
+}
+
+void CrossEntropyRowsOp::inferShapes(SymbolicShapes &shapes) {
+  requireReference(getLogits(), getIds(), shapes);
+  shapes.inferRows(*this);
+}
+
+void CrossEntropyOp::limitValues(OpOperand &operand, ValueLimits &limits) {
+  if (&operand == &getIdsMutable())
+    limits.addBelow(features(getLogits()));
+}
+
+void CrossEntropyRowsOp::limitValues(OpOperand &operand, ValueLimits &limits) {
+  if (&operand == &getIdsMutable())
+    limits.addBelow(features(getLogits()));
+}
+
+SizeExpr CrossEntropyMeanOp::countFlops(const SymbolicShapes &) { return 0; }
 
 static Type oneNumber(MLIRContext *context) {
   return RankedTensorType::get({1}, Float32Type::get(context));

@@ -12,6 +12,7 @@
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
 using namespace mlir;
+using namespace heddle;
 using namespace heddle::transformer;
 
 //===----------------------------------------------------------------------===//
@@ -76,6 +77,35 @@ static StateOp lookup(Operation *op, FlatSymbolRefAttr name) {
 StateOp StateSetOp::lookupState() { return lookup(*this, getStateAttr()); }
 StateOp StateGetOp::lookupState() { return lookup(*this, getStateAttr()); }
 StateOp CacheAppendOp::lookupState() { return lookup(*this, getStateAttr()); }
+
+StringAttr heddle::transformer::stateOf(Value value) {
+  if (auto get = value.getDefiningOp<StateGetOp>())
+    return get.getStateAttr().getAttr();
+  if (auto append = value.getDefiningOp<CacheAppendOp>())
+    return append.getStateAttr().getAttr();
+  return {};
+}
+
+void StateGetOp::inferShapes(SymbolicShapes &shapes) {
+  shapes.set(getResult(), dimsFromAttr(lookupState().getDims()));
+}
+
+void StateSetOp::inferShapes(SymbolicShapes &shapes) {
+  for (auto [a, b] : llvm::zip(dimsFromAttr(lookupState().getDims()), shapes.of(getValue())))
+    shapes.require(a, b, "state " + getState().str());
+}
+
+void CacheAppendOp::inferShapes(SymbolicShapes &shapes) {
+  Shape content = dimsFromAttr(lookupState().getDims());
+  const Shape &added = shapes.of(getRows());
+  content[0] = added[0];
+  content[2] = content[2] + added[2];
+  shapes.set(getResult(), std::move(content));
+}
+
+void CacheLengthOp::inferShapes(SymbolicShapes &shapes) {
+  shapes.set(getResult(), Shape{SizeExpr::dim(getDim().str())});
+}
 
 /// C1 of all users: the name is a state's.
 static FailureOr<StateOp> findState(Operation *op, FlatSymbolRefAttr name,

@@ -20,6 +20,7 @@
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
+using namespace heddle;
 using namespace heddle::transformer;
 using namespace heddle::transformer::detail;
 
@@ -112,6 +113,21 @@ LogicalResult EmbeddingOp::verify() {
   return success();
 }
 
+void EmbeddingOp::inferShapes(SymbolicShapes &shapes) {
+  Shape shape = shapes.of(getIds());
+  shape.push_back(features(getResult()));
+  shapes.set(getResult(), std::move(shape));
+}
+
+OperandStorage EmbeddingOp::storageOf(OpOperand &operand) {
+  return &operand == &getTableMutable() ? OperandStorage::Table : storageByRank(operand);
+}
+
+void EmbeddingOp::limitValues(OpOperand &operand, ValueLimits &limits) {
+  if (&operand == &getIdsMutable())
+    limits.addBelow(dim(getTable(), 0));
+}
+
 static LogicalResult verifyRank3(Operation *op, Value input) {
   int64_t rank = typeOf(input).getRank();
   if (rank == 3)
@@ -155,6 +171,46 @@ LogicalResult PositionLearnedOp::verify() {
   return success();
 }
 
+void PositionSinusoidalOp::inferShapes(SymbolicShapes &shapes) {
+  if (getDocuments())
+    shapes.requireOneSentence(getInput());
+  shapes.inferRows(*this);
+}
+
+void PositionLearnedOp::inferShapes(SymbolicShapes &shapes) {
+  SizeExpr rows = shapes.of(getInput())[1];
+  Value offset = getOffset(); // of positions that a session counts, or another number: 0
+  SizeExpr before = offset && shapes.knows(offset) ? shapes.of(offset)[0] : SizeExpr(0);
+  if (getDocuments())
+    shapes.requireOneSentence(getInput());
+  else
+    shapes.requireAtMost(before + rows, dim(getTable(), 0), "rows of the position table");
+  shapes.inferRows(*this);
+}
+
+/// Starts of documents count the rows of `input`.
+static void limitStarts(Value documents, Value input, OpOperand &operand, ValueLimits &limits,
+                        int64_t longest = 0) {
+  if (documents == operand.get())
+    limits.addStarts(limits.shapes.of(input)[1] + 1, longest);
+}
+
+void PositionSinusoidalOp::limitValues(OpOperand &operand, ValueLimits &limits) {
+  limitStarts(getDocuments(), getInput(), operand, limits);
+}
+
+void PositionLearnedOp::limitValues(OpOperand &operand, ValueLimits &limits) {
+  limitStarts(getDocuments(), getInput(), operand, limits, dim(getTable(), 0));
+}
+
+PackedRows PositionSinusoidalOp::packedRows(const SymbolicShapes &shapes) {
+  return {getDocuments(), shapes.of(getResult())[1]};
+}
+
+PackedRows PositionLearnedOp::packedRows(const SymbolicShapes &shapes) {
+  return {getDocuments(), shapes.of(getResult())[1]};
+}
+
 //===----------------------------------------------------------------------===//
 // patches, patch_embedding, concat
 //===----------------------------------------------------------------------===//
@@ -181,6 +237,21 @@ LogicalResult PatchesOp::inferReturnTypes(MLIRContext *, std::optional<Location>
                       .clone({dim(adaptor.getImage(), 0), patchCount(adaptor.getImage(), side),
                               dim(adaptor.getImage(), 1) * side * side}));
   return success();
+}
+
+/// Static but for the batch of the image.
+static void inferPatches(Value result, Value image, SymbolicShapes &shapes) {
+  Shape shape = staticShape(result.getType());
+  shape.front() = shapes.of(image).front();
+  shapes.set(result, std::move(shape));
+}
+
+void PatchesOp::inferShapes(SymbolicShapes &shapes) {
+  inferPatches(getResult(), getImage(), shapes);
+}
+
+void PatchEmbeddingOp::inferShapes(SymbolicShapes &shapes) {
+  inferPatches(getResult(), getImage(), shapes);
 }
 
 LogicalResult PatchesOp::verify() {
@@ -250,6 +321,14 @@ LogicalResult ConcatOp::verify() {
                            {1, 2});
       });
 }
+
+void ConcatOp::inferShapes(SymbolicShapes &shapes) {
+  Shape shape = shapes.of(getRows());
+  shape[1] = shape[1] + dim(getFirst(), 0);
+  shapes.set(getResult(), std::move(shape));
+}
+
+bool ConcatOp::takesWeight(OpOperand &operand) { return &operand == &getFirstMutable(); }
 
 //===----------------------------------------------------------------------===//
 // linear, ffn, conv1x1
@@ -332,6 +411,31 @@ LogicalResult Conv1x1Op::verify() {
   return shapes;
 }
 
+/// Matrices of products are packed in panels.
+static OperandStorage storageIn(OpOperand &operand, std::initializer_list<OpOperand *> matrices) {
+  return llvm::is_contained(matrices, &operand) ? OperandStorage::Panels : storageByRank(operand);
+}
+
+OperandStorage LinearOp::storageOf(OpOperand &operand) {
+  return storageIn(operand, {&getWeightMutable()});
+}
+
+OperandStorage FfnOp::storageOf(OpOperand &operand) {
+  return storageIn(operand, {&getInWeightMutable(), &getOutWeightMutable()});
+}
+
+OperandStorage Conv1x1Op::storageOf(OpOperand &operand) {
+  return storageIn(operand, {&getWeightMutable()});
+}
+
+OperandStorage PatchEmbeddingOp::storageOf(OpOperand &operand) {
+  return storageIn(operand, {&getWeightMutable()});
+}
+
+SizeExpr LinearOp::countFlops(const SymbolicShapes &shapes) {
+  return product(shapes.of(getResult())) * (2 * features(getInput()));
+}
+
 //===----------------------------------------------------------------------===//
 // split_heads, merge_heads
 //===----------------------------------------------------------------------===//
@@ -375,6 +479,17 @@ LogicalResult MergeHeadsOp::verify() {
   return verifyShape(
       *this, "C1", "the result", getResult(),
       {input.getDimSize(0), input.getDimSize(2), input.getDimSize(1) * input.getDimSize(3)}, {2});
+}
+
+void SplitHeadsOp::inferShapes(SymbolicShapes &shapes) {
+  const Shape &in = shapes.of(getInput());
+  shapes.set(getResult(),
+             Shape{in[0], static_cast<int64_t>(getHeads()), in[1], features(getResult())});
+}
+
+void MergeHeadsOp::inferShapes(SymbolicShapes &shapes) {
+  const Shape &in = shapes.of(getInput());
+  shapes.set(getResult(), Shape{in[0], in[2], features(getResult())});
 }
 
 // Splitting what was just merged, or merging what was just split, gives the tensor back.

@@ -148,3 +148,7 @@ LogicalResult YieldOp::verify() {
 
 void MaskWhereOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "where"); }
 void BiasWhereOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "where"); }
+
+bool MaskLoadOp::takesWeight(OpOperand &operand) {
+  return &operand == &getTableMutable() && cast<ShapedType>(getTable().getType()).getRank() == 1;
+}

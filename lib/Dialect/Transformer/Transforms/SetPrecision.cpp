@@ -126,8 +126,9 @@ private:
   /// Keys and values, and nothing else.
   static bool feedsAttentionOnly(Value value) {
     return llvm::all_of(value.getUses(), [](OpOperand &use) {
-      return isa<AttentionOp>(use.getOwner()) &&
-             (use.getOperandNumber() == 1 || use.getOperandNumber() == 2);
+      auto attention = dyn_cast<AttentionOp>(use.getOwner());
+      return attention &&
+             (&use == &attention.getKeyMutable() || &use == &attention.getValueMutable());
     });
   }
 

@@ -23,21 +23,21 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Kernel_GroupOp : Kernel_Op<"group", [IsolatedFromAbove, SingleBlock]> {
   let summary = "ops that become one kernel";
   let description = [{
-    The region computes on tensors; its arguments are the operands. `root` names the kind of kernel, `name` is for people and
+    The region computes on tensors; its arguments are the operands. `root` is the kind of kernel, `name` is for people and
     becomes part of the kernel's name.
 
     C1: the region's arguments have the operands' types. C2: the region ends in a `kernel.yield` of the results' types.
 
     Example:
     ```mlir
-    %y = kernel.group(%x, %b) "bias" {root = "elementwise"} : (tensor<?x16xf32>, tensor<?x16xf32>) -> tensor<?x16xf32> {
+    %y = kernel.group(%x, %b) "bias" {root = #kernel.root<elementwise>} : (tensor<?x16xf32>, tensor<?x16xf32>) -> tensor<?x16xf32> {
     ^bb0(%a: tensor<?x16xf32>, %c: tensor<?x16xf32>):
       %s = arith.addf %a, %c : tensor<?x16xf32>
       kernel.yield %s : tensor<?x16xf32>
     }
     ```
   }];
-  let arguments = (ins Variadic<AnyType>:$inputs, StrAttr:$root, StrAttr:$name);
+  let arguments = (ins Variadic<AnyType>:$inputs, Kernel_RootAttr:$root, StrAttr:$name);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`(` $inputs `)` $name attr-dict `:` functional-type($inputs, $results) $body";
@@ -54,17 +54,17 @@ def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpI
 
     Example:
     ```mlir
-    kernel.def @bias(%a: tensor<?x16xf32>, %c: tensor<?x16xf32>) -> tensor<?x16xf32> attributes {root = "elementwise"} {
+    kernel.def @bias(%a: tensor<?x16xf32>, %c: tensor<?x16xf32>) -> tensor<?x16xf32> attributes {root = #kernel.root<elementwise>} {
       %s = arith.addf %a, %c : tensor<?x16xf32>
       kernel.yield %s : tensor<?x16xf32>
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, OptionalAttr<StrAttr>:$root,
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, OptionalAttr<Kernel_RootAttr>:$root,
                        OptionalAttr<StrArrayAttr>:$scalars, OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
-  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type, CArg<"::llvm::StringRef", "\"\"">:$root)>];
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type, CArg<"::heddle::kernel::RootAttr", "{}">:$root)>];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -28,6 +28,21 @@ def Kernel_ReduceKind : I32EnumAttr<"ReduceKind", "how a row becomes one number"
   let cppNamespace = "::heddle::kernel";
 }
 
+def Kernel_Root : I32EnumAttr<"Root", "what a kernel is made around", [
+    I32EnumAttrCase<"Linear", 0, "linear">, I32EnumAttrCase<"Attention", 1, "attention">, I32EnumAttrCase<"Weights", 2, "weights">,
+    I32EnumAttrCase<"Norm", 3, "norm">, I32EnumAttrCase<"Patches", 4, "patches">, I32EnumAttrCase<"Pool", 5, "pool">,
+    I32EnumAttrCase<"Quantize", 6, "quantize">, I32EnumAttrCase<"Softmax", 7, "softmax">, I32EnumAttrCase<"Loss", 8, "loss">,
+    I32EnumAttrCase<"LossMean", 9, "loss_mean">, I32EnumAttrCase<"Shift", 10, "shift">, I32EnumAttrCase<"Embedding", 11, "embedding">,
+    I32EnumAttrCase<"Elementwise", 12, "elementwise">, I32EnumAttrCase<"Relayout", 13, "relayout">]> {
+  let genSpecializedAttr = 0;
+  let cppNamespace = "::heddle::kernel";
+}
+
+def Kernel_RootAttr : EnumAttr<Kernel_Dialect, Kernel_Root, "root"> {
+  let summary = "what a kernel is made around";
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Kernel_ScheduleAttr : AttrDef<Kernel_Dialect, "Schedule"> {
   let mnemonic = "schedule";
   let summary = "all that a target chooses below a body";

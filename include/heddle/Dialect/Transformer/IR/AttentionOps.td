@@ -15,7 +15,9 @@
 
 include "heddle/Dialect/Transformer/IR/WhereOps.td"
 
-def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperandSegments, AttrSizedResultSegments]> {
+def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperandSegments, AttrSizedResultSegments, Transformer_Contracts,
+                                                      Transformer_ScoresOpInterface],
+                                                     ["inferShapes", "countFlops", "storageOf", "takesWeight", "packedRows"]> {
   let summary = "softmax(scale * query * key) * value over the allowed keys";
   let description = [{
     For each sentence b, head h and query i, over the keys j that `mask` allows (all, without one), with g = h / (H / Hkv):
@@ -102,7 +104,9 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
 // Attention weights, as the compiler computes them
 //===----------------------------------------------------------------------===//
 
-def Transformer_AttentionStatisticsOp : Transformer_Op<"attention.statistics", [Pure, AttrSizedOperandSegments]> {
+def Transformer_AttentionStatisticsOp : Transformer_Op<"attention.statistics", [Pure, AttrSizedOperandSegments, Transformer_Contracts,
+                                                                          Transformer_ScoresOpInterface],
+                                                   ["inferShapes", "storageOf", "takesWeight"]> {
   let summary = "each row's maximum and sum, in base 2";
   let description = [{
     With `t[j]` the scores of `attention`, after soft-cap, bias and mask, times log2(e), over the allowed keys, and `n[j] = rint(t[j])`:
@@ -136,7 +140,9 @@ def Transformer_AttentionStatisticsOp : Transformer_Op<"attention.statistics", [
   let hasVerifier = 1;
 }
 
-def Transformer_AttentionWeightsOp : Transformer_Op<"attention.weights", [Pure, AttrSizedOperandSegments]> {
+def Transformer_AttentionWeightsOp : Transformer_Op<"attention.weights", [Pure, AttrSizedOperandSegments, Transformer_Contracts,
+                                                                    Transformer_ScoresOpInterface],
+                                                ["inferShapes", "countFlops", "storageOf", "takesWeight", "packedRows"]> {
   let summary = "softmax weights from a row's statistics";
   let description = [{
     `weights[b, h, i, j] = 2^(t[j] - maximum[b, h, i]) / sum[b, h, i]` at allowed keys, 0 elsewhere and where the sum is 0; with `average` the

@@ -15,10 +15,10 @@
 
 include "heddle/Dialect/Transformer/IR/MaskOps.td"
 
-class Transformer_BiasOp<string mnemonic, list<Trait> traits = []>
+class Transformer_BiasOp<string mnemonic, list<Trait> traits = [], list<string> answers = []>
     : Transformer_Op<"bias." # mnemonic, !listconcat(traits, [Pure, Transformer_StaysInBlock,
           DeclareOpInterfaceMethods<BiasOpInterface>,
-          DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>])> {
+          DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]), answers> {
   let results = (outs Transformer_Bias:$result);
 }
 
@@ -47,7 +47,7 @@ def Transformer_BiasAlibiOp : Transformer_BiasOp<"alibi"> {
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::Value());">];
 }
 
-def Transformer_BiasRelativeOp : Transformer_BiasOp<"relative"> {
+def Transformer_BiasRelativeOp : Transformer_BiasOp<"relative", [], ["takesWeight"]> {
   let summary = "a learned number for each bucket of distances";
   let description = [{
     `table[bucket(j - (i + offset)), h]`, T5's buckets, `offset` being that of `mask.causal`. `table` is `[N, H]`. One-directional: with

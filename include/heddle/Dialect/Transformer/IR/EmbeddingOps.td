@@ -21,7 +21,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 // Embeddings and positions
 //===----------------------------------------------------------------------===//
 
-def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding"> {
+def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding", [Transformer_RowsAlike], ["inferShapes", "storageOf", "limitValues"]> {
   let summary = "rows of a table, chosen by ids";
   let description = [{
     `result[..., e] = scale * table[ids[...], e]`; where `ids` equals `padding_id`, if that is given, the row is zero.
@@ -45,7 +45,8 @@ def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding"> {
   let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
 }
 
-def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>]> {
+def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>],
+                                                     ["inferShapes", "limitValues", "packedRows"]> {
   let summary = "adds sinusoidal positions";
   let description = [{
     `result[b, t, e] = input[b, t, e] + scale * PE(offset + t, e)` with `PE(p, 2i) = sin(p / 10000^(2i/E))` and
@@ -76,7 +77,8 @@ def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pu
   let hasVerifier = 1;
 }
 
-def Transformer_PositionLearnedOp : Transformer_Op<"position.learned", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>]> {
+def Transformer_PositionLearnedOp : Transformer_Op<"position.learned", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>],
+                                                  ["inferShapes", "limitValues", "packedRows"]> {
   let summary = "adds positions from a table";
   let description = [{
     `result[b, t, e] = input[b, t, e] + scale * table[offset + t, e]`. Rows are counted as in `transformer.position.sinusoidal`, from
@@ -112,7 +114,7 @@ def Transformer_PositionLearnedOp : Transformer_Op<"position.learned", [Pure, At
 // Images
 //===----------------------------------------------------------------------===//
 
-def Transformer_PatchesOp : Transformer_InferredOp<"patches"> {
+def Transformer_PatchesOp : Transformer_InferredOp<"patches", [], ["inferShapes"]> {
   let summary = "an image as rows of patches";
   let description = [{
     The squares of `size` by `size` pixels of each image, row by row: `[B, C, h, w]` becomes `[B, h/p * w/p, C * p * p]`,
@@ -135,7 +137,7 @@ def Transformer_PatchesOp : Transformer_InferredOp<"patches"> {
   let assemblyFormat = "$image attr-dict `:` type($image) `->` type($result)";
 }
 
-def Transformer_PatchEmbeddingOp : Transformer_InferredOp<"patch_embedding"> {
+def Transformer_PatchEmbeddingOp : Transformer_InferredOp<"patch_embedding", [], ["inferShapes", "storageOf"]> {
   let summary = "an image as vectors, one a patch";
   let description = [{
     Each patch of the image through one matrix, a convolution whose stride is its kernel: `image` is `[B, C, h, w]`, `weight`
@@ -161,7 +163,7 @@ def Transformer_PatchEmbeddingOp : Transformer_InferredOp<"patch_embedding"> {
   let assemblyFormat = "$image `,` $weight (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
 }
 
-def Transformer_ConcatOp : Transformer_InferredOp<"concat"> {
+def Transformer_ConcatOp : Transformer_InferredOp<"concat", [], ["inferShapes", "takesWeight"]> {
   let summary = "the same rows before those of every sentence";
   let description = [{
     `first` is `[R, E]`, a class token for example, `rows` `[B, T, E]`, the result `[B, R + T, E]`: the rows of `first`, then those

@@ -17,7 +17,7 @@ include "heddle/Dialect/Transformer/IR/TransformerDialect.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Transformer_ShiftRightOp : Transformer_Op<"shift_right", [Pure, AllTypesMatch<["ids", "result"]>]> {
+def Transformer_ShiftRightOp : Transformer_Op<"shift_right", [Pure, AllTypesMatch<["ids", "result"]>], ["limitValues"]> {
   let summary = "ids with a start symbol in front and without the last";
   let description = [{
     `result[b, 0] = start` and `result[b, t] = ids[b, t - 1]`: what a decoder reads where it has to predict `ids`.
@@ -41,7 +41,8 @@ def Transformer_ShiftRightOp : Transformer_Op<"shift_right", [Pure, AllTypesMatc
 }
 
 /// Logits against the ids that were right.
-class Transformer_CrossEntropy<string mnemonic> : Transformer_InferredOp<mnemonic> {
+class Transformer_CrossEntropy<string mnemonic, list<Trait> traits = []>
+    : Transformer_InferredOp<mnemonic, traits, ["inferShapes", "limitValues"]> {
   let arguments = (ins Transformer_Activations:$logits, Transformer_Index:$ids, OptionalAttr<I64Attr>:$padding_id);
   let assemblyFormat = "$logits `,` $ids attr-dict `:` functional-type(operands, results)";
 }
@@ -68,7 +69,7 @@ def Transformer_CrossEntropyOp : Transformer_CrossEntropy<"cross_entropy"> {
   let results = (outs RankedTensorOf<[F32]>:$result);
 }
 
-def Transformer_CrossEntropyRowsOp : Transformer_CrossEntropy<"cross_entropy.rows"> {
+def Transformer_CrossEntropyRowsOp : Transformer_CrossEntropy<"cross_entropy.rows", [Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "the negative log-likelihood of each id";
   let description = [{
     For each row of `logits` two numbers: the negative log-likelihood of its id and 1, or where the id is `padding_id` 0 and 0. Compilers write it.
@@ -89,7 +90,7 @@ def Transformer_CrossEntropyRowsOp : Transformer_CrossEntropy<"cross_entropy.row
   let results = (outs Transformer_Activations:$result);
 }
 
-def Transformer_CrossEntropyMeanOp : Transformer_InferredOp<"cross_entropy.mean"> {
+def Transformer_CrossEntropyMeanOp : Transformer_InferredOp<"cross_entropy.mean", [Transformer_ReducesRows, Transformer_RowsAlike], ["countFlops"]> {
   let summary = "the mean of what cross_entropy.rows gives";
   let description = [{
     The sum of the first numbers of all rows over the sum of the second; 0 where that is 0. Compilers write it.

@@ -26,10 +26,10 @@ def Transformer_StaysInBlock : NativeOpTrait<"StaysInBlock"> {
 
 def Transformer_OffsetOperand : AnyTypeOf<[I32, Transformer_PerSentence], "i32 or tensor<?xi32>">;
 
-class Transformer_MaskOp<string mnemonic, list<string> overridden, list<Trait> traits = []>
+class Transformer_MaskOp<string mnemonic, list<string> overridden, list<Trait> traits = [], list<string> answers = []>
     : Transformer_Op<"mask." # mnemonic, !listconcat(traits, [Pure, Transformer_StaysInBlock,
           DeclareOpInterfaceMethods<MaskOpInterface, overridden>,
-          DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>])> {
+          DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]), answers> {
   let results = (outs Transformer_Mask:$result);
 }
 
@@ -115,7 +115,7 @@ def Transformer_MaskWindowOp : Transformer_MaskOp<"window", ["keyRange"]> {
   let hasVerifier = 1;
 }
 
-def Transformer_MaskLengthsOp : Transformer_MaskOp<"lengths", ["keyRange"]> {
+def Transformer_MaskLengthsOp : Transformer_MaskOp<"lengths", ["keyRange"], [], ["limitValues"]> {
   let summary = "only the first keys of each sentence";
   let description = [{
     Every query may attend to key j where `j < lengths[b]`, b being the sentence. A length below 0 or above the number of keys is an
@@ -191,7 +191,7 @@ def Transformer_MaskPrefixOp : Transformer_MaskOp<"prefix", ["keyRange"]> {
   let assemblyFormat = "$prefix attr-dict `:` type($prefix)";
 }
 
-def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", ["keyRange"]> {
+def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", ["keyRange"], [], ["limitValues"]> {
   let summary = "only keys of the query's own document";
   let description = [{
     Two forms. With ids, query i may attend to key j where `queries[b, i] = keys[b, j]`: `[B, Tq]` and `[B, Tk]`. With `offset`, the

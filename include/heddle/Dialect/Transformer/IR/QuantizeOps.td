@@ -26,7 +26,7 @@ def Transformer_LinearRows : ConfinedType<RankedTensorOf<[F32, BF16, F16, I8]>, 
 def Transformer_LinearMatrix : ConfinedType<2DTensorOf<[F32, BF16, F16, I8, I<4>]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
     "static matrix of f32, bf16, f16, i8 or i4, not empty", "::mlir::RankedTensorType">;
 
-def Transformer_QuantizeOp : Transformer_Op<"quantize", [Pure, InferTypeOpAdaptorWithIsCompatible]> {
+def Transformer_QuantizeOp : Transformer_Op<"quantize", [Pure, InferTypeOpAdaptorWithIsCompatible, Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "each row in a narrow type, and a scale";
   let description = [{
     Of each row `x` with the largest magnitude `m` over its features, in f32: `codes[k] = rint(x[k] * (127 / m))`, to nearest, ties to even,

@@ -57,7 +57,7 @@ def Transformer_StateOp : Transformer_Op<"state", [Symbol, HasParent<"::mlir::Mo
 
 /// An op that names a state.
 class Transformer_StateUserOp<string mnemonic, list<Trait> traits>
-    : Transformer_Op<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<SymbolUserOpInterface>])> {
+    : Transformer_Op<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<SymbolUserOpInterface>]), ["inferShapes"]> {
   code stateAccess = [{
     /// The state that the op names; null where there is none.
     ::heddle::transformer::StateOp lookupState();
@@ -137,7 +137,7 @@ def Transformer_CacheAppendOp : Transformer_StateUserOp<"cache.append", [Transfo
   let assemblyFormat = "$state `,` $rows attr-dict `:` type($rows) `->` type($result)";
 }
 
-def Transformer_CacheLengthOp : Transformer_Op<"cache.length", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Transformer_CacheLengthOp : Transformer_Op<"cache.length", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>], ["inferShapes"]> {
   let summary = "rows that a cache had before this call";
   let description = [{
     The value of the session's length `dim` when the function was called: rows appended in this call do not count, so the

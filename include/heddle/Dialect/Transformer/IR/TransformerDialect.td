@@ -14,6 +14,7 @@
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMERDIALECT_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMERDIALECT_TD
 
+include "heddle/Dialect/Transformer/IR/OpInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
@@ -199,13 +200,23 @@ def Transformer_KnownAttributes : NativeOpTrait<"KnownAttributes"> {
   let cppNamespace = "::heddle::transformer";
 }
 
-class Transformer_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Transformer_Dialect, mnemonic, !listconcat(traits, [Transformer_KnownAttributes])>;
+/// What passes ask for (OpInterfaces.h).
+class Transformer_Trait<string name> : NativeOpTrait<name> {
+  let cppNamespace = "::heddle::transformer";
+}
+def Transformer_ReducesRows : Transformer_Trait<"ReducesRows">;
+def Transformer_Contracts : Transformer_Trait<"Contracts">;
+def Transformer_RowsAlike : Transformer_Trait<"RowsAlike">;
+
+/// `answers`: methods of the interface that the op implements itself.
+class Transformer_Op<string mnemonic, list<Trait> traits = [], list<string> answers = []>
+    : Op<Transformer_Dialect, mnemonic,
+         !listconcat(traits, [Transformer_KnownAttributes, DeclareOpInterfaceMethods<Transformer_OpInterface, answers>])>;
 
 /// An op whose result type follows from its operands. The type is inferred where an op is built; where it is written,
 /// the op's verifier compares and names the dimension.
-class Transformer_InferredOp<string mnemonic, list<Trait> traits = []>
-    : Transformer_Op<mnemonic, !listconcat(traits, [Pure, InferTypeOpAdaptorWithIsCompatible])> {
+class Transformer_InferredOp<string mnemonic, list<Trait> traits = [], list<string> answers = []>
+    : Transformer_Op<mnemonic, !listconcat(traits, [Pure, InferTypeOpAdaptorWithIsCompatible]), answers> {
   let hasVerifier = 1;
 }
 

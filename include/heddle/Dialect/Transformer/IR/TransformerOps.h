@@ -12,6 +12,7 @@
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/MaskInterface.h"
+#include "heddle/Dialect/Transformer/IR/OpInterfaces.h"
 #include "heddle/Dialect/Transformer/IR/TransformerDialect.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -31,12 +32,6 @@ struct StateResource : mlir::SideEffects::Resource::Base<StateResource> {
 
 /// Whether an attention returns its weights, and in which form.
 enum class WeightsResult { None, PerHead, Averaged };
-
-/// What changes the scores of an attention, and what joins them: each null where there is none.
-struct ScoreRules {
-  mlir::Value bias, sinks;
-  mlir::FloatAttr softcap, hiddenScore;
-};
 
 class AttentionOp;
 class AttentionStatisticsOp;
@@ -95,6 +90,10 @@ public:
 namespace heddle::transformer {
 /// The `documents starts` among the conjuncts of a mask, which may be null; or null.
 MaskDocumentsOp packedDocumentsOf(mlir::Value mask);
+/// Whether an op reads `value` as the keys of scores.
+bool readAsKeys(mlir::OpOperand &use);
+/// The state whose content `value` is, stored or just appended; null for another value.
+mlir::StringAttr stateOf(mlir::Value value);
 /// The value that an `arith.truncf` rounds, or the value itself.
 mlir::Value beforeRounding(mlir::Value value);
 } // namespace heddle::transformer

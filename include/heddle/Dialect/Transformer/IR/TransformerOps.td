@@ -88,7 +88,8 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
 // Projections and normalisation
 //===----------------------------------------------------------------------===//
 
-def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSegments]> {
+def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSegments, Transformer_Contracts, Transformer_RowsAlike],
+                                                     ["countFlops", "storageOf"]> {
   let summary = "a matrix product over features, with bias and activation";
   let description = [{
     `result[..., n] = activation(sum_k input[..., k] * weight[n, k] + bias[n])`. `input` is `[..., K]`, `weight`
@@ -148,7 +149,7 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
   }];
 }
 
-def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]> {
+def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments], ["storageOf"]> {
   let summary = "two matrix products with an activation between them";
   let description = [{
     `result = linear(activation(linear(input, in_weight) + in_bias), out_weight) + out_bias`: with `input` `[..., E]`,
@@ -182,7 +183,7 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
   }];
 }
 
-def Transformer_Conv1x1Op : Transformer_InferredOp<"conv1x1"> {
+def Transformer_Conv1x1Op : Transformer_InferredOp<"conv1x1", [], ["storageOf"]> {
   let summary = "a convolution of kernel size 1 over rows";
   let description = [{
     A convolution whose kernel sees one row is a product with its matrix: `result[..., n] = activation(sum_k input[..., k] *
@@ -209,7 +210,7 @@ def Transformer_Conv1x1Op : Transformer_InferredOp<"conv1x1"> {
   let assemblyFormat = "$input `,` $weight (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
 }
 
-def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, InferTypeOpAdaptorWithIsCompatible]> {
+def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, InferTypeOpAdaptorWithIsCompatible, Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "normalises each row";
   let description = [{
     `result = (input - mean) / sqrt(variance + epsilon) * gamma + beta`, mean and variance over the features of each row,
@@ -237,7 +238,7 @@ def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, InferTypeOpAda
   let hasVerifier = 1;
 }
 
-def Transformer_RmsNormOp : Transformer_InferredOp<"rms_norm"> {
+def Transformer_RmsNormOp : Transformer_InferredOp<"rms_norm", [Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "divides each row by its root mean square";
   let description = [{
     `result = input / sqrt(mean(input * input) + epsilon) * gamma`, the mean over the features of each row. `gamma` is `[E]`.
@@ -260,7 +261,7 @@ def Transformer_RmsNormOp : Transformer_InferredOp<"rms_norm"> {
   let assemblyFormat = "$input `,` $gamma attr-dict `:` functional-type(operands, results)";
 }
 
-def Transformer_SoftmaxOp : Transformer_Op<"softmax", [Pure, AllTypesMatch<["input", "result"]>]> {
+def Transformer_SoftmaxOp : Transformer_Op<"softmax", [Pure, AllTypesMatch<["input", "result"]>, Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "each row as probabilities";
   let description = [{
     `result[..., e] = exp(input[..., e]) / sum_n exp(input[..., n])` over the features of each row, of any number. As in attention minus
@@ -279,7 +280,7 @@ def Transformer_SoftmaxOp : Transformer_Op<"softmax", [Pure, AllTypesMatch<["inp
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
-def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegments]> {
+def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegments, Transformer_ReducesRows], ["inferShapes", "countFlops", "limitValues"]> {
   let summary = "one row for each sentence";
   let description = [{
     `[B, T, E]` becomes `[B, E]`: of the rows of each sentence `kind` makes one. With `lengths`, `[B]`, only the first
@@ -317,7 +318,7 @@ def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegment
 // Heads
 //===----------------------------------------------------------------------===//
 
-def Transformer_SplitHeadsOp : Transformer_InferredOp<"split_heads"> {
+def Transformer_SplitHeadsOp : Transformer_InferredOp<"split_heads", [], ["inferShapes"]> {
   let summary = "cuts features into heads";
   let description = [{
     `result[b, h, t, d] = input[b, t, h * D + d]`: `[B, T, H * D]` becomes `[B, H, T, D]`, H being `heads`.
@@ -341,7 +342,7 @@ def Transformer_SplitHeadsOp : Transformer_InferredOp<"split_heads"> {
   let hasFolder = 1;
 }
 
-def Transformer_MergeHeadsOp : Transformer_InferredOp<"merge_heads"> {
+def Transformer_MergeHeadsOp : Transformer_InferredOp<"merge_heads", [], ["inferShapes"]> {
   let summary = "puts heads back side by side";
   let description = [{
     `result[b, t, h * D + d] = input[b, h, t, d]`: `[B, H, T, D]` becomes `[B, T, H * D]`.

@@ -104,7 +104,7 @@ def Transformer_BiasWhereOp : Transformer_BiasOp<"where", [SingleBlock, Transfor
 }
 
 def Transformer_MaskLoadOp : Transformer_Op<"mask.load", [Pure, ParentOneOf<["MaskWhereOp", "BiasWhereOp"]>,
-    TypesMatchWith<"the result has the element type of the table", "table", "result", "::mlir::getElementTypeOrSelf($_self)">]> {
+    TypesMatchWith<"the result has the element type of the table", "table", "result", "::mlir::getElementTypeOrSelf($_self)">], ["takesWeight"]> {
   let summary = "an entry of a table, in a formula";
   let description = [{
     `table[index]` (rank 1), or `table[b, index]` (rank 2, b being the region's own first argument); 0 where the index is outside the table.

@@ -1,4 +1,4 @@
-//===- MaskShapes.cpp - What the tables of masks must fit -----------------===//
+//===- ScoreShapes.cpp - What the tables of masks must fit -----------------===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "heddle/Analysis/ShapeExpressions.h"
+#include "AttentionRules.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -31,33 +31,36 @@ static void collect(Value value, llvm::SetVector<Operation *> &ops) {
       collect(operand, ops);
 }
 
+namespace {
 /// What the masks and rules of one attention over `full` ask of the shapes of their tables.
-class ShapeExpressions::Rules {
+class RuleShapes {
 public:
-  Rules(ShapeExpressions &of, const Shape &full) : of(of), full(full), sequences(full[0]) {}
+  RuleShapes(SymbolicShapes &of, const Shape &full) : of(of), full(full), sequences(full[0]) {}
 
   /// First of all: under packed documents, tables have one row a document.
   void countSequences(MaskDocumentsOp op);
   void check(Operation *rule);
 
 private:
-  Shape shape(Value table) const { return of.shapes.lookup(table); }
+  Shape shape(Value table) const { return of.of(table); }
   void oneASequence(Value table, const char *what);
   void fits(const SizeExpr &found, const SizeExpr &size, bool keys, const char *what);
   void dense(Value table, const char *what);
   void blocks(MaskBlocksOp op);
   void documentIds(MaskDocumentsOp op);
 
-  ShapeExpressions &of;
+  SymbolicShapes &of;
   const Shape &full;
   SizeExpr sequences;
 };
+} // namespace
 
-void ShapeExpressions::visitRules(AttentionOp op, const Shape &full) {
+void heddle::transformer::requireRuleShapes(SymbolicShapes &shapes, Value mask, Value bias,
+                                            const Shape &full) {
   llvm::SetVector<Operation *> ops;
-  collect(op.getMask(), ops);
-  collect(op.getBias(), ops);
-  Rules rules(*this, full);
+  collect(mask, ops);
+  collect(bias, ops);
+  RuleShapes rules(shapes, full);
   for (Operation *rule : ops)
     if (auto documents = dyn_cast<MaskDocumentsOp>(rule); documents && documents.getStarts())
       rules.countSequences(documents);
@@ -65,13 +68,13 @@ void ShapeExpressions::visitRules(AttentionOp op, const Shape &full) {
     rules.check(rule);
 }
 
-void ShapeExpressions::Rules::countSequences(MaskDocumentsOp op) {
+void RuleShapes::countSequences(MaskDocumentsOp op) {
   of.require(full[0], 1, "the batch of packed documents");
   sequences = shape(op.getQueries())[0] - 1;
   of.require(shape(op.getKeys())[0], shape(op.getQueries())[0], "the starts of documents");
 }
 
-void ShapeExpressions::Rules::check(Operation *rule) {
+void RuleShapes::check(Operation *rule) {
   llvm::TypeSwitch<Operation *>(rule)
       .Case<MaskCausalOp, MaskWindowOp, BiasAlibiOp, BiasRelativeOp>(
           [&](auto o) { oneASequence(o.getOffset(), "the offsets of a mask"); })
@@ -94,28 +97,27 @@ void ShapeExpressions::Rules::check(Operation *rule) {
       });
 }
 
-void ShapeExpressions::Rules::oneASequence(Value table, const char *what) {
+void RuleShapes::oneASequence(Value table, const char *what) {
   if (table && isa<ShapedType>(table.getType()))
     of.require(shape(table)[0], sequences, what);
 }
 
 /// A dimension is 1 or `size`. Keys of a cache: the table may say more than has been seen.
-void ShapeExpressions::Rules::fits(const SizeExpr &found, const SizeExpr &size, bool keys,
-                                   const char *what) {
-  if (found == SizeExpr(1) || found == size || of.oneOrFull.contains(found.dimName()))
+void RuleShapes::fits(const SizeExpr &found, const SizeExpr &size, bool keys, const char *what) {
+  if (found == SizeExpr(1) || found == size || of.isOneOrFull(found))
     return;
   if (keys && size.dimName().empty() && !size.isConstant())
-    of.required.push_back({size, found, what, /*atMost=*/true});
+    of.requireAtMost(size, found, what);
   else
     of.require(found, size, what);
 }
 
-void ShapeExpressions::Rules::dense(Value table, const char *what) {
+void RuleShapes::dense(Value table, const char *what) {
   for (auto [axis, found] : llvm::enumerate(shape(table)))
     fits(found, full[axis], axis == 3, what);
 }
 
-void ShapeExpressions::Rules::blocks(MaskBlocksOp op) {
+void RuleShapes::blocks(MaskBlocksOp op) {
   Shape table = shape(op.getTable());
   fits(table[0], full[0], false, "a table of blocks");
   fits(table[1], full[1], false, "a table of blocks");
@@ -125,7 +127,7 @@ void ShapeExpressions::Rules::blocks(MaskBlocksOp op) {
              "the columns of a table of blocks");
 }
 
-void ShapeExpressions::Rules::documentIds(MaskDocumentsOp op) {
+void RuleShapes::documentIds(MaskDocumentsOp op) {
   Shape queries = shape(op.getQueries()), keys = shape(op.getKeys());
   of.require(queries[0], sequences, "the documents of queries");
   if (!op.getOffset())

@@ -1,0 +1,39 @@
+//===- TileableOpInterface.td - How an op becomes tiles ----*- tablegen -*-===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Grouping, tiling and the check for what is not built ask an op through this
+// interface. Its implementations are external models (lib/Transforms/Tilers.cpp):
+// the ops' dialects know no kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TRANSFORMS_TILEABLEOPINTERFACE_TD
+#define HEDDLE_TRANSFORMS_TILEABLEOPINTERFACE_TD
+
+include "mlir/IR/OpBase.td"
+
+def TileableOpInterface : OpInterface<"TileableOpInterface"> {
+  let cppNamespace = "::heddle";
+  let description = [{
+    An op that kernels can be made of, or that stays between them: operands of kernels and the session's bookkeeping.
+  }];
+  let methods = [
+    InterfaceMethod<[{The kernel that the op begins; none where it stays between kernels.}],
+      "::std::optional<::heddle::kernel::Root>", "getRoot">,
+    InterfaceMethod<[{
+        Whether the op can be computed on the tiles of a kernel around `root`, of which `before` is the chain of ops whose
+        last one it reads.
+      }],
+      "bool", "canFollow", (ins "::heddle::kernel::Root":$root, "::llvm::ArrayRef<::mlir::Operation *>":$before)>,
+    InterfaceMethod<[{Fails with an error at an op that its tiler, or what runs it, does not take.}],
+      "::llvm::LogicalResult", "checkSupported">,
+    InterfaceMethod<[{Writes the body of a kernel around the op; fails with an error at the definition.}],
+      "::llvm::LogicalResult", "tile", (ins "::heddle::KernelFrame &":$frame)>,
+  ];
+}
+
+#endif // HEDDLE_TRANSFORMS_TILEABLEOPINTERFACE_TD

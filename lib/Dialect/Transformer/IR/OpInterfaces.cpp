@@ -1,0 +1,109 @@
+//===- OpInterfaces.cpp - What passes ask of an op ------------------------===//
+//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the implementations of the interfaces share; each op's stands beside its
+// verifier.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Transformer/IR/OpInterfaces.h"
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+
+#include "heddle/Dialect/Transformer/IR/OpInterfaces.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+SizeExpr heddle::product(ArrayRef<SizeExpr> sizes) {
+  SizeExpr result = 1;
+  for (const SizeExpr &size : sizes)
+    result = result * size;
+  return result;
+}
+
+Shape heddle::dimsFromAttr(ArrayAttr dims) {
+  Shape shape;
+  for (Attribute dim : dims) {
+    if (auto name = dyn_cast<StringAttr>(dim))
+      shape.push_back(SizeExpr::dim(name.getValue().str()));
+    else
+      shape.push_back(cast<IntegerAttr>(dim).getInt());
+  }
+  return shape;
+}
+
+Shape heddle::sizesFromAttr(ArrayAttr sizes) {
+  Shape shape = dimsFromAttr(sizes);
+  for (auto [size, attr] : llvm::zip(shape, sizes))
+    if (auto text = dyn_cast<StringAttr>(attr))
+      if (auto parsed = SizeExpr::parse(text.str()))
+        size = *parsed;
+  return shape;
+}
+
+Shape heddle::transformer::staticShape(Type type) {
+  ArrayRef<int64_t> sizes = cast<ShapedType>(type).getShape();
+  return Shape(sizes.begin(), sizes.end());
+}
+
+void SymbolicShapes::require(const SizeExpr &left, const SizeExpr &right, std::string what) {
+  if (!(left == right))
+    required.push_back({left, right, std::move(what), /*atMost=*/false});
+}
+
+void SymbolicShapes::requireAtMost(const SizeExpr &left, const SizeExpr &right, std::string what) {
+  required.push_back({left, right, std::move(what), /*atMost=*/true});
+}
+
+void SymbolicShapes::requireOneSentence(Value rows) {
+  require(of(rows)[0], 1, "the batch of packed documents");
+}
+
+void SymbolicShapes::inferRows(Operation *op) {
+  for (Value result : op->getResults()) {
+    auto type = dyn_cast<ShapedType>(result.getType());
+    if (!type)
+      continue;
+    Shape shape = staticShape(type);
+    if (op->getNumOperands() > 0 && knows(op->getOperand(0)))
+      if (const Shape &rows = of(op->getOperand(0)); rows.size() == shape.size())
+        for (size_t i = 0; i < shape.size(); ++i)
+          if (i + 1 < shape.size() || type.isDynamicDim(i))
+            shape[i] = rows[i];
+    set(result, std::move(shape));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+OperandStorage heddle::transformer::storageByRank(OpOperand &operand) {
+  auto type = dyn_cast<ShapedType>(operand.get().getType());
+  return type && type.getRank() > 1 ? OperandStorage::Rows : OperandStorage::Vector;
+}
+
+OperandStorage heddle::transformer::storageOf(OpOperand &operand) {
+  auto op = dyn_cast<TransformerOpInterface>(operand.getOwner());
+  return op ? op.storageOf(operand) : storageByRank(operand);
+}
+
+bool heddle::transformer::takesWeight(OpOperand &operand) {
+  auto op = dyn_cast<TransformerOpInterface>(operand.getOwner());
+  return op && op.takesWeight(operand);
+}
+
+bool heddle::transformer::readAsKeys(OpOperand &use) {
+  auto op = dyn_cast<ScoresOpInterface>(use.getOwner());
+  return op && op.readsAsKeys(use);
+}
