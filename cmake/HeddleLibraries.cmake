@@ -81,7 +81,7 @@ function(heddle_tool name)
   heddle_compile_options(${name})
 endfunction()
 
-# heddle_gtest(TEST PROGRAM SHARDS n [FILTER text] [LABELS …] [PROPERTIES name value …]): tests of a GoogleTest program as one
+# heddle_gtest(TEST PROGRAM [SHARDS n] [FILTER text] [LABELS …] [PROPERTIES name value …]): tests of a GoogleTest program as one
 # entry of ctest, or as `n` that share them: a process runs many tests, so that starting one and loading LLVM is paid once.
 # What each test said is written to test-results, where scripts/count-tests reads it.
 function(heddle_gtest test program)
@@ -89,6 +89,9 @@ function(heddle_gtest test program)
   set(arguments)
   if(ARG_FILTER)
     set(arguments --gtest_filter=${ARG_FILTER})
+  endif()
+  if(NOT ARG_SHARDS)
+    set(ARG_SHARDS 1)
   endif()
   foreach(shard RANGE 1 ${ARG_SHARDS})
     set(entry ${test})
@@ -112,10 +115,7 @@ function(heddle_unit_test name)
   target_compile_definitions(${name} PRIVATE HEDDLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HEDDLE_BINARY_DIR="${CMAKE_BINARY_DIR}")
   heddle_compile_options(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
-  if(NOT ARG_SHARDS)
-    set(ARG_SHARDS 1)
-  endif()
-  heddle_gtest(unit/${name} ${name} SHARDS ${ARG_SHARDS} LABELS unit ${ARG_LABELS})
+  heddle_gtest(unit/${name} ${name} LABELS unit ${ARG_LABELS} SHARDS ${ARG_SHARDS})
 endfunction()
 
 # heddle_mlir_unit_test(NAME sources... LINK targets...): one of the compiler's side.

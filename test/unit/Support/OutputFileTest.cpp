@@ -1,11 +1,13 @@
-//===- OutputFileTest.cpp - Files appear whole or not at all --------------===//
+//===- OutputFileTest.cpp - Files appear whole or not at all ---*- C++ -*-===//
 //
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Writing beside the place and renaming, and what is left after a failure.
+// Writing beside the place and renaming, and what is left after a failure. All that
+// Heddle writes goes this way, so what it keeps (permissions, links, the old file on
+// failure) is kept everywhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,18 +15,84 @@
 
 #include "heddle/Support/OutputFile.h"
 
-#include "gtest/gtest.h"
-
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace heddle;
 namespace fs = std::filesystem;
 
 namespace {
+using AtomicFileTest = ScratchFolder;
 using OutputFileTest = ScratchFolder;
 } // namespace
+
+TEST_F(AtomicFileTest, TheOldFileStaysUntilTheNewOneIsWhole) {
+  fs::path path = folder / "file";
+  ASSERT_TRUE(replaceFile(path, "old"));
+  {
+    auto abandoned = AtomicFile::create(path);
+    ASSERT_TRUE(abandoned && abandoned->write("half"));
+    auto other = AtomicFile::create(path); // of the same process, at the same time
+    ASSERT_TRUE(other && other->write("new"));
+    EXPECT_EQ(read(path), "old");
+    ASSERT_TRUE(other->commit());
+  }
+  EXPECT_EQ(read(path), "new");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AtomicFileTest, PermissionsAreKept) {
+  fs::path path = folder / "file";
+  for (fs::perms mode : {fs::perms(0600), fs::perms(0664), fs::perms(0755)}) {
+    ASSERT_TRUE(replaceFile(path, "old"));
+    fs::permissions(path, mode);
+    ASSERT_TRUE(replaceFile(path, "new"));
+    EXPECT_EQ(fs::status(path).permissions(), mode);
+  }
+}
+
+TEST_F(AtomicFileTest, LinksAreFollowed) {
+  fs::create_directories(folder / "there");
+  fs::create_symlink("there/file", folder / "link");
+  fs::create_symlink("link", folder / "second");
+  for (const char *text : {"made", "replaced"}) { // the file is missing at first
+    ASSERT_TRUE(replaceFile(folder / "second", text));
+    EXPECT_EQ(read(folder / "there" / "file"), text);
+    EXPECT_TRUE(fs::is_symlink(folder / "second") && fs::is_symlink(folder / "link"));
+  }
+  fs::create_symlink("round", folder / "round");
+  EXPECT_THAT(replaceFile(folder / "round", "x").error().message,
+              testing::HasSubstr("round: expected a path that can be written, found: "));
+  EXPECT_TRUE(fs::is_symlink(folder / "round"));
+}
+
+TEST_F(AtomicFileTest, PlacesThatCannotBe) {
+  EXPECT_THAT(replaceFile(folder / "none" / "file", "x").error().message,
+              testing::HasSubstr("none/file: expected a path that can be written, found: No such"));
+  EXPECT_THAT(replaceFile(folder, "x").error().message,
+              testing::HasSubstr("expected a file or a new path, found a directory"));
+  EXPECT_EQ(replaceFile("/dev/null", "x").error().message,
+            "/dev/null: expected a file or a new path, found a device or a pipe");
+}
+
+TEST_F(AtomicFileTest, AFullDiskLeavesNothing) {
+  ASSERT_TRUE(replaceFile(folder / "file", "old"));
+  rlimit before{}, small{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  small = {100, before.rlim_max};
+  std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  Status status = replaceFile(folder / "file", std::string(1000, 'x'));
+  setrlimit(RLIMIT_FSIZE, &before);
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, testing::HasSubstr("file: expected a path that can be"));
+  EXPECT_EQ(read(folder / "file"), "old");
+  EXPECT_EQ(files(), 1);
+}
 
 TEST_F(OutputFileTest, ReplacesWhatWasThere) {
   std::string path = folder / "page.html";
