@@ -161,9 +161,9 @@ kernel::DefOp KernelDefinitions::define(GroupOp group, Region &body,
   auto def = kernel::DefOp::create(builder, group.getLoc(), "kernel", type, group.getRootAttr());
   def.getBody().takeBody(body);
   for (auto [i, layout] : llvm::enumerate(layouts.take_front(inputs)))
-    def.setArgAttr(i, kernel::LayoutAttr::attributeName, layout);
+    def.setArgAttr(i, kernel::LayoutAttr::name, layout);
   for (auto [i, layout] : llvm::enumerate(layouts.drop_front(inputs)))
-    def.setResultAttr(i, kernel::LayoutAttr::attributeName, layout);
+    def.setResultAttr(i, kernel::LayoutAttr::name, layout);
   SmallVector<Attribute> names;
   for (size_t i = 0; i < scalars; ++i)
     names.push_back(builder.getStringAttr("d" + Twine(i)));

@@ -142,9 +142,11 @@ static LogicalResult check(AttentionOp op) {
                            mostValuesOfTile / fewestAttentionRows)))
     return failure();
   StringAttr state = stateOf(op.getKey());
+  if (!state)
+    return success();
   WalkResult result = op->getParentOfType<ModuleOp>().walk([&](Operation *reader) {
     for (OpOperand &use : reader->getOpOperands()) {
-      if (!state || readAsKeys(use) || stateOf(use.get()) != state)
+      if (readAsKeys(use) || stateOf(use.get()) != state)
         continue;
       reader->emitOpError("operand ")
           << use.getOperandNumber() << ": expected another value than the content of @"

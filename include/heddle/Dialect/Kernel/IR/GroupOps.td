@@ -73,8 +73,8 @@ def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpI
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
     /// How arguments and results are stored, by C2.
-    LayoutAttr getArgLayout(unsigned index) { return getArgAttrOfType<LayoutAttr>(index, LayoutAttr::attributeName); }
-    LayoutAttr getResultLayout(unsigned index) { return getResultAttrOfType<LayoutAttr>(index, LayoutAttr::attributeName); }
+    LayoutAttr getArgLayout(unsigned index) { return getArgAttrOfType<LayoutAttr>(index, LayoutAttr::name); }
+    LayoutAttr getResultLayout(unsigned index) { return getResultAttrOfType<LayoutAttr>(index, LayoutAttr::name); }
   }];
 }
 

@@ -101,9 +101,6 @@ def Kernel_LayoutAttr : AttrDef<Kernel_Dialect, "Layout"> {
     DefaultValuedParameter<"::heddle::kernel::Storage", "::heddle::kernel::Storage::Memory">:$storage,
     Kernel_SizeParameter<"">:$scalar, Kernel_SizeParameter<"">:$at, Kernel_SizeParameter<"">:$slots);
   let assemblyFormat = "`<` struct(params) `>`";
-  let extraClassDeclaration = [{
-    static constexpr ::llvm::StringLiteral attributeName = "kernel.layout";
-  }];
 }
 
 //===----------------------------------------------------------------------===//
