@@ -1,15 +1,10 @@
 //===- MlirHeaders.h - What the compiler's files have in common -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Headers of MLIR and LLVM that many files of the compiler include, compiled
 // once (heddle_precompile). A file still includes what it uses: nothing here is
 // needed for a build, and headers of ours stay out, since they change.
-//
-//===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

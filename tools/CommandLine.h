@@ -1,14 +1,9 @@
 //===- CommandLine.h - What both drivers say of a command line -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Texts where CLI11's own say too much or too little: numbers that are too small or
 // too large, and commands that do not exist. And the flags that both have.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "bench/Bench.h"

@@ -1,13 +1,8 @@
 //===- Contender.cpp - A kernel that is timed ------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A small session: every buffer has memory of its own, sizes are evaluated once.
-//
-//===----------------------------------------------------------------------===//
 #include "Contender.h"
 
 #include "bench/Bench.h"
@@ -26,9 +21,7 @@ namespace heddle::bench {
 
 static Error benchError(std::string message) { return inputError("bench: " + std::move(message)); }
 
-//===----------------------------------------------------------------------===//
-// Placing
-//===----------------------------------------------------------------------===//
+//===- Placing -----------------------------------------------------------===//
 
 Contender::Contender(Artifact artifact)
     : artifact(std::make_unique<Artifact>(std::move(artifact))) {}
@@ -129,9 +122,7 @@ Status Contender::upload(const Inputs &inputs) {
   return device->finish();
 }
 
-//===----------------------------------------------------------------------===//
-// Running
-//===----------------------------------------------------------------------===//
+//===- Running -----------------------------------------------------------===//
 
 Expected<Values> Contender::run() {
   Status status = device->begin();
@@ -160,9 +151,7 @@ Expected<Duration> Contender::time(int repeat) {
   return Duration{*wall, passed / (2 * repeat)};
 }
 
-//===----------------------------------------------------------------------===//
-// Artifacts
-//===----------------------------------------------------------------------===//
+//===- Artifacts ---------------------------------------------------------===//
 
 /// A checkpoint: the length of a JSON header, the header, the values.
 static bool writeSafetensors(const std::string &path,

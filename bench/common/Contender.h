@@ -1,16 +1,11 @@
 //===- Contender.h - A kernel that is timed --------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // One artifact on a device with its buffers placed and filled. Compiled
 // models and hand-written kernels take the same way: an artifact, a program,
 // launches through the runtime's Device. What is timed is one launch of the
 // program, the last.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "Values.h"

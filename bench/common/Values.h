@@ -1,13 +1,8 @@
 //===- Values.h - What the programs compute with ---------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Tensors as plain vectors, and the statistic of every table.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <algorithm>

@@ -1,15 +1,10 @@
 //===- main.cpp - What masks save on the CPU ------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // One head of 64 over 8,192 tokens, f32, one thread: attention under each mask
 // beside attention without one, kernel by kernel, interleaved in one run. Gates
 // are the share of the unmasked kernel's time. Exit status 1: a gate missed.
-//
-//===----------------------------------------------------------------------===//
 #include "Contender.h"
 
 #include "heddle/Support/CpuRates.h"

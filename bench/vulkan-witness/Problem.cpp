@@ -1,13 +1,8 @@
 //===- Problem.cpp - What is computed, and what is right ------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Plain loops in f64, written apart from the project's own reference.
-//
-//===----------------------------------------------------------------------===//
 #include "Problem.h"
 
 #include <algorithm>

@@ -1,15 +1,10 @@
 //===- Problem.h - What is computed, and what is right ---------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The two problems of the comparison with their seeded inputs, and what they
 // give in f64. Both contenders get the same values and are held to the same
 // results.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "Values.h"

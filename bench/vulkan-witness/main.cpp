@@ -1,9 +1,6 @@
 //===- main.cpp - Compiled kernels beside hand-written ones ---------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A matrix product of 512 and attention over 512 rows, as Heddle compiles them
 // and as a person wrote them in GLSL, through the same runtime in one run. Each
@@ -11,8 +8,6 @@
 // what is reported are medians of times and of ratios inside a round, so that
 // other load on the machine falls on all alike, and shares of the peak, best
 // round over best round. Exit status 1: a result is wrong or a gate is missed.
-//
-//===----------------------------------------------------------------------===//
 #include "Contender.h"
 #include "Problem.h"
 
@@ -37,9 +32,7 @@ struct Options {
   int rounds = 21, repeat = 4;
 };
 
-//===----------------------------------------------------------------------===//
-// The four kernels
-//===----------------------------------------------------------------------===//
+//===- The four kernels --------------------------------------------------===//
 
 Buffer argumentBuffer(const char *name, int64_t elements) {
   Buffer buffer;
@@ -179,9 +172,7 @@ Expected<std::vector<Entry>> prepareAll(const Options &options) {
   return entries;
 }
 
-//===----------------------------------------------------------------------===//
-// Measuring
-//===----------------------------------------------------------------------===//
+//===- Measuring ---------------------------------------------------------===//
 
 /// Fills the entries' seconds; gives the peak of each round.
 Expected<std::vector<double>> measure(std::vector<Entry> &entries, const Options &options) {

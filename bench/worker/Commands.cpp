@@ -1,13 +1,8 @@
 //===- Commands.cpp - What the harness may ask of Heddle -------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Each request is a call of a public header; clocks stand around nothing else.
-//
-//===----------------------------------------------------------------------===//
 #include "Commands.h"
 
 #include "heddle/Compiler/Compiler.h"

@@ -1,9 +1,6 @@
 //===- Commands.h - What the harness may ask of Heddle ---------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // One object that keeps the open models and answers requests, JSON in and out.
 // Every request has "do"; the answer has "error" (and "kind", the error's kind)
@@ -19,8 +16,6 @@
 //   rates    of (["f32", …]), threads → {"f32": {rate, instruction}, …}, rate 0 where
 //            the CPU lacks it
 //   read     bytes, threads → bytes a second; the buffer is kept
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "bench/ReadProbe.h"

@@ -1,15 +1,10 @@
 //===- main.cpp - Heddle's side of bench/run ------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Reads requests, one JSON object a line, and answers each with a line. The
 // process lives as long as the harness, so that no figure holds a start, and
 // stops (SIGSTOP, by the harness) while others are timed.
-//
-//===----------------------------------------------------------------------===//
 #include "Commands.h"
 
 #include <exception>

@@ -1,14 +1,9 @@
 //===- main.cpp - The smallest program that runs a model ------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Encodes a sentence alone and in a padded batch, and checks two promises: the
 // row has the same bits in both, and LayerNorm left it with mean 0.
-//
-//===----------------------------------------------------------------------===//
 
 #include <heddle/ExecutionEngine/Jit.h>
 

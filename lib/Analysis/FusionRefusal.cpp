@@ -1,13 +1,8 @@
 //===- FusionRefusal.cpp - Why two ops did not become one kernel ----------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The texts of the reasons, in one table.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Analysis/FusionRefusal.h"
 

@@ -1,15 +1,10 @@
 //===- MaskEvaluator.cpp - Masks and score rules on the host --------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The code of a mask or a rule is emitted into a free block whose arguments are
 // the place, the tile and one element; an operand is read by a call that names
 // the way and passes the operand.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Analysis/MaskEvaluator.h"
 
@@ -108,9 +103,7 @@ private:
 };
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Code and data
-//===----------------------------------------------------------------------===//
+//===- Code and data -----------------------------------------------------===//
 
 static double numberOf(uint32_t bits, Type type) {
   return type.isF32() ? double{std::bit_cast<float>(bits)} : static_cast<int32_t>(bits);
@@ -257,9 +250,7 @@ ScalarProgram::Function HostCode::reader(Operation *op) {
   };
 }
 
-//===----------------------------------------------------------------------===//
-// The evaluator
-//===----------------------------------------------------------------------===//
+//===- The evaluator -----------------------------------------------------===//
 
 struct MaskEvaluator::Program {
   Program(Value mask, int64_t heads, const MaskInputs &inputs)

@@ -1,14 +1,9 @@
 //===- ScalarProgram.cpp - Code on scalars, run on the host ---------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Folding by MLIR would keep every number in the context for good, and has no
 // value for x / 0: pictures ask for millions of tiles.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Analysis/ScalarProgram.h"
 
@@ -23,9 +18,7 @@ using namespace mlir;
 
 namespace heddle {
 
-//===----------------------------------------------------------------------===//
-// Integers
-//===----------------------------------------------------------------------===//
+//===- Integers ----------------------------------------------------------===//
 
 /// Bits of an integer or its tensor; 0 for other types.
 static unsigned widthOf(Type type) {
@@ -113,9 +106,7 @@ static ScalarOp integerOp(Operation *op) {
   return bitsOp(op, from, to);
 }
 
-//===----------------------------------------------------------------------===//
-// Numbers
-//===----------------------------------------------------------------------===//
+//===- Numbers -----------------------------------------------------------===//
 
 static double (*realOp(StringRef name))(const double *) {
   using X = const double *;
@@ -155,9 +146,7 @@ double scalarNumber(Attribute attribute) {
   return wrapped(whole.getValue().getSExtValue(), widthOf(whole.getType()));
 }
 
-//===----------------------------------------------------------------------===//
-// Programs
-//===----------------------------------------------------------------------===//
+//===- Programs ----------------------------------------------------------===//
 
 /// Whether a device has no value for these operands of a division or shift.
 static bool (*trapOf(Operation *op))(const double *) {

@@ -1,13 +1,8 @@
 //===- ShapeExpressions.cpp - Shapes as expressions of dimensions ---------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // One forward walk; each op's rule is a line or two.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Analysis/ShapeExpressions.h"
 

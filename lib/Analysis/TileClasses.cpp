@@ -1,14 +1,9 @@
 //===- TileClasses.cpp - Which tiles of an attention are visited ----------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Asks the bounds of a mask about every tile. Packed documents are cut into tiles
 // and asked one by one, in their own coordinates, as kernels do.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Analysis/TileClasses.h"
 

@@ -1,14 +1,9 @@
 //===- CodeGeneration.cpp - Kernels as code of every target ---------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The bodies are tiled once for a kind of device. Below, each instruction set
 // starts from its own copy.
-//
-//===----------------------------------------------------------------------===//
 
 #include "CodeGeneration.h"
 

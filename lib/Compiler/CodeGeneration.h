@@ -1,13 +1,8 @@
 //===- CodeGeneration.h - Kernels as code of every target ------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // From a module at stage `program` to the code members of an artifact.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "Compilation.h"

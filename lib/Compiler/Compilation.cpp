@@ -1,14 +1,9 @@
 //===- Compilation.cpp - One model on its way through the stages ----------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Import, then the pipelines. All dialects are loaded at the start, so that
 // several modules of one context may be lowered at the same time.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Compilation.h"
 

@@ -1,14 +1,9 @@
 //===- Compilation.h - One model on its way through the stages -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Holds the context, the imported model and its module, and moves the module from
 // stage to stage. MLIR's diagnostics stop here: callers see one-line errors.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "Diagnostics.h"

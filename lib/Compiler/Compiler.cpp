@@ -1,14 +1,9 @@
 //===- Compiler.cpp - Model in, artifact out ------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // import ▶ fused (kept as bytecode) ▶ program ▶ code of each target ▶ artifact.
 // Weights come last: until then only their names and shapes are known here.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Compiler/Compiler.h"
 

@@ -1,14 +1,9 @@
 //===- Diagnostics.h - MLIR's diagnostics as one line ----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // While one of these lives, diagnostics of its context are collected instead of
 // printed; the first error becomes the error of the whole compilation.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

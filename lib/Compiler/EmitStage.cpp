@@ -1,15 +1,10 @@
 //===- EmitStage.cpp - The text of a stage --------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // `--emit`: the module as it stands after a stage, printed. Which target a stage
 // below `program` is for follows from the stage; `tiled` takes the first target
 // that was asked for.
-//
-//===----------------------------------------------------------------------===//
 
 #include "CodeGeneration.h"
 

@@ -1,15 +1,10 @@
 //===- KernelCache.cpp - Code of kernels kept on disk ---------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A file is a mark, its key, the hash of what follows, and the code. The key is
 // repeated since files get renamed; the hash is there since disks fill up and
 // processes are killed.
-//
-//===----------------------------------------------------------------------===//
 
 #include "KernelCache.h"
 
@@ -33,9 +28,7 @@ static constexpr StringRef kPrefix = "kernel-";
 static constexpr StringRef kMark = "heddle kernel 1\n"; ///< another form of file: another number
 static constexpr uint64_t kDefaultMegabytes = 256, kMaxFiles = 10000;
 
-//===----------------------------------------------------------------------===//
-// Which compiler this is
-//===----------------------------------------------------------------------===//
+//===- Which compiler this is --------------------------------------------===//
 
 /// The build id in a segment of notes, which linkers make of an object's whole content.
 static StringRef buildIdIn(StringRef notes) {
@@ -105,9 +98,7 @@ static std::string compilerIdentity() {
   return kMark.str() + "LLVM " LLVM_VERSION_STRING "\n" + found.ids;
 }
 
-//===----------------------------------------------------------------------===//
-// The files
-//===----------------------------------------------------------------------===//
+//===- The files ---------------------------------------------------------===//
 
 static Expected<uint64_t> limitFromEnvironment() {
   const char *text = std::getenv("HEDDLE_CACHE_LIMIT");

@@ -1,16 +1,11 @@
 //===- KernelCache.h - Code of kernels kept on disk ------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Code is found by the content of everything that decides it: the kernel's text,
 // the target, and the build of what compiles. Two processes that miss at once
 // write the same bytes. What cannot be read is compiled again and written anew;
 // what cannot be written is not kept. Neither is an error.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

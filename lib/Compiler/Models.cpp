@@ -1,13 +1,8 @@
 //===- Models.cpp - Models opened for questions ---------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A compiled file carries its fused stage; any other model is imported.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Compiler/Models.h"
 

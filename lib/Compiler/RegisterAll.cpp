@@ -1,14 +1,9 @@
 //===- RegisterAll.cpp - Every dialect and pass of the project ------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Lists what occurs at some stage; nothing else of MLIR is registered, so that
 // tools start fast and refuse what the project does not use.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Compiler/RegisterAll.h"
 

@@ -1,14 +1,9 @@
 //===- Jit.cpp - Compile and run in one process ---------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The artifact stays in memory; everything else is what `heddle compile` and the
 // runtime do. Only code for the session's own device is generated.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/ExecutionEngine/Jit.h"
 

@@ -1,15 +1,10 @@
 //===- Reference.cpp - The slow meaning of every op -----------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Walks a function op by op. Masks and score rules are not values: an attention
 // asks their ops themselves. States and lengths outlive the call, in Session; what a call
 // does to them takes effect when it has succeeded.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/ExecutionEngine/Reference.h"
 
@@ -91,9 +86,7 @@ std::vector<Value> storedValues(Operation *group) {
   return values;
 }
 
-//===----------------------------------------------------------------------===//
-// One call
-//===----------------------------------------------------------------------===//
+//===- One call ----------------------------------------------------------===//
 
 namespace {
 /// The values of one call of one function.
@@ -317,9 +310,7 @@ Status Call::runOp(Operation *op) {
   return bindResult(op, arithmetic(op, lookup));
 }
 
-//===----------------------------------------------------------------------===//
-// The session's face
-//===----------------------------------------------------------------------===//
+//===- The session's face ------------------------------------------------===//
 
 Reference::Reference(ModuleOp module, ReferenceWeights weights)
     : session(std::make_unique<Session>(module, std::move(weights))) {}

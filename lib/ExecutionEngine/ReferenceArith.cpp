@@ -1,14 +1,9 @@
 //===- ReferenceArith.cpp - Constants and elementwise ops -----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What models use of `arith` and `tensor` beside the language: sums of tensors,
 // constants, sizes. An op that is not listed is an error, never skipped.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ReferenceOps.h"
 
@@ -63,9 +58,7 @@ static Expected<RefTensor> constant(arith::ConstantOp op) {
   return result;
 }
 
-//===----------------------------------------------------------------------===//
-// Elementwise
-//===----------------------------------------------------------------------===//
+//===- Elementwise -------------------------------------------------------===//
 
 static Expected<RefTensor> elementwise(Operation *op, const Lookup &lookup) {
   ScalarOp compute = scalarOp(op);

@@ -1,16 +1,11 @@
 //===- ReferenceAttention.cpp - Attention, one row at a time --------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The scores of a row are written out, changed by the rules in their order,
 // masked, and put through a softmax of the textbook's kind. What is masked, minus
 // infinity included, takes part in nothing that follows. Packed documents are
 // attended one at a time, as if each were alone.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ReferenceMasks.h"
 
@@ -27,9 +22,7 @@ namespace heddle::reference {
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 static constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
 
-//===----------------------------------------------------------------------===//
-// Sentences and documents
-//===----------------------------------------------------------------------===//
+//===- Sentences and documents -------------------------------------------===//
 
 namespace {
 /// Rows that are attended as a whole: a sentence, or a document of a packed one.
@@ -86,9 +79,7 @@ static Expected<std::vector<Sequence>> sequencesOf(Value mask, int64_t batch, in
   return sentences;
 }
 
-//===----------------------------------------------------------------------===//
-// Scores
-//===----------------------------------------------------------------------===//
+//===- Scores ------------------------------------------------------------===//
 
 namespace {
 /// The scores of all pairs of one attention; minus infinity where a pair is masked.
@@ -205,9 +196,7 @@ static bool isPoisoned(const std::vector<double> &scores) {
   return false;
 }
 
-//===----------------------------------------------------------------------===//
-// One row
-//===----------------------------------------------------------------------===//
+//===- One row -----------------------------------------------------------===//
 
 /// Natural log-sum-exp in two parts: among scores of -1e30 the logarithm would be lost in the sum.
 struct LogSumExp {
@@ -337,9 +326,7 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
   return results;
 }
 
-//===----------------------------------------------------------------------===//
-// Statistics and weights, as the compiler separates them
-//===----------------------------------------------------------------------===//
+//===- Statistics and weights, as the compiler separates them ------------===//
 
 Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStatisticsOp op,
                                                      const Lookup &lookup) {

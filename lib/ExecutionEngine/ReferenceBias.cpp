@@ -1,14 +1,9 @@
 //===- ReferenceBias.cpp - What a score rule adds at one pair -------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // One function a rule, from the formulas of the papers. Rules are f32 formulas,
 // so each result is rounded to f32.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ReferenceMasks.h"
 

@@ -1,14 +1,9 @@
 //===- ReferenceMasks.cpp - The truth of a mask at one pair ---------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // One function a mask op. Positions are 64 bits wide, so an offset near the
 // limits of i32 means what it says.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ReferenceMasks.h"
 
@@ -59,9 +54,7 @@ Expected<Offset> offsetOf(Operation *op, Value operand, const Extents &extents,
   return Offset([&offset](const Pair &p) { return whole(offset, p.b); });
 }
 
-//===----------------------------------------------------------------------===//
-// Formulas
-//===----------------------------------------------------------------------===//
+//===- Formulas ----------------------------------------------------------===//
 
 /// table[x] or table[b, x]; 0 outside.
 static ScalarProgram::Function load(const RefTensor &table) {
@@ -98,9 +91,7 @@ Expected<ScoreRule> formula(Operation *where, const Lookup &lookup) {
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Masks that are an op
-//===----------------------------------------------------------------------===//
+//===- Masks that are an op ----------------------------------------------===//
 
 static Expected<Predicate> causal(MaskCausalOp op, const Extents &extents, const Lookup &lookup) {
   Expected<Offset> offset = offsetOf(op, op.getOffset(), extents, lookup);
@@ -179,9 +170,7 @@ static Expected<Predicate> where(MaskWhereOp op, const Lookup &lookup) {
   return Predicate([truth = *truth](const Pair &p) { return truth(p) != 0; });
 }
 
-//===----------------------------------------------------------------------===//
-// Compositions
-//===----------------------------------------------------------------------===//
+//===- Compositions ------------------------------------------------------===//
 
 static Expected<Predicate> combined(Value lhs, Value rhs, bool both, const Extents &extents,
                                     const Lookup &lookup) {

@@ -1,15 +1,10 @@
 //===- ReferenceMasks.h - Masks and score rules of the reference -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Masks and score rules as functions of one pair, made from their ops once an
 // attention, and asked pair by pair. They are written from the language's text;
 // no kernel's emission is used.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "ReferenceOps.h"

@@ -1,13 +1,8 @@
 //===- ReferenceOps.cpp - Embeddings, products, norms, heads --------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The formulas of the op descriptions as loops over all indices, in f64.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ReferenceOps.h"
 

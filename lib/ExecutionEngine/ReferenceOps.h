@@ -1,14 +1,9 @@
 //===- ReferenceOps.h - Parts of the reference interpreter -----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // One function an op, from values to values; the interpreter in Reference.cpp
 // finds operands, keeps states and calls these.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"

@@ -1,14 +1,9 @@
 //===- ReferenceSession.cpp - Inputs and states of the reference ----------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Every input is checked as the runtime would check it, so that the reference
 // never computes on what the device refuses.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ReferenceSession.h"
 
@@ -22,9 +17,7 @@ using heddle::transformer::TransformerDialect;
 
 namespace heddle::reference {
 
-//===----------------------------------------------------------------------===//
-// States
-//===----------------------------------------------------------------------===//
+//===- States ------------------------------------------------------------===//
 
 Expected<Ref> StateChanges::get(transformer::StateGetOp op) const {
   auto found = after.states.find(op.getState().str());
@@ -96,9 +89,7 @@ int64_t StateChanges::lengthBefore(const std::string &length) const {
   return found == before.lengths.end() ? 0 : found->second;
 }
 
-//===----------------------------------------------------------------------===//
-// Defaults of inputs
-//===----------------------------------------------------------------------===//
+//===- Defaults of inputs ------------------------------------------------===//
 
 /// `count` after the tokens `ids` [B, T] as well.
 static TokenCount countMore(TokenCount count, const RefTensor &ids, int64_t padding) {
@@ -172,9 +163,7 @@ static Expected<RefTensor> completed(func::FuncOp function, unsigned i,
   return RefTensor{DType::I32, {source->shape[0]}, {count.lengths.begin(), count.lengths.end()}};
 }
 
-//===----------------------------------------------------------------------===//
-// Checks of inputs
-//===----------------------------------------------------------------------===//
+//===- Checks of inputs --------------------------------------------------===//
 
 static bool hasElement(DType type, Type element) {
   if (element.isF32())
@@ -223,9 +212,7 @@ static Status checkDims(const std::string &name, const RefTensor &tensor, ArrayA
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// Shapes that callers see
-//===----------------------------------------------------------------------===//
+//===- Shapes that callers see -------------------------------------------===//
 
 static bool isOne(Attribute dim) {
   auto number = dyn_cast<IntegerAttr>(dim);

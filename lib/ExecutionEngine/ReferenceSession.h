@@ -1,14 +1,9 @@
 //===- ReferenceSession.h - Inputs and states of the reference -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What outlives a call of the reference interpreter, what a call does to it,
 // and how a call's inputs are checked and completed.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "ReferenceOps.h"

@@ -1,14 +1,9 @@
 //===- StoredTensor.cpp - Tensors out of planned memory -------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Index arithmetic of rows, groups and panels, written from the storage rules of
 // Support/Program.h and not from the code that packs: it is a witness.
-//
-//===----------------------------------------------------------------------===//
 
 #include "StoredTensor.h"
 

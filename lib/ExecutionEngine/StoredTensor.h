@@ -1,15 +1,10 @@
 //===- StoredTensor.h - Tensors out of planned memory ----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The inverse of storage: dense values of a kernel's result from the buffer it
 // wrote, and of a checkpoint's tensor from its packed form. Only verification
 // needs either.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Program.h"

@@ -1,17 +1,12 @@
 //===- Verify.cpp - The device beside the reference -----------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The reference runs first and keeps what each group computed. The device then
 // runs launch by launch, every buffer in memory of its own; after each launch the
 // results of its group are decoded from their buffers and compared. How a result
 // is stored stands on the kernel's definition, which outlining the same fused
 // module gives again.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/ExecutionEngine/Verify.h"
 

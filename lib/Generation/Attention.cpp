@@ -1,14 +1,9 @@
 //===- Attention.cpp - What a translation looked at ---------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // `encode` and `decode` once more for one text, after its translation is known:
 // the caches of a decoding are not touched.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Generation/Attention.h"
 
 #include "TextInputs.h"

@@ -1,17 +1,12 @@
 //===- AttentionDrawing.cpp - Maps of attention as SVG and HTML ---*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A cell's opacity is its weight, which a scale shows from the least to the greatest;
 // its title says the words and the number, so that a drawing shows values under the
 // mouse without a script. The page's script only
 // hides the steps that are still to come. Attributes `data-name`, `data-head` and
 // `data-row` say which results of the model a cell belongs to.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Generation/Attention.h"
 
 #include "heddle/Support/Svg.h"

@@ -1,9 +1,6 @@
 //===- BeamSearch.cpp - Several hypotheses a sentence -------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Each step feeds the open hypotheses of all sentences as one batch. Of a
 // sentence's continuations the best `beam` count: those among them that end
@@ -11,8 +8,6 @@
 // open. A sentence is done when no open hypothesis can overtake its best ended
 // one: a log probability only falls, so its worth is bounded by today's log
 // probability and the kindest length.
-//
-//===----------------------------------------------------------------------===//
 #include "Search.h"
 
 #include <algorithm>

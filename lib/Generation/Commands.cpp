@@ -1,13 +1,8 @@
 //===- Commands.cpp - Text commands for both drivers --------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Checks of the options, and what is written for each batch of texts.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Generation/Commands.h"
 
 #include "TextBatches.h"
@@ -29,9 +24,7 @@ Status written(const std::ostream &out) {
   return out ? Status() : inputError("standard output: cannot be written");
 }
 
-//===----------------------------------------------------------------------===//
-// translate, generate
-//===----------------------------------------------------------------------===//
+//===- translate, generate -----------------------------------------------===//
 
 /// What `--attention` draws.
 class Pictures {
@@ -233,9 +226,7 @@ Status heddle::generateCommand(Session &session, const TranslateCommand &command
   return decodeCommand("decoder", session, command, in, out, notes);
 }
 
-//===----------------------------------------------------------------------===//
-// embed, classify
-//===----------------------------------------------------------------------===//
+//===- embed, classify ---------------------------------------------------===//
 
 namespace {
 

@@ -1,15 +1,10 @@
 //===- Decoding.cpp - From scores to sequences --------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Checks of the options, the choice of a search, and the walk of greedy decoding
 // and sampling: one row a sentence, and rows that have ended leave the batch when
 // half of it has, so long sentences do not pay for short ones.
-//
-//===----------------------------------------------------------------------===//
 #include "Search.h"
 
 #include <algorithm>

@@ -1,15 +1,10 @@
 //===- RowScores.cpp - The likeliest of a row of scores --------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Tokens are ranked by their scores as they are; probabilities are computed of those
 // that are asked for. Compiled without contraction, so that all clones give the same
 // bits.
-//
-//===----------------------------------------------------------------------===//
 
 #include "RowScores.h"
 

@@ -1,14 +1,9 @@
 //===- RowScores.h - The likeliest of a row of scores ----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A row is as wide as a vocabulary, and every step of a decoding looks at one for
 // each sentence: the loops work on vectors.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

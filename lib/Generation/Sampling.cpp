@@ -1,15 +1,10 @@
 //===- Sampling.cpp - Tokens drawn by their probabilities ---------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The engine and its seeding are those of the C++ standard, which fixes their
 // numbers on every system. Each token has an engine of its own, so that a
 // sentence draws the same whatever else is in its batch.
-//
-//===----------------------------------------------------------------------===//
 #include "Search.h"
 
 #include <algorithm>

@@ -1,13 +1,8 @@
 //===- Search.h - The searches behind decodeSentences ----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What the searches share: the two ways to walk on.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "RowScores.h"

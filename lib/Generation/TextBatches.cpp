@@ -1,14 +1,9 @@
 //===- TextBatches.cpp - Texts in, answers out --------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A text that cannot be encoded ends the command, after those before it have been
 // answered.
-//
-//===----------------------------------------------------------------------===//
 #include "TextBatches.h"
 
 #include "heddle/Support/Artifact.h"

@@ -1,15 +1,10 @@
 //===- TextBatches.h - Texts in, answers out -------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Texts come from arguments or line by line, are answered in batches and leave in
 // their order. Batches end early where the model cannot tell padding from text:
 // then only texts of equal length go together.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Generation/Commands.h"

@@ -1,16 +1,11 @@
 //===- TextDecoder.cpp - Sequences from a decoder -----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The three stateful functions of a description carry it: decode_start takes the
 // memory, decode_step one token a row, decode_reorder keeps the rows that go on.
 // A decoder alone has no memory: it reads a prompt, token by token, and goes on.
 // A row's bits do not depend on its batch, so neither does a translation.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Generation/TextDecoder.h"
 
 #include "TextInputs.h"

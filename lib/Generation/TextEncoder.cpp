@@ -1,13 +1,8 @@
 //===- TextEncoder.cpp - One row a text ---------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The function is `encode`, its result [texts, columns].
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Generation/TextEncoder.h"
 
 #include "TextInputs.h"

@@ -1,14 +1,9 @@
 //===- TextInputs.cpp - Texts as inputs of a function -------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Padding stands on the right. A text that was padded to `source.length` counts
 // as long as it was before.
-//
-//===----------------------------------------------------------------------===//
 #include "TextInputs.h"
 
 #include <algorithm>

@@ -1,14 +1,9 @@
 //===- TextInputs.h - Texts as inputs of a function ------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What the classes that run models on text share: questions about a function's
 // inputs, and a batch of texts as tensors.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Generation/Decoding.h"

@@ -1,15 +1,10 @@
 //===- TextModel.cpp - What a model says about its text -----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The JSON was written by our own compiler, but a file may be damaged or foreign:
 // every key is checked for its type here, and every special id against the
 // vocabulary.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Generation/TextModel.h"
 
 #include "heddle/Support/Json.h"

@@ -1,14 +1,9 @@
 //===- Vocabulary.cpp - Tokens and their numbers ------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Splitting walks the text once, code point by code point; ICU decides what is
 // white space (the ideographic space U+3000 included).
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Generation/Vocabulary.h"
 
 #include <unicode/uchar.h>

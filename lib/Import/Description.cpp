@@ -1,14 +1,9 @@
 //===- Description.cpp - Facts of a model description ---------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The part of a description that travels with the artifact: what text commands
 // need to know.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Description.h"
 

@@ -1,14 +1,9 @@
 //===- Description.h - A model description, read and checked ---*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What docs/model-description.md describes, one entry a layer. A field says which
 // key it is; types, bounds and defaults are the schema's.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "MaskExpression.h"

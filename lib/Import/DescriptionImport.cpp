@@ -1,13 +1,8 @@
 //===- DescriptionImport.cpp - Model descriptions as modules --------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The reader, the builder and the weights in a row.
-//
-//===----------------------------------------------------------------------===//
 
 #include "DescriptionImport.h"
 

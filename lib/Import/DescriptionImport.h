@@ -1,9 +1,6 @@
 //===- DescriptionImport.h - Model descriptions as modules -----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Import/Import.h"

@@ -1,15 +1,10 @@
 //===- DescriptionReader.cpp - Model descriptions from JSON ---------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What the schema does not say: keys that exclude or need each other, and files.
 // The whole model, its sides, its classifier, its weights; the stacks are
 // StackReader's.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Description.h"
 #include "StackReader.h"
@@ -79,9 +74,7 @@ private:
 };
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// The model as a whole
-//===----------------------------------------------------------------------===//
+//===- The model as a whole ----------------------------------------------===//
 
 /// Parts that the kind has not, and those that it needs.
 void Reader::checkParts() {
@@ -101,9 +94,7 @@ void Reader::weights() {
     model.seed = root.object("weights").get<uint64_t>("seed");
 }
 
-//===----------------------------------------------------------------------===//
-// Sides
-//===----------------------------------------------------------------------===//
+//===- Sides -------------------------------------------------------------===//
 
 /// What is wrong with the bytes of a text file, with the line; empty if nothing is.
 static std::string textProblem(llvm::StringRef text) {
@@ -273,9 +264,7 @@ std::optional<SideDescription> Reader::side(const std::string &name) {
   return side;
 }
 
-//===----------------------------------------------------------------------===//
-// Classifier
-//===----------------------------------------------------------------------===//
+//===- Classifier --------------------------------------------------------===//
 
 /// Their number: `labels`, `size`, or the vocabulary.
 void Reader::classes(ClassifierDescription &c) {
@@ -328,9 +317,7 @@ void Reader::classifier() {
   model.classifier = c;
 }
 
-//===----------------------------------------------------------------------===//
-// In order
-//===----------------------------------------------------------------------===//
+//===- In order ----------------------------------------------------------===//
 
 Status Reader::run() {
   checkParts();

@@ -1,13 +1,8 @@
 //===- DialectText.cpp - Models written in the dialect --------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Parsing is MLIR's; its first diagnostic becomes the one line of the error.
-//
-//===----------------------------------------------------------------------===//
 
 #include "DialectText.h"
 #include "MaskReplacement.h"

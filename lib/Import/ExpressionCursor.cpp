@@ -1,13 +1,8 @@
 //===- ExpressionCursor.cpp - A place in the text of an expression --------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Columns are code points, counted from 1; control characters show as blanks.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ExpressionCursor.h"
 

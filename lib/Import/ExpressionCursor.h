@@ -1,14 +1,9 @@
 //===- ExpressionCursor.h - A place in the text of an expression -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What the parsers of masks and of formulas share: words, numbers, punctuation,
 // and errors that show the place with a caret. The first error stays.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -1,15 +1,10 @@
 //===- Formula.cpp - Formulas of where(...) -------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Precedence climbing: an operator binds as the table says, and its ops are
 // written when both sides are. A table's type follows from where it stands:
 // `integers` says that only integers will do.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Formula.h"
 

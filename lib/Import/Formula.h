@@ -1,9 +1,6 @@
 //===- Formula.h - Formulas of where(...) ----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 //   choice  := or ['?' choice ':' choice]
 //   or      := and ('||' and)*           and := compare ('&&' compare)*
@@ -17,8 +14,6 @@
 // Types are checked here: integers (i32), reals (f32) and truths. Reals, exp and
 // log stand in score rules only. '/' and '%' of integers are floored. Integers
 // become reals where a real stands beside them, tables become inputs.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "ExpressionCursor.h"

@@ -1,14 +1,9 @@
 //===- FunctionBuilder.h - Writing one function of a model -----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Inputs are added when they are first used, weights are registered by name,
 // results are named: what the functions of a model have in common.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"

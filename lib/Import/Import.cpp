@@ -1,13 +1,8 @@
 //===- Import.cpp - Any model file as a module ----------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Tells the kinds of models apart and hands each to its reader.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Import/Import.h"
 

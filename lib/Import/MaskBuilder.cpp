@@ -1,17 +1,12 @@
 //===- MaskBuilder.cpp - Mask expressions as mask ops ---------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 //   "causal & hide(x)" in decode_step:
 //     %n = transformer.cache.length "P"
 //     %c = transformer.mask.causal offset(%n)
 //     %h = transformer.mask.dense %x       // [B, keys] seen as [B, 1, 1, keys]
 //     %m = transformer.mask.and %c, not %h
-//
-//===----------------------------------------------------------------------===//
 
 #include "MaskBuilder.h"
 

@@ -1,14 +1,9 @@
 //===- MaskBuilder.h - Mask expressions as mask ops ------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The same expression is written into encode, decode and decode_step; what it
 // counts and where its inputs come from depends on the function.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "Description.h"

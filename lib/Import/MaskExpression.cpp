@@ -1,14 +1,9 @@
 //===- MaskExpression.cpp - Masks and score rules as formulas -------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What stands between parentheses after a name follows from a table. Without a
 // site the parser checks; with one it writes ops as it goes.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Formula.h"
 #include "MaskBuilder.h"

@@ -1,9 +1,6 @@
 //===- MaskExpression.h - Masks and score rules as text --------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The expressions of masks in model descriptions and on the command line:
 //
@@ -14,8 +11,6 @@
 // and of score rules: NAME ['(' arguments ')'] joined by '+'. The formulas of
 // where(...) are in Formula.h. A text is parsed when it is read, which checks it,
 // and again in each function that it becomes ops of (MaskBuilder.h).
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

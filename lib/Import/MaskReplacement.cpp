@@ -1,15 +1,10 @@
 //===- MaskReplacement.cpp - Masks of dialect text, replaced --------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The builder of descriptions writes the new mask; what its inputs have to fit
 // follows from the attention that uses the old one. An offset that is left out
 // is the dialect's: the number of keys minus the number of queries.
-//
-//===----------------------------------------------------------------------===//
 
 #include "MaskReplacement.h"
 

@@ -1,14 +1,9 @@
 //===- MaskReplacement.h - Masks of dialect text, replaced -----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // `--mask NAME=EXPR` for models written in the dialect: NAME is the
 // `transformer.name` of a mask op.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -1,9 +1,6 @@
 //===- ModelBuilder.cpp - From a description to the dialect ---------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // One function of the model at a time, one sub-layer a function of ours:
 //
@@ -13,8 +10,6 @@
 //   loss: encode and decode of a reference, shifted, and what its ids cost
 //   decode_start: keys and values of the memory into the session
 //   decode_step: decode on one token, keys and values from the session
-//
-//===----------------------------------------------------------------------===//
 
 #include "ModelBuilder.h"
 
@@ -22,9 +17,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
-//===----------------------------------------------------------------------===//
-// Before and after the layers
-//===----------------------------------------------------------------------===//
+//===- Before and after the layers ---------------------------------------===//
 
 /// The ids that a call gives.
 Value ModelBuilder::tokens(FunctionBuilder &f, Call call) {
@@ -142,9 +135,7 @@ void ModelBuilder::outcome(FunctionBuilder &f, Value x, Call call) {
   f.firstResult("probabilities", SoftmaxOp::create(f.b, f.loc, y), dims(c.size));
 }
 
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
+//===- Functions ---------------------------------------------------------===//
 
 Value ModelBuilder::encoderRows(FunctionBuilder &f, Call call) {
   Value x = embed(f, call);

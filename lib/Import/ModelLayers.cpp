@@ -1,14 +1,9 @@
 //===- ModelLayers.cpp - The sub-layers of a model ------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Each sub-layer stands between its norm and its residual; keys and values of a
 // step come from the session.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ModelBuilder.h"
 

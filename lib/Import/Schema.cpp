@@ -1,15 +1,10 @@
 //===- Schema.cpp - JSON as its schema wants it ---------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // As much of JSON Schema as model-description.schema.json uses, with errors that
 // say what was expected and what was found. The schema's text is embedded when
 // the library is built.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Schema.h"
 
@@ -54,9 +49,7 @@ static const Json &schemaOfDescriptions() {
   return schema;
 }
 
-//===----------------------------------------------------------------------===//
-// Errors
-//===----------------------------------------------------------------------===//
+//===- Errors ------------------------------------------------------------===//
 
 std::string heddle::shown(const Json &value) {
   if (value.is_string())
@@ -75,9 +68,7 @@ void ErrorSink::expected(const std::string &path, const std::string &what,
   add(path, "expected " + what + ", found " + found);
 }
 
-//===----------------------------------------------------------------------===//
-// Checks
-//===----------------------------------------------------------------------===//
+//===- Checks ------------------------------------------------------------===//
 
 /// "a.b", or the key alone in the whole file.
 static std::string joined(const std::string &path, const std::string &key) {
@@ -231,9 +222,7 @@ void heddle::checkDescription(const Json &document, ErrorSink &errors) {
   check(document, schemaOfDescriptions(), "", errors);
 }
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
+//===- Values ------------------------------------------------------------===//
 
 Keys::Keys(const Json &document) : places{{&document, ""}}, schema(&schemaOfDescriptions()) {}
 

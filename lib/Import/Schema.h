@@ -1,16 +1,11 @@
 //===- Schema.h - JSON as its schema wants it ------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Keys, types, bounds, words and defaults of a description stand in
 // model-description.schema.json and nowhere else. A document is checked against
 // it once; behind that, Keys finds values: an object may be overridden key by
 // key, by the stack and by the layer, and what nobody gives has its default.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -1,13 +1,8 @@
 //===- StackReader.cpp - A stack of layers from JSON ----------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What keys exclude, and masks that do not fit their place.
-//
-//===----------------------------------------------------------------------===//
 
 #include "StackReader.h"
 
@@ -15,9 +10,7 @@
 
 using namespace heddle;
 
-//===----------------------------------------------------------------------===//
-// What stands before the layers
-//===----------------------------------------------------------------------===//
+//===- What stands before the layers -------------------------------------===//
 
 void StackReader::embedding(StackDescription &stack) {
   const Keys &e = stack.embedding;
@@ -52,9 +45,7 @@ void StackReader::position(StackDescription &stack) {
     position.length = image->rows();
 }
 
-//===----------------------------------------------------------------------===//
-// Parts of a layer
-//===----------------------------------------------------------------------===//
+//===- Parts of a layer --------------------------------------------------===//
 
 /// `own` is where score-bias and sinks are looked for: cross attention does not inherit them.
 AttentionDescription StackReader::attention(const Keys &in, const Keys &own) {
@@ -90,9 +81,7 @@ NormDescription StackReader::norm(const Keys &in) {
   return n;
 }
 
-//===----------------------------------------------------------------------===//
-// Layers
-//===----------------------------------------------------------------------===//
+//===- Layers ------------------------------------------------------------===//
 
 /// Command line first, then the layer, then the stack.
 std::optional<MaskExpression> StackReader::mask(const std::string &key, const Keys &override,
@@ -211,9 +200,7 @@ StackDescription StackReader::read() {
   return stack;
 }
 
-//===----------------------------------------------------------------------===//
-// Masks of the command line
-//===----------------------------------------------------------------------===//
+//===- Masks of the command line -----------------------------------------===//
 
 Expected<MaskOptions> MaskOptions::parse(const std::vector<std::string> &list) {
   MaskOptions masks;

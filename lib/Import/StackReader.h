@@ -1,14 +1,9 @@
 //===- StackReader.h - A stack of layers from JSON -------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // `encoder` or `decoder` of a description: every key may be given for the whole
 // model, for the stack or for one layer; what its keys exclude is checked here.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "Description.h"

@@ -1,14 +1,9 @@
 //===- WeightCheck.cpp - A model's tensors against a checkpoint -----------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Only the file's header is looked at. Done on import, so that a wrong file is
 // told before anything is compiled.
-//
-//===----------------------------------------------------------------------===//
 
 #include "WeightCheck.h"
 

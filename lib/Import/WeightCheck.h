@@ -1,9 +1,6 @@
 //===- WeightCheck.h - A model's tensors against a checkpoint --*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Import/Import.h"

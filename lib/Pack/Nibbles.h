@@ -1,15 +1,10 @@
 //===- Nibbles.h - Codes of 4 bits that share a scale ----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Groups of 32 numbers as codes from -8 to 7 and a scale of f16, which
 // `transformer.weight` defines. What includes this is compiled without contraction,
 // like RowCodes.h.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "RowCodes.h"

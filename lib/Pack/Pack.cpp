@@ -1,14 +1,9 @@
 //===- Pack.cpp - From checkpoint tensors to stored weights ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A stored matrix is made of units of 16 rows that are independent of each
 // other, and so run in parallel. A row of padding reads as zeros.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Pack/Pack.h"
 

@@ -1,15 +1,10 @@
 //===- RowCodes.h - Rows of a matrix as codes of 8 bits --------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Codes of a matrix' rows as `transformer.quantize` defines them. No branches, so
 // that loops over rows are vectorised; what includes this is compiled without
 // contraction, since product and sum are rounded each.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <algorithm>

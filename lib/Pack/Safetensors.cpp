@@ -1,14 +1,9 @@
 //===- Safetensors.cpp - Checkpoints in safetensors files ------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Tensors must follow each other without a gap or an overlap and fill the file:
 // the format demands it, and it makes hostile offsets impossible.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Pack/Safetensors.h"
 

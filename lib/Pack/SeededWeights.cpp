@@ -1,14 +1,9 @@
 //===- SeededWeights.cpp - Weights made from a seed ------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Every element depends on the seed, its tensor's name and its own number only,
 // so that any piece can be made at any time.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Pack/SeededWeights.h"
 

@@ -1,13 +1,8 @@
 //===- WeightSource.cpp - Where a model's tensors come from ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What all sources share: finding a tensor, and saying what is wrong with it.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Pack/WeightSource.h"
 

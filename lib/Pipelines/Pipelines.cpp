@@ -1,16 +1,11 @@
 //===- Pipelines.cpp - One function a stage -------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The order of all passes, transformer ▶ fused ▶ program ▶ tiled, and from there
 // cpu ▶ llvm or gpu ▶ spirv. Cleaning up between stages is cse and canonicalise
 // where they help readers and later passes; never between the CPU lowering and
 // LLVM, where canonicalisation of vectors can explode.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Pipelines/Pipelines.h"
 

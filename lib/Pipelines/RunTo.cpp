@@ -1,14 +1,9 @@
 //===- RunTo.cpp - From one stage to another ------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Strings the stages' pipelines together, in a compilation and, by name, in
 // heddle-opt.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Pipelines/Passes.h"
 #include "heddle/Pipelines/Pipelines.h"

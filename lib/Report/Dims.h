@@ -1,9 +1,6 @@
 //===- Dims.h - Sizes that a question gives --------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/SizeExpr.h"

@@ -1,15 +1,10 @@
 //===- Explain.cpp - What became of each op -------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Reads decisions off the fused module: an op's kernel is the launch that its
 // group became, its partners are the other ops of the group, refusals stand on
 // the group as the grouping pass left them.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Report/Explain.h"
 

@@ -1,14 +1,9 @@
 //===- Graph.cpp - A model as boxes and arrows ----------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Weights, masks and constants are part of the op that reads them; what only changes
 // the form of a value (heads, roundings, caches) is part of the arrow.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Graph.h"
 

@@ -1,15 +1,10 @@
 //===- Graph.h - A model as boxes and arrows -------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What `heddle inspect --graph` draws: the ops of a function that do work, the values
 // that flow between them, and layers. Layers that follow each other and have the same
 // ops over the same shapes are one, with their number beside it.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/SizeExpr.h"

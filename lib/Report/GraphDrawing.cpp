@@ -1,9 +1,6 @@
 //===- GraphDrawing.cpp - Boxes and arrows as SVG -------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Data flows down. A box stands in the row before its first reader, so that the keys of
 // a cross attention stand beside its queries and inputs beside their readers; boxes of
@@ -11,8 +8,6 @@
 // one that passes rows goes round them: residuals on the left, inputs on the right.
 // No text is cut off: masks are long, so boxes are as wide as a function's longest word
 // and as high as their lines, rows as high as their boxes.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Graph.h"
 

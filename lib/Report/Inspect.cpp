@@ -1,14 +1,9 @@
 //===- Inspect.cpp - What a model or a file holds -------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A file is read and its program shown; a model is brought to its program, which
 // is shown the same way. The list of weights is what packing asks a checkpoint for.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Report/Inspect.h"
 

@@ -1,14 +1,9 @@
 //===- LayerText.cpp - Layers of a function as people read them -----------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A launch costs what the compiler wrote down for it; a layer is the sum of the
 // launches of its groups.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ProgramText.h"
 

@@ -1,9 +1,6 @@
 //===- Layers.cpp - The parts of a model that ops are of ------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 
 #include "Layers.h"
 

@@ -1,14 +1,9 @@
 //===- Layers.h - The parts of a model that ops are of ---------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Import names each op by its location ("encoder.0.attention"), passes keep locations,
 // and a compiled file keeps the names. The questions hold before and after grouping.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "mlir/IR/Value.h"

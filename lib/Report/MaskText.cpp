@@ -1,15 +1,10 @@
 //===- MaskText.cpp - Masks as expressions --------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // One line for people, as an expression that means the same; a long one ends in
 // dots. Formulas are written from their ops, which are not always the text that
 // they came from.
-//
-//===----------------------------------------------------------------------===//
 
 #include "MaskText.h"
 
@@ -122,9 +117,7 @@ std::string Writer::maskOp(Operation *op) {
   return text + ")";
 }
 
-//===----------------------------------------------------------------------===//
-// Formulas
-//===----------------------------------------------------------------------===//
+//===- Formulas ----------------------------------------------------------===//
 
 std::string Writer::formula(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);

@@ -1,13 +1,8 @@
 //===- MaskText.h - Masks as expressions -----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A mask of the IR in the words of a description.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <string>

@@ -1,9 +1,6 @@
 //===- Picture.h - Drawings in pages ---------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Svg.h"

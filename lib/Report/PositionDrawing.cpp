@@ -1,15 +1,10 @@
 //===- PositionDrawing.cpp - Tables of positions as text, SVG and HTML ----===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A colour is a level of the value, a path is all cells of a level: neighbours down
 // a column that share it are one rectangle, since late features change slowly. Over
 // each column lies a transparent one whose title says what the feature is.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Report/Positions.h"
 
@@ -71,9 +66,7 @@ std::string numbers(const PositionTable &table) {
   return text + "\n";
 }
 
-//===----------------------------------------------------------------------===//
-// The picture
-//===----------------------------------------------------------------------===//
+//===- The picture -------------------------------------------------------===//
 
 constexpr int levels = 16; ///< on either side of zero
 

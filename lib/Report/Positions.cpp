@@ -1,14 +1,9 @@
 //===- Positions.cpp - The tables of positions of a model -----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Finds the ops that add positions, before or after grouping. Functions that add the
 // same numbers share a table: a step of a decoding adds a later row of the same one.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Report/Positions.h"
 

@@ -1,13 +1,8 @@
 //===- ProgramText.cpp - A program as people read it ----------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Plain text, one fact a line, in the order of the program.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ProgramText.h"
 

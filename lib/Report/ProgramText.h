@@ -1,9 +1,6 @@
 //===- ProgramText.h - A program as people read it -------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Program.h"

@@ -1,14 +1,9 @@
 //===- ShapeTrace.cpp - Shapes as data passes a model ---------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Projections, heads and output of an attention are one line, the two linears of a
 // feed-forward block, an image's patches and rows.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ShapeTrace.h"
 

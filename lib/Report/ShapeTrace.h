@@ -1,9 +1,6 @@
 //===- ShapeTrace.h - Shapes as data passes a model ------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // One line a sublayer that changes a shape, for `heddle inspect`:
 //
@@ -11,8 +8,6 @@
 //
 // Input, projected queries, their heads, output. Norms, positions and additions keep
 // a shape and have no line.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Analysis/ShapeExpressions.h"

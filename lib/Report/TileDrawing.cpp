@@ -1,14 +1,9 @@
 //===- TileDrawing.cpp - Maps of tiles as text, SVG and HTML --------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Queries go down, keys go right. Tiles of one kind that stand side by side are one
 // rectangle, so that a drawing of ten thousand tiles stays small.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Report/Tiles.h"
 
@@ -91,9 +86,7 @@ std::string pictureText(const TilePicture &picture) {
   return text + "\n";
 }
 
-//===----------------------------------------------------------------------===//
-// SVG
-//===----------------------------------------------------------------------===//
+//===- SVG ---------------------------------------------------------------===//
 
 namespace {
 

@@ -1,14 +1,9 @@
 //===- Tiles.cpp - The tiles that a mask leaves ---------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Finds the attention that is meant, its sizes and its mask, makes data for what
 // the mask reads, and asks the analysis.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Report/Tiles.h"
 
@@ -39,9 +34,7 @@ namespace {
 /// Sizes of dimensions that `--dim` does not give: one sentence, of this many tokens.
 constexpr int64_t usualLength = 512, usualDocuments = 4;
 
-//===----------------------------------------------------------------------===//
-// Which attention
-//===----------------------------------------------------------------------===//
+//===- Which attention ---------------------------------------------------===//
 
 struct Candidate {
   std::string layer;
@@ -82,9 +75,7 @@ Expected<Candidate> choose(const std::vector<Candidate> &all, const std::string 
                     (layer.empty() ? "none" : quotedText(layer)));
 }
 
-//===----------------------------------------------------------------------===//
-// Sizes and data
-//===----------------------------------------------------------------------===//
+//===- Sizes and data ----------------------------------------------------===//
 
 /// Dimensions of tables that sentences and heads may share.
 std::set<std::string> sharedDims(func::FuncOp function) {
@@ -292,9 +283,7 @@ Status DataMaker::makeFor(Value mask) {
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// The answer
-//===----------------------------------------------------------------------===//
+//===- The answer --------------------------------------------------------===//
 
 Expected<int64_t> sizeAt(const ShapeExpressions &shapes, Value tensor, const Dimensions &dims) {
   Expected<int64_t> size = shapes.of(tensor)[2].evaluate(dims);

@@ -1,13 +1,8 @@
 //===- Binding.cpp - Inputs of a call, checked ------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Messages name the input, the dimension, what was expected and what was found.
-//
-//===----------------------------------------------------------------------===//
 #include "Binding.h"
 
 #include "heddle/Support/Spread.h"
@@ -17,9 +12,7 @@
 
 namespace heddle {
 
-//===----------------------------------------------------------------------===//
-// Lengths
-//===----------------------------------------------------------------------===//
+//===- Lengths -----------------------------------------------------------===//
 
 /// Calls body(row, last + 1) for each row of ids, `last` its last element that is not padding, -1
 /// if there is none.
@@ -106,9 +99,7 @@ void RunningLengths::permute(std::span<const int64_t> parents) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Binding
-//===----------------------------------------------------------------------===//
+//===- Binding -----------------------------------------------------------===//
 
 static std::string shapeText(const std::vector<SizeExpr> &shape) {
   std::string text = "[";

@@ -1,17 +1,12 @@
 //===- Binding.h - Inputs of a call, checked --------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Everything that can be wrong about a caller's inputs is found here, before a
 // device sees them: names, types, ranks, dimensions, ranges. Inputs that the
 // caller left out and that have a default are made here. A session binds each
 // function's inputs in the same object, call after call, so that a call of known
 // shapes finds all memory there.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "Boundary.h"

@@ -1,13 +1,8 @@
 //===- Boundary.cpp - Copies between callers and planned memory ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // One template walks the groups; the element conversions are its parameters.
-//
-//===----------------------------------------------------------------------===//
 #include "Boundary.h"
 
 #include "heddle/Support/Float.h"

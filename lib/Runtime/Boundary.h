@@ -1,15 +1,10 @@
 //===- Boundary.h - Copies between callers and planned memory ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Callers' tensors are dense and of several types; planned memory has 4-byte
 // elements in rows whose last dimension is padded group by group. Tables that
 // the host generates are made here too.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Runtime/Tensor.h"

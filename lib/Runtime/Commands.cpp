@@ -1,13 +1,8 @@
 //===- Commands.cpp - `run` and `devices` for both drivers ------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Files in, files or lines out.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Runtime/Commands.h"
 
 #include "heddle/Runtime/Device.h"

@@ -1,13 +1,8 @@
 //===- Device.cpp - Choosing and timing devices -----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Where the name of a device meets its implementation.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Runtime/Device.h"
 
 #include "heddle/Runtime/Cpu/CpuCode.h"

@@ -1,13 +1,8 @@
 //===- Formulas.cpp - Distinct expressions of a function --------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Expressions are told apart by their text, which is canonical.
-//
-//===----------------------------------------------------------------------===//
 #include "Formulas.h"
 
 #include <algorithm>

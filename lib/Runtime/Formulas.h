@@ -1,15 +1,10 @@
 //===- Formulas.h - Distinct expressions of a function ----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A function has hundreds of sizes, offsets and scalars, most of them equal.
 // They are collected once; a new shape evaluates each distinct one once, and
 // only those that name a dimension whose value changed.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/SizeExpr.h"

@@ -1,14 +1,9 @@
 //===- Npy.cpp - Tensors in NumPy files -------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The header of a .npy file is a Python dictionary. Only the form that NumPy
 // writes is read: three keys in any order, a string, a bool and a tuple.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Runtime/Npy.h"
 
 #include "heddle/Support/MappedBytes.h"

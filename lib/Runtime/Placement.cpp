@@ -1,15 +1,10 @@
 //===- Placement.cpp - Buffers in one arena ---------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Largest buffers first, each into the tightest gap between buffers that are
 // alive at the same time, else behind them all. The order does not depend on
 // anything but sizes and positions, so equal shapes give equal offsets.
-//
-//===----------------------------------------------------------------------===//
 #include "Placement.h"
 
 #include "heddle/Runtime/Device.h"

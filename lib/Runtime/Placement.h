@@ -1,13 +1,8 @@
 //===- Placement.h - Buffers in one arena -----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Places buffers that live at different times in the same memory.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <cstdint>

@@ -1,14 +1,9 @@
 //===- Plan.cpp - A function at one shape -----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Evaluation, placement and the arithmetic of addresses. Everything that a
 // damaged program could get wrong about memory is refused here.
-//
-//===----------------------------------------------------------------------===//
 #include "Plan.h"
 
 #include <algorithm>

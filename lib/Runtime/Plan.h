@@ -1,16 +1,11 @@
 //===- Plan.h - A function at one shape -------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // FunctionLayout is what a function needs at any shape, shared by all sessions:
 // its distinct expressions and where their values go. A Plan is the function at
 // one shape: sizes, the places of its buffers in scratch memory, and the
 // arguments of its launches.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "Formulas.h"

@@ -1,14 +1,9 @@
 //===- SessionImpl.h - Inside a session -------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Model is what clones share; Session::Impl is one session's memory, caches and
 // the steps of a call.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "Binding.h"

@@ -1,13 +1,8 @@
 //===- SessionMemory.cpp - What lives between calls -------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Blocks are few and found by linear search.
-//
-//===----------------------------------------------------------------------===//
 #include "SessionMemory.h"
 
 #include <algorithm>

@@ -1,15 +1,10 @@
 //===- SessionMemory.h - What lives between calls ---------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The front of planned memory holds blocks that outlive a call: states by name,
 // and generated tables. Scratch memory of the current call lies behind them.
 // A block that must grow moves behind the last one; the device copies contents.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Runtime/Device.h"

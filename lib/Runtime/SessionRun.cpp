@@ -1,15 +1,10 @@
 //===- SessionRun.cpp - The steps of a call ---------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A call binds and checks its inputs, evaluates the function at this shape,
 // gives every buffer a place, uploads, launches, downloads. Nothing is changed
 // in the session before all checks have passed.
-//
-//===----------------------------------------------------------------------===//
 #include "Boundary.h"
 #include "SessionImpl.h"
 

@@ -1,14 +1,9 @@
 //===- SessionStates.cpp - What a session keeps between calls ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Caches and tables: their places, their growth, and rows that change places
 // when hypotheses are reordered.
-//
-//===----------------------------------------------------------------------===//
 #include "Boundary.h"
 #include "SessionImpl.h"
 

@@ -1,13 +1,8 @@
 //===- Tensor.cpp - Tensors of the caller -----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Shapes, storage and the one-line description that `run` prints.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Runtime/Tensor.h"
 
 #include "heddle/Support/Float.h"

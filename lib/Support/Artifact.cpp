@@ -1,16 +1,11 @@
 //===- Artifact.cpp - The layout of a .heddle file -------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The manifest is an object of four fields: `heddle`, the format's version,
 // which is looked at first; `cpu`, the instruction sets with the features they
 // need; `texts`, the names of text files; `program`. All members follow from it,
 // and one that it does not name is an error.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Artifact.h"
 
@@ -126,9 +121,7 @@ std::set<std::string> vulkanMembers(const Program &program) {
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Reading
-//===----------------------------------------------------------------------===//
+//===- Reading -----------------------------------------------------------===//
 
 Expected<Artifact> readArtifact(const std::string &path) {
   auto bytes = MappedBytes::openFile(path);
@@ -245,9 +238,7 @@ std::optional<std::string_view> Artifact::text(std::string_view name) const {
   return found == textMembers.end() ? std::nullopt : std::optional(found->text);
 }
 
-//===----------------------------------------------------------------------===//
-// Writing
-//===----------------------------------------------------------------------===//
+//===- Writing -----------------------------------------------------------===//
 
 void ArtifactWriter::addCpu(std::string isa, std::vector<std::string> features,
                             std::vector<char> object) {

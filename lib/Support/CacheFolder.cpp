@@ -1,15 +1,10 @@
 //===- CacheFolder.cpp - What later processes need not do again -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A file's time is that of its last use, so that the oldest are those that
 // nobody runs any more. All errors are ignored: another process may delete what
 // this one looks at.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/CacheFolder.h"
 

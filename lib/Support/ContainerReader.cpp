@@ -1,15 +1,10 @@
 //===- ContainerReader.cpp - Reads a container -----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The directory tells names, sizes, alignments and checksums; from these all
 // other bytes of the file follow, and are compared. Nothing is read at a place
 // that was not checked against the size of the file.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ZipFormat.h"
 

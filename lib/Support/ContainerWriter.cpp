@@ -1,15 +1,10 @@
 //===- ContainerWriter.cpp - Writes a container ----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Sizes are known before anything is written, so the whole file is laid out,
 // mapped, and filled in place: weights are made where they stay, whether that
 // is a file or memory.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ZipFormat.h"
 

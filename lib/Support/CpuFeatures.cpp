@@ -1,14 +1,9 @@
 //===- CpuFeatures.cpp - What this processor can do -------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // CPUID says what the processor has, XCR0 what the operating system saves and
 // restores; a feature counts only with both. Names are LLVM's.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Support/CpuFeatures.h"
 
 #include <algorithm>

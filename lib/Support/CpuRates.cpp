@@ -1,16 +1,11 @@
 //===- CpuRates.cpp - How fast this processor multiplies --------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Fourteen chains hide the latency of a multiply-add (4 to 6 cycles, 2 a cycle;
 // with twelve, vdpbf16ps at 6 cycles falls short of its rate).
 // The instructions are written out, so that no compiler option decides what is
 // measured.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/CpuRates.h"
 
@@ -31,9 +26,7 @@ namespace heddle {
 
 namespace {
 
-//===----------------------------------------------------------------------===//
-// Multiply-adds
-//===----------------------------------------------------------------------===//
+//===- Multiply-adds -----------------------------------------------------===//
 
 /// One way to multiply and add.
 struct Unit {
@@ -152,9 +145,7 @@ double measureRate(Arithmetic arithmetic, int threads, int64_t steps) {
          std::max(seconds, 1e-9);
 }
 
-//===----------------------------------------------------------------------===//
-// Rates that are kept
-//===----------------------------------------------------------------------===//
+//===- Rates that are kept -----------------------------------------------===//
 
 /// The best of some short rounds in which the instructions take turns, so that all see the same
 /// clock; the first warms up, since the clock may change for vectors of 512 bits.

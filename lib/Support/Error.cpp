@@ -1,14 +1,9 @@
 //===- Error.cpp - Words of users, and misuse ------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What a message may repeat of an input, and the end of a program that looked
 // inside an Expected without testing it.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Error.h"
 

@@ -1,13 +1,8 @@
 //===- Fields.cpp - Names as files write them ------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The names of a list in C++, in snake case.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Fields.h"
 

@@ -1,14 +1,9 @@
 //===- Float.cpp - 16-bit floating point -----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Narrowing, rounding to nearest with ties to even, by integer arithmetic: the
 // processor's rounding and denormal modes do not matter.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Float.h"
 

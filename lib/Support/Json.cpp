@@ -1,14 +1,9 @@
 //===- Json.cpp - JSON without exceptions ----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Builds a value from the parser's events, which is where keys that occur twice
 // and deep nesting can be seen; a finished object shows neither.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Json.h"
 

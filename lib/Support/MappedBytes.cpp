@@ -1,14 +1,9 @@
 //===- MappedBytes.cpp - Page-aligned bytes --------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The slack past the end of a file is made by reserving anonymous pages first
 // and mapping the file over their beginning.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/MappedBytes.h"
 

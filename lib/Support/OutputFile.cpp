@@ -1,16 +1,11 @@
 //===- OutputFile.cpp - Files appear whole or not at all ------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Files are replaced as a whole; a device, a pipe or standard output gets the
 // bytes as they are. The temporary name holds the process and a number, and is
 // opened exclusively: two processes, or two threads, that write the same file do
 // not meet in it.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/OutputFile.h"
 
@@ -107,9 +102,7 @@ Status replaceFile(const std::string &path, std::string_view bytes) {
   return file->commit();
 }
 
-//===----------------------------------------------------------------------===//
-// What tools write
-//===----------------------------------------------------------------------===//
+//===- What tools write --------------------------------------------------===//
 
 static bool isStandardOutput(const std::string &path) { return path.empty() || path == "-"; }
 

@@ -1,16 +1,11 @@
 //===- Parallel.cpp - One parallel loop ------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Each thread has a piece of the loop and takes its indices one by one; one that
 // is done takes from the others' pieces, since kernels of causal models differ in
 // work from tile to tile. Neighbouring tiles stay with a thread: it fetches the
 // next one's weights ahead, and the next call finds them in the same cache.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Parallel.h"
 

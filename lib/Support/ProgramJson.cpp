@@ -1,15 +1,10 @@
 //===- ProgramJson.cpp - Programs as JSON ----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Two visitors over the fields of a program. The reader believes nothing: it
 // keeps the path of the value at hand, and the first thing that is not as it
 // should be becomes the error.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ProgramJson.h"
 

@@ -1,15 +1,10 @@
 //===- ProgramValidation.cpp - What every program must keep ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Checks a program that was read from a file, or made by the compiler, before
 // anything trusts its indices. Values of sizes are known only at run time and
 // are checked there.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Program.h"
 
@@ -64,9 +59,7 @@ Status checkNames(const std::string &what, const List &list) {
   return checkNames(what, list, [](const auto &e) -> const std::string & { return e.name; });
 }
 
-//===----------------------------------------------------------------------===//
-// Weights
-//===----------------------------------------------------------------------===//
+//===- Weights -----------------------------------------------------------===//
 
 /// The order of these comparisons keeps `elements * 4` and the sum from wrapping.
 Status checkWeight(const Weight &weight, int64_t bytes) {
@@ -128,9 +121,7 @@ Status checkWeights(const Program &program) {
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
+//===- Kernels -----------------------------------------------------------===//
 
 /// Extents are divided by tiles; -1 stands for a fixed count.
 Status checkGrid(const std::string &place, const KernelCode &code, size_t scalars) {
@@ -176,9 +167,7 @@ Status checkKernel(const Kernel &kernel) {
   return kernel.vulkan ? checkVulkan(place, kernel) : Status();
 }
 
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
+//===- Functions ---------------------------------------------------------===//
 
 /// Checks one function; `known` are the names that its sizes may use.
 class FunctionCheck {

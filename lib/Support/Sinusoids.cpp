@@ -1,13 +1,8 @@
 //===- Sinusoids.cpp - The table of sinusoidal positions ------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Rows are at the pitch of planned memory, `padded(columns)`.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Sinusoids.h"
 

@@ -1,16 +1,11 @@
 //===- SizeExpr.cpp - Integer expressions over named dimensions -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Expressions are kept in one form while they are built: sums and products lean
 // to the left, a constant stands at the right end, `x - 2` is a sum with -2.
 // Equal sizes that are built in different ways then mostly print alike. Parsing
 // is in SizeExprParser.cpp.
-//
-//===----------------------------------------------------------------------===//
 
 #include "SizeExprNode.h"
 

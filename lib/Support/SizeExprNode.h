@@ -1,13 +1,8 @@
 //===- SizeExprNode.h - Nodes of size expressions --------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The node type behind SizeExpr, and what building and parsing share.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/SizeExpr.h"

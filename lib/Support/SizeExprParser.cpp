@@ -1,14 +1,9 @@
 //===- SizeExprParser.cpp - Text of size expressions -----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A recursive descent over the grammar in SizeExpr.h. The text may come from a
 // damaged file: nesting and length are bounded.
-//
-//===----------------------------------------------------------------------===//
 
 #include "SizeExprNode.h"
 

@@ -1,13 +1,8 @@
 //===- Spread.cpp - Inputs that stand for larger ones ---------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Missing dimensions first, then each size against the full one.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Spread.h"
 

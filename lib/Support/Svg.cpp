@@ -1,13 +1,8 @@
 //===- Svg.cpp - Drawings and pages that need nothing beside them ---------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Text only: the elements of SVG that the pictures use are few.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Svg.h"
 

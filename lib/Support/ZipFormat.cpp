@@ -1,14 +1,9 @@
 //===- ZipFormat.cpp - The bytes around members ----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Field by field what the ZIP specification asks for, with the fewest choices:
 // stored, no time, no comment, regular file of mode 0644.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ZipFormat.h"
 

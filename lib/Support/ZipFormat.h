@@ -1,15 +1,10 @@
 //===- ZipFormat.h - The bytes around members ------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The one way in which members become a ZIP: where each begins, its local
 // header, the directory. The writer writes these bytes, the reader compares
 // with them.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Container.h"

@@ -1,15 +1,10 @@
 //===- CpuTarget.cpp - Instruction sets as data ---------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The table of described instruction sets. Register tiles leave room for one
 // row of the right side and one broadcast: 24 + 4 + 1 of 32 registers, 12 + 2 + 1
 // of 16.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Target/CpuTarget.h"
 

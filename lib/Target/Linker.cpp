@@ -1,14 +1,9 @@
 //===- Linker.cpp - LLD in process ----------------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // LLD keeps global state and reads and writes files: one link at a time, in a
 // directory of its own that is removed afterwards. File names enter no output.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Target/ObjectCode.h"
 

@@ -1,9 +1,6 @@
 //===- ObjectCode.cpp - LLVM IR, assembly, shared objects -----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // One LLVM module and context a function, so that functions are optimised and
 // compiled at once on all cores:
@@ -13,8 +10,6 @@
 //
 // No function of a library may be called: idioms are not recognised, and the
 // linker refuses what is undefined.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Target/ObjectCode.h"
 
@@ -72,9 +67,7 @@ static Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const CpuTar
                                  std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-//===----------------------------------------------------------------------===//
-// MLIR's side
-//===----------------------------------------------------------------------===//
+//===- MLIR's side -------------------------------------------------------===//
 
 /// Runs the conversions on a copy; the first error that MLIR reports becomes ours.
 static Expected<mlir::OwningOpRef<mlir::ModuleOp>> lowerCopy(mlir::ModuleOp module) {
@@ -146,9 +139,7 @@ static Expected<std::vector<std::unique_ptr<Unit>>> translate(mlir::ModuleOp low
   return units;
 }
 
-//===----------------------------------------------------------------------===//
-// LLVM's side
-//===----------------------------------------------------------------------===//
+//===- LLVM's side -------------------------------------------------------===//
 
 /// What is left to do on code that is vectorised, unrolled and mostly simplified before it comes
 /// here. The whole of O2 takes 0.8 s longer for a Transformer and gives kernels of the same speed.

@@ -1,14 +1,9 @@
 //===- ArgumentLimits.cpp - What values an argument may have ------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Ids, lengths, and the starts of packed documents: kernels reach no further than
 // these say, so a call that gives others is refused.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ArgumentLimits.h"
 

@@ -1,17 +1,12 @@
 //===- AttentionScores.cpp - Scores of a tile of queries and keys ---------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Masks say which keys a tile of rows needs (a range), which column tiles of a
 // chunk they let through, whole or in part (bits), and which elements of a tile
 // (the predicate). Only tiles that are let through in part ask the predicate.
 //
 // Order of the rules (docs/semantics.md): scale, soft-cap, bias, mask.
-//
-//===----------------------------------------------------------------------===//
 
 #include "AttentionScores.h"
 
@@ -22,9 +17,7 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::Size;
 
-//===----------------------------------------------------------------------===//
-// The place for which a mask emits code
-//===----------------------------------------------------------------------===//
+//===- The place for which a mask emits code -----------------------------===//
 
 namespace {
 class TileSite : public MaskSite {
@@ -174,9 +167,7 @@ private:
 };
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Heads and sequences
-//===----------------------------------------------------------------------===//
+//===- Heads and sequences -----------------------------------------------===//
 
 Scores::Scores(KernelFrame &f, Value query, Value key, Value mask, double scale, ScoreRules rules)
     : queryView(f.viewOf(query)), keyView(f.viewOf(key)),
@@ -234,9 +225,7 @@ void Scores::enter(const Sequence &entered, Value enteredHead) {
   k = f.slice(f.view(keyView), {batch, keyHead});
 }
 
-//===----------------------------------------------------------------------===//
-// Ranges and tiles that the mask lets through
-//===----------------------------------------------------------------------===//
+//===- Ranges and tiles that the mask lets through -----------------------===//
 
 Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
   Value zero = t.index(0);
@@ -369,9 +358,7 @@ KeyChunk Scores::strayChunk(Value column, int64_t columns) {
   return chunk;
 }
 
-//===----------------------------------------------------------------------===//
-// Scores
-//===----------------------------------------------------------------------===//
+//===- Scores ------------------------------------------------------------===//
 
 Value Scores::rawScores(Value i, const KeyChunk &chunk, RankedTensorType type) {
   auto visit =

@@ -1,15 +1,10 @@
 //===- AttentionScores.h - Scores of a tile of queries and keys -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What attention and its returned weights have in common: where a head's queries
 // and keys lie, which tiles of them the mask lets through, and the scores of a
 // tile in base 2 with all rules applied.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "Tiling.h"

@@ -1,15 +1,10 @@
 //===- GroupKernels.cpp - Ops that share a kernel become a group ----------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // KernelClusters.h says which ops share a kernel. Here keys that come from elsewhere get a group
 // that copies them into panels, then every cluster is moved to the place of its last op and wrapped
 // into a kernel.group.
-//
-//===----------------------------------------------------------------------===//
 
 #include "KernelClusters.h"
 
@@ -46,9 +41,7 @@ static void hoistOperands(func::FuncOp func) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Panels
-//===----------------------------------------------------------------------===//
+//===- Panels ------------------------------------------------------------===//
 
 /// True where the value is produced in the storage that attention's keys need.
 static bool canBeStoredInPanels(Value key) {
@@ -108,9 +101,7 @@ static void addPanelRelayouts(func::FuncOp func) {
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Groups
-//===----------------------------------------------------------------------===//
+//===- Groups ------------------------------------------------------------===//
 
 /// A name that says what the kernel does: "linear_relu_add", "linear3_heads" for three parts that
 /// store heads.

@@ -1,17 +1,12 @@
 //===- KernelClusters.cpp - Which ops share a kernel ----------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Walks a function once. Each op that begins a kernel takes the ops that can
 // follow it on its tiles (Tilers.cpp); up to three linears over the same rows
 // share one. The last value of each is rounded (arith.truncf) where it is stored,
 // also where it is stored as it is besides. What cannot follow is written down
 // with its reason.
-//
-//===----------------------------------------------------------------------===//
 
 #include "KernelClusters.h"
 

@@ -1,14 +1,9 @@
 //===- KernelClusters.h - Which ops share a kernel --------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The first half of group-kernels: it reads a function and says which ops become one group, and why
 // no more do. It changes nothing; GroupKernels.cpp builds the groups.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_LIB_TRANSFORMS_KERNELCLUSTERS_H
 #define HEDDLE_LIB_TRANSFORMS_KERNELCLUSTERS_H

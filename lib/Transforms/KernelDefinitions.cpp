@@ -1,14 +1,9 @@
 //===- KernelDefinitions.cpp - Groups as shared definitions ---------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Builds the definition of a group under a neutral name, prints it, and looks
 // the text up: what prints alike is alike.
-//
-//===----------------------------------------------------------------------===//
 
 #include "KernelDefinitions.h"
 
@@ -121,9 +116,7 @@ static void yieldStores(Block &body) {
   yield->setOperands(values);
 }
 
-//===----------------------------------------------------------------------===//
-// Cost
-//===----------------------------------------------------------------------===//
+//===- Cost --------------------------------------------------------------===//
 
 static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
   SizeExpr total = 0;
@@ -146,9 +139,7 @@ static SizeExpr bytesRead(GroupOp group, unsigned operand, const PlannedTensor &
   return product(place.dims) * place.elementBytes;
 }
 
-//===----------------------------------------------------------------------===//
-// Definitions
-//===----------------------------------------------------------------------===//
+//===- Definitions -------------------------------------------------------===//
 
 /// The definition of a group's body, under a name that the caller replaces.
 kernel::DefOp KernelDefinitions::define(GroupOp group, Region &body,

@@ -1,15 +1,10 @@
 //===- KernelDefinitions.h - Groups as shared definitions ------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A kernel.def is a group with its arguments' storage: dimensions by the names
 // of the kernel's scalars, pitches, panels, and where results are stored.
 // Groups that are equal in all of this share one definition.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Analysis/ShapeExpressions.h"

@@ -1,14 +1,9 @@
 //===- KernelFrame.cpp - A kernel's arguments as views --------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Makes the signature of a kernel.func from the layouts of its kernel.def. Also the
 // sizes that each kind of device wants.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Tiling.h"
 
@@ -18,9 +13,7 @@ using namespace mlir;
 using namespace heddle;
 using kernel::Size;
 
-//===----------------------------------------------------------------------===//
-// Sizes of the devices
-//===----------------------------------------------------------------------===//
+//===- Sizes of the devices ----------------------------------------------===//
 
 static constexpr int64_t cpuColumns[] = {48, 64, 32, 16};
 static constexpr int64_t gpuColumns[] = {128, 64, 32, 16};
@@ -39,9 +32,7 @@ const TileSizes *TileSizes::find(StringRef name) {
   return nullptr;
 }
 
-//===----------------------------------------------------------------------===//
-// Views
-//===----------------------------------------------------------------------===//
+//===- Views -------------------------------------------------------------===//
 
 KernelFrame::KernelFrame(kernel::DefOp def, const TileSizes &sizes, OpBuilder &b)
     : def(def), sizes(sizes), t(b, def.getLoc()) {

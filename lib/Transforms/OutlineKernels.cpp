@@ -1,15 +1,10 @@
 //===- OutlineKernels.cpp - From groups to programs -----------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Each function of groups becomes a program (ProgramPlanner), each distinct group
 // a definition (KernelDefinitions). States whose content attention reads as keys
 // are found first: all functions store them alike.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ProgramPlanner.h"
 

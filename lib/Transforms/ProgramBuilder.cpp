@@ -1,13 +1,8 @@
 //===- ProgramBuilder.cpp - Program ops to runtime structures -------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Ops hold the structures; here values and symbols become indices.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Transforms/ProgramBuilder.h"
 
@@ -18,9 +13,7 @@
 using namespace mlir;
 using namespace heddle;
 
-//===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
+//===- Kernels -----------------------------------------------------------===//
 
 static GridAxis axisOf(kernel::FuncOp func, kernel::Size extent, int64_t tile) {
   GridAxis axis;
@@ -85,9 +78,7 @@ static Kernel kernelOf(kernel::FuncOp func) {
   return kernel;
 }
 
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
+//===- Functions ---------------------------------------------------------===//
 
 namespace {
 class ProgramBuilder {

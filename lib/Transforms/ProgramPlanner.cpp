@@ -1,14 +1,9 @@
 //===- ProgramPlanner.cpp - A function of groups as a program -------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Places of tensors by what they are (weight, state, table, scalar, result), then
 // the program in order: arguments, groups, results.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ProgramPlanner.h"
 
@@ -22,9 +17,7 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::GroupOp;
 
-//===----------------------------------------------------------------------===//
-// Places
-//===----------------------------------------------------------------------===//
+//===- Places ------------------------------------------------------------===//
 
 /// Dense tensors keep their rows as callers give them: indices and vectors, and numbers.
 static bool isDense(Type type) {
@@ -264,9 +257,7 @@ FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned ind
   return place;
 }
 
-//===----------------------------------------------------------------------===//
-// The parts of a program
-//===----------------------------------------------------------------------===//
+//===- The parts of a program --------------------------------------------===//
 
 LogicalResult ProgramPlanner::run() {
   b.setInsertionPoint(func);

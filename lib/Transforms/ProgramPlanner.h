@@ -1,14 +1,9 @@
 //===- ProgramPlanner.h - A function of groups as a program ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Decides where every tensor of a function lies, and writes the program: buffers
 // with sizes and lifetimes, ports, launches, what the session keeps, and checks.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "ArgumentLimits.h"

@@ -1,13 +1,8 @@
 //===- ProgramPlannerSession.cpp - What outlives a call -------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Dimensions that the session keeps, and the conditions that a call has to meet.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ProgramPlanner.h"
 

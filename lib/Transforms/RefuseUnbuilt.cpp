@@ -1,16 +1,11 @@
 //===- RefuseUnbuilt.cpp - What the dialect says and no kernel does -------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The dialect is wider than the kernels. Everything that later passes take for
 // granted is asked here, once, so that the answer stands at the op that was
 // written and not at what became of it. What holds for one op only, its tiler
 // says (TileableOpInterface).
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Transforms/Passes.h"
@@ -34,9 +29,7 @@ static constexpr int64_t mostElements = int64_t(1) << 40, mostOfDimension = INT3
 /// Features of a row.
 static constexpr int64_t mostFeatures = 1 << 20;
 
-//===----------------------------------------------------------------------===//
-// Names and types
-//===----------------------------------------------------------------------===//
+//===- Names and types ---------------------------------------------------===//
 
 /// Names are written into files and messages.
 static LogicalResult checkText(Operation *op) {
@@ -122,9 +115,7 @@ static LogicalResult checkSignature(func::FuncOp function) {
   return checkNames(function, function.getNumResults(), "result", "out", result);
 }
 
-//===----------------------------------------------------------------------===//
-// Weights and constants
-//===----------------------------------------------------------------------===//
+//===- Weights and constants ---------------------------------------------===//
 
 static LogicalResult checkOperand(OpOperand &use) {
   Operation *op = use.getOwner(), *def = use.get().getDefiningOp();

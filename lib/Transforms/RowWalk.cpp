@@ -1,13 +1,8 @@
 //===- RowWalk.cpp - Rows of a matrix, 16 columns at a time ---------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // See RowWalk.h.
-//
-//===----------------------------------------------------------------------===//
 
 #include "RowWalk.h"
 

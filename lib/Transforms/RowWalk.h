@@ -1,15 +1,10 @@
 //===- RowWalk.h - Rows of a matrix, 16 columns at a time ------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Rows may be as wide as a vocabulary: no tile holds one. Loops go over a row and
 // carry one number a lane; the lanes are what every row reduction has, so that a
 // row's bits depend on nothing else.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "Tiling.h"

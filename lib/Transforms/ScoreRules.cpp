@@ -1,14 +1,9 @@
 //===- ScoreRules.cpp - Rules that change scores --------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // From products of queries and keys to base-2 scores: scale, soft-cap, bias, and
 // the limits that keep what they make finite.
-//
-//===----------------------------------------------------------------------===//
 
 #include "AttentionScores.h"
 

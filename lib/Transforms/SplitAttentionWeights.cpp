@@ -1,15 +1,10 @@
 //===- SplitAttentionWeights.cpp - Returned weights as a second kernel ----===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 //   %o, %w = attention(q, k, v)   ──▶   %o = attention(q, k, v)
 //                                        %m, %s = attention.statistics(q, k)
 //                                        %w = attention.weights(q, k, %m, %s)
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Transforms/Passes.h"

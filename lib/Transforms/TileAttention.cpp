@@ -1,16 +1,11 @@
 //===- TileAttention.cpp - The bodies of attention ------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A workgroup computes some rows of one head. Keys come in chunks; each chunk is
 // a softmax of its own, chunks are merged in ascending order by exact powers of
 // two (docs/semantics.md). Masks bound the loop over chunks, and leave
 // out the column tiles of a chunk, and chunks, that they hide whole.
-//
-//===----------------------------------------------------------------------===//
 
 #include "AttentionScores.h"
 

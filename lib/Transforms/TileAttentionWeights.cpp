@@ -1,14 +1,9 @@
 //===- TileAttentionWeights.cpp - Returned weights of attention -----------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Returned weights are a second kernel that repeats the scores and uses each
 // row's maximum and sum, which attention stores for it.
-//
-//===----------------------------------------------------------------------===//
 
 #include "AttentionScores.h"
 

@@ -1,14 +1,9 @@
 //===- TileBuilder.cpp - Arithmetic on tiles ------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Elementwise words, and the functions that every device computes by the same
 // operations: powers of two, error function, activations.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Tiling.h"
 
@@ -153,9 +148,7 @@ Value TileBuilder::sumOfMany(Value first, Value end, RankedTensorType type,
   return add(most, sum(rest, end, type, next));
 }
 
-//===----------------------------------------------------------------------===//
-// Powers of two
-//===----------------------------------------------------------------------===//
+//===- Powers of two -----------------------------------------------------===//
 
 Value TileBuilder::exp2Fraction(Value f, Accuracy accuracy) {
   ArrayRef<float> coefficients = exp2Fine;
@@ -183,9 +176,7 @@ Value TileBuilder::exp2(Value x) {
   return select(isNan, x, whole);
 }
 
-//===----------------------------------------------------------------------===//
-// Activations
-//===----------------------------------------------------------------------===//
+//===- Activations -------------------------------------------------------===//
 
 /// The best quotient of polynomials of degree 5 in x^2 on |x| <= 3.9, beyond which erf is 1 to f32:
 /// absolute error 1.5e-8, with the rounding of the steps 3e-7.
@@ -253,9 +244,7 @@ Value TileBuilder::activation(transformer::Activation kind, Value x, Accuracy ac
   llvm_unreachable("unknown activation");
 }
 
-//===----------------------------------------------------------------------===//
-// Logarithm, hyperbolic tangent
-//===----------------------------------------------------------------------===//
+//===- Logarithm, hyperbolic tangent -------------------------------------===//
 
 /// x = 2^e m with m in [sqrt(1/2), sqrt(2)); log2 m by the series of the inverse hyperbolic tangent
 /// of s = (m - 1) / (m + 1), |s| < 0.172.

@@ -1,14 +1,9 @@
 //===- TileKernels.cpp - Definitions become tiled kernels -----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Asks the op around which a definition was made to write its body, and puts the
 // kernel in its place.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Tiling.h"
 

@@ -1,17 +1,12 @@
 //===- TileLinear.cpp - The bodies of linear layers -----------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 //   contract -> + bias -> activation -> + residual -> store as rows, heads or panels of keys,
 //   rounded, or both
 //
 // Several linears over the same rows are parts of one kernel. Kernels that
 // store heads have a grid over sentences and their rows, others over all rows.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Tiling.h"
 

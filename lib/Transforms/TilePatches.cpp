@@ -1,13 +1,8 @@
 //===- TilePatches.cpp - Images as rows of patches ------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Pixels change places only: each element of a tile is looked up in its image.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Tiling.h"
 

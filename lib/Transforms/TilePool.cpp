@@ -1,14 +1,9 @@
 //===- TilePool.cpp - The body of a pooling -------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A grid point adds up the rows of one sentence, or one document, in their order,
 // a strip of columns at a time: so its bits do not depend on what stands beside it.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Tiling.h"
 

@@ -1,9 +1,6 @@
 //===- TileQuantize.cpp - Rows with scales, and their sums as numbers -----===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 //   quantize   m = the largest magnitude of a row; codes 128 + rint(x * (127 / m)), scales m / 127
 //   linear     (f32(sum - 128 * sum of the weight's codes) * row's scale) * column's scale
@@ -19,8 +16,6 @@
 // Of f16 the limit below which a row counts as zeros is such that denormals of
 // f32, which not all devices keep, round to zero in the rows above it; powers of
 // two are made of their bits.
-//
-//===----------------------------------------------------------------------===//
 
 #include "RowWalk.h"
 

@@ -1,14 +1,9 @@
 //===- TileRows.cpp - Bodies without a contraction ------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Normalisation, embedding with positions, sums, joined rows, and copies into heads or
 // panels: each tile of rows is read, computed and stored.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Tiling.h"
 
@@ -61,9 +56,7 @@ int64_t heddle::columnTile(int64_t stored) {
   return 16;
 }
 
-//===----------------------------------------------------------------------===//
-// Layer normalisation
-//===----------------------------------------------------------------------===//
+//===- Layer normalisation -----------------------------------------------===//
 
 /// A tile with zeros in the columns from `size` on: padding must not count.
 static Value withoutPadding(TileBuilder &t, Value x, int64_t size) {
@@ -129,9 +122,7 @@ LogicalResult heddle::tileNorm(KernelFrame &f) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Sums, embeddings, positions
-//===----------------------------------------------------------------------===//
+//===- Sums, embeddings, positions ---------------------------------------===//
 
 namespace {
 /// Computes a tile of a value of the definition from tiles of its arguments.
@@ -288,9 +279,7 @@ LogicalResult heddle::tileElementwise(KernelFrame &f) {
   return ElementwiseTiler(f, f.sizes.copyRows).run();
 }
 
-//===----------------------------------------------------------------------===//
-// Copies
-//===----------------------------------------------------------------------===//
+//===- Copies ------------------------------------------------------------===//
 
 /// A vector as it is, 32 elements a workgroup: lengths that a session keeps.
 static LogicalResult copyVector(KernelFrame &f) {

@@ -1,14 +1,9 @@
 //===- TileSoftmax.cpp - Bodies of a softmax over features, and of a loss -===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Loops go over a row 16 columns at a time (RowWalk.h), for the maximum, the sum
 // and the quotients. Powers are those of attention (docs/semantics.md).
-//
-//===----------------------------------------------------------------------===//
 
 #include "AttentionScores.h"
 #include "RowWalk.h"
@@ -89,9 +84,7 @@ LogicalResult heddle::tileSoftmax(KernelFrame &f) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// The loss
-//===----------------------------------------------------------------------===//
+//===- The loss ----------------------------------------------------------===//
 
 /// A loss and its count side by side, in the first two of 16 columns.
 static Value sideBySide(TileBuilder &t, Value loss, Value count, int64_t rows) {

@@ -1,9 +1,6 @@
 //===- Tilers.cpp - Which op is tiled how, and behind what ----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The models of TileableOpInterface: for each op the writer of its kernel's body,
 // the kernels on whose tiles it can follow,
@@ -16,8 +13,6 @@
 //
 // and what is not built. The last value of each is rounded (arith.truncf) where
 // it is stored.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Tiling.h"
 
@@ -33,9 +28,7 @@ using kernel::Root;
 
 #include "heddle/Transforms/TileableOpInterface.cpp.inc"
 
-//===----------------------------------------------------------------------===//
-// What can follow
-//===----------------------------------------------------------------------===//
+//===- What can follow ---------------------------------------------------===//
 
 template <typename Op>
 static bool has(ArrayRef<Operation *> ops) {
@@ -98,9 +91,7 @@ static bool follows(StateSetOp set, Root root, ArrayRef<Operation *> before) {
   return followsHeads(set.getValue(), root, before);
 }
 
-//===----------------------------------------------------------------------===//
-// What is not built
-//===----------------------------------------------------------------------===//
+//===- What is not built -------------------------------------------------===//
 
 static LogicalResult check(Operation *) { return success(); }
 
@@ -204,9 +195,7 @@ static LogicalResult checkOffset(Operation *op, Value offset) {
 static LogicalResult check(PositionSinusoidalOp op) { return checkOffset(op, op.getOffset()); }
 static LogicalResult check(PositionLearnedOp op) { return checkOffset(op, op.getOffset()); }
 
-//===----------------------------------------------------------------------===//
-// Models
-//===----------------------------------------------------------------------===//
+//===- Models ------------------------------------------------------------===//
 
 namespace {
 /// An op that begins kernels around `root`, whose bodies `write` writes.

@@ -1,15 +1,10 @@
 //===- Tiling.h - Writing tiled bodies -------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What the files that write bodies share: the sizes that a kind of device wants,
 // a builder of tile arithmetic, and the arguments of a kernel.def as views. One
 // function a root writes the body; Tilers.cpp says which.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"

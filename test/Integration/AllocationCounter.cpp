@@ -1,14 +1,9 @@
 //===- AllocationCounter.cpp - How often memory was asked for -------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The program's own malloc takes the place of the C library's, which it calls. A
 // sanitiser has taken that place already and offers a hook.
-//
-//===----------------------------------------------------------------------===//
 #include "AllocationCounter.h"
 
 #include <atomic>

@@ -1,15 +1,10 @@
 //===- AllocationTest.cpp - Calls that ask for no memory -------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Once a session has seen its shapes, `run` into the caller's own tensors takes
 // no memory from the heap: of whole models, of each step of a decoding whose
 // caches grow, and of a reorder of hypotheses.
-//
-//===----------------------------------------------------------------------===//
 #include "AllocationCounter.h"
 #include "Models.h"
 

@@ -1,15 +1,10 @@
 //===- GoldenTest.cpp - Whole models against PyTorch and themselves -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // One conformance suite, run by every device over every case of test/goldens.
 // Numbers are compared with PyTorch's once; everything else is compared bit by
 // bit with the device's own all-at-once run.
-//
-//===----------------------------------------------------------------------===//
 #include "Models.h"
 
 #include <iterator>

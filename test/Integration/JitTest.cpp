@@ -1,14 +1,9 @@
 //===- JitTest.cpp - Compile and run in one process ---------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The C++ face of design section 8: a description in, a session out, the same
 // numbers as the compiled file.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/ExecutionEngine/Jit.h"
 #include "Models.h"
 

@@ -1,14 +1,9 @@
 //===- LinearModel.h - One linear as a model --------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A function of one linear with its checkpoint, compiled for an instruction set or
 // for Vulkan in one of the types of --dtype, for tests against plain loops.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "Models.h"

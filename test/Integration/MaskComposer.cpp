@@ -1,15 +1,10 @@
 //===- MaskComposer.cpp - Random attentions as text ---------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Masks, rules and functions; formulas are in MaskFormulas.cpp. Tables are drawn
 // so that masks are neither empty nor full most of the time, with now and then a
 // number at the limits of i32.
-//
-//===----------------------------------------------------------------------===//
 #include "MaskComposer.h"
 
 #include <limits>
@@ -44,9 +39,7 @@ std::string rank4(int64_t heads, const std::string &rows, int64_t features) {
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Sizes
-//===----------------------------------------------------------------------===//
+//===- Sizes -------------------------------------------------------------===//
 
 std::string Composer::queriesInType() const {
   return fixed.queries ? text(fixed.queries) : std::string("?");
@@ -61,9 +54,7 @@ std::string Composer::keysInDims() const {
   return fixed.keys ? text(fixed.keys) : std::string("\"S\"");
 }
 
-//===----------------------------------------------------------------------===//
-// Arguments
-//===----------------------------------------------------------------------===//
+//===- Arguments ---------------------------------------------------------===//
 
 std::string Composer::define(const std::string &op) {
   std::string name = "%m" + text(next++);
@@ -110,9 +101,7 @@ std::string Composer::offset() {
   return " offset(" + number + " : i32)";
 }
 
-//===----------------------------------------------------------------------===//
-// Masks
-//===----------------------------------------------------------------------===//
+//===- Masks -------------------------------------------------------------===//
 
 std::string Composer::rangeLeaf(int kind) {
   switch (kind) {
@@ -250,9 +239,7 @@ std::string Composer::packedDocuments() {
                 ") : tensor<?xi32>, tensor<?xi32>");
 }
 
-//===----------------------------------------------------------------------===//
-// Score rules
-//===----------------------------------------------------------------------===//
+//===- Score rules -------------------------------------------------------===//
 
 std::string Composer::bias(int depth) {
   if (depth > 1 && random.chance(40)) {
@@ -290,9 +277,7 @@ std::string Composer::sinks() {
   return " sinks(" + table + " : " + type + ")";
 }
 
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
+//===- Functions ---------------------------------------------------------===//
 
 Composition Composer::finish(const std::string &name, const std::string &clauses,
                              const std::string &attributes, bool lse, bool weights) {

@@ -1,14 +1,9 @@
 //===- MaskComposer.h - Random attentions as text -----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Composes attentions with masks and score rules of every kind from a seed: the
 // text of a function, and the tensors that it takes for given sizes.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/ExecutionEngine/Reference.h"

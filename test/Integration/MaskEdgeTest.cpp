@@ -1,16 +1,11 @@
 //===- MaskEdgeTest.cpp - What no mask may let through ------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Values at excluded pairs change no bit, formulas that overflow or divide by a
 // loaded 0 have their fixed meaning, offsets at the limits of i32 do not wrap,
 // there may be more tables than push constants, and a packed document has the bits that it has
 // alone.
-//
-//===----------------------------------------------------------------------===//
 #include "MaskRun.h"
 
 #include <limits>
@@ -67,9 +62,7 @@ NamedRefTensors poisoned(const NamedRefTensors &inputs,
   return changed;
 }
 
-//===----------------------------------------------------------------------===//
-// Excluded values
-//===----------------------------------------------------------------------===//
+//===- Excluded values ---------------------------------------------------===//
 
 TEST_P(MaskEdgeTest, ExcludedValuesChangeNoBit) {
   std::vector<Composition> compositions;
@@ -124,9 +117,7 @@ TEST_P(MaskEdgeTest, ABiasOfMinusInfinityExcludes) {
   agrees(composition, changed);
 }
 
-//===----------------------------------------------------------------------===//
-// Numbers at their limits
-//===----------------------------------------------------------------------===//
+//===- Numbers at their limits -------------------------------------------===//
 
 TEST_P(MaskEdgeTest, FormulasHaveAValueEverywhere) {
   const std::vector<std::string> bodies = {
@@ -212,9 +203,7 @@ TEST_P(MaskEdgeTest, AKnownNumberOfKeysInOneChunk) {
       agrees(compositions[n], compositions[n].inputs({2, sizes[n].queries, sizes[n].keys}, 3));
 }
 
-//===----------------------------------------------------------------------===//
-// Many tables
-//===----------------------------------------------------------------------===//
+//===- Many tables -------------------------------------------------------===//
 
 /// The sum of `count` tables, each of a length of its own, decides.
 Composition manyTables(const std::string &name, int64_t count) {
@@ -250,9 +239,7 @@ TEST_P(MaskEdgeTest, AMaskMayReadManyTables) {
         agrees(composition, composition.inputs({2, 40, 150}, 3));
 }
 
-//===----------------------------------------------------------------------===//
-// Packed documents
-//===----------------------------------------------------------------------===//
+//===- Packed documents --------------------------------------------------===//
 
 /// causal and a formula with alibi, with packed documents or alone.
 Composition document(const std::string &name, bool packed) {

@@ -1,16 +1,11 @@
 //===- MaskFormulas.cpp - Random formulas as text -----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Regions of mask.where and bias.where. Half are shapes that people write (bands,
 // grids, tables), half are any ops on any numbers: overflows, divisions by a
 // loaded 0 and shifts by too much among them. Numbers of score rules stay small,
 // so that f32 and the reference's f64 may be compared.
-//
-//===----------------------------------------------------------------------===//
 #include "MaskComposer.h"
 
 using namespace heddle;
@@ -66,9 +61,7 @@ std::string Composer::load(const std::string &element, const std::string &index)
   return name;
 }
 
-//===----------------------------------------------------------------------===//
-// Integers
-//===----------------------------------------------------------------------===//
+//===- Integers ----------------------------------------------------------===//
 
 std::string Composer::integerLeaf() {
   int64_t kind = random.whole(0, 9);
@@ -167,9 +160,7 @@ std::string Composer::where() {
   return region("transformer.mask.where", truth, "i1");
 }
 
-//===----------------------------------------------------------------------===//
-// Numbers
-//===----------------------------------------------------------------------===//
+//===- Numbers -----------------------------------------------------------===//
 
 std::string Composer::real(const std::string &value) {
   std::string name = "%x" + text(next++);

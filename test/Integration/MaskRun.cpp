@@ -1,14 +1,9 @@
 //===- MaskRun.cpp - Attentions on a device and by the reference --*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The reference reads the text itself: what canonicalisation does to masks is
 // under test too.
-//
-//===----------------------------------------------------------------------===//
 #include "MaskRun.h"
 #include "heddle/Compiler/Compiler.h"
 #include "heddle/Compiler/RegisterAll.h"
@@ -99,9 +94,7 @@ Expected<MaskModule> MaskModule::compile(const std::vector<Composition> &composi
   return made;
 }
 
-//===----------------------------------------------------------------------===//
-// Runs
-//===----------------------------------------------------------------------===//
+//===- Runs --------------------------------------------------------------===//
 
 template <typename T>
 static Tensor converted(const RefTensor &tensor) {
@@ -129,9 +122,7 @@ Expected<NamedRefTensors> MaskModule::byReference(const std::string &function,
   return impl->reference->run(function, inputs);
 }
 
-//===----------------------------------------------------------------------===//
-// Comparison
-//===----------------------------------------------------------------------===//
+//===- Comparison --------------------------------------------------------===//
 
 static bool sameKind(double a, double b) {
   if (std::isfinite(b))

@@ -1,14 +1,9 @@
 //===- MaskRun.h - Attentions on a device and by the reference ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Compiles compositions in one module, since a compilation costs more than many
 // runs, and gives what a device and what the reference makes of them.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "MaskComposer.h"

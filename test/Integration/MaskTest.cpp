@@ -1,16 +1,11 @@
 //===- MaskTest.cpp - Random masks against the reference ----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Compositions of masks and score rules, each of its own seed, on both devices.
 // A failure names the seed: HEDDLE_MASK_SEED=N runs that one alone.
 // HEDDLE_MASK_COMPOSITIONS=N sets how many of them run on each device, and within
 // packed documents.
-//
-//===----------------------------------------------------------------------===//
 #include "MaskRun.h"
 
 #include <cstdlib>

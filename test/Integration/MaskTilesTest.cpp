@@ -1,15 +1,10 @@
 //===- MaskTilesTest.cpp - Which tiles attention visits -----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Kernels built to count: their output is the number of column tiles that each
 // tile of rows visited. For structured masks these are the tiles in which the
 // reference allows a pair; for others they are at least those.
-//
-//===----------------------------------------------------------------------===//
 #include "MaskRun.h"
 
 using namespace heddle;

@@ -1,13 +1,8 @@
 //===- Models.cpp - Artifacts, goldens and comparisons ------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // See Models.h.
-//
-//===----------------------------------------------------------------------===//
 #include "Models.h"
 #include "heddle/Runtime/Npy.h"
 

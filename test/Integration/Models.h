@@ -1,16 +1,11 @@
 //===- Models.h - Artifacts, goldens and comparisons --------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What the integration tests share: where the artifacts lie that the full build
 // wrote (HEDDLE_TEST_ARTIFACTS names them to a build without LLVM), goldens as
 // named tensors, slices of them, and the two comparisons: within a tolerance,
 // and bit by bit.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Runtime/Session.h"

@@ -1,15 +1,10 @@
 //===- NibblesTest.cpp - Weights of 4 bits against their definition -------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A linear compiled with --dtype=int4 has the bits of the same linear compiled in
 // f32 from a checkpoint of the numbers that docs/semantics.md makes of its weights,
 // here in plain loops.
-//
-//===----------------------------------------------------------------------===//
 
 #include "LinearModel.h"
 

@@ -1,15 +1,10 @@
 //===- PositionTest.cpp - What positions are for ----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Attention does not know the order of its keys: without positions a permuted
 // input gives the permuted output, and a vector that is the same everywhere
 // changes nothing about that. Sinusoids do.
-//
-//===----------------------------------------------------------------------===//
 #include "Models.h"
 #include "heddle/ExecutionEngine/Jit.h"
 

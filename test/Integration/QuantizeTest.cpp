@@ -1,16 +1,11 @@
 //===- QuantizeTest.cpp - Products of codes against their definition ------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A linear compiled with --dtype=int8 or f16-sum and what docs/semantics.md says of
 // it, in plain loops. int8: codes of rows and of weights, exact sums, two scales; all
 // instruction sets give its bits, whatever they multiply with. f16-sum: rows and
 // weights of f16, a scale a row; those that sum in f32 give its bits.
-//
-//===----------------------------------------------------------------------===//
 #include "LinearModel.h"
 
 #include "heddle/Support/CpuFeatures.h"

@@ -1,14 +1,9 @@
 //===- TranslateTest.cpp - The translation example, text to text --*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // `translate` through the library that both drivers call: the sentence of the
 // README, the held-out sentences with their bar, batches, limits and bad text.
-//
-//===----------------------------------------------------------------------===//
 #include "Models.h"
 #include "heddle/Generation/Commands.h"
 

@@ -1,15 +1,10 @@
 //===- Replay.cpp - Runs a reader over the kept inputs ---------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Usage: heddle-fuzz-replay TARGET FOLDER. Hands every file of the folder to the
 // reader; one that crashes, hangs or breaks a promise fails the test. The fuzzers
 // that found these inputs: CONTRIBUTING.md.
-//
-//===----------------------------------------------------------------------===//
 #include "Targets.h"
 
 #include <algorithm>

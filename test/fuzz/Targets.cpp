@@ -1,13 +1,8 @@
 //===- Targets.cpp - Readers that must take any bytes ----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // See Targets.h.
-//
-//===----------------------------------------------------------------------===//
 #include "Targets.h"
 
 #include "heddle/Generation/TextModel.h"

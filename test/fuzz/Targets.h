@@ -1,15 +1,10 @@
 //===- Targets.h - Readers that must take any bytes ------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // One function a reader of files, handed bytes that may be anything. It must come
 // back: with a value or one error line. A value is used as a program would use it,
 // so that a sanitiser sees what a wrong index would reach.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,8 @@
 //===- rows.mlir - Ops over whole rows, run by rows.test ------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Norms, softmax and loss of widths that are no multiple of 16.
-//
-//===----------------------------------------------------------------------===//
 
 func.func @softmax(%x: tensor<?x?x10001xf32> {transformer.name = "x", transformer.dims = ["B", "T", 10001]})
     -> (tensor<?x?x10001xf32> {transformer.name = "p", transformer.dims = ["B", "T", 10001]}) {

@@ -1,15 +1,10 @@
 //===- Bench.cpp - A model, kernel by kernel --------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Every figure is a median over the rounds; the peaks are measured in the same
 // rounds. Costs (operations, bytes) are those that the compiler wrote beside each
 // launch: every argument read or written once.
-//
-//===----------------------------------------------------------------------===//
 #include "Bench.h"
 #include "ReadProbe.h"
 
@@ -30,9 +25,7 @@ namespace {
 
 constexpr int64_t kMemoryProbe = int64_t{256} << 20; ///< past every cache
 
-//===----------------------------------------------------------------------===//
-// Inputs
-//===----------------------------------------------------------------------===//
+//===- Inputs ------------------------------------------------------------===//
 
 constexpr int64_t kDefaultSize = 128; ///< of dimensions but the batch
 
@@ -155,9 +148,7 @@ Status checkDims(const std::vector<const Function *> &functions, const Dimension
   return {};
 }
 
-//===----------------------------------------------------------------------===//
-// Measuring
-//===----------------------------------------------------------------------===//
+//===- Measuring ---------------------------------------------------------===//
 
 /// Launches of one kernel in a call.
 struct KernelFigures {
@@ -320,9 +311,7 @@ Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCom
   return figures;
 }
 
-//===----------------------------------------------------------------------===//
-// The table
-//===----------------------------------------------------------------------===//
+//===- The table ---------------------------------------------------------===//
 
 template <typename... Values>
 std::string format(const char *form, Values... values) {

@@ -1,15 +1,10 @@
 //===- Bench.h - A model, kernel by kernel ---------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The command `bench` once the command line is read: it makes inputs of the
 // given sizes, runs a function round by round with each launch timed, measures
 // the processor's rates in the same rounds, and prints a table of the kernels.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Runtime/Device.h"

@@ -1,13 +1,8 @@
 //===- ReadProbe.cpp - How fast memory is read --------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Loads are written out, so that no compiler option leaves them away.
-//
-//===----------------------------------------------------------------------===//
 #include "ReadProbe.h"
 
 #include "heddle/Support/Parallel.h"

@@ -1,15 +1,10 @@
 //===- ReadProbe.h - How fast memory is read -------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The denominator of shares where a kernel only waits for its weights: reading a
 // buffer from end to end. A measurement is short, so that one can stand in every
 // round beside what it is compared with; a figure is the median over the rounds.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/MappedBytes.h"

@@ -1,13 +1,8 @@
 //===- heddle-run.cpp - Runs artifacts without LLVM -------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The command line of heddle-run: reads it, calls the library, prints errors.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Generation/Commands.h"
 #include "heddle/Runtime/Commands.h"
 

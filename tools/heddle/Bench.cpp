@@ -1,13 +1,8 @@
 //===- Bench.cpp - heddle bench -------------------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A session is opened (compiled first if need be) and measured.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Driver.h"
 

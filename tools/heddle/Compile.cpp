@@ -1,13 +1,8 @@
 //===- Compile.cpp - heddle compile ---------------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Model in, artifact or the text of a stage out.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Driver.h"
 

@@ -1,15 +1,10 @@
 //===- Driver.h - The commands of heddle -----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Each function declares one group of commands: its flags, its examples, and the
 // library call that carries it out. A command leaves its status in the driver;
 // main turns it into a line on stderr and the exit status.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"

@@ -1,13 +1,8 @@
 //===- Questions.cpp - explain, inspect, devices, schema ------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Commands that answer questions about a model or the machine and run nothing.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Driver.h"
 

@@ -1,14 +1,9 @@
 //===- Run.cpp - heddle run -----------------------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A session is opened (compiled first if need be) and handed to the command that
 // both drivers share.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Driver.h"
 

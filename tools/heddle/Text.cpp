@@ -1,14 +1,9 @@
 //===- Text.cpp - Text commands -------------------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Text in, text out, by the command that both drivers share; and the commands
 // that are named but not built yet.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Driver.h"
 

@@ -1,15 +1,10 @@
 //===- main.cpp - The driver ----------------------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Reads the command line, calls the libraries, prints one line where that fails.
 // Exit status: 0 done; 1 the input is at fault; 2 wrong usage; 3 the device
 // failed, results differ, or a defect of ours.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Driver.h"
 

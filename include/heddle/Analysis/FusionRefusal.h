@@ -1,14 +1,9 @@
 //===- FusionRefusal.h - Why two ops did not become one kernel -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The one list of reasons for which a fusion is not made, each with what would
 // have to change. `heddle explain` prints them, each has a test.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "llvm/ADT/StringRef.h"

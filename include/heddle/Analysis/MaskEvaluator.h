@@ -1,15 +1,10 @@
 //===- MaskEvaluator.h - Masks and score rules on the host ------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Runs the code that masks and score rules emit for kernels, here, on given data:
 // the classes of tiles in reports and pictures, and the tests of masks, come from
 // the same implementation as the kernels' own.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "mlir/IR/Value.h"

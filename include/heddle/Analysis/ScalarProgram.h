@@ -1,16 +1,11 @@
 //===- ScalarProgram.h - Code on scalars, run on the host -------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The one evaluator of arith and math: formulas in the reference, elementwise ops
 // of models, and the code that masks emit for kernels all run by it. A number is
 // a double: integers are exact (i1 is 0 or 1), and f32 numbers are rounded after
 // each op of a program.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "mlir/IR/Block.h"

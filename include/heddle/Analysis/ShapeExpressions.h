@@ -1,15 +1,10 @@
 //===- ShapeExpressions.h - Shapes as expressions of dimensions -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Gives every tensor of a function a shape in terms of the function's named
 // dimensions, and collects the equalities that the ops rely on and the names do
 // not prove: the runtime checks those when it knows the values.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/OpInterfaces.h"

@@ -1,13 +1,8 @@
 //===- TileClasses.h - Which tiles of an attention are visited --*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Classes of all tiles of an attention under its mask, for reports and pictures.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Analysis/MaskEvaluator.h"

@@ -1,17 +1,12 @@
 //===- Compiler.h - Model in, artifact out ---------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The façade of the compiler. A model is a `.json` description, a folder with
 // `model.json`, a Hugging Face folder or a `.mlir` file; what comes out is an
 // artifact, in a file or in memory. Weights never enter the IR: they are packed
 // from the mapped checkpoint into the artifact at the very end. No MLIR header
 // is needed to include this one.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Pipelines/Stage.h"

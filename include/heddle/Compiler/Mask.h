@@ -1,9 +1,6 @@
 //===- Mask.h - Masks and score rules in C++ -------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The expressions of masks and score rules (docs/model-description.md) as C++
 // values; `text()` is what descriptions and `--mask` take:
@@ -14,8 +11,6 @@
 //   jit(model, {.masks = {"decoder.mask=" + m.text()}});
 //
 // Nothing is checked here: what the compiler says of a text, it says of these.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,8 @@
 //===- Models.h - Models opened for questions ------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A report reads the module of a model, and nothing of its checkpoint.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"

@@ -1,14 +1,9 @@
 //===- RegisterAll.h - Every dialect and pass of the project ---*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // One place that knows all dialects and passes, for heddle-opt, the language
 // server and the compiler's own context.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 namespace mlir {

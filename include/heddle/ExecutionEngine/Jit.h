@@ -1,15 +1,10 @@
 //===- Jit.h - Compile and run in one process ------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A session straight from a model. It is the path of `heddle compile` with the
 // file in memory: code for the chosen device only, loaded the one way that code
 // is loaded. A `.heddle` file is opened as it is.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Runtime/Session.h"

@@ -1,15 +1,10 @@
 //===- Reference.h - The slow meaning of every op --------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // An interpreter of modules at stage `transformer` or `fused`: plain loops in
 // f64, readable, and written without looking at any kernel. It is a witness, not
 // a way to run models: only --verify and tests reach it.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

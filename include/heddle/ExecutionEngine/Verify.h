@@ -1,16 +1,11 @@
 //===- Verify.h - The device beside the reference --------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Runs a function on the device launch by launch, every buffer in memory of its
 // own, and beside it the slow reference on the `fused` stage that the artifact
 // carries. Groups of that stage and launches of the program are the same list,
 // so the first kernel whose results differ can be named.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Runtime/Commands.h"

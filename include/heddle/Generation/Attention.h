@@ -1,17 +1,12 @@
 //===- Attention.h - What a translation looked at --------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The attention weights of an encoder-decoder for a text and its translation: the
 // results that `"return-weights"` gives `encode`, and `decode` over all tokens of
 // the translation at once. A row of `decode` is bit for bit what the step computed
 // that wrote the token, so these are the weights of the decoding itself. And their
 // pictures: a map a layer and head, queries down, keys to the right.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Generation/Decoding.h"

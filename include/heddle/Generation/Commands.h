@@ -1,15 +1,10 @@
 //===- Commands.h - Text commands for both drivers -------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What the text commands of `heddle` and `heddle-run` do once the command line is
 // read. The tools parse and print errors; everything else is decided here. A text
 // without tokens gives an empty line.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Runtime/Session.h"

@@ -1,16 +1,11 @@
 //===- Decoding.h - From scores to sequences -------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Greedy decoding, sampling and beam search over a model that is fed one token a
 // row. What a sentence becomes does not depend on the batch it is decoded in:
 // rows do not see each other, equal scores are settled by the lower token, and a
 // random number belongs to a seed, a sentence and a position.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

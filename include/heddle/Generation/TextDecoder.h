@@ -1,16 +1,11 @@
 //===- TextDecoder.h - Sequences from a decoder ----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A session of an encoder-decoder or of a decoder alone, decoded by any of the
 // searches of Decoding.h. A batch of sources is encoded once, the memory's keys
 // and values are projected once, and then one token a row is fed; a decoder alone
 // is fed the sources themselves.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Generation/Decoding.h"

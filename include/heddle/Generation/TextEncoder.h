@@ -1,14 +1,9 @@
 //===- TextEncoder.h - One row a text --------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A session of an encoder with `encoder.pool`: an embedding of each text, or with
 // a classifier a logit or a probability for each class.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Generation/Decoding.h"

@@ -1,16 +1,11 @@
 //===- TextModel.h - What a model says about its text ----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The facts of a description that concern text: vocabularies, special ids,
 // lengths. An artifact carries them as JSON beside its programs (Program::model)
 // and the vocabularies as members; here they become the two directions of a
 // side, text to ids and ids to text.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Generation/Vocabulary.h"

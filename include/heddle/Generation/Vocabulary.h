@@ -1,15 +1,10 @@
 //===- Vocabulary.h - Tokens and their numbers -----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A vocabulary file has one token a line, numbered from 0. Text is cut into
 // tokens at white space or into code points (ICU says what white space is), and
 // everything that is not UTF-8 is refused with the place of the offending byte.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

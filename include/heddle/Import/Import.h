@@ -1,15 +1,10 @@
 //===- Import.h - Any model file as a module -------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // One door for what the compiler reads: a model description (a .json file or a
 // folder with model.json), or dialect text (.mlir). The result is a module at the
 // transformer stage, the tensors that it expects, and where they come from.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Pack/WeightSource.h"

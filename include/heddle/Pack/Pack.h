@@ -1,17 +1,12 @@
 //===- Pack.h - From checkpoint tensors to stored weights ------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Carries out a program's pack list: each entry turns one tensor into a vector,
 // into padded rows, or into panels of 16 rows, with groups (heads) padded to 16,
 // in the type that the entry asks for.
 // Weights are written once, into the place where they stay: a mapped file or
 // the JIT's memory.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Pack/WeightSource.h"

@@ -1,17 +1,12 @@
 //===- SeededWeights.h - Weights made from a seed --------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Weights of a description with `"weights": {"seed": 7}`, so that tests need no
 // checkpoint. Element n of tensor NAME: z is one splitmix64 step from the state
 // seed ^ fnv1a64(NAME) ^ n, u = (z >> 40) * 2^-23 - 1, and the value
 // f32(u) * f32(sqrt(3 / fan_in)). fan_in is the last dimension, a bias takes its
 // weight's. Norms are 1 (`.norm.weight`) and 0 (`.norm.bias`).
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Pack/WeightSource.h"

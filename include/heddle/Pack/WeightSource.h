@@ -1,15 +1,10 @@
 //===- WeightSource.h - Where a model's tensors come from ------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Named tensors that can be read as f32, piece by piece: a safetensors file, or
 // numbers made from a seed. Packing reads them once, in any order, from any
 // thread.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Program.h"

@@ -1,13 +1,8 @@
 //===- Passes.h - The check of live dialects -------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Declares the pass by which tests prove the list of dialects of a stage.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "mlir/Pass/Pass.h"

@@ -1,14 +1,9 @@
 //===- Passes.td - The check of live dialects --------------*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The one pass of the pipelines themselves: it proves what the head of each
 // stage's function claims.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_PIPELINES_PASSES_TD
 #define HEDDLE_PIPELINES_PASSES_TD

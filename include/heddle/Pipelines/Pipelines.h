@@ -1,15 +1,10 @@
 //===- Pipelines.h - One function a stage ----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Passes are put in order here and nowhere else. Each function brings a module
 // from the stage before to its own, and names the dialects alive afterwards; the
 // tests of `check-dialects` hold the lists.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Pipelines/Stage.h"

@@ -1,15 +1,10 @@
 //===- Stage.h - The named stages of a compilation -------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The stages that `--emit` names. The way forks after `program`: `tiled` is
 // written for a kind of device, then `cpu`, `llvm`, `asm` follow for a CPU and
 // `gpu`, `spirv` for Vulkan. No MLIR here: tools read stage names without it.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -1,13 +1,8 @@
 //===- Explain.h - What became of each op ----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Decisions of the compiler, read off the fused module.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"

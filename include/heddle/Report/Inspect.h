@@ -1,15 +1,10 @@
 //===- Inspect.h - What a model or a file holds ----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The answers of `heddle inspect`: kind, functions, layers with their costs, shapes
 // as data passes, parameters, kernels and members, and a drawing of the model. A model
 // that is not compiled yet is brought to its program first; no code is generated for it.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"

@@ -1,15 +1,10 @@
 //===- Positions.h - The tables of positions of a model --------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The answer of `heddle explain --positions`: what a model adds to its embeddings to
 // say where a token stands, as numbers and as a picture. The numbers are those that
 // a run uses: sinusoids come from the generator that fills the runtime's tables.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"

@@ -1,16 +1,11 @@
 //===- Tiles.h - The tiles that a mask leaves ------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The answer of `heddle explain --tiles`: for one attention of a model and given
 // sizes, which tiles of queries by keys are empty, partly allowed or full, by the
 // same analysis that kernels carry. Masks that depend on data are drawn for data
 // that the answer names.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"

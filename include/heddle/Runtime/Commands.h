@@ -1,15 +1,10 @@
 //===- Commands.h - `run` and `devices` for both drivers -------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What `heddle run` and `heddle-run run` do once the command line is read. The
 // tools parse and print errors; everything else is decided here, so that both
 // behave alike.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Runtime/Session.h"

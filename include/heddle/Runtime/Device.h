@@ -1,9 +1,6 @@
 //===- Device.h - What a session asks of a device --------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Two objects. A DeviceCode holds what sessions share: code and weights. A
 // Device holds the planned memory of one session and carries out its calls. A
@@ -13,8 +10,6 @@
 //
 // Planned memory is one range of bytes; the session decides what lies where.
 // Offsets and sizes are bytes, multiples of 16; buffers start at multiples of 256.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Program.h"

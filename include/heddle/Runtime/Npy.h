@@ -1,14 +1,9 @@
 //===- Npy.h - Tensors in NumPy files --------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The `.npy` format, versions 1 to 3: little endian, C order, one of f32, f16,
 // i32, i64 and bool. Everything else is an error that says what was found.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Runtime/Tensor.h"

@@ -1,9 +1,6 @@
 //===- Session.h - Runs the functions of a model ---------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The face of the runtime. A session is a model on a device together with its
 // caches; it serves one thread at a time, and clones of it share weights and
@@ -15,8 +12,6 @@
 // does not allow. Device: no such device, its memory is exhausted, or it failed.
 // After an input or usage error the session is as it was before the call; after a
 // device error its caches are unspecified, and `open` or `clone` gives a new one.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Runtime/Tensor.h"

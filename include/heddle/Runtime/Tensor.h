@@ -1,15 +1,10 @@
 //===- Tensor.h - A dense tensor of the caller -----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What goes into a session and comes out of it: a type, a shape and dense bytes
 // in row-major order, owned. The padded forms of planned memory never reach a
 // caller; the session copies at the boundary.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Program.h"

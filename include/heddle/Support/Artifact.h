@@ -1,16 +1,11 @@
 //===- Artifact.h - The layout of a .heddle file ---------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What is in a compiled model, as a file or in memory: the manifest
 // `heddle.json` (format version and program), `fused.mlirbc`, `cpu/<isa>.so`,
 // `vulkan/<kernel>.spv`, `text/<name>`, and `weights.bin` last, on a page
 // boundary. The compiler writes it, the runtime reads it.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Container.h"

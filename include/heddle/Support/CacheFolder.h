@@ -1,15 +1,10 @@
 //===- CacheFolder.h - What later processes need not do again --*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // One folder holds what was measured or compiled on this machine. It is a
 // convenience: nothing fails where it is missing or cannot be written, and any of
 // its files may be deleted at any time.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <cstdint>

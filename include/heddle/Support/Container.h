@@ -1,9 +1,6 @@
 //===- Container.h - A ZIP of stored, aligned members ----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The file around an artifact: a ZIP whose members are stored as they are and
 // aligned, so that they can be used where they are mapped. There is one way to
@@ -11,8 +8,6 @@
 // extra field. The reader therefore rebuilds all headers from the central
 // directory and compares; with the members' checksums, no changed byte remains
 // unseen. ZIP64 records appear where a size or an offset needs them.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/MappedBytes.h"

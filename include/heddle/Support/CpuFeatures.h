@@ -1,13 +1,8 @@
 //===- CpuFeatures.h - What this processor can do --------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Features count only where the operating system has enabled them too.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <span>

@@ -1,17 +1,12 @@
 //===- CpuRates.h - How fast this processor multiplies ---------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The one place that measures what the processor could reach. The denominators of
 // every share stand in each round beside what they are compared with. And among
 // forms of code with equal results the faster one is taken, by rates that
 // were measured once on the processor at hand and never by its name: vdpbf16ps runs
 // at twice the rate of multiply-adds on one processor and at half of it on another.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,6 @@
 //===- Error.h - A value or an error ---------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Every function of the runtime side that can fail returns Expected<T> (or
 // Status where there is no value). No exception crosses a library boundary. An
@@ -13,8 +10,6 @@
 // Asking for what is not there (the value of an error, the error of a value) is a
 // defect of the caller. It ends the program with a line that says so, in every
 // build: no exception, no undefined behaviour.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <new>

@@ -1,9 +1,6 @@
 //===- Fields.h - Structures and enumerations that know their names -------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A structure lists its fields once, an enumeration its values. JSON, the text of
 // ops and comparison all follow from the list:
@@ -16,8 +13,6 @@
 //   };
 //
 //   {"kind": "at_most", "left": "P"}      at_most "P"
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <cstddef>

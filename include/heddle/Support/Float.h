@@ -1,14 +1,9 @@
 //===- Float.h - 16-bit floating point -------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Conversions between f32 and the bits of f16 and bf16, without branches where
 // a loop is to be vectorised. Narrowing rounds to nearest, ties to even.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <bit>

@@ -1,14 +1,9 @@
 //===- Json.h - JSON without exceptions ------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Parses JSON that may be damaged or hostile: bad text, bad UTF-8, keys that
 // occur twice and absurd nesting are errors.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

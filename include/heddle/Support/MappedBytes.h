@@ -1,15 +1,10 @@
 //===- MappedBytes.h - Page-aligned bytes ----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Bytes that begin on a page boundary: a file mapped for reading, a new file
 // mapped for writing, or anonymous memory. Kernels read whole tiles, so that
 // `slack` bytes past the end of readable mappings can be read as well.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -1,15 +1,10 @@
 //===- OutputFile.h - Files appear whole or not at all ---------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The one way in which Heddle writes a file: beside its place, and renamed when it
 // is whole. A reader never sees half a file, a crash or a full disk leaves what was
 // there, and nothing of a failed write stays behind.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -1,14 +1,9 @@
 //===- Parallel.h - One parallel loop --------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The only place that knows OpenMP. Results never depend on which thread runs
 // which index.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <cstdint>

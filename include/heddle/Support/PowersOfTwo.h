@@ -1,14 +1,9 @@
 //===- PowersOfTwo.h - Polynomials of 2^f ----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Minimax polynomials of 2^f on [-1/2, 1/2], the highest power first: what
 // kernels are generated with is what the runtime's own loops compute.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 namespace heddle {

@@ -1,9 +1,6 @@
 //===- Program.h - What an artifact runs -----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A program is data, not code: named functions, each a list of kernel launches
 // over buffers whose sizes are expressions of named dynamic dimensions. The
@@ -18,8 +15,6 @@
 // last dimension, cut into groups of `group` elements, each group padded to a
 // multiple of 16 (`padded(group)`). Callers' tensors are dense; the runtime copies at
 // the boundary and fills the padding with zero bits.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Fields.h"

@@ -1,14 +1,9 @@
 //===- Sinusoids.h - The table of sinusoidal positions ---------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The one generator of tables that programs name (Buffer::generator): the runtime
 // fills memory with it, the tools draw it.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -1,15 +1,10 @@
 //===- SizeExpr.h - Integer expressions over named dimensions --*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Sizes, offsets and grids of a program are integer expressions over its named
 // dynamic dimensions: `B*roundup(S, 16)*512`. The compiler builds them, the
 // artifact stores their text, the runtime evaluates them once per shape.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -1,15 +1,10 @@
 //===- Spread.h - Inputs that stand for larger ones ------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A dense mask of [queries, keys] holds for every sentence and head, one number
 // for every sentence: callers leave out what repeats. Runtime and reference view
 // such inputs in their full rank by the same rules.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

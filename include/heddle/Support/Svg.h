@@ -1,14 +1,9 @@
 //===- Svg.h - Drawings and pages that need nothing beside them -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What every picture of the tools is made of: shapes as SVG text, and a page around
 // drawings. Nothing is loaded from anywhere, so that a file can be sent and kept.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <cstdint>

@@ -1,14 +1,9 @@
 //===- WideClones.h - One function for several instruction sets -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Our own loops over many numbers are compiled for wide vectors too; which clone
 // runs is chosen when the program is loaded. A sanitiser is not ready that early.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 &&           \

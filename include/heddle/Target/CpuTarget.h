@@ -1,15 +1,10 @@
 //===- CpuTarget.h - Instruction sets as data ------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What the lowerings and the code generator know about a CPU: vector width,
 // fused multiply-add, good register tiles, the names that LLVM uses, and the
 // features a machine must have to run the code.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -1,15 +1,10 @@
 //===- ObjectCode.h - From the cpu stage to a shared object ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The `llvm` and `asm` stages and the CPU member of the artifact. Input is a
 // module of the cpu stage: func, llvm, scf, arith, math, vector on native
 // vectors, one function a kernel.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Target/CpuTarget.h"

@@ -1,14 +1,9 @@
 //===- Spirv.h - Words of a SPIR-V module ----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The last step towards a Vulkan device: a module of the `spirv` dialect as the
 // words of a binary. Equal modules give equal words.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

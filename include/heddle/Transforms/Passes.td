@@ -1,13 +1,8 @@
 //===- Passes.td - From the model to kernels ---------------*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The passes of the mid-end, in the order in which they run.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_TRANSFORMS_PASSES_TD
 #define HEDDLE_TRANSFORMS_PASSES_TD

@@ -1,14 +1,9 @@
 //===- ProgramBuilder.h - Program ops to runtime structures ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The last step before the artifact: programs and tiled kernels as the structures of
 // Support/Program.h.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Program.h"

@@ -1,13 +1,8 @@
 //===- TileableOpInterface.h - How an op becomes tiles ----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The interface of TileableOpInterface.td, and the registration of its models.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"

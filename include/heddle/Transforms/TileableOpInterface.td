@@ -1,15 +1,10 @@
 //===- TileableOpInterface.td - How an op becomes tiles ----*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Grouping, tiling and the check for what is not built ask an op through this
 // interface. Its implementations are external models (lib/Transforms/Tilers.cpp):
 // the ops' dialects know no kernels.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_TRANSFORMS_TILEABLEOPINTERFACE_TD
 #define HEDDLE_TRANSFORMS_TILEABLEOPINTERFACE_TD

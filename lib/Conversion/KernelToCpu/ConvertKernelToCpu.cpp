@@ -1,9 +1,6 @@
 //===- ConvertKernelToCpu.cpp - Kernels to functions on native vectors ----===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The pass `convert-kernel-to-cpu`, and the function around a body:
 //
@@ -11,8 +8,6 @@
 //     ->  func.func @f(%args, %scalars, %g0, %g1, %g2)   one grid point a call
 //
 // Parts become a chain of branches on the last grid index.
-//
-//===----------------------------------------------------------------------===//
 
 #include "CpuProduct.h"
 
@@ -35,9 +30,7 @@ using namespace heddle::kernel;
 /// Stack that a kernel may use; threads have a few megabytes.
 static constexpr int64_t maxStackBytes = 512 << 10;
 
-//===----------------------------------------------------------------------===//
-// The function around the body
-//===----------------------------------------------------------------------===//
+//===- The function around the body --------------------------------------===//
 
 Value CpuEmitter::sizeOf(const Size &size) {
   if (size.isStatic())
@@ -161,9 +154,7 @@ LogicalResult CpuEmitter::run() {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// The pass
-//===----------------------------------------------------------------------===//
+//===- The pass ----------------------------------------------------------===//
 
 namespace {
 struct ConvertKernelToCpu : heddle::impl::ConvertKernelToCpuBase<ConvertKernelToCpu> {

@@ -1,13 +1,8 @@
 //===- CpuArithmetic.cpp - Conversions and powers on the CPU --------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Conversions between f32 and narrow formats, by instructions where there are some.
-//
-//===----------------------------------------------------------------------===//
 
 #include "CpuEmitter.h"
 

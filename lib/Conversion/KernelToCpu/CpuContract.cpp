@@ -1,14 +1,9 @@
 //===- CpuContract.cpp - Contractions on the CPU -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Where a contraction stands in the loops of its body: what it begins with, the
 // blocks of features that a large one goes by, and masks. CpuProduct.cpp multiplies.
-//
-//===----------------------------------------------------------------------===//
 
 #include "CpuProduct.h"
 
@@ -16,9 +11,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-//===----------------------------------------------------------------------===//
-// The op
-//===----------------------------------------------------------------------===//
+//===- The op ------------------------------------------------------------===//
 
 /// The left tile of a product over rows, in memory.
 FailureOr<TileMemory> CpuEmitter::leftTile(ContractOp op) {
@@ -78,9 +71,7 @@ LogicalResult CpuEmitter::emitContract(ContractOp op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// k-blocks
-//===----------------------------------------------------------------------===//
+//===- k-blocks ----------------------------------------------------------===//
 
 bool CpuEmitter::isBlocked(Operation &op) {
   auto contract = dyn_cast<ContractOp>(op);

@@ -1,9 +1,6 @@
 //===- CpuEmitter.h - Tiled bodies on native vectors -----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The CPU's side of the walker. One function computes one grid point:
 //
@@ -16,8 +13,6 @@
 //
 // The last rows of a tile run through a register tile of few rows, the last
 // columns through one of 16: the same chains, so the same bits.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"

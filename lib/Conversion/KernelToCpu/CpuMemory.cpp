@@ -1,14 +1,9 @@
 //===- CpuMemory.cpp - Addresses, scratch and stores -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Memory of the generated code: pointers with computed and constant offsets, no
 // memref. Nothing is said about aliases: a launch may pass one buffer twice.
-//
-//===----------------------------------------------------------------------===//
 
 #include "CpuEmitter.h"
 
@@ -21,9 +16,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-//===----------------------------------------------------------------------===//
-// Addresses
-//===----------------------------------------------------------------------===//
+//===- Addresses ---------------------------------------------------------===//
 
 Value CpuEmitter::address(Value base, Place place, Type element) {
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
@@ -79,9 +72,7 @@ void CpuEmitter::storeScalar(Value value, const BoundView &view, Place place) {
   storeVector(value, view, place);
 }
 
-//===----------------------------------------------------------------------===//
-// Tiles in memory
-//===----------------------------------------------------------------------===//
+//===- Tiles in memory ---------------------------------------------------===//
 
 TileMemory CpuEmitter::allocate(Type tile, bool allRows) {
   auto type = cast<RankedTensorType>(tile);
@@ -144,9 +135,7 @@ FailureOr<Fragment> CpuEmitter::materialize(Value tile) {
   return fragments[tile] = readFragment(*memory, tile.getType());
 }
 
-//===----------------------------------------------------------------------===//
-// Stores
-//===----------------------------------------------------------------------===//
+//===- Stores ------------------------------------------------------------===//
 
 /// Rows that the fragment may write; null: all of them.
 Value CpuEmitter::rowsLeft(StoreOp op) {
@@ -224,9 +213,7 @@ LogicalResult CpuEmitter::emitStore(StoreOp op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Stores into panels
-//===----------------------------------------------------------------------===//
+//===- Stores into panels ------------------------------------------------===//
 
 /// Element (row, c) lies at row / 16 * 16 * columns + c * 16 + row % 16: whole fragments whose rows
 /// share a panel are transposed in registers, anything else goes element by element. Of bf16, words
@@ -333,9 +320,7 @@ void CpuEmitter::storePanelElements(const Fragment &tile, const BoundView &to, V
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Tables
-//===----------------------------------------------------------------------===//
+//===- Tables ------------------------------------------------------------===//
 
 Value CpuEmitter::loadElements(const BoundView &view, Value indices, Value valid) {
   auto type = dyn_cast<VectorType>(indices.getType());

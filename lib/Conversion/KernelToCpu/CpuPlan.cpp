@@ -1,16 +1,11 @@
 //===- CpuPlan.cpp - The register tile of a body -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Chooses the register tile of a body from those that the instruction set
 // offers: the first one whose columns divide those of all contractions and whose
 // rows suit stores into panels. And finds the tile widths that may reach past
 // the columns of a view, so that their column loops need a dynamic end.
-//
-//===----------------------------------------------------------------------===//
 
 #include "CpuProduct.h"
 

@@ -1,14 +1,9 @@
 //===- CpuPrefetch.cpp - Lines fetched before they are needed -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A product fetches what comes next, some lines in each step; a kernel that multiplies
 // nothing but walks over rows fetches the next ones.
-//
-//===----------------------------------------------------------------------===//
 
 #include "CpuProduct.h"
 
@@ -27,9 +22,7 @@ void CpuEmitter::fetch(Value start, Place place, Type element, bool isWritten) {
                          /*hint=*/3, /*cache=*/1);
 }
 
-//===----------------------------------------------------------------------===//
-// During a product
-//===----------------------------------------------------------------------===//
+//===- During a product --------------------------------------------------===//
 
 /// Tiles of few rows are bound by memory: fetching more than they use would only slow them.
 CpuPrefetch::CpuPrefetch(CpuEmitter &emitter, ContractOp op, const Fragment &shape, Value to,
@@ -56,9 +49,7 @@ void CpuPrefetch::atStep(Value word, int64_t stepWords) {
                words / stepWords);
 }
 
-//===----------------------------------------------------------------------===//
-// The next panels
-//===----------------------------------------------------------------------===//
+//===- The next panels ---------------------------------------------------===//
 
 /// Where the panels begin that these columns of the next tile (or, in a k-block but the last, of the
 /// next block) read: all row fragments have taken their turns before them. The next tile lies behind
@@ -109,9 +100,7 @@ void CpuPrefetch::fetchPanels(Value word) {
       e.fetch(panels, e.moved({line, 0}, Value(), panel * stored * 16), e.builder.getF32Type());
 }
 
-//===----------------------------------------------------------------------===//
-// Lines of results
-//===----------------------------------------------------------------------===//
+//===- Lines of results --------------------------------------------------===//
 
 /// Whether views and indices that are used behind the product are emitted before it: those of a whole
 /// body are, whatever their order, and those of a loop or branch are not.
@@ -163,9 +152,7 @@ void CpuPrefetch::fetchLines(const Lines &lines, Value step, int64_t steps) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Rows
-//===----------------------------------------------------------------------===//
+//===- Rows --------------------------------------------------------------===//
 
 /// Whether the load is the first of rows that the kernel only walks over: several rows side by side
 /// are several streams of a few lines each, too short for the processor's own fetching. Rows that

@@ -1,9 +1,6 @@
 //===- CpuProduct.cpp - Chains of products, and who multiplies them -------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The list of strategies, and what they share: the unrolled loop over k, packed B,
 // and guarded products. Of those the fast chain is run first; where its result is
@@ -13,8 +10,6 @@
 // Some formats of B cost instructions before they can be multiplied. Where many row
 // fragments read B, it is packed in scratch before the loop over them. The last rows
 // of a tile, which a smaller register tile runs, read the view.
-//
-//===----------------------------------------------------------------------===//
 
 #include "CpuProduct.h"
 
@@ -27,9 +22,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-//===----------------------------------------------------------------------===//
-// The strategies
-//===----------------------------------------------------------------------===//
+//===- The strategies ----------------------------------------------------===//
 
 const ProductStrategy &heddle::kernel::chooseStrategy(ContractOp op, const CpuTarget &target) {
   static const ProductStrategy f32 = strategyOf<CpuProduct>();
@@ -51,9 +44,7 @@ CpuProduct &CpuEmitter::product(ContractOp op) {
   return *known;
 }
 
-//===----------------------------------------------------------------------===//
-// The chain
-//===----------------------------------------------------------------------===//
+//===- The chain ---------------------------------------------------------===//
 
 Value CpuProduct::multiplyAdd(Value a, Value b, Value c, bool guarded) {
   Value sum;
@@ -111,9 +102,7 @@ Registers CpuProduct::emitChain(const Chain &chain, Registers sums) {
   return sums;
 }
 
-//===----------------------------------------------------------------------===//
-// Over features
-//===----------------------------------------------------------------------===//
+//===- Over features -----------------------------------------------------===//
 
 SmallVector<Place> CpuProduct::leftRows(const Fragment &shape) {
   const BoundView left = this->left();
@@ -191,9 +180,7 @@ TileMemory CpuProduct::widenLeft(const Fragment &shape, Value from, Value to) {
   return memory;
 }
 
-//===----------------------------------------------------------------------===//
-// Over rows
-//===----------------------------------------------------------------------===//
+//===- Over rows ---------------------------------------------------------===//
 
 CpuProduct::RowPart CpuProduct::sumRows(const Fragment &shape, const TileMemory &left) {
   Operand b = isPacked() ? loadPacked(shape) : loadB(shape);
@@ -274,9 +261,7 @@ Value CpuProduct::leaveOut(Value a, Value b, Value kept, Value sum) {
   return arith::SelectOp::create(builder, loc, both, kept, sum);
 }
 
-//===----------------------------------------------------------------------===//
-// Packed B
-//===----------------------------------------------------------------------===//
+//===- Packed B ----------------------------------------------------------===//
 
 /// Features of a panel in scratch, whole words of them.
 int64_t CpuProduct::packedFeatures() {

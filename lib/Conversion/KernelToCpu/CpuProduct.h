@@ -1,9 +1,6 @@
 //===- CpuProduct.h - What multiplies on the CPU ---------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A contraction multiplies by one of the strategies in Products/, which the formats
 // of its sides and the target choose (CpuProduct.cpp). Two kinds of products:
@@ -13,8 +10,6 @@
 //
 // A further strategy is a file in Products/, its declaration at the end of this one, and
 // its place in the list.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "CpuEmitter.h"

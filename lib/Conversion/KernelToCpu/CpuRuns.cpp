@@ -1,15 +1,10 @@
 //===- CpuRuns.cpp - Column loops over wide tiles -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A run becomes one loop over column fragments; what later runs read of it stays
 // in scratch, in place of a tile that is read for the last time if there is one.
 // The columns that no fragment divides run through one of 16.
-//
-//===----------------------------------------------------------------------===//
 
 #include "CpuEmitter.h"
 
@@ -22,9 +17,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-//===----------------------------------------------------------------------===//
-// What is kept and what is made again
-//===----------------------------------------------------------------------===//
+//===- What is kept and what is made again -------------------------------===//
 
 /// Predicates are cheaper to make again than to keep, and so is rounding.
 bool CpuEmitter::recomputes(Operation &op) const {
@@ -111,9 +104,7 @@ void CpuEmitter::keepResults(Run &run) {
     }
 }
 
-//===----------------------------------------------------------------------===//
-// Bounds
-//===----------------------------------------------------------------------===//
+//===- Bounds ------------------------------------------------------------===//
 
 /// Columns that a view has from the op's first one on; null where that is enough for the tile.
 Value CpuEmitter::columnsLeft(Operation &op, int64_t columns) {
@@ -189,9 +180,7 @@ int64_t CpuEmitter::stepColumns(int64_t columns, bool alone) const {
   return most;
 }
 
-//===----------------------------------------------------------------------===//
-// Emission
-//===----------------------------------------------------------------------===//
+//===- Emission ----------------------------------------------------------===//
 
 int64_t CpuEmitter::fragmentVectors(int64_t tileColumns) const {
   return (isWideColumns(tileColumns) ? at.columns : tileColumns) / width;

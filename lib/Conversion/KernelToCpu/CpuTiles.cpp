@@ -1,15 +1,10 @@
 //===- CpuTiles.cpp - Row loops and loops over tiles -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The tile level of a body: scalars once, tile ops in loops over row fragments.
 // With rows_inside a loop over keys stands outside of the row loops and what it
 // carries lives in memory.
-//
-//===----------------------------------------------------------------------===//
 
 #include "CpuProduct.h"
 
@@ -18,9 +13,7 @@
 using namespace mlir;
 using namespace heddle::kernel;
 
-//===----------------------------------------------------------------------===//
-// Row fragments
-//===----------------------------------------------------------------------===//
+//===- Row fragments -----------------------------------------------------===//
 
 /// Rows that are worth running: as many as some store writes.
 Value CpuEmitter::rowsToRun(Block &body) {
@@ -141,9 +134,7 @@ void CpuEmitter::ifLargeTileRuns(function_ref<void()> body) {
   body();
 }
 
-//===----------------------------------------------------------------------===//
-// Blocks at tile level
-//===----------------------------------------------------------------------===//
+//===- Blocks at tile level ----------------------------------------------===//
 
 static bool holdsProduct(Operation &op) {
   return op.walk([](ContractOp) { return WalkResult::interrupt(); }).wasInterrupted();
@@ -283,9 +274,7 @@ LogicalResult CpuEmitter::emitTileIf(scf::IfOp op) {
   return emitTileBlock(*op.elseBlock(), kept);
 }
 
-//===----------------------------------------------------------------------===//
-// Loops inside the rows
-//===----------------------------------------------------------------------===//
+//===- Loops inside the rows ---------------------------------------------===//
 
 /// Narrow carried tiles are carried registers, wide ones stay in scratch.
 LogicalResult CpuEmitter::emitFor(scf::ForOp op) {

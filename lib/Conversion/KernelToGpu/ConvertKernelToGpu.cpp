@@ -1,14 +1,9 @@
 //===- ConvertKernelToGpu.cpp - Tile bodies to one invocation -------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The pass around GpuEmitter: every kernel.func becomes a spirv.module in its
 // place.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
 
 #include "GpuEmitter.h"

@@ -1,15 +1,10 @@
 //===- FinishSpirv.cpp - One conversion to SPIR-V -------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // All pattern sets of upstream in one full conversion, because partial ones leave
 // casts between them, and then the decoration that keeps a driver from fusing
 // what the language says is rounded twice.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
 
 #include "mlir/Conversion/ArithToSPIRV/ArithToSPIRV.h"

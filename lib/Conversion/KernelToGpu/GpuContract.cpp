@@ -1,9 +1,6 @@
 //===- GpuContract.cpp - Products of one invocation ------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // result[r, c] = sum over k of left[r, k] * right[k, c], one chain of Fma a
 // value, k ascending from zero:
@@ -20,8 +17,6 @@
 //
 // Each left quad is loaded where it is first used: drivers keep it in registers
 // then (loading all before the products costs 12 % on llvmpipe).
-//
-//===----------------------------------------------------------------------===//
 #include "GpuProduct.h"
 
 #include "heddle/Support/Program.h"
@@ -39,9 +34,7 @@ namespace heddle {
 
 static constexpr int32_t kExponentBits = 0x7f800000, kMagnitudeBits = 0x7fffffff;
 
-//===----------------------------------------------------------------------===//
-// Operands
-//===----------------------------------------------------------------------===//
+//===- Operands ----------------------------------------------------------===//
 
 void GpuEmitter::placeRight(ContractOp op, Product &product) {
   const BoundView right = view(op.getRhs());
@@ -116,9 +109,7 @@ Value GpuEmitter::unlessMissing(Value end) {
   return arith::SelectOp::create(builder, loc, existing, end, constant(0));
 }
 
-//===----------------------------------------------------------------------===//
-// The chain
-//===----------------------------------------------------------------------===//
+//===- The chain ---------------------------------------------------------===//
 
 /// left[row, k + unrolled]; `loaded` keeps the quad of k for the row. Steps of one take a single
 /// element.
@@ -268,9 +259,7 @@ SmallVector<Value> GpuEmitter::emitProduct(const Product &product) {
   return sums;
 }
 
-//===----------------------------------------------------------------------===//
-// Values that are not finite
-//===----------------------------------------------------------------------===//
+//===- Values that are not finite ----------------------------------------===//
 
 /// Lane by lane, whether some value is infinite or NaN: by its bits, since a device's comparisons
 /// need not know them.

@@ -1,15 +1,10 @@
 //===- GpuEmitter.cpp - Placement and memory of an invocation --------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // See GpuEmitter.h: how a workgroup shares a tile, the arguments and grid of a
 // kernel, its parts, and access to memory. Buffers are arrays of four floats;
 // element addresses are divided by four where all of them are multiples of it.
-//
-//===----------------------------------------------------------------------===//
 #include "GpuEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,9 +16,7 @@ using heddle::kernel::Place;
 
 namespace heddle {
 
-//===----------------------------------------------------------------------===//
-// Placement
-//===----------------------------------------------------------------------===//
+//===- Placement ---------------------------------------------------------===//
 
 /// Rows of the kernel's tiles: all that have more than one agree.
 static FailureOr<int64_t> tileRows(kernel::FuncOp func) {
@@ -148,9 +141,7 @@ Value GpuEmitter::larger(Value a, Value b) {
   return arith::MaxNumFOp::create(builder, loc, a, b, finite);
 }
 
-//===----------------------------------------------------------------------===//
-// The kernel around its body
-//===----------------------------------------------------------------------===//
+//===- The kernel around its body ----------------------------------------===//
 
 void GpuEmitter::bindArguments() {
   auto number = [&](const kernel::Size &size) {
@@ -215,9 +206,7 @@ LogicalResult GpuEmitter::emitOp(Operation &op) {
   return BodyEmitter::emitOp(op);
 }
 
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
+//===- Memory ------------------------------------------------------------===//
 
 /// Made once where the count is made.
 Value GpuEmitter::inGroups(Value elements, int64_t shift) {
@@ -259,9 +248,7 @@ Value GpuEmitter::wordAt(const BoundView &view, Place place) {
   return shell.element(view.argument, index);
 }
 
-//===----------------------------------------------------------------------===//
-// bf16, f16, i8
-//===----------------------------------------------------------------------===//
+//===- bf16, f16, i8 -----------------------------------------------------===//
 
 Value GpuEmitter::narrow(Value value, Type element) {
   if (element.isF16())
@@ -318,9 +305,7 @@ Value GpuEmitter::packBytes(Value value) {
   return asFloats(word);
 }
 
-//===----------------------------------------------------------------------===//
-// Loads and stores
-//===----------------------------------------------------------------------===//
+//===- Loads and stores --------------------------------------------------===//
 
 Value GpuEmitter::loadVector(const BoundView &view, Place place) {
   if (byElement)

@@ -1,9 +1,6 @@
 //===- GpuEmitter.h - A body for one invocation ----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The Vulkan target of the walker (BodyEmitter.h). A workgroup of ty x tx
 // invocations has one tile; an invocation has `rows` rows and some columns of it:
@@ -18,8 +15,6 @@
 // bf16 the low half is zero. Codes of i8 lie in words of four; in registers each is an i32.
 //
 // Tiles that a contraction reads, and reductions over rows, go through Workgroup memory.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "GpuKernel.h"

@@ -1,16 +1,11 @@
 //===- GpuKernel.cpp - The shell of a Vulkan kernel -----------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // See GpuKernel.h. A launch is told in words of i32: the scalars, one offset an
 // argument in units of four elements, the grid's base (z, y, x). They are push
 // constants, all of them or, where they are too many for that, the last three;
 // the others are then read from a block.
-//
-//===----------------------------------------------------------------------===//
 #include "GpuKernel.h"
 
 #include "heddle/Support/Program.h"

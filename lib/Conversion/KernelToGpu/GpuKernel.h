@@ -1,16 +1,11 @@
 //===- GpuKernel.h - The shell of a Vulkan kernel ---------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What surrounds a body on Vulkan: the module, its bindings, push constants and
 // built-in variables, memory of the workgroup, barriers, and the entry point.
 // The interface between runtime and kernel (Support/Program.h) is here and
 // nowhere else on the compiler's side of the GPU.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"

@@ -1,9 +1,6 @@
 //===- GpuMasks.cpp - Predicates and tables of one invocation --------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // An element that is looked up is a load of its own. An invocation has 64 of them
 // for each table, and drivers take minutes over all of them written out. So they
@@ -19,8 +16,6 @@
 //   element (3, 0) is allowed where %word & 1 << 24 is not 0
 //
 // Numbers that are looked up, for a bias, are put in their place in the registers.
-//
-//===----------------------------------------------------------------------===//
 #include "GpuEmitter.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -43,9 +38,7 @@ static RankedTensorType tileOf(Operation &op) {
                                  : RankedTensorType();
 }
 
-//===----------------------------------------------------------------------===//
-// What can be computed an element at a time
-//===----------------------------------------------------------------------===//
+//===- What can be computed an element at a time -------------------------===//
 
 /// Whether any element of the tile can be computed by itself: a tree of ops that do nothing else.
 bool GpuEmitter::isOfElements(Value tile) const {
@@ -109,9 +102,7 @@ bool GpuEmitter::servesElements(Operation &op) const {
   return result;
 }
 
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
+//===- Loops -------------------------------------------------------------===//
 
 /// A loop of `count` steps; `carried` are its values before and after it.
 LogicalResult GpuEmitter::repeat(int64_t count, SmallVectorImpl<Value> &carried,
@@ -152,9 +143,7 @@ static Value quadOf(OpBuilder &builder, Location loc, ArrayRef<int32_t> lanes) {
   return arith::ConstantOp::create(builder, loc, DenseIntElementsAttr::get(type, lanes));
 }
 
-//===----------------------------------------------------------------------===//
-// Predicates
-//===----------------------------------------------------------------------===//
+//===- Predicates --------------------------------------------------------===//
 
 /// The truths of one row as bits, from bit 0 on.
 FailureOr<Value> GpuEmitter::truthsOfRow(MaskOp op, int64_t columns, Value row) {
@@ -218,9 +207,7 @@ LogicalResult GpuEmitter::emitPredicate(MaskOp op, SmallVectorImpl<Value> &truth
   return emitted;
 }
 
-//===----------------------------------------------------------------------===//
-// Tables outside of predicates
-//===----------------------------------------------------------------------===//
+//===- Tables outside of predicates --------------------------------------===//
 
 /// The registers of one row of an op's tile, or its one scalar.
 LogicalResult GpuEmitter::emitRowOf(Operation &op, Value row, SmallVectorImpl<Value> &registers) {

@@ -1,15 +1,10 @@
 //===- GpuNibbles.cpp - Weights of i4 on Vulkan ----------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Codes as Support/Program.h stores them. A quad of words is eight features of
 // four columns; two words more are the scales that these columns share with 24
 // other features.
-//
-//===----------------------------------------------------------------------===//
 #include "GpuProduct.h"
 
 #include "heddle/Support/Program.h"

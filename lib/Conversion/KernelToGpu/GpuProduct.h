@@ -1,13 +1,8 @@
 //===- GpuProduct.h - One contraction of an invocation ---------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What GpuContract.cpp and GpuNibbles.cpp share.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "GpuEmitter.h"

@@ -1,9 +1,6 @@
 //===- GpuReduce.cpp - What invocations of a workgroup share ---------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Tiles and row statistics in Workgroup memory. Sums of a row follow the order
 // of the language: sixteen lanes (column mod 16), each ascending, then lanes l
@@ -15,8 +12,6 @@
 // A barrier stands before a write only where an earlier read of the same array
 // may not be over: every array has one use, and the barriers of the others in
 // the same block usually lie between.
-//
-//===----------------------------------------------------------------------===//
 #include "GpuEmitter.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -33,9 +28,7 @@ static constexpr float kLowest = -0x1.fffffep+127f;
 /// Virtual lanes of a sum, in quads.
 static constexpr int64_t kLaneQuads = 4;
 
-//===----------------------------------------------------------------------===//
-// Workgroup memory
-//===----------------------------------------------------------------------===//
+//===- Workgroup memory --------------------------------------------------===//
 
 void GpuEmitter::barrier() {
   shell.barrier();
@@ -88,9 +81,7 @@ Value GpuEmitter::stagedQuad(int64_t tileColumns, Value row, Value quadColumn) {
   return readShared(SharedArray::Tile, quadType(), entries, add(mul(row, quads), quadColumn));
 }
 
-//===----------------------------------------------------------------------===//
-// Blocked tiles
-//===----------------------------------------------------------------------===//
+//===- Blocked tiles -----------------------------------------------------===//
 
 Fragment GpuEmitter::maximaOfRows(const Fragment &tile) {
   int64_t entries = placement.ty * placement.rows * placement.tx;
@@ -172,9 +163,7 @@ LogicalResult GpuEmitter::emitReduce(ReduceOp op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Column loops over strided tiles
-//===----------------------------------------------------------------------===//
+//===- Column loops over strided tiles -----------------------------------===//
 
 /// One quad of lanes for each row of each reduction.
 SmallVector<Value> GpuEmitter::identities(ArrayRef<ReduceOp> reductions) {

@@ -1,16 +1,11 @@
 //===- GpuStore.cpp - Results of one invocation ----------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Stores write only what exists: rows below rows(%n), and each column by the one
 // invocation that owns it. Panels [r / 16][c][16] take rows at any offset: four
 // rows at a multiple of four are transposed and stored as quads, others one by one. Of bf16 and f16,
 // two columns of a row are one word there.
-//
-//===----------------------------------------------------------------------===//
 #include "GpuEmitter.h"
 
 #include "heddle/Support/Program.h"
@@ -64,9 +59,7 @@ Value GpuEmitter::owns(RankedTensorType tile) {
   return condition;
 }
 
-//===----------------------------------------------------------------------===//
-// Row-major views and vectors
-//===----------------------------------------------------------------------===//
+//===- Row-major views and vectors ---------------------------------------===//
 
 void GpuEmitter::storeRow(const Target &target, int64_t row) {
   for (int64_t j = 0; j < target.tile.columns(); ++j) {
@@ -85,9 +78,7 @@ void GpuEmitter::storeRows(const Target &target, Value rowsLeft) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Panels
-//===----------------------------------------------------------------------===//
+//===- Panels ------------------------------------------------------------===//
 
 /// Place of element (row, first column + column): whole panels before it, then columns of 16 rows,
 /// or words of two columns.
@@ -162,9 +153,7 @@ void GpuEmitter::storePanels(const Target &target, Value rowsLeft) {
   onlyIf(quads, [&] { storePanelQuads(target); }, some);
 }
 
-//===----------------------------------------------------------------------===//
-// The op
-//===----------------------------------------------------------------------===//
+//===- The op ------------------------------------------------------------===//
 
 LogicalResult GpuEmitter::emitStore(kernel::StoreOp op) {
   FailureOr<Fragment> tile = use(op.getTile());

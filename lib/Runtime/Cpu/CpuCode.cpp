@@ -1,14 +1,9 @@
 //===- CpuCode.cpp - Kernels as native code ---------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Every step of a call happens at once here: uploads and downloads are plain
 // addresses, a launch returns when its grid is done.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Runtime/Cpu/CpuCode.h"
 
 #include "DenormalGuard.h"

@@ -1,14 +1,9 @@
 //===- DenormalGuard.h - Denormals flushed around kernels -------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Kernels run with denormals read and written as zero; the caller's mode comes
 // back afterwards.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <cstdint>

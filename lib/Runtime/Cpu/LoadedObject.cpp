@@ -1,13 +1,8 @@
 //===- LoadedObject.cpp - A shared object from memory -----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // An anonymous file (memfd) whose path under /proc the dynamic loader opens.
-//
-//===----------------------------------------------------------------------===//
 #include "LoadedObject.h"
 
 #include <cerrno>

@@ -1,15 +1,10 @@
 //===- CommandRecorder.cpp - One command buffer a call ----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Everything waits for what came before it. Launches share one buffer and one
 // window of it, so that a driver or the validation layer could not tell those
 // that are independent; few are.
-//
-//===----------------------------------------------------------------------===//
 #include "CommandRecorder.h"
 
 namespace heddle::vulkan {

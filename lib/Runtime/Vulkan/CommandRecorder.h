@@ -1,14 +1,9 @@
 //===- CommandRecorder.h - One command buffer a call ------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Records transfers and dispatches in order, with the barriers between them, and
 // runs them. One thread at a time; waits for the end.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "LogicalDevice.h"

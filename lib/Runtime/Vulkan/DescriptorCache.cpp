@@ -1,13 +1,8 @@
 //===- DescriptorCache.cpp - Descriptor sets by window ----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Pools of a fixed size, added as needed, dropped together.
-//
-//===----------------------------------------------------------------------===//
 #include "DescriptorCache.h"
 
 #include "KernelPipelines.h"

@@ -1,14 +1,9 @@
 //===- DescriptorCache.h - Descriptor sets by window ------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A launch sees a window of planned memory and one of the weights. Windows begin
 // at few places, so that their descriptor sets are made once and kept.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "LogicalDevice.h"

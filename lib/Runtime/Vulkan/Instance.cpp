@@ -1,13 +1,8 @@
 //===- Instance.cpp - The Vulkan loader and its instance --------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The loader's functions live in volk's tables; volk is compiled here.
-//
-//===----------------------------------------------------------------------===//
 #define VOLK_IMPLEMENTATION
 #include "Instance.h"
 

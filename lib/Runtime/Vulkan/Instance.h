@@ -1,14 +1,9 @@
 //===- Instance.h - The Vulkan loader and its instance ----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Finds the loader at run time. With HEDDLE_VULKAN_VALIDATION=1 the validation
 // layer runs, synchronisation validation included, and keeps what it says.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -1,14 +1,9 @@
 //===- KernelPipelines.cpp - Pipelines of a program's kernels ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What a kernel needs is compared with the device's limits before the driver
 // compiles it: drivers may crash where they should refuse.
-//
-//===----------------------------------------------------------------------===//
 #include "KernelPipelines.h"
 
 #include "PipelineCache.h"

@@ -1,15 +1,10 @@
 //===- KernelPipelines.h - Pipelines of a program's kernels -----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // One layout serves all kernels: three storage buffers (memory as vec4, weights,
 // memory as i32), a block of words at an offset that each launch chooses, and the
 // 128 bytes of push constants that every device has. One pipeline a kernel.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "LogicalDevice.h"

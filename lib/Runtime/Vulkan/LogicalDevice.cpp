@@ -1,13 +1,8 @@
 //===- LogicalDevice.cpp - An opened Vulkan device --------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // No feature and no extension is asked for.
-//
-//===----------------------------------------------------------------------===//
 #include "LogicalDevice.h"
 
 namespace heddle::vulkan {

@@ -1,13 +1,8 @@
 //===- LogicalDevice.h - An opened Vulkan device ----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The device, its functions and its one compute queue.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "Instance.h"

@@ -1,13 +1,8 @@
 //===- MemoryBuffer.cpp - A buffer with memory of its own -------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The choice of memory types is here and nowhere else.
-//
-//===----------------------------------------------------------------------===//
 #include "MemoryBuffer.h"
 
 #include <utility>

@@ -1,14 +1,9 @@
 //===- MemoryBuffer.h - A buffer with memory of its own ---------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // One VkBuffer on one allocation, mapped for as long as it lives where the host
 // can reach it.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "LogicalDevice.h"

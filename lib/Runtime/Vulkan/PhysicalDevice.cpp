@@ -1,13 +1,8 @@
 //===- PhysicalDevice.cpp - What a Vulkan device offers ---------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Queries need Vulkan 1.1 only; of an older device just name and version are known.
-//
-//===----------------------------------------------------------------------===//
 #include "PhysicalDevice.h"
 
 #include <algorithm>

@@ -1,14 +1,9 @@
 //===- PhysicalDevice.h - What a Vulkan device offers -----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Names, limits and memory types of a device, limits masked as
 // HEDDLE_VULKAN_LIMITS says.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Runtime/Vulkan/VulkanCode.h"

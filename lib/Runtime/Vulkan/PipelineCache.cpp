@@ -1,14 +1,9 @@
 //===- PipelineCache.cpp - Compiled pipelines on disk -----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The file is a hash of the data and the data: drivers check little of what
 // they are given. There is a file a model; those that were used last are kept.
-//
-//===----------------------------------------------------------------------===//
 #include "PipelineCache.h"
 
 #include "heddle/Support/CacheFolder.h"

@@ -1,15 +1,10 @@
 //===- PipelineCache.h - Compiled pipelines on disk -------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What the driver made of the kernels of a program, kept in the user's cache
 // directory. A file that is damaged or of another driver is as good as none, and
 // so is a directory that cannot be written.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "LogicalDevice.h"

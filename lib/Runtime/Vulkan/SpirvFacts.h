@@ -1,13 +1,8 @@
 //===- SpirvFacts.h - What a SPIR-V module needs ----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Facts about a module that limits are compared with, before a driver sees it.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -1,13 +1,8 @@
 //===- VulkanCode.cpp - Kernels as SPIR-V -----------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What sessions share on Vulkan: the opened device, weights and pipelines.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
 
 #include "VulkanDevice.h"

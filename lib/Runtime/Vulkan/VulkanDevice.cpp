@@ -1,14 +1,9 @@
 //===- VulkanDevice.cpp - Planned memory of a session on Vulkan ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Windows keep descriptor ranges under the device's limit, dispatches its group
 // counts.
-//
-//===----------------------------------------------------------------------===//
 #include "VulkanDevice.h"
 
 #include <algorithm>
@@ -40,9 +35,7 @@ Expected<std::unique_ptr<Device>> VulkanDevice::create(const LogicalDevice &devi
   return std::unique_ptr<Device>(std::move(created));
 }
 
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
+//===- Memory ------------------------------------------------------------===//
 
 Status VulkanDevice::resize(int64_t bytes, int64_t keep) {
   if (memory && bytes <= size)
@@ -155,9 +148,7 @@ std::span<const std::byte> VulkanDevice::downloaded(MemoryRange range) const {
   return {staging[staged->buffer].mapped() + staged->offset, bytes};
 }
 
-//===----------------------------------------------------------------------===//
-// Launches
-//===----------------------------------------------------------------------===//
+//===- Launches ----------------------------------------------------------===//
 
 Expected<Window> VulkanDevice::windowOf(const LaunchCall &call, bool weight) const {
   // A program without weights has something valid bound in their place.

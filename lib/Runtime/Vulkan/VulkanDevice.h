@@ -1,15 +1,10 @@
 //===- VulkanDevice.h - Planned memory of a session on Vulkan ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Steps of a call are recorded and run together in finish. Where the host
 // reaches device memory, uploads and fills happen at once, before the launches
 // that they precede; elsewhere they go through staging buffers.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "CommandRecorder.h"

@@ -1,14 +1,9 @@
 //===- WordBlocks.cpp - Words of launches in memory -------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Descriptors see the largest block from any offset, so a whole one must lie
 // behind the last.
-//
-//===----------------------------------------------------------------------===//
 #include "WordBlocks.h"
 
 #include <cassert>

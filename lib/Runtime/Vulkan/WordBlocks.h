@@ -1,16 +1,11 @@
 //===- WordBlocks.h - Words of launches in memory ---------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Launches whose words are too many for push constants read them from a block.
 // Each launch that is recorded has a block of its own, so that none changes
 // before its kernel has run. The buffer is made once and never grows. (It is no
 // uniform buffer: some software drivers compile a kernel anew for each content.)
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "MemoryBuffer.h"

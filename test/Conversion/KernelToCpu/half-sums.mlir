@@ -1,15 +1,10 @@
 //===- half-sums.mlir - Products of two f16 -*- mlir -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Where there are multiply-adds of f16, a block of 256 features is summed by them,
 // twice the lanes at once, and widened behind its loop; elsewhere both sides are
 // widened before the products.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4-fp16 --cse | FileCheck %s -DLANES=16 -DTWICE=32
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=aarch64-fp16 --cse | FileCheck %s -DLANES=4 -DTWICE=8

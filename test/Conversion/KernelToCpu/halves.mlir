@@ -1,15 +1,10 @@
 //===- halves.mlir - Products with f16 -*- mlir -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The right side is widened once into scratch before the large register tile
 // runs, and in registers by the tiles of few rows. x86-64-v2 has no instruction
 // for it.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4 --cse | FileCheck %s
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v2 --cse | FileCheck %s --check-prefix=INTEGERS

@@ -1,15 +1,10 @@
 //===- pairs.mlir - Products of bf16 by one instruction -*- mlir -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Where the instruction set has vdpbf16ps, a word of two is one product, also where
 // two rows of a view are interleaved as they are loaded; the careful chain behind a
 // sum that is not finite looks at each half.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4-bf16 --cse | FileCheck %s
 

@@ -1,15 +1,10 @@
 //===- quads.mlir - Products of bytes -*- mlir -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A word of four codes is one product where the instruction set has vpdpbusd;
 // elsewhere bytes become 16 bits, without sign on the left, with one on the right,
 // and nothing saturates.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v4-vnni --cse | FileCheck %s --check-prefixes=CHECK,QUADS -DFORM=512
 // RUN: heddle-opt %s --convert-kernel-to-cpu=isa=x86-64-v3-vnni --cse | FileCheck %s --check-prefixes=CHECK,QUADS -DFORM=256

@@ -1,13 +1,8 @@
 //===- convert-kernel-to-gpu-invalid.mlir - What no device of L0 takes -*- mlir -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Limits of the smallest device and of the lowering are errors at the op.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --verify-diagnostics
 

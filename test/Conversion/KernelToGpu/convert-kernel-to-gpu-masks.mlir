@@ -1,14 +1,9 @@
 //===- convert-kernel-to-gpu-masks.mlir - Masks and tables -*- mlir -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A predicate stands in a branch of its own; no index leaves its table; what is
 // looked up in matrices goes by elements.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
 // RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse --finish-spirv --check-dialects=allowed=spirv

@@ -1,14 +1,9 @@
 //===- convert-kernel-to-gpu.mlir - What one invocation does -*- mlir -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Bindings, push constants, blocks of words and grid; columns strided and
 // blocked; what goes through memory of the workgroup; branches between parts.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --split-input-file --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
 

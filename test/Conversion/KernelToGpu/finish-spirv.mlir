@@ -1,14 +1,9 @@
 //===- finish-spirv.mlir - One conversion to SPIR-V -*- mlir -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Nothing but spirv.module is left; what rounds twice may not be fused; a loop
 // without a step keeps what it started with.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --split-input-file --finish-spirv | FileCheck %s
 // RUN: heddle-opt %s --split-input-file --finish-spirv --check-dialects=allowed=spirv,func

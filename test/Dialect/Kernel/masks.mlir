@@ -1,13 +1,8 @@
 //===- masks.mlir - Masks and tables in kernels --------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // kernel.mask, lookup and table_range keep their text.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s | heddle-opt | FileCheck %s
 // RUN: heddle-opt %s --emit-bytecode | heddle-opt | FileCheck %s

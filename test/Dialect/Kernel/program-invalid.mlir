@@ -1,14 +1,9 @@
 //===- program-invalid.mlir - Programs: what is refused ------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Unknown fields and words, sizes that do not parse, launches without an offset an
 // argument, definitions without layouts.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 

@@ -1,14 +1,9 @@
 //===- attention.mlir - Attention and masks: what parses -----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Attention with every combination of results, and every mask, through text and
 // bytecode.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s | heddle-opt | FileCheck %s
 // RUN: heddle-opt %s --emit-bytecode | heddle-opt | FileCheck %s

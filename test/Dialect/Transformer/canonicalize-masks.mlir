@@ -1,14 +1,9 @@
 //===- canonicalize-masks.mlir - Simpler masks ---------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What canonicalisation makes of masks: all or nothing, bands that merge, nots
 // that move, constant tables that are bands.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --canonicalize --verify-diagnostics | FileCheck %s
 

@@ -1,13 +1,8 @@
 //===- canonicalize.mlir - Folds of the language -------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What canonicalisation simplifies, and what it must leave alone.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --canonicalize | FileCheck %s
 

@@ -1,13 +1,8 @@
 //===- decompose-ffn.mlir - Feed-forward blocks as matrix products -------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The activation stays with the first product; biases stay where they are.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --decompose-ffn | FileCheck %s
 

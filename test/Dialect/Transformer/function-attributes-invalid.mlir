@@ -1,13 +1,8 @@
 //===- function-attributes-invalid.mlir - Names and shapes of functions: what is refused ---===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Attributes of arguments and results that contradict the type or each other.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 

@@ -1,14 +1,9 @@
 //===- lower-convolutions.mlir - Convolutions as matrix products ----------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Convolutions with a weight of the checkpoint become products; those with an
 // argument stay what they are.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --lower-convolutions | FileCheck %s
 

@@ -1,14 +1,9 @@
 //===- masks-invalid.mlir - Masks: what is refused -----------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Masks of a wrong rank or size, masks that leave their block, and ops of the language that
 // are not built yet.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 

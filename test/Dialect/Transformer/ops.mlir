@@ -1,13 +1,8 @@
 //===- ops.mlir - Projections, norms, heads: what parses -----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Every form of the ops without masks, through text, bytecode and the generic form.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s | heddle-opt | FileCheck %s
 // RUN: heddle-opt %s --emit-bytecode | heddle-opt | FileCheck %s

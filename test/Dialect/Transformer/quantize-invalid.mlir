@@ -1,14 +1,9 @@
 //===- quantize-invalid.mlir - What codes and their scales must be -------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Each constraint of `quantize`, and those of `weight` and `linear` that concern
 // codes of i8 and rows of f16.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 

@@ -1,15 +1,10 @@
 //===- quantize.mlir - Products of rows with scales ----------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What set-precision writes for int8: rows and weights as codes with scales, made
 // once for all readers; attention and what has no weight as with bf16. For f16-sum
 // rows are of f16 and weights have no scales; the rest is as with f16.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --set-precision=dtype=int8 | FileCheck %s
 // RUN: heddle-opt %s --set-precision=dtype=int8 | heddle-opt | FileCheck %s

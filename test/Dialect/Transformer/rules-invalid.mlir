@@ -1,15 +1,10 @@
 //===- rules-invalid.mlir - Masks and rules that do not fit their attention ===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Constraints C10 to C17 of attention: the tables of masks and score rules fit its
 // sizes, packed documents stand where they may, offsets are written where the
 // number of keys does not tell them.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 

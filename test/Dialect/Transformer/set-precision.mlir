@@ -1,15 +1,10 @@
 //===- set-precision.mlir - Operands of products in a narrower type ------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What enters a product is rounded where it is made, once; weights and states
 // change their type; everything else stays f32. f16 is taken only by what is kept: weights, keys and
 // values; i4 by weights alone.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --set-precision=dtype=bf16 | FileCheck %s
 // RUN: heddle-opt %s --set-precision=dtype=f16 | FileCheck %s --check-prefix=HALF

@@ -1,13 +1,8 @@
 //===- sink-formula-constants.mlir - Formulas with their constants -------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Constants that cse shared with a formula return to it; tables and numbers stay.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s --sink-formula-constants | FileCheck %s
 // RUN: heddle-opt %s --cse --sink-formula-constants | FileCheck %s

@@ -1,14 +1,9 @@
 //===- states.mlir - States and caches: what parses ----------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // States and the ops that read, set, extend, empty and permute them, through text
 // and bytecode.
-//
-//===----------------------------------------------------------------------===//
 
 // RUN: heddle-opt %s | heddle-opt | FileCheck %s
 // RUN: heddle-opt %s --emit-bytecode | heddle-opt | FileCheck %s

@@ -1,15 +1,10 @@
 //===- model.mlir - Multi-head attention of The Annotated Transformer ----===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Four linear layers with bias. Where the mask is 0 the score is replaced by
 // -1e9, so that a row that may see nothing sees everything alike; the mask has no
 // heads of its own. The weights of each head are a result.
-//
-//===----------------------------------------------------------------------===//
 
 func.func @encode(%query: tensor<?x?x48xf32> {transformer.name = "source", transformer.dims = ["B", "T", 48]},
                   %key: tensor<?x?x48xf32> {transformer.name = "key", transformer.dims = ["B", "S", 48]},

@@ -1,15 +1,10 @@
 //===- FormulaTest.cpp - Bounds of formulas -------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Random formulas over all ops of the language, compared with a second, plain
 // evaluation of their regions on every pair; and the formulas that must be
 // skipped well.
-//
-//===----------------------------------------------------------------------===//
 
 #include "MaskFixture.h"
 
@@ -26,9 +21,7 @@ using namespace heddle::transformer;
 
 namespace {
 
-//===----------------------------------------------------------------------===//
-// The meaning of a region, written a second time
-//===----------------------------------------------------------------------===//
+//===- The meaning of a region, written a second time --------------------===//
 
 /// `v` as a number of `bits` bits with a sign.
 int64_t wrap(int64_t v, unsigned bits = 32) {
@@ -109,9 +102,7 @@ private:
   int64_t batch = 0;
 };
 
-//===----------------------------------------------------------------------===//
-// Random formulas
-//===----------------------------------------------------------------------===//
+//===- Random formulas ---------------------------------------------------===//
 
 class FormulaTest : public MaskFixture {
 protected:

@@ -1,14 +1,9 @@
 //===- MaskBoundsTest.cpp - Masks tell the truth about tiles --------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Every structured mask, alone and combined, against its description: the
 // predicate equals it, the bounds are exact.
-//
-//===----------------------------------------------------------------------===//
 
 #include "MaskFixture.h"
 

@@ -1,14 +1,9 @@
 //===- MaskFixture.h - Masks, their data and their meaning, for tests *- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Builds masks in a function, keeps the data of its arguments, and compares what
 // masks say of tiles with what they are for each pair.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Analysis/MaskEvaluator.h"

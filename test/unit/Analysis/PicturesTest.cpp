@@ -1,15 +1,10 @@
 //===- PicturesTest.cpp - The pictures of the language page ---------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Each mask of docs/language.md has a picture of the tiles of its first example.
 // The page's captions give sizes and data; the picture must be the map that the
 // compiler derives.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Analysis/TileClasses.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"

@@ -1,14 +1,9 @@
 //===- TileClassesTest.cpp - Maps of tiles --------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Maps of the masks that matter, against counts that are worked out by hand or by
 // looking at every pair; how much of the formulas is skipped; and score rules.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Analysis/TileClasses.h"
 #include "heddle/Dialect/Transformer/IR/ScoreTables.h"
@@ -116,9 +111,7 @@ TEST_F(TileClassesTest, DataThatIsMissingIsAnError) {
   EXPECT_EQ(llvm::toString(result.takeError()), "expected 2 values, found 1");
 }
 
-//===----------------------------------------------------------------------===//
-// Formulas that must be skipped well
-//===----------------------------------------------------------------------===//
+//===- Formulas that must be skipped well --------------------------------===//
 
 TEST_F(TileClassesTest, BlocksOfTheDiagonal) {
   AttentionOp op = formula("%n = arith.constant 64 : i32\n%u = arith.floordivsi %i, %n : i32\n%v = "
@@ -182,9 +175,7 @@ TEST_F(TileClassesTest, DocumentsByALoadedTable) {
     }
 }
 
-//===----------------------------------------------------------------------===//
-// Packed documents
-//===----------------------------------------------------------------------===//
+//===- Packed documents --------------------------------------------------===//
 
 TEST_F(TileClassesTest, PackedDocumentsCountInsideThemselves) {
   AttentionOp op = parse("%d = transformer.mask.documents starts(%q, %q) : tensor<?xi32>, "
@@ -217,9 +208,7 @@ TEST_F(TileClassesTest, PackedDocumentsHaveTilesOfTheirOwn) {
   EXPECT_DOUBLE_EQ(packed.visited(11, 11), (16 + 8 + 4 + 16 + 4 + 1) / 121.0);
 }
 
-//===----------------------------------------------------------------------===//
-// What no mask hides, and what is too much
-//===----------------------------------------------------------------------===//
+//===- What no mask hides, and what is too much --------------------------===//
 
 TEST_F(TileClassesTest, ReplacedScoresVisitEveryTile) {
   AttentionOp op = parse("%m = transformer.mask.causal");
@@ -237,9 +226,7 @@ TEST_F(TileClassesTest, AMapHasAnEnd) {
   EXPECT_THAT(llvm::toString(result.takeError()), testing::HasSubstr("at most 4194304 tiles"));
 }
 
-//===----------------------------------------------------------------------===//
-// Score rules
-//===----------------------------------------------------------------------===//
+//===- Score rules -------------------------------------------------------===//
 
 TEST_F(TileClassesTest, SlopesOfAlibi) {
   EXPECT_EQ(alibiSlopes(8)[0], 0.5f);

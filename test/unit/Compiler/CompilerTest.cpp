@@ -1,13 +1,8 @@
 //===- CompilerTest.cpp - Model in, artifact out --------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The façade: equal bytes, members, and one line for everything that is wrong.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Compiler/Compiler.h"
 #include "heddle/Support/Artifact.h"

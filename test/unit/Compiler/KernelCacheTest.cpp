@@ -1,14 +1,9 @@
 //===- KernelCacheTest.cpp - Code of kernels kept on disk -----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A cache may save time and do nothing else: equal bytes with it and without it,
 // whatever lies in the folder, for each target its own.
-//
-//===----------------------------------------------------------------------===//
 
 #include "KernelCache.h"
 

@@ -1,13 +1,8 @@
 //===- MaskTest.cpp - Masks written in C++ ---------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The text that the builder makes, and that the compiler takes it as it is meant.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Compiler/Mask.h"
 #include "heddle/Compiler/Compiler.h"
 

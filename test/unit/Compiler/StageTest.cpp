@@ -1,13 +1,8 @@
 //===- StageTest.cpp - Names of stages and targets ------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The words of --emit and --target are fixed.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Pipelines/Stage.h"
 

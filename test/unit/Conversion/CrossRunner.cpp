@@ -1,16 +1,11 @@
 //===- CrossRunner.cpp - A kernel of another architecture ------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Built by a cross compiler and run by an emulator: calls one kernel at all points
 // of a grid. The call is a file, in which results are left: words of eight bytes
 // (whether denormals are flushed, three extents, the number of arguments, where each
 // begins, scalars), then the arguments.
-//
-//===----------------------------------------------------------------------===//
 
 #include "../../../lib/Runtime/Cpu/DenormalGuard.h"
 

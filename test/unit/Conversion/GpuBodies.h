@@ -1,15 +1,10 @@
 //===- GpuBodies.h - Bodies compiled for tests on a device -----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Reads a body of test/Conversion/bodies, compiles it to SPIR-V, keeps the memory
 // of one launch, and runs it through the runtime's device. All memory that no input
 // fills is NaN.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"

@@ -1,14 +1,9 @@
 //===- KernelRunner.cpp - Compiles a body and runs it ---------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The way from text to code is the product's own: the pass, the object emission,
 // the linker.
-//
-//===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
 
@@ -141,9 +136,7 @@ void CompiledKernel::run(const std::vector<std::span<std::byte>> &arguments,
         function(pointers.data(), scalars.data(), i, j, k);
 }
 
-//===----------------------------------------------------------------------===//
-// Code of another architecture
-//===----------------------------------------------------------------------===//
+//===- Code of another architecture --------------------------------------===//
 
 bool CompiledKernel::runsHere(const std::string &isa) {
 #ifdef HEDDLE_CROSS_RUNNER

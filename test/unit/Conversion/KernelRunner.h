@@ -1,14 +1,9 @@
 //===- KernelRunner.h - Compiles a body and runs it ------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // For tests: the text of a kernel.func becomes a shared object, is loaded in
 // this process and called once a grid point.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Error.h"

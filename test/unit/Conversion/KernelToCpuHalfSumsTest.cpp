@@ -1,16 +1,11 @@
 //===- KernelToCpuHalfSumsTest.cpp - Products of two f16 ------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What is summed in f16, and when it is added in f32, is fixed: plain loops that
 // round as f16 does give the same bits, whatever the blocks of features and the
 // rows beside a row. Where there is no multiply-add of f16, a kernel gives the bits
 // of the same kernel on f32.
-//
-//===----------------------------------------------------------------------===//
 
 #include "NarrowTensors.h"
 

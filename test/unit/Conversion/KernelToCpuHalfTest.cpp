@@ -1,15 +1,10 @@
 //===- KernelToCpuHalfTest.cpp - Products with f16 against those of f32 ---===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // f16 is a form of storage. So a kernel that reads f16 must give, bit by bit, what
 // the same kernel gives of the same numbers as f32, on every instruction set; and
 // what it stores is what halfFromFloat makes.
-//
-//===----------------------------------------------------------------------===//
 
 #include "NarrowTensors.h"
 
@@ -31,9 +26,7 @@ protected:
   std::string isa() const { return GetParam(); }
 };
 
-//===----------------------------------------------------------------------===//
-// Products with weights
-//===----------------------------------------------------------------------===//
+//===- Products with weights ---------------------------------------------===//
 
 /// The weights of `rows` as f32 in panels.
 Floats widePanels(Halves &rows, int64_t n, int64_t k) {
@@ -97,15 +90,11 @@ TEST_P(Half, AllNumbersAreWidenedExactly) {
     }
 }
 
-//===----------------------------------------------------------------------===//
-// Rounding
-//===----------------------------------------------------------------------===//
+//===- Rounding ----------------------------------------------------------===//
 
 TEST_P(Half, RoundsToRowsAndPanels) { expectRounding<Halves>(isa(), "f16", 0x1000); }
 
-//===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
+//===- Attention ---------------------------------------------------------===//
 
 std::string attentionBody(const std::string &kept) {
   return readBody("attention.mlir", {{"d4, 64], f32", "d4, 64], " + kept},

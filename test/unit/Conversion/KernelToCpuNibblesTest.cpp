@@ -1,14 +1,9 @@
 //===- KernelToCpuNibblesTest.cpp - Products with i4 against those of f32 -===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Codes of i4 are a form of storage: a kernel that reads them gives, bit by bit,
 // what the same kernel gives of the numbers they stand for as f32.
-//
-//===----------------------------------------------------------------------===//
 
 #include "NarrowTensors.h"
 #include "NibbleTensors.h"

@@ -1,15 +1,10 @@
 //===- KernelToCpuPairsTest.cpp - Products of bf16 against plain loops ----===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The order of section 6: pairs of the reduction index, the odd one first, each a
 // fused multiply-add, denormals zero. The processor's vdpbf16ps is held to it, and
 // so is the code of every instruction set, bit by bit.
-//
-//===----------------------------------------------------------------------===//
 
 #include "NarrowTensors.h"
 
@@ -40,9 +35,7 @@ protected:
   std::string isa() const { return GetParam(); }
 };
 
-//===----------------------------------------------------------------------===//
-// The processor
-//===----------------------------------------------------------------------===//
+//===- The processor -----------------------------------------------------===//
 
 __attribute__((target("avx512f,avx512bf16"), noinline)) void
 dotPairs(const float *sums, const uint32_t *a, const uint32_t *b, float *results) {
@@ -88,9 +81,7 @@ TEST(PairInstruction, IsTheDefinition) {
   EXPECT_EQ(different, 0);
 }
 
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
+//===- Products ----------------------------------------------------------===//
 
 TEST_P(Pairs, Linear) {
   for (auto [m, n, k] : {std::array<int64_t, 3>{1, 80, 5},
@@ -129,15 +120,11 @@ TEST_P(Pairs, Linear) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Rounding
-//===----------------------------------------------------------------------===//
+//===- Rounding ----------------------------------------------------------===//
 
 TEST_P(Pairs, RoundsToRowsAndPanels) { expectRounding<Halves>(isa(), "bf16", 0x8000); }
 
-//===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
+//===- Attention ---------------------------------------------------------===//
 
 std::string attentionBody() {
   return readBody("attention.mlir",

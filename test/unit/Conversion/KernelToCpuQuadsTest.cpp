@@ -1,14 +1,9 @@
 //===- KernelToCpuQuadsTest.cpp - Products of bytes against plain loops ---===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Sums of products of bytes are exact on every instruction set, the largest ones
 // included: nothing saturates on the way. And codes are stored as bytes.
-//
-//===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
 

@@ -1,15 +1,10 @@
 //===- KernelToCpuTest.cpp - Bodies against plain loops -------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The bodies of test/Conversion/bodies, compiled for each instruction set and run
 // over sizes that no fragment divides. With fused multiply-add the results are
 // those of the plain loops, bit by bit.
-//
-//===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
 
@@ -64,9 +59,7 @@ protected:
   }
 };
 
-//===----------------------------------------------------------------------===//
-// Linear
-//===----------------------------------------------------------------------===//
+//===- Linear ------------------------------------------------------------===//
 
 struct LinearSize {
   int64_t m, n, k, kblock;
@@ -111,9 +104,7 @@ TEST_P(KernelToCpu, Linear) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Parts, heads and panels
-//===----------------------------------------------------------------------===//
+//===- Parts, heads and panels -------------------------------------------===//
 
 TEST_P(KernelToCpu, ThreePartsIntoACache) {
   CompiledKernel kernel = compile(readBody("qkv.mlir"), isa());
@@ -151,9 +142,7 @@ TEST_P(KernelToCpu, ThreePartsIntoACache) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Norm and embedding
-//===----------------------------------------------------------------------===//
+//===- Norm and embedding ------------------------------------------------===//
 
 /// 16 lanes, ascending, then the tree.
 static float laneSum(const float *values, int64_t n) {
@@ -229,9 +218,7 @@ TEST_P(KernelToCpu, Embedding) {
   expectEqualBits(y, expected, "embedding");
 }
 
-//===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
+//===- Attention ---------------------------------------------------------===//
 
 namespace {
 /// Inputs of attention with `heads` heads of `d`, keys in panels.
@@ -364,9 +351,7 @@ INSTANTIATE_TEST_SUITE_P(InstructionSets, KernelToCpu,
                            return name;
                          });
 
-//===----------------------------------------------------------------------===//
-// Across instruction sets
-//===----------------------------------------------------------------------===//
+//===- Across instruction sets -------------------------------------------===//
 
 TEST(KernelToCpuBits, AttentionIsEqualOnAllInstructionSets) {
   Attention data(2, 101, 777, 64, 2);

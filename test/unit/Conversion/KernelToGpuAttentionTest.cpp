@@ -1,15 +1,10 @@
 //===- KernelToGpuAttentionTest.cpp - Attention on a Vulkan device --------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The body of attention against plain loops in f64: lengths, a causal mask, odd
 // sizes, fewer key heads than query heads, values that are not finite where the
 // mask hides them, and rows whose bits do not depend on their neighbours.
-//
-//===----------------------------------------------------------------------===//
 
 #include "GpuBodies.h"
 

@@ -1,15 +1,10 @@
 //===- KernelToGpuHalfTest.cpp - f16 on a Vulkan device -------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // f16 is a form of storage: a kernel with weights of f16, or rows too, gives the bits
 // of the same kernel with those numbers as f32, every number of f16 is widened exactly,
 // and what is stored is what halfFromFloat makes.
-//
-//===----------------------------------------------------------------------===//
 
 #include "GpuBodies.h"
 #include "NarrowTensors.h"

@@ -1,14 +1,9 @@
 //===- KernelToGpuNibblesTest.cpp - i4 on a Vulkan device -----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A kernel with weights of i4 gives the bits of the same kernel with the numbers
 // they stand for as f32.
-//
-//===----------------------------------------------------------------------===//
 
 #include "GpuBodies.h"
 #include "NibbleTensors.h"

@@ -1,15 +1,10 @@
 //===- KernelToGpuTablesTest.cpp - Tables and scalar loops on Vulkan ------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What masks need besides arithmetic: lookups that may leave their table, the
 // range of a part of one, and loops on scalars inside each other. Whole numbers are summed
 // whole, so that only one addition rounds.
-//
-//===----------------------------------------------------------------------===//
 
 #include "GpuBodies.h"
 

@@ -1,16 +1,11 @@
 //===- KernelToGpuTest.cpp - Hand-written bodies on a Vulkan device -------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The bodies of test/Conversion/bodies, compiled to SPIR-V and run on the first
 // device against plain loops in f64: odd sizes, several tiles, and the language's promise
 // that a row's bits depend on nothing but the row. All memory that no input
 // fills is NaN.
-//
-//===----------------------------------------------------------------------===//
 
 #include "GpuBodies.h"
 
@@ -21,9 +16,7 @@ namespace {
 
 class KernelToGpu : public GpuTest {};
 
-//===----------------------------------------------------------------------===//
-// Linear
-//===----------------------------------------------------------------------===//
+//===- Linear ------------------------------------------------------------===//
 
 struct Linear {
   int64_t m, k, n, rows, columns;
@@ -115,9 +108,7 @@ TEST_F(KernelToGpu, LinearRowsDoNotDependOnTheTile) {
   EXPECT_EQ(std::memcmp(few.memory.at(few.y), many.memory.at(many.y) + 64 * 128, 3 * 128 * 4), 0);
 }
 
-//===----------------------------------------------------------------------===//
-// Parts, panels at any row
-//===----------------------------------------------------------------------===//
+//===- Parts, panels at any row ------------------------------------------===//
 
 struct Keys {
   int64_t batch, t, k, heads, d, from;
@@ -181,9 +172,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, KeysTest,
                          ::testing::Values(Keys{2, 19, 33, 2, 32, 0}, Keys{1, 7, 16, 3, 48, 5},
                                            Keys{2, 70, 20, 1, 16, 3}, Keys{3, 1, 64, 2, 16, 21}));
 
-//===----------------------------------------------------------------------===//
-// Rows without a contraction
-//===----------------------------------------------------------------------===//
+//===- Rows without a contraction ----------------------------------------===//
 
 struct Norm {
   int64_t m, e, rows;

@@ -1,14 +1,9 @@
 //===- NarrowTensors.h - Memory of 16-bit floats for kernels ---*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Rows and panels of bf16 or f16 as kernels read them, how kernels round to them, and
 // the mode and equality that tests of single bits need.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "KernelRunner.h"
@@ -83,9 +78,7 @@ struct FlushDenormals {
   ~FlushDenormals() { _mm_setcsr(before); }
 };
 
-//===----------------------------------------------------------------------===//
-// Products with weights
-//===----------------------------------------------------------------------===//
+//===- Products with weights ---------------------------------------------===//
 
 /// max(x w^T + b, 0) + r with n x k weights of type `weights`.
 inline std::string linearBody(int64_t n, int64_t k, const std::string &schedule,
@@ -110,9 +103,7 @@ inline void expectSameBits(const LinearShape &s, Floats &found, Floats &expected
   EXPECT_EQ(different, 0) << "M " << s.m << " N " << s.n << " K " << s.k;
 }
 
-//===----------------------------------------------------------------------===//
-// Rounding
-//===----------------------------------------------------------------------===//
+//===- Rounding ----------------------------------------------------------===//
 
 /// A kernel that rounds rows of 48 to `type`, to rows and to panels from a row on.
 inline std::string roundingBody(const std::string &type, const std::string &attributes = "") {

@@ -1,14 +1,9 @@
 //===- NibbleTensors.h - Matrices of i4 for kernels ------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Random codes and scales, stored as Support/Program.h says, and the numbers they
 // stand for.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Float.h"

@@ -1,15 +1,10 @@
 //===- ReferenceMaskTest.cpp - Masks and score rules by hand --------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Every mask, rule and op of a formula in the reference, against values taken
 // from the language's text. Queries are zero, so that the log-sum-exp of a row
 // tells how many keys it has, and with one key it is that key's score.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/ExecutionEngine/Reference.h"

@@ -1,14 +1,9 @@
 //===- ReferenceTest.cpp - The reference against numbers done by hand -----===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Every op on tensors so small that the expected numbers can be checked on
 // paper, and the edges that section "what results mean" of the language fixes.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/ExecutionEngine/Reference.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
@@ -79,9 +74,7 @@ protected:
   std::optional<Reference> reference;
 };
 
-//===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
+//===- Attention ---------------------------------------------------------===//
 
 constexpr const char *oneRow = R"(
 func.func @f(%q: tensor<1x1x1x1xf32>, %k: tensor<1x1x?x1xf32>, %v: tensor<1x1x?x1xf32>, %keep: tensor<1x1x1x?xi1>)
@@ -186,9 +179,7 @@ func.func @f(%q: !q, %k: !q) -> (tensor<1x2x2xf32>, tensor<1x2x2xf32>) {
   expectNear(r[1].second, r[0].second.values);
 }
 
-//===----------------------------------------------------------------------===//
-// The other ops
-//===----------------------------------------------------------------------===//
+//===- The other ops -----------------------------------------------------===//
 
 TEST_F(ReferenceTest, EmbeddingAndPositions) {
   parse(R"(
@@ -328,9 +319,7 @@ func.func @f(%x: tensor<1x2x4xf32>) -> (tensor<1x2x2x2xf32>, tensor<1x2x4xf32>) 
   EXPECT_THAT(r[1].second.values, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
 }
 
-//===----------------------------------------------------------------------===//
-// Sessions, groups, errors
-//===----------------------------------------------------------------------===//
+//===- Sessions, groups, errors ------------------------------------------===//
 
 constexpr const char *caches = R"(
 transformer.state @k {dims = ["B", 1, "P", 1], capacity = 3 : i64} : tensor<?x1x?x1xf32>

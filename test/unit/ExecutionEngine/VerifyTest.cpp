@@ -1,14 +1,9 @@
 //===- VerifyTest.cpp - A broken kernel is named --------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Verification of a model that is right, and of the same model with one launch
 // that reads the wrong weight; the same for the functions of a session.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/ExecutionEngine/Verify.h"
 

@@ -1,14 +1,9 @@
 //===- DecodingTest.cpp - From scores to sequences ----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The searches on a small language whose scores are a function of the sentence
 // and all that was said in it, so that every outcome can be computed by trying all.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Generation/Decoding.h"
 
 #include <gmock/gmock.h>

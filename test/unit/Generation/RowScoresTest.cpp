@@ -1,9 +1,6 @@
 //===- RowScoresTest.cpp - The likeliest of a row against plain loops -----===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 
 #include "../../../lib/Generation/RowScores.h"
 

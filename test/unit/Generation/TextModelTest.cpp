@@ -1,13 +1,8 @@
 //===- TextModelTest.cpp - Text to ids and back -------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The rules of texts (docs/model-description.md) one by one, and facts that are not facts.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Generation/TextModel.h"
 
 #include <gmock/gmock.h>

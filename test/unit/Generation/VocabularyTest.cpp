@@ -1,14 +1,9 @@
 //===- VocabularyTest.cpp - Splitting and numbering ---------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Text that is and is not UTF-8, both ways of splitting, and vocabulary files as
 // people write them.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Generation/Vocabulary.h"
 
 #include <gmock/gmock.h>

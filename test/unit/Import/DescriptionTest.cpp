@@ -1,13 +1,8 @@
 //===- DescriptionTest.cpp - Keys, values and what they exclude -----------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Each error by its whole text, which is what users see.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Description.h"
 #include "ImportFixture.h"

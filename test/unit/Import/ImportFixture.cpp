@@ -1,13 +1,8 @@
 //===- ImportFixture.cpp - Descriptions written for a test ----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Files live in a folder of the test program's own, removed at the end.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ImportFixture.h"
 

@@ -1,13 +1,8 @@
 //===- ImportFixture.h - Descriptions written for a test -------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A test changes a small description in one place and looks at what import says.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Import/Import.h"

@@ -1,14 +1,9 @@
 //===- ImportTest.cpp - Files, functions and masks ------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Which functions a description gives, with which inputs and results; the texts of
 // whole functions are lit tests.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ImportFixture.h"
 

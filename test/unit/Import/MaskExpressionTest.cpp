@@ -1,13 +1,8 @@
 //===- MaskExpressionTest.cpp - The grammar of masks ----------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The ops of a text as trees, errors with their carets.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ImportFixture.h"
 #include "MaskBuilder.h"

@@ -1,13 +1,8 @@
 //===- WeightsTest.cpp - Tensors that a model expects ---------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Missing, mis-shaped and extra tensors, files that are none.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ImportFixture.h"
 

@@ -1,14 +1,9 @@
 //===- NibblesTest.cpp - Scales and codes of a group ----------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The definition in plain words of C++ over many groups, and its edges: ties, zeros,
 // scales that f16 rounds to a denormal or cannot hold, numbers that are not finite.
-//
-//===----------------------------------------------------------------------===//
 
 #include "../../../lib/Pack/Nibbles.h"
 

@@ -1,14 +1,9 @@
 //===- PackTest.cpp - Tests of packing -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Every layout against a plain formula, from memory and through a conversion,
 // and the errors of lists that do not fit a source.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Pack/Pack.h"
 #include "heddle/Support/Float.h"

@@ -1,13 +1,8 @@
 //===- SourcesTest.cpp - Tests of weight sources -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // safetensors files, good and hostile, and the numbers that a seed gives.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Pack/Safetensors.h"
 #include "heddle/Pack/SeededWeights.h"
@@ -145,9 +140,7 @@ TEST(Safetensors, NoDamageCrashes) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Seeded weights
-//===----------------------------------------------------------------------===//
+//===- Seeded weights ----------------------------------------------------===//
 
 TEST(SeededWeights, FollowTheFormula) {
   auto source = makeSeededWeights(7, {{"encoder.0.attention.query.weight", "", {3, 48}},

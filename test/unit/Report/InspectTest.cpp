@@ -1,9 +1,6 @@
 //===- InspectTest.cpp - What is told of a model --------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Report/Inspect.h"
 

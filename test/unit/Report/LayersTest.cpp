@@ -1,9 +1,6 @@
 //===- LayersTest.cpp - Names of layers, and equal ones once --------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 
 #include "Layers.h"
 

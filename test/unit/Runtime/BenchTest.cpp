@@ -1,14 +1,9 @@
 //===- BenchTest.cpp - Timed launches and made-up inputs ---------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What times say depends on the machine; that there is one for each launch, and
 // that timing changes no result, does not.
-//
-//===----------------------------------------------------------------------===//
 #include "bench/Bench.h"
 
 #include "Toy.h"

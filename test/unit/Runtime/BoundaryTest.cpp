@@ -1,13 +1,8 @@
 //===- BoundaryTest.cpp - Copies between callers and planned memory ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Groups and padding, conversions of elements, and the table of sines.
-//
-//===----------------------------------------------------------------------===//
 #include "Boundary.h"
 
 #include "Toy.h"

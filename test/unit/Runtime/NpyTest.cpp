@@ -1,13 +1,8 @@
 //===- NpyTest.cpp - Files of NumPy -----------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What is written is read again; what is damaged is refused with a reason.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Runtime/Npy.h"
 
 #include <cstring>

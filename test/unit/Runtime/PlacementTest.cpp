@@ -1,13 +1,8 @@
 //===- PlacementTest.cpp - Buffers in one arena -----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Random lifetimes never overlap, and memory is really shared.
-//
-//===----------------------------------------------------------------------===//
 #include "Placement.h"
 
 #include <gtest/gtest.h>

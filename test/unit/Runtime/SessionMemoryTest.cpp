@@ -1,13 +1,8 @@
 //===- SessionMemoryTest.cpp - What lives between calls ---------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Blocks grow without losing contents; rows change places without a lost one.
-//
-//===----------------------------------------------------------------------===//
 #include "SessionMemory.h"
 
 #include <gtest/gtest.h>

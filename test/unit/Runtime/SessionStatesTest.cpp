@@ -1,13 +1,8 @@
 //===- SessionStatesTest.cpp - Caches between calls -------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Steps, capacity, reorder, running lengths.
-//
-//===----------------------------------------------------------------------===//
 #include "Toy.h"
 
 #include <gmock/gmock.h>

@@ -1,13 +1,8 @@
 //===- SessionTest.cpp - Calls, their checks and their errors ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Everything here runs on both devices.
-//
-//===----------------------------------------------------------------------===//
 #include "Toy.h"
 
 #include "heddle/Runtime/Commands.h"

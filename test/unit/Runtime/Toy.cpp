@@ -1,13 +1,8 @@
 //===- Toy.cpp - A model made by hand ---------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The hand-built program, and the tools that turn it into an artifact.
-//
-//===----------------------------------------------------------------------===//
 #include "Toy.h"
 
 #include "heddle/Runtime/Vulkan/VulkanCode.h"

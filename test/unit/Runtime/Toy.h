@@ -1,14 +1,9 @@
 //===- Toy.h - A model made by hand -----------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A program of two kernels that adds and accumulates, with caches, defaults and
 // checks: enough to exercise everything in a session on either device.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Runtime/Session.h"

@@ -1,14 +1,9 @@
 //===- ArtifactTest.cpp - Tests of the artifact -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What is put in comes out, in a file and in memory; versions, missing members
 // and damage are told apart.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Artifact.h"
 #include "TestProgram.h"

@@ -1,13 +1,8 @@
 //===- BasicsTest.cpp - Tests of small helpers -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // JSON that is damaged, 16-bit floats, the parallel loop, and sinusoids.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Float.h"
 #include "heddle/Support/Json.h"

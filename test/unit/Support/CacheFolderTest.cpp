@@ -1,13 +1,8 @@
 //===- CacheFolderTest.cpp - What later processes need not do again -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The folder does not grow without end, and what was used last stays.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Support/CacheFolder.h"
 
 #include <cstdlib>

@@ -1,14 +1,9 @@
 //===- ContainerTest.cpp - Tests of the container -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Identical bytes, aligned members, files that are replaced whole or not at
 // all, every single changed byte found, and members past 4 GiB.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Container.h"
 

@@ -1,14 +1,9 @@
 //===- CpuRatesTest.cpp - Measured rates and where they are kept --*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The probe finds what the processor has, and a file that is damaged is worth
 // no more than none.
-//
-//===----------------------------------------------------------------------===//
 #include "heddle/Support/CpuRates.h"
 
 #include "heddle/Support/CacheFolder.h"

@@ -1,15 +1,10 @@
 //===- OutputFileTest.cpp - Files appear whole or not at all ---*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Writing beside the place and renaming, and what is left after a failure. All that
 // Heddle writes goes this way, so what it keeps (permissions, links, the old file on
 // failure) is kept everywhere.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ScratchFolder.h"
 

@@ -1,13 +1,8 @@
 //===- ProgramTest.cpp - Tests of programs as JSON -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A program survives its text; a damaged text is an error, whatever is damaged.
-//
-//===----------------------------------------------------------------------===//
 
 #include "TestProgram.h"
 

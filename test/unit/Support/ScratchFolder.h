@@ -1,13 +1,8 @@
 //===- ScratchFolder.h - Files of one test ---------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A folder of its own for each process: tests that run at once do not meet in it.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "gtest/gtest.h"

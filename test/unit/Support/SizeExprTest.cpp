@@ -1,13 +1,8 @@
 //===- SizeExprTest.cpp - Tests of size expressions -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Folding, text in both directions, values and their limits, hostile text.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/SizeExpr.h"
 

@@ -1,13 +1,8 @@
 //===- SpreadTest.cpp - Inputs that stand for larger ones -----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Ranks that the language lists, and the messages of those that it does not.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Spread.h"
 

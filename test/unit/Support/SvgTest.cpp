@@ -1,13 +1,8 @@
 //===- SvgTest.cpp - Drawings and pages that need nothing beside them -----===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Words that look like markup, short numbers, and axes with round marks.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Support/Svg.h"
 

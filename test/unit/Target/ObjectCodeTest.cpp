@@ -1,14 +1,9 @@
 //===- ObjectCodeTest.cpp - Object code and its linking -------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What leaves the compiler for a CPU: vectors of the right width, equal bytes
 // for equal modules, and nothing that a library would have to supply.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Target/ObjectCode.h"
 

@@ -1,14 +1,9 @@
 //===- SpirvTest.cpp - Words of a SPIR-V module ---------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The words are those of a SPIR-V 1.3 binary, hold no names, keep the
 // decorations that matter, and are the same each time.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Target/Spirv.h"
 

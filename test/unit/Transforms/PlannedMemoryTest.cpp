@@ -1,14 +1,9 @@
 //===- PlannedMemoryTest.cpp - Memory grows linearly with length ----------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Plans an encoder layer with causal and padding masks and adds up all buffers
 // of its program: no T×T buffer hides anywhere unless the caller asks for weights.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Pipelines/Pipelines.h"

@@ -1,13 +1,8 @@
 //===- Passes.td - Kernels to CPU code ---------------------*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The pass of the cpu stage.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_CONVERSION_KERNELTOCPU_PASSES_TD
 #define HEDDLE_CONVERSION_KERNELTOCPU_PASSES_TD

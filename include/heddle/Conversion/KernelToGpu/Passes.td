@@ -1,13 +1,8 @@
 //===- Passes.td - From tile bodies to SPIR-V --------------*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The two steps that a kernel takes on its way to a Vulkan device.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_CONVERSION_KERNELTOGPU_PASSES_TD
 #define HEDDLE_CONVERSION_KERNELTOGPU_PASSES_TD

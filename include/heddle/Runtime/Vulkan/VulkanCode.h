@@ -1,16 +1,11 @@
 //===- VulkanCode.h - Kernels as SPIR-V ------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Runs kernels on a Vulkan 1.1 device and needs nothing optional from it. The
 // loader is found at run time. Environment: HEDDLE_VULKAN_VALIDATION=1 turns the
 // validation layer on and any message into an error; HEDDLE_VULKAN_LIMITS=minimum
 // (or name=value pairs) masks what the device offers, for tests.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Runtime/Device.h"

@@ -1,9 +1,6 @@
 //===- Bf16Dot2.cpp - Products of bf16, two at once ----------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The loop over k goes by words of two elements: two features of panels, or two rows of
 // a view. A step is one instruction where there is one, else two products of f32.
@@ -13,8 +10,6 @@
 //
 //   low  a0 a1 ...     word j: low half a[j], high half b[j]
 //   high b0 b1 ...
-//
-//===----------------------------------------------------------------------===//
 
 #include "../CpuProduct.h"
 

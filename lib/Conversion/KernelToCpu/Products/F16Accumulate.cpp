@@ -1,9 +1,6 @@
 //===- F16Accumulate.cpp - Products of f16, summed in f16 ----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Rows of f16 times panels of f16 where there are multiply-adds of f16. A word of the
 // row, two features, is spread over a register and meets a line of the panel as it lies:
@@ -16,8 +13,6 @@
 // Blocks begin at multiples of 256 whatever else is blocked, so that an element's
 // bits depend on nothing but its row and its column. Elsewhere both sides are widened
 // (F16Widened.cpp).
-//
-//===----------------------------------------------------------------------===//
 
 #include "../CpuProduct.h"
 

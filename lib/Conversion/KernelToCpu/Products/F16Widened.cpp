@@ -1,16 +1,11 @@
 //===- F16Widened.cpp - Products with f16, summed in f32 -----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // f16 is a form of storage: B is widened, exactly, and multiplied as f32 is, feature by
 // feature or row by row. Few rows widen it in registers as it is loaded, since memory is
 // what they wait for; many read what was widened once (packed). A left side of f16 is
 // widened too, one register tile's rows at a time.
-//
-//===----------------------------------------------------------------------===//
 
 #include "../CpuProduct.h"
 

@@ -1,16 +1,11 @@
 //===- Int4Decoded.cpp - Products with weights of i4 ---------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Codes as Support/Program.h stores them: a line of words is eight features of 16
 // columns, and 32 features of a column share a scale. Few rows decode in registers, many
 // read what was decoded once (packed); either way they multiply what the f32 kernel of
 // these numbers does.
-//
-//===----------------------------------------------------------------------===//
 
 #include "../CpuProduct.h"
 

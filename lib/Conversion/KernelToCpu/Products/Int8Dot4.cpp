@@ -1,9 +1,6 @@
 //===- Int8Dot4.cpp - Products of bytes, four at once --------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // c + the four products of the bytes of two words, in one instruction (vpdpbusd)
 // where there is one. Elsewhere bytes become 16 bits: the even ones of a word are
@@ -14,8 +11,6 @@
 //   c + (a2 b2 + a0 b0) + (a3 b3 + a1 b1)
 //
 // Nothing is rounded or saturated, so that all instruction sets agree.
-//
-//===----------------------------------------------------------------------===//
 
 #include "../CpuProduct.h"
 
@@ -137,8 +132,6 @@ struct Int8Dot4 : CpuProduct {
 };
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// One row
-//===----------------------------------------------------------------------===//
+//===- One row -----------------------------------------------------------===//
 
 const ProductStrategy heddle::kernel::int8Dot4 = strategyOf<Int8Dot4>();

@@ -1,13 +1,8 @@
 //===- KernelDialect.cpp - Registration -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Makes the dialect's types, attributes and ops known.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 

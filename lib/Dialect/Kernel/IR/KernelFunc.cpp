@@ -1,14 +1,9 @@
 //===- KernelFunc.cpp - Kernels and their parts -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Text, builders and verifiers of the ops that hold a body: func, part, def,
 // group.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 
@@ -17,9 +12,7 @@
 using namespace mlir;
 using namespace heddle::kernel;
 
-//===----------------------------------------------------------------------===//
-// Groups and kernels over tensors
-//===----------------------------------------------------------------------===//
+//===- Groups and kernels over tensors -----------------------------------===//
 
 /// C2 of group, C1 of def: the block ends in a yield of these types.
 static LogicalResult verifyYield(Operation *op, Region &body, TypeRange results) {
@@ -93,9 +86,7 @@ LogicalResult DefOp::verify() {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Sizes of the grid
-//===----------------------------------------------------------------------===//
+//===- Sizes of the grid -------------------------------------------------===//
 
 /// `%j = 512 by 64`: one axis, its index argument added to `arguments`.
 static ParseResult parseAxis(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::Argument> &arguments,
@@ -128,9 +119,7 @@ static LogicalResult verifySize(Operation *op, FuncOp func, Size size, StringRef
                            << size.name.getValue();
 }
 
-//===----------------------------------------------------------------------===//
-// FuncOp
-//===----------------------------------------------------------------------===//
+//===- FuncOp ------------------------------------------------------------===//
 
 void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name, ArrayRef<Type> views,
                    ArrayRef<StringRef> scalars, ArrayRef<Size> gridSizes,
@@ -295,9 +284,7 @@ LogicalResult FuncOp::verify() {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// PartOp
-//===----------------------------------------------------------------------===//
+//===- PartOp ------------------------------------------------------------===//
 
 void PartOp::build(OpBuilder &builder, OperationState &state, Size size, int64_t tile) {
   state.addAttribute(getSizeAttrName(state.name), size.toAttribute(builder.getContext()));

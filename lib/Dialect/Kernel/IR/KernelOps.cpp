@@ -1,14 +1,9 @@
 //===- KernelOps.cpp - Ops of the tiled body -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Verifiers of what stands inside a tiled body. Each names the constraint of the
 // op's description.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 
@@ -45,9 +40,7 @@ static LogicalResult verifyRows(Operation *op, StringRef rule, RankedTensorType 
                            << tile.getDimSize(0);
 }
 
-//===----------------------------------------------------------------------===//
-// Scalars and views
-//===----------------------------------------------------------------------===//
+//===- Scalars and views -------------------------------------------------===//
 
 LogicalResult ScalarOp::verify() {
   auto func = (*this)->getParentOfType<FuncOp>();
@@ -89,9 +82,7 @@ LogicalResult ReadOp::verify() {
   return verifyIndices(*this, "C1", view, getIndices().size());
 }
 
-//===----------------------------------------------------------------------===//
-// Loads and stores
-//===----------------------------------------------------------------------===//
+//===- Loads and stores --------------------------------------------------===//
 
 LogicalResult LoadOp::verify() {
   ViewType view = viewOf(getView());
@@ -133,9 +124,7 @@ LogicalResult StoreOp::verify() {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Tiles
-//===----------------------------------------------------------------------===//
+//===- Tiles -------------------------------------------------------------===//
 
 /// C2: features against features, the right side in panels.
 static LogicalResult verifyFeatures(ContractOp op) {

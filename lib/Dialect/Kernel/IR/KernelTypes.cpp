@@ -1,9 +1,6 @@
 //===- KernelTypes.cpp - Views and schedules -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The text of views and schedules.
 //
@@ -11,8 +8,6 @@
 //   #kernel.schedule<order = rows_inside, prefetch = 1, threads = [8, 8]>
 //
 // Values of programs have theirs from ProgramText.h.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Kernel/IR/KernelTypes.h"
 
@@ -70,9 +65,7 @@ void KernelDialect::registerAttributes() {
       >();
 }
 
-//===----------------------------------------------------------------------===//
-// Sizes
-//===----------------------------------------------------------------------===//
+//===- Sizes -------------------------------------------------------------===//
 
 Attribute Size::toAttribute(MLIRContext *context) const {
   if (name)
@@ -92,9 +85,7 @@ llvm::raw_ostream &heddle::kernel::operator<<(llvm::raw_ostream &os, const Size 
   return os << size.value;
 }
 
-//===----------------------------------------------------------------------===//
-// Views
-//===----------------------------------------------------------------------===//
+//===- Views -------------------------------------------------------------===//
 
 static ParseResult parseDim(AsmParser &parser, ViewDim &dim) {
   if (parseSize(parser, dim.extent))
@@ -174,9 +165,7 @@ std::optional<int64_t> ViewType::getRowPitch() const {
   return padded(pitch.value);
 }
 
-//===----------------------------------------------------------------------===//
-// Schedules
-//===----------------------------------------------------------------------===//
+//===- Schedules ---------------------------------------------------------===//
 
 namespace {
 struct ScheduleFields {

@@ -1,14 +1,9 @@
 //===- ProgramOps.cpp - Launch lists and buffers --------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Text and verifiers of the `program` stage: tables have generators, a launch
 // gives one offset an argument.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ProgramText.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"

@@ -1,17 +1,12 @@
 //===- ProgramText.h - Structures of a program as text ---------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The text of any structure of Support/Program.h, from its list of fields: sizes
 // and strings in quotes, words bare, lists in brackets. Shown fields come first,
 // the others by name in braces, where they are not the default.
 //
 //   "x" f32 ["B", "16"] {dense, range = ["0", "100"]}
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/Program.h"
@@ -31,9 +26,7 @@ constexpr bool isPair = false;
 template <typename A, typename B>
 constexpr bool isPair<std::pair<A, B>> = true;
 
-//===----------------------------------------------------------------------===//
-// Printing
-//===----------------------------------------------------------------------===//
+//===- Printing ----------------------------------------------------------===//
 
 template <Structure T>
 void printFields(llvm::raw_ostream &os, const T &value);
@@ -106,9 +99,7 @@ llvm::hash_code hash_value(const T &value) {
   return llvm::hash_value(llvm::StringRef(text));
 }
 
-//===----------------------------------------------------------------------===//
-// Parsing
-//===----------------------------------------------------------------------===//
+//===- Parsing -----------------------------------------------------------===//
 
 template <Structure T>
 mlir::ParseResult parseFields(mlir::AsmParser &parser, T &value);

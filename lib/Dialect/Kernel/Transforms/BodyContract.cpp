@@ -1,15 +1,10 @@
 //===- BodyContract.cpp - Right sides and row reductions -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Where the right side of a product lies, and the fixed order of sums over a row:
 // its registers are combined lane by lane, ascending, then the lanes in one tree,
 // l and l + 8, l and l + 4, ...
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 

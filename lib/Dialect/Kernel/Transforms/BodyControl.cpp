@@ -1,9 +1,6 @@
 //===- BodyControl.cpp - Loops, branches and runs of a body -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Control flow over fragments, and how ops are gathered in runs:
 //
@@ -11,17 +8,13 @@
 //
 // A run ends where an op needs what a reduction (or a product) of the run only
 // yields at its end. Independent ops on scalars go before the run.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
 using namespace mlir;
 using namespace heddle::kernel;
 
-//===----------------------------------------------------------------------===//
-// Runs
-//===----------------------------------------------------------------------===//
+//===- Runs --------------------------------------------------------------===//
 
 /// What a branch inside a run may hold: ops that work element by element.
 static bool isElementwiseBranch(scf::IfOp op) {
@@ -136,9 +129,7 @@ LogicalResult BodyEmitter::emitRun(ArrayRef<Operation *> run) {
   return run.front()->emitOpError("expected a target that has tiles wider than a fragment");
 }
 
-//===----------------------------------------------------------------------===//
-// Loops and branches
-//===----------------------------------------------------------------------===//
+//===- Loops and branches ------------------------------------------------===//
 
 /// Carried tiles are carried registers.
 LogicalResult BodyEmitter::emitFor(scf::ForOp op) {

@@ -1,14 +1,9 @@
 //===- BodyEmitter.cpp - Ops of a body on registers -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Dispatch, scalars, constants, elementwise ops and the arithmetic of indices.
 // Nothing here knows a target.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -21,9 +16,7 @@
 using namespace mlir;
 using namespace heddle::kernel;
 
-//===----------------------------------------------------------------------===//
-// Index arithmetic, folded as it is made
-//===----------------------------------------------------------------------===//
+//===- Index arithmetic, folded as it is made ----------------------------===//
 
 Value BodyEmitter::constant(int64_t value) {
   return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(indexType, value));
@@ -72,9 +65,7 @@ Place BodyEmitter::moved(Place place, Value dynamic, int64_t constant) {
   return {add(place.dynamic, dynamic), place.constant + constant};
 }
 
-//===----------------------------------------------------------------------===//
-// Fragments
-//===----------------------------------------------------------------------===//
+//===- Fragments ---------------------------------------------------------===//
 
 bool BodyEmitter::touchesTiles(Operation &op) {
   return op
@@ -187,9 +178,7 @@ Value BodyEmitter::zeroSum(ContractOp op) {
   return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(builder.getZeroAttr(type)));
 }
 
-//===----------------------------------------------------------------------===//
-// Dispatch
-//===----------------------------------------------------------------------===//
+//===- Dispatch ----------------------------------------------------------===//
 
 LogicalResult BodyEmitter::emitOp(Operation &op) {
   loc = op.getLoc();
@@ -229,9 +218,7 @@ LogicalResult BodyEmitter::emitOp(Operation &op) {
           [&](Operation *o) { return touchesTiles(*o) ? emitElementwise(*o) : emitScalarOp(*o); });
 }
 
-//===----------------------------------------------------------------------===//
-// Constants and scalars
-//===----------------------------------------------------------------------===//
+//===- Constants and scalars ---------------------------------------------===//
 
 LogicalResult BodyEmitter::emitConstant(arith::ConstantOp op) {
   if (op.getType().isIndex()) {
@@ -285,9 +272,7 @@ LogicalResult BodyEmitter::emitScalarOp(Operation &op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Elementwise ops, broadcast, iota
-//===----------------------------------------------------------------------===//
+//===- Elementwise ops, broadcast, iota ----------------------------------===//
 
 /// The same op once a register, on registers of the same place.
 LogicalResult BodyEmitter::emitElementwise(Operation &op) {
@@ -408,9 +393,7 @@ LogicalResult BodyEmitter::emitIota(IotaOp op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Arithmetic of reductions
-//===----------------------------------------------------------------------===//
+//===- Arithmetic of reductions ------------------------------------------===//
 
 Value BodyEmitter::larger(Value a, Value b) {
   Value isLarger = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, a, b);

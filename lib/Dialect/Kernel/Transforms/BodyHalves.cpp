@@ -1,16 +1,11 @@
 //===- BodyHalves.cpp - f16 by integer arithmetic -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // f16 to f32 and back where no instruction is known to do it exactly. No f32
 // denormal takes part, so the mode in which a kernel runs changes no bit: a
 // denormal of f16 is a normal f32, made by one exact subtraction, and comes from
 // one addition that rounds it.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 

@@ -1,14 +1,9 @@
 //===- BodyMasks.cpp - Masks and table lookups of a body -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A mask is a branch a fragment: full tiles pass, others ask the predicate. Table
 // lookups never leave their table, whatever the index.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -93,9 +88,7 @@ LogicalResult BodyEmitter::emitMask(MaskOp op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Tables
-//===----------------------------------------------------------------------===//
+//===- Tables ------------------------------------------------------------===//
 
 Value BodyEmitter::loadElements(const BoundView &view, Value indices, Value valid) {
   auto type = dyn_cast<VectorType>(indices.getType());

@@ -1,14 +1,9 @@
 //===- BodyMemory.cpp - Views, loads and stores of a body -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Where the elements of a fragment lie. All offsets are counted in elements;
 // what does not depend on the launch stays a constant.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -67,9 +62,7 @@ LogicalResult BodyEmitter::emitSlice(SliceOp op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Fragments of row-major memory
-//===----------------------------------------------------------------------===//
+//===- Fragments of row-major memory -------------------------------------===//
 
 SmallVector<Place> BodyEmitter::places(const BoundView &view, Value offset, Value row, Value column,
                                        const Fragment &shape, int64_t tileColumns) {

@@ -1,9 +1,6 @@
 //===- BodyNibbles.cpp - Codes of four bits as floats -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Codes are stored as 8 + q and become floats without a conversion. The mantissa of
 // 2^e counts in steps of 2^(e - 23), so a code whose bits begin at place 23 - e, below
@@ -16,8 +13,6 @@
 //
 // One subtraction leaves q, one multiplication makes d * q: 11 bits times 4. Nothing
 // is rounded, and nothing is a denormal.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 

@@ -1,16 +1,11 @@
 //===- BodyWords.cpp - Words as numbers, numbers as words -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Integer arithmetic on words of 4 bytes: the bits of an f32, from which powers of
 // two are made and to which rounding is applied, and words that hold several
 // elements, two bf16 or four bytes, the even one low. Taking a word apart is exact;
 // what is taken out is kept, since several products read it.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 

@@ -1,14 +1,9 @@
 //===- AttentionOp.cpp - Attention and the masks that it uses -------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Builder and verifier of attention. What its mask and its score rules must
 // fulfil is in AttentionRules.cpp.
-//
-//===----------------------------------------------------------------------===//
 
 #include "AttentionRules.h"
 
@@ -44,9 +39,7 @@ static bool differ(int64_t a, int64_t b) {
   return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
 }
 
-//===----------------------------------------------------------------------===//
-// Building
-//===----------------------------------------------------------------------===//
+//===- Building ----------------------------------------------------------===//
 
 void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, Value key,
                         Value value, Value mask, float scale, WeightsResult weights, bool lse,
@@ -66,9 +59,7 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value query, 
         weights == WeightsResult::Averaged ? builder.getUnitAttr() : UnitAttr());
 }
 
-//===----------------------------------------------------------------------===//
-// Verifying
-//===----------------------------------------------------------------------===//
+//===- Verifying ---------------------------------------------------------===//
 
 /// C1 to C5: query, key and value fit each other.
 static LogicalResult verifyOperands(AttentionOp op, const Sizes &s) {
@@ -146,9 +137,7 @@ LogicalResult AttentionOp::verify() {
       succeeded(verifyElements(*this, getQuery(), getKey(), getValue())));
 }
 
-//===----------------------------------------------------------------------===//
-// What passes ask
-//===----------------------------------------------------------------------===//
+//===- What passes ask ---------------------------------------------------===//
 
 void AttentionOp::inferShapes(SymbolicShapes &shapes) {
   Shape q = shapes.of(getQuery()), k = shapes.of(getKey()), v = shapes.of(getValue());

@@ -1,15 +1,10 @@
 //===- AttentionRules.cpp - What the mask and rules of an attention must fulfil ===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // An attention walks the ops that its mask and its score rule are made of and
 // checks that each fits its sizes: constraints C10 and C12 to C18, for attention
 // itself and for the two ops that returned weights become.
-//
-//===----------------------------------------------------------------------===//
 
 #include "AttentionRules.h"
 #include "ShapeChecks.h"

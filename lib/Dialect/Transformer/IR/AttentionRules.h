@@ -1,13 +1,8 @@
 //===- AttentionRules.h - What masks and rules must fulfil ------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The checks that attention, its statistics and its weights share.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/OpInterfaces.h"

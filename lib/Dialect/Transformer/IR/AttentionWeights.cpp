@@ -1,13 +1,8 @@
 //===- AttentionWeights.cpp - Statistics and weights of attention ---------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Builders and verifiers of the two ops that returned attention weights become.
-//
-//===----------------------------------------------------------------------===//
 
 #include "AttentionRules.h"
 
@@ -35,9 +30,7 @@ static LogicalResult verifyStatistics(Operation *op, Value query, Value maximum,
                  failed(verifyShape(op, "C1", "sum", sum, rows)));
 }
 
-//===----------------------------------------------------------------------===//
-// Building
-//===----------------------------------------------------------------------===//
+//===- Building ----------------------------------------------------------===//
 
 void AttentionStatisticsOp::build(OpBuilder &builder, OperationState &state, AttentionOp op) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
@@ -54,9 +47,7 @@ void AttentionWeightsOp::build(OpBuilder &builder, OperationState &state, Attent
         op.getAverageWeightsAttr());
 }
 
-//===----------------------------------------------------------------------===//
-// Verifying
-//===----------------------------------------------------------------------===//
+//===- Verifying ---------------------------------------------------------===//
 
 /// The rules of either op.
 template <typename Op>
@@ -91,9 +82,7 @@ LogicalResult AttentionWeightsOp::verify() {
   return failed(shape) ? shape : verifyRulesOf(*this);
 }
 
-//===----------------------------------------------------------------------===//
-// What passes ask
-//===----------------------------------------------------------------------===//
+//===- What passes ask ---------------------------------------------------===//
 
 static void requireKeys(ScoresOpInterface op, SymbolicShapes &shapes) {
   shapes.require(shapes.of(op.getQuery())[0], shapes.of(op.getKey())[0],

@@ -1,14 +1,9 @@
 //===- BiasOps.cpp - Score rules ------------------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The numbers that score rules add, on a tile. Slopes and bucket borders are
 // computed here, once, in the precision that PyTorch models use for them.
-//
-//===----------------------------------------------------------------------===//
 
 #include "MaskArith.h"
 
@@ -22,9 +17,7 @@
 using namespace mlir;
 using namespace heddle::transformer;
 
-//===----------------------------------------------------------------------===//
-// Tables
-//===----------------------------------------------------------------------===//
+//===- Tables ------------------------------------------------------------===//
 
 SmallVector<float> heddle::transformer::alibiSlopes(int64_t heads) {
   int64_t power = int64_t(1) << llvm::Log2_64(heads);
@@ -62,9 +55,7 @@ SmallVector<int32_t> heddle::transformer::bucketStarts(int64_t buckets, int64_t 
   return starts;
 }
 
-//===----------------------------------------------------------------------===//
-// alibi, relative
-//===----------------------------------------------------------------------===//
+//===- alibi, relative ---------------------------------------------------===//
 
 /// j - (i + offset) on the tile. An offset beyond +-2^30 counts as that: sums with coordinates must
 /// not wrap.
@@ -139,9 +130,7 @@ LogicalResult BiasRelativeOp::verify() {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// dense, add
-//===----------------------------------------------------------------------===//
+//===- dense, add --------------------------------------------------------===//
 
 Value BiasDenseOp::emitScore(OpBuilder &b, MaskSite &site) { return site.dense(b, getTable()); }
 

@@ -1,15 +1,10 @@
 //===- Intervals.cpp - Interval arithmetic as emitted code ----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Soundness rests on two rules. A function that is monotone on an interval is
 // bounded by its values at the ends; one that wraps, or is not monotone, by what
 // is known of all its values. Points are computed exactly, wrapping included.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Intervals.h"
 
@@ -26,9 +21,7 @@ Interval IntervalArith::unless(Value wraps, Interval x) {
   return {select(wraps, i32(smallest), x.low), select(wraps, i32(largest), x.high)};
 }
 
-//===----------------------------------------------------------------------===//
-// Sums and products
-//===----------------------------------------------------------------------===//
+//===- Sums and products -------------------------------------------------===//
 
 Interval IntervalArith::sum(const Interval &x, const Interval &y) {
   int64_t least = x.least + y.least, most = x.most + y.most;
@@ -130,9 +123,7 @@ Interval IntervalArith::larger(const Interval &x, const Interval &y) {
           std::max(x.most, y.most)};
 }
 
-//===----------------------------------------------------------------------===//
-// Quotients and rests
-//===----------------------------------------------------------------------===//
+//===- Quotients and rests -----------------------------------------------===//
 
 /// Quotients grow with x where the divisor is positive, and fall where it is negative; with a
 /// divisor in an interval of positive numbers the ends are at the corners.
@@ -220,9 +211,7 @@ Interval IntervalArith::rest(const Interval &x, const Interval &y) {
   return unless(less(y.low, i32(1)), result);
 }
 
-//===----------------------------------------------------------------------===//
-// Bits
-//===----------------------------------------------------------------------===//
+//===- Bits --------------------------------------------------------------===//
 
 Interval IntervalArith::bitAnd(const Interval &x, const Interval &y) {
   if (x.isPoint() && y.isPoint())
@@ -307,9 +296,7 @@ Interval IntervalArith::unsign(const Interval &x, unsigned bits) {
   return {select(mixed, i32(0), low), select(mixed, mask, both(x.high, mask)), 0, last};
 }
 
-//===----------------------------------------------------------------------===//
-// Choices and comparisons
-//===----------------------------------------------------------------------===//
+//===- Choices and comparisons -------------------------------------------===//
 
 Interval IntervalArith::choice(const TileTruth &c, const Interval &x, const Interval &y) {
   Value low = select(c.must, x.low, select(c.may, min(x.low, y.low), y.low));

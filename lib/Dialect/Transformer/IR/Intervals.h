@@ -1,16 +1,11 @@
 //===- Intervals.h - Interval arithmetic as emitted code --------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // An interval of i32 is two scalars that code computes at run time, and what is
 // known of them while compiling. Where a result could wrap, the interval is all
 // of i32: sound, whatever the formula does next. Truths are intervals too, of
 // must (least) and may (most).
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "MaskArith.h"

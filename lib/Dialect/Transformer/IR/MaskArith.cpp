@@ -1,14 +1,9 @@
 //===- MaskArith.cpp - Words for the code that masks emit -----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Divisions and shifts that have a value everywhere. Remainders are computed
 // from quotients: some devices leave the remainder of negative numbers open.
-//
-//===----------------------------------------------------------------------===//
 
 #include "MaskArith.h"
 

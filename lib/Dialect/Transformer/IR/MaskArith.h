@@ -1,15 +1,10 @@
 //===- MaskArith.h - Words for the code that masks emit ---------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Arithmetic on i32, i1 and f32, scalars and tiles alike, as mask and rule ops
 // emit it. A scalar meets a tile as a constant of the tile's type, or through
 // the site's splat; both operands of a word have one type.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/MaskInterface.h"

@@ -1,15 +1,10 @@
 //===- MaskCanonicalization.cpp - Simpler masks ---------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Canonical forms of masks: masks that allow everything or nothing disappear,
 // bands merge, nots move to where they are bands, and tables that are bands
 // become them. A band gives kernels a loop in closed form; a table does not.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -21,9 +16,7 @@
 using namespace mlir;
 using namespace heddle::transformer;
 
-//===----------------------------------------------------------------------===//
-// All or nothing
-//===----------------------------------------------------------------------===//
+//===- All or nothing ----------------------------------------------------===//
 
 std::optional<bool> heddle::transformer::constantTruth(Value mask) {
   if (auto inner = mask.getDefiningOp<MaskNotOp>()) {
@@ -114,9 +107,7 @@ struct DropMask : OpRewritePattern<AttentionOp> {
   }
 };
 
-//===----------------------------------------------------------------------===//
-// Bands
-//===----------------------------------------------------------------------===//
+//===- Bands -------------------------------------------------------------===//
 
 /// A window, or causal as one that has no end behind the query.
 struct Window {
@@ -229,9 +220,7 @@ struct MoveNot : OpRewritePattern<MaskNotOp> {
   }
 };
 
-//===----------------------------------------------------------------------===//
-// Tables that are bands
-//===----------------------------------------------------------------------===//
+//===- Tables that are bands ---------------------------------------------===//
 
 /// All pairs (i, j) of a table that are true, as bounds of j - i; of j alone where the table has
 /// one row for all.

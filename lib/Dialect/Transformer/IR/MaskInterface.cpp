@@ -1,15 +1,10 @@
 //===- MaskInterface.cpp - What masks and score rules know ----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The generated interfaces, bands of keys, and conjunctions: the bands of all
 // conjuncts are intersected first, component by component, so that a tile is
 // tested once and exactly; the bounds of the other conjuncts are combined.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/MaskInterface.h"
 
@@ -30,9 +25,7 @@ BiasOpInterface heddle::transformer::biasOf(Value bias) {
   return cast<BiasOpInterface>(bias.getDefiningOp());
 }
 
-//===----------------------------------------------------------------------===//
-// Each mask once
-//===----------------------------------------------------------------------===//
+//===- Each mask once ----------------------------------------------------===//
 
 template <typename T>
 T MaskSite::once(llvm::DenseMap<Value, T> &known, Value mask, llvm::function_ref<T()> ask) {
@@ -61,9 +54,7 @@ std::optional<KeyBand> MaskSite::keyRangeOf(OpBuilder &b, Value mask) {
   return once<std::optional<KeyBand>>(bands, mask, [&] { return maskOf(mask).keyRange(b, *this); });
 }
 
-//===----------------------------------------------------------------------===//
-// Bands
-//===----------------------------------------------------------------------===//
+//===- Bands -------------------------------------------------------------===//
 
 KeyBand heddle::transformer::intersect(OpBuilder &b, Location loc, const KeyBand &x,
                                        const KeyBand &y) {
@@ -105,9 +96,7 @@ TileTruth heddle::transformer::boundOf(OpBuilder &b, Location loc, const KeyBand
   return {may, must};
 }
 
-//===----------------------------------------------------------------------===//
-// Conjunctions
-//===----------------------------------------------------------------------===//
+//===- Conjunctions ------------------------------------------------------===//
 
 SmallVector<MaskOpInterface> heddle::transformer::conjunctsOf(Value mask) {
   SmallVector<MaskOpInterface> result;

@@ -1,15 +1,10 @@
 //===- MaskOps.cpp - Truth and bounds of the mask ops ---------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // For each mask op: its predicate on a tile of (i, j), the bounds of that
 // predicate over a tile, and the band of keys that it is, where it is one.
 // Everything is emitted as arith on i32 and i1, scalars or tiles.
-//
-//===----------------------------------------------------------------------===//
 
 #include "MaskArith.h"
 
@@ -21,9 +16,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
-//===----------------------------------------------------------------------===//
-// Bands: causal, window, lengths, prefix, packed documents
-//===----------------------------------------------------------------------===//
+//===- Bands: causal, window, lengths, prefix, packed documents ----------===//
 
 /// Whether the elements of the site's tile lie in a band.
 static Value emitBand(OpBuilder &b, MaskSite &site, const KeyBand &band) {
@@ -118,9 +111,7 @@ TileTruth MaskPrefixOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t
   return boundOfBand(*this, b, site, t);
 }
 
-//===----------------------------------------------------------------------===//
-// documents
-//===----------------------------------------------------------------------===//
+//===- documents ---------------------------------------------------------===//
 
 /// Under packed documents the site already counts inside one document: there every key is its own.
 std::optional<KeyBand> MaskDocumentsOp::keyRange(OpBuilder &, MaskSite &) {
@@ -151,9 +142,7 @@ TileTruth MaskDocumentsOp::bound(OpBuilder &b, MaskSite &site, const TileCorners
   return {a.both(a.atMost(ql, kh), a.atMost(kl, qh)), a.both(a.equal(ql, kh), a.equal(kl, qh))};
 }
 
-//===----------------------------------------------------------------------===//
-// dense: a table, nothing is known of a tile
-//===----------------------------------------------------------------------===//
+//===- dense: a table, nothing is known of a tile ------------------------===//
 
 Value MaskDenseOp::emitPredicate(OpBuilder &b, MaskSite &site) { return site.dense(b, getTable()); }
 
@@ -162,9 +151,7 @@ TileTruth MaskDenseOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &) 
   return {a.i1(true), a.i1(false)};
 }
 
-//===----------------------------------------------------------------------===//
-// blocks
-//===----------------------------------------------------------------------===//
+//===- blocks ------------------------------------------------------------===//
 
 Value MaskBlocksOp::emitPredicate(OpBuilder &b, MaskSite &site) {
   MaskArith a{b, site.loc()};
@@ -195,9 +182,7 @@ TileTruth MaskBlocksOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t
   return {rowLoop.getResult(0), rowLoop.getResult(1)};
 }
 
-//===----------------------------------------------------------------------===//
-// and, or, not
-//===----------------------------------------------------------------------===//
+//===- and, or, not ------------------------------------------------------===//
 
 /// The intersection of all bands as one, then the other conjuncts.
 Value MaskAndOp::emitPredicate(OpBuilder &b, MaskSite &site) {
@@ -272,9 +257,7 @@ std::optional<KeyBand> MaskNotOp::keyRange(OpBuilder &b, MaskSite &site) {
   return KeyBand{{}, {}, a.limit(a.add(band->relativeHigh, a.i32(1))), {}};
 }
 
-//===----------------------------------------------------------------------===//
-// Limits of values
-//===----------------------------------------------------------------------===//
+//===- Limits of values --------------------------------------------------===//
 
 /// The attention of the group that a mask stands in.
 static ScoresOpInterface scoresBeside(Operation *mask) {

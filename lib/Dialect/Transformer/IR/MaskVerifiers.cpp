@@ -1,14 +1,9 @@
 //===- MaskVerifiers.cpp - Verifiers, folds and names of the mask ops -----===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What a mask op can check by itself; what depends on the attention that uses it
 // is in AttentionRules.cpp.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -37,9 +32,7 @@ LogicalResult heddle::transformer::detail::verifyStaysInBlock(Operation *op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// window, documents, dense, blocks
-//===----------------------------------------------------------------------===//
+//===- window, documents, dense, blocks ----------------------------------===//
 
 LogicalResult MaskWindowOp::verify() {
   for (auto [name, keys] : {std::pair("before", getBefore()), std::pair("after", getAfter())})
@@ -112,9 +105,7 @@ LogicalResult MaskBlocksOp::verify() {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Folds and names
-//===----------------------------------------------------------------------===//
+//===- Folds and names ---------------------------------------------------===//
 
 OpFoldResult MaskAndOp::fold(FoldAdaptor) { return getLhs() == getRhs() ? getLhs() : Value(); }
 OpFoldResult MaskOrOp::fold(FoldAdaptor) { return getLhs() == getRhs() ? getLhs() : Value(); }

@@ -1,14 +1,9 @@
 //===- OpInterfaces.cpp - What passes ask of an op ------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What the implementations of the interfaces share; each op's stands beside its
 // verifier.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/OpInterfaces.h"
 
@@ -20,9 +15,7 @@ using namespace heddle::transformer;
 
 #include "heddle/Dialect/Transformer/IR/OpInterfaces.cpp.inc"
 
-//===----------------------------------------------------------------------===//
-// Sizes
-//===----------------------------------------------------------------------===//
+//===- Sizes -------------------------------------------------------------===//
 
 SizeExpr heddle::product(ArrayRef<SizeExpr> sizes) {
   SizeExpr result = 1;
@@ -84,9 +77,7 @@ void SymbolicShapes::inferRows(Operation *op) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Operands
-//===----------------------------------------------------------------------===//
+//===- Operands ----------------------------------------------------------===//
 
 OperandStorage heddle::transformer::storageByRank(OpOperand &operand) {
   auto type = dyn_cast<ShapedType>(operand.get().getType());

@@ -1,14 +1,9 @@
 //===- QuantizeOps.cpp - Rows with scales, and what they need -------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Verifiers and inferred types of `quantize`, and the constraints of `weight` and
 // `linear` that concern scales.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -20,9 +15,7 @@ using namespace mlir;
 using namespace heddle::transformer;
 using namespace heddle::transformer::detail;
 
-//===----------------------------------------------------------------------===//
-// quantize
-//===----------------------------------------------------------------------===//
+//===- quantize ----------------------------------------------------------===//
 
 LogicalResult QuantizeOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
                                            Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -45,9 +38,7 @@ bool QuantizeOp::isCompatibleReturnTypes(TypeRange, TypeRange) {
   return true; // the verifier says which dimension is wrong
 }
 
-//===----------------------------------------------------------------------===//
-// weight, linear
-//===----------------------------------------------------------------------===//
+//===- weight, linear ----------------------------------------------------===//
 
 LogicalResult heddle::transformer::detail::verifyScales(WeightOp op) {
   RankedTensorType type = typeOf(op.getResult());

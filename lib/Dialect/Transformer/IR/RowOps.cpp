@@ -1,13 +1,8 @@
 //===- RowOps.cpp - Ops over whole rows: norms, pooling, losses -----------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Verifiers and inferred types, as in TransformerOps.cpp.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -22,9 +17,7 @@ using namespace heddle;
 using namespace heddle::transformer;
 using namespace heddle::transformer::detail;
 
-//===----------------------------------------------------------------------===//
-// layer_norm, rms_norm
-//===----------------------------------------------------------------------===//
+//===- layer_norm, rms_norm ----------------------------------------------===//
 
 static LogicalResult verifyEpsilon(Operation *op, StringRef constraint, FloatAttr epsilon) {
   if (epsilon.getValue().isFinite() && !epsilon.getValue().isNegative())
@@ -72,9 +65,7 @@ LogicalResult RmsNormOp::verify() {
       [&] { return verifyEpsilon(op, "C3", getEpsilonAttr()); });
 }
 
-//===----------------------------------------------------------------------===//
-// pool
-//===----------------------------------------------------------------------===//
+//===- pool --------------------------------------------------------------===//
 
 /// One row for each sentence, or for each document: one less than the starts.
 static SmallVector<int64_t> pooledShape(Value input, Value documents) {
@@ -138,9 +129,7 @@ void PoolOp::limitValues(OpOperand &operand, ValueLimits &limits) {
     limits.addBelow(high);
 }
 
-//===----------------------------------------------------------------------===//
-// shift_right, cross_entropy
-//===----------------------------------------------------------------------===//
+//===- shift_right, cross_entropy ----------------------------------------===//
 
 // The same ids, but for the last and the start.
 void ShiftRightOp::limitValues(OpOperand &, ValueLimits &limits) {

@@ -1,15 +1,10 @@
 //===- ScoreShapes.cpp - What the tables of masks must fit -----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Sizes that are known before a call only by name: each table of a mask or score
 // rule against the attention that uses it. Under packed documents a number a
 // sentence is a number a document.
-//
-//===----------------------------------------------------------------------===//
 
 #include "AttentionRules.h"
 

@@ -1,14 +1,9 @@
 //===- ShapeChecks.h - Shapes that verifiers compare -----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What the verifiers of activations share: each check names its constraint and the
 // dimension that is wrong.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "mlir/IR/BuiltinTypes.h"

@@ -1,13 +1,8 @@
 //===- StateOps.cpp - What a session keeps between calls ------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Verifiers of states and of the ops that name them.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -15,9 +10,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
-//===----------------------------------------------------------------------===//
-// state
-//===----------------------------------------------------------------------===//
+//===- state -------------------------------------------------------------===//
 
 StringRef StateOp::getDimName(int64_t i) {
   auto name = dyn_cast<StringAttr>(getDims()[i]);
@@ -66,9 +59,7 @@ LogicalResult StateOp::verify() {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Users of states
-//===----------------------------------------------------------------------===//
+//===- Users of states ---------------------------------------------------===//
 
 static StateOp lookup(Operation *op, FlatSymbolRefAttr name) {
   return SymbolTable::lookupNearestSymbolFrom<StateOp>(op, name);

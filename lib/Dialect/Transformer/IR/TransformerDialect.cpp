@@ -1,14 +1,9 @@
 //===- TransformerDialect.cpp - The language's dialect --------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Registration, the attributes of functions' arguments and results, and the
 // errors for what the language has and this version does not.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -56,9 +51,7 @@ void TransformerDialect::initialize() {
       >();
 }
 
-//===----------------------------------------------------------------------===//
-// Ops of the language that are not built yet
-//===----------------------------------------------------------------------===//
+//===- Ops of the language that are not built yet ------------------------===//
 
 /// Names of the language page that have no op here.
 static bool isPlanned(StringRef name) {
@@ -82,9 +75,7 @@ TransformerDialect::getParseOperationHook(StringRef opName) const {
   return ParseOpHook(refusePlanned);
 }
 
-//===----------------------------------------------------------------------===//
-// Attributes of arguments and results
-//===----------------------------------------------------------------------===//
+//===- Attributes of arguments and results -------------------------------===//
 
 namespace {
 /// Where an attribute stands, for messages: "argument 0: transformer.dims: ...".

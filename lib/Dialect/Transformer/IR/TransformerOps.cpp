@@ -1,16 +1,11 @@
 //===- TransformerOps.cpp - Verifiers and inferred types ------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Each op's verifier checks the constraints C1, C2, ... of its description in
 // order and names the dimension that is wrong. Result types are inferred
 // leniently (an op that the verifier will refuse still gets some type), so that
 // the message always comes from the verifier.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -43,9 +38,7 @@ Value heddle::transformer::beforeRounding(Value value) {
   return round ? round.getIn() : value;
 }
 
-//===----------------------------------------------------------------------===//
-// Traits of all ops
-//===----------------------------------------------------------------------===//
+//===- Traits of all ops -------------------------------------------------===//
 
 LogicalResult heddle::transformer::detail::verifyKnownAttributes(Operation *op) {
   static constexpr StringLiteral planned[] = {"positions", "gated"};
@@ -60,9 +53,7 @@ LogicalResult heddle::transformer::detail::verifyKnownAttributes(Operation *op) 
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// weight
-//===----------------------------------------------------------------------===//
+//===- weight ------------------------------------------------------------===//
 
 LogicalResult WeightOp::verify() {
   if (!typeOf(getResult()).hasStaticShape())
@@ -82,9 +73,7 @@ LogicalResult WeightOp::verify() {
 
 void WeightOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
 
-//===----------------------------------------------------------------------===//
-// embedding, positions
-//===----------------------------------------------------------------------===//
+//===- embedding, positions ----------------------------------------------===//
 
 static SmallVector<int64_t> embeddedShape(Value ids, Value table) {
   SmallVector<int64_t> shape(typeOf(ids).getShape());
@@ -211,9 +200,7 @@ PackedRows PositionLearnedOp::packedRows(const SymbolicShapes &shapes) {
   return {getDocuments(), shapes.of(getResult())[1]};
 }
 
-//===----------------------------------------------------------------------===//
-// patches, patch_embedding, concat
-//===----------------------------------------------------------------------===//
+//===- patches, patch_embedding, concat ----------------------------------===//
 
 /// Patches of an image, or 0 where its sides are no multiple of theirs.
 static int64_t patchCount(Value image, int64_t side) {
@@ -330,9 +317,7 @@ void ConcatOp::inferShapes(SymbolicShapes &shapes) {
 
 bool ConcatOp::takesWeight(OpOperand &operand) { return &operand == &getFirstMutable(); }
 
-//===----------------------------------------------------------------------===//
-// linear, ffn, conv1x1
-//===----------------------------------------------------------------------===//
+//===- linear, ffn, conv1x1 ----------------------------------------------===//
 
 LogicalResult LinearOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
@@ -436,9 +421,7 @@ SizeExpr LinearOp::countFlops(const SymbolicShapes &shapes) {
   return product(shapes.of(getResult())) * (2 * features(getInput()));
 }
 
-//===----------------------------------------------------------------------===//
-// split_heads, merge_heads
-//===----------------------------------------------------------------------===//
+//===- split_heads, merge_heads ------------------------------------------===//
 
 LogicalResult SplitHeadsOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
                                              Adaptor adaptor, SmallVectorImpl<Type> &types) {

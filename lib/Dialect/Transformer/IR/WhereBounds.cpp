@@ -1,9 +1,6 @@
 //===- WhereBounds.cpp - Bounds of a formula over a tile ------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Walks the region of mask.where with intervals in place of numbers: b and h are
 // points, i and j what the tile's corners span. Tables that are read at i or j,
@@ -12,8 +9,6 @@
 //
 // Sums lose that both terms hold the same variable, which matters in one idiom:
 // x - (x / c) * c, the rest of a division, is found by its shape.
-//
-//===----------------------------------------------------------------------===//
 
 #include "Intervals.h"
 
@@ -103,9 +98,7 @@ private:
 };
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Truths
-//===----------------------------------------------------------------------===//
+//===- Truths ------------------------------------------------------------===//
 
 TileTruth FormulaBounds::truthOf(Operation *op) {
   auto x = [&](unsigned i) { return truth(op->getOperand(i)); };
@@ -152,9 +145,7 @@ TileTruth FormulaBounds::lowestBit(const Interval &x) {
   return {a.either(a.negate(single), odd), a.both(single, odd)};
 }
 
-//===----------------------------------------------------------------------===//
-// Numbers
-//===----------------------------------------------------------------------===//
+//===- Numbers -----------------------------------------------------------===//
 
 Interval FormulaBounds::intervalOf(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
@@ -226,9 +217,7 @@ Interval FormulaBounds::resize(Operation *op) {
   return isa<arith::ExtUIOp>(op) ? a.unsign(interval(from), bits) : interval(from);
 }
 
-//===----------------------------------------------------------------------===//
-// Loads
-//===----------------------------------------------------------------------===//
+//===- Loads -------------------------------------------------------------===//
 
 /// A number of the whole tile: it depends on neither i nor j.
 bool FormulaBounds::isUniform(Value v) {

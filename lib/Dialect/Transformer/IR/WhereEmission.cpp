@@ -1,15 +1,10 @@
 //===- WhereEmission.cpp - The truth of a formula on a tile ---------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Walks the region of mask.where or bias.where and emits each op for the whole
 // tile, divisions and shifts in forms that have a value everywhere. What depends
 // on neither i nor j stays a scalar until it meets a tile.
-//
-//===----------------------------------------------------------------------===//
 
 #include "MaskArith.h"
 

@@ -1,14 +1,9 @@
 //===- WhereOps.cpp - Verifiers of formulas -------------------------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What the region of a formula may hold, and what it may use from outside: the
 // ops that have a value for every input, and no others.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -21,9 +16,7 @@ using namespace heddle::transformer;
 
 static bool isNarrow(Type type) { return type.isInteger(8) || type.isInteger(16); }
 
-//===----------------------------------------------------------------------===//
-// Ops of a region
-//===----------------------------------------------------------------------===//
+//===- Ops of a region ---------------------------------------------------===//
 
 /// Ops on i32, and those that take i1 too.
 static bool isIntegerOp(StringRef name, bool onTruth) {
@@ -117,9 +110,7 @@ LogicalResult heddle::transformer::detail::verifyWhereRegion(Operation *op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// load, yield
-//===----------------------------------------------------------------------===//
+//===- load, yield -------------------------------------------------------===//
 
 LogicalResult MaskLoadOp::verify() {
   auto type = cast<RankedTensorType>(getTable().getType());

@@ -1,14 +1,9 @@
 //===- DecomposeFfn.cpp - Feed-forward blocks as matrix products ----------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // ffn(x) becomes linear(activation(linear(x))): two products that later stages
 // fuse each with what surrounds it.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ProductRewrites.h"
 

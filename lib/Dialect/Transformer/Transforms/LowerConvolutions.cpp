@@ -1,14 +1,9 @@
 //===- LowerConvolutions.cpp - Convolutions as matrix products ------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A convolution whose kernel sees one row, or whose stride is its kernel, is a
 // product with the weight as a matrix: no later pass knows convolutions.
-//
-//===----------------------------------------------------------------------===//
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"

@@ -1,13 +1,8 @@
 //===- ProductRewrites.h - Rewrites that several passes share --*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // `ffn` as two `linear`, and products on f32 as products of codes with scales.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"

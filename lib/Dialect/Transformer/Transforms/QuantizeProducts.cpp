@@ -1,9 +1,6 @@
 //===- QuantizeProducts.cpp - Products of rows with scales ----------------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 //   ffn(x, w1, w2)      ──▶  linear(linear(x, w1), w2)
 //   linear(x, w)        ──▶  q, s = quantize(x)
@@ -13,8 +10,6 @@
 // A value is quantised behind the op that makes it, once for all its readers. The
 // codes of weights are made when the checkpoint is packed; as f16 they are what
 // they are, rounded.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ProductRewrites.h"
 

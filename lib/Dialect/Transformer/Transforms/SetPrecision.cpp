@@ -1,9 +1,6 @@
 //===- SetPrecision.cpp - Operands of products in a narrower type ---------===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The precision of a product is the type of its operands, so that every later
 // stage, and the reference, reads it where it stands:
@@ -19,8 +16,6 @@
 //
 // A value is rounded behind the op that makes it: kernels then round what they
 // store, not each column tile what it reads.
-//
-//===----------------------------------------------------------------------===//
 
 #include "ProductRewrites.h"
 

@@ -1,14 +1,9 @@
 //===- CpuCodeTest.cpp - Native code --------------------------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Which member is chosen, the mode that kernels run in, and what they are told
 // of the launch behind them.
-//
-//===----------------------------------------------------------------------===//
 #include "Toy.h"
 
 #include "Cpu/DenormalGuard.h"

@@ -1,14 +1,9 @@
 //===- VulkanDeviceTest.cpp - Limits, staging and the cache on disk ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Capabilities are masked by HEDDLE_VULKAN_LIMITS; results must not change, or
 // there must be one line that says why not.
-//
-//===----------------------------------------------------------------------===//
 #include "Toy.h"
 
 #include "Vulkan/CommandRecorder.h"

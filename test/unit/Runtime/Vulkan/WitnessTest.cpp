@@ -1,16 +1,11 @@
 //===- WitnessTest.cpp - Hand-written kernels on the Vulkan runtime ----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A matrix product and an attention, written by hand in GLSL, run through the
 // device alone and are compared with plain loops: witnesses that the runtime
 // binds, offsets, dispatches and waits as kernels expect, and the measure that
 // compiled kernels are compared with.
-//
-//===----------------------------------------------------------------------===//
 #include "Toy.h"
 #include "bench/Bench.h"
 

@@ -1,15 +1,10 @@
 //===- GroupOps.td - Groups and kernels over tensors -------*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // What stands before tiling: regions of the `fused` stage that become one kernel
 // each, and the distinct kernels among them (`program` stage). Bodies on tiles are
 // in KernelOps.td.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_GROUPOPS_TD
 #define HEDDLE_DIALECT_KERNEL_IR_GROUPOPS_TD

@@ -1,13 +1,8 @@
 //===- KernelAttrs.td - Schedules and enumerations -*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What a target may choose below a body, and the words of the ops.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELATTRS_TD
 #define HEDDLE_DIALECT_KERNEL_IR_KERNELATTRS_TD
@@ -67,9 +62,7 @@ def Kernel_ScheduleAttr : AttrDef<Kernel_Dialect, "Schedule"> {
   let hasCustomAssemblyFormat = 1;
 }
 
-//===----------------------------------------------------------------------===//
-// Layouts
-//===----------------------------------------------------------------------===//
+//===- Layouts -----------------------------------------------------------===//
 
 def Kernel_Storage : I32EnumAttr<"Storage", "what memory holds an argument", [
     I32EnumAttrCase<"Memory", 0, "memory">,
@@ -103,9 +96,7 @@ def Kernel_LayoutAttr : AttrDef<Kernel_Dialect, "Layout"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
-//===----------------------------------------------------------------------===//
-// Values of Support/Program.h
-//===----------------------------------------------------------------------===//
+//===- Values of Support/Program.h ---------------------------------------===//
 
 /// A structure of a program, or a size, as an attribute. Its text follows from the structure's fields:
 /// `#kernel.port<"x" f32 ["B", "16"] {dense}>`; ops print it without the name and the brackets.

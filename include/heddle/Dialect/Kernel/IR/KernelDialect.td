@@ -1,14 +1,9 @@
 //===- KernelDialect.td - The kernel dialect -*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The dialect that holds what the compiler makes of a model: groups, kernels,
 // tile bodies, launches and programs. It is no part of the language.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELDIALECT_TD
 #define HEDDLE_DIALECT_KERNEL_IR_KERNELDIALECT_TD

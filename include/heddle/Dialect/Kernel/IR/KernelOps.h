@@ -1,13 +1,8 @@
 //===- KernelOps.h - The kernel dialect -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // One header for the dialect, its types, attributes and ops.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelTypes.h"

@@ -1,16 +1,11 @@
 //===- KernelOps.td - Kernels and their tile bodies --------*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Ops of the `tiled` stage: func, part and what they hold. Tiles are static
 // tensors of rank 2 that keep their dimensions: a row vector is 1xN, a column
 // vector Mx1. Groups and kernels over tensors are in GroupOps.td, launch lists
 // in ProgramOps.td.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELOPS_TD
 #define HEDDLE_DIALECT_KERNEL_IR_KERNELOPS_TD
@@ -26,9 +21,7 @@ def Kernel_Tile : Type<And<[IsRankedTensorTypePred, HasStaticShapePred, HasAnyRa
 def Kernel_TileOrScalar : AnyTypeOf<[Kernel_Tile, F32, I32, I1]>;
 def Kernel_TileOrView : AnyTypeOf<[Kernel_Tile, Kernel_View]>;
 
-//===----------------------------------------------------------------------===//
-// The tiled kernel
-//===----------------------------------------------------------------------===//
+//===- The tiled kernel --------------------------------------------------===//
 
 def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator]> {
   let summary = "a kernel: a grid of workgroups that run one body";
@@ -121,9 +114,7 @@ def Kernel_ScalarOp : Kernel_Op<"scalar", [Pure]> {
   let hasVerifier = 1;
 }
 
-//===----------------------------------------------------------------------===//
-// Views
-//===----------------------------------------------------------------------===//
+//===- Views -------------------------------------------------------------===//
 
 def Kernel_SliceOp : Kernel_Op<"slice", [Pure]> {
   let summary = "a view of lower rank, at points of the leading dimensions";
@@ -236,9 +227,7 @@ def Kernel_StoreOp : Kernel_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOpe
   let hasVerifier = 1;
 }
 
-//===----------------------------------------------------------------------===//
-// Tiles
-//===----------------------------------------------------------------------===//
+//===- Tiles -------------------------------------------------------------===//
 
 def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments]> {
   let summary = "rows times columns: one ascending chain of fused multiply-adds an element";
@@ -352,9 +341,7 @@ def Kernel_IotaOp : Kernel_Op<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
-//===----------------------------------------------------------------------===//
-// Masks and tables
-//===----------------------------------------------------------------------===//
+//===- Masks and tables --------------------------------------------------===//
 
 def Kernel_MaskOp : Kernel_Op<"mask", [Pure, SingleBlock, AllTypesMatch<["tile", "result"]>]> {
   let summary = "another value where a predicate is false, asked for only where it matters";

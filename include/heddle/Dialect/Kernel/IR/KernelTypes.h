@@ -1,14 +1,9 @@
 //===- KernelTypes.h - Views of memory -*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // ViewDim, the dimension of a view, and the generated types and attributes. Those that
 // hold values of a program are whole where Support/Program.h is included.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"

@@ -1,14 +1,9 @@
 //===- KernelTypes.td - Views of memory -*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The one type of the tiled body besides tiles: a view of memory with its
 // extents, its pitches and its layout. And the buffer of the program stage.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELTYPES_TD
 #define HEDDLE_DIALECT_KERNEL_IR_KERNELTYPES_TD

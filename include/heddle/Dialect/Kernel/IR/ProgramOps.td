@@ -1,16 +1,11 @@
 //===- ProgramOps.td - Launch lists and buffers ------------*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The `program` stage: each function of the model as a list of launches over
 // buffers whose sizes are expressions of named dimensions. One op a structure
 // of Support/Program.h, which says what the fields mean; `info` holds the structure,
 // operands and symbols stand for its indices.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_PROGRAMOPS_TD
 #define HEDDLE_DIALECT_KERNEL_IR_PROGRAMOPS_TD

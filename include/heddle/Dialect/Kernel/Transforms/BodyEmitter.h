@@ -1,9 +1,6 @@
 //===- BodyEmitter.h - Emits a tiled body for one fragment -----*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The walker that both lowerings of kernel.func share. It emits a body for one
 // fragment of the tile: a grid of native vectors in registers, whose place in
@@ -19,8 +16,6 @@
 // accumulators are carried; ops over tiles wider than the fragment (`isWide`) are
 // gathered in runs, which the target turns into column loops. A target supplies
 // placement and memory, and may override any op.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"

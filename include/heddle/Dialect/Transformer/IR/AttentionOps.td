@@ -1,14 +1,9 @@
 //===- AttentionOps.td - Attention -------------------------*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Attention, with masks, score rules and optional results, and the two ops that
 // returned weights become.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_ATTENTIONOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_ATTENTIONOPS_TD
@@ -100,9 +95,7 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
   let hasVerifier = 1;
 }
 
-//===----------------------------------------------------------------------===//
-// Attention weights, as the compiler computes them
-//===----------------------------------------------------------------------===//
+//===- Attention weights, as the compiler computes them ------------------===//
 
 def Transformer_AttentionStatisticsOp : Transformer_Op<"attention.statistics", [Pure, AttrSizedOperandSegments, Transformer_Contracts,
                                                                           Transformer_ScoresOpInterface],

@@ -1,14 +1,9 @@
 //===- BiasOps.td - What is added to scores ----------------*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Score rules: each gives a number for (batch b, head h, query i, key j), which
 // attention adds to the score. The rule that is a formula is in WhereOps.td.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_BIASOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_BIASOPS_TD

@@ -1,14 +1,9 @@
 //===- EmbeddingOps.td - Rows of ids and of images ---------*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Where activations begin: rows of a table chosen by ids, patches of an image,
 // and the positions and tokens that are added to either.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_EMBEDDINGOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_EMBEDDINGOPS_TD
@@ -17,9 +12,7 @@ include "heddle/Dialect/Transformer/IR/TransformerDialect.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-//===----------------------------------------------------------------------===//
-// Embeddings and positions
-//===----------------------------------------------------------------------===//
+//===- Embeddings and positions ------------------------------------------===//
 
 def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding", [Transformer_RowsAlike], ["inferShapes", "storageOf", "limitValues"]> {
   let summary = "rows of a table, chosen by ids";
@@ -110,9 +103,7 @@ def Transformer_PositionLearnedOp : Transformer_Op<"position.learned", [Pure, At
   let hasVerifier = 1;
 }
 
-//===----------------------------------------------------------------------===//
-// Images
-//===----------------------------------------------------------------------===//
+//===- Images ------------------------------------------------------------===//
 
 def Transformer_PatchesOp : Transformer_InferredOp<"patches", [], ["inferShapes"]> {
   let summary = "an image as rows of patches";

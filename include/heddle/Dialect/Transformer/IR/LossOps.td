@@ -1,14 +1,9 @@
 //===- LossOps.td - What is left between logits and ids ----*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What scoring a given text needs: the ids that a decoder reads, and the
 // likelihood of those that it should have written.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_LOSSOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_LOSSOPS_TD

@@ -1,16 +1,11 @@
 //===- MaskInterface.h - What masks and score rules know -------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The interfaces through which kernels, reports and pictures ask a mask for its
 // truth over a tile, and a score rule for its numbers. Coordinates are i32, at
 // least 0 and below 2^30. Everything that is emitted is arith (with scf.for on
 // scalars, and math in score rules) on i32, i1 and f32, and none of it can trap.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "mlir/IR/Builders.h"

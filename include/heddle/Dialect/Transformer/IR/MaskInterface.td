@@ -1,16 +1,11 @@
 //===- MaskInterface.td - What masks and score rules know --*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // A mask op knows two things: how to emit its truth for the elements of a tile,
 // and how to bound that truth over a tile without looking at its elements. A
 // score rule knows how to emit its number. Kernels, reports and pictures all ask
 // through these interfaces.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_MASKINTERFACE_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_MASKINTERFACE_TD

@@ -1,15 +1,10 @@
 //===- MaskOps.td - Who may attend to whom -----------------*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Masks as ops: each is a predicate over (batch b, head h, query i, key j).
 // Their truth and bounds over tiles are in MaskInterface.td; the mask that is a
 // formula is in WhereOps.td.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_MASKOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_MASKOPS_TD

@@ -1,14 +1,9 @@
 //===- OpInterfaces.h - What passes ask of an op ----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The interfaces of OpInterfaces.td, the values that their methods exchange, and
 // the traits that passes ask for.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Support/SizeExpr.h"

@@ -1,16 +1,11 @@
 //===- OpInterfaces.td - What passes ask of an op ----------*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Passes do not know ops by name: shapes in terms of dimensions, the cost, the
 // storage of each operand and the limits of index values stand here. How an op is
 // computed on tiles is an interface of its own (Transforms/TileableOpInterface.td),
 // so that the dialect knows no kernels.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_OPINTERFACES_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_OPINTERFACES_TD

@@ -1,14 +1,9 @@
 //===- QuantizeOps.td - Rows in a narrow type with a scale -*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // What `transformer.linear` multiplies when its operands are i8, or rows of f16.
 // `set-precision` writes it for `--dtype=int8` and `--dtype=f16-sum`.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_QUANTIZEOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_QUANTIZEOPS_TD

@@ -1,14 +1,9 @@
 //===- ScoreTables.h - Slopes and buckets of score rules --------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Numbers that bias.alibi and bias.relative are made of, for whoever computes
 // these rules.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "llvm/ADT/SmallVector.h"

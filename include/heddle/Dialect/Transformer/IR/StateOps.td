@@ -1,14 +1,9 @@
 //===- StateOps.td - What a session keeps between calls ----*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Caches of keys and values as symbols of the module, and the ops that read,
 // set, extend, empty and permute them.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_STATEOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_STATEOPS_TD

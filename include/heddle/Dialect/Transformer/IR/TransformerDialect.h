@@ -1,13 +1,8 @@
 //===- TransformerDialect.h - The language's dialect -----------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The dialect, its types and its attributes, without its ops.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"

@@ -1,15 +1,10 @@
 //===- TransformerDialect.td - The language's dialect ------*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // The dialect itself, its types, its attributes, and the base classes of its
 // ops. Everything a reader needs to know about the language stands in these .td
 // files; docs/language.md is generated from them.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMERDIALECT_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMERDIALECT_TD
@@ -70,9 +65,7 @@ def Transformer_Dialect : Dialect {
   }];
 }
 
-//===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
+//===- Types -------------------------------------------------------------===//
 
 class Transformer_Type<string name, string typeMnemonic> : TypeDef<Transformer_Dialect, name> {
   let mnemonic = typeMnemonic;
@@ -145,9 +138,7 @@ def Transformer_PatchKernels : ConfinedType<RankedTensorOf<[F32]>,
 def Transformer_Vector : ConfinedType<1DTensorOf<[F32]>, [Transformer_Positive<"[0]">],
     "static vector of f32, not empty", "::mlir::RankedTensorType">;
 
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
+//===- Attributes --------------------------------------------------------===//
 
 def Transformer_Activation : I32EnumAttr<"Activation", "an elementwise function", [
     I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Relu", 1, "relu">, I32EnumAttrCase<"Gelu", 2, "gelu">,
@@ -190,9 +181,7 @@ def Transformer_PoolingAttr : EnumAttr<Transformer_Dialect, Transformer_Pooling,
   let assemblyFormat = "`<` $value `>`";
 }
 
-//===----------------------------------------------------------------------===//
-// Base classes of ops
-//===----------------------------------------------------------------------===//
+//===- Base classes of ops -----------------------------------------------===//
 
 /// Attributes that the op does not know are errors unless another dialect's name stands before them: a misspelt or
 /// unbuilt attribute must not be dropped.

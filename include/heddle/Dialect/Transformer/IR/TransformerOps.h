@@ -1,14 +1,9 @@
 //===- TransformerOps.h - The ops of a Transformer -------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // The op classes of the transformer dialect, and the traits and helpers that
 // their definitions name.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/MaskInterface.h"

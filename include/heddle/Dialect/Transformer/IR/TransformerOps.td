@@ -1,16 +1,11 @@
 //===- TransformerOps.td - The ops of a Transformer --------*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
 //
 // Weights, projections, normalisation and heads. Rows of ids and images are in
 // EmbeddingOps.td, attention in AttentionOps.td, masks and score rules in
 // MaskOps.td, BiasOps.td and WhereOps.td, states and caches in StateOps.td, rows
 // in a narrow type with a scale in QuantizeOps.td, losses in LossOps.td.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
@@ -22,9 +17,7 @@ include "heddle/Dialect/Transformer/IR/QuantizeOps.td"
 include "heddle/Dialect/Transformer/IR/StateOps.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
-//===----------------------------------------------------------------------===//
-// Weights
-//===----------------------------------------------------------------------===//
+//===- Weights -----------------------------------------------------------===//
 
 def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "a tensor of the checkpoint";
@@ -84,9 +77,7 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
   let hasVerifier = 1;
 }
 
-//===----------------------------------------------------------------------===//
-// Projections and normalisation
-//===----------------------------------------------------------------------===//
+//===- Projections and normalisation -------------------------------------===//
 
 def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSegments, Transformer_Contracts, Transformer_RowsAlike],
                                                      ["countFlops", "storageOf"]> {
@@ -314,9 +305,7 @@ def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegment
   }];
 }
 
-//===----------------------------------------------------------------------===//
-// Heads
-//===----------------------------------------------------------------------===//
+//===- Heads -------------------------------------------------------------===//
 
 def Transformer_SplitHeadsOp : Transformer_InferredOp<"split_heads", [], ["inferShapes"]> {
   let summary = "cuts features into heads";

@@ -1,14 +1,9 @@
 //===- WhereOps.td - Masks and rules that are formulas -----*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // A mask or a score rule as a region over (b, h, i, j), what such a region may
 // load, and its terminator.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_WHEREOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_WHEREOPS_TD

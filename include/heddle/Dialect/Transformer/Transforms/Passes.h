@@ -1,14 +1,9 @@
 //===- Passes.h - Rewrites inside the language -----------------*- C++ -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Passes that read and write the transformer dialect only; Passes.td says what
 // each does.
-//
-//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

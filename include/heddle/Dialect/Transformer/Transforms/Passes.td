@@ -1,13 +1,8 @@
 //===- Passes.td - Rewrites inside the language ------------*- tablegen -*-===//
-//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//===----------------------------------------------------------------------===//
-//
 // Passes that read and write the transformer dialect only.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_TRANSFORMS_PASSES_TD
 #define HEDDLE_DIALECT_TRANSFORMER_TRANSFORMS_PASSES_TD
