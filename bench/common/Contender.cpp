@@ -212,7 +212,7 @@ Expected<Artifact> packWitness(Witness witness) {
   program.weights = std::move(witness.weights);
   program.weightBytes = static_cast<int64_t>(witness.weightValues.size() * 4);
   program.model = "{}";
-  std::string member = program.kernels.front().vulkan->member;
+  std::string member = program.kernels.front().vulkan.front().member;
   ArtifactWriter writer(std::move(program));
   writer.addVulkan(member, std::move(words));
   return writer.build("witness", [&](std::span<std::byte> to) {

@@ -61,9 +61,9 @@ Witness handWrittenProduct(const Product &problem) {
   Witness witness;
   witness.module = HEDDLE_BENCH_KERNELS "/linear.spv";
   witness.kernel = {"linear", {readMemory, readWeight, readWeight, writtenMemory}, {"m"}};
-  witness.kernel.vulkan = KernelCode{{GridAxis{0, 64, 1}, GridAxis{-1, 1, n / 128}, GridAxis{}},
-                                     ArtifactWriter::vulkanMember("linear"),
-                                     {64, 1, 1}};
+  witness.kernel.vulkan = {{{{GridAxis{0, 64, 1}, GridAxis{-1, 1, n / 128}, GridAxis{}}},
+                            ArtifactWriter::vulkanMember("linear"),
+                            {64, 1, 1}}};
   witness.function.name = "product";
   witness.function.buffers = {argumentBuffer("x", n * n), argumentBuffer("y", n * n)};
   witness.function.inputs = {denseRows("x", n, n, 0)};
@@ -84,10 +84,9 @@ Witness handWrittenAttention() {
   witness.kernel = {"attention",
                     {readMemory, readMemory, readMemory, writtenMemory},
                     {"queries", "queryRows", "keys", "keyRows"}};
-  witness.kernel.vulkan =
-      KernelCode{{GridAxis{-1, 1, Attention::heads}, GridAxis{0, 64, 1}, GridAxis{}},
-                 ArtifactWriter::vulkanMember("attention"),
-                 {64, 1, 1}};
+  witness.kernel.vulkan = {{{{GridAxis{-1, 1, Attention::heads}, GridAxis{0, 64, 1}, GridAxis{}}},
+                            ArtifactWriter::vulkanMember("attention"),
+                            {64, 1, 1}}};
   witness.function.name = "attend";
   for (const char *name : {"q", "k", "v", "o"})
     witness.function.buffers.push_back(argumentBuffer(name, rows * size));

@@ -10,6 +10,8 @@
 #include "KernelCache.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Pack/Pack.h"
+#include "heddle/Support/Artifact.h"
+#include "heddle/Target/GpuTarget.h"
 #include "heddle/Target/ObjectCode.h"
 #include "heddle/Target/Spirv.h"
 
@@ -65,11 +67,17 @@ namespace {
 struct Unit {
   kernel::FuncOp kernel;
   const CpuTarget *cpu;      ///< none: a shader
+  const GpuTarget *gpu;      ///< of a shader
   KernelCache::Key key = {}; ///< of the code on disk
   std::string code = {};     ///< an object, or the words of a shader
   bool found = false;        ///< on disk
   Status status = {};
 };
+
+StageOptions optionsOf(const Unit &unit) {
+  return unit.cpu ? StageOptions{TargetKind::Cpu, unit.cpu->name}
+                  : StageOptions{TargetKind::Vulkan, "", unit.gpu->level};
+}
 
 OwningOpRef<ModuleOp> moduleOf(Operation *kernel) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel->getLoc());
@@ -87,9 +95,10 @@ Status loadDialects(Compilation &compilation, Stage to, const StageOptions &opti
 }
 
 /// All that is known of a target when its code is made.
-std::string targetText(const CpuTarget *cpu) {
+std::string targetText(const Unit &unit) {
+  const CpuTarget *cpu = unit.cpu;
   if (!cpu)
-    return toString(TargetKind::Vulkan);
+    return std::string(toString(TargetKind::Vulkan)) + " level " + std::to_string(unit.gpu->level);
   std::string text = std::string(toString(TargetKind::Cpu)) + (cpu->pairProducts ? " pairs" : "") +
                      (cpu->quadProducts ? " quads" : "") + (cpu->halfSums ? " halves" : "");
   for (const std::string *part : {&cpu->name, &cpu->triple, &cpu->cpu, &cpu->features, &cpu->tune})
@@ -106,7 +115,7 @@ std::string kernelText(kernel::FuncOp kernel) {
 }
 
 void lookUp(const KernelCache &cache, Unit &unit) {
-  unit.key = cache.keyOf({targetText(unit.cpu), kernelText(unit.kernel)});
+  unit.key = cache.keyOf({targetText(unit), kernelText(unit.kernel)});
   if (std::optional<std::string> code = cache.find(unit.key)) {
     unit.code = std::move(*code);
     unit.found = true;
@@ -114,8 +123,8 @@ void lookUp(const KernelCache &cache, Unit &unit) {
 }
 
 Status generateObject(Compilation &compilation, Unit &unit) {
-  auto module = compilation.lowered(*moduleOf(unit.kernel), Stage::Tiled, Stage::Llvm,
-                                    {TargetKind::Cpu, unit.cpu->name});
+  auto module =
+      compilation.lowered(*moduleOf(unit.kernel), Stage::Tiled, Stage::Llvm, optionsOf(unit));
   if (!module)
     return module.takeError();
   Expected<std::string> object = emitCpuObject(**module, *unit.cpu);
@@ -126,8 +135,8 @@ Status generateObject(Compilation &compilation, Unit &unit) {
 }
 
 Status generateShader(Compilation &compilation, Unit &unit) {
-  auto module = compilation.lowered(*moduleOf(unit.kernel), Stage::Tiled, Stage::Spirv,
-                                    {TargetKind::Vulkan, ""});
+  auto module =
+      compilation.lowered(*moduleOf(unit.kernel), Stage::Tiled, Stage::Spirv, optionsOf(unit));
   if (!module)
     return module.takeError();
   Expected<std::vector<uint32_t>> words = emitSpirv(*(**module).getOps<spirv::ModuleOp>().begin());
@@ -143,8 +152,9 @@ public:
   CodeGenerator(Compilation &compilation, KernelCache cache)
       : compilation(compilation), cache(std::move(cache)) {}
 
-  /// The kernels of the module at stage `tiled`.
-  Status addTarget(TargetKind target, std::vector<CpuTarget> cpus);
+  /// The kernels of the module at stage `tiled`, for instruction sets or for a level of Vulkan.
+  Status addCpus(std::vector<CpuTarget> cpus);
+  Status addVulkan(const GpuTarget &gpu);
   /// The program of all targets; what it packs has to be there.
   Status makeProgram();
   Status run(const std::function<void(const std::string &)> &progress);
@@ -156,7 +166,13 @@ private:
   Compilation &compilation;
   KernelCache cache;
   Program program;
-  std::vector<OwningOpRef<ModuleOp>> tiled; ///< one a target
+  struct Tiled {
+    OwningOpRef<ModuleOp> module;
+    const GpuTarget *gpu;
+  };
+  Expected<std::vector<kernel::FuncOp>> tile(const StageOptions &options,
+                                             const GpuTarget *gpu = nullptr);
+  std::vector<Tiled> tiled; ///< one a kind of device
   std::vector<CpuTarget> instructionSets;
   std::vector<Unit> units;
 };
@@ -180,35 +196,48 @@ bool sumsHalves(ModuleOp tiled) {
   return tiled.walk(isSum).wasInterrupted();
 }
 
-Status CodeGenerator::addTarget(TargetKind target, std::vector<CpuTarget> cpus) {
-  auto module = compilation.lowered(Stage::Tiled, {target, cpus.empty() ? "" : cpus.front().name});
+Expected<std::vector<kernel::FuncOp>> CodeGenerator::tile(const StageOptions &options,
+                                                          const GpuTarget *gpu) {
+  auto module = compilation.lowered(Stage::Tiled, options);
   if (!module)
     return module.takeError();
-  tiled.push_back(std::move(*module));
-  auto kernels = tiled.back()->getOps<kernel::FuncOp>();
-  if (target == TargetKind::Cpu) {
-    instructionSets = std::move(cpus);
-    // A file asks for what its code uses.
-    if (!multiplies(*tiled.back(), [](Type element) { return element.isBF16(); }))
-      llvm::transform(instructionSets, instructionSets.begin(), withoutPairs);
-    if (!multiplies(*tiled.back(), [](Type element) { return element.isInteger(8); }))
-      llvm::transform(instructionSets, instructionSets.begin(), withoutQuads);
-    if (!sumsHalves(*tiled.back()))
-      llvm::transform(instructionSets, instructionSets.begin(), withoutHalfSums);
-    for (const CpuTarget &cpu : instructionSets)
-      for (kernel::FuncOp kernel : kernels)
-        units.push_back({kernel, &cpu});
-  } else {
-    for (kernel::FuncOp kernel : kernels)
-      units.push_back({kernel, nullptr});
-  }
+  tiled.push_back({std::move(*module), gpu});
+  auto kernels = tiled.back().module->getOps<kernel::FuncOp>();
+  return std::vector<kernel::FuncOp>(kernels.begin(), kernels.end());
+}
+
+Status CodeGenerator::addCpus(std::vector<CpuTarget> cpus) {
+  auto kernels = tile({TargetKind::Cpu, cpus.front().name});
+  if (!kernels)
+    return kernels.takeError();
+  instructionSets = std::move(cpus);
+  // A file asks for what its code uses.
+  ModuleOp module = *tiled.back().module;
+  if (!multiplies(module, [](Type element) { return element.isBF16(); }))
+    llvm::transform(instructionSets, instructionSets.begin(), withoutPairs);
+  if (!multiplies(module, [](Type element) { return element.isInteger(8); }))
+    llvm::transform(instructionSets, instructionSets.begin(), withoutQuads);
+  if (!sumsHalves(module))
+    llvm::transform(instructionSets, instructionSets.begin(), withoutHalfSums);
+  for (const CpuTarget &cpu : instructionSets)
+    for (kernel::FuncOp kernel : *kernels)
+      units.push_back({kernel, &cpu, nullptr});
+  return {};
+}
+
+Status CodeGenerator::addVulkan(const GpuTarget &gpu) {
+  auto kernels = tile({TargetKind::Vulkan, "", gpu.level}, &gpu);
+  if (!kernels)
+    return kernels.takeError();
+  for (kernel::FuncOp kernel : *kernels)
+    units.push_back({kernel, nullptr, &gpu});
   return {};
 }
 
 Status CodeGenerator::makeProgram() {
-  llvm::SmallVector<ModuleOp> modules;
-  for (OwningOpRef<ModuleOp> &module : tiled)
-    modules.push_back(*module);
+  llvm::SmallVector<TiledModule> modules;
+  for (Tiled &one : tiled)
+    modules.push_back({*one.module, one.gpu});
   Expected<Program> made = compilation.program(modules);
   if (!made)
     return made.takeError();
@@ -218,7 +247,7 @@ Status CodeGenerator::makeProgram() {
 
 Status CodeGenerator::run(const std::function<void(const std::string &)> &progress) {
   if (cache.isOn())
-    mlir::parallelFor(tiled.front()->getContext(), 0, units.size(),
+    mlir::parallelFor(tiled.front().module->getContext(), 0, units.size(),
                       [&](size_t i) { lookUp(cache, units[i]); });
   std::vector<Unit *> missing;
   for (Unit &unit : units)
@@ -236,13 +265,12 @@ Status CodeGenerator::generate(llvm::ArrayRef<Unit *> missing) {
     auto one = llvm::find_if(missing, [&](Unit *unit) { return bool(unit->cpu) == isCpu; });
     if (one == missing.end())
       continue;
-    StageOptions options{isCpu ? TargetKind::Cpu : TargetKind::Vulkan,
-                         isCpu ? (*one)->cpu->name : ""};
-    if (Status status = loadDialects(compilation, isCpu ? Stage::Llvm : Stage::Spirv, options);
+    if (Status status =
+            loadDialects(compilation, isCpu ? Stage::Llvm : Stage::Spirv, optionsOf(**one));
         !status)
       return status;
   }
-  mlir::parallelFor(tiled.front()->getContext(), 0, missing.size(), [&](size_t i) {
+  mlir::parallelFor(tiled.front().module->getContext(), 0, missing.size(), [&](size_t i) {
     Unit &unit = *missing[i];
     unit.status = unit.cpu ? generateObject(compilation, unit) : generateShader(compilation, unit);
     if (unit.status)
@@ -278,7 +306,9 @@ Expected<GeneratedCode> CodeGenerator::collect() {
   }
   for (Unit &unit : units)
     if (!unit.cpu)
-      code.shaders.push_back({unit.kernel.getSymName().str(), wordsOf(unit.code)});
+      code.shaders.push_back(
+          {ArtifactWriter::vulkanMember(unit.kernel.getSymName(), unit.gpu->level),
+           wordsOf(unit.code)});
   code.program = std::move(program);
   code.pieces = static_cast<int>(units.size());
   code.cachedPieces =
@@ -308,11 +338,16 @@ Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOpti
   if (Status status = compilation.advance(Stage::Program); !status)
     return status.takeError();
   CodeGenerator generator(compilation, std::move(*cache));
-  for (TargetKind target : *targets)
-    if (Status status = generator.addTarget(
-            target, target == TargetKind::Cpu ? cpus : std::vector<CpuTarget>());
-        !status)
-      return status.takeError();
+  for (TargetKind target : *targets) {
+    if (target == TargetKind::Cpu) {
+      if (Status status = generator.addCpus(cpus); !status)
+        return status.takeError();
+      continue;
+    }
+    for (const GpuTarget &gpu : gpuTargets())
+      if (Status status = generator.addVulkan(gpu); !status)
+        return status.takeError();
+  }
   if (Status status = generator.makeProgram(); !status)
     return status.takeError();
   if (Status status = generator.run(options.progress); !status)

@@ -17,7 +17,7 @@ struct GeneratedCode {
     std::vector<char> object;
   };
   struct Shader {
-    std::string kernel;
+    std::string member; ///< of the artifact
     std::vector<uint32_t> words;
   };
   std::vector<Cpu> cpu;

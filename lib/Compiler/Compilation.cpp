@@ -94,10 +94,10 @@ Expected<Program> Compilation::program() {
   Expected<OwningOpRef<ModuleOp>> tiled = lowered(Stage::Tiled, {});
   if (!tiled)
     return tiled.takeError();
-  return program(tiled->get());
+  return program(TiledModule{tiled->get()});
 }
 
-Expected<Program> Compilation::program(ArrayRef<ModuleOp> tiled) {
+Expected<Program> Compilation::program(ArrayRef<TiledModule> tiled) {
   Expected<Program> program = buildProgram(tiled);
   if (!program)
     return diagnostics.error(program.takeError());

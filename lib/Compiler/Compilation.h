@@ -11,6 +11,7 @@
 #include "heddle/Import/Import.h"
 #include "heddle/Pipelines/Pipelines.h"
 #include "heddle/Support/Program.h"
+#include "heddle/Transforms/ProgramBuilder.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -37,7 +38,7 @@ public:
   /// The program of a module that is at stage `program`, without code.
   Expected<Program> program();
   /// The program of modules at the stage `tiled`, one a target.
-  Expected<Program> program(llvm::ArrayRef<mlir::ModuleOp> tiled);
+  Expected<Program> program(llvm::ArrayRef<TiledModule> tiled);
 
   mlir::ModuleOp module() { return *imported.module; }
   const ImportedModel &model() const { return imported; }

@@ -51,7 +51,7 @@ void addMembers(Assembled &result, GeneratedCode code, std::string fused) {
   for (GeneratedCode::Cpu &cpu : code.cpu)
     result.writer->addCpu(std::move(cpu.isa), std::move(cpu.features), std::move(cpu.object));
   for (GeneratedCode::Shader &shader : code.shaders)
-    result.writer->addVulkan(ArtifactWriter::vulkanMember(shader.kernel), std::move(shader.words));
+    result.writer->addVulkan(std::move(shader.member), std::move(shader.words));
   for (const auto &[name, text] : result.compilation->model().texts)
     result.writer->addText(name, text);
 }

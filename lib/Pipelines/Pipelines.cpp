@@ -57,8 +57,8 @@ void buildFusedPipeline(OpPassManager &pm) {
 void buildProgramPipeline(OpPassManager &pm) { pm.addPass(createOutlineKernels()); }
 
 // Alive: kernel (program; func and what it holds), arith, math, scf.
-void buildTiledPipeline(OpPassManager &pm, TargetKind target, bool countTiles) {
-  pm.addPass(createTileKernels({toString(target), countTiles}));
+void buildTiledPipeline(OpPassManager &pm, const StageOptions &options) {
+  pm.addPass(createTileKernels({toString(options.target), options.level, options.countTiles}));
   OpPassManager &body = pm.nest<kernel::FuncOp>();
   body.addPass(createCanonicalizerPass());
   body.addPass(createCSEPass());
@@ -86,14 +86,14 @@ void buildLlvmPipeline(OpPassManager &pm) {
 }
 
 // Alive: spirv (module, globals, functions) holding scf, arith, vector.
-void buildGpuPipeline(OpPassManager &pm) {
-  pm.addPass(createConvertKernelToGpu());
+void buildGpuPipeline(OpPassManager &pm, int level) {
+  pm.addPass(createConvertKernelToGpu({level}));
   OpPassManager &kernel = pm.nest<ModuleOp>();
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
 }
 
 // Alive: spirv.
-void buildSpirvPipeline(OpPassManager &pm) { pm.addPass(createFinishSpirv()); }
+void buildSpirvPipeline(OpPassManager &pm, int level) { pm.addPass(createFinishSpirv({level})); }
 
 } // namespace heddle

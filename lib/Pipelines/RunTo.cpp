@@ -43,15 +43,15 @@ void addStage(OpPassManager &pm, Stage stage, const StageOptions &options) {
   case Stage::Program:
     return buildProgramPipeline(pm);
   case Stage::Tiled:
-    return buildTiledPipeline(pm, options.target, options.countTiles);
+    return buildTiledPipeline(pm, options);
   case Stage::Cpu:
     return buildCpuPipeline(pm, options.isa);
   case Stage::Llvm:
     return buildLlvmPipeline(pm);
   case Stage::Gpu:
-    return buildGpuPipeline(pm);
+    return buildGpuPipeline(pm, options.level);
   case Stage::Spirv:
-    return buildSpirvPipeline(pm);
+    return buildSpirvPipeline(pm, options.level);
   case Stage::Asm:
   case Stage::Artifact:
     return; // no passes: Target emits them
@@ -71,6 +71,7 @@ struct TargetOptions : PassPipelineOptions<TargetOptions> {
                              llvm::cl::init("cpu")};
   Option<std::string> isa{*this, "isa", llvm::cl::desc("instruction set of the CPU"),
                           llvm::cl::init("x86-64-v3")};
+  Option<int> level{*this, "level", llvm::cl::desc("level of Vulkan devices"), llvm::cl::init(0)};
   Option<std::string> dtype{*this, "dtype", llvm::cl::desc("type of the operands of products"),
                             llvm::cl::init("f32")};
 };
@@ -84,6 +85,7 @@ void registerStage(Stage stage) {
       name, text, [stage](OpPassManager &pm, const TargetOptions &given) {
         StageOptions options;
         options.isa = given.isa;
+        options.level = given.level;
         bool gpu = stage == Stage::Gpu || stage == Stage::Spirv || given.target == "vulkan";
         options.target = gpu ? TargetKind::Vulkan : TargetKind::Cpu;
         buildTransformerPipeline(pm, given.dtype);

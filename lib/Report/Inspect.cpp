@@ -29,6 +29,29 @@ std::string kindOf(const Program &program) {
              : "dialect text";
 }
 
+/// The shaders of a level, and what they need of a device beyond Vulkan 1.1.
+std::string levelLine(const Program &program, int level) {
+  int64_t kernels = 0;
+  std::set<std::string> needs;
+  for (const Kernel &kernel : program.kernels)
+    for (const VulkanVariant &variant : kernel.vulkan) {
+      if (variant.level != level)
+        continue;
+      ++kernels;
+      needs.insert(variant.features.begin(), variant.features.end());
+      if (variant.subgroup)
+        needs.insert("subgroups of " + std::to_string(variant.subgroup));
+      for (const MatrixShape &shape : variant.matrices)
+        needs.insert("matrices of " + wordOf(shape.operands) + " " + std::to_string(shape.m) + "x" +
+                     std::to_string(shape.n) + "x" + std::to_string(shape.k));
+    }
+  std::string text;
+  for (const std::string &need : needs)
+    text += (text.empty() ? " needs " : ", ") + need;
+  return "  vulkan level " + std::to_string(level) + ": " + std::to_string(kernels) + " kernels" +
+         text + "\n";
+}
+
 std::string memberList(const Artifact &artifact) {
   std::string text = "members\n";
   for (const ContainerMember &member : artifact.members())
@@ -39,6 +62,12 @@ std::string memberList(const Artifact &artifact) {
       text += " " + feature;
     text += "\n";
   }
+  std::set<int> levels;
+  for (const Kernel &kernel : artifact.program().kernels)
+    for (const VulkanVariant &variant : kernel.vulkan)
+      levels.insert(variant.level);
+  for (int level : levels)
+    text += levelLine(artifact.program(), level);
   return text;
 }
 

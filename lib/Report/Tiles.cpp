@@ -14,6 +14,7 @@
 #include "heddle/Analysis/TileClasses.h"
 #include "heddle/Compiler/Models.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Target/TileSizes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
@@ -325,8 +326,9 @@ Expected<TilePicture> pictureOf(Candidate found, const Dimensions &given) {
   if (mask)
     if (Status status = data.makeFor(mask); !status)
       return status.takeError();
-  auto map = computeTileMap(found.attention, place, data.inputs, visitTileRows,
-                            visitTileColumns(mask, attentionChunk));
+  // The tiles that the CPU's kernels visit.
+  auto map = computeTileMap(found.attention, place, data.inputs, cpuTiles.attentionRows.front(),
+                            visitTileColumns(mask, cpuTiles.chunk));
   if (!map)
     return usageError("--dim: " + llvm::toString(map.takeError()));
   TilePicture picture;

@@ -87,13 +87,13 @@ Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Fu
                                [&](const Kernel &k) { return k.name == launch.kernel; });
     if (kernel == program.kernels.end())
       return inputError(function.name + ": expected a kernel " + launch.kernel + ", found none");
-    const std::optional<KernelCode> &form = code.codeOf(*kernel);
+    const KernelCode *form = code.codeOf(*kernel);
     if (!form)
       return inputError("expected code for " + code.describe() + ", found none for kernel " +
                         launch.kernel);
     LaunchLayout &entry = layout.launches.emplace_back();
     entry.kernel = static_cast<int>(kernel - program.kernels.begin());
-    entry.code = &*form;
+    entry.code = form;
     for (const LaunchArgument &argument : launch.arguments) {
       if (argument.kind == LaunchArgument::Kind::Weight &&
           inPanels[static_cast<size_t>(argument.index)])

@@ -114,8 +114,8 @@ private:
 std::set<std::string> vulkanMembers(const Program &program) {
   std::set<std::string> names;
   for (const Kernel &kernel : program.kernels)
-    if (kernel.vulkan)
-      names.insert(kernel.vulkan->member);
+    for (const VulkanVariant &variant : kernel.vulkan)
+      names.insert(variant.member);
   return names;
 }
 
@@ -229,8 +229,7 @@ std::span<const std::byte> Artifact::fused() const { return data(fusedName); }
 std::span<const std::byte> Artifact::weights() const { return data(weightsName); }
 
 bool Artifact::hasVulkan() const {
-  return std::ranges::any_of(contents.kernels,
-                             [](const Kernel &k) { return k.vulkan.has_value(); });
+  return std::ranges::any_of(contents.kernels, [](const Kernel &k) { return !k.vulkan.empty(); });
 }
 
 std::optional<std::string_view> Artifact::text(std::string_view name) const {
@@ -253,8 +252,8 @@ void ArtifactWriter::addText(std::string name, std::string text) {
   texts.emplace_back(std::move(name), std::move(text));
 }
 
-std::string ArtifactWriter::vulkanMember(std::string_view kernel) {
-  return "vulkan/" + std::string(kernel) + ".spv";
+std::string ArtifactWriter::vulkanMember(std::string_view kernel, int level) {
+  return "vulkan/l" + std::to_string(level) + "/" + std::string(kernel) + ".spv";
 }
 
 std::string ArtifactWriter::manifest() const {

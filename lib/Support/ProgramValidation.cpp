@@ -136,21 +136,42 @@ Status checkGrid(const std::string &place, const KernelCode &code, size_t scalar
   return {};
 }
 
-/// Within what every Vulkan device promises, so that a device is never asked for more.
-Status checkVulkan(const std::string &place, const Kernel &kernel) {
-  size_t words = kernel.scalars.size() + kernel.arguments.size();
-  if (words > vulkanBlockWords)
-    return expected(place, "at most 512 scalars and arguments", static_cast<int64_t>(words));
+/// Within what some Vulkan device offers; the device at hand is asked when the code is loaded.
+Status checkVariant(const std::string &place, const VulkanVariant &variant) {
   int64_t invocations = 1;
-  for (int32_t size : kernel.vulkan->workgroup) {
+  for (int32_t size : variant.workgroup) {
     if (size < 1 || size > 1024)
       return expected(place, "a workgroup of at least 1 and at most 1024", size);
     invocations *= size;
   }
   if (invocations > 1024)
     return expected(place, "a workgroup of at most 1024 invocations", invocations);
-  if (kernel.vulkan->member.empty())
+  if (variant.member.empty())
     return expected(place, "the name of its code", "none");
+  if (variant.level < 0)
+    return expected(place, "a level of at least 0", variant.level);
+  if (variant.subgroup < 0 || variant.subgroup > 128)
+    return expected(place, "a subgroup of at most 128 invocations", variant.subgroup);
+  for (const MatrixShape &shape : variant.matrices)
+    for (int64_t size : {shape.m, shape.n, shape.k})
+      if (size < 1 || size > 1024)
+        return expected(place, "matrices of 1 to 1024 rows and columns", size);
+  return {};
+}
+
+Status checkVulkan(const std::string &place, const Kernel &kernel) {
+  size_t words = kernel.scalars.size() + kernel.arguments.size();
+  if (!kernel.vulkan.empty() && words > vulkanBlockWords)
+    return expected(place, "at most 512 scalars and arguments", static_cast<int64_t>(words));
+  std::set<int> levels;
+  for (const VulkanVariant &variant : kernel.vulkan) {
+    if (Status status = checkGrid(place, variant, kernel.scalars.size()); !status)
+      return status;
+    if (Status status = checkVariant(place, variant); !status)
+      return status;
+    if (!levels.insert(variant.level).second)
+      return expected(place, "variants of different levels", variant.level);
+  }
   return {};
 }
 
@@ -160,11 +181,10 @@ Status checkKernel(const Kernel &kernel) {
   for (const KernelArgument &argument : kernel.arguments)
     if (argument.written && argument.storage == KernelArgument::Storage::Weight)
       return expected(place, "weights that are only read", "one that is written");
-  for (const auto *code : {&kernel.cpu, &kernel.vulkan})
-    if (*code)
-      if (Status status = checkGrid(place, **code, kernel.scalars.size()); !status)
-        return status;
-  return kernel.vulkan ? checkVulkan(place, kernel) : Status();
+  if (kernel.cpu)
+    if (Status status = checkGrid(place, *kernel.cpu, kernel.scalars.size()); !status)
+      return status;
+  return checkVulkan(place, kernel);
 }
 
 //===- Functions ---------------------------------------------------------===//

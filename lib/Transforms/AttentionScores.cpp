@@ -320,7 +320,7 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
   Value end = t.min(t.add(i, t.index(rows)), sequence.queries);
   Value none = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
   SmallVector<Value> init{none};
-  bool counts = chunk.skips && f.sizes.countTiles;
+  bool counts = chunk.skips && f.countTiles;
   if (chunk.skips)
     init.append({none, chunk.count, zero});
   if (counts)

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "heddle/Analysis/ShapeExpressions.h"
-#include "heddle/Analysis/TileClasses.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Target/TileSizes.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -49,7 +49,7 @@ struct PlannedTensor {
 };
 
 /// Rows of attention's tile on the device where it is largest.
-constexpr int64_t largestAttentionRows = transformer::visitTileRows;
+constexpr int64_t largestAttentionRows = cpuTiles.attentionRows.front();
 
 /// A launch of a shared definition.
 struct KernelUse {

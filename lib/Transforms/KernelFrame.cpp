@@ -2,40 +2,18 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Makes the signature of a kernel.func from the layouts of its kernel.def. Also the
-// sizes that each kind of device wants.
+// Makes the signature of a kernel.func from the layouts of its kernel.def.
 
 #include "Tiling.h"
-
-#include "heddle/Analysis/TileClasses.h"
 
 using namespace mlir;
 using namespace heddle;
 using kernel::Size;
 
-//===- Sizes of the devices ----------------------------------------------===//
-
-static constexpr int64_t cpuColumns[] = {48, 64, 32, 16};
-static constexpr int64_t gpuColumns[] = {128, 64, 32, 16};
-
-static const TileSizes devices[] = {
-    {"cpu", 128, cpuColumns, transformer::visitTileRows, transformer::attentionChunk, 32, 32, 4, 32,
-     false},
-    // Workgroup memory of 16 KiB holds a strip of 32 rows by 64 keys and its statistics.
-    {"vulkan", 64, gpuColumns, 32, 64, 32, 16, 16, 32, true},
-};
-
-const TileSizes *TileSizes::find(StringRef name) {
-  for (const TileSizes &sizes : devices)
-    if (sizes.name == name)
-      return &sizes;
-  return nullptr;
-}
-
 //===- Views -------------------------------------------------------------===//
 
-KernelFrame::KernelFrame(kernel::DefOp def, const TileSizes &sizes, OpBuilder &b)
-    : def(def), sizes(sizes), t(b, def.getLoc()) {
+KernelFrame::KernelFrame(kernel::DefOp def, const TileSizes &sizes, bool countTiles, OpBuilder &b)
+    : def(def), sizes(sizes), countTiles(countTiles), t(b, def.getLoc()) {
   for (unsigned i = 0; i < def.getNumArguments(); ++i)
     arguments.push_back(describe(def.getArgLayout(i)));
   resultStart = types.size();
@@ -113,14 +91,13 @@ Value KernelFrame::scalar(Value argument) {
   return t.i32(sizeValue(known.layout.getScalar()));
 }
 
-kernel::FuncOp KernelFrame::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int64_t> gridTiles,
-                                       kernel::ScheduleAttr schedule) {
+kernel::FuncOp KernelFrame::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int64_t> gridTiles) {
   SmallVector<Type> viewTypes(types.begin(), types.end());
   SmallVector<StringRef> scalars;
   for (auto name : def.getScalarsAttr().getAsRange<StringAttr>())
     scalars.push_back(name.getValue());
   func = kernel::FuncOp::create(t.b, t.loc, def.getSymName(), viewTypes, scalars, gridSizes,
-                                gridTiles, schedule);
+                                gridTiles);
   func.setStorageAttr(t.b.getStrArrayAttr(storage));
   t.b.setInsertionPointToStart(&func.getBody().front());
   return func;
@@ -128,19 +105,4 @@ kernel::FuncOp KernelFrame::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int64_
 
 Value KernelFrame::slice(Value view, ValueRange points) {
   return points.empty() ? view : kernel::SliceOp::create(t.b, t.loc, view, points).getResult();
-}
-
-/// 64 invocations, or 32 for the low tiles of attention: 8 rows each where the tile has them.
-kernel::ScheduleAttr KernelFrame::gpuSchedule(int64_t rows, int64_t cols) {
-  if (!sizes.onGpu)
-    return kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsOutside, 0, 0, {},
-                                     {});
-  int64_t fragmentRows = std::max<int64_t>(rows / 8, 1), across = cols >= 128  ? 8
-                                                                  : cols >= 32 ? 8
-                                                                               : 4;
-  if (rows <= 32 && cols < 128)
-    fragmentRows = std::max<int64_t>(rows / 4, 1);
-  SmallVector<int64_t> threads{rows / fragmentRows, across}, fragment{fragmentRows, cols / across};
-  return kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsOutside, 0, 0, threads,
-                                   fragment);
 }

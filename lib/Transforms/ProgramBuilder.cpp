@@ -7,6 +7,7 @@
 #include "heddle/Transforms/ProgramBuilder.h"
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Support/Artifact.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -42,14 +43,19 @@ static Expected<KernelCode> codeOf(kernel::FuncOp func) {
                        ": expected at most 3 grid axes, found " + std::to_string(axes.size()));
   KernelCode code;
   std::copy(axes.begin(), axes.end(), code.grid.begin());
-  if (ArrayRef<int64_t> threads = func.getScheduleOrDefault().getThreads(); !threads.empty()) {
-    code.member = "vulkan/" + func.getSymName().str() + ".spv";
-    int64_t count = 1;
-    for (int64_t n : threads)
-      count *= n;
-    code.workgroup = {static_cast<int32_t>(count), 1, 1};
-  }
   return code;
+}
+
+static VulkanVariant variantOf(kernel::FuncOp func, KernelCode code, const GpuTarget &target) {
+  VulkanVariant variant{std::move(code)};
+  variant.member = ArtifactWriter::vulkanMember(func.getSymName(), target.level);
+  for (int64_t threads : func.getScheduleOrDefault().getThreads())
+    variant.workgroup[0] *= static_cast<int32_t>(threads);
+  variant.level = target.level;
+  variant.features = target.required;
+  variant.subgroup = target.subgroup;
+  variant.matrices = target.matrices;
+  return variant;
 }
 
 /// What the kernel multiplies: operands of products are rounded before, all else is f32.
@@ -157,20 +163,24 @@ void ProgramBuilder::addFunction(kernel::ProgramOp op) {
   program.functions.push_back(std::move(f));
 }
 
-Expected<Program> heddle::buildProgram(ArrayRef<ModuleOp> tiled) {
+Expected<Program> heddle::buildProgram(ArrayRef<TiledModule> tiled) {
   ProgramBuilder builder;
   std::vector<Kernel> &kernels = builder.program.kernels;
-  ModuleOp first = tiled.front();
+  ModuleOp first = tiled.front().module;
   for (auto function : first.getOps<kernel::ProgramOp>())
     builder.addFunction(function);
   for (auto func : first.getOps<kernel::FuncOp>())
     kernels.push_back(kernelOf(func));
-  for (ModuleOp module : tiled)
-    for (auto [kernel, func] : llvm::zip_equal(kernels, module.getOps<kernel::FuncOp>())) {
+  for (auto [module, gpu] : tiled)
+    for (auto [kernel, func] :
+         llvm::zip_equal(kernels, ModuleOp(module).getOps<kernel::FuncOp>())) {
       Expected<KernelCode> code = codeOf(func);
       if (!code)
         return code.takeError();
-      (code->member.empty() ? kernel.cpu : kernel.vulkan) = std::move(*code);
+      if (gpu)
+        kernel.vulkan.push_back(variantOf(func, std::move(*code), *gpu));
+      else
+        kernel.cpu = std::move(*code);
     }
   return std::move(builder.program);
 }

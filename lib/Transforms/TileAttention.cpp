@@ -16,10 +16,10 @@ using kernel::ReduceKind;
 
 static int64_t rowsOf(AttentionOp op, const TileSizes &sizes) {
   int64_t columns = padded(op.getValue().getType().getShape().back());
-  for (int64_t rows : {sizes.attentionRows, int64_t(48)})
-    if (sizes.onGpu || rows * columns <= mostValuesOfTile)
+  for (int64_t rows : sizes.attentionRows)
+    if (columns <= sizes.mostValues / rows)
       return rows;
-  return fewestAttentionRows;
+  return sizes.attentionRows.back();
 }
 
 namespace {
@@ -30,12 +30,12 @@ public:
                                      op.getScale().convertToDouble(), op.getRules()) {}
 
   void run() {
-    int64_t rows = f.sizes.attentionRows = rowsOf(op, f.sizes);
+    int64_t rows = rowsOf(op, f.sizes);
     kernel::ViewType q = f.viewType(scores.queryView);
     valueColumns = padded(f.viewType(f.viewOf(op.getValue())).getDims().back().extent.value);
     MaskDocumentsOp documents = scores.packed();
     kernel::Size tiles = documents ? f.slots(documents.getQueries()) : q.getDim(2).extent;
-    f.createFunc({q.getDim(0).extent, q.getDim(1).extent, tiles}, {1, 1, rows}, schedule());
+    f.createFunc({q.getDim(0).extent, q.getDim(1).extent, tiles}, {1, 1, rows});
     Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), i = f.func.getGridIndex(2);
     Sequence sequence = scores.sentence(b);
     if (documents)
@@ -65,16 +65,6 @@ private:
     }
   };
 
-  kernel::ScheduleAttr schedule() {
-    if (f.sizes.onGpu) {
-      int64_t across = valueColumns % 32 ? 4 : 8;
-      return kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsInside, 0, 0,
-                                       {4, across},
-                                       {f.sizes.attentionRows / 4, f.sizes.chunk / across});
-    }
-    return kernel::ScheduleAttr::get(t.b.getContext(), kernel::LoopOrder::RowsInside, 0, 0, {}, {});
-  }
-
   Row chunks(Value i, int64_t rows) {
     Scores::Range range = scores.range(i, rows, f.sizes.chunk);
     auto tile = [&](int64_t columns, double value) -> Value {
@@ -83,7 +73,7 @@ private:
                                        DenseElementsAttr::get(type, static_cast<float>(value)));
     };
     Row none{tile(valueColumns, 0), tile(1, lowestMaximum), tile(1, 0),
-             f.sizes.countTiles ? tile(1, 0) : Value()};
+             f.countTiles ? tile(1, 0) : Value()};
     auto loop = scf::ForOp::create(t.b, t.loc, range.start, range.high, t.index(f.sizes.chunk),
                                    none.values());
     OpBuilder::InsertionGuard guard(t.b);

@@ -44,8 +44,7 @@ LogicalResult heddle::tileAttentionWeights(KernelFrame &f) {
   int64_t heads = q.getDim(1).extent.value;
   MaskDocumentsOp documents = scores.packed();
   kernel::Size tiles = documents ? f.slots(documents.getQueries()) : q.getDim(2).extent;
-  f.createFunc({q.getDim(0).extent, tiles, scores.keys}, {1, rows, columns},
-               f.gpuSchedule(rows, columns));
+  f.createFunc({q.getDim(0).extent, tiles, scores.keys}, {1, rows, columns});
   Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
   // Of packed documents the weights of all pairs are stored: those of two documents are hidden.
   Sequence sequence = scores.sentence(b);

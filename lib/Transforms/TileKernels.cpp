@@ -25,29 +25,36 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
   using TileKernelsBase::TileKernelsBase;
 
   void runOnOperation() override {
-    const TileSizes *known = TileSizes::find(target);
-    if (!known) {
-      getOperation().emitError() << "tile-kernels: expected target to be cpu or vulkan, found '"
-                                 << target << "'";
-      return signalPassFailure();
+    const GpuTarget *gpu = nullptr;
+    if (target == "vulkan") {
+      Expected<const GpuTarget *> known = findGpuTarget(level);
+      if (!known)
+        return refuse(known.error().message);
+      gpu = *known;
+    } else if (target != "cpu") {
+      return refuse("expected target to be cpu or vulkan, found '" + target.getValue() + "'");
     }
-    TileSizes sizes = *known;
-    sizes.countTiles = countTiles;
     for (auto def : llvm::make_early_inc_range(getOperation().getOps<kernel::DefOp>()))
-      if (failed(tile(def, sizes)))
+      if (failed(tile(def, gpu)))
         return signalPassFailure();
   }
 
-  LogicalResult tile(kernel::DefOp def, const TileSizes &sizes) {
+  void refuse(const std::string &message) {
+    getOperation().emitError() << "tile-kernels: " << message;
+    signalPassFailure();
+  }
+
+  LogicalResult tile(kernel::DefOp def, const GpuTarget *gpu) {
     std::optional<kernel::Root> root = def.getRoot();
     if (!root)
       return def.emitOpError("expected a root, found none");
     if (!def.getScalars())
       return def.emitOpError("expected scalars and layouts, found none; run outline-kernels first");
     OpBuilder builder(def);
-    KernelFrame frame(def, sizes, builder);
+    KernelFrame frame(def, gpu ? gpu->tiles : cpuTiles, countTiles, builder);
     if (failed(write(frame, *root)))
       return failure();
+    frame.func.setScheduleAttr(chooseSchedule(frame.func, gpu));
     def.erase();
     return success();
   }

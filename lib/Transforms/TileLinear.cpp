@@ -92,18 +92,6 @@ int64_t LinearTiler::tileColumns() {
   return 16;
 }
 
-/// Features of a block of the reduction on the CPU: a tile of columns of the weight and one of rows
-/// of the input then stay in a cache of 1 MiB. 0: all at once. What is summed in f16 goes by whole
-/// sums, so that none ends where a block does; i4 by whole groups, which share scales.
-static int64_t featureBlock(int64_t features, Type element) {
-  int64_t perFloat = element.isInteger(8) ? 4 : 1, most = 512 * perFloat, whole = 1024 * perFloat;
-  if (features <= whole)
-    return 0;
-  int64_t blocks = llvm::divideCeil(features, most);
-  return llvm::alignTo(llvm::divideCeil(features, blocks),
-                       element.isF16() ? kernel::featuresSummedInHalves : nibbleGroup);
-}
-
 LogicalResult LinearTiler::run() {
   for (auto [index, value] :
        llvm::enumerate(f.def.getBody().front().getTerminator()->getOperands()))
@@ -122,13 +110,7 @@ LogicalResult LinearTiler::run() {
     sizes.push_back(storedColumns(f, parts[0].linear));
     tiles.push_back(columns);
   }
-  f.createFunc(sizes, tiles,
-               f.sizes.onGpu
-                   ? f.gpuSchedule(f.sizes.linearRows, columns)
-                   : kernel::ScheduleAttr::get(
-                         t.b.getContext(), kernel::LoopOrder::RowsOutside, 1,
-                         featureBlock(input.getDims().back().extent.value, input.getElementType()),
-                         {}, {}));
+  f.createFunc(sizes, tiles);
   int64_t rowAxis = input.getRank() - 2;
   for (int64_t axis = 0; axis < rowAxis; ++axis)
     points.push_back(f.func.getGridIndex(axis));

@@ -58,7 +58,7 @@ LogicalResult heddle::tilePatches(KernelFrame &f) {
   int64_t channels = in.getDim(1).extent.value, across = in.getDim(3).extent.value / side;
   kernel::Size count = out.getDim(1).extent;
   f.createFunc({out.getDim(0).extent, count, padded(out.getDim(2).extent.value)},
-               {1, rows, columns}, f.gpuSchedule(rows, columns));
+               {1, rows, columns});
   Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
   PatchPixels found(t, i, j, t.type(rows, columns, t.b.getI32Type()), side, across);
   Value one = t.index(1), first = t.div(j, t.index(pixels)),

@@ -40,9 +40,8 @@ LogicalResult heddle::tilePool(KernelFrame &f) {
     return f.def.emitOpError("expected a pool that is yielded");
   kernel::ViewType out = f.viewType(f.firstResult());
   int64_t stored = padded(out.getDims().back().extent.value);
-  // What a loop carries lies in registers: on a GPU a quad in each of the four invocations of a row.
-  int64_t columns = f.sizes.onGpu ? 16 : columnTile(stored);
-  f.createFunc({out.getDim(0).extent, stored}, {1, columns}, f.gpuSchedule(1, columns));
+  int64_t columns = firstDividing(f.sizes.poolColumns, stored);
+  f.createFunc({out.getDim(0).extent, stored}, {1, columns});
   Value n = f.func.getGridIndex(0), j = f.func.getGridIndex(1), one = t.index(1);
   RowRange range = rowsOf(f, pool, n);
   if (pool.getKind() == Pooling::Cls)

@@ -118,7 +118,7 @@ LogicalResult heddle::tileQuantize(KernelFrame &f) {
   kernel::ViewType in = f.viewType(f.viewOf(op.getInput()));
   int64_t rows = f.sizes.softmaxRows;
   kernel::Size extent = in.getDim(0).extent;
-  f.createFunc({extent}, {rows}, rowSchedule(f, rows));
+  f.createFunc({extent}, {rows});
   Value i = f.func.getGridIndex(0), left = t.sub(f.sizeValue(extent), i);
   RowWalk walk(t, f.view(f.viewOf(op.getInput())), i, t.type(rows, 16),
                in.getDims().back().extent.value);

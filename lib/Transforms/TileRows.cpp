@@ -39,21 +39,7 @@ static void rowGrid(KernelFrame &f, kernel::ViewType view, int64_t rows, int64_t
     sizes.push_back(storedColumns);
     tiles.push_back(columns);
   }
-  f.createFunc(sizes, tiles, f.gpuSchedule(rows, columns ? columns : 16));
-}
-
-kernel::ScheduleAttr heddle::rowSchedule(KernelFrame &f, int64_t rows) {
-  if (!f.sizes.onGpu)
-    return f.gpuSchedule(rows, 16);
-  return kernel::ScheduleAttr::get(f.t.b.getContext(), kernel::LoopOrder::RowsOutside, 0, 0,
-                                   {rows, 4}, {1, 16});
-}
-
-int64_t heddle::columnTile(int64_t stored) {
-  for (int64_t tile : {64, 48, 32})
-    if (stored % tile == 0)
-      return tile;
-  return 16;
+  f.createFunc(sizes, tiles);
 }
 
 //===- Layer normalisation -----------------------------------------------===//
@@ -86,7 +72,7 @@ static Value normalised(TileBuilder &t, Operation *norm, Value x, int64_t size) 
 
 static int64_t rowsOfNorm(const TileSizes &sizes, int64_t stored) {
   constexpr int64_t rowsAtOnce = 4; // of a reduction, where there are as many
-  return !sizes.onGpu && rowsAtOnce * stored > mostValuesOfTile ? 1 : sizes.normRows;
+  return stored > sizes.mostValues / rowsAtOnce ? 1 : sizes.normRows;
 }
 
 LogicalResult heddle::tileNorm(KernelFrame &f) {
@@ -99,7 +85,6 @@ LogicalResult heddle::tileNorm(KernelFrame &f) {
   int64_t size = in.getDims().back().extent.value, stored = padded(size),
           rows = rowsOfNorm(f.sizes, stored);
   rowGrid(f, in, rows, 0, 0, in.getDim(in.getRank() - 2).extent);
-  f.func.setScheduleAttr(rowSchedule(f, rows));
   Value i = f.func.getGridIndex(in.getRank() - 2), zero = t.index(0);
   SmallVector<Value> points(
       llvm::map_range(llvm::seq<int64_t>(0, in.getRank() - 2),
@@ -134,7 +119,7 @@ public:
     Value result = yielded(f);
     kernel::ViewType out = f.viewType(f.firstResult());
     int64_t stored = padded(out.getDims().back().extent.value);
-    columns = columnTile(stored);
+    columns = firstDividing(f.sizes.copyColumns, stored);
     int64_t rowAxis = out.getRank() - 2;
     Size extent = out.getDim(rowAxis).extent;
     Value documents = packedDocuments();
@@ -285,7 +270,7 @@ LogicalResult heddle::tileElementwise(KernelFrame &f) {
 static LogicalResult copyVector(KernelFrame &f) {
   TileBuilder &t = f.t;
   kernel::ViewType type = f.viewType(0);
-  f.createFunc({type.getDim(0).extent}, {f.sizes.copyRows}, f.gpuSchedule(f.sizes.copyRows, 16));
+  f.createFunc({type.getDim(0).extent}, {f.sizes.copyRows});
   Value i = f.func.getGridIndex(0);
   Value tile = LoadOp::create(t.b, t.loc, t.type(f.sizes.copyRows, 1, type.getElementType()),
                               f.view(0), ValueRange{i}, t.b.getUnitAttr());
@@ -300,8 +285,7 @@ static LogicalResult packDocuments(KernelFrame &f) {
   constexpr int64_t rows = 16; // a panel
   kernel::ViewType out = f.viewType(f.firstResult());
   int64_t stored = padded(out.getDims().back().extent.value);
-  f.createFunc({out.getDim(0).extent, out.getDim(1).extent, out.getDim(2).pitch}, {1, 1, rows},
-               f.gpuSchedule(rows, stored));
+  f.createFunc({out.getDim(0).extent, out.getDim(1).extent, out.getDim(2).pitch}, {1, 1, rows});
   Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), panelRow = f.func.getGridIndex(2),
         starts = f.view(1);
   Value one = t.index(1), zero = t.index(0), size = t.index(rows);
@@ -337,8 +321,8 @@ static LogicalResult mergeUnalignedHeads(KernelFrame &f) {
   kernel::ViewType in = f.viewType(0);
   int64_t size = in.getDims().back().extent.value, heads = in.getDim(1).extent.value,
           rows = f.sizes.copyRows, columns = 16;
-  f.createFunc({in.getDim(0).extent, in.getDim(2).extent, padded(heads * size)}, {1, rows, columns},
-               f.gpuSchedule(rows, columns));
+  f.createFunc({in.getDim(0).extent, in.getDim(2).extent, padded(heads * size)},
+               {1, rows, columns});
   Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
   RankedTensorType indices = t.type(rows, columns, t.b.getI32Type());
   Value y = t.iota(/*rows=*/true, i, indices);
@@ -374,8 +358,7 @@ LogicalResult heddle::tileRelayout(KernelFrame &f) {
   if (merge && size != stored && in.getDim(1).extent.value > 1)
     return mergeUnalignedHeads(f);
   Size extent = split ? in.getDim(1).extent : in.getDim(2).extent;
-  f.createFunc({heads.getDim(0).extent, heads.getDim(1).extent, extent}, {1, 1, rows},
-               f.gpuSchedule(rows, stored));
+  f.createFunc({heads.getDim(0).extent, heads.getDim(1).extent, extent}, {1, 1, rows});
   Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), i = f.func.getGridIndex(2),
         zero = t.index(0);
   Value column = t.mul(h, t.index(stored));

@@ -72,7 +72,7 @@ LogicalResult heddle::tileSoftmax(KernelFrame &f) {
   kernel::ViewType in = f.viewType(f.viewOf(op.getInput()));
   int64_t size = in.getDims().back().extent.value, rows = f.sizes.softmaxRows;
   kernel::Size extent = in.getDim(0).extent;
-  f.createFunc({extent}, {rows}, rowSchedule(f, rows));
+  f.createFunc({extent}, {rows});
   Value i = f.func.getGridIndex(0), left = t.sub(f.sizeValue(extent), i);
   ScoreWalk walk(t, f.view(f.viewOf(op.getInput())), i, t.type(rows, 16), size);
 
@@ -103,7 +103,7 @@ LogicalResult heddle::tileLoss(KernelFrame &f) {
   kernel::ViewType in = f.viewType(f.viewOf(op.getLogits()));
   int64_t size = in.getDims().back().extent.value, rows = f.sizes.softmaxRows;
   kernel::Size extent = in.getDim(0).extent;
-  f.createFunc({extent}, {rows}, rowSchedule(f, rows));
+  f.createFunc({extent}, {rows});
   Value i = f.func.getGridIndex(0), zero = t.index(0);
   Value ids =
       kernel::LoadOp::create(t.b, t.loc, t.type(rows, 1, t.b.getI32Type()),
@@ -128,7 +128,7 @@ LogicalResult heddle::tileLossMean(KernelFrame &f) {
   if (!op)
     return f.def.emitOpError("expected a cross_entropy.mean that is yielded");
   unsigned in = f.viewOf(op.getRows());
-  f.createFunc({kernel::Size(1)}, {1}, f.gpuSchedule(1, 16));
+  f.createFunc({kernel::Size(1)}, {1});
   Value zero = t.index(0), one = t.index(1);
   RankedTensorType type = t.type(1, 16);
   Value end = f.sizeValue(f.viewType(in).getDim(0).extent);
@@ -155,7 +155,7 @@ LogicalResult heddle::tileShift(KernelFrame &f) {
     return f.def.emitOpError("expected a shift_right that is yielded");
   unsigned in = f.viewOf(op.getIds());
   kernel::ViewType type = f.viewType(in);
-  f.createFunc({type.getDim(0).extent, type.getDim(1).extent}, {1, 1}, f.gpuSchedule(1, 16));
+  f.createFunc({type.getDim(0).extent, type.getDim(1).extent}, {1, 1});
   Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), one = t.index(1);
   Value before = t.max(t.sub(i, one), t.index(0));
   Value id = kernel::ReadOp::create(t.b, t.loc, f.view(in), ValueRange{b, before});

@@ -121,16 +121,16 @@ static LogicalResult checkFeatures(Operation *op, Value value, StringRef what, i
 }
 
 static LogicalResult check(LayerNormOp op) {
-  return checkFeatures(op, op.getInput(), "rows", mostValuesOfTile);
+  return checkFeatures(op, op.getInput(), "rows", cpuTiles.mostValues);
 }
 static LogicalResult check(RmsNormOp op) {
-  return checkFeatures(op, op.getInput(), "rows", mostValuesOfTile);
+  return checkFeatures(op, op.getInput(), "rows", cpuTiles.mostValues);
 }
 
 /// A state that any attention reads as keys is stored in panels, which nothing else can read.
 static LogicalResult check(AttentionOp op) {
   if (failed(checkFeatures(op, op.getValue(), "heads of values",
-                           mostValuesOfTile / fewestAttentionRows)))
+                           cpuTiles.mostValues / cpuTiles.attentionRows.back())))
     return failure();
   StringAttr state = stateOf(op.getKey());
   if (!state)

@@ -2,14 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the files that write bodies share: the sizes that a kind of device wants,
-// a builder of tile arithmetic, and the arguments of a kernel.def as views. One
-// function a root writes the body; Tilers.cpp says which.
+// What the files that write bodies share: a builder of tile arithmetic, and the
+// arguments of a kernel.def as views. One function a root writes the body; Tilers.cpp
+// says which.
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Support/Program.h"
+#include "heddle/Target/GpuTarget.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -20,24 +21,6 @@
 namespace heddle {
 
 using std::numbers::ln2, std::numbers::log2e;
-
-/// Tile sizes of a kind of device. Data, not code: bodies are the same for all.
-struct TileSizes {
-  llvm::StringRef name;
-  int64_t linearRows;
-  llvm::ArrayRef<int64_t> linearColumns; ///< the first that divides the columns is taken
-  int64_t attentionRows, chunk;          ///< chunk: docs/semantics.md, 512 on the CPU, 64 on Vulkan
-  int64_t weightsRows;
-  int64_t normRows;
-  int64_t softmaxRows;
-  int64_t copyRows;
-  bool onGpu; ///< schedules name threads and fragments
-  /// A build for tests: attention stores how many column tiles each tile of rows visited, instead
-  /// of its output.
-  bool countTiles = false;
-
-  static const TileSizes *find(llvm::StringRef name);
-};
 
 /// Tile arithmetic with broadcasting spelled out.
 class TileBuilder {
@@ -105,10 +88,13 @@ private:
 
 /// The arguments and results of a definition as views of a kernel under construction.
 struct KernelFrame {
-  KernelFrame(kernel::DefOp def, const TileSizes &sizes, mlir::OpBuilder &b);
+  KernelFrame(kernel::DefOp def, const TileSizes &sizes, bool countTiles, mlir::OpBuilder &b);
 
   kernel::DefOp def;
-  TileSizes sizes;
+  const TileSizes &sizes;
+  /// A build for tests: attention stores how many column tiles each tile of rows visited, instead
+  /// of its output.
+  bool countTiles;
   TileBuilder t;
 
   kernel::ViewType viewType(unsigned index) const { return types[index]; }
@@ -126,13 +112,12 @@ struct KernelFrame {
 
   /// Creates the kernel and moves the builder into its body.
   kernel::FuncOp createFunc(llvm::ArrayRef<kernel::Size> gridSizes,
-                            llvm::ArrayRef<int64_t> gridTiles, kernel::ScheduleAttr schedule);
+                            llvm::ArrayRef<int64_t> gridTiles);
   mlir::Value view(unsigned index) { return func.getView(index); }
   /// A view of the matrix (last two dimensions) or vector at leading points.
   mlir::Value slice(mlir::Value view, mlir::ValueRange points);
   /// An extent as an index value.
   mlir::Value sizeValue(kernel::Size size);
-  kernel::ScheduleAttr gpuSchedule(int64_t rows, int64_t cols);
 
   kernel::FuncOp func;
 
@@ -161,16 +146,8 @@ struct DocumentTile {
 DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count, mlir::Value number,
                           int64_t tile);
 
-/// What attention and norms hold of a tile of rows stands on a thread's stack on the CPU. Wide rows
-/// are taken fewer at a time: no row's result depends on how many there are beside it.
-constexpr int64_t mostValuesOfTile = 96 * 1024;
-/// The smallest tile of attention.
-constexpr int64_t fewestAttentionRows = 16;
-
-/// Columns of a tile without a contraction, where `stored` lie in memory.
-int64_t columnTile(int64_t stored);
-/// Bodies that reduce whole rows: on a GPU four invocations a row hold the 16 lanes.
-kernel::ScheduleAttr rowSchedule(KernelFrame &f, int64_t rows);
+/// How the target runs a body: a level of Vulkan devices, or, null, CPUs.
+kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu);
 /// Sums over codes, of bytes those of 128 + input and of weight, as what the linear's operands stand
 /// for: rows from `i`, columns from `j` on.
 mlir::Value scaledSums(KernelFrame &f, transformer::LinearOp linear, mlir::Value sums,

@@ -27,8 +27,6 @@ struct TileMap {
   double visited(int64_t queries, int64_t keys) const;
 };
 
-/// Tiles that the CPU's kernels visit: rows of queries, in chunks of keys.
-inline constexpr int64_t visitTileRows = 96, attentionChunk = 512;
 /// Columns of the tiles that a kernel with this chunk visits: a table of blocks cuts them at its
 /// own.
 int64_t visitTileColumns(mlir::Value mask, int64_t chunk);

@@ -23,6 +23,15 @@ struct LogicalResult;
 
 namespace heddle {
 
+/// What the stages after `program` need to know.
+struct StageOptions {
+  TargetKind target = TargetKind::Cpu;
+  std::string isa = "x86-64-v3"; ///< of a CPU
+  int level = 0;                 ///< of Vulkan devices: GpuTarget.h
+  bool countTiles = false;       ///< for tests: attention gives the number of tiles it visits
+  std::string dtype = "f32";     ///< of buildTransformerPipeline
+};
+
 /// Alive: transformer, arith, tensor, func (builtin modules are always alive).
 /// `dtype`: the type to which operands of products are rounded.
 void buildTransformerPipeline(mlir::OpPassManager &pm, const std::string &dtype = "f32");
@@ -34,8 +43,7 @@ void buildFusedPipeline(mlir::OpPassManager &pm);
 void buildProgramPipeline(mlir::OpPassManager &pm);
 
 /// Alive: kernel.func with arith, math, scf on tiles.
-/// `countTiles`, for tests: attention gives the number of tiles it visits instead of its output.
-void buildTiledPipeline(mlir::OpPassManager &pm, TargetKind target, bool countTiles = false);
+void buildTiledPipeline(mlir::OpPassManager &pm, const StageOptions &options);
 
 /// Alive: func, llvm, scf, arith, vector on native vectors of the instruction set.
 void buildCpuPipeline(mlir::OpPassManager &pm, const std::string &isa);
@@ -44,18 +52,10 @@ void buildCpuPipeline(mlir::OpPassManager &pm, const std::string &isa);
 void buildLlvmPipeline(mlir::OpPassManager &pm);
 
 /// Alive: spirv.module holding scf, arith, vector.
-void buildGpuPipeline(mlir::OpPassManager &pm);
+void buildGpuPipeline(mlir::OpPassManager &pm, int level = 0);
 
 /// Alive: spirv.
-void buildSpirvPipeline(mlir::OpPassManager &pm);
-
-/// What the stages after `program` need to know.
-struct StageOptions {
-  TargetKind target = TargetKind::Cpu;
-  std::string isa = "x86-64-v3";
-  bool countTiles = false;   ///< of buildTiledPipeline
-  std::string dtype = "f32"; ///< of buildTransformerPipeline
-};
+void buildSpirvPipeline(mlir::OpPassManager &pm, int level = 0);
 
 /// Brings a module from stage `from` to stage `to`; `asm` and `artifact` are not MLIR and not
 /// reached here. Errors are diagnostics of the module's context.

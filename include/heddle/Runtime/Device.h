@@ -85,8 +85,8 @@ public:
   virtual ~DeviceCode();
   /// Memory and a queue of its own for one session. `threads` 0: all processors.
   virtual Expected<std::unique_ptr<Device>> createDevice(int threads) const = 0;
-  /// The form of a kernel that this device runs; empty where the program has none.
-  virtual const std::optional<KernelCode> &codeOf(const Kernel &kernel) const = 0;
+  /// The form of a kernel that this device runs; null where the program has none.
+  virtual const KernelCode *codeOf(const Kernel &kernel) const = 0;
   /// What runs the code, for people: "cpu x86-64-v4, 2 threads".
   virtual std::string describe() const = 0;
 };

@@ -4,7 +4,7 @@
 //
 // What is in a compiled model, as a file or in memory: the manifest
 // `heddle.json` (format version and program), `fused.mlirbc`, `cpu/<isa>.so`,
-// `vulkan/<kernel>.spv`, `text/<name>`, and `weights.bin` last, on a page
+// `vulkan/l<level>/<kernel>.spv`, `text/<name>`, and `weights.bin` last, on a page
 // boundary. The compiler writes it, the runtime reads it.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace heddle {
 
 /// Raised whenever a reader would misunderstand a file of another version, or the program in it
 /// gains or loses a field: a file is for the version that wrote it.
-inline constexpr int artifactFormat = 7;
+inline constexpr int artifactFormat = 8;
 
 /// CPU code for one instruction set: an ELF shared object that imports nothing.
 struct CpuMember {
@@ -39,7 +39,7 @@ public:
   const std::string &name() const { return artifactName; }
   const Program &program() const { return contents; }
   const std::vector<CpuMember> &cpu() const { return cpuMembers; }
-  /// SPIR-V of a member named by KernelCode::member; 64-byte aligned. Empty: there is none.
+  /// SPIR-V of a member named by VulkanVariant::member; 64-byte aligned. Empty: there is none.
   std::span<const std::byte> vulkan(std::string_view member) const;
   bool hasVulkan() const;
   /// The `fused` stage as MLIR bytecode; empty: there is none.
@@ -82,13 +82,13 @@ public:
   explicit ArtifactWriter(Program program) : program(std::move(program)) {}
 
   void addCpu(std::string isa, std::vector<std::string> features, std::vector<char> object);
-  /// `member` is KernelCode::member, vulkanMember(kernel).
+  /// `member` is VulkanVariant::member, vulkanMember(kernel, level).
   void addVulkan(std::string member, std::vector<uint32_t> words);
   void setFused(std::string bytecode) { fused = std::move(bytecode); }
   /// `name` is printable ASCII; the member is `text/<name>`.
   void addText(std::string name, std::string text);
 
-  static std::string vulkanMember(std::string_view kernel);
+  static std::string vulkanMember(std::string_view kernel, int level = 0);
 
   Status writeFile(const std::string &path, const FillWeights &fillWeights);
   /// The same bytes in memory, for the JIT: weights are written once, where the runtime reads them.

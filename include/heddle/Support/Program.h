@@ -100,8 +100,8 @@ struct Port {
   std::vector<SizeExpr> spread;
   /// The buffer holds the first two dimensions of `shape` the other way round.
   bool exchanged = false;
-  HEDDLE_FIELDS(3, name, type, shape, buffer, group, dense, range, starts, within, longest, fallback,
-                spread, exchanged)
+  HEDDLE_FIELDS(3, name, type, shape, buffer, group, dense, range, starts, within, longest,
+                fallback, spread, exchanged)
 };
 
 /// A packed weight, by its place in the artifact's weight member.
@@ -168,8 +168,8 @@ struct Function {
   std::string reorderBy;
   /// Not run by `heddle run` on its own (needs a session).
   bool needsSession = false;
-  HEDDLE_FIELDS(0, name, dims, stateDims, inputs, outputs, buffers, launches, checks, states, updates,
-                startsStates, reorderBy, needsSession)
+  HEDDLE_FIELDS(0, name, dims, stateDims, inputs, outputs, buffers, launches, checks, states,
+                updates, startsStates, reorderBy, needsSession)
 };
 
 /// How a kernel is started. Extents of an axis: ceil(scalars[scalar] / tile), or `count` where
@@ -184,10 +184,26 @@ struct GridAxis {
 /// A kernel on one kind of device.
 struct KernelCode {
   std::array<GridAxis, 3> grid; ///< axis 0 varies slowest on the CPU; Vulkan's (z, y, x)
-  /// Vulkan: words of the SPIR-V module's member and its workgroup size.
-  std::string member;
+  HEDDLE_FIELDS(1, grid)
+};
+
+/// A product of matrices that is one instruction of a subgroup: m x n sums of k products.
+struct MatrixShape {
+  int64_t m = 0, n = 0, k = 0;
+  DType operands = DType::F16, sums = DType::F32;
+  HEDDLE_FIELDS(5, m, n, k, operands, sums)
+};
+
+/// A kernel for one level of Vulkan devices, and what it needs of a device beyond Vulkan 1.1. What
+/// its workgroup takes of the device's limits is in its code.
+struct VulkanVariant : KernelCode {
+  std::string member; ///< words of the SPIR-V module
   std::array<int32_t, 3> workgroup = {1, 1, 1};
-  HEDDLE_FIELDS(3, grid, member, workgroup)
+  int level = 0;                     ///< of those that a device can run, the highest is taken
+  std::vector<std::string> features; ///< all must be there, by Vulkan's names: "shaderInt64"
+  int64_t subgroup = 0;              ///< invocations of a subgroup; 0: any
+  std::vector<MatrixShape> matrices; ///< all must be there
+  HEDDLE_FIELDS(3, grid, member, workgroup, level, features, subgroup, matrices)
 };
 
 struct KernelArgument {
@@ -211,8 +227,9 @@ struct Kernel {
   std::string name;
   std::vector<KernelArgument> arguments;
   std::vector<std::string> scalars; ///< names, for people
-  std::optional<KernelCode> cpu, vulkan;
-  DType products = DType::F32; ///< type of the operands of its products, for bench
+  std::optional<KernelCode> cpu;
+  std::vector<VulkanVariant> vulkan; ///< each of another level
+  DType products = DType::F32;       ///< type of the operands of its products, for bench
   HEDDLE_FIELDS(1, name, arguments, scalars, cpu, vulkan, products)
 };
 

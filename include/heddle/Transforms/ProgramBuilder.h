@@ -7,14 +7,20 @@
 #pragma once
 
 #include "heddle/Support/Program.h"
+#include "heddle/Target/GpuTarget.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace heddle {
 
-/// The program of a module at the `tiled` stage; further ones hold the same kernels, tiled for other
-/// kinds of device. For Vulkan the members are named `vulkan/<kernel>.spv`; the workgroup size comes
-/// from the schedule.
-Expected<Program> buildProgram(llvm::ArrayRef<mlir::ModuleOp> tiled);
+/// A module at the `tiled` stage.
+struct TiledModule {
+  mlir::ModuleOp module;
+  const GpuTarget *gpu = nullptr; ///< null: tiled for CPUs
+};
+
+/// The program of modules that hold the same kernels, tiled for one target each. A workgroup's size
+/// comes from the schedule.
+Expected<Program> buildProgram(llvm::ArrayRef<TiledModule> tiled);
 
 } // namespace heddle

@@ -22,14 +22,22 @@ using namespace mlir;
 namespace {
 
 struct ConvertKernelToGpu : heddle::impl::ConvertKernelToGpuBase<ConvertKernelToGpu> {
+  using ConvertKernelToGpuBase::ConvertKernelToGpuBase;
+
   void runOnOperation() override {
+    heddle::Expected<const heddle::GpuTarget *> target = heddle::findGpuTarget(level);
+    if (!target) {
+      getOperation().emitError() << "convert-kernel-to-gpu: " << target.error().message;
+      return signalPassFailure();
+    }
     for (auto program :
          llvm::make_early_inc_range(getOperation().getOps<heddle::kernel::ProgramOp>()))
       program.erase(); // code knows no launches
     OpBuilder builder(&getContext());
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<heddle::kernel::FuncOp>())) {
       FailureOr<heddle::GpuPlacement> placement = heddle::placeInvocations(func);
-      if (failed(placement) || failed(heddle::GpuEmitter(builder, func, *placement).run()))
+      if (failed(placement) ||
+          failed(heddle::GpuEmitter(builder, func, **target, *placement).run()))
         return signalPassFailure(); // the reason stands at the op
       func.erase();
     }

@@ -6,6 +6,7 @@
 // casts between them, and then the decoration that keeps a driver from fusing
 // what the language says is rounded twice.
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
+#include "heddle/Target/GpuTarget.h"
 
 #include "mlir/Conversion/ArithToSPIRV/ArithToSPIRV.h"
 #include "mlir/Conversion/MathToSPIRV/MathToSPIRV.h"
@@ -126,10 +127,14 @@ private:
   }
 };
 
-/// Vulkan 1.1 without anything optional.
-spirv::TargetEnvAttr targetEnvironment(MLIRContext *context) {
-  auto triple = spirv::VerCapExtAttr::get(spirv::Version::V_1_3, {spirv::Capability::Shader},
-                                          ArrayRef<spirv::Extension>{}, context);
+spirv::TargetEnvAttr targetEnvironment(const heddle::GpuTarget &target, MLIRContext *context) {
+  SmallVector<spirv::Capability> capabilities;
+  for (const std::string &name : target.capabilities)
+    capabilities.push_back(*spirv::symbolizeCapability(name));
+  SmallVector<spirv::Extension> extensions;
+  for (const std::string &name : target.extensions)
+    extensions.push_back(*spirv::symbolizeExtension(name));
+  auto triple = spirv::VerCapExtAttr::get(spirv::Version::V_1_3, capabilities, extensions, context);
   return spirv::TargetEnvAttr::get(
       triple, spirv::getDefaultResourceLimits(context), spirv::ClientAPI::Vulkan,
       spirv::Vendor::Unknown, spirv::DeviceType::Unknown, spirv::TargetEnvAttr::kUnknownDeviceID);
@@ -166,21 +171,28 @@ bool mayBeContracted(Operation *op) {
 }
 
 struct FinishSpirv : heddle::impl::FinishSpirvBase<FinishSpirv> {
+  using FinishSpirvBase::FinishSpirvBase;
+
   void runOnOperation() override {
+    heddle::Expected<const heddle::GpuTarget *> target = heddle::findGpuTarget(level);
+    if (!target) {
+      getOperation().emitError() << "finish-spirv: " << target.error().message;
+      return signalPassFailure();
+    }
+    spirv::TargetEnvAttr environment = targetEnvironment(**target, &getContext());
     SmallVector<ModuleOp> kernels(getOperation().getOps<ModuleOp>());
     for (ModuleOp kernel : kernels) {
-      if (failed(convert(kernel)))
+      if (failed(convert(kernel, environment)))
         return signalPassFailure(); // the conversion has named the op
       copyCarriedResults(kernel);
       decorate(kernel);
-      enclose(kernel);
+      enclose(kernel, environment.getTripleAttr());
     }
   }
 
 private:
-  LogicalResult convert(ModuleOp kernel) {
+  LogicalResult convert(ModuleOp kernel, spirv::TargetEnvAttr environment) {
     MLIRContext *context = &getContext();
-    spirv::TargetEnvAttr environment = targetEnvironment(context);
     SPIRVTypeConverter types(environment);
     ScfToSPIRVContext loops;
     RewritePatternSet patterns(context);
@@ -207,9 +219,8 @@ private:
   }
 
   /// module @k {…}  ->  spirv.module @k {…}, which may hold nothing else.
-  static void enclose(ModuleOp kernel) {
+  static void enclose(ModuleOp kernel, spirv::VerCapExtAttr triple) {
     OpBuilder builder(kernel);
-    spirv::VerCapExtAttr triple = targetEnvironment(builder.getContext()).getTripleAttr();
     auto module = spirv::ModuleOp::create(builder, kernel.getLoc(), spirv::AddressingModel::Logical,
                                           spirv::MemoryModel::GLSL450, triple, kernel.getSymName());
     module.getBody()->getOperations().splice(module.getBody()->begin(),

@@ -78,9 +78,10 @@ FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func) {
   return placement;
 }
 
-GpuEmitter::GpuEmitter(OpBuilder &builder, kernel::FuncOp func, GpuPlacement placement)
+GpuEmitter::GpuEmitter(OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target,
+                       GpuPlacement placement)
     : BodyEmitter(builder, builder.getI32Type(), /*width=*/4), func(func), placement(placement),
-      shell(builder, func) {
+      shell(builder, func, target) {
   loc = func.getLoc();
 }
 

@@ -37,7 +37,8 @@ mlir::FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func);
 
 class GpuEmitter : public kernel::BodyEmitter {
 public:
-  GpuEmitter(mlir::OpBuilder &builder, kernel::FuncOp func, GpuPlacement placement);
+  GpuEmitter(mlir::OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target,
+             GpuPlacement placement);
   /// Emits the whole module before `func`.
   mlir::LogicalResult run();
   /// Rows of floats start at multiples of four words; index tables and tables of dynamic width do

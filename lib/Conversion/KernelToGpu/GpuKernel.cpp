@@ -23,9 +23,9 @@ LogicalResult GpuKernel::checkInterface(int64_t invocations) {
   if (size_t needed = func.getScalars().size() + func.getNumViews(); needed > vulkanBlockWords)
     return func.emitOpError("expected at most ")
            << vulkanBlockWords << " scalars and arguments, found " << needed;
-  if (invocations > kWorkgroupInvocations)
+  if (invocations > target.invocations)
     return func.emitOpError("expected at most ")
-           << kWorkgroupInvocations << " invocations, found " << invocations;
+           << target.invocations << " invocations, found " << invocations;
   for (int64_t i = 0; i < func.getNumViews(); ++i) {
     bool weight = func.isWeight(i);
     if (weight && cast<kernel::ViewType>(func.getView(i).getType()).holdsIndices())
@@ -192,9 +192,9 @@ void GpuKernel::barrier() {
 }
 
 LogicalResult GpuKernel::finish() {
-  if (workgroupBytes > kWorkgroupBytes)
+  if (workgroupBytes > target.sharedBytes)
     return func.emitOpError("expected at most ")
-           << kWorkgroupBytes << " bytes of workgroup memory, found " << workgroupBytes;
+           << target.sharedBytes << " bytes of workgroup memory, found " << workgroupBytes;
   builder.setInsertionPointToEnd(module.getBody());
   SmallVector<Attribute> interface;
   for (auto variable : module.getOps<spirv::GlobalVariableOp>())

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Target/GpuTarget.h"
 
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 #include "mlir/IR/Builders.h"
@@ -18,16 +19,13 @@
 
 namespace heddle {
 
-/// Limits of the smallest device that is served (Vulkan 1.1, nothing optional).
-constexpr int64_t kWorkgroupBytes = 16 * 1024;
-constexpr int64_t kWorkgroupInvocations = 128;
-
 /// Arrays in Workgroup memory; each has one use, so that few barriers are needed between them.
 enum class SharedArray { Tile, Maxima, Sums, Lanes };
 
 class GpuKernel {
 public:
-  GpuKernel(mlir::OpBuilder &builder, kernel::FuncOp func) : builder(builder), func(func) {}
+  GpuKernel(mlir::OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target)
+      : builder(builder), func(func), target(target) {}
 
   /// Opens the module and the entry point; the builder then stands in its body.
   mlir::LogicalResult begin(int64_t invocations);
@@ -66,6 +64,7 @@ private:
 
   mlir::OpBuilder &builder;
   kernel::FuncOp func;
+  const GpuTarget &target;
   mlir::ModuleOp module;
   mlir::spirv::FuncOp entry;
   int64_t invocations = 0, workgroupBytes = 0;

@@ -44,8 +44,8 @@ public:
   }
 
   Expected<std::unique_ptr<Device>> createDevice(int threads) const override;
-  const std::optional<KernelCode> &codeOf(const Kernel &kernel) const override {
-    return kernel.cpu;
+  const KernelCode *codeOf(const Kernel &kernel) const override {
+    return kernel.cpu ? &*kernel.cpu : nullptr;
   }
   std::string describe() const override { return "cpu " + isa; }
 

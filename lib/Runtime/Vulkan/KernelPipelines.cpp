@@ -9,6 +9,7 @@
 #include "PipelineCache.h"
 #include "SpirvFacts.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace heddle::vulkan {
@@ -59,8 +60,8 @@ static Error over(const Kernel &kernel, const std::string &what, int64_t limit, 
                     std::to_string(limit) + " " + what + ", found " + std::to_string(found));
 }
 
-static Status checkLimits(const Kernel &kernel, std::span<const uint32_t> words,
-                          const PhysicalDevice &physical) {
+static Status checkLimits(const Kernel &kernel, const VulkanVariant &variant,
+                          std::span<const uint32_t> words, const PhysicalDevice &physical) {
   Expected<SpirvFacts> facts = readSpirvFacts(words);
   if (!facts)
     return inputError("vulkan: kernel " + kernel.name + ": " + facts.error().message);
@@ -71,43 +72,71 @@ static Status checkLimits(const Kernel &kernel, std::span<const uint32_t> words,
     return over(kernel, "invocations a workgroup", limits.invocations, facts->invocations);
   for (size_t i = 0; i < 3; ++i)
     if (int64_t limit = physical.allLimits().maxComputeWorkGroupSize[i];
-        kernel.vulkan->workgroup[i] > limit)
-      return over(kernel, "invocations along an axis", limit, kernel.vulkan->workgroup[i]);
+        variant.workgroup[i] > limit)
+      return over(kernel, "invocations along an axis", limit, variant.workgroup[i]);
   return {};
+}
+
+/// The variant of the highest level that the device can run. Where there is none, the error says
+/// what each needs, or what the lowest one that lacks no feature takes beyond the limits.
+Expected<KernelPipelines::Chosen> KernelPipelines::choose(const Kernel &kernel,
+                                                          const Artifact &artifact) const {
+  const PhysicalDevice &physical = device.physical();
+  std::vector<const VulkanVariant *> variants;
+  for (const VulkanVariant &variant : kernel.vulkan)
+    variants.push_back(&variant);
+  std::ranges::sort(variants, std::greater(), &VulkanVariant::level);
+  std::string needed;
+  Status beyond;
+  for (const VulkanVariant *variant : variants) {
+    if (std::string lack = physical.lacks(*variant); !lack.empty()) {
+      needed +=
+          (needed.empty() ? "" : " or ") + lack + " (level " + std::to_string(variant->level) + ")";
+      continue;
+    }
+    std::span<const std::byte> bytes = artifact.vulkan(variant->member);
+    if (bytes.empty() || bytes.size() % 4 != 0)
+      return inputError(artifact.name() + ": expected SPIR-V in " + variant->member +
+                        ", found none");
+    Chosen found{variant, std::vector<uint32_t>(bytes.size() / 4)};
+    std::memcpy(found.words.data(), bytes.data(), bytes.size());
+    beyond = checkLimits(kernel, *variant, found.words, physical);
+    if (beyond)
+      return found;
+  }
+  if (!beyond)
+    return beyond.takeError();
+  return inputError("vulkan: kernel " + kernel.name + ": expected a device with " + needed +
+                    ", found " + physical.info().name);
 }
 
 Status KernelPipelines::compileAll(const Artifact &artifact) {
   const std::vector<Kernel> &kernels = artifact.program().kernels;
-  std::vector<std::vector<uint32_t>> modules(kernels.size());
+  chosen.resize(kernels.size());
   uint64_t hash = fnv1a(nullptr, 0);
   for (size_t i = 0; i < kernels.size(); ++i) {
-    if (!kernels[i].vulkan)
+    if (kernels[i].vulkan.empty())
       continue;
-    std::span<const std::byte> bytes = artifact.vulkan(kernels[i].vulkan->member);
-    if (bytes.empty() || bytes.size() % 4 != 0)
-      return inputError(artifact.name() + ": expected SPIR-V in " + kernels[i].vulkan->member +
-                        ", found none");
-    modules[i].resize(bytes.size() / 4);
-    std::memcpy(modules[i].data(), bytes.data(), bytes.size());
-    hash = fnv1a(bytes.data(), bytes.size(), hash);
+    Expected<Chosen> found = choose(kernels[i], artifact);
+    if (!found)
+      return found.takeError();
+    chosen[i] = std::move(*found);
+    hash = fnv1a(chosen[i].words.data(), chosen[i].words.size() * 4, hash);
   }
   auto cache = PipelineCache::open(device, hash);
   if (!cache)
     return cache.takeError();
-  pipelines.assign(kernels.size(), VK_NULL_HANDLE);
   for (size_t i = 0; i < kernels.size(); ++i)
-    if (!modules[i].empty())
-      if (Status status = compile(kernels[i], modules[i], cache->handle(), pipelines[i]); !status)
+    if (chosen[i].variant)
+      if (Status status = compile(kernels[i], cache->handle(), chosen[i]); !status)
         return status;
   cache->save();
   return {};
 }
 
-Status KernelPipelines::compile(const Kernel &kernel, std::span<const uint32_t> words,
-                                VkPipelineCache cache, VkPipeline &pipeline) {
-  if (Status status = checkLimits(kernel, words, device.physical()); !status)
-    return status;
+Status KernelPipelines::compile(const Kernel &kernel, VkPipelineCache cache, Chosen &made) {
   const VolkDeviceTable &vk = device.functions();
+  const std::vector<uint32_t> words = std::move(made.words);
   VkShaderModuleCreateInfo moduleInfo{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   moduleInfo.codeSize = words.size() * 4;
   moduleInfo.pCode = words.data();
@@ -122,15 +151,15 @@ Status KernelPipelines::compile(const Kernel &kernel, std::span<const uint32_t> 
   info.stage.pName = "main";
   info.layout = pipelineLayout;
   VkResult result =
-      vk.vkCreateComputePipelines(device.handle(), cache, 1, &info, nullptr, &pipeline);
+      vk.vkCreateComputePipelines(device.handle(), cache, 1, &info, nullptr, &made.pipeline);
   vk.vkDestroyShaderModule(device.handle(), module, nullptr);
   return result == VK_SUCCESS ? Status() : resultError("kernel " + kernel.name, result);
 }
 
 KernelPipelines::~KernelPipelines() {
   const VolkDeviceTable &vk = device.functions();
-  for (VkPipeline pipeline : pipelines)
-    vk.vkDestroyPipeline(device.handle(), pipeline, nullptr);
+  for (const Chosen &made : chosen)
+    vk.vkDestroyPipeline(device.handle(), made.pipeline, nullptr);
   vk.vkDestroyPipelineLayout(device.handle(), pipelineLayout, nullptr);
   vk.vkDestroyDescriptorSetLayout(device.handle(), descriptors, nullptr);
 }

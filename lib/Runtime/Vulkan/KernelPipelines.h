@@ -4,7 +4,8 @@
 //
 // One layout serves all kernels: three storage buffers (memory as vec4, weights,
 // memory as i32), a block of words at an offset that each launch chooses, and the
-// 128 bytes of push constants that every device has. One pipeline a kernel.
+// 128 bytes of push constants that every device has. One pipeline a kernel, of the best
+// of its variants that the device can run.
 #pragma once
 
 #include "LogicalDevice.h"
@@ -28,19 +29,26 @@ public:
 
   VkDescriptorSetLayout setLayout() const { return descriptors; }
   VkPipelineLayout layout() const { return pipelineLayout; }
-  VkPipeline pipeline(int kernel) const { return pipelines[static_cast<size_t>(kernel)]; }
+  VkPipeline pipeline(int kernel) const { return chosen[static_cast<size_t>(kernel)].pipeline; }
+  /// Null for kernels without SPIR-V.
+  const VulkanVariant *variant(size_t kernel) const { return chosen[kernel].variant; }
 
 private:
   explicit KernelPipelines(const LogicalDevice &device) : device(device) {}
   Status createLayouts();
   Status compileAll(const Artifact &artifact);
-  Status compile(const Kernel &kernel, std::span<const uint32_t> words, VkPipelineCache cache,
-                 VkPipeline &pipeline);
+  struct Chosen {
+    const VulkanVariant *variant = nullptr;
+    std::vector<uint32_t> words = {}; ///< until they are compiled
+    VkPipeline pipeline = VK_NULL_HANDLE;
+  };
+  Expected<Chosen> choose(const Kernel &kernel, const Artifact &artifact) const;
+  Status compile(const Kernel &kernel, VkPipelineCache cache, Chosen &made);
 
   const LogicalDevice &device;
   VkDescriptorSetLayout descriptors = VK_NULL_HANDLE;
   VkPipelineLayout pipelineLayout = VK_NULL_HANDLE;
-  std::vector<VkPipeline> pipelines; ///< null for kernels without SPIR-V
+  std::vector<Chosen> chosen; ///< by kernel
 };
 
 } // namespace heddle::vulkan

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// No feature and no extension is asked for.
+// Features that kernels may need are enabled where there are any, and no extension.
 #include "LogicalDevice.h"
 
 namespace heddle::vulkan {
@@ -39,6 +39,7 @@ Status LogicalDevice::create() {
   VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queueInfo;
+  info.pEnabledFeatures = &hardware.features();
   if (VkResult result = vkCreateDevice(hardware.handle(), &info, nullptr, &device);
       result != VK_SUCCESS)
     return resultError("opening " + hardware.info().name, result);

@@ -41,6 +41,33 @@ static VulkanLimits limitsOf(const VkPhysicalDeviceLimits &from) {
   return limits;
 }
 
+/// Features that a kernel may need, by the names that files give them. Others are lacking everywhere.
+static constexpr std::pair<std::string_view, VkBool32 VkPhysicalDeviceFeatures::*> knownFeatures[] =
+    {{"shaderFloat64", &VkPhysicalDeviceFeatures::shaderFloat64},
+     {"shaderInt64", &VkPhysicalDeviceFeatures::shaderInt64},
+     {"shaderInt16", &VkPhysicalDeviceFeatures::shaderInt16}};
+
+static VkPhysicalDeviceFeatures featuresOf(VkPhysicalDevice device) {
+  VkPhysicalDeviceFeatures all{}, known{};
+  vkGetPhysicalDeviceFeatures(device, &all);
+  for (auto [name, feature] : knownFeatures)
+    known.*feature = all.*feature;
+  return known;
+}
+
+std::string PhysicalDevice::lacks(const VulkanVariant &variant) const {
+  for (const std::string &needed : variant.features) {
+    auto known = std::ranges::find(knownFeatures, needed, [](const auto &f) { return f.first; });
+    if (known == std::end(knownFeatures) || !(offered.*known->second))
+      return needed;
+  }
+  if (variant.subgroup && variant.subgroup != subgroups.subgroupSize)
+    return "subgroups of " + std::to_string(variant.subgroup);
+  if (!variant.matrices.empty()) // no device is asked for its shapes yet
+    return "products of matrices";
+  return {};
+}
+
 Expected<PhysicalDevice> PhysicalDevice::query(VkPhysicalDevice handle) {
   PhysicalDevice device(handle);
   vkGetPhysicalDeviceProperties(handle, &device.properties);
@@ -49,8 +76,10 @@ Expected<PhysicalDevice> PhysicalDevice::query(VkPhysicalDevice handle) {
     VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
     all.pNext = &device.identity;
     device.identity.pNext = &device.maintenance;
+    device.maintenance.pNext = &device.subgroups;
     vkGetPhysicalDeviceProperties2(handle, &all);
-    device.identity.pNext = nullptr; // the object may move
+    device.identity.pNext = device.maintenance.pNext = nullptr; // the object may move
+    device.offered = featuresOf(handle);
     vkGetPhysicalDeviceMemoryProperties(handle, &device.memory);
     device.family = computeFamily(handle);
   }
@@ -62,8 +91,10 @@ Expected<PhysicalDevice> PhysicalDevice::query(VkPhysicalDevice handle) {
 
 /// "minimum", or "name=value,…".
 Status PhysicalDevice::applyMask(std::string_view mask) {
-  if (mask == "minimum")
+  if (mask == "minimum") {
+    offered = {};
     mask = "shared=16384,invocations=128,range=134217728,buffers=4,groups=65535";
+  }
   const std::pair<std::string_view, int64_t *> names[] = {{"shared", &masked.sharedBytes},
                                                           {"invocations", &masked.invocations},
                                                           {"range", &masked.storageRange},

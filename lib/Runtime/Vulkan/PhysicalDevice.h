@@ -2,11 +2,12 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names, limits and memory types of a device, limits masked as
-// HEDDLE_VULKAN_LIMITS says.
+// Names, limits, features and memory types of a device, limits and features masked
+// as HEDDLE_VULKAN_LIMITS says.
 #pragma once
 
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
+#include "heddle/Support/Program.h"
 
 #include <optional>
 #include <volk.h>
@@ -24,6 +25,10 @@ public:
   int64_t maxAllocation() const {
     return static_cast<int64_t>(maintenance.maxMemoryAllocationSize);
   }
+  /// The features that a kernel may need and this device has.
+  const VkPhysicalDeviceFeatures &features() const { return offered; }
+  /// What a variant needs and this device lacks, for people: "shaderInt64"; empty: nothing.
+  std::string lacks(const VulkanVariant &variant) const;
   /// Offsets of descriptors and windows are multiples of it.
   int64_t windowAlignment() const;
   /// Family of a queue that computes.
@@ -44,6 +49,9 @@ private:
   VkPhysicalDeviceIDProperties identity{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
   VkPhysicalDeviceMaintenance3Properties maintenance{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+  VkPhysicalDeviceSubgroupProperties subgroups{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+  VkPhysicalDeviceFeatures offered{};
   VkPhysicalDeviceMemoryProperties memory{};
   std::optional<uint32_t> family;
   VulkanLimits masked;

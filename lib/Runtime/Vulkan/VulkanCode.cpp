@@ -34,8 +34,8 @@ public:
   Expected<std::unique_ptr<Device>> createDevice(int) const override {
     return VulkanDevice::create(*device, *kernels, weights ? &*weights : nullptr, program);
   }
-  const std::optional<KernelCode> &codeOf(const Kernel &kernel) const override {
-    return kernel.vulkan;
+  const KernelCode *codeOf(const Kernel &kernel) const override {
+    return kernels->variant(static_cast<size_t>(&kernel - program.kernels.data()));
   }
   std::string describe() const override { return "vulkan " + device->physical().info().name; }
 

@@ -138,7 +138,7 @@ inline Artifact artifactOf(const Shader &shader, Arena &weights,
          !address.weight});
   for (size_t i = 0; i < scalars; ++i)
     kernel.scalars.push_back("d" + std::to_string(i));
-  kernel.vulkan = KernelCode{{}, ArtifactWriter::vulkanMember("kernel"), shader.workgroup};
+  kernel.vulkan = {{{}, ArtifactWriter::vulkanMember("kernel"), shader.workgroup}};
   Program program;
   program.model = "{}";
   program.kernels = {kernel};

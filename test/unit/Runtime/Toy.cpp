@@ -129,9 +129,7 @@ static Kernel kernel(const char *name, std::vector<bool> written) {
   KernelCode code;
   code.grid[0] = {0, 64, 1};
   made.cpu = code;
-  code.member = ArtifactWriter::vulkanMember(name);
-  code.workgroup = {16, 1, 1};
-  made.vulkan = code;
+  made.vulkan = {{code, ArtifactWriter::vulkanMember(name), {16, 1, 1}}};
   return made;
 }
 

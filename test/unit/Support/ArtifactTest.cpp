@@ -46,8 +46,8 @@ void expectContents(const Artifact &artifact) {
   EXPECT_THAT(artifact.cpu()[0].features, testing::ElementsAre("avx2", "fma"));
   EXPECT_EQ(artifact.cpu()[0].code.size(), 4u);
   EXPECT_TRUE(artifact.hasVulkan());
-  EXPECT_EQ(artifact.vulkan("vulkan/attend.spv").size(), 12u);
-  EXPECT_TRUE(artifact.vulkan("vulkan/other.spv").empty());
+  EXPECT_EQ(artifact.vulkan("vulkan/l0/attend.spv").size(), 12u);
+  EXPECT_TRUE(artifact.vulkan("vulkan/l0/other.spv").empty());
   EXPECT_EQ(artifact.fused().size(), 4u);
   EXPECT_EQ(artifact.text("source.txt"), "a\nb\n");
   EXPECT_FALSE(artifact.text("target.txt"));

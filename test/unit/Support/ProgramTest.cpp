@@ -48,14 +48,16 @@ TEST(Program, EveryFieldIsNeededAndOthersAreRefused) {
             "program.functions[0].launches: expected an array, found \"none\"");
   EXPECT_EQ(errorAfter([](Json &j) { j["weight_bytes"] = 1.5; }),
             "program.weight_bytes: expected an integer of 64 bits, found 1.5");
-  EXPECT_EQ(errorAfter([](Json &j) { j["pack"][0]["layout"] = "tiles"; }),
-            "program.pack[0].layout: expected one of vector, rows, panels, scales, found \"tiles\"");
+  EXPECT_EQ(
+      errorAfter([](Json &j) { j["pack"][0]["layout"] = "tiles"; }),
+      "program.pack[0].layout: expected one of vector, rows, panels, scales, found \"tiles\"");
   EXPECT_THAT(errorAfter([](Json &j) { j["functions"][0]["buffers"][0]["elements"] = "B*"; }),
               HasSubstr("program.functions[0].buffers[0].elements: size 'B*': expected a number"));
 }
 
 TEST(Program, IndicesAndSizesAreChecked) {
   auto launch = [](Json &j) -> Json & { return j["functions"][0]["launches"][0]; };
+  auto variant = [](Json &j) -> Json & { return j["kernels"][1]["vulkan"][0]; };
   const std::pair<std::function<void(Json &)>, const char *> cases[] = {
       {[&](Json &j) { launch(j)["arguments"][0]["index"] = 9; }, "a buffer below 4, found 9"},
       {[&](Json &j) { launch(j)["arguments"][1]["index"] = -1; }, "a weight below 2, found -1"},
@@ -75,7 +77,14 @@ TEST(Program, IndicesAndSizesAreChecked) {
       {[](Json &j) { j["functions"][0]["reorder_by"] = "source"; }, "i32 input of rank 1"},
       {[](Json &j) { j["kernels"][0]["cpu"]["grid"][1]["tile"] = 0; }, "a tile of at least 1"},
       {[](Json &j) { j["kernels"][0]["cpu"]["grid"][0]["scalar"] = 2; }, "one of its scalars"},
-      {[](Json &j) { j["kernels"][1]["vulkan"]["workgroup"] = {64, 64, 1}; }, "1024 invocations"},
+      {[&](Json &j) { variant(j)["workgroup"] = {64, 64, 1}; }, "1024 invocations"},
+      {[&](Json &j) { variant(j)["member"] = ""; }, "the name of its code, found none"},
+      {[&](Json &j) { variant(j)["level"] = -1; }, "a level of at least 0, found -1"},
+      {[&](Json &j) { variant(j)["subgroup"] = 256; }, "at most 128 invocations, found 256"},
+      {[&](Json &j) { variant(j)["grid"][0]["tile"] = 0; }, "a tile of at least 1"},
+      {[&](Json &j) { variant(j)["matrices"][0]["k"] = 0; }, "1 to 1024 rows and columns, found 0"},
+      {[&](Json &j) { j["kernels"][1]["vulkan"].push_back(variant(j)); },
+       "variants of different levels, found 2"},
       {[](Json &j) { j["kernels"][1]["name"] = j["kernels"][0]["name"]; }, "each name once"},
       {[](Json &j) { j["weights"][1]["offset"] = 128; }, "a multiple of 256, found 128"},
       {[](Json &j) { j["weights"][1]["elements"] = int64_t(1) << 62; }, "an end within"},

@@ -57,9 +57,9 @@ inline Program testProgram() {
   Kernel project{"project", {memory, weight, result}, {"d0", "d1"}, KernelCode(), {}};
   project.cpu->grid[0].scalar = 0;
   project.cpu->grid[1] = {1, 96, 1};
-  Kernel attend{"attend", {memory, result}, {"d0"}, {}, KernelCode()};
-  attend.vulkan->member = "vulkan/attend.spv";
-  attend.vulkan->workgroup = {64, 1, 1};
+  Kernel attend{"attend", {memory, result}, {"d0"}, {}, {}};
+  attend.vulkan = {
+      {{}, "vulkan/l0/attend.spv", {64, 1, 1}, 2, {"shaderInt64"}, 32, {MatrixShape{16, 16, 8}}}};
   program.kernels = {project, attend};
   program.weights = {{"w", 0, 32 * 64}, {"b", 8192, 32}};
   program.pack = {{"w", {32, 64}, PackEntry::Layout::Panels, 16, 0, 0},

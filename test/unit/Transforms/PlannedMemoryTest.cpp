@@ -55,7 +55,7 @@ static int64_t plannedElements(const std::string &text, int64_t length) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   EXPECT_TRUE(module);
   EXPECT_TRUE(mlir::succeeded(runTo(*module, Stage::Transformer, Stage::Tiled)));
-  auto program = buildProgram(*module);
+  auto program = buildProgram(TiledModule{*module});
   EXPECT_TRUE(program);
   int64_t total = 0;
   for (const Buffer &buffer : program->functions[0].buffers) {

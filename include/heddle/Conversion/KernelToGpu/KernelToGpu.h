@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Declares the passes that lower `kernel.func` to SPIR-V for Vulkan 1.1.
+// Declares the passes that lower `kernel.func` to SPIR-V for a level of Vulkan devices.
 #pragma once
 
 #include "mlir/Pass/Pass.h"

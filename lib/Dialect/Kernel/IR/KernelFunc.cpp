@@ -226,7 +226,7 @@ bool FuncOp::isWeight(int64_t i) {
 ScheduleAttr FuncOp::getScheduleOrDefault() {
   if (ScheduleAttr schedule = getScheduleAttr())
     return schedule;
-  return ScheduleAttr::get(getContext(), LoopOrder::RowsOutside, 0, 0, {}, {});
+  return ScheduleAttr::get(getContext(), LoopOrder::RowsOutside, 0, 0, {});
 }
 
 static LogicalResult verifyViews(FuncOp func) {

@@ -171,7 +171,7 @@ namespace {
 struct ScheduleFields {
   LoopOrder order = LoopOrder::RowsOutside;
   int64_t prefetch = 0, kblock = 0;
-  SmallVector<int64_t> threads, fragment;
+  SmallVector<int64_t> threads;
 };
 } // namespace
 
@@ -205,10 +205,7 @@ static ParseResult parseField(AsmParser &parser, ScheduleFields &fields) {
     return parser.parseInteger(fields.kblock);
   if (key == "threads")
     return parseNumbers(parser, fields.threads);
-  if (key == "fragment")
-    return parseNumbers(parser, fields.fragment);
-  return parser.emitError(loc, "expected order, prefetch, kblock, threads or fragment, found ")
-         << key;
+  return parser.emitError(loc, "expected order, prefetch, kblock or threads, found ") << key;
 }
 
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
@@ -217,7 +214,7 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
                                      [&] { return parseField(parser, fields); }))
     return {};
   return ScheduleAttr::get(parser.getContext(), fields.order, fields.prefetch, fields.kblock,
-                           fields.threads, fields.fragment);
+                           fields.threads);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
@@ -226,14 +223,10 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
     printer << ", prefetch = " << getPrefetch();
   if (getKblock())
     printer << ", kblock = " << getKblock();
-  auto list = [&](StringRef key, ArrayRef<int64_t> numbers) {
-    if (numbers.empty())
-      return;
-    printer << ", " << key << " = [";
-    llvm::interleaveComma(numbers, printer);
+  if (!getThreads().empty()) {
+    printer << ", threads = [";
+    llvm::interleaveComma(getThreads(), printer);
     printer << "]";
-  };
-  list("threads", getThreads());
-  list("fragment", getFragment());
+  }
   printer << ">";
 }

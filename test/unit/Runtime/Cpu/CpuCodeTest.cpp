@@ -21,7 +21,7 @@ artifactWith(std::vector<std::pair<std::string, std::vector<std::string>>> membe
       compileC(std::string(HEDDLE_SOURCE_DIR) + "/test/unit/Runtime/kernels/toy.c");
   Program program = toyProgram();
   for (Kernel &kernel : program.kernels)
-    kernel.vulkan.reset();
+    kernel.vulkan.clear();
   ArtifactWriter writer(std::move(program));
   for (auto &[isa, features] : members)
     writer.addCpu(isa, features, object);

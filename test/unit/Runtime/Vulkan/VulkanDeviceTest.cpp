@@ -7,6 +7,7 @@
 #include "Toy.h"
 
 #include "Vulkan/CommandRecorder.h"
+#include "Vulkan/KernelPipelines.h"
 #include "Vulkan/PipelineCache.h"
 #include "Vulkan/SpirvFacts.h"
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
@@ -94,7 +95,7 @@ static Program wideProgram(int launches) {
   Kernel wide = program.kernels[0];
   wide.name = "wide";
   wide.cpu.reset();
-  wide.vulkan->member = ArtifactWriter::vulkanMember("wide");
+  wide.vulkan.front().member = ArtifactWriter::vulkanMember("wide");
   wide.scalars.resize(30, "n");
   program.kernels.push_back(wide);
   Function function = program.functions[0];
@@ -127,6 +128,64 @@ static std::string runWith(const std::function<void(VolkDeviceTable &)> &change)
   table = intact;
   intact.vkDeviceWaitIdle((*device)->handle());
   return status ? "" : status.error().message;
+}
+
+/// The program whose kernel `add` has variants of these levels, needs and workgroups.
+static Artifact artifactWith(std::vector<VulkanVariant> variants) {
+  Program program = toyProgram();
+  for (VulkanVariant &variant : variants) {
+    variant.grid = program.kernels[0].vulkan[0].grid;
+    variant.member = program.kernels[0].vulkan[0].member;
+  }
+  program.kernels[0].vulkan = std::move(variants);
+  return toyArtifact(program);
+}
+
+/// The level at which device 0 runs the kernel `add`, or the error.
+static std::string levelOf(const Artifact &artifact) {
+  auto device = vulkan::LogicalDevice::open(0);
+  EXPECT_TRUE(device) << device.error().message;
+  auto made = vulkan::KernelPipelines::create(**device, artifact);
+  return made ? std::to_string((*made)->variant(0)->level) : made.error().message;
+}
+
+TEST_F(VulkanTest, TheBestVariantThatTheDeviceCanRun) {
+  const VulkanVariant plain{{}, "", {16, 1, 1}};
+  VulkanVariant wide = plain, rare = plain;
+  wide.level = 1;
+  wide.features = {"shaderInt64"};
+  rare.level = 2;
+  rare.features = {"shaderInt64", "shaderTelepathy"};
+  Artifact all = artifactWith({rare, plain, wide}), few = artifactWith({rare, wide});
+  EXPECT_EQ(levelOf(all), "1");
+  EXPECT_EQ(levelOf(few), "1");
+  auto session = Session::fromArtifact(std::move(all), {.device = "vulkan"});
+  ASSERT_TRUE(session) << session.error().message;
+  auto outputs = session->run("triple", {{"x", counting({1, 3, 20})}});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_EQ((*outputs)["y"].values<float>()[7], 21);
+  // The smallest device has no feature.
+  ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "minimum");
+  EXPECT_EQ(levelOf(artifactWith({rare, plain, wide})), "0");
+  EXPECT_THAT(levelOf(few), testing::StartsWith(
+                                "vulkan: kernel add: expected a device with shaderInt64 (level 2) "
+                                "or shaderInt64 (level 1), found "));
+}
+
+TEST_F(VulkanTest, NeedsThatNoDeviceMeets) {
+  VulkanVariant rare{{}, "", {16, 1, 1}};
+  rare.features = {"shaderTelepathy"};
+  EXPECT_THAT(levelOf(artifactWith({rare})),
+              testing::StartsWith(
+                  "vulkan: kernel add: expected a device with shaderTelepathy (level 0), found "));
+  rare.features = {};
+  rare.subgroup = 3;
+  EXPECT_THAT(levelOf(artifactWith({rare})),
+              testing::HasSubstr("expected a device with subgroups of 3 (level 0), found "));
+  rare.subgroup = 0;
+  rare.matrices = {{7, 7, 7}};
+  EXPECT_THAT(levelOf(artifactWith({rare})),
+              testing::HasSubstr("with products of matrices (level"));
 }
 
 TEST_F(VulkanTest, ALostDeviceIsOneLine) {
@@ -233,22 +292,33 @@ TEST_F(VulkanTest, FactsOfAModule) {
   EXPECT_FALSE(vulkan::readSpirvFacts(words));
 }
 
-TEST_F(VulkanTest, SharedMemoryBeyondTheLimit) {
-  ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "minimum");
+/// A kernel of the shaders `members`, each a level above the one before it.
+static Expected<Artifact> artifactOf(const std::vector<std::string> &members) {
   Program program;
-  Kernel kernel;
+  Kernel &kernel = program.kernels.emplace_back();
   kernel.name = "attention";
-  kernel.vulkan = KernelCode{{}, ArtifactWriter::vulkanMember("attention"), {64, 1, 1}};
-  program.kernels = {kernel};
+  for (const std::string &member : members)
+    kernel.vulkan.push_back({{},
+                             ArtifactWriter::vulkanMember(member),
+                             {64, 1, 1},
+                             static_cast<int>(kernel.vulkan.size())});
   program.model = "{}";
   ArtifactWriter writer(program);
-  writer.addVulkan(ArtifactWriter::vulkanMember("attention"), readSpirv("attention"));
-  auto artifact = writer.build("witness", [](std::span<std::byte>) { return Status(); });
+  for (const std::string &member : members)
+    writer.addVulkan(ArtifactWriter::vulkanMember(member), readSpirv(member));
+  return writer.build("witness", [](std::span<std::byte>) { return Status(); });
+}
+
+TEST_F(VulkanTest, SharedMemoryBeyondTheLimit) {
+  ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "minimum");
+  auto artifact = artifactOf({"attention"}), both = artifactOf({"add", "attention"});
   ASSERT_TRUE(artifact) << artifact.error().message;
+  ASSERT_TRUE(both) << both.error().message;
   auto code = loadVulkanCode(*artifact, 0);
   ASSERT_FALSE(code);
   EXPECT_EQ(code.error().message,
             "vulkan: kernel attention: expected at most 16384 bytes of shared memory, found 18432");
+  EXPECT_EQ(levelOf(*both), "0");
 }
 
 TEST(Vulkan, WithoutADriver) {

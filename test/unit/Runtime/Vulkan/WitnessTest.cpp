@@ -40,7 +40,7 @@ public:
     kernel.name = name;
     kernel.arguments = std::move(arguments);
     kernel.scalars = std::move(scalars);
-    kernel.vulkan = KernelCode{{}, ArtifactWriter::vulkanMember(name), {64, 1, 1}};
+    kernel.vulkan = {{{}, ArtifactWriter::vulkanMember(name), {64, 1, 1}}};
     program.kernels = {kernel};
     program.model = "{}";
     program.weightBytes = static_cast<int64_t>(weights.size() * 4);

@@ -45,20 +45,19 @@ def Kernel_ScheduleAttr : AttrDef<Kernel_Dialect, "Schedule"> {
     `order`: whether the row fragments of a tile run outside the loops of the body (`rows_outside`, the default, carried tiles in
     registers) or inside (`rows_inside`, carried tiles in memory). `prefetch`: 1 asks for the next panels and the lines of the result to
     be fetched while this product is computed; a CPU kernel then reads one address more behind its arguments (Program.h). `kblock`:
-    features of a block of the reduction, 0 for all at once. `threads` and `fragment` (rows, columns) place a workgroup's
-    invocations on a GPU; on a CPU fragments follow from the instruction set.
+    features of a block of the reduction, 0 for all at once. `threads` are a workgroup's invocations on a GPU, over rows and
+    over columns of a tile, each of which has a fragment of the tile; on a CPU fragments follow from the instruction set.
 
     ```mlir
     #kernel.schedule<order = rows_inside, prefetch = 1>
-    #kernel.schedule<threads = [8, 8], fragment = [8, 16]>
+    #kernel.schedule<threads = [8, 8]>
     ```
   }];
   let parameters = (ins
     DefaultValuedParameter<"LoopOrder", "LoopOrder::RowsOutside">:$order,
     DefaultValuedParameter<"int64_t", "0">:$prefetch,
     DefaultValuedParameter<"int64_t", "0">:$kblock,
-    OptionalArrayRefParameter<"int64_t">:$threads,
-    OptionalArrayRefParameter<"int64_t">:$fragment);
+    OptionalArrayRefParameter<"int64_t">:$threads);
   let hasCustomAssemblyFormat = 1;
 }
 

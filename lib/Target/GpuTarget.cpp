@@ -1,0 +1,32 @@
+//===- GpuTarget.cpp - Levels of Vulkan devices as data -------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of described levels.
+
+#include "heddle/Target/GpuTarget.h"
+
+using namespace heddle;
+
+const std::vector<GpuTarget> &heddle::gpuTargets() {
+  static const std::vector<GpuTarget> targets = {
+      // What every device of Vulkan 1.1 has.
+      {.level = 0,
+       .sharedBytes = 16 * 1024,
+       .invocations = 128,
+       .capabilities = {"Shader"},
+       .tiles = gpuTiles},
+  };
+  return targets;
+}
+
+Expected<const GpuTarget *> heddle::findGpuTarget(int level) {
+  for (const GpuTarget &target : gpuTargets())
+    if (target.level == level)
+      return &target;
+  std::string known;
+  for (const GpuTarget &target : gpuTargets())
+    known += (known.empty() ? "" : ", ") + std::to_string(target.level);
+  return usageError("expected one of " + known + " as level of Vulkan devices, found " +
+                    std::to_string(level));
+}

@@ -1,0 +1,99 @@
+//===- ChooseSchedule.cpp - How a target runs a tiled body ----------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The only place that chooses schedules: from the products, reductions and tiles of a
+// body, whichever op of the model it was written for.
+//
+//   CPU   products with weights fetch what comes next, long ones go by blocks of features;
+//         loops over keys stand outside of the rows
+//   GPU   a workgroup of at most 64 invocations shares a tile
+
+#include "Tiling.h"
+
+using namespace mlir;
+using namespace heddle;
+using kernel::ContractOp;
+
+namespace {
+/// What schedules depend on.
+struct BodyFacts {
+  int64_t rows = 1, columns = 1;    ///< of the largest tiles
+  SmallVector<ContractOp> products; ///< in their order
+  ContractOp features, overRows;    ///< the first product over features, and over rows
+  bool reduces = false;             ///< whole rows to one value
+};
+} // namespace
+
+static BodyFacts factsOf(kernel::FuncOp body) {
+  BodyFacts facts;
+  body.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (auto tile = dyn_cast<RankedTensorType>(type)) {
+        facts.rows = std::max(facts.rows, tile.getDimSize(0));
+        facts.columns = std::max(facts.columns, tile.getDimSize(1));
+      }
+    facts.reduces |= isa<kernel::ReduceOp>(op);
+    if (auto product = dyn_cast<ContractOp>(op)) {
+      facts.products.push_back(product);
+      ContractOp &first = product.getRows() ? facts.overRows : facts.features;
+      first = first ? first : product;
+    }
+  });
+  return facts;
+}
+
+//===- CPU ---------------------------------------------------------------===//
+
+/// Features of a block of the reduction: a tile of columns of the weight and one of rows of the
+/// input then stay in a cache of 1 MiB. 0: all at once. What is summed in f16 goes by whole sums, so
+/// that none ends where a block does; i4 by whole groups, which share scales.
+static int64_t featureBlock(kernel::ViewType input) {
+  int64_t features = input.getDims().back().extent.value;
+  Type element = input.getElementType();
+  int64_t perFloat = element.isInteger(8) ? 4 : 1, most = 512 * perFloat, whole = 1024 * perFloat;
+  if (features <= whole)
+    return 0;
+  int64_t blocks = llvm::divideCeil(features, most);
+  return llvm::alignTo(llvm::divideCeil(features, blocks),
+                       element.isF16() ? kernel::featuresSummedInHalves : nibbleGroup);
+}
+
+static bool readsWeights(kernel::FuncOp body, ContractOp product) {
+  auto argument = dyn_cast<BlockArgument>(product.getRhs());
+  return argument && body.isWeight(argument.getArgNumber());
+}
+
+static kernel::ScheduleAttr cpuSchedule(kernel::FuncOp body, BodyFacts facts) {
+  int64_t prefetch = 0, kblock = 0;
+  if (facts.features && readsWeights(body, facts.features)) {
+    prefetch = 1;
+    kblock = featureBlock(cast<kernel::ViewType>(facts.features.getLhs().getType()));
+  }
+  kernel::LoopOrder order =
+      facts.overRows ? kernel::LoopOrder::RowsInside : kernel::LoopOrder::RowsOutside;
+  return kernel::ScheduleAttr::get(body.getContext(), order, prefetch, kblock, {});
+}
+
+//===- GPU ---------------------------------------------------------------===//
+
+/// Invocations over the rows and over the columns of a tile. Without a product, four share a row;
+/// where rows are reduced, each row has its own four, which hold the sixteen lanes of a sum.
+static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts) {
+  int64_t columns = facts.features ? facts.features.getType().getDimSize(1) : facts.columns;
+  bool wide = !facts.products.empty() && llvm::all_of(facts.products, [](ContractOp product) {
+    return product.getType().getDimSize(1) % 32 == 0;
+  });
+  int64_t down = facts.rows <= 32 && columns < 128 ? 4 : 8;
+  if (facts.products.empty() && facts.reduces)
+    down = facts.rows;
+  kernel::LoopOrder order =
+      facts.overRows ? kernel::LoopOrder::RowsInside : kernel::LoopOrder::RowsOutside;
+  return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0,
+                                   {std::min(facts.rows, down), wide ? 8 : 4});
+}
+
+kernel::ScheduleAttr heddle::chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu) {
+  BodyFacts facts = factsOf(body);
+  return gpu ? gpuSchedule(body, std::move(facts)) : cpuSchedule(body, std::move(facts));
+}

@@ -1,0 +1,22 @@
+//===- int8-dot4.mlir - Products of bytes -*- mlir -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Four words a load, four products each, in integers; results go four to a word.
+
+// RUN: heddle-opt %s --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
+
+// CHECK-LABEL: module @quads
+// CHECK-DAG: @binding0 bind(0, 0) : !spirv.ptr<!spirv.struct<(!spirv.rtarray<vector<4xf32>, stride=16> [0])>, StorageBuffer>
+// CHECK: scf.for {{.*}} -> (vector<4xi32>
+// CHECK: arith.bitcast %{{.*}} : vector<4xf32> to vector<4xi32>
+// CHECK-COUNT-4: arith.muli %{{.*}} : vector<4xi32>
+// CHECK-COUNT-3: arith.ori %{{.*}} : i32
+// CHECK: spirv.Store "StorageBuffer" %{{.*}} : f32
+kernel.func @quads(%x: !kernel.view<[d0, 32], i8>, %w: !kernel.view<[16, 32], i8, panel = 16>, %y: !kernel.view<[d0, 16], i8>)
+    scalars(d0) grid(%i = d0 by 32) attributes {schedule = #kernel.schedule<order = rows_outside, threads = [4, 4]>} {
+  %z = arith.constant 0 : index
+  %c = kernel.contract %x[%i], %w[%z] : !kernel.view<[d0, 32], i8>, !kernel.view<[16, 32], i8, panel = 16> -> tensor<32x16xi32>
+  %r = arith.trunci %c : tensor<32x16xi32> to tensor<32x16xi8>
+  kernel.store %r, %y[%i, %z] : tensor<32x16xi8>, !kernel.view<[d0, 16], i8>
+}

@@ -1,0 +1,31 @@
+//===- choose-schedule.mlir - How targets run tiled bodies -*- mlir -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Schedules follow from the bodies: long products with weights go by blocks of features
+// on the CPU, loops over keys stand outside of the rows; on a GPU a workgroup is smaller
+// where a tile is.
+
+// RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=cpu})" | FileCheck %s --check-prefix=CPU
+// RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan})" | FileCheck %s --check-prefix=GPU
+// RUN: not heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=7})" 2>&1 | FileCheck %s --check-prefix=LEVEL
+// LEVEL: error: tile-kernels: expected one of 0 as level of Vulkan devices, found 7
+
+// CPU: @linear({{.*}}schedule = #kernel.schedule<order = rows_outside, prefetch = 1, kblock = 512>
+// CPU: @norm({{.*}}schedule = #kernel.schedule<order = rows_outside>
+// CPU: @relayout({{.*}}schedule = #kernel.schedule<order = rows_outside>
+// CPU: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside>
+// GPU: @linear({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [8, 8]>
+// GPU: @norm({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [16, 4]>
+// GPU: @relayout({{.*}}schedule = #kernel.schedule<order = rows_outside, threads = [4, 4]>
+// GPU: @attention({{.*}}schedule = #kernel.schedule<order = rows_inside, threads = [4, 4]>
+func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims = ["B", "S", 2048]}) -> tensor<?x?x32xf32> {
+  %w = transformer.weight "w" : tensor<32x2048xf32>
+  %g = transformer.weight "g" : tensor<32xf32>
+  %y = transformer.linear %x, %w : (tensor<?x?x2048xf32>, tensor<32x2048xf32>) -> tensor<?x?x32xf32>
+  %n = transformer.rms_norm %y, %g {epsilon = 1.0e-05 : f32} : (tensor<?x?x32xf32>, tensor<32xf32>) -> tensor<?x?x32xf32>
+  %h = transformer.split_heads %n {heads = 2 : i64} : tensor<?x?x32xf32> -> tensor<?x2x?x16xf32>
+  %a = transformer.attention %h, %h, %h {scale = 0.25 : f32} : (tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>) -> tensor<?x2x?x16xf32>
+  %o = transformer.merge_heads %a : tensor<?x2x?x16xf32> -> tensor<?x?x32xf32>
+  return %o : tensor<?x?x32xf32>
+}
