@@ -80,9 +80,10 @@ FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func) {
 
 GpuEmitter::GpuEmitter(OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target,
                        GpuPlacement placement)
-    : BodyEmitter(builder, builder.getI32Type(), /*width=*/4), func(func), placement(placement),
-      shell(builder, func, target) {
+    : BodyEmitter(builder, builder.getI32Type(), /*width=*/4), target(target), placement(placement),
+      shell(builder, func, target), func(func) {
   loc = func.getLoc();
+  at.rows = placement.rows;
 }
 
 /// Columns that follow each other in one invocation: the fewest quads with which all columns are
@@ -99,7 +100,7 @@ int64_t GpuEmitter::activeColumns(int64_t tileColumns) const {
 }
 
 int64_t GpuEmitter::fragmentVectors(int64_t tileColumns) const {
-  if (byElement)
+  if (at.byElement)
     return 1;
   if (!placement.strided)
     return blockOfColumns(tileColumns, placement.tx) / width;
@@ -113,10 +114,10 @@ int64_t GpuEmitter::vectorColumn(int64_t j, int64_t) const {
 /// Invocations without columns of their own repeat the last ones; they do not store.
 Value GpuEmitter::columnBase(int64_t tileColumns) {
   if (placement.strided)
-    return add(runColumn, mul(tx, width));
+    return add(at.runColumn, mul(tx, width));
   int64_t active = activeColumns(tileColumns);
   Value place = active < placement.tx ? minimum(tx, constant(active - 1)) : tx;
-  return add(mul(place, blockOfColumns(tileColumns, placement.tx)), elementColumn);
+  return add(mul(place, blockOfColumns(tileColumns, placement.tx)), at.elementColumn);
 }
 
 bool GpuEmitter::isWide(RankedTensorType type) const {
@@ -131,7 +132,7 @@ bool GpuEmitter::recomputes(Operation &op) const {
   auto tile = dyn_cast<RankedTensorType>(op.getResult(0).getType());
   if (tile && isWide(tile))
     return isMemoryEffectFree(&op);
-  if (tile && (byElement ? isOfElements(op.getResult(0)) : servesElements(op)))
+  if (tile && (at.byElement ? elements.holds(op.getResult(0)) : elements.serves(op)))
     return true;
   return BodyEmitter::recomputes(op);
 }
@@ -140,6 +141,19 @@ bool GpuEmitter::recomputes(Operation &op) const {
 Value GpuEmitter::larger(Value a, Value b) {
   auto finite = arith::FastMathFlagsAttr::get(builder.getContext(), arith::FastMathFlags::nnan);
   return arith::MaxNumFOp::create(builder, loc, a, b, finite);
+}
+
+Value GpuEmitter::owns(RankedTensorType tile) {
+  Value condition;
+  auto require = [&](Value next) {
+    condition = condition ? arith::AndIOp::create(builder, loc, condition, next).getResult() : next;
+  };
+  int64_t active = tile.getDimSize(1) == 1 ? 1 : activeColumns(tile.getDimSize(1));
+  if (active < placement.tx)
+    require(compare(arith::CmpIPredicate::slt, tx, constant(active)));
+  if (tile.getDimSize(0) == 1 && placement.ty > 1)
+    require(compare(arith::CmpIPredicate::eq, ty, constant(0)));
+  return condition;
 }
 
 //===- The kernel around its body ----------------------------------------===//
@@ -160,7 +174,7 @@ void GpuEmitter::bindArguments() {
   Value across = constant(placement.tx);
   tx = arith::RemUIOp::create(builder, loc, invocation, across);
   ty = arith::DivUIOp::create(builder, loc, invocation, across);
-  firstRow = mul(ty, placement.rows);
+  at.firstRow = mul(ty, placement.rows);
 }
 
 LogicalResult GpuEmitter::run() {
@@ -207,6 +221,55 @@ LogicalResult GpuEmitter::emitOp(Operation &op) {
   return BodyEmitter::emitOp(op);
 }
 
+//===- Conditions --------------------------------------------------------===//
+
+Value GpuEmitter::compare(arith::CmpIPredicate predicate, Value a, Value b) {
+  return arith::CmpIOp::create(builder, loc, predicate, a, b);
+}
+
+void GpuEmitter::onlyIf(Value condition, function_ref<void()> body,
+                        function_ref<void()> otherwise) {
+  if (!condition)
+    return body();
+  auto branch = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/bool(otherwise));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  body();
+  if (!otherwise)
+    return;
+  builder.setInsertionPointToStart(branch.elseBlock());
+  otherwise();
+}
+
+void GpuEmitter::noteRows(Value condition) {
+  rowsExist = condition;
+  rowsKnownIn = builder.getInsertionBlock();
+}
+
+/// Rows past the extent do nothing: their loops have no steps. No barrier is inside.
+Value GpuEmitter::unlessMissing(Value end) {
+  Block *here = builder.getInsertionBlock();
+  if (!rowsExist ||
+      (rowsKnownIn != here && !rowsKnownIn->findAncestorOpInBlock(*here->getParentOp())))
+    return end;
+  return arith::SelectOp::create(builder, loc, rowsExist, end, constant(0));
+}
+
+//===- Tiles whose elements are computed by themselves -------------------===//
+
+LogicalResult GpuEmitter::emitPredicate(kernel::MaskOp op, SmallVectorImpl<Value> &truth) {
+  return elements.takesPredicate(op) ? elements.emitPredicate(op, truth)
+                                     : BodyEmitter::emitPredicate(op, truth);
+}
+
+LogicalResult GpuEmitter::emitLookup(kernel::LookupOp op) {
+  return elements.takes(*op) ? elements.emit(*op) : BodyEmitter::emitLookup(op);
+}
+
+LogicalResult GpuEmitter::emitLoad(kernel::LoadOp op) {
+  return elements.takes(*op) ? elements.emit(*op) : BodyEmitter::emitLoad(op);
+}
+
 //===- Memory ------------------------------------------------------------===//
 
 /// Made once where the count is made.
@@ -220,8 +283,6 @@ Value GpuEmitter::inGroups(Value elements, int64_t shift) {
   return found;
 }
 
-/// Rows of floats start at multiples of four words; index tables and tables of dynamic width do
-/// not.
 bool GpuEmitter::hasQuads(kernel::ViewType type) {
   return !type.holdsIndices() && (type.getRank() == 1 || type.getDims().back().pitch.isStatic());
 }
@@ -230,7 +291,6 @@ Value GpuEmitter::elementIndex(Place place) {
   return place.dynamic ? add(place.dynamic, constant(place.constant)) : constant(place.constant);
 }
 
-/// Pointer to the four words at a place.
 Value GpuEmitter::quadAt(const BoundView &view, Place place) {
   int64_t elements = 4 * perWord(view), shift = llvm::Log2_64(elements);
   assert(place.constant % elements == 0 && "quads lie on multiples of four words");
@@ -240,7 +300,6 @@ Value GpuEmitter::quadAt(const BoundView &view, Place place) {
   return shell.quad(view.argument, index);
 }
 
-/// Pointer to the word at a place.
 Value GpuEmitter::wordAt(const BoundView &view, Place place) {
   int64_t word = perWord(view);
   Value index = constant(place.constant / word);
@@ -257,7 +316,6 @@ Value GpuEmitter::narrow(Value value, Type element) {
   return element.isBF16() ? asFloats(roundedWords(value)) : value;
 }
 
-/// The even (low) and the odd (high) elements of words, as f32.
 std::pair<Value, Value> GpuEmitter::unpackedWords(Value words, Type element) {
   if (!element.isF16())
     return halvesOf(words);
@@ -267,7 +325,6 @@ std::pair<Value, Value> GpuEmitter::unpackedWords(Value words, Type element) {
   return {widenedHalves(even), widenedHalves(odd)};
 }
 
-/// Two words as four floats.
 Value GpuEmitter::unpackFour(Value first, Value second, Type element) {
   SmallVector<Value> elements;
   for (Value word : {first, second}) {
@@ -277,7 +334,6 @@ Value GpuEmitter::unpackFour(Value first, Value second, Type element) {
   return vector::FromElementsOp::create(builder, loc, quadType(), elements);
 }
 
-/// Four floats that the element type can hold as two words.
 std::pair<Value, Value> GpuEmitter::packFour(Value value, Type element) {
   Value words = element.isF16() ? roundedHalves(value) : asWords(value);
   auto word = [&](int64_t first) -> Value {
@@ -309,7 +365,7 @@ Value GpuEmitter::packBytes(Value value) {
 //===- Loads and stores --------------------------------------------------===//
 
 Value GpuEmitter::loadVector(const BoundView &view, Place place) {
-  if (byElement)
+  if (at.byElement)
     return loadScalars(view, place, 1).front();
   if (!hasQuads(view.type))
     return vector::FromElementsOp::create(builder, loc,

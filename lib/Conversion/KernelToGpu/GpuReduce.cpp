@@ -1,17 +1,13 @@
-//===- GpuReduce.cpp - What invocations of a workgroup share ---------------===//
+//===- GpuReduce.cpp - Sums and maxima of rows ----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles and row statistics in Workgroup memory. Sums of a row follow the order
-// of the language: sixteen lanes (column mod 16), each ascending, then lanes l
-// and l + 8, l and l + 4, and so on. Maxima need no order.
+// Row statistics in workgroup memory. Sums of a row follow the order of the
+// language: sixteen lanes (column mod 16), each ascending, then lanes l and l + 8,
+// l and l + 4, and so on. Maxima need no order.
 //
 //   blocked   the tile is staged, one invocation sums one row of it
 //   strided   an invocation holds four lanes of its row; the four of a row exchange them
-//
-// A barrier stands before a write only where an earlier read of the same array
-// may not be over: every array has one use, and the barriers of the others in
-// the same block usually lie between.
 #include "GpuEmitter.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -28,118 +24,88 @@ static constexpr float kLowest = -0x1.fffffep+127f;
 /// Virtual lanes of a sum, in quads.
 static constexpr int64_t kLaneQuads = 4;
 
-//===- Workgroup memory --------------------------------------------------===//
+namespace {
+class RowReductions {
+public:
+  explicit RowReductions(GpuEmitter &emitter) : e(emitter), builder(e.builder), loc(e.loc) {}
 
-void GpuEmitter::barrier() {
-  shell.barrier();
-  barrierIn = builder.getInsertionBlock();
-  readSince.clear();
-}
+  // Of blocked tiles.
+  Fragment maximaOfRows(const Fragment &tile);
+  Fragment sumsOfRows(RankedTensorType type);
 
-void GpuEmitter::beforeWrite(SharedArray array) {
-  if (barrierIn != builder.getInsertionBlock() || readSince.count(array))
-    barrier();
-}
+  // Of strided tiles.
+  SmallVector<Value> identities(ArrayRef<ReduceOp> reductions);
+  LogicalResult emitRunStep(ArrayRef<Operation *> run, SmallVectorImpl<Value> &lanes);
+  Fragment finishLanes(ReduceKind kind, ArrayRef<Value> lanes);
 
-void GpuEmitter::writeShared(SharedArray array, Type element, int64_t entries, Value index,
-                             Value value) {
-  spirv::StoreOp::create(builder, loc, shell.shared(array, element, entries, index), value);
-}
+private:
+  Value sumOfStagedRow(Value row, int64_t columns);
 
-Value GpuEmitter::readShared(SharedArray array, Type element, int64_t entries, Value index) {
-  readSince.insert(array);
-  return spirv::LoadOp::create(builder, loc, shell.shared(array, element, entries, index));
-}
-
-LogicalResult GpuEmitter::stage(Value tile) {
-  if (stagedTile == tile && stagedIn == builder.getInsertionBlock())
-    return success();
-  FailureOr<Fragment> fragment = use(tile);
-  if (failed(fragment))
-    return fragment;
-  auto type = cast<RankedTensorType>(tile.getType());
-  int64_t quads = type.getDimSize(1) / width;
-  beforeWrite(SharedArray::Tile);
-  Value column = quarter(columnBase(type.getDimSize(1)));
-  onlyIf(owns(type), [&] {
-    for (int64_t row = 0; row < fragment->rows; ++row)
-      for (int64_t j = 0; j < fragment->vectors; ++j) {
-        Value index = add(mul(add(rowBase(), constant(row)), quads), add(column, constant(j)));
-        writeShared(SharedArray::Tile, quadType(), type.getDimSize(0) * quads, index,
-                    fragment->at(row, j));
-      }
-  });
-  barrier();
-  stagedTile = tile;
-  stagedIn = builder.getInsertionBlock();
-  return success();
-}
-
-Value GpuEmitter::stagedQuad(int64_t tileColumns, Value row, Value quadColumn) {
-  int64_t quads = tileColumns / width;
-  int64_t entries = placement.ty * placement.rows * quads;
-  return readShared(SharedArray::Tile, quadType(), entries, add(mul(row, quads), quadColumn));
-}
+  GpuEmitter &e;
+  OpBuilder &builder;
+  Location loc;
+};
+} // namespace
 
 //===- Blocked tiles -----------------------------------------------------===//
 
-Fragment GpuEmitter::maximaOfRows(const Fragment &tile) {
-  int64_t entries = placement.ty * placement.rows * placement.tx;
+Fragment RowReductions::maximaOfRows(const Fragment &tile) {
+  int64_t entries = e.placement.ty * e.placement.rows * e.placement.tx;
   Type f32 = builder.getF32Type();
   auto place = [&](int64_t row, Value column) {
-    return add(mul(add(rowBase(), constant(row)), placement.tx), column);
+    return e.add(e.mul(e.add(e.rowBase(), e.constant(row)), e.placement.tx), column);
   };
-  beforeWrite(SharedArray::Maxima);
+  e.workgroup.beforeWrite(SharedArray::Maxima);
   for (int64_t row = 0; row < tile.rows; ++row) {
     Value largest = tile.at(row, 0);
     for (int64_t j = 1; j < tile.vectors; ++j)
-      largest = larger(largest, tile.at(row, j));
-    writeShared(SharedArray::Maxima, f32, entries, place(row, tx),
-                reduceLanes(ReduceKind::Max, {largest}));
+      largest = e.larger(largest, tile.at(row, j));
+    e.workgroup.write(SharedArray::Maxima, f32, entries, place(row, e.tx),
+                      e.reduceLanes(ReduceKind::Max, {largest}));
   }
-  barrier();
+  e.workgroup.barrier();
   Fragment result{{}, tile.rows, 0};
   for (int64_t row = 0; row < tile.rows; ++row) {
     Value largest;
-    for (int64_t i = 0; i < placement.tx; ++i) {
-      Value one = readShared(SharedArray::Maxima, f32, entries, place(row, constant(i)));
-      largest = largest ? larger(largest, one) : one;
+    for (int64_t i = 0; i < e.placement.tx; ++i) {
+      Value one = e.workgroup.read(SharedArray::Maxima, f32, entries, place(row, e.constant(i)));
+      largest = largest ? e.larger(largest, one) : one;
     }
     result.registers.push_back(largest);
   }
   return result;
 }
 
-Value GpuEmitter::sumOfStagedRow(Value row, int64_t columns) {
+Value RowReductions::sumOfStagedRow(Value row, int64_t columns) {
   SmallVector<Value> lanes(kLaneQuads);
-  for (int64_t quad = 0; quad < columns / width; ++quad) {
+  for (int64_t quad = 0; quad < columns / e.width; ++quad) {
     Value &lane = lanes[quad % kLaneQuads];
-    Value next = stagedQuad(columns, row, constant(quad));
-    lane = lane ? combine(ReduceKind::Add, lane, next) : next;
+    Value next = e.workgroup.stagedQuad(columns, row, e.constant(quad));
+    lane = lane ? e.combine(ReduceKind::Add, lane, next) : next;
   }
-  return reduceLanes(ReduceKind::Add, lanes);
+  return e.reduceLanes(ReduceKind::Add, lanes);
 }
 
 /// Of the staged tile: invocation i sums rows i, i + invocations, ...; then every one reads its own
 /// rows' sums.
-Fragment GpuEmitter::sumsOfRows(RankedTensorType type) {
-  int64_t rows = type.getDimSize(0), invocations = placement.ty * placement.tx;
+Fragment RowReductions::sumsOfRows(RankedTensorType type) {
+  int64_t rows = type.getDimSize(0), invocations = e.placement.ty * e.placement.tx;
   Type f32 = builder.getF32Type();
-  beforeWrite(SharedArray::Sums);
-  Value invocation = add(mul(ty, placement.tx), tx);
+  e.workgroup.beforeWrite(SharedArray::Sums);
+  Value invocation = e.add(e.mul(e.ty, e.placement.tx), e.tx);
   for (int64_t first = 0; first < rows; first += invocations) {
-    Value row = add(invocation, constant(first));
+    Value row = e.add(invocation, e.constant(first));
     bool isWhole = first + invocations <= rows;
-    Value exists = isWhole ? Value() : compare(arith::CmpIPredicate::slt, row, constant(rows));
-    onlyIf(exists, [&] {
-      writeShared(SharedArray::Sums, f32, rows, row, sumOfStagedRow(row, type.getDimSize(1)));
+    Value exists = isWhole ? Value() : e.compare(arith::CmpIPredicate::slt, row, e.constant(rows));
+    e.onlyIf(exists, [&] {
+      e.workgroup.write(SharedArray::Sums, f32, rows, row, sumOfStagedRow(row, type.getDimSize(1)));
     });
   }
-  barrier();
-  Fragment result{{}, placement.rows, 0};
-  for (int64_t row = 0; row < placement.rows; ++row)
+  e.workgroup.barrier();
+  Fragment result{{}, e.placement.rows, 0};
+  for (int64_t row = 0; row < e.placement.rows; ++row)
     result.registers.push_back(
-        readShared(SharedArray::Sums, f32, rows, add(rowBase(), constant(row))));
+        e.workgroup.read(SharedArray::Sums, f32, rows, e.add(e.rowBase(), e.constant(row))));
   return result;
 }
 
@@ -154,65 +120,66 @@ LogicalResult GpuEmitter::emitReduce(ReduceOp op) {
     FailureOr<Fragment> tile = use(op.getOperand());
     if (failed(tile))
       return tile;
-    fragments[op.getResult()] = maximaOfRows(*tile);
+    fragments[op.getResult()] = RowReductions(*this).maximaOfRows(*tile);
     return success();
   }
-  if (LogicalResult staged = stage(op.getOperand()); failed(staged))
+  if (LogicalResult staged = workgroup.stage(op.getOperand()); failed(staged))
     return staged;
-  fragments[op.getResult()] = sumsOfRows(type);
+  fragments[op.getResult()] = RowReductions(*this).sumsOfRows(type);
   return success();
 }
 
 //===- Column loops over strided tiles -----------------------------------===//
 
 /// One quad of lanes for each row of each reduction.
-SmallVector<Value> GpuEmitter::identities(ArrayRef<ReduceOp> reductions) {
+SmallVector<Value> RowReductions::identities(ArrayRef<ReduceOp> reductions) {
   SmallVector<Value> lanes;
   for (ReduceOp op : reductions) {
     float identity = op.getKind() == ReduceKind::Max ? kLowest : 0.0f;
     Value quad =
-        arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(quadType(), identity));
-    lanes.append(shapeOf(op.getType()).rows, quad);
+        arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(e.quadType(), identity));
+    lanes.append(e.shapeOf(op.getType()).rows, quad);
   }
   return lanes;
 }
 
 /// The four invocations of a row exchange their lanes; each then goes through the same tree.
-Fragment GpuEmitter::finishLanes(ReduceKind kind, ArrayRef<Value> lanes) {
-  int64_t entries = placement.ty * placement.rows * kLaneQuads;
+Fragment RowReductions::finishLanes(ReduceKind kind, ArrayRef<Value> lanes) {
+  int64_t entries = e.placement.ty * e.placement.rows * kLaneQuads;
   auto place = [&](int64_t row, Value quad) {
-    return add(mul(add(rowBase(), constant(row)), kLaneQuads), quad);
+    return e.add(e.mul(e.add(e.rowBase(), e.constant(row)), kLaneQuads), quad);
   };
-  beforeWrite(SharedArray::Lanes);
+  e.workgroup.beforeWrite(SharedArray::Lanes);
   for (auto [row, quad] : llvm::enumerate(lanes))
-    writeShared(SharedArray::Lanes, quadType(), entries, place(row, tx), quad);
-  barrier();
+    e.workgroup.write(SharedArray::Lanes, e.quadType(), entries, place(row, e.tx), quad);
+  e.workgroup.barrier();
   Fragment result{{}, static_cast<int64_t>(lanes.size()), 0};
   for (size_t row = 0; row < lanes.size(); ++row) {
     SmallVector<Value> quads;
     for (int64_t i = 0; i < kLaneQuads; ++i)
-      quads.push_back(readShared(SharedArray::Lanes, quadType(), entries, place(row, constant(i))));
-    result.registers.push_back(reduceLanes(kind, quads));
+      quads.push_back(
+          e.workgroup.read(SharedArray::Lanes, e.quadType(), entries, place(row, e.constant(i))));
+    result.registers.push_back(e.reduceLanes(kind, quads));
   }
   return result;
 }
 
 /// The ops of a run at the current columns; reductions add to their lanes.
-LogicalResult GpuEmitter::emitRunStep(ArrayRef<Operation *> run, SmallVectorImpl<Value> &lanes) {
+LogicalResult RowReductions::emitRunStep(ArrayRef<Operation *> run, SmallVectorImpl<Value> &lanes) {
   Value *lane = lanes.begin();
   for (Operation *op : run) {
     auto reduction = dyn_cast<ReduceOp>(op);
     if (!reduction) {
-      if (LogicalResult emitted = emitOp(*op); failed(emitted))
+      if (LogicalResult emitted = e.emitOp(*op); failed(emitted))
         return emitted;
       continue;
     }
-    FailureOr<Fragment> tile = use(reduction.getOperand());
+    FailureOr<Fragment> tile = e.use(reduction.getOperand());
     if (failed(tile))
       return tile;
     for (int64_t row = 0; row < tile->rows; ++row, ++lane)
       for (int64_t j = 0; j < tile->vectors; ++j)
-        *lane = combine(reduction.getKind(), *lane, tile->at(row, j));
+        *lane = e.combine(reduction.getKind(), *lane, tile->at(row, j));
   }
   return success();
 }
@@ -231,27 +198,28 @@ LogicalResult GpuEmitter::emitRun(ArrayRef<Operation *> run) {
   if (columns % step != 0)
     return run.front()->emitOpError("expected a multiple of ")
            << step << " columns, found " << columns;
-  SmallVector<Value> start = identities(reductions);
+  RowReductions reduce(*this);
+  SmallVector<Value> start = reduce.identities(reductions);
   auto loop =
       scf::ForOp::create(builder, loc, constant(0), constant(columns), constant(step), start);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     auto saved = fragments;
-    runColumn = loop.getInductionVar();
+    at.runColumn = loop.getInductionVar();
     SmallVector<Value> lanes(loop.getRegionIterArgs());
-    if (LogicalResult emitted = emitRunStep(run, lanes); failed(emitted))
+    if (LogicalResult emitted = reduce.emitRunStep(run, lanes); failed(emitted))
       return emitted;
     if (!lanes.empty())
       scf::YieldOp::create(builder, loc, lanes);
-    runColumn = Value();
+    at.runColumn = Value();
     fragments = std::move(saved);
   }
   ValueRange lanes = loop.getResults();
   for (ReduceOp op : reductions) {
     int64_t rows = shapeOf(op.getType()).rows;
     fragments[op.getResult()] =
-        finishLanes(op.getKind(), SmallVector<Value>(lanes.take_front(rows)));
+        reduce.finishLanes(op.getKind(), SmallVector<Value>(lanes.take_front(rows)));
     lanes = lanes.drop_front(rows);
   }
   return success();

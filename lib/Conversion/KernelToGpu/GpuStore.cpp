@@ -19,62 +19,54 @@ using heddle::kernel::Place;
 
 namespace heddle {
 
+namespace {
 /// A fragment on its way to a view.
-struct GpuEmitter::Target {
+class TileStore {
+public:
+  TileStore(GpuEmitter &emitter, const BoundView &view, Fragment tile, int64_t columns)
+      : e(emitter), builder(e.builder), loc(e.loc), width(e.width), view(view),
+        tile(std::move(tile)), columns(columns) {}
+
+  void storeRows(Value rowsLeft);
+  void storePanels(Value rowsLeft);
+
+  Value offset, firstRow, firstColumn; ///< start of the matrix; the fragment's first element
+  SmallVector<Place> places;           ///< row-major views only
+
+private:
+  void storeRow(int64_t row);
+  SmallVector<Value> wordsOf(Value value);
+  void storePanelRow(int64_t row);
+  void storePanelQuads();
+  Value panelPlace(Value row, int64_t column);
+
+  GpuEmitter &e;
+  OpBuilder &builder;
+  Location loc;
+  int64_t width;
+  const BoundView view;
   Fragment tile;
-  BoundView view;
-  Value offset, row, column; ///< start of the matrix, first row and column of the fragment
-  SmallVector<Place> places; ///< row-major views only
-  int64_t columns = 0;       ///< of the whole tile
+  int64_t columns; ///< of the whole tile
 };
-
-Value GpuEmitter::compare(arith::CmpIPredicate predicate, Value a, Value b) {
-  return arith::CmpIOp::create(builder, loc, predicate, a, b);
-}
-
-void GpuEmitter::onlyIf(Value condition, function_ref<void()> body,
-                        function_ref<void()> otherwise) {
-  if (!condition)
-    return body();
-  auto branch = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/bool(otherwise));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  body();
-  if (!otherwise)
-    return;
-  builder.setInsertionPointToStart(branch.elseBlock());
-  otherwise();
-}
-
-Value GpuEmitter::owns(RankedTensorType tile) {
-  Value condition;
-  auto require = [&](Value next) {
-    condition = condition ? arith::AndIOp::create(builder, loc, condition, next).getResult() : next;
-  };
-  int64_t active = tile.getDimSize(1) == 1 ? 1 : activeColumns(tile.getDimSize(1));
-  if (active < placement.tx)
-    require(compare(arith::CmpIPredicate::slt, tx, constant(active)));
-  if (tile.getDimSize(0) == 1 && placement.ty > 1)
-    require(compare(arith::CmpIPredicate::eq, ty, constant(0)));
-  return condition;
-}
+} // namespace
 
 //===- Row-major views and vectors ---------------------------------------===//
 
-void GpuEmitter::storeRow(const Target &target, int64_t row) {
-  for (int64_t j = 0; j < target.tile.columns(); ++j) {
-    Place place = target.places[row * target.tile.columns() + j];
-    if (target.tile.vectors)
-      storeVector(target.tile.at(row, j), target.view, place);
+void TileStore::storeRow(int64_t row) {
+  for (int64_t j = 0; j < tile.columns(); ++j) {
+    Place place = places[row * tile.columns() + j];
+    if (tile.vectors)
+      e.storeVector(tile.at(row, j), view, place);
     else
-      storeScalar(target.tile.at(row, j), target.view, place);
+      e.storeScalar(tile.at(row, j), view, place);
   }
 }
 
-void GpuEmitter::storeRows(const Target &target, Value rowsLeft) {
-  for (int64_t row = 0; row < target.tile.rows; ++row) {
-    Value exists = rowsLeft ? compare(arith::CmpIPredicate::sgt, rowsLeft, constant(row)) : Value();
-    onlyIf(exists, [&] { storeRow(target, row); });
+void TileStore::storeRows(Value rowsLeft) {
+  for (int64_t row = 0; row < tile.rows; ++row) {
+    Value exists =
+        rowsLeft ? e.compare(arith::CmpIPredicate::sgt, rowsLeft, e.constant(row)) : Value();
+    e.onlyIf(exists, [&] { storeRow(row); });
   }
 }
 
@@ -82,19 +74,19 @@ void GpuEmitter::storeRows(const Target &target, Value rowsLeft) {
 
 /// Place of element (row, first column + column): whole panels before it, then columns of 16 rows,
 /// or words of two columns.
-Value GpuEmitter::panelPlace(const Target &target, Value row, int64_t column) {
-  int64_t panel = target.view.type.getPanel();
-  int64_t stored = padded(target.view.type.getDims().back().pitch.value);
-  Value inside = arith::AndIOp::create(builder, loc, row, constant(panel - 1));
-  Value start = mul(sub(row, inside), stored);
-  Value across = mul(add(target.column, constant(column)), panel);
-  return add(target.offset, add(add(start, across), mul(inside, perWord(target.view))));
+Value TileStore::panelPlace(Value row, int64_t column) {
+  int64_t panel = view.type.getPanel();
+  int64_t stored = padded(view.type.getDims().back().pitch.value);
+  Value inside = arith::AndIOp::create(builder, loc, row, e.constant(panel - 1));
+  Value start = e.mul(e.sub(row, inside), stored);
+  Value across = e.mul(e.add(firstColumn, e.constant(column)), panel);
+  return e.add(offset, e.add(e.add(start, across), e.mul(inside, e.perWord(view))));
 }
 
 /// The words of a register: its elements, or pairs of them.
-SmallVector<Value> GpuEmitter::wordsOf(const Target &target, Value value) {
-  if (perWord(target.view) == 2) {
-    auto [first, second] = packFour(value, target.view.type.getElementType());
+SmallVector<Value> TileStore::wordsOf(Value value) {
+  if (e.perWord(view) == 2) {
+    auto [first, second] = e.packFour(value, view.type.getElementType());
     return {first, second};
   }
   SmallVector<Value> words;
@@ -103,54 +95,54 @@ SmallVector<Value> GpuEmitter::wordsOf(const Target &target, Value value) {
   return words;
 }
 
-void GpuEmitter::storePanelRow(const Target &target, int64_t row) {
-  Value start = panelPlace(target, add(target.row, constant(row)), 0);
-  int64_t word = perWord(target.view), panel = target.view.type.getPanel();
-  for (int64_t j = 0; j < target.tile.vectors; ++j)
-    for (auto [i, value] : llvm::enumerate(wordsOf(target, target.tile.at(row, j)))) {
-      int64_t column = vectorColumn(j, target.columns) + static_cast<int64_t>(i) * word;
-      spirv::StoreOp::create(builder, loc, wordAt(target.view, {start, column * panel}), value);
+void TileStore::storePanelRow(int64_t row) {
+  Value start = panelPlace(e.add(firstRow, e.constant(row)), 0);
+  int64_t word = e.perWord(view), panel = view.type.getPanel();
+  for (int64_t j = 0; j < tile.vectors; ++j)
+    for (auto [i, value] : llvm::enumerate(wordsOf(tile.at(row, j)))) {
+      int64_t column = e.vectorColumn(j, columns) + static_cast<int64_t>(i) * word;
+      spirv::StoreOp::create(builder, loc, e.wordAt(view, {start, column * panel}), value);
     }
 }
 
 /// All rows, four at a time; the first is a multiple of four.
-void GpuEmitter::storePanelQuads(const Target &target) {
-  int64_t word = perWord(target.view), panel = target.view.type.getPanel();
-  for (int64_t row = 0; row < target.tile.rows; row += width) {
-    Value start = panelPlace(target, add(target.row, constant(row)), 0);
-    for (int64_t j = 0; j < target.tile.vectors; ++j) {
+void TileStore::storePanelQuads() {
+  int64_t word = e.perWord(view), panel = view.type.getPanel();
+  for (int64_t row = 0; row < tile.rows; row += width) {
+    Value start = panelPlace(e.add(firstRow, e.constant(row)), 0);
+    for (int64_t j = 0; j < tile.vectors; ++j) {
       SmallVector<SmallVector<Value>> rows;
       for (int64_t i = 0; i < width; ++i)
-        rows.push_back(wordsOf(target, target.tile.at(row + i, j)));
+        rows.push_back(wordsOf(tile.at(row + i, j)));
       for (int64_t lane = 0; lane < width / word; ++lane) {
         SmallVector<Value> column;
         for (const SmallVector<Value> &words : rows)
           column.push_back(words[lane]);
-        Value quad = vector::FromElementsOp::create(builder, loc, quadType(), column);
-        int64_t first = vectorColumn(j, target.columns) + lane * word;
-        spirv::StoreOp::create(builder, loc, quadAt(target.view, {start, first * panel}), quad);
+        Value quad = vector::FromElementsOp::create(builder, loc, e.quadType(), column);
+        int64_t first = e.vectorColumn(j, columns) + lane * word;
+        spirv::StoreOp::create(builder, loc, e.quadAt(view, {start, first * panel}), quad);
       }
     }
   }
 }
 
-void GpuEmitter::storePanels(const Target &target, Value rowsLeft) {
+void TileStore::storePanels(Value rowsLeft) {
   auto some = [&] {
-    for (int64_t row = 0; row < target.tile.rows; ++row) {
+    for (int64_t row = 0; row < tile.rows; ++row) {
       Value exists =
-          rowsLeft ? compare(arith::CmpIPredicate::sgt, rowsLeft, constant(row)) : Value();
-      onlyIf(exists, [&] { storePanelRow(target, row); });
+          rowsLeft ? e.compare(arith::CmpIPredicate::sgt, rowsLeft, e.constant(row)) : Value();
+      e.onlyIf(exists, [&] { storePanelRow(row); });
     }
   };
-  if (target.tile.rows % width != 0)
+  if (tile.rows % width != 0)
     return some();
-  Value odd = arith::AndIOp::create(builder, loc, target.row, constant(width - 1));
-  Value quads = compare(arith::CmpIPredicate::eq, odd, constant(0));
+  Value odd = arith::AndIOp::create(builder, loc, firstRow, e.constant(width - 1));
+  Value quads = e.compare(arith::CmpIPredicate::eq, odd, e.constant(0));
   if (rowsLeft) {
-    Value all = compare(arith::CmpIPredicate::sge, rowsLeft, constant(target.tile.rows));
+    Value all = e.compare(arith::CmpIPredicate::sge, rowsLeft, e.constant(tile.rows));
     quads = arith::AndIOp::create(builder, loc, quads, all);
   }
-  onlyIf(quads, [&] { storePanelQuads(target); }, some);
+  e.onlyIf(quads, [&] { storePanelQuads(); }, some);
 }
 
 //===- The op ------------------------------------------------------------===//
@@ -162,20 +154,24 @@ LogicalResult GpuEmitter::emitStore(kernel::StoreOp op) {
   auto type = cast<RankedTensorType>(op.getTile().getType());
   const BoundView to = view(op.getView());
   int64_t rank = to.type.getRank(), columns = type.getDimSize(1);
-  Target target{*tile, to, pointOffset(to, op.getIndices(), std::min<int64_t>(rank, 2)),
-                {},    {}, {}};
+  TileStore store(*this, to, *tile, columns);
+  store.offset = pointOffset(to, op.getIndices(), std::min<int64_t>(rank, 2));
   Value base = type.getDimSize(0) > 1 ? rowBase() : Value();
-  target.row = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), base);
+  store.firstRow = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), base);
   if (rank > 1)
-    target.column =
+    store.firstColumn =
         add(scalar(op.getIndices().back()), columns > 1 ? columnBase(columns) : Value());
   Value rowsLeft = op.getRows() ? sub(scalar(op.getRows()), base) : Value();
   if (to.type.getPanel() && !tile->vectors)
     return op.emitOpError("expected a store to panels of more than one column");
   if (!to.type.getPanel())
-    target.places = places(to, target.offset, target.row, target.column, *tile, columns);
-  onlyIf(owns(type),
-         [&] { to.type.getPanel() ? storePanels(target, rowsLeft) : storeRows(target, rowsLeft); });
+    store.places = places(to, store.offset, store.firstRow, store.firstColumn, *tile, columns);
+  onlyIf(owns(type), [&] {
+    if (to.type.getPanel())
+      store.storePanels(rowsLeft);
+    else
+      store.storeRows(rowsLeft);
+  });
   return success();
 }
 

@@ -1,0 +1,245 @@
+//===- GpuElements.cpp - Predicates and tables, an element at a time ------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See GpuElements.h.
+#include "GpuEmitter.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using heddle::kernel::Fragment;
+using heddle::kernel::LoadOp;
+using heddle::kernel::LookupOp;
+using heddle::kernel::MaskOp;
+using heddle::kernel::MaskYieldOp;
+
+namespace heddle {
+
+/// Elements of a register outside of these loops; inside them it is a scalar.
+static constexpr int64_t kLanes = 4;
+static constexpr int64_t kWordBits = 32;
+
+static RankedTensorType tileOf(Operation &op) {
+  return op.getNumResults() == 1 ? dyn_cast<RankedTensorType>(op.getResult(0).getType())
+                                 : RankedTensorType();
+}
+
+//===- What can be computed an element at a time -------------------------===//
+
+bool GpuElements::holds(Value tile) const {
+  if (auto found = known.find(tile); found != known.end())
+    return found->second;
+  Operation *op = tile.getDefiningOp();
+  bool result = op && tileOf(*op) && !op->getNumRegions() && isMemoryEffectFree(op) &&
+                !isa<kernel::ContractOp, kernel::ReduceOp, kernel::GatherOp>(op) &&
+                llvm::all_of(op->getOperands(), [&](Value operand) {
+                  return !GpuEmitter::isTile(operand.getType()) || holds(operand);
+                });
+  known[tile] = result;
+  return result;
+}
+
+/// Whether an op loads each element of its tile by itself.
+static bool loadsElements(Operation &op) {
+  if (auto load = dyn_cast<LoadOp>(op))
+    return !GpuEmitter::hasQuads(cast<kernel::ViewType>(load.getView().getType()));
+  return isa<LookupOp>(op);
+}
+
+bool GpuElements::takesPredicate(MaskOp op) const {
+  constexpr int64_t longFormula = 24;
+  Fragment shape = e.shapeOf(op.getType());
+  if (e.at.byElement || e.placement.strided || shape.vectors * kLanes > kWordBits)
+    return false;
+  int64_t formula = 0;
+  bool loads = false;
+  Block &block = op.getPredicate().front();
+  for (Operation &inner : block.without_terminator()) {
+    RankedTensorType tile = tileOf(inner);
+    bool isWhole = tile && tile.getShape() == op.getType().getShape();
+    formula += isWhole;
+    loads |= isWhole && loadsElements(inner);
+  }
+  return (loads || formula > longFormula) &&
+         holds(cast<MaskYieldOp>(block.getTerminator()).getTruth());
+}
+
+bool GpuElements::takes(Operation &op) const {
+  if (e.at.byElement || e.placement.strided || !loadsElements(op) || !holds(op.getResult(0)))
+    return false;
+  Fragment shape = e.shapeOf(tileOf(op));
+  return shape.size() * (shape.vectors ? kLanes : 1) > kLanes;
+}
+
+bool GpuElements::serves(Operation &op) const {
+  if (e.at.byElement || e.placement.strided || op.use_empty() || !holds(op.getResult(0)))
+    return false;
+  if (auto found = serving.find(&op); found != serving.end())
+    return found->second;
+  bool result = llvm::all_of(op.getUsers(), [&](Operation *user) {
+    return user->getBlock() == op.getBlock() && tileOf(*user) && (takes(*user) || serves(*user));
+  });
+  serving[&op] = result;
+  return result;
+}
+
+//===- Loops -------------------------------------------------------------===//
+
+/// A loop of `count` steps; `carried` are its values before and after it.
+LogicalResult GpuElements::repeat(int64_t count, SmallVectorImpl<Value> &carried,
+                                  function_ref<LogicalResult(Value)> step) {
+  auto loop = scf::ForOp::create(e.builder, e.loc, e.constant(0), e.constant(count), e.constant(1),
+                                 ValueRange(ArrayRef<Value>(carried)));
+  OpBuilder::InsertionGuard guard(e.builder);
+  e.builder.setInsertionPointToStart(loop.getBody());
+  auto saved = e.fragments;
+  carried.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  LogicalResult emitted = step(loop.getInductionVar());
+  scf::YieldOp::create(e.builder, e.loc, carried);
+  carried.assign(loop.result_begin(), loop.result_end());
+  e.fragments = std::move(saved);
+  return emitted;
+}
+
+/// While `body` is emitted, the fragment is the one element at `row` (null: of a tile of one row)
+/// and at the context's column, a scalar.
+LogicalResult GpuElements::atElement(Value row, function_ref<LogicalResult()> body) {
+  auto savedFragments = std::exchange(e.fragments, decltype(e.fragments)());
+  GpuContext saved = std::exchange(e.at, {1, e.add(e.at.firstRow, row), e.at.runColumn,
+                                          /*byElement=*/true, e.at.elementColumn});
+  int64_t savedWidth = std::exchange(e.width, 1);
+  LogicalResult emitted = body();
+  e.width = savedWidth;
+  e.at = saved;
+  e.fragments = std::move(savedFragments);
+  return emitted;
+}
+
+static Value quadOf(OpBuilder &builder, Location loc, ArrayRef<int32_t> lanes) {
+  auto type = VectorType::get({kLanes}, builder.getI32Type());
+  return arith::ConstantOp::create(builder, loc, DenseIntElementsAttr::get(type, lanes));
+}
+
+//===- Predicates --------------------------------------------------------===//
+
+/// The truths of one row as bits, from bit 0 on.
+FailureOr<Value> GpuElements::truthsOfRow(MaskOp op, int64_t columns, Value row) {
+  Block &block = op.getPredicate().front();
+  Value truth = cast<MaskYieldOp>(block.getTerminator()).getTruth();
+  SmallVector<Value> bits = {e.constant(0)};
+  LogicalResult emitted = atElement(row, [&]() -> LogicalResult {
+    for (Operation &inner : block.without_terminator()) // once a row
+      if (RankedTensorType tile = tileOf(inner);
+          tile && tile.getDimSize(1) == 1 && holds(inner.getResult(0)))
+        if (failed(e.use(inner.getResult(0))))
+          return failure();
+    return repeat(columns, bits, [&](Value column) -> LogicalResult {
+      e.at.elementColumn = column;
+      FailureOr<Fragment> one = e.use(truth);
+      if (failed(one))
+        return failure();
+      Value bit = arith::ShLIOp::create(e.builder, e.loc, e.constant(1), column);
+      bit = arith::SelectOp::create(e.builder, e.loc, one->at(0, 0), bit, e.constant(0));
+      bits[0] = arith::OrIOp::create(e.builder, e.loc, bits[0], bit);
+      return success();
+    });
+  });
+  return failed(emitted) ? FailureOr<Value>(failure()) : bits[0];
+}
+
+LogicalResult GpuElements::emitPredicate(MaskOp op, SmallVectorImpl<Value> &truth) {
+  for (Operation &inner : op.getPredicate().front().without_terminator())
+    if (!tileOf(inner) && failed(e.emitOps({&inner})))
+      return failure();
+  Fragment shape = e.shapeOf(op.getType());
+  int64_t columns = shape.vectors * kLanes, rowsOfWord = kWordBits / columns;
+  SmallVector<Value> words((shape.rows + rowsOfWord - 1) / rowsOfWord, e.constant(0));
+  LogicalResult emitted = repeat(shape.rows, words, [&](Value row) -> LogicalResult {
+    FailureOr<Value> bits = truthsOfRow(op, columns, row);
+    if (failed(bits))
+      return failure();
+    for (auto [w, word] : llvm::enumerate(words)) {
+      // Rows of other words are shifted to where they are not seen.
+      Value place = e.sub(row, e.constant(w * rowsOfWord));
+      Value here = e.compare(arith::CmpIPredicate::ult, place, e.constant(rowsOfWord));
+      Value moved = arith::ShLIOp::create(
+          e.builder, e.loc, *bits,
+          arith::SelectOp::create(e.builder, e.loc, here, e.mul(place, columns), e.constant(0)));
+      moved = arith::SelectOp::create(e.builder, e.loc, here, moved, e.constant(0));
+      word = arith::OrIOp::create(e.builder, e.loc, word, moved);
+    }
+    return success();
+  });
+  for (int64_t row = 0; row < shape.rows; ++row)
+    for (int64_t j = 0; j < shape.vectors; ++j) {
+      SmallVector<int32_t> masks;
+      for (int64_t lane = 0; lane < kLanes; ++lane)
+        masks.push_back(int32_t(uint32_t(1) << (row % rowsOfWord * columns + j * kLanes + lane)));
+      Value word =
+          e.splat(words[row / rowsOfWord], VectorType::get({kLanes}, e.builder.getI32Type()));
+      Value set = arith::AndIOp::create(e.builder, e.loc, word, quadOf(e.builder, e.loc, masks));
+      truth.push_back(
+          e.compare(arith::CmpIPredicate::ne, set, quadOf(e.builder, e.loc, {0, 0, 0, 0})));
+    }
+  return emitted;
+}
+
+//===- Tables outside of predicates --------------------------------------===//
+
+/// The registers of one row of an op's tile, or its one scalar.
+LogicalResult GpuElements::emitRowOf(Operation &op, Value row, SmallVectorImpl<Value> &registers) {
+  Value tile = op.getResult(0);
+  int64_t vectors = e.shapeOf(tile.getType()).vectors;
+  return atElement(row, [&]() -> LogicalResult {
+    auto step = [&](Value column) -> LogicalResult {
+      e.at.elementColumn = column;
+      if (failed(e.emitOp(op)))
+        return failure();
+      Value one = e.fragments[tile].at(0, 0);
+      if (!column) {
+        registers[0] = one;
+        return success();
+      }
+      Value at = e.splat(column, VectorType::get({kLanes}, e.builder.getI32Type()));
+      for (auto [j, quad] : llvm::enumerate(registers)) {
+        auto first = static_cast<int32_t>(j * kLanes);
+        Value lanes = quadOf(e.builder, e.loc, {first, first + 1, first + 2, first + 3});
+        quad = arith::SelectOp::create(e.builder, e.loc,
+                                       e.compare(arith::CmpIPredicate::eq, at, lanes),
+                                       e.splat(one, quad.getType()), quad);
+      }
+      return success();
+    };
+    return vectors ? repeat(vectors * kLanes, registers, step) : step(Value());
+  });
+}
+
+LogicalResult GpuElements::emit(Operation &op) {
+  Value tile = op.getResult(0);
+  Fragment result = e.shapeOf(tile.getType());
+  Type type = e.registerType(getElementTypeOrSelf(tile.getType()), result.vectors);
+  Value zero =
+      arith::ConstantOp::create(e.builder, e.loc, cast<TypedAttr>(e.builder.getZeroAttr(type)));
+  result.registers.assign(result.size(), zero);
+  LogicalResult emitted = success();
+  if (result.rows == 1)
+    emitted = emitRowOf(op, Value(), result.registers);
+  else
+    emitted = repeat(result.rows, result.registers, [&](Value row) -> LogicalResult {
+      SmallVector<Value> one(result.columns(), zero);
+      if (failed(emitRowOf(op, row, one)))
+        return failure();
+      for (auto [i, place] : llvm::enumerate(result.registers)) {
+        Value here = e.compare(arith::CmpIPredicate::eq, row, e.constant(i / result.columns()));
+        if (result.vectors)
+          here = e.splat(here, VectorType::get({kLanes}, e.builder.getI1Type()));
+        place = arith::SelectOp::create(e.builder, e.loc, here, one[i % result.columns()], place);
+      }
+      return success();
+    });
+  e.fragments[tile] = std::move(result);
+  return emitted;
+}
+
+} // namespace heddle

@@ -1,0 +1,260 @@
+//===- GpuProduct.cpp - Chains of products, and who multiplies them -------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The list of strategies, and what they share:
+//
+// result[r, c] = sum over k of left[r, k] * right[k, c], one chain of Fma a
+// value, k ascending from zero:
+//
+//   scf.for k step 4        the left side four k at a time, as one quad a row
+//     for u in 0..3         right quads of k + u, then rows x quads fma
+//   the same one by one for what is left of k
+//
+// Each left quad is loaded where it is first used: drivers keep it in registers
+// then (loading all before the products costs 12 % on llvmpipe).
+#include "GpuProduct.h"
+
+#include "heddle/Support/Program.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using heddle::kernel::BoundView;
+using heddle::kernel::ContractOp;
+using heddle::kernel::Fragment;
+using heddle::kernel::Place;
+
+namespace heddle {
+
+static constexpr int32_t kExponentBits = 0x7f800000, kMagnitudeBits = 0x7fffffff;
+
+//===- The strategies ----------------------------------------------------===//
+
+static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &target) {
+  static const GpuProductStrategy f32 = gpuStrategyOf<GpuProduct>();
+  static const GpuProductStrategy *const strategies[] = {
+      &gpuInt8Dot4, &gpuInt4Decoded, &gpuBf16Dot2, &gpuBf16Rows, &gpuF16Widened, &f32};
+  auto left = dyn_cast<kernel::ViewType>(op.getLhs().getType());
+  GpuProductFormat format{left ? left.getElementType() : Type(),
+                          op.getRhs().getType().getElementType()};
+  for (const GpuProductStrategy *strategy : strategies)
+    if (strategy->accepts(format, target))
+      return *strategy;
+  llvm_unreachable("the last one accepts everything");
+}
+
+LogicalResult GpuEmitter::emitContract(ContractOp op) {
+  FailureOr<Fragment> result = chooseStrategy(op, target).make(*this, op)->run();
+  if (failed(result))
+    return failure(); // the strategy said why
+  fragments[op.getResult()] = std::move(*result);
+  return success();
+}
+
+//===- Operands ----------------------------------------------------------===//
+
+void GpuProduct::placeRight() {
+  if (!op.getRows())
+    return placePanels();
+  int64_t columns = GpuEmitter::columnsOf(op.getType());
+  int64_t stored = padded(right().type.getDims().back().pitch.value);
+  Value index = e.scalar(op.getRhsIndex()), base = e.columnBase(columns);
+  rightStep = stored;
+  Value start = e.add(e.add(right().offset, e.mul(index, stored)), base);
+  for (int64_t j = 0; j < shape.vectors; ++j)
+    rightPlaces.push_back({start, e.vectorColumn(j, columns)});
+}
+
+/// Column c is row c of the view: panel c / 16, place c % 16. Fragments of whole panels begin at
+/// one.
+void GpuProduct::placePanels() {
+  const BoundView right = this->right();
+  int64_t columns = GpuEmitter::columnsOf(op.getType());
+  int64_t stored = padded(right.type.getDims().back().pitch.value);
+  Value index = e.scalar(op.getRhsIndex()), base = e.columnBase(columns);
+  int64_t panel = right.type.getPanel(), perWord = GpuEmitter::perWord(right);
+  rightStep = panel * word();
+  bool isWhole = shape.vectors * width % panel == 0;
+  bool isPart = panel % (shape.vectors * width) == 0;
+  Value column = e.add(index, base);
+  for (int64_t j = 0; j < shape.vectors; ++j) {
+    int64_t c = e.vectorColumn(j, columns);
+    if (isWhole)
+      rightPlaces.push_back({e.add(right.offset, e.mul(column, stored)),
+                             c / panel * panel * stored + c % panel * perWord});
+    else if (isPart)
+      rightPlaces.push_back({panelStart(column, stored), c * perWord});
+    else
+      rightPlaces.push_back({panelStart(e.add(column, e.constant(c)), stored), 0});
+  }
+}
+
+Value GpuProduct::panelStart(Value column, int64_t stored) {
+  const BoundView right = this->right();
+  Value inside = arith::AndIOp::create(builder, loc, column, e.constant(right.type.getPanel() - 1));
+  return e.add(e.add(right.offset, e.mul(e.sub(column, inside), stored)),
+               e.mul(inside, GpuEmitter::perWord(right)));
+}
+
+LogicalResult GpuProduct::placeLeft() {
+  if (auto tile = dyn_cast<RankedTensorType>(op.getLhs().getType())) {
+    count = e.scalar(op.getRows());
+    leftPitch = tile.getDimSize(1);
+    return e.workgroup.stage(op.getLhs());
+  }
+  const BoundView left = e.view(op.getLhs());
+  if (!GpuEmitter::hasQuads(left.type))
+    return op.emitOpError("expected rows of floats on the left, found ") << left.type;
+  Value row =
+      e.add(e.scalar(op.getLhsIndex()), op.getType().getDimSize(0) > 1 ? e.rowBase() : Value());
+  int64_t features = left.type.getDims().back().extent.value;
+  // Whole words of the right side.
+  int64_t perWord = GpuEmitter::perWord(right()), words = (features + perWord - 1) / perWord;
+  count = e.constant(words * (perWord / word()));
+  leftPitch = padded(left.type.getDims().back().pitch.value);
+  leftStart = e.add(left.offset, e.mul(row, leftPitch));
+  e.noteRows(e.compare(arith::CmpIPredicate::slt, row, left.extents.front()));
+  return success();
+}
+
+//===- The chain ---------------------------------------------------------===//
+
+/// left[row, k + u]; `loaded` keeps the quad of k for the row. Steps of one take a single element.
+Value GpuProduct::leftScalar(Value &loaded, Value k, int64_t row, int64_t u, bool whole) {
+  if (leftStart)
+    return loadLeft(loaded, {e.add(leftStart, e.mul(k, word())), row * leftPitch}, u, whole);
+  if (!loaded)
+    loaded = e.workgroup.stagedQuad(leftPitch, e.add(e.rowBase(), e.constant(row)), e.quarter(k));
+  if (whole)
+    return vector::ExtractOp::create(builder, loc, loaded, u);
+  Value lane = arith::AndIOp::create(builder, loc, e.add(k, e.constant(u)),
+                                     e.constant(width - 1)); // pairs lie in one quad
+  return spirv::VectorExtractDynamicOp::create(builder, loc, loaded, lane);
+}
+
+Value GpuProduct::loadLeft(Value &loaded, Place place, int64_t u, bool whole) {
+  const BoundView left = e.view(op.getLhs());
+  if (!whole) {
+    Value one = spirv::LoadOp::create(builder, loc, e.wordAt(left, e.moved(place, Value(), u)));
+    return word() == 1 ? one : e.asWords(one);
+  }
+  if (!loaded) {
+    Place first = e.moved(place, Value(), u / quad * quad);
+    loaded = spirv::LoadOp::create(builder, loc, e.quadAt(left, first));
+    if (word() != 1)
+      loaded = e.asWords(loaded);
+  }
+  return vector::ExtractOp::create(builder, loc, loaded, u % quad);
+}
+
+GpuProduct::Registers GpuProduct::loadRight(Value k, int64_t u, Registers &) {
+  Value far = e.mul(k, rightStep);
+  Registers quads;
+  for (Place place : rightPlaces) {
+    Place here = e.moved(place, far, u * rightStep);
+    if (word() == 1)
+      quads.push_back(e.loadVector(right(), here));
+    else
+      quads.push_back(e.asWords(spirv::LoadOp::create(builder, loc, e.quadAt(right(), here))));
+  }
+  return quads;
+}
+
+/// One product of floats, or none where the mask hides it.
+Value GpuProduct::step(Value a, Value b, Value c, bool guarded) {
+  Value next = math::FmaOp::create(builder, loc, a, b, c);
+  if (!guarded)
+    return next;
+  Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, e.zeroVector());
+  Value skip = arith::AndIOp::create(builder, loc, none, anyNotFinite({b}));
+  return arith::SelectOp::create(builder, loc, skip, c, next);
+}
+
+void GpuProduct::emitSteps(const Loop &loop, Value k, Registers &sums) {
+  Registers quads(shape.rows), kept;
+  for (int64_t number = 0; number < loop.steps; ++number) {
+    int64_t u = inOrder(number, loop.steps);
+    Registers b = loadRight(k, u, kept);
+    if (u == quad) // the next quads of the left side
+      quads.assign(quads.size(), Value());
+    for (int64_t row = 0; row < shape.rows; ++row) {
+      Value a = leftScalar(quads[row], k, row, u, loop.steps == unrolled());
+      a = e.splat(a, VectorType::get({width}, a.getType()));
+      for (int64_t j = 0; j < shape.vectors; ++j) {
+        Value &sum = sums[row * shape.vectors + j];
+        sum = step(a, b[j], sum, loop.guarded);
+      }
+    }
+  }
+}
+
+void GpuProduct::emitLoop(const Loop &loop, Registers &sums) {
+  auto steps = scf::ForOp::create(builder, loc, loop.from, loop.to, e.constant(loop.steps),
+                                  ValueRange(ArrayRef<Value>(sums)));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(steps.getBody());
+  Registers carried(steps.getRegionIterArgs());
+  emitSteps(loop, steps.getInductionVar(), carried);
+  scf::YieldOp::create(builder, loc, carried);
+  sums.assign(steps.result_begin(), steps.result_end());
+}
+
+FailureOr<Fragment> GpuProduct::run() {
+  if (!shape.vectors || GpuEmitter::columnsOf(op.getType()) % 16 != 0)
+    return op.emitOpError("expected a multiple of 16 columns, found ") << op.getType();
+  placeRight();
+  if (failed(placeLeft()))
+    return failure(); // placeLeft said why
+  Registers sums(shape.size(), e.zeroSum(op));
+  std::optional<int64_t> known = e.constantOf(count);
+  int64_t steps = unrolled();
+  bool guarded = op.getGuarded();
+  Value whole = known ? e.constant(*known / steps * steps)
+                      : Value(arith::AndIOp::create(builder, loc, count, e.constant(-steps)));
+  emitLoop({e.constant(0), end(whole), steps}, sums);
+  Value from = guarded ? restartIfNotFinite(whole, sums) : whole;
+  from = middleLoops(from, sums);
+  if (guarded || !known || *known % steps)
+    emitLoop({from, end(count), grain(), guarded}, sums);
+  shape.registers = std::move(sums);
+  return shape;
+}
+
+//===- Values that are not finite ----------------------------------------===//
+
+/// Lane by lane, whether some value is infinite or NaN: by its bits, since a device's comparisons
+/// need not know them.
+Value GpuProduct::anyNotFinite(ArrayRef<Value> values) {
+  Type words = VectorType::get({width}, builder.getI32Type());
+  auto all = [&](int32_t word) {
+    return arith::ConstantOp::create(builder, loc,
+                                     DenseElementsAttr::get(cast<ShapedType>(words), word));
+  };
+  Value largest, mask = all(kMagnitudeBits);
+  for (Value value : values) {
+    Value bits = arith::BitcastOp::create(builder, loc, words, value);
+    bits = arith::AndIOp::create(builder, loc, bits, mask);
+    largest = largest ? arith::MaxSIOp::create(builder, loc, largest, bits).getResult() : bits;
+  }
+  return e.compare(arith::CmpIPredicate::sge, largest, all(kExponentBits));
+}
+
+/// A value that is not finite in the right side makes the sums it enters not finite, so finite sums
+/// are right as they are and the last few k follow. Others begin again: the loop for the last k,
+/// which leaves out the products that the mask hides (left factor 0), then does all of them.
+/// Returns where it starts.
+Value GpuProduct::restartIfNotFinite(Value whole, Registers &sums) {
+  Value lanes = anyNotFinite(sums), any;
+  for (int64_t lane = 0; lane < width; ++lane) {
+    Value one = vector::ExtractOp::create(builder, loc, lanes, lane);
+    any = any ? arith::OrIOp::create(builder, loc, any, one).getResult() : one;
+  }
+  Value all = e.splat(any, VectorType::get({width}, builder.getI1Type())), zero = e.zeroVector();
+  for (Value &sum : sums)
+    sum = arith::SelectOp::create(builder, loc, all, zero, sum);
+  return arith::SelectOp::create(builder, loc, any, e.constant(0), whole);
+}
+
+} // namespace heddle

@@ -1,0 +1,66 @@
+//===- GpuWorkgroup.cpp - What invocations of a workgroup share -----------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See GpuWorkgroup.h. Tiles that a contraction reads are staged as they are: rows of
+// groups of four columns.
+#include "GpuEmitter.h"
+
+using namespace mlir;
+using heddle::kernel::Fragment;
+
+namespace heddle {
+
+void GpuWorkgroup::barrier() {
+  e.shell.barrier();
+  barrierIn = e.builder.getInsertionBlock();
+  readSince.clear();
+}
+
+void GpuWorkgroup::beforeWrite(SharedArray array) {
+  if (barrierIn != e.builder.getInsertionBlock() || readSince.count(array))
+    barrier();
+}
+
+void GpuWorkgroup::write(SharedArray array, Type element, int64_t entries, Value index,
+                         Value value) {
+  spirv::StoreOp::create(e.builder, e.loc, e.shell.shared(array, element, entries, index), value);
+}
+
+Value GpuWorkgroup::read(SharedArray array, Type element, int64_t entries, Value index) {
+  readSince.insert(array);
+  return spirv::LoadOp::create(e.builder, e.loc, e.shell.shared(array, element, entries, index));
+}
+
+LogicalResult GpuWorkgroup::stage(Value tile) {
+  if (stagedTile == tile && stagedIn == e.builder.getInsertionBlock())
+    return success();
+  FailureOr<Fragment> fragment = e.use(tile);
+  if (failed(fragment))
+    return fragment;
+  auto type = cast<RankedTensorType>(tile.getType());
+  int64_t quads = type.getDimSize(1) / e.width;
+  beforeWrite(SharedArray::Tile);
+  Value column = e.quarter(e.columnBase(type.getDimSize(1)));
+  e.onlyIf(e.owns(type), [&] {
+    for (int64_t row = 0; row < fragment->rows; ++row)
+      for (int64_t j = 0; j < fragment->vectors; ++j) {
+        Value index =
+            e.add(e.mul(e.add(e.rowBase(), e.constant(row)), quads), e.add(column, e.constant(j)));
+        write(SharedArray::Tile, e.quadType(), type.getDimSize(0) * quads, index,
+              fragment->at(row, j));
+      }
+  });
+  barrier();
+  stagedTile = tile;
+  stagedIn = e.builder.getInsertionBlock();
+  return success();
+}
+
+Value GpuWorkgroup::stagedQuad(int64_t tileColumns, Value row, Value quadColumn) {
+  int64_t quads = tileColumns / e.width;
+  int64_t entries = e.placement.ty * e.placement.rows * quads;
+  return read(SharedArray::Tile, e.quadType(), entries, e.add(e.mul(row, quads), quadColumn));
+}
+
+} // namespace heddle

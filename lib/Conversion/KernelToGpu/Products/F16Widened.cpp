@@ -1,0 +1,60 @@
+//===- F16Widened.cpp - Products with panels of f16 -----------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Both sides are widened as they are loaded, and k counts features as with f32: of two
+// features, which share a word, neither goes alone.
+
+#include "../GpuProduct.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace heddle;
+using heddle::kernel::Place;
+
+namespace {
+struct F16Widened : GpuProduct {
+  using GpuProduct::GpuProduct;
+  static bool accepts(const GpuProductFormat &format, const GpuTarget &) {
+    return format.left && format.right.isF16();
+  }
+
+  int64_t grain() const override { return 2; }
+
+  /// An even step keeps the words' other halves for the next one.
+  Registers loadRight(Value k, int64_t u, Registers &odd) override {
+    if (u % 2 != 0)
+      return odd;
+    Value far = e.mul(k, rightStep);
+    Registers even;
+    odd.clear();
+    for (Place place : rightPlaces) {
+      Value words = e.asWords(spirv::LoadOp::create(
+          builder, loc, e.quadAt(right(), e.moved(place, far, u * rightStep))));
+      auto [low, high] = e.unpackedWords(words, right().type.getElementType());
+      odd.push_back(high);
+      even.push_back(low);
+    }
+    return even;
+  }
+
+  /// `place` begins a word; `loaded` keeps the four of a whole turn, or the two of a word.
+  Value loadLeft(Value &loaded, Place place, int64_t u, bool whole) override {
+    const kernel::BoundView left = e.view(op.getLhs());
+    if (!left.type.getElementType().isF16())
+      return GpuProduct::loadLeft(loaded, place, u, whole);
+    if (!loaded && whole)
+      loaded = e.loadVector(left, place);
+    if (!loaded) {
+      Value word = e.asWords(spirv::LoadOp::create(builder, loc, e.wordAt(left, place)));
+      auto [even, odd] = e.unpackedWords(word, left.type.getElementType());
+      loaded = vector::FromElementsOp::create(
+          builder, loc, VectorType::get({2}, builder.getF32Type()), ValueRange{even, odd});
+    }
+    return vector::ExtractOp::create(builder, loc, loaded, u);
+  }
+};
+} // namespace
+
+const GpuProductStrategy heddle::gpuF16Widened = gpuStrategyOf<F16Widened>();

@@ -1,0 +1,25 @@
+//===- Int8Dot4.cpp - Products of bytes, four at once ---------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A word holds four features, each product is four, and sums are i32.
+
+#include "../GpuProduct.h"
+
+using namespace mlir;
+using namespace heddle;
+
+namespace {
+struct Int8Dot4 : GpuProduct {
+  using GpuProduct::GpuProduct;
+  static bool accepts(const GpuProductFormat &format, const GpuTarget &) {
+    return format.right.isInteger(8);
+  }
+
+  int64_t word() const override { return 4; }
+
+  Value step(Value a, Value b, Value c, bool) override { return e.multiplyAddQuad(a, b, c); }
+};
+} // namespace
+
+const GpuProductStrategy heddle::gpuInt8Dot4 = gpuStrategyOf<Int8Dot4>();
