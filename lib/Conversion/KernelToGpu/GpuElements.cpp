@@ -6,6 +6,7 @@
 #include "GpuEmitter.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using heddle::kernel::Fragment;
@@ -105,15 +106,12 @@ LogicalResult GpuElements::repeat(int64_t count, SmallVectorImpl<Value> &carried
 /// While `body` is emitted, the fragment is the one element at `row` (null: of a tile of one row)
 /// and at the context's column, a scalar.
 LogicalResult GpuElements::atElement(Value row, function_ref<LogicalResult()> body) {
-  auto savedFragments = std::exchange(e.fragments, decltype(e.fragments)());
-  GpuContext saved = std::exchange(e.at, {1, e.add(e.at.firstRow, row), e.at.runColumn,
-                                          /*byElement=*/true, e.at.elementColumn});
-  int64_t savedWidth = std::exchange(e.width, 1);
-  LogicalResult emitted = body();
-  e.width = savedWidth;
-  e.at = saved;
-  e.fragments = std::move(savedFragments);
-  return emitted;
+  GpuContext inside{1, e.add(e.at.firstRow, row), e.at.runColumn, /*byElement=*/true,
+                    e.at.elementColumn};
+  llvm::SaveAndRestore context(e.at, inside);
+  llvm::SaveAndRestore lanes(e.width, int64_t(1));
+  llvm::SaveAndRestore outside(e.fragments, decltype(e.fragments)());
+  return body();
 }
 
 static Value quadOf(OpBuilder &builder, Location loc, ArrayRef<int32_t> lanes) {

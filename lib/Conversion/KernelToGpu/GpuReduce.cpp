@@ -11,6 +11,7 @@
 #include "GpuEmitter.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using heddle::kernel::Fragment;
@@ -206,13 +207,12 @@ LogicalResult GpuEmitter::emitRun(ArrayRef<Operation *> run) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     auto saved = fragments;
-    at.runColumn = loop.getInductionVar();
+    llvm::SaveAndRestore column(at.runColumn, Value(loop.getInductionVar()));
     SmallVector<Value> lanes(loop.getRegionIterArgs());
     if (LogicalResult emitted = reduce.emitRunStep(run, lanes); failed(emitted))
       return emitted;
     if (!lanes.empty())
       scf::YieldOp::create(builder, loc, lanes);
-    at.runColumn = Value();
     fragments = std::move(saved);
   }
   ValueRange lanes = loop.getResults();

@@ -1,0 +1,67 @@
+//===- ProgramBuilderTest.cpp - One kernel in several forms ---------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A program of one model that was tiled for CPUs and for two levels of Vulkan devices.
+
+#include "heddle/Transforms/ProgramBuilder.h"
+#include "heddle/Compiler/RegisterAll.h"
+#include "heddle/Pipelines/Pipelines.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+
+#include "gmock/gmock.h"
+
+using namespace heddle;
+
+TEST(ProgramBuilder, AVariantALevel) {
+  const char *text = R"(
+    func.func @f(%x: tensor<?x?x64xf32> {transformer.name = "x", transformer.dims = ["B", "S", 64]})
+        -> tensor<?x?x64xf32> {
+      %w = transformer.weight "w" : tensor<64x64xf32>
+      %y = transformer.linear %x, %w : (tensor<?x?x64xf32>, tensor<64x64xf32>) -> tensor<?x?x64xf32>
+      return %y : tensor<?x?x64xf32>
+    })";
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  mlir::MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  auto tiledFor = [&](TargetKind target) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    StageOptions options;
+    options.target = target;
+    EXPECT_TRUE(mlir::succeeded(runTo(*module, Stage::Transformer, Stage::Tiled, options)));
+    return module;
+  };
+  auto cpu = tiledFor(TargetKind::Cpu), low = tiledFor(TargetKind::Vulkan),
+       high = tiledFor(TargetKind::Vulkan);
+  GpuTarget better{.level = 3,
+                   .subgroup = 32,
+                   .required = {"shaderFloat16"},
+                   .matrices = {MatrixShape{16, 16, 16}},
+                   .tiles = gpuTiles};
+  auto program = buildProgram({{*cpu}, {*low, &gpuTargets().front()}, {*high, &better}});
+  ASSERT_TRUE(program) << program.error().message;
+  ASSERT_EQ(program->kernels.size(), 1u);
+  const Kernel &kernel = program->kernels.front();
+  EXPECT_EQ(kernel.cpu->grid[0].tile, cpuTiles.linearRows);
+  ASSERT_EQ(kernel.vulkan.size(), 2u);
+  EXPECT_EQ(kernel.vulkan[0].level, 0);
+  EXPECT_EQ(kernel.vulkan[0].grid[0].tile, gpuTiles.linearRows);
+  EXPECT_THAT(kernel.vulkan[0].workgroup, testing::ElementsAre(64, 1, 1));
+  EXPECT_EQ(kernel.vulkan[0].member, "vulkan/l0/linear.spv");
+  EXPECT_TRUE(kernel.vulkan[0].features.empty());
+  EXPECT_EQ(kernel.vulkan[1].level, 3);
+  EXPECT_EQ(kernel.vulkan[1].member, "vulkan/l3/linear.spv");
+  EXPECT_THAT(kernel.vulkan[1].features, testing::ElementsAre("shaderFloat16"));
+  EXPECT_EQ(kernel.vulkan[1].subgroup, 32);
+  EXPECT_EQ(kernel.vulkan[1].matrices.front().n, 16);
+}
+
+TEST(ProgramBuilder, LevelsThatAreNotDescribed) {
+  auto known = findGpuTarget(9);
+  ASSERT_FALSE(known);
+  EXPECT_EQ(known.error().message, "expected one of 0 as level of Vulkan devices, found 9");
+}
