@@ -55,44 +55,33 @@ LogicalResult GpuEmitter::emitContract(ContractOp op) {
 
 //===- Operands ----------------------------------------------------------===//
 
+/// Column c is row c of the view: panel c / 16, place c % 16. Fragments that are not of whole panels
+/// may begin inside of one.
 void GpuProduct::placeRight() {
-  if (!op.getRows())
-    return placePanels();
-  int64_t columns = GpuEmitter::columnsOf(op.getType());
-  int64_t stored = padded(right().type.getDims().back().pitch.value);
-  Value index = e.scalar(op.getRhsIndex()), base = e.columnBase(columns);
-  rightStep = stored;
-  Value start = e.add(e.add(right().offset, e.mul(index, stored)), base);
-  for (int64_t j = 0; j < shape.vectors; ++j)
-    rightPlaces.push_back({start, e.vectorColumn(j, columns)});
-}
-
-/// Column c is row c of the view: panel c / 16, place c % 16. Fragments of whole panels begin at
-/// one.
-void GpuProduct::placePanels() {
   const BoundView right = this->right();
-  int64_t columns = GpuEmitter::columnsOf(op.getType());
-  int64_t stored = padded(right.type.getDims().back().pitch.value);
-  Value index = e.scalar(op.getRhsIndex()), base = e.columnBase(columns);
-  int64_t panel = right.type.getPanel(), perWord = GpuEmitter::perWord(right);
-  rightStep = panel * word();
-  bool isWhole = shape.vectors * width % panel == 0;
-  bool isPart = panel % (shape.vectors * width) == 0;
-  Value column = e.add(index, base);
-  for (int64_t j = 0; j < shape.vectors; ++j) {
-    int64_t c = e.vectorColumn(j, columns);
-    if (isWhole)
-      rightPlaces.push_back({e.add(right.offset, e.mul(column, stored)),
-                             c / panel * panel * stored + c % panel * perWord});
-    else if (isPart)
-      rightPlaces.push_back({panelStart(column, stored), c * perWord});
-    else
-      rightPlaces.push_back({panelStart(e.add(column, e.constant(c)), stored), 0});
+  int64_t panel = right.type.getPanel();
+  if (op.getRows() || shape.vectors * width % panel == 0) {
+    rightPlaces = e.rightPlaces(op, shape, rightStep);
+  } else {
+    int64_t columns = GpuEmitter::columnsOf(op.getType());
+    Value column = e.add(e.scalar(op.getRhsIndex()), e.columnBase(columns));
+    bool isPart = panel % (shape.vectors * width) == 0;
+    for (int64_t j = 0; j < shape.vectors; ++j) {
+      int64_t c = e.vectorColumn(j, columns);
+      if (isPart)
+        rightPlaces.push_back({panelStart(column), c * GpuEmitter::perWord(right)});
+      else
+        rightPlaces.push_back({panelStart(e.add(column, e.constant(c))), 0});
+    }
   }
+  if (!op.getRows())
+    rightStep = panel * word();
 }
 
-Value GpuProduct::panelStart(Value column, int64_t stored) {
+/// Where a column begins.
+Value GpuProduct::panelStart(Value column) {
   const BoundView right = this->right();
+  int64_t stored = padded(right.type.getDims().back().pitch.value);
   Value inside = arith::AndIOp::create(builder, loc, column, e.constant(right.type.getPanel() - 1));
   return e.add(e.add(right.offset, e.mul(e.sub(column, inside), stored)),
                e.mul(inside, GpuEmitter::perWord(right)));

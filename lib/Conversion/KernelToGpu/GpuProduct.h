@@ -90,8 +90,7 @@ protected:
 
 private:
   mlir::LogicalResult placeLeft();
-  void placePanels();
-  mlir::Value panelStart(mlir::Value column, int64_t stored);
+  mlir::Value panelStart(mlir::Value column);
   mlir::Value leftScalar(mlir::Value &loaded, mlir::Value k, int64_t row, int64_t u, bool whole);
   void emitSteps(const Loop &loop, mlir::Value k, Registers &sums);
   mlir::Value restartIfNotFinite(mlir::Value whole, Registers &sums);
