@@ -18,10 +18,10 @@ using kernel::ContractOp;
 namespace {
 /// What schedules depend on.
 struct BodyFacts {
-  int64_t rows = 1, columns = 1;    ///< of the largest tiles
-  SmallVector<ContractOp> products; ///< in their order
-  ContractOp features, overRows;    ///< the first product over features, and over rows
-  bool reduces = false;             ///< whole rows to one value
+  int64_t rows = 1, columns = 1; ///< of the largest tiles
+  ContractOp features, overRows; ///< the first product over features, and over rows
+  bool wide = true;              ///< products have multiples of 32 columns
+  bool reduces = false;          ///< whole rows to one value
 };
 } // namespace
 
@@ -35,7 +35,7 @@ static BodyFacts factsOf(kernel::FuncOp body) {
       }
     facts.reduces |= isa<kernel::ReduceOp>(op);
     if (auto product = dyn_cast<ContractOp>(op)) {
-      facts.products.push_back(product);
+      facts.wide &= product.getType().getDimSize(1) % 32 == 0;
       ContractOp &first = product.getRows() ? facts.overRows : facts.features;
       first = first ? first : product;
     }
@@ -81,19 +81,17 @@ static kernel::ScheduleAttr cpuSchedule(kernel::FuncOp body, BodyFacts facts) {
 /// where rows are reduced, each row has its own four, which hold the sixteen lanes of a sum.
 static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts) {
   int64_t columns = facts.features ? facts.features.getType().getDimSize(1) : facts.columns;
-  bool wide = !facts.products.empty() && llvm::all_of(facts.products, [](ContractOp product) {
-    return product.getType().getDimSize(1) % 32 == 0;
-  });
+  bool multiplies = facts.features || facts.overRows;
   int64_t down = facts.rows <= 32 && columns < 128 ? 4 : 8;
-  if (facts.products.empty() && facts.reduces)
+  if (!multiplies && facts.reduces)
     down = facts.rows;
   kernel::LoopOrder order =
       facts.overRows ? kernel::LoopOrder::RowsInside : kernel::LoopOrder::RowsOutside;
   return kernel::ScheduleAttr::get(body.getContext(), order, 0, 0,
-                                   {std::min(facts.rows, down), wide ? 8 : 4});
+                                   {std::min(facts.rows, down), multiplies && facts.wide ? 8 : 4});
 }
 
 kernel::ScheduleAttr heddle::chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu) {
   BodyFacts facts = factsOf(body);
-  return gpu ? gpuSchedule(body, std::move(facts)) : cpuSchedule(body, std::move(facts));
+  return gpu ? gpuSchedule(body, facts) : cpuSchedule(body, facts);
 }
