@@ -47,9 +47,10 @@ static void hoistOperands(func::FuncOp func) {
 static bool canBeStoredInPanels(Value key) {
   if (stateOf(key))
     return true;
-  auto round = key.getDefiningOp<arith::TruncFOp>();
-  Value made = round ? round.getIn() : key;
-  bool isStored = made.getDefiningOp<SplitHeadsOp>() || (round && isa<BlockArgument>(made));
+  Value made = beforeRounding(key);
+  bool isRounded = made != key;
+  Operation *op = made.getDefiningOp();
+  bool isStored = op ? rootOf(op) == kernel::Root::Relayout : isRounded;
   return isStored && llvm::all_of(key.getUses(), readAsKeys);
 }
 
@@ -112,17 +113,8 @@ static std::string nameOf(const Cluster &cluster) {
   llvm::SetVector<StringRef> words;
   int parts = 0;
   for (Operation *op : cluster.ops) {
-    if (auto linear = dyn_cast<LinearOp>(op)) {
-      ++parts;
-      if (linear.getActivation() != Activation::None)
-        words.insert(stringifyActivation(linear.getActivation()));
-    }
-    StringRef word = isa<arith::AddFOp>(op)     ? "add"
-                     : isa<arith::TruncFOp>(op) ? ""
-                     : isa<SplitHeadsOp>(op)    ? "heads"
-                     : isa<CacheAppendOp>(op)   ? "append"
-                                                : "";
-    if (!word.empty())
+    parts += rootOf(op) == cluster.root;
+    if (StringRef word = cast<TileableOpInterface>(op).getNameWord(); !word.empty())
       words.insert(word);
   }
   if (parts > 1)

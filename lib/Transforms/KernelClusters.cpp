@@ -123,9 +123,9 @@ void ClusterFinder::mergeParts(Cluster &first, Operation *op) {
   inBlockOrder(others);
   for (Operation *other : others) {
     Cluster chain = chainFrom(other, first.root);
-    if (llvm::any_of(chain.ops, [&](Operation *o) { return llvm::is_contained(first.ops, o); }))
-      continue; // both end in one sum, which is the epilogue of the first
-    if (!first.sink || !(chain.sink == first.sink)) {
+    bool joins = // both end in one sum
+        llvm::any_of(chain.ops, [&](Operation *o) { return llvm::is_contained(first.ops, o); });
+    if (!joins && (!first.sink || !(chain.sink == first.sink))) {
       refuse(first, op, other, FusionRefusal::OtherReader);
       continue;
     }
@@ -134,14 +134,16 @@ void ClusterFinder::mergeParts(Cluster &first, Operation *op) {
       continue;
     }
     SmallVector<Operation *> merged(first.ops);
-    merged.append(chain.ops);
+    llvm::copy_if(chain.ops, std::back_inserter(merged),
+                  [&](Operation *o) { return !llvm::is_contained(first.ops, o); });
     inBlockOrder(merged);
     if (!readersFollow(merged)) {
       refuse(first, op, other, FusionRefusal::ConsumerBetween);
       continue;
     }
     first.ops = std::move(merged);
-    first.refusals.append(chain.refusals);
+    if (!joins)
+      first.refusals.append(chain.refusals);
     ++parts;
   }
 }

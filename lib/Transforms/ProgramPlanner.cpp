@@ -64,10 +64,9 @@ Value ProgramPlanner::bufferOf(Buffer buffer) {
                                   kernel::BufferAttr::get(b.getContext(), std::move(buffer)));
 }
 
-/// Heads are cut out of the rows of a weight; a head that is no multiple of 16 is padded on its
-/// own.
-static int64_t headGroup(LinearOp linear) {
-  Value value = linear.getResult();
+/// Heads are cut out of the rows of a weight, of which `value` is the product; a head that is no
+/// multiple of 16 is padded on its own.
+static int64_t headGroup(Value value) {
   while (value.hasOneUse()) {
     Operation *next = *value.getUsers().begin();
     if (auto split = dyn_cast<SplitHeadsOp>(next)) {
@@ -99,9 +98,9 @@ FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned ind
   entry.layout = weight.getScales() ? PackEntry::Layout::Scales : layoutOf(storageOf(use));
   entry.type = dtypeOf(type);
   bool isPanel = entry.layout == PackEntry::Layout::Panels;
-  if (auto linear = dyn_cast<LinearOp>(use.getOwner())) {
-    entry.rowGroup = headGroup(linear);
-    if (auto input = dyn_cast<BlockArgument>(linear.getInput()); input && isPanel)
+  if (rootOf(use.getOwner()) == kernel::Root::Linear) {
+    entry.rowGroup = headGroup(use.getOwner()->getResult(0));
+    if (auto input = dyn_cast<BlockArgument>(use.getOwner()->getOperand(0)); input && isPanel)
       entry.columnGroup = places.lookup(group->getOperand(input.getArgNumber())).group;
   }
   if (entry.type != DType::F32 && !isPanel)
@@ -162,12 +161,11 @@ PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, cons
   return place;
 }
 
-/// The table of sinusoids that a position op reads, from the row of its first position on.
-PlannedTensor ProgramPlanner::tablePlace(PositionSinusoidalOp op, GroupOp group) {
-  int64_t size = cast<ShapedType>(op.getResult().getType()).getShape().back();
-  const Shape &shape = shapes.of(op.getResult());
-  SizeExpr first = 0, count = shape[shape.size() - 2];
-  if (Value offset = op.getOffset()) {
+/// The table that an op reads, from the row of its first position on.
+PlannedTensor ProgramPlanner::tablePlace(Operation *op, const RowTable &read, GroupOp group) {
+  const SizeExpr rows = rowsOf(shapes.of(op->getResult(0)));
+  SizeExpr first = 0, count = rows;
+  if (Value offset = read.offset) {
     Value outer = group->getOperand(cast<BlockArgument>(offset).getArgNumber());
     auto length = cast<CacheLengthOp>(outer.getDefiningOp());
     first = SizeExpr::dim(length.getDim().str());
@@ -178,13 +176,11 @@ PlannedTensor ProgramPlanner::tablePlace(PositionSinusoidalOp op, GroupOp group)
           count = static_cast<int64_t>(*state.getCapacity());
     });
   }
-  int64_t pitch = padded(size);
-  std::string generator = "sinusoidal(" + std::to_string(size) + ")";
-  Value &table = tables[generator + count.str()];
+  int64_t pitch = padded(read.columns);
+  Value &table = tables[read.generator + count.str()];
   if (!table)
-    table = bufferOf({"positions", Buffer::Kind::Table, count * pitch, 0, 0, generator});
-  PlannedTensor place{
-      table, first * pitch, {shape[shape.size() - 2], size}, shape[shape.size() - 2]};
+    table = bufferOf({"positions", Buffer::Kind::Table, count * pitch, 0, 0, read.generator});
+  PlannedTensor place{table, first * pitch, {rows, read.columns}, rows};
   place.table = true;
   return place;
 }
@@ -214,15 +210,15 @@ FailureOr<PlannedTensor> ProgramPlanner::operandPlace(GroupOp group, unsigned in
                              << operand.getType();
 }
 
-/// Where the store that ends a part goes, if it goes to a state.
-FailureOr<PlannedTensor> ProgramPlanner::sinkPlace(Operation *sink) {
-  if (auto append = dyn_cast<CacheAppendOp>(sink)) {
+/// Where a store into a state goes.
+PlannedTensor ProgramPlanner::statePlaceOf(Operation *store) {
+  if (auto append = dyn_cast<CacheAppendOp>(store)) {
     PlannedTensor place = statePlace(func, append.getState(), shapes.of(append.getResult()));
     place.at = stateDims(append.getState())[2]; // behind the rows that stand there already
     place.appended = product(shapes.of(append.getRows()));
     return place;
   }
-  auto set = cast<StateSetOp>(sink);
+  auto set = cast<StateSetOp>(store);
   return statePlace(func, set.getState(), shapes.of(set.getValue()));
 }
 
@@ -230,7 +226,7 @@ FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned ind
   Value result = group.getResult(index);
   Value yielded = group.getBody().front().getTerminator()->getOperand(index);
   if (auto append = yielded.getDefiningOp<CacheAppendOp>())
-    return sinkPlace(append);
+    return statePlaceOf(append);
   PlannedTensor place;
   place.dims = shapes.of(result);
   place.group = paddedHeadSize(group, yielded);
@@ -242,9 +238,8 @@ FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned ind
            llvm::any_of(reader.getBody().getArgument(use.getOperandNumber()).getUses(), readAsKeys);
   });
   place.rows = place.panel ? SizeExpr::roundUp(rowsOf(place.dims), 16) : rowsOf(place.dims);
-  if (group.getRoot() == kernel::Root::Relayout &&
-      group->getNumOperands() == 2) // a panel more for each document
-    place.rows =
+  if (isa<BlockArgument>(yielded) && group->getNumOperands() == 2) // keys of packed documents
+    place.rows =                                                   // a panel more for each
         (SizeExpr::floorDiv(rowsOf(place.dims), 16) + shapes.of(group->getOperand(1))[0] - 1) * 16;
   bool returned =
       llvm::any_of(result.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
@@ -376,10 +371,9 @@ LogicalResult ProgramPlanner::planGroups() {
 
 /// The grid over packed documents: enough tiles on every device, the largest counts.
 void ProgramPlanner::addSlots(TransformerOpInterface op, SmallVectorImpl<PlannedTensor> &operands) {
-  PackedRows packed = op.packedRows(shapes);
-  if (packed.starts)
-    operands[cast<BlockArgument>(packed.starts).getArgNumber()].slots =
-        packed.rows + (shapes.of(packed.starts)[0] - 1) * largestAttentionRows;
+  if (Value starts = op.documentStarts())
+    operands[cast<BlockArgument>(starts).getArgNumber()].slots =
+        rowsOf(shapes.of(op->getOperand(0))) + (shapes.of(starts)[0] - 1) * largestAttentionRows;
 }
 
 LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
@@ -395,12 +389,13 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
   }
   std::optional<PlannedTensor> table;
   for (Operation &op : group.getBody().front()) {
-    if (auto known = dyn_cast<TransformerOpInterface>(op))
+    if (auto known = dyn_cast<TransformerOpInterface>(op)) {
       addSlots(known, operands);
-    if (auto position = dyn_cast<PositionSinusoidalOp>(op))
-      table = tablePlace(position, group);
+      if (std::optional<RowTable> read = known.rowTable())
+        table = tablePlace(&op, *read, group);
+    }
     if (isa<StateSetOp>(op) || (isa<CacheAppendOp>(op) && op.use_empty()))
-      results.push_back(*sinkPlace(&op));
+      results.push_back(statePlaceOf(&op));
   }
   for (unsigned i = 0; i < group->getNumResults(); ++i) {
     FailureOr<PlannedTensor> place = resultPlace(group, i, index);

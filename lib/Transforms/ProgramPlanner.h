@@ -33,7 +33,8 @@ private:
   mlir::LogicalResult planGroups();
   mlir::LogicalResult planGroup(kernel::GroupOp group, int index);
   mlir::LogicalResult planResults();
-  void addSlots(transformer::TransformerOpInterface op, llvm::SmallVectorImpl<PlannedTensor> &operands);
+  void addSlots(transformer::TransformerOpInterface op,
+                llvm::SmallVectorImpl<PlannedTensor> &operands);
   void planSession();
   std::string setRows(transformer::StateOp state, const SizeExpr &rows);
   void addChecks();
@@ -44,8 +45,9 @@ private:
                                              transformer::WeightOp weight);
   PlannedTensor statePlace(mlir::Operation *user, llvm::StringRef symbol, const Shape &content);
   mlir::FailureOr<PlannedTensor> resultPlace(kernel::GroupOp group, unsigned index, int launch);
-  PlannedTensor tablePlace(transformer::PositionSinusoidalOp op, kernel::GroupOp group);
-  mlir::FailureOr<PlannedTensor> sinkPlace(mlir::Operation *sink);
+  PlannedTensor tablePlace(mlir::Operation *op, const transformer::RowTable &read,
+                           kernel::GroupOp group);
+  PlannedTensor statePlaceOf(mlir::Operation *store);
   llvm::SmallVector<SizeExpr> stateDims(llvm::StringRef symbol);
 
   mlir::func::FuncOp func;

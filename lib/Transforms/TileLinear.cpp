@@ -5,24 +5,25 @@
 //   contract -> + bias -> activation -> + residual -> store as rows, heads or panels of keys,
 //   rounded, or both
 //
-// Several linears over the same rows are parts of one kernel. Kernels that
+// Several linears over the same rows are parts of one kernel. What follows a
+// linear is computed op by op on its tiles (TileableOpInterface). Kernels that
 // store heads have a grid over sentences and their rows, others over all rows.
 
-#include "Tiling.h"
+#include "Tilers.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
+using kernel::Root;
 using kernel::Size;
 
 namespace {
 
-/// One linear of the definition and what follows it.
+/// One value of the definition, made around a linear.
 struct Part {
+  Value yielded; ///< before it is rounded
   LinearOp linear;
-  Value yielded;                 ///< before it is rounded
   SmallVector<unsigned> results; ///< where it is stored
-  SmallVector<arith::AddFOp> residuals;
   bool heads = false;
 };
 
@@ -33,10 +34,8 @@ public:
 
 private:
   LogicalResult collect(unsigned result, Value yielded);
-  void body(const Part &part, Value j, int64_t columns);
-  Value loadRows(unsigned view, Value j, RankedTensorType type);
+  LogicalResult body(const Part &part, Value j, int64_t columns);
   void store(const Part &part, Value tile, Value j);
-  Value product(LinearOp linear, Value j, RankedTensorType type);
   int64_t tileColumns();
 
   KernelFrame &f;
@@ -48,28 +47,29 @@ private:
 
 } // namespace
 
+/// The linear that a value is made around; of several the first.
+static LinearOp linearBehind(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<LinearOp>(op))
+    return dyn_cast_or_null<LinearOp>(op);
+  for (Value operand : op->getOperands())
+    if (LinearOp linear = linearBehind(operand))
+      return linear;
+  return {};
+}
+
 LogicalResult LinearTiler::collect(unsigned result, Value yielded) {
   Value value = beforeRounding(yielded);
-  for (Part &known : parts)
-    if (known.yielded == value)
-      return known.results.push_back(result), success();
-  Part part;
-  part.yielded = value;
-  part.results = {result};
-  if (auto split = value.getDefiningOp<SplitHeadsOp>()) {
-    part.heads = true;
-    value = split->getOperand(0);
+  auto known = llvm::find_if(parts, [&](const Part &part) { return part.yielded == value; });
+  if (known != parts.end()) {
+    known->results.push_back(result);
+    return success();
   }
-  while (auto add = value.getDefiningOp<arith::AddFOp>()) {
-    part.residuals.insert(part.residuals.begin(), add);
-    bool left = isa_and_nonnull<arith::AddFOp, LinearOp>(add.getLhs().getDefiningOp());
-    value = left ? add.getLhs() : add.getRhs();
-  }
-  part.linear = value.getDefiningOp<LinearOp>();
-  if (!part.linear)
-    return f.def.emitOpError() << "expected a linear behind result " << result;
-  parts.push_back(part);
-  return success();
+  bool heads = cast<ShapedType>(value.getType()).getRank() == 4;
+  parts.push_back({value, linearBehind(value), {result}, heads});
+  if (parts.back().linear)
+    return success();
+  return f.def.emitOpError() << "expected a linear behind result " << result;
 }
 
 /// Columns of the weight as stored: a multiple of 16.
@@ -115,52 +115,24 @@ LogicalResult LinearTiler::run() {
   for (int64_t axis = 0; axis < rowAxis; ++axis)
     points.push_back(f.func.getGridIndex(axis));
   i = f.func.getGridIndex(rowAxis);
-  if (single) {
-    body(parts[0], f.func.getGridIndex(rowAxis + 1), columns);
-    return success();
-  }
+  if (single)
+    return body(parts[0], f.func.getGridIndex(rowAxis + 1), columns);
   for (const Part &part : parts) {
     auto op = kernel::PartOp::create(t.b, t.loc, Size(storedColumns(f, part.linear)), columns);
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPointToStart(&op.getBody().front());
-    body(part, op.getIndex(), columns);
+    if (failed(body(part, op.getIndex(), columns)))
+      return failure();
   }
   return success();
 }
 
-/// A tile of a tensor with the same rows as the result.
-Value LinearTiler::loadRows(unsigned view, Value j, RankedTensorType type) {
-  return kernel::LoadOp::create(t.b, t.loc, type, f.slice(f.view(view), points), ValueRange{i, j},
-                                UnitAttr());
-}
-
-/// Rows times columns; of codes of bytes the sum is an integer. Scales make it a number.
-Value LinearTiler::product(LinearOp linear, Value j, RankedTensorType type) {
-  Value rows = f.slice(f.view(f.viewOf(linear.getInput())), points);
-  Type sums = linear.takesCodes() ? type.clone(t.b.getI32Type()) : type;
-  Value tile = kernel::ContractOp::create(t.b, t.loc, sums, rows, i,
-                                          f.view(f.viewOf(linear.getWeight())), j);
-  return linear.getInputScales() ? scaledSums(f, linear, tile, points, i, j) : tile;
-}
-
-void LinearTiler::body(const Part &part, Value j, int64_t columns) {
-  LinearOp linear = part.linear;
-  RankedTensorType type = t.type(f.sizes.linearRows, columns);
-  Value tile = product(linear, j, type);
-  if (Value bias = linear.getBias())
-    tile = t.add(tile, kernel::LoadOp::create(t.b, t.loc, t.type(1, columns),
-                                              f.view(f.viewOf(bias)), ValueRange{j}, UnitAttr()));
-  Type element = linear.getInput().getType().getElementType();
-  tile = t.activation(linear.getActivation(), tile,
-                      element.isF32() || element.isF16() ? TileBuilder::Accuracy::F32
-                                                         : TileBuilder::Accuracy::EightBits);
-  Value before = linear.getResult();
-  for (arith::AddFOp add : part.residuals) {
-    Value other = add.getLhs() == before ? add.getRhs() : add.getLhs();
-    before = add.getResult();
-    tile = t.add(tile, loadRows(f.viewOf(other), j, type));
-  }
-  store(part, tile, j);
+LogicalResult LinearTiler::body(const Part &part, Value j, int64_t columns) {
+  ValueTiles tiles(f, f.sizes.linearRows, columns, points, i, j);
+  FailureOr<Value> tile = tiles.of(part.yielded);
+  if (succeeded(tile))
+    store(part, *tile, j);
+  return tile;
 }
 
 void LinearTiler::store(const Part &part, Value tile, Value j) {
@@ -185,3 +157,49 @@ void LinearTiler::store(const Part &part, Value tile, Value j) {
 }
 
 LogicalResult heddle::tileLinear(KernelFrame &frame) { return LinearTiler(frame).run(); }
+
+//===- Models ------------------------------------------------------------===//
+
+namespace {
+struct LinearModel : Tiler<LinearModel, LinearOp, Root::Linear, tileLinear> {
+  /// Rows times columns; of codes of bytes the sum is an integer. Scales make it a number.
+  FailureOr<Value> tileOf(Operation *op, ValueTiles &tiles) const {
+    auto linear = cast<LinearOp>(op);
+    TileBuilder &t = tiles.t;
+    RankedTensorType type = t.type(tiles.rows, tiles.columns);
+    Type sums = linear.takesCodes() ? type.clone(t.b.getI32Type()) : type;
+    auto vectorOf = [&](Value operand) { return tiles.f.view(tiles.f.viewOf(operand)); };
+    Value tile = kernel::ContractOp::create(t.b, t.loc, sums, tiles.matrix(linear.getInput()),
+                                            tiles.i, vectorOf(linear.getWeight()), tiles.j);
+    if (linear.getInputScales())
+      tile = scaledSums(tiles, linear, tile);
+    if (Value bias = linear.getBias())
+      tile = t.add(tile, kernel::LoadOp::create(t.b, t.loc, t.type(1, tiles.columns),
+                                                vectorOf(bias), ValueRange{tiles.j}, UnitAttr()));
+    Type element = linear.getInput().getType().getElementType();
+    return t.activation(linear.getActivation(), tile,
+                        element.isF32() || element.isF16() ? TileBuilder::Accuracy::F32
+                                                           : TileBuilder::Accuracy::EightBits);
+  }
+  StringRef getNameWord(Operation *op) const {
+    Activation activation = cast<LinearOp>(op).getActivation();
+    return activation == Activation::None ? "" : stringifyActivation(activation);
+  }
+};
+
+/// Heads are columns; a tile lies in one.
+struct SplitHeadsModel : Tiler<SplitHeadsModel, SplitHeadsOp, Root::Relayout, tileRelayout> {
+  bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
+    return root == Root::Linear && !has<arith::TruncFOp>(before);
+  }
+  FailureOr<Value> tileOf(Operation *op, ValueTiles &tiles) const {
+    return tiles.of(op->getOperand(0));
+  }
+  StringRef getNameWord(Operation *) const { return "heads"; }
+};
+} // namespace
+
+void heddle::attachLinearTilers(MLIRContext *context) {
+  LinearOp::attachInterface<LinearModel>(*context);
+  SplitHeadsOp::attachInterface<SplitHeadsModel>(*context);
+}

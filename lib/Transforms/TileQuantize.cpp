@@ -144,21 +144,19 @@ LogicalResult heddle::tileQuantize(KernelFrame &f) {
   return success();
 }
 
-Value heddle::scaledSums(KernelFrame &f, LinearOp linear, Value sums, ValueRange points, Value i,
-                         Value j) {
-  TileBuilder &t = f.t;
+Value heddle::scaledSums(ValueTiles &tiles, LinearOp linear, Value sums) {
+  TileBuilder &t = tiles.t;
   auto tile = cast<RankedTensorType>(sums.getType());
   int64_t rows = tile.getDimSize(0), columns = tile.getDimSize(1);
   auto ofRow = [&]() -> Value {
-    Value scales = f.slice(f.view(f.viewOf(linear.getInputScales())), points);
-    return LoadOp::create(t.b, t.loc, t.type(rows, 1), scales, ValueRange{i, t.index(0)},
-                          UnitAttr());
+    return LoadOp::create(t.b, t.loc, t.type(rows, 1), tiles.matrix(linear.getInputScales()),
+                          ValueRange{tiles.i, t.index(0)}, UnitAttr());
   };
   if (!linear.takesCodes())
     return t.mul(sums, ofRow());
-  Value known = f.view(f.viewOf(linear.getWeightScales()));
+  Value known = tiles.f.view(tiles.f.viewOf(linear.getWeightScales()));
   auto ofWeight = [&](int64_t row) -> Value {
-    return LoadOp::create(t.b, t.loc, t.type(1, columns), known, ValueRange{t.index(row), j},
+    return LoadOp::create(t.b, t.loc, t.type(1, columns), known, ValueRange{t.index(row), tiles.j},
                           UnitAttr());
   };
   Value codes = ofWeight(1);

@@ -5,7 +5,7 @@
 // Normalisation, embedding with positions, sums, joined rows, and copies into heads or
 // panels: each tile of rows is read, computed and stored.
 
-#include "Tiling.h"
+#include "Tilers.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -13,6 +13,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 using kernel::LoadOp;
+using kernel::Root;
 using kernel::Size;
 
 Value heddle::yielded(KernelFrame &f) {
@@ -109,159 +110,197 @@ LogicalResult heddle::tileNorm(KernelFrame &f) {
 
 //===- Sums, embeddings, positions ---------------------------------------===//
 
+FailureOr<Value> ValueTiles::of(Value value) {
+  if (isa<BlockArgument>(value))
+    return load(matrix(value), i);
+  if (auto op = value.getDefiningOp<TileableOpInterface>())
+    return op.tileOf(*this);
+  return f.def.emitOpError() << "expected sums, embeddings and positions, found "
+                             << value.getDefiningOp()->getName();
+}
+
+Value ValueTiles::load(Value view, Value row) {
+  return LoadOp::create(t.b, t.loc, t.type(rows, columns), view, ValueRange{row, j}, UnitAttr());
+}
+
+/// The starts by which positions are counted, or null.
+static Value packedDocuments(KernelFrame &f) {
+  for (auto op : f.def.getBody().getOps<TransformerOpInterface>())
+    if (Value starts = op.documentStarts())
+      return starts;
+  return {};
+}
+
+/// Moves to the document of this tile; gives the row behind its last one. Spare tiles stay at the
+/// last row of all, and store nothing.
+static Value enterDocument(ValueTiles &tiles, Value starts, Value total) {
+  TileBuilder &t = tiles.t;
+  Value one = t.index(1), zero = t.index(0), size = t.index(tiles.rows);
+  Value count =
+      t.sub(tiles.f.sizeValue(cast<kernel::ViewType>(starts.getType()).getDim(0).extent), one);
+  Value number = t.div(tiles.i, size);
+  DocumentTile found = findDocument(t, starts, count, number, tiles.rows);
+  auto start = [&](Value d) {
+    return t.toIndex(kernel::ReadOp::create(t.b, t.loc, starts, ValueRange{d}));
+  };
+  Value first = start(found.document), end = start(t.add(found.document, one));
+  Value row = t.add(first, t.mul(t.sub(number, found.first), size));
+  Value spare = t.less(t.sub(end, one), row);
+  tiles.position = t.select(spare, zero, t.sub(row, first));
+  tiles.i = t.select(spare, t.max(t.sub(total, one), zero), row);
+  return t.select(spare, zero, end);
+}
+
+LogicalResult heddle::tileElementwise(KernelFrame &f) {
+  kernel::ViewType out = f.viewType(f.firstResult());
+  int64_t stored = padded(out.getDims().back().extent.value),
+          columns = firstDividing(f.sizes.copyColumns, stored), rowAxis = out.getRank() - 2;
+  Size extent = out.getDim(rowAxis).extent;
+  Value documents = packedDocuments(f);
+  rowGrid(f, out, f.sizes.copyRows, columns, stored, documents ? f.slots(documents) : extent);
+  SmallVector<Value> points;
+  for (int64_t axis = 0; axis < rowAxis; ++axis)
+    points.push_back(f.func.getGridIndex(axis));
+  ValueTiles tiles(f, f.sizes.copyRows, columns, points, f.func.getGridIndex(rowAxis),
+                   f.func.getGridIndex(rowAxis + 1));
+  Value end = f.sizeValue(extent);
+  if (documents)
+    end = enterDocument(tiles, f.view(f.viewOf(documents)), end);
+  FailureOr<Value> tile = tiles.of(yielded(f));
+  if (failed(tile))
+    return failure();
+  points.append({tiles.i, tiles.j});
+  storeResults(f, *tile, points, f.t.sub(end, tiles.i));
+  return success();
+}
+
 namespace {
-/// Computes a tile of a value of the definition from tiles of its arguments.
-class ElementwiseTiler {
-public:
-  ElementwiseTiler(KernelFrame &f, int64_t rows) : f(f), t(f.t), rows(rows) {}
+/// What is computed row by row.
+template <typename Model, typename Op, Root root = Root::Elementwise>
+using RowModel = Tiler<Model, Op, root, tileElementwise>;
 
-  LogicalResult run() {
-    Value result = yielded(f);
-    kernel::ViewType out = f.viewType(f.firstResult());
-    int64_t stored = padded(out.getDims().back().extent.value);
-    columns = firstDividing(f.sizes.copyColumns, stored);
-    int64_t rowAxis = out.getRank() - 2;
-    Size extent = out.getDim(rowAxis).extent;
-    Value documents = packedDocuments();
-    rowGrid(f, out, rows, columns, stored, documents ? f.slots(documents) : extent);
-    for (int64_t axis = 0; axis < rowAxis; ++axis)
-      points.push_back(f.func.getGridIndex(axis));
-    i = f.func.getGridIndex(rowAxis);
-    j = f.func.getGridIndex(rowAxis + 1);
-    tableRow = i;
-    Value end = f.sizeValue(extent);
-    if (documents)
-      end = enterDocument(f.view(f.viewOf(documents)), end);
-    FailureOr<Value> tile = tileOf(result);
-    if (failed(tile))
-      return failure();
-    SmallVector<Value> indices(points);
-    indices.append({i, j});
-    storeResults(f, *tile, indices, t.sub(end, i));
+bool followsRows(Root root) { return root == Root::Embedding || root == Root::Elementwise; }
+
+LogicalResult checkOffset(Operation *op, Value offset) {
+  if (!offset || offset.getDefiningOp<CacheLengthOp>())
     return success();
-  }
+  return op->emitOpError("offset: expected a transformer.cache.length, found another number, which "
+                         "is not built yet");
+}
 
-private:
-  /// The starts by which positions are counted, or null.
-  Value packedDocuments() {
-    Value starts;
-    auto note = [&](auto op) {
-      if (op.getDocuments())
-        starts = op.getDocuments();
-    };
-    f.def.getBody().walk([&](PositionSinusoidalOp op) { note(op); });
-    f.def.getBody().walk([&](PositionLearnedOp op) { note(op); });
-    return starts;
+/// Rows with positions.
+template <typename Model, typename Op>
+struct PositionModel : RowModel<Model, Op> {
+  bool canFollow(Operation *, Root root, ArrayRef<Operation *>) const { return followsRows(root); }
+  LogicalResult checkSupported(Operation *op) const {
+    return checkOffset(op, cast<Op>(op).getOffset());
   }
-
-  /// Moves to the document of this tile; gives the row behind its last one. Spare tiles stay at the
-  /// last row of all, and store nothing.
-  Value enterDocument(Value starts, Value total) {
-    Value one = t.index(1), zero = t.index(0), size = t.index(rows);
-    Value count =
-        t.sub(f.sizeValue(cast<kernel::ViewType>(starts.getType()).getDim(0).extent), one);
-    Value number = t.div(i, size);
-    DocumentTile found = findDocument(t, starts, count, number, rows);
-    auto start = [&](Value d) {
-      return t.toIndex(kernel::ReadOp::create(t.b, t.loc, starts, ValueRange{d}));
-    };
-    Value first = start(found.document), end = start(t.add(found.document, one));
-    Value row = t.add(first, t.mul(t.sub(number, found.first), size));
-    Value spare = t.less(t.sub(end, one), row);
-    tableRow = t.select(spare, zero, t.sub(row, first));
-    i = t.select(spare, t.max(t.sub(total, one), zero), row);
-    return t.select(spare, zero, end);
-  }
-
-  FailureOr<Value> tileOf(Value value) {
-    if (isa<BlockArgument>(value))
-      return load(f.slice(f.view(f.viewOf(value)), points), i);
-    Operation *op = value.getDefiningOp();
-    if (auto add = dyn_cast<arith::AddFOp>(op)) {
-      FailureOr<Value> l = tileOf(add.getLhs()), r = tileOf(add.getRhs());
-      return failed(l) || failed(r) ? FailureOr<Value>(failure()) : t.add(*l, *r);
-    }
-    if (auto position = dyn_cast<PositionSinusoidalOp>(op)) {
-      FailureOr<Value> x = tileOf(position.getInput());
-      if (failed(x))
-        return failure();
-      Value table = load(f.view(f.tableView()), tableRow);
-      double scale = position.getScale().convertToDouble();
-      return t.add(*x, scale == 1 ? table : t.mul(table, scale));
-    }
-    if (auto position = dyn_cast<PositionLearnedOp>(op)) {
-      FailureOr<Value> x = tileOf(position.getInput());
-      return failed(x) ? x : FailureOr<Value>(t.add(*x, positionsOf(position)));
-    }
-    if (auto embedding = dyn_cast<EmbeddingOp>(op))
-      return gather(embedding);
-    if (auto concat = dyn_cast<ConcatOp>(op))
-      return joined(concat);
-    return f.def.emitOpError() << "expected sums, embeddings and positions, found "
-                               << op->getName();
-  }
-
-  Value load(Value view, Value row) {
-    return LoadOp::create(t.b, t.loc, t.type(rows, columns), view, ValueRange{row, j}, UnitAttr());
-  }
-
-  /// Rows of a learned table, one by one: unlike the sinusoids it ends.
-  Value positionsOf(PositionLearnedOp op) {
-    Value numbers = t.iota(/*rows=*/true, tableRow, t.type(rows, 1, t.b.getI32Type()));
-    if (op.getOffset())
-      numbers = t.add(numbers, t.broadcast(f.scalar(op.getOffset()),
-                                           cast<RankedTensorType>(numbers.getType())));
-    Value table = kernel::GatherOp::create(t.b, t.loc, t.type(rows, columns),
-                                           f.view(f.viewOf(op.getTable())), numbers, j);
+  FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
+    auto op = cast<Op>(operation);
+    FailureOr<Value> x = tiles.of(op.getInput());
+    if (failed(x))
+      return failure();
+    Value table = static_cast<const Model *>(this)->positions(op, tiles);
     double scale = op.getScale().convertToDouble();
-    return scale == 1 ? table : t.mul(table, scale);
+    return tiles.t.add(*x, scale == 1 ? table : tiles.t.mul(table, scale));
   }
+};
 
-  /// Rows of one operand or the other, each element looked up: a tile may hold rows of both.
-  Value joined(ConcatOp op) {
-    RankedTensorType type = t.type(rows, columns, t.b.getI32Type());
+struct SinusoidalModel : PositionModel<SinusoidalModel, PositionSinusoidalOp> {
+  Value positions(PositionSinusoidalOp, ValueTiles &tiles) const {
+    return tiles.load(tiles.f.view(tiles.f.tableView()), tiles.position);
+  }
+};
+
+struct LearnedModel : PositionModel<LearnedModel, PositionLearnedOp> {
+  /// Rows of a learned table, one by one: unlike the sinusoids it ends.
+  Value positions(PositionLearnedOp op, ValueTiles &tiles) const {
+    TileBuilder &t = tiles.t;
+    Value numbers = t.iota(/*rows=*/true, tiles.position, t.type(tiles.rows, 1, t.b.getI32Type()));
+    if (op.getOffset())
+      numbers = t.add(numbers, t.broadcast(tiles.f.scalar(op.getOffset()),
+                                           cast<RankedTensorType>(numbers.getType())));
+    return kernel::GatherOp::create(t.b, t.loc, t.type(tiles.rows, tiles.columns),
+                                    tiles.f.view(tiles.f.viewOf(op.getTable())), numbers, tiles.j);
+  }
+};
+
+struct AddModel : RowModel<AddModel, arith::AddFOp> {
+  bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
+    return root == Root::Elementwise ||
+           (root == Root::Linear && !has<SplitHeadsOp>(before) && !has<arith::TruncFOp>(before));
+  }
+  LogicalResult checkSupported(Operation *op) const {
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    if (op->getParentOfType<MaskWhereOp>() || op->getParentOfType<BiasWhereOp>() ||
+        (type && type.getElementType().isF32() && type.getRank() >= 2))
+      return success();
+    return op->emitOpError("expected tensors of f32 and rank 2 or more, found ")
+           << op->getResult(0).getType() << ", which is not built yet";
+  }
+  /// What is loaded comes behind what is computed: it need not wait in registers.
+  FailureOr<Value> tileOf(Operation *op, ValueTiles &tiles) const {
+    Value first = op->getOperand(0), second = op->getOperand(1);
+    if (isa<BlockArgument>(first) && !isa<BlockArgument>(second))
+      std::swap(first, second);
+    FailureOr<Value> x = tiles.of(first), y = failed(x) ? x : tiles.of(second);
+    return failed(y) ? y : FailureOr<Value>(tiles.t.add(*x, *y));
+  }
+  StringRef getNameWord(Operation *) const { return "add"; }
+};
+
+/// Rows of one operand or the other, each element looked up: a tile may hold rows of both.
+struct ConcatModel : RowModel<ConcatModel, ConcatOp> {
+  FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
+    auto op = cast<ConcatOp>(operation);
+    TileBuilder &t = tiles.t;
+    RankedTensorType type = t.type(tiles.rows, tiles.columns, t.b.getI32Type());
     Value count = t.index(op.getFirst().getType().getDimSize(0));
     auto from = [&](Value view, Value row) -> Value {
       return kernel::LookupOp::create(
-          t.b, t.loc, t.type(rows, columns), view,
-          ValueRange{t.iota(/*rows=*/true, row, type), t.iota(/*rows=*/false, j, type)});
+          t.b, t.loc, t.type(tiles.rows, tiles.columns), view,
+          ValueRange{t.iota(/*rows=*/true, row, type), t.iota(/*rows=*/false, tiles.j, type)});
     };
-    Value number = t.iota(/*rows=*/true, i, type);
+    Value number = t.iota(/*rows=*/true, tiles.i, type);
     Value isFirst = t.less(number, t.broadcast(t.i32(count), type));
-    return t.select(isFirst, from(f.view(f.viewOf(op.getFirst())), i),
-                    from(f.slice(f.view(f.viewOf(op.getRows())), points), t.sub(i, count)));
+    return t.select(isFirst, from(tiles.f.view(tiles.f.viewOf(op.getFirst())), tiles.i),
+                    from(tiles.matrix(op.getRows()), t.sub(tiles.i, count)));
   }
+};
 
-  Value gather(EmbeddingOp embedding) {
-    Type integer = t.b.getI32Type();
-    Value ids = LoadOp::create(t.b, t.loc, t.type(rows, 1, integer),
-                               f.slice(f.view(f.viewOf(embedding.getIds())), points), ValueRange{i},
-                               t.b.getUnitAttr());
-    Value tile = kernel::GatherOp::create(t.b, t.loc, t.type(rows, columns),
-                                          f.view(f.viewOf(embedding.getTable())), ids, j);
+struct EmbeddingModel : RowModel<EmbeddingModel, EmbeddingOp, Root::Embedding> {
+  FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
+    auto embedding = cast<EmbeddingOp>(operation);
+    TileBuilder &t = tiles.t;
+    Value ids =
+        LoadOp::create(t.b, t.loc, t.type(tiles.rows, 1, t.b.getI32Type()),
+                       tiles.matrix(embedding.getIds()), ValueRange{tiles.i}, t.b.getUnitAttr());
+    Value tile =
+        kernel::GatherOp::create(t.b, t.loc, t.type(tiles.rows, tiles.columns),
+                                 tiles.f.view(tiles.f.viewOf(embedding.getTable())), ids, tiles.j);
     double scale = embedding.getScale().convertToDouble();
     if (scale != 1)
       tile = t.mul(tile, scale);
     if (auto padding = embedding.getPaddingId()) {
       Value same = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, ids,
                                          t.constantI(static_cast<int64_t>(*padding), ids));
-      tile = t.select(t.broadcast(same, t.type(rows, columns, t.b.getI1Type())),
+      tile = t.select(t.broadcast(same, t.type(tiles.rows, tiles.columns, t.b.getI1Type())),
                       t.constant(0, tile), tile);
     }
     return tile;
   }
-
-  KernelFrame &f;
-  TileBuilder &t;
-  int64_t rows, columns = 16;
-  SmallVector<Value> points;
-  Value i, j;
-  Value tableRow; ///< position of row i: the row itself, or its place in a document
 };
 } // namespace
 
-LogicalResult heddle::tileElementwise(KernelFrame &f) {
-  return ElementwiseTiler(f, f.sizes.copyRows).run();
+void heddle::attachRowTilers(MLIRContext *context) {
+  EmbeddingOp::attachInterface<EmbeddingModel>(*context);
+  PositionSinusoidalOp::attachInterface<SinusoidalModel>(*context);
+  PositionLearnedOp::attachInterface<LearnedModel>(*context);
+  ConcatOp::attachInterface<ConcatModel>(*context);
+}
+
+void heddle::attachSumTilers(MLIRContext *context) {
+  arith::AddFOp::attachInterface<AddModel>(*context);
 }
 
 //===- Copies ------------------------------------------------------------===//

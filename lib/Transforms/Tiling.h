@@ -134,6 +134,28 @@ private:
   unsigned resultStart = 0;
 };
 
+/// Tiles of the values of a definition at one place of a kernel: rows from `i`, columns from `j` on,
+/// of the matrix at `points`.
+class ValueTiles {
+public:
+  ValueTiles(KernelFrame &f, int64_t rows, int64_t columns, mlir::ValueRange points, mlir::Value i,
+             mlir::Value j)
+      : f(f), t(f.t), rows(rows), columns(columns), points(points), i(i), j(j), position(i) {}
+
+  /// An argument's tile is loaded, any other value's computed by its op.
+  mlir::FailureOr<mlir::Value> of(mlir::Value value);
+  /// The matrix of an argument.
+  mlir::Value matrix(mlir::Value argument) { return f.slice(f.view(f.viewOf(argument)), points); }
+  mlir::Value load(mlir::Value view, mlir::Value row);
+
+  KernelFrame &f;
+  TileBuilder &t;
+  int64_t rows, columns;
+  llvm::SmallVector<mlir::Value> points;
+  mlir::Value i, j;
+  mlir::Value position; ///< of row i: the row itself, or its place in a document
+};
+
 /// A document among those that lie one after another, found by a place in a grid over their tiles.
 /// The tiles of document d are numbered from starts[d] / tile + d: always enough of them, and no
 /// table is needed to find d again.
@@ -148,10 +170,9 @@ DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count,
 
 /// How the target runs a body: a level of Vulkan devices, or, null, CPUs.
 kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu);
-/// Sums over codes, of bytes those of 128 + input and of weight, as what the linear's operands stand
-/// for: rows from `i`, columns from `j` on.
-mlir::Value scaledSums(KernelFrame &f, transformer::LinearOp linear, mlir::Value sums,
-                       mlir::ValueRange points, mlir::Value i, mlir::Value j);
+/// A linear's sums over codes as the numbers that its operands stand for: bytes without their bias of
+/// 128, times the scales of rows and of columns.
+mlir::Value scaledSums(ValueTiles &tiles, transformer::LinearOp linear, mlir::Value sums);
 /// The only value that a definition yields, before it is rounded: it may yield both forms.
 mlir::Value yielded(KernelFrame &f);
 /// Stores a tile as each of the results, rounded where they are narrower.

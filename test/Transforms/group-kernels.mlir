@@ -178,3 +178,19 @@ func.func @no_epilogue(%x: tensor<?x16xf32>, %b: tensor<16xf32>) -> tensor<?x16x
   %y = arith.addf %n, %x : tensor<?x16xf32>
   return %y : tensor<?x16xf32>
 }
+
+// -----
+
+// Linears over the same rows that end in one sum are products of one kernel.
+// CHECK-LABEL: @summed
+// CHECK: kernel.group({{.*}}) "linear2_silu_add"
+// CHECK: transformer.linear
+// CHECK: transformer.linear
+// CHECK: arith.addf
+// CHECK-NOT: kernel.group
+func.func @summed(%x: tensor<?x16xf32>, %v: tensor<16x16xf32>, %w: tensor<16x16xf32>) -> tensor<?x16xf32> {
+  %a = transformer.linear %x, %v {activation = #transformer.activation<silu>} : (tensor<?x16xf32>, tensor<16x16xf32>) -> tensor<?x16xf32>
+  %b = transformer.linear %x, %w : (tensor<?x16xf32>, tensor<16x16xf32>) -> tensor<?x16xf32>
+  %y = arith.addf %a, %b : tensor<?x16xf32>
+  return %y : tensor<?x16xf32>
+}

@@ -10,6 +10,7 @@
 #include "mlir/IR/DialectRegistry.h"
 
 namespace heddle {
+class ValueTiles;
 struct KernelFrame;
 } // namespace heddle
 

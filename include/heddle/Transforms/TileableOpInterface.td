@@ -23,11 +23,23 @@ def TileableOpInterface : OpInterface<"TileableOpInterface"> {
         Whether the op can be computed on the tiles of a kernel around `root`, of which `before` is the chain of ops whose
         last one it reads.
       }],
-      "bool", "canFollow", (ins "::heddle::kernel::Root":$root, "::llvm::ArrayRef<::mlir::Operation *>":$before)>,
+      "bool", "canFollow", (ins "::heddle::kernel::Root":$root, "::llvm::ArrayRef<::mlir::Operation *>":$before),
+      /*methodBody=*/"", /*defaultImplementation=*/"return false;">,
     InterfaceMethod<[{Fails with an error at an op that its tiler, or what runs it, does not take.}],
-      "::llvm::LogicalResult", "checkSupported">,
+      "::llvm::LogicalResult", "checkSupported", (ins),
+      /*methodBody=*/"", /*defaultImplementation=*/"return ::llvm::success();">,
     InterfaceMethod<[{Writes the body of a kernel around the op; fails with an error at the definition.}],
       "::llvm::LogicalResult", "tile", (ins "::heddle::KernelFrame &":$frame)>,
+    InterfaceMethod<[{
+        The tile of the op's value at the place of `tiles`, made of tiles of its operands: what kernels around sums and around
+        linears are made of. Fails with an error at the op.
+      }],
+      "::llvm::FailureOr<::mlir::Value>", "tileOf", (ins "::heddle::ValueTiles &":$tiles),
+      /*methodBody=*/"", /*defaultImplementation=*/[{
+        return $_op->emitOpError("expected an op that is computed tile by tile");
+      }]>,
+    InterfaceMethod<[{What the op adds to the name of a kernel around a linear; empty by default.}],
+      "::llvm::StringRef", "getNameWord", (ins), /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
   ];
 }
 

@@ -161,6 +161,4 @@ OperandStorage AttentionOp::storageOf(OpOperand &operand) { return storageInScor
 
 bool AttentionOp::takesWeight(OpOperand &operand) { return getSinks() == operand.get(); }
 
-PackedRows AttentionOp::packedRows(const SymbolicShapes &shapes) {
-  return packedQueries(*this, shapes);
-}
+Value AttentionOp::documentStarts() { return startsOfQueries(*this); }

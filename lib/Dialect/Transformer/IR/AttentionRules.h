@@ -23,7 +23,6 @@ llvm::LogicalResult verifyElements(mlir::Operation *op, mlir::Value query, mlir:
 llvm::LogicalResult verifyRules(mlir::Operation *op, const RuleSizes &sizes, mlir::Value mask,
                                 const ScoreRules &rules);
 
-
 /// What the masks and rules of an attention over `full`, its batch, heads, queries and keys, ask of
 /// the shapes of their tables (ScoreShapes.cpp).
 void requireRuleShapes(SymbolicShapes &shapes, mlir::Value mask, mlir::Value bias,
@@ -32,6 +31,6 @@ void requireRuleShapes(SymbolicShapes &shapes, mlir::Value mask, mlir::Value bia
 // What attention, its statistics and its weights answer alike (AttentionWeights.cpp).
 Shape weightsShape(const Shape &query, const Shape &key, bool averaged);
 OperandStorage storageInScores(mlir::OpOperand &operand);
-PackedRows packedQueries(ScoresOpInterface op, const SymbolicShapes &shapes);
+mlir::Value startsOfQueries(ScoresOpInterface op);
 
 } // namespace heddle::transformer

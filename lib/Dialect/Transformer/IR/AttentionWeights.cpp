@@ -97,9 +97,9 @@ OperandStorage heddle::transformer::storageInScores(OpOperand &operand) {
   return readAsKeys(operand) ? OperandStorage::Panels : storageByRank(operand);
 }
 
-PackedRows heddle::transformer::packedQueries(ScoresOpInterface op, const SymbolicShapes &shapes) {
+Value heddle::transformer::startsOfQueries(ScoresOpInterface op) {
   MaskDocumentsOp documents = packedDocumentsOf(op.getMask());
-  return {documents ? documents.getQueries() : Value(), shapes.of(op.getQuery())[2]};
+  return documents ? documents.getQueries() : Value();
 }
 
 void AttentionStatisticsOp::inferShapes(SymbolicShapes &shapes) {
@@ -132,6 +132,4 @@ bool AttentionStatisticsOp::takesWeight(OpOperand &operand) { return getSinks() 
 
 bool AttentionWeightsOp::takesWeight(OpOperand &operand) { return getSinks() == operand.get(); }
 
-PackedRows AttentionWeightsOp::packedRows(const SymbolicShapes &shapes) {
-  return packedQueries(*this, shapes);
-}
+Value AttentionWeightsOp::documentStarts() { return startsOfQueries(*this); }

@@ -192,12 +192,12 @@ void PositionLearnedOp::limitValues(OpOperand &operand, ValueLimits &limits) {
   limitStarts(getDocuments(), getInput(), operand, limits, dim(getTable(), 0));
 }
 
-PackedRows PositionSinusoidalOp::packedRows(const SymbolicShapes &shapes) {
-  return {getDocuments(), shapes.of(getResult())[1]};
-}
+Value PositionSinusoidalOp::documentStarts() { return getDocuments(); }
+Value PositionLearnedOp::documentStarts() { return getDocuments(); }
 
-PackedRows PositionLearnedOp::packedRows(const SymbolicShapes &shapes) {
-  return {getDocuments(), shapes.of(getResult())[1]};
+std::optional<RowTable> PositionSinusoidalOp::rowTable() {
+  int64_t columns = features(getInput());
+  return RowTable{"sinusoidal(" + std::to_string(columns) + ")", columns, getOffset()};
 }
 
 //===- patches, patch_embedding, concat ----------------------------------===//

@@ -12,7 +12,7 @@ include "heddle/Dialect/Transformer/IR/WhereOps.td"
 
 def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperandSegments, AttrSizedResultSegments, Transformer_Contracts,
                                                       Transformer_ScoresOpInterface],
-                                                     ["inferShapes", "countFlops", "storageOf", "takesWeight", "packedRows"]> {
+                                                     ["inferShapes", "countFlops", "storageOf", "takesWeight", "documentStarts"]> {
   let summary = "softmax(scale * query * key) * value over the allowed keys";
   let description = [{
     For each sentence b, head h and query i, over the keys j that `mask` allows (all, without one), with g = h / (H / Hkv):
@@ -135,7 +135,7 @@ def Transformer_AttentionStatisticsOp : Transformer_Op<"attention.statistics", [
 
 def Transformer_AttentionWeightsOp : Transformer_Op<"attention.weights", [Pure, AttrSizedOperandSegments, Transformer_Contracts,
                                                                     Transformer_ScoresOpInterface],
-                                                ["inferShapes", "countFlops", "storageOf", "takesWeight", "packedRows"]> {
+                                                ["inferShapes", "countFlops", "storageOf", "takesWeight", "documentStarts"]> {
   let summary = "softmax weights from a row's statistics";
   let description = [{
     `weights[b, h, i, j] = 2^(t[j] - maximum[b, h, i]) / sum[b, h, i]` at allowed keys, 0 elsewhere and where the sum is 0; with `average` the

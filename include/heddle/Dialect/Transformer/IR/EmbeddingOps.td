@@ -39,7 +39,7 @@ def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding", [Transformer_R
 }
 
 def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>],
-                                                     ["inferShapes", "limitValues", "packedRows"]> {
+                                                     ["inferShapes", "limitValues", "documentStarts", "rowTable"]> {
   let summary = "adds sinusoidal positions";
   let description = [{
     `result[b, t, e] = input[b, t, e] + scale * PE(offset + t, e)` with `PE(p, 2i) = sin(p / 10000^(2i/E))` and
@@ -71,7 +71,7 @@ def Transformer_PositionSinusoidalOp : Transformer_Op<"position.sinusoidal", [Pu
 }
 
 def Transformer_PositionLearnedOp : Transformer_Op<"position.learned", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>],
-                                                  ["inferShapes", "limitValues", "packedRows"]> {
+                                                  ["inferShapes", "limitValues", "documentStarts"]> {
   let summary = "adds positions from a table";
   let description = [{
     `result[b, t, e] = input[b, t, e] + scale * table[offset + t, e]`. Rows are counted as in `transformer.position.sinusoidal`, from

@@ -57,11 +57,11 @@ OperandStorage storageOf(mlir::OpOperand &operand);
 /// Whether the op that reads it takes a weight there.
 bool takesWeight(mlir::OpOperand &operand);
 
-/// Rows of documents that lie one after another, and where each starts; null where rows are of
-/// sentences.
-struct PackedRows {
-  mlir::Value starts;
-  SizeExpr rows = 0;
+/// A table that the runtime fills, a row a position. The op reads as many rows as its result has.
+struct RowTable {
+  std::string generator; ///< how a program names what fills it
+  int64_t columns;
+  mlir::Value offset; ///< number of the first row that is read; null: 0
 };
 
 /// Shapes of tensors in terms of a function's dimensions, and what ops rely on.

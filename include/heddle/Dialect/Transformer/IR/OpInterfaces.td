@@ -42,9 +42,11 @@ def Transformer_OpInterface : OpInterface<"TransformerOpInterface"> {
     InterfaceMethod<[{What the op asks of the values of an operand of integers.}],
       "void", "limitValues", (ins "::mlir::OpOperand &":$operand, "::heddle::transformer::ValueLimits &":$limits),
       /*methodBody=*/"", /*defaultImplementation=*/"return;">,
-    InterfaceMethod<[{The packed documents that the op's rows belong to; none by default.}],
-      "::heddle::transformer::PackedRows", "packedRows", (ins "const ::heddle::transformer::SymbolicShapes &":$shapes),
-      /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
+    InterfaceMethod<[{Where the packed documents start that the rows of the first operand belong to; null by default: rows are of sentences.}],
+      "::mlir::Value", "documentStarts", (ins), /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
+    InterfaceMethod<[{The table that the op reads and that is no operand: the runtime fills it. None by default.}],
+      "::std::optional<::heddle::transformer::RowTable>", "rowTable", (ins),
+      /*methodBody=*/"", /*defaultImplementation=*/"return ::std::nullopt;">,
   ];
 }
 
