@@ -178,7 +178,7 @@ func.func @mask_where_c1_returned() -> !transformer.mask {
 // -----
 
 func.func @not_built_rotary(%x: tensor<?x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.rotary' is not built yet}}
+  // expected-error @+1 {{'transformer.rotary' is not built yet or misspelt, the nearest op is 'transformer.state'}}
   %m = transformer.rotary %x : tensor<?x2x?x4xf32>
   return
 }
@@ -186,7 +186,7 @@ func.func @not_built_rotary(%x: tensor<?x2x?x4xf32>) {
 // -----
 
 func.func @unknown() {
-  // expected-error @+1 {{custom op 'transformer.mask.casual' is unknown}}
+  // expected-error @+1 {{'transformer.mask.casual' is not built yet or misspelt, the nearest op is 'transformer.mask.causal'}}
   %m = transformer.mask.casual
   return
 }

@@ -26,12 +26,6 @@ static LogicalResult verifyEpsilon(Operation *op, StringRef constraint, FloatAtt
          << ": epsilon must be finite and not negative, found " << epsilon;
 }
 
-LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getInput().getType());
-  return success();
-}
-
 LogicalResult LayerNormOp::verify() {
   Operation *op = *this;
   RankedTensorType type = typeOf(getInput());
@@ -44,12 +38,6 @@ LogicalResult LayerNormOp::verify() {
                            {type.getRank() - 1});
       },
       [&] { return verifyEpsilon(op, "C4", getEpsilonAttr()); });
-}
-
-LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                          SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getInput().getType());
-  return success();
 }
 
 LogicalResult RmsNormOp::verify() {
@@ -66,24 +54,6 @@ LogicalResult RmsNormOp::verify() {
 }
 
 //===- pool --------------------------------------------------------------===//
-
-/// One row for each sentence, or for each document: one less than the starts.
-static SmallVector<int64_t> pooledShape(Value input, Value documents) {
-  int64_t rows = dim(input, 0);
-  if (documents)
-    rows = typeOf(documents).isDynamicDim(0) ? ShapedType::kDynamic : dim(documents, 0) - 1;
-  return {rows, features(input)};
-}
-
-LogicalResult PoolOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                       SmallVectorImpl<Type> &types) {
-  Value documents = adaptor.getDocuments();
-  if (documents && typeOf(documents).getRank() != 1) // the verifier has more to say
-    documents = Value();
-  types.push_back(RankedTensorType::get(pooledShape(adaptor.getInput(), documents),
-                                        typeOf(adaptor.getInput()).getElementType()));
-  return success();
-}
 
 LogicalResult PoolOp::verify() {
   if (int64_t rank = typeOf(getInput()).getRank(); rank != 3)
@@ -185,26 +155,10 @@ void CrossEntropyRowsOp::limitValues(OpOperand &operand, ValueLimits &limits) {
 
 SizeExpr CrossEntropyMeanOp::countFlops(const SymbolicShapes &) { return 0; }
 
-static Type oneNumber(MLIRContext *context) {
-  return RankedTensorType::get({1}, Float32Type::get(context));
-}
-
-LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
-                                               Adaptor, SmallVectorImpl<Type> &types) {
-  types.push_back(oneNumber(context));
-  return success();
-}
-
 LogicalResult CrossEntropyOp::verify() {
   Operation *op = *this;
   return inOrder([&] { return verifyReference(op, getLogits(), getIds(), getPaddingId()); },
                  [&] { return verifyShape(op, "C3", "the result", getResult(), {1}, {0}); });
-}
-
-LogicalResult CrossEntropyRowsOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                                   Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  types.push_back(withFeatures(adaptor.getLogits(), 2));
-  return success();
 }
 
 LogicalResult CrossEntropyRowsOp::verify() {
@@ -217,25 +171,8 @@ LogicalResult CrossEntropyRowsOp::verify() {
                  });
 }
 
-LogicalResult CrossEntropyMeanOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
-                                                   Adaptor, SmallVectorImpl<Type> &types) {
-  types.push_back(oneNumber(context));
-  return success();
-}
-
 LogicalResult CrossEntropyMeanOp::verify() {
   if (int64_t found = features(getRows()); found != 2)
     return emitOpError("C1: rows must have 2 features, found ") << found;
   return verifyShape(*this, "C2", "the result", getResult(), {1}, {0});
 }
-
-// The verifier compares written types with inferred ones and says which dimension is wrong.
-#define HEDDLE_VERIFIER_COMPARES(OP)                                                               \
-  bool OP::isCompatibleReturnTypes(TypeRange, TypeRange) { return true; }
-HEDDLE_VERIFIER_COMPARES(LayerNormOp)
-HEDDLE_VERIFIER_COMPARES(RmsNormOp)
-HEDDLE_VERIFIER_COMPARES(PoolOp)
-HEDDLE_VERIFIER_COMPARES(CrossEntropyOp)
-HEDDLE_VERIFIER_COMPARES(CrossEntropyRowsOp)
-HEDDLE_VERIFIER_COMPARES(CrossEntropyMeanOp)
-#undef HEDDLE_VERIFIER_COMPARES

@@ -41,6 +41,55 @@ inline RankedTensorType withFeatures(Value value, int64_t count) {
   return RankedTensorType::get(shape, Float32Type::get(value.getContext()));
 }
 
+//===- Shapes of results -------------------------------------------------===//
+
+inline SmallVector<int64_t> embeddedShape(Value ids, Value table) {
+  SmallVector<int64_t> shape(typeOf(ids).getShape());
+  shape.push_back(dim(table, 1));
+  return shape;
+}
+
+/// Patches of an image, or 0 where its sides are no multiple of theirs.
+inline int64_t patchCount(Value image, int64_t side) {
+  int64_t height = dim(image, 2), width = dim(image, 3);
+  bool divides = side > 0 && height % side == 0 && width % side == 0;
+  return divides ? (height / side) * (width / side) : 0;
+}
+inline SmallVector<int64_t> patchesShape(Value image, uint64_t size) {
+  auto side = static_cast<int64_t>(size);
+  return {dim(image, 0), patchCount(image, side), dim(image, 1) * side * side};
+}
+inline SmallVector<int64_t> patchesShape(Value image, Value weight) {
+  return {dim(image, 0), patchCount(image, dim(weight, 2)), dim(weight, 0)};
+}
+
+inline SmallVector<int64_t> concatShape(Value first, Value rows) {
+  int64_t behind = typeOf(rows).getRank() == 3 ? dim(rows, 1) : 0;
+  return {dim(rows, 0),
+          ShapedType::isDynamic(behind) ? ShapedType::kDynamic : dim(first, 0) + behind,
+          features(rows)};
+}
+
+/// One row for each sentence, or for each document: one less than the starts.
+inline SmallVector<int64_t> pooledShape(Value input, Value documents) {
+  int64_t rows = dim(input, 0);
+  if (documents && typeOf(documents).getRank() == 1)
+    rows = typeOf(documents).isDynamicDim(0) ? ShapedType::kDynamic : dim(documents, 0) - 1;
+  return {rows, features(input)};
+}
+
+inline SmallVector<int64_t> splitShape(Value input, int64_t heads) {
+  ArrayRef<int64_t> shape = typeOf(input).getShape();
+  if (shape.size() != 3 || heads <= 0)
+    return SmallVector<int64_t>(shape);
+  return {shape[0], heads, shape[1], shape[2] / heads};
+}
+inline SmallVector<int64_t> mergedShape(Value input) {
+  return {dim(input, 0), dim(input, 2), dim(input, 1) * dim(input, 3)};
+}
+
+//===- Checks ------------------------------------------------------------===//
+
 inline std::string shapeText(ArrayRef<int64_t> shape) {
   std::string text = "[";
   llvm::raw_string_ostream os(text);

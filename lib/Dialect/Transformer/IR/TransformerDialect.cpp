@@ -51,28 +51,26 @@ void TransformerDialect::initialize() {
       >();
 }
 
-//===- Ops of the language that are not built yet ------------------------===//
-
-/// Names of the language page that have no op here.
-static bool isPlanned(StringRef name) {
-  static constexpr StringLiteral planned[] = {"argmax", "dropout", "moe", "rotary", "top_k"};
-  return llvm::is_contained(planned, name);
-}
+//===- Ops that there are none of ----------------------------------------===//
 
 /// Stateless, because MLIR keeps a reference to what the hook holds no longer than the hook itself
 /// lives.
-static ParseResult refusePlanned(OpAsmParser &parser, OperationState &) {
+static ParseResult refuseUnknown(OpAsmParser &parser, OperationState &state) {
+  StringRef name = state.name.getStringRef(), nearest;
+  unsigned least = ~0u;
+  for (RegisteredOperationName known : parser.getContext()->getRegisteredOperations())
+    if (unsigned distance = name.edit_distance(known.getStringRef());
+        isa<TransformerDialect>(known.getDialect()) && distance < least) {
+      nearest = known.getStringRef();
+      least = distance;
+    }
   // The parser begins the message with the name.
-  return parser.emitError(parser.getNameLoc(), "is not built yet");
+  return parser.emitError(parser.getNameLoc(), "is not built yet or misspelt, the nearest op is '")
+         << nearest << "'";
 }
 
-std::optional<Dialect::ParseOpHook>
-TransformerDialect::getParseOperationHook(StringRef opName) const {
-  // The name comes with or without the dialect's own.
-  opName.consume_front("transformer.");
-  if (!isPlanned(opName))
-    return std::nullopt;
-  return ParseOpHook(refusePlanned);
+std::optional<Dialect::ParseOpHook> TransformerDialect::getParseOperationHook(StringRef) const {
+  return ParseOpHook(refuseUnknown);
 }
 
 //===- Attributes of arguments and results -------------------------------===//

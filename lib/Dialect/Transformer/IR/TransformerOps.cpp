@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each op's verifier checks the constraints C1, C2, ... of its description in
-// order and names the dimension that is wrong. Result types are inferred
-// leniently (an op that the verifier will refuse still gets some type), so that
-// the message always comes from the verifier.
+// order and names the dimension that is wrong. Matrix products are in
+// ProductOps.cpp, ops over whole rows in RowOps.cpp.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -41,15 +40,9 @@ Value heddle::transformer::beforeRounding(Value value) {
 //===- Traits of all ops -------------------------------------------------===//
 
 LogicalResult heddle::transformer::detail::verifyKnownAttributes(Operation *op) {
-  static constexpr StringLiteral planned[] = {"positions", "gated"};
-  for (NamedAttribute attribute : op->getDiscardableAttrs()) {
-    StringRef name = attribute.getName();
-    if (name.contains('.'))
-      continue;
-    if (llvm::is_contained(planned, name))
-      return op->emitOpError("attribute '") << name << "' is not built yet";
-    return op->emitOpError("unknown attribute '") << name << "'";
-  }
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    if (StringRef name = attribute.getName(); !name.contains('.'))
+      return op->emitOpError("unknown attribute '") << name << "'";
   return success();
 }
 
@@ -74,19 +67,6 @@ LogicalResult WeightOp::verify() {
 void WeightOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName()); }
 
 //===- embedding, positions ----------------------------------------------===//
-
-static SmallVector<int64_t> embeddedShape(Value ids, Value table) {
-  SmallVector<int64_t> shape(typeOf(ids).getShape());
-  shape.push_back(dim(table, 1));
-  return shape;
-}
-
-LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  types.push_back(RankedTensorType::get(embeddedShape(adaptor.getIds(), adaptor.getTable()),
-                                        typeOf(adaptor.getTable()).getElementType()));
-  return success();
-}
 
 LogicalResult EmbeddingOp::verify() {
   SmallVector<int64_t> shape = embeddedShape(getIds(), getTable());
@@ -202,28 +182,12 @@ std::optional<RowTable> PositionSinusoidalOp::rowTable() {
 
 //===- patches, patch_embedding, concat ----------------------------------===//
 
-/// Patches of an image, or 0 where its sides are no multiple of theirs.
-static int64_t patchCount(Value image, int64_t side) {
-  int64_t height = dim(image, 2), width = dim(image, 3);
-  bool divides = side > 0 && height % side == 0 && width % side == 0;
-  return divides ? (height / side) * (width / side) : 0;
-}
-
 static LogicalResult verifyPatches(Operation *op, StringRef constraint, Value image, int64_t side) {
   if (patchCount(image, side) > 0)
     return success();
   return op->emitOpError(constraint)
          << ": expected patches whose side divides the height " << dim(image, 2)
          << " and the width " << dim(image, 3) << " of the image, found a side of " << side;
-}
-
-LogicalResult PatchesOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                          SmallVectorImpl<Type> &types) {
-  int64_t side = adaptor.getSize();
-  types.push_back(typeOf(adaptor.getImage())
-                      .clone({dim(adaptor.getImage(), 0), patchCount(adaptor.getImage(), side),
-                              dim(adaptor.getImage(), 1) * side * side}));
-  return success();
 }
 
 /// Static but for the batch of the image.
@@ -245,17 +209,8 @@ LogicalResult PatchesOp::verify() {
   int64_t side = getSize();
   if (LogicalResult checked = verifyPatches(*this, "C1", getImage(), side); failed(checked))
     return checked;
-  return verifyShape(
-      *this, "C2", "the result", getResult(),
-      {dim(getImage(), 0), patchCount(getImage(), side), dim(getImage(), 1) * side * side}, {1, 2});
-}
-
-LogicalResult PatchEmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                                 Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  Value image = adaptor.getImage(), weight = adaptor.getWeight();
-  types.push_back(
-      typeOf(image).clone({dim(image, 0), patchCount(image, dim(weight, 2)), dim(weight, 0)}));
-  return success();
+  return verifyShape(*this, "C2", "the result", getResult(), patchesShape(getImage(), side),
+                     {1, 2});
 }
 
 LogicalResult PatchEmbeddingOp::verify() {
@@ -274,23 +229,9 @@ LogicalResult PatchEmbeddingOp::verify() {
       [&] { return verifyPatches(op, "C2", image, side); },
       [&] { return verifySize(op, "C3", "bias", getBias(), "output channels of weight", outputs); },
       [&] {
-        return verifyShape(op, "C4", "the result", getResult(),
-                           {dim(image, 0), patchCount(image, side), outputs}, {1, 2});
+        return verifyShape(op, "C4", "the result", getResult(), patchesShape(image, weight),
+                           {1, 2});
       });
-}
-
-static SmallVector<int64_t> concatShape(Value first, Value rows) {
-  int64_t behind = typeOf(rows).getRank() == 3 ? dim(rows, 1) : 0;
-  return {dim(rows, 0),
-          ShapedType::isDynamic(behind) ? ShapedType::kDynamic : dim(first, 0) + behind,
-          features(rows)};
-}
-
-LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                         SmallVectorImpl<Type> &types) {
-  types.push_back(
-      typeOf(adaptor.getRows()).clone(concatShape(adaptor.getFirst(), adaptor.getRows())));
-  return success();
 }
 
 LogicalResult ConcatOp::verify() {
@@ -317,123 +258,7 @@ void ConcatOp::inferShapes(SymbolicShapes &shapes) {
 
 bool ConcatOp::takesWeight(OpOperand &operand) { return &operand == &getFirstMutable(); }
 
-//===- linear, ffn, conv1x1 ----------------------------------------------===//
-
-LogicalResult LinearOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                         SmallVectorImpl<Type> &types) {
-  types.push_back(withFeatures(adaptor.getInput(), dim(adaptor.getWeight(), 0)));
-  return success();
-}
-
-LogicalResult LinearOp::verify() {
-  Operation *op = *this;
-  int64_t rows = dim(getWeight(), 0);
-  RankedTensorType type = withFeatures(getInput(), rows);
-  return inOrder(
-      [&] {
-        return verifyColumns(op, "C1", "weight", getWeight(), "features of input",
-                             features(getInput()));
-      },
-      [&] { return verifySize(op, "C2", "bias", getBias(), "rows of weight", rows); },
-      [&] {
-        return verifyShape(op, "C3", "the result", getResult(), type.getShape(),
-                           {type.getRank() - 1});
-      },
-      [&] { return verifyElements(op, "C4", "weight", getWeight(), getInput()); },
-      [&] { return verifyCodes(*this); });
-}
-
-LogicalResult FfnOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                      SmallVectorImpl<Type> &types) {
-  types.push_back(withFeatures(adaptor.getInput(), dim(adaptor.getOutWeight(), 0)));
-  return success();
-}
-
-LogicalResult FfnOp::verify() {
-  Operation *op = *this;
-  int64_t hidden = dim(getInWeight(), 0), rows = dim(getOutWeight(), 0);
-  RankedTensorType type = withFeatures(getInput(), rows);
-  return inOrder(
-      [&] {
-        return verifyColumns(op, "C1", "in_weight", getInWeight(), "features of input",
-                             features(getInput()));
-      },
-      [&] { return verifySize(op, "C2", "in_bias", getInBias(), "rows of in_weight", hidden); },
-      [&] {
-        return verifyColumns(op, "C3", "out_weight", getOutWeight(), "rows of in_weight", hidden);
-      },
-      [&] { return verifySize(op, "C4", "out_bias", getOutBias(), "rows of out_weight", rows); },
-      [&] {
-        return verifyShape(op, "C5", "the result", getResult(), type.getShape(),
-                           {type.getRank() - 1});
-      },
-      [&] { return verifyElements(op, "C6", "in_weight", getInWeight(), getInput()); },
-      [&] { return verifyElements(op, "C6", "out_weight", getOutWeight(), getInput()); });
-}
-
-LogicalResult Conv1x1Op::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                          SmallVectorImpl<Type> &types) {
-  types.push_back(withFeatures(adaptor.getInput(), dim(adaptor.getWeight(), 0)));
-  return success();
-}
-
-LogicalResult Conv1x1Op::verify() {
-  Operation *op = *this;
-  int64_t outputs = dim(getWeight(), 0), kernel = dim(getWeight(), 2);
-  RankedTensorType type = withFeatures(getInput(), outputs);
-  LogicalResult shapes = inOrder(
-      [&] {
-        return verifyEqual(op, "C1", "input channels of weight", dim(getWeight(), 1),
-                           "features of input", features(getInput()));
-      },
-      [&] { return verifySize(op, "C2", "bias", getBias(), "output channels of weight", outputs); },
-      [&] {
-        return verifyShape(op, "C3", "the result", getResult(), type.getShape(),
-                           {type.getRank() - 1});
-      });
-  if (succeeded(shapes) && kernel != 1)
-    return emitOpError("C4: expected a kernel of size 1, found ") << kernel;
-  return shapes;
-}
-
-/// Matrices of products are packed in panels.
-static OperandStorage storageIn(OpOperand &operand, std::initializer_list<OpOperand *> matrices) {
-  return llvm::is_contained(matrices, &operand) ? OperandStorage::Panels : storageByRank(operand);
-}
-
-OperandStorage LinearOp::storageOf(OpOperand &operand) {
-  return storageIn(operand, {&getWeightMutable()});
-}
-
-OperandStorage FfnOp::storageOf(OpOperand &operand) {
-  return storageIn(operand, {&getInWeightMutable(), &getOutWeightMutable()});
-}
-
-OperandStorage Conv1x1Op::storageOf(OpOperand &operand) {
-  return storageIn(operand, {&getWeightMutable()});
-}
-
-OperandStorage PatchEmbeddingOp::storageOf(OpOperand &operand) {
-  return storageIn(operand, {&getWeightMutable()});
-}
-
-SizeExpr LinearOp::countFlops(const SymbolicShapes &shapes) {
-  return product(shapes.of(getResult())) * (2 * features(getInput()));
-}
-
 //===- split_heads, merge_heads ------------------------------------------===//
-
-LogicalResult SplitHeadsOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  RankedTensorType input = typeOf(adaptor.getInput());
-  int64_t heads = adaptor.getHeads();
-  if (input.getRank() == 3 && heads > 0)
-    input = RankedTensorType::get(
-        {input.getDimSize(0), heads, input.getDimSize(1), input.getDimSize(2) / heads},
-        input.getElementType());
-  types.push_back(input);
-  return success();
-}
 
 LogicalResult SplitHeadsOp::verify() {
   RankedTensorType input = typeOf(getInput());
@@ -444,24 +269,11 @@ LogicalResult SplitHeadsOp::verify() {
   if (heads <= 0 || size % heads != 0)
     return emitOpError("C2: heads ")
            << heads << " must be positive and divide the features of input " << size;
-  return verifyShape(*this, "C3", "the result", getResult(),
-                     {input.getDimSize(0), heads, input.getDimSize(1), size / heads}, {1, 3});
-}
-
-LogicalResult MergeHeadsOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  RankedTensorType input = typeOf(adaptor.getInput());
-  types.push_back(RankedTensorType::get(
-      {input.getDimSize(0), input.getDimSize(2), input.getDimSize(1) * input.getDimSize(3)},
-      input.getElementType()));
-  return success();
+  return verifyShape(*this, "C3", "the result", getResult(), splitShape(getInput(), heads), {1, 3});
 }
 
 LogicalResult MergeHeadsOp::verify() {
-  RankedTensorType input = typeOf(getInput());
-  return verifyShape(
-      *this, "C1", "the result", getResult(),
-      {input.getDimSize(0), input.getDimSize(2), input.getDimSize(1) * input.getDimSize(3)}, {2});
+  return verifyShape(*this, "C1", "the result", getResult(), mergedShape(getInput()), {2});
 }
 
 void SplitHeadsOp::inferShapes(SymbolicShapes &shapes) {
@@ -485,17 +297,3 @@ OpFoldResult MergeHeadsOp::fold(FoldAdaptor) {
   auto split = getInput().getDefiningOp<SplitHeadsOp>();
   return split && split.getInput().getType() == getType() ? split.getInput() : Value();
 }
-
-// The verifier compares written types with inferred ones and says which dimension is wrong.
-#define HEDDLE_VERIFIER_COMPARES(OP)                                                               \
-  bool OP::isCompatibleReturnTypes(TypeRange, TypeRange) { return true; }
-HEDDLE_VERIFIER_COMPARES(EmbeddingOp)
-HEDDLE_VERIFIER_COMPARES(PatchesOp)
-HEDDLE_VERIFIER_COMPARES(PatchEmbeddingOp)
-HEDDLE_VERIFIER_COMPARES(ConcatOp)
-HEDDLE_VERIFIER_COMPARES(LinearOp)
-HEDDLE_VERIFIER_COMPARES(FfnOp)
-HEDDLE_VERIFIER_COMPARES(Conv1x1Op)
-HEDDLE_VERIFIER_COMPARES(SplitHeadsOp)
-HEDDLE_VERIFIER_COMPARES(MergeHeadsOp)
-#undef HEDDLE_VERIFIER_COMPARES

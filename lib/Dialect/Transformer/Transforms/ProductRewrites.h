@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `ffn` as two `linear`, and products on f32 as products of codes with scales.
+// Products on f32 as products of codes with scales.
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
@@ -11,8 +11,14 @@
 
 namespace heddle::transformer {
 
-/// Always legal: the verifier of `ffn` has checked what the two `linear` need.
-void decompose(FfnOp op);
+/// The matrices of a product with weights.
+inline llvm::SmallVector<mlir::OpOperand *> matricesOf(TransformerOpInterface op) {
+  llvm::SmallVector<mlir::OpOperand *> matrices;
+  for (mlir::OpOperand &operand : op->getOpOperands())
+    if (op.storageOf(operand) == OperandStorage::Panels)
+      matrices.push_back(&operand);
+  return matrices;
+}
 
 /// Every `linear` and `ffn` on f32 whose matrices are tensors of the checkpoint multiplies `codes`:
 /// i8, or rows of f16 with a scale. Others are left as they are.

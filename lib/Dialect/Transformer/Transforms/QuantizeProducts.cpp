@@ -36,8 +36,10 @@ public:
 
   void run() {
     module.walk([](FfnOp op) {
-      if (isF32(op.getInput()) && isF32Weight(op.getInWeight()) && isF32Weight(op.getOutWeight()))
-        decompose(op);
+      if (isF32(op.getInput()) && llvm::all_of(matricesOf(op), [](OpOperand *matrix) {
+            return isF32Weight(matrix->get());
+          }))
+        op.decompose();
     });
     module.walk([&](LinearOp op) {
       if (isF32(op.getInput()) && isF32Weight(op.getWeight()))

@@ -42,10 +42,8 @@ public:
     if (element.isInteger(4))
       return packWeights();
     narrowStates();
-    module.walk([&](LinearOp op) { narrow(op.getInputMutable(), {&op.getWeightMutable()}); });
-    module.walk([&](FfnOp op) {
-      narrow(op.getInputMutable(), {&op.getInWeightMutable(), &op.getOutWeightMutable()});
-    });
+    module.walk([&](LinearOp op) { narrow(op.getInputMutable(), matricesOf(op)); });
+    module.walk([&](FfnOp op) { narrow(op.getInputMutable(), matricesOf(op)); });
     module.walk([&](AttentionOp op) {
       narrow(op.getQueryMutable(), {&op.getKeyMutable(), &op.getValueMutable()});
     });
@@ -71,8 +69,8 @@ private:
   void packWeights() {
     module.walk([&](LinearOp op) { pack(op.getInput(), op.getWeightMutable()); });
     module.walk([&](FfnOp op) {
-      pack(op.getInput(), op.getInWeightMutable());
-      pack(Value(), op.getOutWeightMutable()); // between its products there are no heads
+      for (OpOperand *matrix : matricesOf(op)) // between its products there are no heads
+        pack(matrix == &op.getOutWeightMutable() ? Value() : op.getInput(), *matrix);
     });
   }
 

@@ -35,6 +35,7 @@ def Transformer_EmbeddingOp : Transformer_InferredOp<"embedding", [Transformer_R
   }];
   let arguments = (ins Transformer_Index:$ids, Transformer_Matrix:$table, Transformer_Scale:$scale, OptionalAttr<I64Attr>:$padding_id);
   let results = (outs Transformer_Activations:$result);
+  let resultType = "typeOf(adaptor.getTable()).clone(embeddedShape(adaptor.getIds(), adaptor.getTable()))";
   let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
 }
 
@@ -125,6 +126,7 @@ def Transformer_PatchesOp : Transformer_InferredOp<"patches", [], ["inferShapes"
   }];
   let arguments = (ins Transformer_Images:$image, I64Attr:$size);
   let results = (outs Transformer_Activations:$result);
+  let resultType = "typeOf(adaptor.getImage()).clone(patchesShape(adaptor.getImage(), adaptor.getSize()))";
   let assemblyFormat = "$image attr-dict `:` type($image) `->` type($result)";
 }
 
@@ -151,6 +153,7 @@ def Transformer_PatchEmbeddingOp : Transformer_InferredOp<"patch_embedding", [],
   }];
   let arguments = (ins Transformer_Images:$image, Transformer_PatchKernels:$weight, Optional<Transformer_Vector>:$bias);
   let results = (outs Transformer_Activations:$result);
+  let resultType = "typeOf(adaptor.getImage()).clone(patchesShape(adaptor.getImage(), adaptor.getWeight()))";
   let assemblyFormat = "$image `,` $weight (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
 }
 
@@ -175,6 +178,7 @@ def Transformer_ConcatOp : Transformer_InferredOp<"concat", [], ["inferShapes", 
   }];
   let arguments = (ins Transformer_Matrix:$first, Transformer_Activations:$rows);
   let results = (outs Transformer_Activations:$result);
+  let resultType = "typeOf(adaptor.getRows()).clone(concatShape(adaptor.getFirst(), adaptor.getRows()))";
   let assemblyFormat = "$first `,` $rows attr-dict `:` functional-type(operands, results)";
 }
 

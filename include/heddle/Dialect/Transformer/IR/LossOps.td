@@ -62,6 +62,7 @@ def Transformer_CrossEntropyOp : Transformer_CrossEntropy<"cross_entropy"> {
     ```
   }];
   let results = (outs RankedTensorOf<[F32]>:$result);
+  let resultType = "typeOf(adaptor.getLogits()).clone({1})";
 }
 
 def Transformer_CrossEntropyRowsOp : Transformer_CrossEntropy<"cross_entropy.rows", [Transformer_ReducesRows, Transformer_RowsAlike]> {
@@ -83,6 +84,7 @@ def Transformer_CrossEntropyRowsOp : Transformer_CrossEntropy<"cross_entropy.row
     ```
   }];
   let results = (outs Transformer_Activations:$result);
+  let resultType = "withFeatures(adaptor.getLogits(), 2)";
 }
 
 def Transformer_CrossEntropyMeanOp : Transformer_InferredOp<"cross_entropy.mean", [Transformer_ReducesRows, Transformer_RowsAlike], ["countFlops"]> {
@@ -104,6 +106,7 @@ def Transformer_CrossEntropyMeanOp : Transformer_InferredOp<"cross_entropy.mean"
   }];
   let arguments = (ins Transformer_Activations:$rows);
   let results = (outs RankedTensorOf<[F32]>:$result);
+  let resultType = "typeOf(adaptor.getRows()).clone({1})";
   let assemblyFormat = "$rows attr-dict `:` functional-type(operands, results)";
 }
 

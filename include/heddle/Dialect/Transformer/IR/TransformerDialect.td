@@ -60,7 +60,7 @@ def Transformer_Dialect : Dialect {
     /// True if `port` is `dims` with its first two entries exchanged.
     static bool isExchanged(::mlir::ArrayAttr dims, ::mlir::ArrayAttr port);
 
-    /// Ops of the language that are not built yet get an error that says so.
+    /// Names of no op get an error that says which is nearest.
     std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef opName) const override;
   }];
 }
@@ -202,10 +202,20 @@ class Transformer_Op<string mnemonic, list<Trait> traits = [], list<string> answ
     : Op<Transformer_Dialect, mnemonic,
          !listconcat(traits, [Transformer_KnownAttributes, DeclareOpInterfaceMethods<Transformer_OpInterface, answers>])>;
 
-/// An op whose result type follows from its operands. The type is inferred where an op is built; where it is written,
-/// the op's verifier compares and names the dimension.
+/// An op whose result type follows from its operands, as `resultType` says in terms of its `adaptor`: leniently, since an op
+/// that the verifier will refuse has some type too. The type is inferred where an op is built; where it is written, the op's
+/// verifier compares and names the dimension.
 class Transformer_InferredOp<string mnemonic, list<Trait> traits = [], list<string> answers = []>
     : Transformer_Op<mnemonic, !listconcat(traits, [Pure, InferTypeOpAdaptorWithIsCompatible]), answers> {
+  string resultType = ?;
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, ::std::optional<::mlir::Location>, Adaptor adaptor,
+                                                      ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      types.push_back(}] # resultType # [{);
+      return ::mlir::success();
+    }
+    bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange, ::mlir::TypeRange) { return true; }
+  }];
   let hasVerifier = 1;
 }
 

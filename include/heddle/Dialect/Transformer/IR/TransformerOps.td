@@ -122,6 +122,7 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
   let arguments = (ins Transformer_LinearRows:$input, Transformer_LinearMatrix:$weight, Optional<Transformer_Vector>:$bias,
                        Variadic<Transformer_Activations>:$scales, Transformer_OptionalActivation:$activation);
   let results = (outs Transformer_Activations:$result);
+  let resultType = "withFeatures(adaptor.getInput(), dim(adaptor.getWeight(), 0))";
   let assemblyFormat = "$input `,` $weight (`bias` `(` $bias^ `)`)? (`scales` `(` $scales^ `)`)? attr-dict `:` functional-type(operands, results)";
   // Of numbers, which have no scales.
   let builders = [
@@ -168,9 +169,14 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
   let arguments = (ins Transformer_ProductRows:$input, Transformer_ProductMatrix:$in_weight, Optional<Transformer_Vector>:$in_bias,
                        Transformer_ProductMatrix:$out_weight, Optional<Transformer_Vector>:$out_bias, Transformer_OptionalActivation:$activation);
   let results = (outs Transformer_Activations:$result);
+  let resultType = "withFeatures(adaptor.getInput(), dim(adaptor.getOutWeight(), 0))";
   let assemblyFormat = [{
     $input `in` `(` $in_weight (`,` $in_bias^)? `)` `out` `(` $out_weight (`,` $out_bias^)? `)` attr-dict
     `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    /// Writes it as two `linear`, which is always legal: the verifier has checked what they need.
+    void decompose();
   }];
 }
 
@@ -198,10 +204,11 @@ def Transformer_Conv1x1Op : Transformer_InferredOp<"conv1x1", [], ["storageOf"]>
   let arguments = (ins Transformer_Activations:$input, Transformer_Kernels:$weight, Optional<Transformer_Vector>:$bias,
                        Transformer_OptionalActivation:$activation);
   let results = (outs Transformer_Activations:$result);
+  let resultType = "withFeatures(adaptor.getInput(), dim(adaptor.getWeight(), 0))";
   let assemblyFormat = "$input `,` $weight (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)";
 }
 
-def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, InferTypeOpAdaptorWithIsCompatible, Transformer_ReducesRows, Transformer_RowsAlike]> {
+def Transformer_LayerNormOp : Transformer_InferredOp<"layer_norm", [Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "normalises each row";
   let description = [{
     `result = (input - mean) / sqrt(variance + epsilon) * gamma + beta`, mean and variance over the features of each row,
@@ -225,8 +232,8 @@ def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, InferTypeOpAda
   let arguments = (ins Transformer_Activations:$input, Transformer_Vector:$gamma, Transformer_Vector:$beta, F32Attr:$epsilon,
                        DefaultValuedAttr<BoolAttr, "true">:$root);
   let results = (outs Transformer_Activations:$result);
+  let resultType = "adaptor.getInput().getType()";
   let assemblyFormat = "$input `,` $gamma `,` $beta attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Transformer_RmsNormOp : Transformer_InferredOp<"rms_norm", [Transformer_ReducesRows, Transformer_RowsAlike]> {
@@ -249,6 +256,7 @@ def Transformer_RmsNormOp : Transformer_InferredOp<"rms_norm", [Transformer_Redu
   }];
   let arguments = (ins Transformer_Activations:$input, Transformer_Vector:$gamma, F32Attr:$epsilon);
   let results = (outs Transformer_Activations:$result);
+  let resultType = "adaptor.getInput().getType()";
   let assemblyFormat = "$input `,` $gamma attr-dict `:` functional-type(operands, results)";
 }
 
@@ -299,6 +307,7 @@ def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegment
   let arguments = (ins Transformer_Activations:$input, Optional<Transformer_Index>:$lengths, Optional<Transformer_Index>:$documents,
                        Transformer_PoolingAttr:$kind);
   let results = (outs Transformer_Activations:$result);
+  let resultType = "typeOf(adaptor.getInput()).clone(pooledShape(adaptor.getInput(), adaptor.getDocuments()))";
   let assemblyFormat = [{
     $input (`lengths` `(` $lengths^ `:` type($lengths) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict
     `:` type($input) `->` type($result)
@@ -327,6 +336,7 @@ def Transformer_SplitHeadsOp : Transformer_InferredOp<"split_heads", [], ["infer
   }];
   let arguments = (ins Transformer_Activations:$input, I64Attr:$heads);
   let results = (outs Transformer_Heads:$result);
+  let resultType = "typeOf(adaptor.getInput()).clone(splitShape(adaptor.getInput(), adaptor.getHeads()))";
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
 }
@@ -349,6 +359,7 @@ def Transformer_MergeHeadsOp : Transformer_InferredOp<"merge_heads", [], ["infer
   }];
   let arguments = (ins Transformer_Heads:$input);
   let results = (outs Transformer_Activations:$result);
+  let resultType = "typeOf(adaptor.getInput()).clone(mergedShape(adaptor.getInput()))";
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
 }

@@ -1,0 +1,116 @@
+//===- ProductOps.cpp - Products with weights -----------------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What linear, ffn and conv1x1 check, and how ffn becomes linears.
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "ShapeChecks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+using namespace heddle::transformer::detail;
+
+LogicalResult LinearOp::verify() {
+  Operation *op = *this;
+  int64_t rows = dim(getWeight(), 0);
+  RankedTensorType type = withFeatures(getInput(), rows);
+  return inOrder(
+      [&] {
+        return verifyColumns(op, "C1", "weight", getWeight(), "features of input",
+                             features(getInput()));
+      },
+      [&] { return verifySize(op, "C2", "bias", getBias(), "rows of weight", rows); },
+      [&] {
+        return verifyShape(op, "C3", "the result", getResult(), type.getShape(),
+                           {type.getRank() - 1});
+      },
+      [&] { return verifyElements(op, "C4", "weight", getWeight(), getInput()); },
+      [&] { return verifyCodes(*this); });
+}
+
+LogicalResult FfnOp::verify() {
+  Operation *op = *this;
+  int64_t hidden = dim(getInWeight(), 0), rows = dim(getOutWeight(), 0);
+  RankedTensorType type = withFeatures(getInput(), rows);
+  return inOrder(
+      [&] {
+        return verifyColumns(op, "C1", "in_weight", getInWeight(), "features of input",
+                             features(getInput()));
+      },
+      [&] { return verifySize(op, "C2", "in_bias", getInBias(), "rows of in_weight", hidden); },
+      [&] {
+        return verifyColumns(op, "C3", "out_weight", getOutWeight(), "rows of in_weight", hidden);
+      },
+      [&] { return verifySize(op, "C4", "out_bias", getOutBias(), "rows of out_weight", rows); },
+      [&] {
+        return verifyShape(op, "C5", "the result", getResult(), type.getShape(),
+                           {type.getRank() - 1});
+      },
+      [&] { return verifyElements(op, "C6", "in_weight", getInWeight(), getInput()); },
+      [&] { return verifyElements(op, "C6", "out_weight", getOutWeight(), getInput()); });
+}
+
+void FfnOp::decompose() {
+  OpBuilder b(*this);
+  Value hidden =
+      LinearOp::create(b, getLoc(), getInput(), getInWeight(), getInBias(), getActivation());
+  // The second product rounds what the first one does.
+  auto type = cast<RankedTensorType>(hidden.getType());
+  if (Type element = getElementTypeOrSelf(getInput()); element != type.getElementType())
+    hidden = arith::TruncFOp::create(b, getLoc(), type.clone(element), hidden);
+  // The written type of the result is kept: it may know more than what is inferred.
+  Value result = LinearOp::create(b, getLoc(), getType(), hidden, getOutWeight(), getOutBias(),
+                                  Activation::None);
+  replaceAllUsesWith(result);
+  erase();
+}
+
+LogicalResult Conv1x1Op::verify() {
+  Operation *op = *this;
+  int64_t outputs = dim(getWeight(), 0), kernel = dim(getWeight(), 2);
+  RankedTensorType type = withFeatures(getInput(), outputs);
+  LogicalResult shapes = inOrder(
+      [&] {
+        return verifyEqual(op, "C1", "input channels of weight", dim(getWeight(), 1),
+                           "features of input", features(getInput()));
+      },
+      [&] { return verifySize(op, "C2", "bias", getBias(), "output channels of weight", outputs); },
+      [&] {
+        return verifyShape(op, "C3", "the result", getResult(), type.getShape(),
+                           {type.getRank() - 1});
+      });
+  if (succeeded(shapes) && kernel != 1)
+    return emitOpError("C4: expected a kernel of size 1, found ") << kernel;
+  return shapes;
+}
+
+/// Matrices of products are packed in panels.
+static OperandStorage storageIn(OpOperand &operand, std::initializer_list<OpOperand *> matrices) {
+  return llvm::is_contained(matrices, &operand) ? OperandStorage::Panels : storageByRank(operand);
+}
+
+OperandStorage LinearOp::storageOf(OpOperand &operand) {
+  return storageIn(operand, {&getWeightMutable()});
+}
+
+OperandStorage FfnOp::storageOf(OpOperand &operand) {
+  return storageIn(operand, {&getInWeightMutable(), &getOutWeightMutable()});
+}
+
+OperandStorage Conv1x1Op::storageOf(OpOperand &operand) {
+  return storageIn(operand, {&getWeightMutable()});
+}
+
+OperandStorage PatchEmbeddingOp::storageOf(OpOperand &operand) {
+  return storageIn(operand, {&getWeightMutable()});
+}
+
+SizeExpr LinearOp::countFlops(const SymbolicShapes &shapes) {
+  return product(shapes.of(getResult())) * (2 * features(getInput()));
+}
