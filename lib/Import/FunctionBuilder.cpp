@@ -50,14 +50,7 @@ ArrayAttr FunctionBuilder::attrs(llvm::ArrayRef<std::string> dims) {
   return b.getArrayAttr(list);
 }
 
-ArrayAttr FunctionBuilder::port(llvm::StringRef name, llvm::ArrayRef<std::string> dims) {
-  static constexpr llvm::StringLiteral exchanged[] = {"source", "target", "memory",
-                                                      "output", "logits", "probabilities"};
-  if (!sequenceFirst || !llvm::is_contained(exchanged, name))
-    return {};
-  bool result = name == "output" || name == "logits" || name == "probabilities";
-  if (result && dims.size() < 3) // pooled: no rows to exchange
-    return {};
+ArrayAttr FunctionBuilder::transposed(llvm::ArrayRef<std::string> dims) {
   SmallVector<std::string> order(dims);
   std::swap(order[0], order[1]);
   return attrs(order);
@@ -98,8 +91,6 @@ Value FunctionBuilder::input(const std::string &name, RankedTensorType type,
   NamedAttrList attributes;
   attributes.append(TransformerDialect::nameAttr, b.getStringAttr(name));
   attributes.append(TransformerDialect::dimsAttr, attrs(dims));
-  if (ArrayAttr seen = port(name, dims))
-    attributes.append(TransformerDialect::portAttr, seen);
   (void)func.insertArgument(it->second, type, attributes.getDictionary(b.getContext()), loc);
   return func.getArgument(it->second);
 }
@@ -112,6 +103,14 @@ Value FunctionBuilder::input(const std::string &name, Type element,
     shape.push_back(StringRef(dim).getAsInteger(10, number) ? -1 : number);
   }
   return input(name, tensor(shape, element), dims);
+}
+
+Value FunctionBuilder::rows(const std::string &name, RankedTensorType type,
+                            llvm::ArrayRef<std::string> dims, bool asBuilt) {
+  Value value = input(name, type, dims);
+  if (sequenceFirst && !asBuilt)
+    func.setArgAttr(indexOf(name), TransformerDialect::portAttr, transposed(dims));
+  return value;
 }
 
 Value FunctionBuilder::number(const std::string &name) {
@@ -226,8 +225,8 @@ Status FunctionBuilder::finish(const std::string &file) {
   for (auto [index, result] : llvm::enumerate(results)) {
     func.setResultAttr(index, TransformerDialect::nameAttr, b.getStringAttr(result.name));
     func.setResultAttr(index, TransformerDialect::dimsAttr, attrs(result.dims));
-    if (ArrayAttr seen = port(result.name, result.dims))
-      func.setResultAttr(index, TransformerDialect::portAttr, seen);
+    if (sequenceFirst && result.isRows)
+      func.setResultAttr(index, TransformerDialect::portAttr, transposed(result.dims));
   }
   return inputsAgree(file);
 }

@@ -49,6 +49,9 @@ public:
                     llvm::ArrayRef<std::string> dims);
   /// The same with sizes as `dims` say: numbers are static.
   mlir::Value input(const std::string &name, mlir::Type element, llvm::ArrayRef<std::string> dims);
+  /// Rows of the stacks: a caller of a sequence-first model gives them so, unless `asBuilt`.
+  mlir::Value rows(const std::string &name, mlir::RankedTensorType type,
+                   llvm::ArrayRef<std::string> dims, bool asBuilt = false);
   /// The argument that is a number, if `name` is one.
   mlir::Value number(const std::string &name);
   /// A table of flags of rank 4; callers give the dimensions of `port`.
@@ -94,11 +97,11 @@ public:
   };
 
   void result(const std::string &name, mlir::Value value, llvm::ArrayRef<std::string> dims) {
-    results.push_back({name, value, {dims.begin(), dims.end()}});
+    results.push_back({name, value, {dims.begin(), dims.end()}, false});
   }
-  /// The same, before all others.
+  /// The same of what the function is called for, before all others.
   void firstResult(const std::string &name, mlir::Value value, llvm::ArrayRef<std::string> dims) {
-    results.insert(results.begin(), {name, value, {dims.begin(), dims.end()}});
+    results.insert(results.begin(), {name, value, {dims.begin(), dims.end()}, dims.size() > 2});
   }
   /// Writes the return; inputs used with two types are an error of `file`.
   Status finish(const std::string &file);
@@ -108,8 +111,8 @@ public:
 private:
   unsigned indexOf(const std::string &name) const { return arguments.lookup(name); }
   mlir::ArrayAttr attrs(llvm::ArrayRef<std::string> dims);
-  /// What callers see of a tensor of these dimensions; null: the same.
-  mlir::ArrayAttr port(llvm::StringRef name, llvm::ArrayRef<std::string> dims);
+  /// The first two dimensions the other way round.
+  mlir::ArrayAttr transposed(llvm::ArrayRef<std::string> dims);
 
   TensorNames &names;
   mlir::func::FuncOp func;
@@ -118,6 +121,7 @@ private:
     std::string name;
     mlir::Value value;
     std::vector<std::string> dims;
+    bool isRows = false;
   };
   std::vector<Result> results;
   bool sequenceFirst = false;

@@ -23,7 +23,8 @@ using namespace heddle::transformer;
 Value ModelBuilder::tokens(FunctionBuilder &f, Call call) {
   const SideDescription &side = call.decoder ? *d.target : *d.source;
   std::string name = call.input();
-  Value ids = f.input(name, f.tensor({-1, call.rowCount()}, f.b.getI32Type()), {"B", call.rows()});
+  Value ids = f.rows(name, f.tensor({-1, call.rowCount()}, f.b.getI32Type()), {"B", call.rows()},
+                     /*asBuilt=*/name != call.side());
   f.range(name, "0", std::to_string(side.size));
   return ids;
 }
@@ -51,7 +52,7 @@ Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
   if (side.image) {
     x = imageRows(f, *side.image);
   } else if (side.vectors) {
-    x = f.input(name, f.tensor({-1, call.rowCount(), d.size}), {"B", call.rows(), features()});
+    x = f.rows(name, f.tensor({-1, call.rowCount(), d.size}), {"B", call.rows(), features()});
   } else {
     x = tokens(f, call);
     if (call.decoder && call.loss)
@@ -67,24 +68,10 @@ Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
   return norm ? f.norm(x, name + ".embedding.norm", d.size, *norm) : x;
 }
 
-Value ModelBuilder::addPositions(FunctionBuilder &f, Value x, Call call) {
-  const PositionDescription &position = stack(call).position;
-  if (position.kind.empty())
-    return x;
-  Value offset = call.step ? f.cacheLength("P") : Value();
-  const std::string &documents = stack(call).documents;
-  Value starts = documents.empty() ? Value() : masks.starts(f, documents);
-  auto scale = f.b.getF32FloatAttr(static_cast<float>(position.scale));
-  if (!position.learned())
-    return PositionSinusoidalOp::create(f.b, f.loc, x, offset, starts, scale);
-  Value table = f.weight(std::string(call.side()) + ".position.weight", {position.length, d.size});
-  return PositionLearnedOp::create(f.b, f.loc, x, table, offset, starts, scale);
-}
-
 Value ModelBuilder::memory(FunctionBuilder &f) {
   if (encoded)
     return encoded;
-  return f.input("memory", f.tensor({-1, -1, d.size}), {"B", "S", features()});
+  return f.rows("memory", f.tensor({-1, -1, d.size}), {"B", "S", features()});
 }
 
 Value ModelBuilder::finalNorm(FunctionBuilder &f, Value x, Call call) {

@@ -7,20 +7,30 @@
 
 #include "ModelBuilder.h"
 
-#include "llvm/ADT/StringSwitch.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
-static Activation activationOf(const std::string &name) {
-  return llvm::StringSwitch<Activation>(name)
-      .Case("relu", Activation::Relu)
-      .Case("gelu", Activation::Gelu)
-      .Case("gelu-tanh", Activation::GeluTanh)
-      .Case("quick-gelu", Activation::QuickGelu)
-      .Case("silu", Activation::Silu)
-      .Default(Activation::None);
+/// Words of descriptions are those of the dialect, with dashes; an empty one is none.
+static Activation activationOf(std::string word) {
+  std::replace(word.begin(), word.end(), '-', '_');
+  return symbolizeActivation(word).value_or(Activation::None);
+}
+
+Value ModelBuilder::addPositions(FunctionBuilder &f, Value x, Call call) {
+  const PositionDescription &position = stack(call).position;
+  if (position.kind.empty())
+    return x;
+  Value offset = call.step ? f.cacheLength("P") : Value();
+  const std::string &documents = stack(call).documents;
+  Value starts = documents.empty() ? Value() : masks.starts(f, documents);
+  auto scale = f.b.getF32FloatAttr(static_cast<float>(position.scale));
+  if (!position.learned())
+    return PositionSinusoidalOp::create(f.b, f.loc, x, offset, starts, scale);
+  Value table = f.weight(std::string(call.side()) + ".position.weight", {position.length, d.size});
+  return PositionLearnedOp::create(f.b, f.loc, x, table, offset, starts, scale);
 }
 
 /// norm(x + body(x)), or x + body(norm(x)).

@@ -256,6 +256,17 @@ const Json *Keys::standard(const std::string &key) const {
   return known && known->contains("default") ? &(*known)["default"] : nullptr;
 }
 
+void Keys::checkOnly(ErrorSink &errors) const {
+  for (const auto &[key, property] : (*schema)["properties"].items()) {
+    if (!property.contains("only") || !has(key))
+      continue;
+    auto only = property["only"].begin();
+    std::string value = get<std::string>(only.key()), expected = property["only"]["expected"];
+    if (!llvm::is_contained(only.value(), value))
+      errors.expected(path(key), expected.replace(expected.find('*'), 1, value), "it");
+  }
+}
+
 bool Keys::require(const std::string &key, ErrorSink &errors) const {
   if (gives(key))
     return true;

@@ -77,6 +77,8 @@ public:
   }
   bool is(const std::string &key, const char *word) const { return get<std::string>(key) == word; }
 
+  /// Reports keys that stand beside a value of another key that excludes them (`only`).
+  void checkOnly(ErrorSink &errors) const;
   /// Reports a key that has to be there.
   bool require(const std::string &key, ErrorSink &errors) const;
 

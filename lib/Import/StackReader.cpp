@@ -28,9 +28,7 @@ void StackReader::position(StackDescription &stack) {
     return;
   PositionDescription &position = stack.position = {stack.in.object("position")};
   const Keys &in = position.in;
-  for (const char *key : {"base", "fraction"})
-    if (in.has(key))
-      errors.expected(in.path(key), "no such key with " + position.kind + " positions", "it");
+  in.checkOnly(errors);
   if (!position.learned())
     return;
   const std::optional<ImageDescription> image =
