@@ -6,6 +6,7 @@
 // fulfil is in AttentionRules.cpp.
 
 #include "AttentionRules.h"
+#include "ShapeChecks.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -14,6 +15,7 @@
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
+using heddle::transformer::detail::differ;
 
 namespace {
 /// Sizes of an attention; a size is dynamic where no operand knows it.
@@ -34,10 +36,6 @@ struct Sizes {
   }
 };
 } // namespace
-
-static bool differ(int64_t a, int64_t b) {
-  return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
-}
 
 //===- Building ----------------------------------------------------------===//
 
@@ -156,9 +154,3 @@ SizeExpr AttentionOp::countFlops(const SymbolicShapes &shapes) {
   const Shape &q = shapes.of(getQuery()), &v = shapes.of(getValue());
   return q[0] * q[1] * q[2] * v[2] * (q[3] + v[3]) * 2;
 }
-
-OperandStorage AttentionOp::storageOf(OpOperand &operand) { return storageInScores(operand); }
-
-bool AttentionOp::takesWeight(OpOperand &operand) { return getSinks() == operand.get(); }
-
-Value AttentionOp::documentStarts() { return startsOfQueries(*this); }

@@ -16,14 +16,11 @@
 
 using namespace mlir;
 using namespace heddle::transformer;
+using heddle::transformer::detail::differ;
 
 static bool isPacked(Operation *part) {
   auto documents = dyn_cast<MaskDocumentsOp>(part);
   return documents && documents.getStarts();
-}
-
-static bool differ(int64_t a, int64_t b) {
-  return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
 }
 
 namespace {
@@ -80,79 +77,70 @@ private:
                    << " sentences, the batch is " << sizes.batch;
   }
 
-  LogicalResult checkDimension(Value table, StringRef what, int64_t dimension, StringRef name,
-                               int64_t expected, bool orOne) {
-    int64_t found = cast<RankedTensorType>(table.getType()).getDimSize(dimension);
-    if ((orOne && found == 1) || !differ(found, expected))
-      return success();
-    return error() << "dimension " << dimension << " of the " << what << " (" << name
-                   << ") must be " << (orOne ? "1 or " : "") << expected << ", found " << found;
-  }
+  /// A dimension that has `size` places, or may also have 1.
+  struct Dimension {
+    StringRef name;
+    int64_t size;
+    bool orOne = false;
+  };
 
-  /// A table of [batch|1, heads|1, queries|1, keys|1].
-  LogicalResult checkDense(Value table, StringRef what) {
-    if (cast<RankedTensorType>(table.getType()).getRank() != 4) // the op's own verifier says so
+  /// A table of these dimensions; of another rank the op's own verifier says so.
+  LogicalResult checkTable(Value table, StringRef what, ArrayRef<Dimension> dimensions) {
+    auto type = cast<RankedTensorType>(table.getType());
+    if (type.getRank() != static_cast<int64_t>(dimensions.size()))
       return success();
-    static constexpr StringLiteral names[] = {"batch", "heads", "queries", "keys"};
-    int64_t expected[] = {sizes.batch, sizes.heads, sizes.queries, sizes.keys};
-    for (int64_t i = 0; i < 4; ++i)
-      if (LogicalResult fits =
-              checkDimension(table, what, i, names[i], expected[i], /*orOne=*/true);
-          failed(fits))
-        return fits;
+    for (auto [i, dimension] : llvm::enumerate(dimensions)) {
+      int64_t found = type.getDimSize(i);
+      if (differ(found, dimension.size) && !(dimension.orOne && found == 1))
+        return error() << "dimension " << i << " of the " << what << " (" << dimension.name
+                       << ") must be " << (dimension.orOne ? "1 or " : "") << dimension.size
+                       << ", found " << found;
+    }
     return success();
   }
 
-  /// A table of [batch|1, heads|1, blocks of queries, blocks of keys].
-  LogicalResult checkBlocks(MaskBlocksOp mask) {
-    Value table = mask.getTable();
-    if (cast<RankedTensorType>(table.getType()).getRank() != 4)
-      return success();
-    auto blocks = [](int64_t count, int64_t size) {
-      return ShapedType::isDynamic(count) ? count : llvm::divideCeil(count, size);
-    };
-    return success(
-        succeeded(checkDimension(table, "table of blocks", 0, "batch", sizes.batch,
-                                 /*orOne=*/true)) &&
-        succeeded(checkDimension(table, "table of blocks", 1, "heads", sizes.heads,
-                                 /*orOne=*/true)) &&
-        succeeded(checkDimension(table, "table of blocks", 2, "blocks of queries",
-                                 blocks(sizes.queries, mask.getRows()), /*orOne=*/false)) &&
-        succeeded(checkDimension(table, "table of blocks", 3, "blocks of keys",
-                                 blocks(sizes.keys, mask.getColumns()), /*orOne=*/false)));
+  LogicalResult checkDense(Value table, StringRef what) {
+    return checkTable(table, what,
+                      {{"batch", sizes.batch, true},
+                       {"heads", sizes.heads, true},
+                       {"queries", sizes.queries, true},
+                       {"keys", sizes.keys, true}});
   }
 
-  /// Ids of [batch, queries] and [batch, keys]; under an offset those of queries are some of a
-  /// longer table.
+  LogicalResult checkBlocks(MaskBlocksOp mask) {
+    auto blocks = [](int64_t count, uint64_t size) {
+      return ShapedType::isDynamic(count)
+                 ? count
+                 : llvm::divideCeilSigned(count, static_cast<int64_t>(size));
+    };
+    return checkTable(mask.getTable(), "table of blocks",
+                      {{"batch", sizes.batch, true},
+                       {"heads", sizes.heads, true},
+                       {"blocks of queries", blocks(sizes.queries, mask.getRows())},
+                       {"blocks of keys", blocks(sizes.keys, mask.getColumns())}});
+  }
+
+  /// Under an offset ids of queries are some of a longer table.
   LogicalResult checkIds(MaskDocumentsOp mask) {
     int64_t queries = mask.getOffset() ? ShapedType::kDynamic : sizes.queries;
-    return success(
-        succeeded(checkDimension(mask.getQueries(), "ids of queries", 0, "batch", sizes.batch,
-                                 /*orOne=*/false)) &&
-        succeeded(checkDimension(mask.getQueries(), "ids of queries", 1, "queries", queries,
-                                 /*orOne=*/false)) &&
-        succeeded(checkDimension(mask.getKeys(), "ids of keys", 0, "batch", sizes.batch,
-                                 /*orOne=*/false)) &&
-        succeeded(checkDimension(mask.getKeys(), "ids of keys", 1, "keys", sizes.keys,
-                                 /*orOne=*/false)));
+    LogicalResult fits = checkTable(mask.getQueries(), "ids of queries",
+                                    {{"batch", sizes.batch}, {"queries", queries}});
+    return failed(fits) ? fits
+                        : checkTable(mask.getKeys(), "ids of keys",
+                                     {{"batch", sizes.batch}, {"keys", sizes.keys}});
   }
 
   LogicalResult checkRelative(BiasRelativeOp rule) {
-    if (LogicalResult fits = checkDimension(rule.getTable(), "relative table", 1, "heads",
-                                            sizes.heads, /*orOne=*/false);
-        failed(fits))
-      return fits;
-    return checkSentences(rule.getOffset());
+    LogicalResult fits = checkTable(rule.getTable(), "relative table",
+                                    {{"buckets", ShapedType::kDynamic}, {"heads", sizes.heads}});
+    return failed(fits) ? fits : checkSentences(rule.getOffset());
   }
 
   LogicalResult checkFormula(Region &body) {
-    for (auto load : body.getOps<MaskLoadOp>())
-      if (cast<RankedTensorType>(load.getTable().getType()).getRank() == 2)
-        if (LogicalResult fits = checkDimension(load.getTable(), "loaded table", 0, "batch",
-                                                sizes.batch, /*orOne=*/false);
-            failed(fits))
-          return fits;
-    return success();
+    return success(llvm::all_of(body.getOps<MaskLoadOp>(), [&](MaskLoadOp load) {
+      return succeeded(checkTable(load.getTable(), "loaded table",
+                                  {{"batch", sizes.batch}, {"entries", ShapedType::kDynamic}}));
+    }));
   }
 
   Operation *op;

@@ -30,7 +30,5 @@ void requireRuleShapes(SymbolicShapes &shapes, mlir::Value mask, mlir::Value bia
 
 // What attention, its statistics and its weights answer alike (AttentionWeights.cpp).
 Shape weightsShape(const Shape &query, const Shape &key, bool averaged);
-OperandStorage storageInScores(mlir::OpOperand &operand);
-mlir::Value startsOfQueries(ScoresOpInterface op);
 
 } // namespace heddle::transformer

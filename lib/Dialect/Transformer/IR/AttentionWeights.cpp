@@ -93,15 +93,6 @@ Shape heddle::transformer::weightsShape(const Shape &query, const Shape &key, bo
   return averaged ? Shape{query[0], query[2], key[2]} : Shape{query[0], query[1], query[2], key[2]};
 }
 
-OperandStorage heddle::transformer::storageInScores(OpOperand &operand) {
-  return readAsKeys(operand) ? OperandStorage::Panels : storageByRank(operand);
-}
-
-Value heddle::transformer::startsOfQueries(ScoresOpInterface op) {
-  MaskDocumentsOp documents = packedDocumentsOf(op.getMask());
-  return documents ? documents.getQueries() : Value();
-}
-
 void AttentionStatisticsOp::inferShapes(SymbolicShapes &shapes) {
   requireKeys(*this, shapes);
   Shape rows = shapes.of(getQuery());
@@ -119,17 +110,3 @@ SizeExpr AttentionWeightsOp::countFlops(const SymbolicShapes &shapes) {
   const Shape &q = shapes.of(getQuery()), &k = shapes.of(getKey());
   return q[0] * q[1] * q[2] * k[2] * q[3] * 2;
 }
-
-OperandStorage AttentionStatisticsOp::storageOf(OpOperand &operand) {
-  return storageInScores(operand);
-}
-
-OperandStorage AttentionWeightsOp::storageOf(OpOperand &operand) {
-  return storageInScores(operand);
-}
-
-bool AttentionStatisticsOp::takesWeight(OpOperand &operand) { return getSinks() == operand.get(); }
-
-bool AttentionWeightsOp::takesWeight(OpOperand &operand) { return getSinks() == operand.get(); }
-
-Value AttentionWeightsOp::documentStarts() { return startsOfQueries(*this); }

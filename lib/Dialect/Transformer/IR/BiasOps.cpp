@@ -147,11 +147,4 @@ Value BiasAddOp::emitScore(OpBuilder &b, MaskSite &site) {
                                biasOf(getRhs()).emitScore(b, site));
 }
 
-void BiasAlibiOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "alibi"); }
-void BiasRelativeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "relative");
-}
-void BiasDenseOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "table"); }
-void BiasAddOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "sum"); }
-
 bool BiasRelativeOp::takesWeight(OpOperand &operand) { return &operand == &getTableMutable(); }

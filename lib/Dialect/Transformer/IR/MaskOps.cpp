@@ -18,8 +18,7 @@ using namespace heddle::transformer;
 
 //===- Bands: causal, window, lengths, prefix, packed documents ----------===//
 
-/// Whether the elements of the site's tile lie in a band.
-static Value emitBand(OpBuilder &b, MaskSite &site, const KeyBand &band) {
+Value heddle::transformer::emitBand(OpBuilder &b, MaskSite &site, const KeyBand &band) {
   MaskArith a{b, site.loc()};
   Value truth;
   auto require = [&](Value condition) { truth = truth ? a.both(truth, condition) : condition; };
@@ -38,28 +37,10 @@ static Value emitBand(OpBuilder &b, MaskSite &site, const KeyBand &band) {
   return truth ? truth : site.splat(b, a.i1(true));
 }
 
-template <typename Op>
-static Value emitBandOf(Op op, OpBuilder &b, MaskSite &site) {
-  return emitBand(b, site, *op.keyRange(b, site));
-}
-
-template <typename Op>
-static TileTruth boundOfBand(Op op, OpBuilder &b, MaskSite &site, const TileCorners &t) {
-  return boundOf(b, site.loc(), *op.keyRange(b, site), t);
-}
-
 /// j - i <= offset.
 std::optional<KeyBand> MaskCausalOp::keyRange(OpBuilder &b, MaskSite &site) {
   MaskArith a{b, site.loc()};
   return KeyBand{{}, {}, {}, a.limit(offsetValue(b, site, getOffset()))};
-}
-
-Value MaskCausalOp::emitPredicate(OpBuilder &b, MaskSite &site) {
-  return emitBandOf(*this, b, site);
-}
-
-TileTruth MaskCausalOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
-  return boundOfBand(*this, b, site, t);
 }
 
 /// offset - before <= j - i <= offset + after, sums that stop at the ends of i32 instead of
@@ -75,40 +56,16 @@ std::optional<KeyBand> MaskWindowOp::keyRange(OpBuilder &b, MaskSite &site) {
   return KeyBand{{}, {}, a.limit(low), a.limit(high)};
 }
 
-Value MaskWindowOp::emitPredicate(OpBuilder &b, MaskSite &site) {
-  return emitBandOf(*this, b, site);
-}
-
-TileTruth MaskWindowOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
-  return boundOfBand(*this, b, site, t);
-}
-
 /// j < lengths[b].
 std::optional<KeyBand> MaskLengthsOp::keyRange(OpBuilder &b, MaskSite &site) {
   MaskArith a{b, site.loc()};
   return KeyBand{{}, a.limit(site.perBatch(b, getLengths())), {}, {}};
 }
 
-Value MaskLengthsOp::emitPredicate(OpBuilder &b, MaskSite &site) {
-  return emitBandOf(*this, b, site);
-}
-
-TileTruth MaskLengthsOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
-  return boundOfBand(*this, b, site, t);
-}
-
 /// j < prefix[b].
 std::optional<KeyBand> MaskPrefixOp::keyRange(OpBuilder &b, MaskSite &site) {
   MaskArith a{b, site.loc()};
   return KeyBand{{}, a.limit(site.perBatch(b, getPrefix())), {}, {}};
-}
-
-Value MaskPrefixOp::emitPredicate(OpBuilder &b, MaskSite &site) {
-  return emitBandOf(*this, b, site);
-}
-
-TileTruth MaskPrefixOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
-  return boundOfBand(*this, b, site, t);
 }
 
 //===- documents ---------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- MaskVerifiers.cpp - Verifiers, folds and names of the mask ops -----===//
+//===- MaskVerifiers.cpp - Verifiers and folds of the mask ops ----------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -105,7 +105,7 @@ LogicalResult MaskBlocksOp::verify() {
   return success();
 }
 
-//===- Folds and names ---------------------------------------------------===//
+//===- Folds -------------------------------------------------------------===//
 
 OpFoldResult MaskAndOp::fold(FoldAdaptor) { return getLhs() == getRhs() ? getLhs() : Value(); }
 OpFoldResult MaskOrOp::fold(FoldAdaptor) { return getLhs() == getRhs() ? getLhs() : Value(); }
@@ -114,24 +114,3 @@ OpFoldResult MaskNotOp::fold(FoldAdaptor) {
   auto inner = getMask().getDefiningOp<MaskNotOp>();
   return inner ? inner.getMask() : Value();
 }
-
-void MaskCausalOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "causal");
-}
-void MaskWindowOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "window");
-}
-void MaskLengthsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "real"); }
-void MaskPrefixOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "prefix");
-}
-void MaskDocumentsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "documents");
-}
-void MaskDenseOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "dense"); }
-void MaskBlocksOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "blocks");
-}
-void MaskAndOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "both"); }
-void MaskOrOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "either"); }
-void MaskNotOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "not"); }

@@ -137,9 +137,6 @@ LogicalResult YieldOp::verify() {
   return success();
 }
 
-void MaskWhereOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "where"); }
-void BiasWhereOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "where"); }
-
 bool MaskLoadOp::takesWeight(OpOperand &operand) {
   return &operand == &getTableMutable() && cast<ShapedType>(getTable().getType()).getRank() == 1;
 }

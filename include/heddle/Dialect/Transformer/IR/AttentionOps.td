@@ -10,9 +10,24 @@
 
 include "heddle/Dialect/Transformer/IR/WhereOps.td"
 
-def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperandSegments, AttrSizedResultSegments, Transformer_Contracts,
-                                                      Transformer_ScoresOpInterface],
-                                                     ["inferShapes", "countFlops", "storageOf", "takesWeight", "documentStarts"]> {
+/// What the ops that compute scores answer alike.
+class Transformer_ScoresOp<string mnemonic, list<Trait> traits, list<string> answers>
+    : Transformer_Op<mnemonic, !listconcat([Pure, AttrSizedOperandSegments, Transformer_Contracts, Transformer_ScoresOpInterface], traits),
+                     !listconcat(["storageOf", "takesWeight", "documentStarts"], answers)> {
+  let extraClassDefinition = [{
+    ::heddle::transformer::OperandStorage $cppClass::storageOf(::mlir::OpOperand &operand) {
+      return readAsKeys(operand) ? OperandStorage::Panels : storageByRank(operand);
+    }
+    bool $cppClass::takesWeight(::mlir::OpOperand &operand) { return getSinks() == operand.get(); }
+    ::mlir::Value $cppClass::documentStarts() {
+      MaskDocumentsOp documents = packedDocumentsOf(getMask());
+      return documents ? documents.getQueries() : ::mlir::Value();
+    }
+  }];
+  let hasVerifier = 1;
+}
+
+def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResultSegments], ["inferShapes", "countFlops"]> {
   let summary = "softmax(scale * query * key) * value over the allowed keys";
   let description = [{
     For each sentence b, head h and query i, over the keys j that `mask` allows (all, without one), with g = h / (H / Hkv):
@@ -92,14 +107,11 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
     ::heddle::transformer::ScoreRules getRules() { return {getBias(), getSinks(), getSoftcapAttr(), getHiddenScoreAttr()}; }
   }];
   let hasCanonicalizer = 1;
-  let hasVerifier = 1;
 }
 
 //===- Attention weights, as the compiler computes them ------------------===//
 
-def Transformer_AttentionStatisticsOp : Transformer_Op<"attention.statistics", [Pure, AttrSizedOperandSegments, Transformer_Contracts,
-                                                                          Transformer_ScoresOpInterface],
-                                                   ["inferShapes", "storageOf", "takesWeight"]> {
+def Transformer_AttentionStatisticsOp : Transformer_ScoresOp<"attention.statistics", [], ["inferShapes"]> {
   let summary = "each row's maximum and sum, in base 2";
   let description = [{
     With `t[j]` the scores of `attention`, after soft-cap, bias and mask, times log2(e), over the allowed keys, and `n[j] = rint(t[j])`:
@@ -130,12 +142,9 @@ def Transformer_AttentionStatisticsOp : Transformer_Op<"attention.statistics", [
   let builders = [
     // The statistics of an attention, and nothing of its values.
     OpBuilder<(ins "::heddle::transformer::AttentionOp":$attention)>];
-  let hasVerifier = 1;
 }
 
-def Transformer_AttentionWeightsOp : Transformer_Op<"attention.weights", [Pure, AttrSizedOperandSegments, Transformer_Contracts,
-                                                                    Transformer_ScoresOpInterface],
-                                                ["inferShapes", "countFlops", "storageOf", "takesWeight", "documentStarts"]> {
+def Transformer_AttentionWeightsOp : Transformer_ScoresOp<"attention.weights", [], ["inferShapes", "countFlops"]> {
   let summary = "softmax weights from a row's statistics";
   let description = [{
     `weights[b, h, i, j] = 2^(t[j] - maximum[b, h, i]) / sum[b, h, i]` at allowed keys, 0 elsewhere and where the sum is 0; with `average` the
@@ -166,7 +175,6 @@ def Transformer_AttentionWeightsOp : Transformer_Op<"attention.weights", [Pure, 
   let builders = [
     // The weights of an attention that returns them.
     OpBuilder<(ins "::heddle::transformer::AttentionOp":$attention, "::heddle::transformer::AttentionStatisticsOp":$statistics)>];
-  let hasVerifier = 1;
 }
 
 #endif // HEDDLE_DIALECT_TRANSFORMER_IR_ATTENTIONOPS_TD

@@ -10,14 +10,15 @@
 
 include "heddle/Dialect/Transformer/IR/MaskOps.td"
 
-class Transformer_BiasOp<string mnemonic, list<Trait> traits = [], list<string> answers = []>
+class Transformer_BiasOp<string mnemonic, string name, list<Trait> traits = [], list<string> answers = []>
     : Transformer_Op<"bias." # mnemonic, !listconcat(traits, [Pure, Transformer_StaysInBlock,
           DeclareOpInterfaceMethods<BiasOpInterface>,
           DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]), answers> {
   let results = (outs Transformer_Bias:$result);
+  let extraClassDefinition = Transformer_ResultName<name>.definition;
 }
 
-def Transformer_BiasAlibiOp : Transformer_BiasOp<"alibi"> {
+def Transformer_BiasAlibiOp : Transformer_BiasOp<"alibi", "alibi"> {
   let summary = "less for keys far away, by a slope a head";
   let description = [{
     `-slope[h] * |j - (i + offset)|`, `offset` being that of `mask.causal`. For H heads, a power of two, `slope[h] = 2^(-8 (h + 1) / H)`.
@@ -42,7 +43,7 @@ def Transformer_BiasAlibiOp : Transformer_BiasOp<"alibi"> {
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::Value());">];
 }
 
-def Transformer_BiasRelativeOp : Transformer_BiasOp<"relative", [], ["takesWeight"]> {
+def Transformer_BiasRelativeOp : Transformer_BiasOp<"relative", "relative", [], ["takesWeight"]> {
   let summary = "a learned number for each bucket of distances";
   let description = [{
     `table[bucket(j - (i + offset)), h]`, T5's buckets, `offset` being that of `mask.causal`. `table` is `[N, H]`. One-directional: with
@@ -72,7 +73,7 @@ def Transformer_BiasRelativeOp : Transformer_BiasOp<"relative", [], ["takesWeigh
   let hasVerifier = 1;
 }
 
-def Transformer_BiasDenseOp : Transformer_BiasOp<"dense"> {
+def Transformer_BiasDenseOp : Transformer_BiasOp<"dense", "table"> {
   let summary = "a table of numbers";
   let description = [{
     `table[b, h, i, j]`, each dimension of the table being 1 (the entry holds for all) or as large as the attention's:
@@ -98,7 +99,7 @@ def Transformer_BiasDenseOp : Transformer_BiasOp<"dense"> {
   let hasVerifier = 1;
 }
 
-def Transformer_BiasAddOp : Transformer_BiasOp<"add"> {
+def Transformer_BiasAddOp : Transformer_BiasOp<"add", "sum"> {
   let summary = "the sum of two score rules";
   let description = [{
     The sum of `lhs` and `rhs`, in f32.

@@ -105,6 +105,9 @@ private:
 /// The smaller of two bands, component by component.
 KeyBand intersect(mlir::OpBuilder &b, mlir::Location loc, const KeyBand &x, const KeyBand &y);
 
+/// Whether the elements of the site's tile lie in the band, `tensor<RxCxi1>`.
+mlir::Value emitBand(mlir::OpBuilder &b, MaskSite &site, const KeyBand &band);
+
 /// Whether some pair of the tile, and whether every pair of it, lies in the band: exact.
 TileTruth boundOf(mlir::OpBuilder &b, mlir::Location loc, const KeyBand &band,
                   const TileCorners &tile);

@@ -16,19 +16,22 @@ def MaskOpInterface : OpInterface<"MaskOpInterface"> {
   let cppNamespace = "::heddle::transformer";
   let description = [{
     A boolean function of (batch, head, query i, key j); true: i may attend to j. `site` stands for
-    the place where code is emitted: it supplies the coordinates and reads operands.
+    the place where code is emitted: it supplies the coordinates and reads operands. An op that is a
+    band of keys says which; the defaults of the other methods follow from it.
   }];
   let methods = [
     InterfaceMethod<[{The truth of every element of the site's tile, `tensor<RxCxi1>`.}],
       "::mlir::Value", "emitPredicate",
-      (ins "::mlir::OpBuilder &":$builder, "::heddle::transformer::MaskSite &":$site)>,
+      (ins "::mlir::OpBuilder &":$builder, "::heddle::transformer::MaskSite &":$site),
+      /*methodBody=*/"", /*defaultImplementation=*/"return emitBand(builder, site, *$_op.keyRange(builder, site));">,
     InterfaceMethod<[{
         Bounds of the truth over rows [i0, i1) and keys [j0, j1): `may` false means no pair is allowed,
         `must` true means every pair is. Sound always; both are i1 values.
       }],
       "::heddle::transformer::TileTruth", "bound",
       (ins "::mlir::OpBuilder &":$builder, "::heddle::transformer::MaskSite &":$site,
-           "const ::heddle::transformer::TileCorners &":$tile)>,
+           "const ::heddle::transformer::TileCorners &":$tile),
+      /*methodBody=*/"", /*defaultImplementation=*/"return boundOf(builder, site.loc(), *$_op.keyRange(builder, site), tile);">,
     InterfaceMethod<[{
         The mask as a band of keys, where it is exactly that; nothing where it is not.
       }],

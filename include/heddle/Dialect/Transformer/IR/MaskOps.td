@@ -21,14 +21,23 @@ def Transformer_StaysInBlock : NativeOpTrait<"StaysInBlock"> {
 
 def Transformer_OffsetOperand : AnyTypeOf<[I32, Transformer_PerSentence], "i32 or tensor<?xi32>">;
 
-class Transformer_MaskOp<string mnemonic, list<string> overridden, list<Trait> traits = [], list<string> answers = []>
+/// What the text calls a result.
+class Transformer_ResultName<string name> {
+  code definition = [{
+    void $cppClass::getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) { setName(getResult(), "}] # name # [{"); }
+  }];
+}
+
+/// `overridden`: methods of the interface that the op implements itself; the others are those of a band.
+class Transformer_MaskOp<string mnemonic, string name, list<string> overridden, list<Trait> traits = [], list<string> answers = []>
     : Transformer_Op<"mask." # mnemonic, !listconcat(traits, [Pure, Transformer_StaysInBlock,
           DeclareOpInterfaceMethods<MaskOpInterface, overridden>,
           DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]), answers> {
   let results = (outs Transformer_Mask:$result);
+  let extraClassDefinition = Transformer_ResultName<name>.definition;
 }
 
-def Transformer_MaskCausalOp : Transformer_MaskOp<"causal", ["keyRange"]> {
+def Transformer_MaskCausalOp : Transformer_MaskOp<"causal", "causal", ["keyRange"]> {
   let summary = "no key after the query";
   let description = [{
     Query i may attend to key j where `j <= i + offset`. `offset` is an i32, or a `tensor<?xi32>` with one number a
@@ -71,7 +80,7 @@ def Transformer_MaskCausalOp : Transformer_MaskOp<"causal", ["keyRange"]> {
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::Value());">];
 }
 
-def Transformer_MaskWindowOp : Transformer_MaskOp<"window", ["keyRange"]> {
+def Transformer_MaskWindowOp : Transformer_MaskOp<"window", "window", ["keyRange"]> {
   let summary = "only the keys around the query";
   let description = [{
     Query i may attend to key j where `-before <= j - (i + offset) <= after`: at most `before + after + 1` keys. `offset` is
@@ -110,7 +119,7 @@ def Transformer_MaskWindowOp : Transformer_MaskOp<"window", ["keyRange"]> {
   let hasVerifier = 1;
 }
 
-def Transformer_MaskLengthsOp : Transformer_MaskOp<"lengths", ["keyRange"], [], ["limitValues"]> {
+def Transformer_MaskLengthsOp : Transformer_MaskOp<"lengths", "real", ["keyRange"], [], ["limitValues"]> {
   let summary = "only the first keys of each sentence";
   let description = [{
     Every query may attend to key j where `j < lengths[b]`, b being the sentence. A length below 0 or above the number of keys is an
@@ -146,7 +155,7 @@ def Transformer_MaskLengthsOp : Transformer_MaskOp<"lengths", ["keyRange"], [], 
   let assemblyFormat = "$lengths attr-dict `:` type($lengths)";
 }
 
-def Transformer_MaskPrefixOp : Transformer_MaskOp<"prefix", ["keyRange"]> {
+def Transformer_MaskPrefixOp : Transformer_MaskOp<"prefix", "prefix", ["keyRange"]> {
   let summary = "the first keys of each sentence, for every query";
   let description = [{
     Every query may attend to key j where `j < prefix[b]`. It is `lengths` by another name, for the keys that all queries see
@@ -186,7 +195,7 @@ def Transformer_MaskPrefixOp : Transformer_MaskOp<"prefix", ["keyRange"]> {
   let assemblyFormat = "$prefix attr-dict `:` type($prefix)";
 }
 
-def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", ["keyRange"], [], ["limitValues"]> {
+def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", "documents", ["keyRange", "emitPredicate", "bound"], [], ["limitValues"]> {
   let summary = "only keys of the query's own document";
   let description = [{
     Two forms. With ids, query i may attend to key j where `queries[b, i] = keys[b, j]`: `[B, Tq]` and `[B, Tk]`. With `offset`, the
@@ -246,7 +255,7 @@ def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", ["keyRange"], 
   let hasVerifier = 1;
 }
 
-def Transformer_MaskDenseOp : Transformer_MaskOp<"dense", []> {
+def Transformer_MaskDenseOp : Transformer_MaskOp<"dense", "dense", ["emitPredicate", "bound"]> {
   let summary = "a table of booleans";
   let description = [{
     Query i may attend to key j where `table[b, h, i, j]` is true. Each dimension of the table is 1 (the entry holds for
@@ -288,7 +297,7 @@ def Transformer_MaskDenseOp : Transformer_MaskOp<"dense", []> {
   let hasCanonicalizer = 1;
 }
 
-def Transformer_MaskBlocksOp : Transformer_MaskOp<"blocks", []> {
+def Transformer_MaskBlocksOp : Transformer_MaskOp<"blocks", "blocks", ["emitPredicate", "bound"]> {
   let summary = "a table of booleans, one a block";
   let description = [{
     Query i may attend to key j where `table[b, h, i / rows, j / columns]` is true. The table is
@@ -324,7 +333,7 @@ def Transformer_MaskBlocksOp : Transformer_MaskOp<"blocks", []> {
   let hasVerifier = 1;
 }
 
-def Transformer_MaskAndOp : Transformer_MaskOp<"and", ["keyRange"], [Commutative]> {
+def Transformer_MaskAndOp : Transformer_MaskOp<"and", "both", ["keyRange", "emitPredicate", "bound"], [Commutative]> {
   let summary = "both masks";
   let description = [{
     Query i may attend to key j where `lhs(b, h, i, j) && rhs(b, h, i, j)`. A mask and itself is that mask; windows of one offset (and
@@ -364,7 +373,7 @@ def Transformer_MaskAndOp : Transformer_MaskOp<"and", ["keyRange"], [Commutative
   let hasCanonicalizer = 1;
 }
 
-def Transformer_MaskOrOp : Transformer_MaskOp<"or", [], [Commutative]> {
+def Transformer_MaskOrOp : Transformer_MaskOp<"or", "either", ["emitPredicate", "bound"], [Commutative]> {
   let summary = "either mask";
   let description = [{
     Query i may attend to key j where `lhs(b, h, i, j) || rhs(b, h, i, j)`. A mask or itself is that mask. A tile is empty where both
@@ -408,7 +417,7 @@ def Transformer_MaskOrOp : Transformer_MaskOp<"or", [], [Commutative]> {
   let hasCanonicalizer = 1;
 }
 
-def Transformer_MaskNotOp : Transformer_MaskOp<"not", ["keyRange"]> {
+def Transformer_MaskNotOp : Transformer_MaskOp<"not", "not", ["keyRange", "emitPredicate", "bound"]> {
   let summary = "what a mask hides, and nothing else";
   let description = [{
     Query i may attend to key j where `!mask(b, h, i, j)`. Twice not is the mask itself. Full tiles of the mask are empty here, empty ones

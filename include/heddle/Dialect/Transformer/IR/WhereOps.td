@@ -15,7 +15,7 @@ class Transformer_WhereRegion : NativeOpTrait<"WhereRegion"> {
 }
 def Transformer_IsWhere : Transformer_WhereRegion;
 
-def Transformer_MaskWhereOp : Transformer_MaskOp<"where", [], [SingleBlock, Transformer_IsWhere]> {
+def Transformer_MaskWhereOp : Transformer_MaskOp<"where", "where", ["emitPredicate", "bound"], [SingleBlock, Transformer_IsWhere]> {
   let summary = "a mask that is a formula";
   let description = [{
     Query i may attend to key j where the region yields true for (b, h, i, j), the sentence, the query head, the query and the key. The
@@ -64,7 +64,7 @@ def Transformer_MaskWhereOp : Transformer_MaskOp<"where", [], [SingleBlock, Tran
   let assemblyFormat = "attr-dict-with-keyword $body";
 }
 
-def Transformer_BiasWhereOp : Transformer_BiasOp<"where", [SingleBlock, Transformer_IsWhere]> {
+def Transformer_BiasWhereOp : Transformer_BiasOp<"where", "where", [SingleBlock, Transformer_IsWhere]> {
   let summary = "a score rule that is a formula";
   let description = [{
     The number that the region yields for (b, h, i, j), as in `mask.where`. Beside the ops of `mask.where` the region may use, on f32, `arith`'s
