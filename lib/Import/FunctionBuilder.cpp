@@ -178,8 +178,11 @@ Value FunctionBuilder::matrix(const std::string &name, llvm::ArrayRef<int64_t> s
 Value FunctionBuilder::linear(Value x, const std::string &prefix, int64_t out, int64_t in,
                               bool bias, Activation activation) {
   Value w = weight(prefix + ".weight", {out, in});
-  Value offset = bias ? weight(prefix + ".bias", {out}) : Value();
-  return LinearOp::create(b, loc, x, w, offset, activation);
+  return linear(x, w, bias ? weight(prefix + ".bias", {out}) : Value(), activation);
+}
+
+Value FunctionBuilder::linear(Value x, Value weight, Value bias, Activation activation) {
+  return LinearOp::create(b, loc, x, weight, bias, activation);
 }
 
 Value FunctionBuilder::norm(Value x, const std::string &prefix, int64_t size,

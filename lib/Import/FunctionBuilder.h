@@ -70,6 +70,8 @@ public:
   mlir::Value weight(const std::string &name, llvm::ArrayRef<int64_t> shape);
   /// A tensor that the checkpoint holds under the shape `stored`, as a matrix of `rows` rows.
   mlir::Value matrix(const std::string &name, llvm::ArrayRef<int64_t> stored, int64_t rows);
+  mlir::Value linear(mlir::Value x, mlir::Value weight, mlir::Value bias = {},
+                     transformer::Activation activation = transformer::Activation::None);
   mlir::Value linear(mlir::Value x, const std::string &prefix, int64_t out, int64_t in, bool bias,
                      transformer::Activation activation);
   /// With the tensors PREFIX.weight and, of a layer norm, PREFIX.bias.

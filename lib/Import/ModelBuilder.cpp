@@ -102,7 +102,7 @@ Value ModelBuilder::logits(FunctionBuilder &f, Value x, Call call) {
   std::string table = c.tied ? std::string(call.side()) + ".embedding" : "classifier";
   Value weight = f.weight(table + ".weight", {c.size, d.size});
   Value bias = c.bias ? f.weight("classifier.bias", {c.size}) : Value();
-  return LinearOp::create(f.b, f.loc, x, weight, bias, Activation::None);
+  return f.linear(x, weight, bias);
 }
 
 /// What a model gives its caller: classes if it has a classifier.

@@ -53,7 +53,7 @@ Value ModelBuilder::heads(FunctionBuilder &f, Value x, const AttentionDescriptio
   Value y = f.linear(x, name, count * size, d.size, bias, activationOf(a.activation));
   if (a.perHeadProjection) { // of all first features: the matrices of the heads below each other
     Value matrices = f.matrix(name + ".head.weight", {count, size, count * size}, count * size);
-    y = LinearOp::create(f.b, f.loc, y, matrices, Value(), Activation::None);
+    y = f.linear(y, matrices);
   }
   return SplitHeadsOp::create(f.b, f.loc, y, f.b.getI64IntegerAttr(count));
 }

@@ -205,7 +205,7 @@ std::optional<FusionRefusal> ClusterFinder::refusalOf(Value value, Operation *&r
       reader = user; // the first one
   if (returned || !reader)
     return FusionRefusal::FunctionResult;
-  if (isa<CacheAppendOp>(value.getDefiningOp()))
+  if (stateOf(value))
     return FusionRefusal::SessionState;
   if (!value.hasOneUse())
     return FusionRefusal::SeveralUses;
