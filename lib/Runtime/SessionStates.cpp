@@ -161,14 +161,11 @@ Status Session::Impl::makeFresh(const SessionMemory::Block &block) {
   MemoryRange range{block.offset, block.bytes};
   if (block.name.starts_with(statePrefix))
     return device->fill(range, options.poison ? nanBits : 0);
-  auto columns = sinusoidalColumns(block.name.substr(tablePrefix.size()));
-  if (!columns)
-    return columns.takeError();
   auto to = device->upload(range);
   if (!to)
     return to.takeError();
-  fillSinusoidal(*columns, {reinterpret_cast<float *>(*to), static_cast<size_t>(block.bytes / 4)});
-  return {};
+  return fillTable(block.name.substr(tablePrefix.size()),
+                   {reinterpret_cast<float *>(*to), static_cast<size_t>(block.bytes / 4)});
 }
 
 /// Sizes that no start sets, such as the batch of a decoder alone, are those of what follows it.

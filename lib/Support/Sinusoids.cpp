@@ -1,4 +1,4 @@
-//===- Sinusoids.cpp - The table of sinusoidal positions ------------------===//
+//===- Sinusoids.cpp - Tables of positions --------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,14 +13,16 @@
 
 namespace heddle {
 
-Expected<int64_t> sinusoidalColumns(const std::string &generator) {
+Status fillTable(const std::string &generator, std::span<float> memory) {
   constexpr std::string_view prefix = "sinusoidal(";
   int64_t columns = 0;
   if (generator.starts_with(prefix) && generator.ends_with(")")) {
     const char *end = generator.data() + generator.size() - 1;
     auto [stop, failure] = std::from_chars(generator.data() + prefix.size(), end, columns);
-    if (failure == std::errc() && stop == end && columns > 0)
-      return columns;
+    if (failure == std::errc() && stop == end && columns > 0) {
+      fillSinusoidal(columns, memory);
+      return {};
+    }
   }
   return inputError("expected a table sinusoidal(columns), found '" + generator + "'");
 }

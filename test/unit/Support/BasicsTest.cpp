@@ -103,17 +103,15 @@ TEST(Parallel, PiecesAreNeighbours) {
 }
 
 TEST(Sinusoids, RowsAndNames) {
-  auto columns = sinusoidalColumns("sinusoidal(5)");
-  ASSERT_TRUE(columns);
   std::vector<float> table(3 * 16, -1);
-  fillSinusoidal(*columns, table);
+  ASSERT_TRUE(fillTable("sinusoidal(5)", table));
   EXPECT_EQ(table[16], static_cast<float>(std::sin(1.0)));
   EXPECT_EQ(table[33], static_cast<float>(std::cos(2.0)));
   // An odd number of columns ends with a sine.
   EXPECT_EQ(table[36], static_cast<float>(std::sin(2.0 / std::pow(10000.0, 4.0 / 5))));
   EXPECT_EQ(table[37], 0);
   for (const char *other : {"cosine(5)", "sinusoidal()", "sinusoidal(0)", "sinusoidal(5"})
-    EXPECT_FALSE(sinusoidalColumns(other));
+    EXPECT_FALSE(fillTable(other, table));
 }
 
 } // namespace
