@@ -254,8 +254,15 @@ Status Call::runProduct(Operation *op) {
   if (auto o = dyn_cast<PatchEmbeddingOp>(op))
     return product(patches(get(o.getImage()), get(o.getWeight()).shape[2]), o, Activation::None);
   auto o = cast<FfnOp>(op);
-  RefTensor hidden =
-      linear(get(o.getInput()), get(o.getInWeight()), optional(o.getInBias()), o.getActivation());
+  Value gate = o.getGateWeight();
+  RefTensor hidden = linear(get(o.getInput()), get(o.getInWeight()), optional(o.getInBias()),
+                            gate ? Activation::None : o.getActivation());
+  if (gate) {
+    RefTensor factors =
+        linear(get(o.getInput()), get(gate), optional(o.getGateBias()), o.getActivation());
+    for (auto [value, factor] : llvm::zip_equal(hidden.values, factors.values))
+      value *= factor;
+  }
   hidden = roundedTo(*elementType(o.getInput().getType()), std::move(hidden));
   return bindResult(
       op, linear(hidden, get(o.getOutWeight()), optional(o.getOutBias()), Activation::None));

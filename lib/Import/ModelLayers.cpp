@@ -7,6 +7,8 @@
 
 #include "ModelBuilder.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 #include <algorithm>
 
 using namespace mlir;
@@ -148,13 +150,20 @@ Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, size_t index, Call 
     return f.weight(prefix + part + ".weight", shape);
   };
   return sublayer(f, x, layer.norm, prefix, [&](Value in) -> Value {
-    Value w1 = weight(".in", ffn.size, d.size);
+    Value w1 = weight(".in", ffn.size, d.size), w3, b3;
     Value b1 = ffn.bias ? f.weight(prefix + ".in.bias", {ffn.size}) : Value();
+    if (ffn.in.get<bool>("gated")) {
+      w3 = weight(".gate", ffn.size, d.size);
+      b3 = ffn.bias ? f.weight(prefix + ".gate.bias", {ffn.size}) : Value();
+    }
     Value w2 = weight(".out", d.size, ffn.size);
     Value b2 = ffn.bias ? f.weight(prefix + ".out.bias", {d.size}) : Value();
     if (!ffn.convolution)
-      return FfnOp::create(f.b, f.loc, in, w1, b1, w2, b2, activation);
-    Value hidden = Conv1x1Op::create(f.b, f.loc, in, w1, b1, activation);
+      return FfnOp::create(f.b, f.loc, in, w1, b1, w2, b2, w3, b3, activation);
+    Value hidden = Conv1x1Op::create(f.b, f.loc, in, w1, b1, w3 ? Activation::None : activation);
+    if (w3)
+      hidden = arith::MulFOp::create(f.b, f.loc,
+                                     Conv1x1Op::create(f.b, f.loc, in, w3, b3, activation), hidden);
     return Conv1x1Op::create(f.b, f.loc, hidden, w2, b2, Activation::None);
   });
 }

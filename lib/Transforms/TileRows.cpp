@@ -225,7 +225,9 @@ struct LearnedModel : PositionModel<LearnedModel, PositionLearnedOp> {
   }
 };
 
-struct AddModel : RowModel<AddModel, arith::AddFOp> {
+/// Sums, and products of what a gated block multiplies.
+template <typename Op>
+struct BinaryModel : RowModel<BinaryModel<Op>, Op> {
   bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
     return root == Root::Elementwise ||
            (root == Root::Linear && !has<SplitHeadsOp>(before) && !has<arith::TruncFOp>(before));
@@ -244,9 +246,13 @@ struct AddModel : RowModel<AddModel, arith::AddFOp> {
     if (isa<BlockArgument>(first) && !isa<BlockArgument>(second))
       std::swap(first, second);
     FailureOr<Value> x = tiles.of(first), y = failed(x) ? x : tiles.of(second);
-    return failed(y) ? y : FailureOr<Value>(tiles.t.add(*x, *y));
+    if (failed(y))
+      return failure();
+    return std::is_same_v<Op, arith::AddFOp> ? tiles.t.add(*x, *y) : tiles.t.mul(*x, *y);
   }
-  StringRef getNameWord(Operation *) const { return "add"; }
+  StringRef getNameWord(Operation *) const {
+    return std::is_same_v<Op, arith::AddFOp> ? "add" : "mul";
+  }
 };
 
 /// Rows of one operand or the other, each element looked up: a tile may hold rows of both.
@@ -300,7 +306,8 @@ void heddle::attachRowTilers(MLIRContext *context) {
 }
 
 void heddle::attachSumTilers(MLIRContext *context) {
-  arith::AddFOp::attachInterface<AddModel>(*context);
+  arith::AddFOp::attachInterface<BinaryModel<arith::AddFOp>>(*context);
+  arith::MulFOp::attachInterface<BinaryModel<arith::MulFOp>>(*context);
 }
 
 //===- Copies ------------------------------------------------------------===//

@@ -194,3 +194,22 @@ func.func @summed(%x: tensor<?x16xf32>, %v: tensor<16x16xf32>, %w: tensor<16x16x
   %y = arith.addf %a, %b : tensor<?x16xf32>
   return %y : tensor<?x16xf32>
 }
+
+// -----
+
+// Gate and input of a gated block are products of one kernel, which stores what the second product reads.
+// CHECK-LABEL: @gated
+// CHECK: kernel.group({{.*}}) "linear2_silu_mul"
+// CHECK-SAME: -> tensor<?x16xbf16>
+// CHECK: arith.mulf
+// CHECK: arith.truncf
+// CHECK: kernel.group({{.*}}) "linear"
+// CHECK-NOT: kernel.group
+func.func @gated(%x: tensor<?x16xbf16>, %v: tensor<16x16xbf16>, %w: tensor<16x16xbf16>) -> tensor<?x16xf32> {
+  %a = transformer.linear %x, %v : (tensor<?x16xbf16>, tensor<16x16xbf16>) -> tensor<?x16xf32>
+  %b = transformer.linear %x, %w {activation = #transformer.activation<silu>} : (tensor<?x16xbf16>, tensor<16x16xbf16>) -> tensor<?x16xf32>
+  %h = arith.mulf %b, %a : tensor<?x16xf32>
+  %r = arith.truncf %h : tensor<?x16xf32> to tensor<?x16xbf16>
+  %y = transformer.linear %r, %w : (tensor<?x16xbf16>, tensor<16x16xbf16>) -> tensor<?x16xf32>
+  return %y : tensor<?x16xf32>
+}

@@ -33,6 +33,17 @@ func.func @without_biases(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %w2: tensor
   return %y : tensor<?x8xf32>
 }
 
+// CHECK-LABEL: @gated
+// CHECK-SAME: %[[X:.*]]: tensor<?x8xf32>, %[[W1:.*]]: tensor<6x8xf32>, %[[W2:.*]]: tensor<8x6xf32>, %[[G:.*]]: tensor<6x8xf32>, %[[B:.*]]: tensor<6xf32>
+func.func @gated(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %w2: tensor<8x6xf32>, %g: tensor<6x8xf32>, %b: tensor<6xf32>) -> tensor<?x8xf32> {
+  // CHECK: %[[I:.*]] = transformer.linear %[[X]], %[[W1]] :
+  // CHECK: %[[A:.*]] = transformer.linear %[[X]], %[[G]] bias(%[[B]]) {activation = #transformer.activation<silu>}
+  // CHECK: %[[H:.*]] = arith.mulf %[[A]], %[[I]]
+  // CHECK: transformer.linear %[[H]], %[[W2]] :
+  %y = transformer.ffn %x in(%w1) out(%w2) gate(%g, %b) {activation = #transformer.activation<silu>} : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<8x6xf32>, tensor<6x8xf32>, tensor<6xf32>) -> tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}
+
 // Weights of f16 stand beside an f32, which is not rounded.
 // CHECK-LABEL: @kept
 func.func @kept(%x: tensor<?x8xf32>, %w1: tensor<6x8xf16>, %w2: tensor<8x6xf16>) -> tensor<?x8xf32> {

@@ -126,6 +126,30 @@ func.func @linear_unknown_attribute(%x: tensor<?x8xf32>, %w: tensor<6x8xf32>) {
 
 // -----
 
+func.func @ffn_c7_features(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %w2: tensor<8x6xf32>, %g: tensor<6x9xf32>) {
+  // expected-error @+1 {{'transformer.ffn' op C7: columns of gate_weight 9 must equal features of input 8}}
+  %y = transformer.ffn %x in(%w1) out(%w2) gate(%g) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<8x6xf32>, tensor<6x9xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @ffn_c7_rows(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %w2: tensor<8x6xf32>, %g: tensor<5x8xf32>) {
+  // expected-error @+1 {{'transformer.ffn' op C7: rows of gate_weight 5 must equal rows of in_weight 6}}
+  %y = transformer.ffn %x in(%w1) out(%w2) gate(%g) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<8x6xf32>, tensor<5x8xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @ffn_c8_bias(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %w2: tensor<8x6xf32>, %b: tensor<5xf32>) {
+  // expected-error @+1 {{'transformer.ffn' op C8: size of gate_bias 5 must equal rows of gate_weight 6}}
+  %y = transformer.ffn %x in(%w1) out(%w2) gate(%w1, %b) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<8x6xf32>, tensor<6x8xf32>, tensor<5xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
 func.func @ffn_c1_features(%x: tensor<?x8xf32>, %w1: tensor<6x9xf32>, %b1: tensor<6xf32>, %w2: tensor<8x6xf32>, %b2: tensor<8xf32>) {
   // expected-error @+1 {{'transformer.ffn' op C1: columns of in_weight 9 must equal features of input 8}}
   %y = transformer.ffn %x in(%w1, %b1) out(%w2, %b2) : (tensor<?x8xf32>, tensor<6x9xf32>, tensor<6xf32>, tensor<8x6xf32>, tensor<8xf32>) -> tensor<?x8xf32>

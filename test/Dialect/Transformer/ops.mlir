@@ -49,6 +49,8 @@ func.func @ffn(%x: tensor<?x?x8xf32>, %w1: tensor<6x8xf32>, %b1: tensor<6xf32>, 
   %a = transformer.ffn %x in(%w1, %b1) out(%w2, %b2) {activation = #transformer.activation<silu>} : (tensor<?x?x8xf32>, tensor<6x8xf32>, tensor<6xf32>, tensor<8x6xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
   // CHECK: transformer.ffn %{{[^ ]*}} in(%{{[^,]*}}) out(%{{[^,]*}}, %{{[^,]*}}) :
   %b = transformer.ffn %a in(%w1) out(%w2, %b2) : (tensor<?x?x8xf32>, tensor<6x8xf32>, tensor<8x6xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
+  // CHECK: transformer.ffn %{{[^ ]*}} in(%{{[^,]*}}) out(%{{[^,]*}}) gate(%{{[^,]*}}, %{{[^,]*}}) {activation
+  %c = transformer.ffn %a in(%w1) out(%w2) gate(%w1, %b1) {activation = #transformer.activation<gelu>} : (tensor<?x?x8xf32>, tensor<6x8xf32>, tensor<8x6xf32>, tensor<6x8xf32>, tensor<6xf32>) -> tensor<?x?x8xf32>
   return %b : tensor<?x?x8xf32>
 }
 

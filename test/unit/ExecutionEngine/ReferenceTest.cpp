@@ -219,6 +219,19 @@ func.func @f(%x: tensor<?x2xf32>) -> (tensor<?x2xf32>, tensor<?x2xf32>, tensor<?
   expectNear(r[2].second, {7 + 10, 21 + 1}); // hidden (7, 0)
 }
 
+TEST_F(ReferenceTest, GatedBlock) {
+  weights = {{"w", {1, 2, 3, -4}}, {"b", {10, 1}}};
+  parse(R"(
+func.func @f(%x: tensor<?x2xf32>) -> tensor<?x2xf32> {
+  %w = transformer.weight "w" : tensor<2x2xf32>
+  %b = transformer.weight "b" : tensor<2xf32>
+  %f = transformer.ffn %x in(%w) out(%w) gate(%w, %b) {activation = #transformer.activation<relu>} : (tensor<?x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
+  return %f : tensor<?x2xf32>
+})");
+  auto r = run("f", {{"arg0", f32({1, 2}, {1, 3})}});
+  expectNear(r[0].second, {119, 3 * 119}); // in (7, -9), gate relu(17, -8), hidden (7 * 17, 0)
+}
+
 TEST_F(ReferenceTest, NormsWithoutMeanOrRoot) {
   parse(R"(
 func.func @f(%x: tensor<?x2xf32>, %g: tensor<2xf32>) -> (tensor<?x2xf32>, tensor<?x2xf32>) {

@@ -34,6 +34,23 @@ LogicalResult LinearOp::verify() {
       [&] { return verifyCodes(*this); });
 }
 
+/// C6 to C8 of a gated block.
+static LogicalResult verifyGate(FfnOp op, Value gate) {
+  return inOrder([&] { return verifyElements(op, "C6", "gate_weight", gate, op.getInput()); },
+                 [&] {
+                   return verifyColumns(op, "C7", "gate_weight", gate, "features of input",
+                                        features(op.getInput()));
+                 },
+                 [&] {
+                   return verifyEqual(op, "C7", "rows of gate_weight", dim(gate, 0),
+                                      "rows of in_weight", dim(op.getInWeight(), 0));
+                 },
+                 [&] {
+                   return verifySize(op, "C8", "gate_bias", op.getGateBias(), "rows of gate_weight",
+                                     dim(gate, 0));
+                 });
+}
+
 LogicalResult FfnOp::verify() {
   Operation *op = *this;
   int64_t hidden = dim(getInWeight(), 0), rows = dim(getOutWeight(), 0);
@@ -53,13 +70,24 @@ LogicalResult FfnOp::verify() {
                            {type.getRank() - 1});
       },
       [&] { return verifyElements(op, "C6", "in_weight", getInWeight(), getInput()); },
-      [&] { return verifyElements(op, "C6", "out_weight", getOutWeight(), getInput()); });
+      [&] { return verifyElements(op, "C6", "out_weight", getOutWeight(), getInput()); },
+      [&]() -> LogicalResult {
+        if (Value gate = getGateWeight())
+          return verifyGate(*this, gate);
+        return getGateBias() ? emitOpError("C8: expected gate_weight beside gate_bias, found none")
+                             : success();
+      });
 }
 
 void FfnOp::decompose() {
   OpBuilder b(*this);
-  Value hidden =
-      LinearOp::create(b, getLoc(), getInput(), getInWeight(), getInBias(), getActivation());
+  Value gate = getGateWeight();
+  Value hidden = LinearOp::create(b, getLoc(), getInput(), getInWeight(), getInBias(),
+                                  gate ? Activation::None : getActivation());
+  if (gate) {
+    gate = LinearOp::create(b, getLoc(), getInput(), gate, getGateBias(), getActivation());
+    hidden = arith::MulFOp::create(b, getLoc(), gate, hidden);
+  }
   // The second product rounds what the first one does.
   auto type = cast<RankedTensorType>(hidden.getType());
   if (Type element = getElementTypeOrSelf(getInput()); element != type.getElementType())
@@ -100,7 +128,9 @@ OperandStorage LinearOp::storageOf(OpOperand &operand) {
 }
 
 OperandStorage FfnOp::storageOf(OpOperand &operand) {
-  return storageIn(operand, {&getInWeightMutable(), &getOutWeightMutable()});
+  bool isGate = getGateWeight() && operand.get() == getGateWeight();
+  return isGate ? OperandStorage::Panels
+                : storageIn(operand, {&getInWeightMutable(), &getOutWeightMutable()});
 }
 
 OperandStorage Conv1x1Op::storageOf(OpOperand &operand) {

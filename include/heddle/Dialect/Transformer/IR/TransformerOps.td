@@ -148,14 +148,20 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
     `in_weight` `[F, E]`, `in_bias` `[F]`, `out_weight` `[N, F]` and `out_bias` `[N]`, the result is `[..., N]`. The pass
     `decompose-ffn` writes it as two `linear`.
 
+    A gated block has a third matrix, `gate_weight` `[F, E]`, and may have its bias `[F]`: what enters the second product is then
+    `activation(linear(input, gate_weight) + gate_bias) * (linear(input, in_weight) + in_bias)`. Gate and input are products of one kernel.
+    Source: Shazeer, GLU Variants Improve Transformer.
+
     Constraints:
     * C1: the columns of `in_weight` equal the features of `input`.
     * C2: the size of `in_bias` equals the rows of `in_weight`.
     * C3: the columns of `out_weight` equal the rows of `in_weight`.
     * C4: the size of `out_bias` equals the rows of `out_weight`.
     * C5: the result has the shape of `input` with N features.
-    * C6: `in_weight` and `out_weight` have the element type of `input`, to which what stands between the products is rounded, or f16 or i4 beside
-      f32.
+    * C6: `in_weight`, `gate_weight` and `out_weight` have the element type of `input`, to which what stands between the products is rounded, or
+      f16 or i4 beside f32.
+    * C7: `gate_weight` has the shape of `in_weight`.
+    * C8: the size of `gate_bias` equals the rows of `gate_weight`, without which it does not stand.
 
     Example:
     ```mlir
@@ -164,18 +170,25 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
          : (tensor<?x?x8xf32>, tensor<32x8xf32>, tensor<32xf32>, tensor<8x32xf32>, tensor<8xf32>) -> tensor<?x?x8xf32>
       return %y : tensor<?x?x8xf32>
     }
+    func.func @gated(%x: tensor<?x?x8xf32>, %w1: tensor<32x8xf32>, %w2: tensor<8x32xf32>, %g: tensor<32x8xf32>) -> tensor<?x?x8xf32> {
+      %y = transformer.ffn %x in(%w1) out(%w2) gate(%g) {activation = #transformer.activation<silu>}
+         : (tensor<?x?x8xf32>, tensor<32x8xf32>, tensor<8x32xf32>, tensor<32x8xf32>) -> tensor<?x?x8xf32>
+      return %y : tensor<?x?x8xf32>
+    }
     ```
   }];
   let arguments = (ins Transformer_ProductRows:$input, Transformer_ProductMatrix:$in_weight, Optional<Transformer_Vector>:$in_bias,
-                       Transformer_ProductMatrix:$out_weight, Optional<Transformer_Vector>:$out_bias, Transformer_OptionalActivation:$activation);
+                       Transformer_ProductMatrix:$out_weight, Optional<Transformer_Vector>:$out_bias,
+                       Optional<Transformer_ProductMatrix>:$gate_weight, Optional<Transformer_Vector>:$gate_bias,
+                       Transformer_OptionalActivation:$activation);
   let results = (outs Transformer_Activations:$result);
   let resultType = "withFeatures(adaptor.getInput(), dim(adaptor.getOutWeight(), 0))";
   let assemblyFormat = [{
-    $input `in` `(` $in_weight (`,` $in_bias^)? `)` `out` `(` $out_weight (`,` $out_bias^)? `)` attr-dict
-    `:` functional-type(operands, results)
+    $input `in` `(` $in_weight (`,` $in_bias^)? `)` `out` `(` $out_weight (`,` $out_bias^)? `)`
+    (`gate` `(` $gate_weight^ (`,` $gate_bias^)? `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
-    /// Writes it as two `linear`, which is always legal: the verifier has checked what they need.
+    /// Writes it as two `linear`, or three and a product, which is always legal: the verifier has checked what they need.
     void decompose();
   }];
 }
