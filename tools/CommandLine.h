@@ -9,6 +9,7 @@
 #include "bench/Bench.h"
 
 #include "heddle/Generation/Commands.h"
+#include "heddle/Support/Try.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -112,11 +113,9 @@ inline Expected<std::pair<std::string, int64_t>> parseDimension(const std::strin
 inline Expected<Dimensions> parseDimensions(const std::vector<std::string> &texts) {
   Dimensions dims;
   for (const std::string &text : texts) {
-    auto dim = parseDimension(text);
-    if (!dim)
-      return dim.takeError();
-    if (!dims.emplace(dim->first, dim->second).second)
-      return usageError("--dim: expected each name once, found " + quotedText(dim->first) +
+    auto dim = HEDDLE_TRY(parseDimension(text));
+    if (!dims.emplace(dim.first, dim.second).second)
+      return usageError("--dim: expected each name once, found " + quotedText(dim.first) +
                         " twice");
   }
   return dims;
@@ -213,8 +212,7 @@ inline Status checkValues(int argc, const char *const *argv) {
 
 /// The first argument must be a command or a flag: CLI11 would only say that a command is missing.
 inline Status checkCommand(const CLI::App &app, int argc, const char *const *argv) {
-  if (Status status = checkValues(argc, argv); !status)
-    return status;
+  HEDDLE_TRY(checkValues(argc, argv));
   if (argc < 2 || argv[1][0] == '-')
     return {};
   std::string given = argv[1], known, nearest;

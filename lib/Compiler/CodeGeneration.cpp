@@ -11,6 +11,7 @@
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Pack/Pack.h"
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/Try.h"
 #include "heddle/Target/GpuTarget.h"
 #include "heddle/Target/ObjectCode.h"
 #include "heddle/Target/Spirv.h"
@@ -26,11 +27,9 @@ namespace heddle {
 Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> &names) {
   std::vector<TargetKind> targets;
   for (const std::string &name : names) {
-    Expected<TargetKind> target = parseTarget(name);
-    if (!target)
-      return target.takeError();
-    if (!llvm::is_contained(targets, *target))
-      targets.push_back(*target);
+    TargetKind target = HEDDLE_TRY(parseTarget(name));
+    if (!llvm::is_contained(targets, target))
+      targets.push_back(target);
   }
   if (targets.empty())
     return usageError("--target: expected cpu, vulkan, found none");
@@ -51,9 +50,7 @@ static std::vector<std::string> defaultCpus(const std::string &dtype) {
 Expected<std::vector<std::string>> checkedCpus(const CompileOptions &options) {
   std::vector<std::string> cpus;
   for (const std::string &name : options.cpus.empty() ? defaultCpus(options.dtype) : options.cpus) {
-    Expected<CpuTarget> target = findCpuTarget(name);
-    if (!target)
-      return target.takeError();
+    CpuTarget target = HEDDLE_TRY(findCpuTarget(name));
     if (!llvm::is_contained(cpus, name))
       cpus.push_back(name);
   }
@@ -123,26 +120,17 @@ void lookUp(const KernelCache &cache, Unit &unit) {
 }
 
 Status generateObject(Compilation &compilation, Unit &unit) {
-  auto module =
-      compilation.lowered(*moduleOf(unit.kernel), Stage::Tiled, Stage::Llvm, optionsOf(unit));
-  if (!module)
-    return module.takeError();
-  Expected<std::string> object = emitCpuObject(**module, *unit.cpu);
-  if (!object)
-    return object.takeError();
-  unit.code = std::move(*object);
+  auto module = HEDDLE_TRY(
+      compilation.lowered(*moduleOf(unit.kernel), Stage::Tiled, Stage::Llvm, optionsOf(unit)));
+  unit.code = HEDDLE_TRY(emitCpuObject(*module, *unit.cpu));
   return {};
 }
 
 Status generateShader(Compilation &compilation, Unit &unit) {
-  auto module =
-      compilation.lowered(*moduleOf(unit.kernel), Stage::Tiled, Stage::Spirv, optionsOf(unit));
-  if (!module)
-    return module.takeError();
-  Expected<std::vector<uint32_t>> words = emitSpirv(*(**module).getOps<spirv::ModuleOp>().begin());
-  if (!words)
-    return words.takeError();
-  unit.code.assign(reinterpret_cast<const char *>(words->data()), words->size() * sizeof(uint32_t));
+  auto module = HEDDLE_TRY(
+      compilation.lowered(*moduleOf(unit.kernel), Stage::Tiled, Stage::Spirv, optionsOf(unit)));
+  std::vector<uint32_t> words = HEDDLE_TRY(emitSpirv(*(*module).getOps<spirv::ModuleOp>().begin()));
+  unit.code.assign(reinterpret_cast<const char *>(words.data()), words.size() * sizeof(uint32_t));
   return {};
 }
 
@@ -198,18 +186,14 @@ bool sumsHalves(ModuleOp tiled) {
 
 Expected<std::vector<kernel::FuncOp>> CodeGenerator::tile(const StageOptions &options,
                                                           const GpuTarget *gpu) {
-  auto module = compilation.lowered(Stage::Tiled, options);
-  if (!module)
-    return module.takeError();
-  tiled.push_back({std::move(*module), gpu});
+  auto module = HEDDLE_TRY(compilation.lowered(Stage::Tiled, options));
+  tiled.push_back({std::move(module), gpu});
   auto kernels = tiled.back().module->getOps<kernel::FuncOp>();
   return std::vector<kernel::FuncOp>(kernels.begin(), kernels.end());
 }
 
 Status CodeGenerator::addCpus(std::vector<CpuTarget> cpus) {
-  auto kernels = tile({TargetKind::Cpu, cpus.front().name});
-  if (!kernels)
-    return kernels.takeError();
+  auto kernels = HEDDLE_TRY(tile({TargetKind::Cpu, cpus.front().name}));
   instructionSets = std::move(cpus);
   // A file asks for what its code uses.
   ModuleOp module = *tiled.back().module;
@@ -220,16 +204,14 @@ Status CodeGenerator::addCpus(std::vector<CpuTarget> cpus) {
   if (!sumsHalves(module))
     llvm::transform(instructionSets, instructionSets.begin(), withoutHalfSums);
   for (const CpuTarget &cpu : instructionSets)
-    for (kernel::FuncOp kernel : *kernels)
+    for (kernel::FuncOp kernel : kernels)
       units.push_back({kernel, &cpu, nullptr});
   return {};
 }
 
 Status CodeGenerator::addVulkan(const GpuTarget &gpu) {
-  auto kernels = tile({TargetKind::Vulkan, "", gpu.level}, &gpu);
-  if (!kernels)
-    return kernels.takeError();
-  for (kernel::FuncOp kernel : *kernels)
+  auto kernels = HEDDLE_TRY(tile({TargetKind::Vulkan, "", gpu.level}, &gpu));
+  for (kernel::FuncOp kernel : kernels)
     units.push_back({kernel, nullptr, &gpu});
   return {};
 }
@@ -238,10 +220,7 @@ Status CodeGenerator::makeProgram() {
   llvm::SmallVector<TiledModule> modules;
   for (Tiled &one : tiled)
     modules.push_back({*one.module, one.gpu});
-  Expected<Program> made = compilation.program(modules);
-  if (!made)
-    return made.takeError();
-  program = std::move(*made);
+  program = HEDDLE_TRY(compilation.program(modules));
   return checkTensors(program.pack, *compilation.model().weights);
 }
 
@@ -265,10 +244,7 @@ Status CodeGenerator::generate(llvm::ArrayRef<Unit *> missing) {
     auto one = llvm::find_if(missing, [&](Unit *unit) { return bool(unit->cpu) == isCpu; });
     if (one == missing.end())
       continue;
-    if (Status status =
-            loadDialects(compilation, isCpu ? Stage::Llvm : Stage::Spirv, optionsOf(**one));
-        !status)
-      return status;
+    HEDDLE_TRY(loadDialects(compilation, isCpu ? Stage::Llvm : Stage::Spirv, optionsOf(**one)));
   }
   mlir::parallelFor(tiled.front().module->getContext(), 0, missing.size(), [&](size_t i) {
     Unit &unit = *missing[i];
@@ -299,10 +275,7 @@ Expected<GeneratedCode> CodeGenerator::collect() {
     for (Unit &unit : units)
       if (unit.cpu == &cpu)
         objects.push_back(std::move(unit.code));
-    auto linked = linkSharedObject(objects);
-    if (!linked)
-      return linked.takeError();
-    code.cpu.push_back({cpu.name, cpu.required, std::move(*linked)});
+    code.cpu.push_back({cpu.name, cpu.required, HEDDLE_TRY(linkSharedObject(objects))});
   }
   for (Unit &unit : units)
     if (!unit.cpu)
@@ -319,39 +292,25 @@ Expected<GeneratedCode> CodeGenerator::collect() {
 } // namespace
 
 Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOptions &options) {
-  auto targets = checkedTargets(options.targets);
-  if (!targets)
-    return targets.takeError();
-  auto names = checkedCpus(options);
-  if (!names)
-    return names.takeError();
+  auto targets = HEDDLE_TRY(checkedTargets(options.targets));
+  auto names = HEDDLE_TRY(checkedCpus(options));
   std::vector<CpuTarget> cpus;
-  for (const std::string &name : *names) {
-    Expected<CpuTarget> cpu = findCpuTarget(name);
-    if (!cpu)
-      return cpu.takeError();
-    cpus.push_back(std::move(*cpu));
+  for (const std::string &name : names) {
+    cpus.push_back(HEDDLE_TRY(findCpuTarget(name)));
   }
-  auto cache = KernelCache::open();
-  if (!cache)
-    return cache.takeError();
-  if (Status status = compilation.advance(Stage::Program); !status)
-    return status.takeError();
-  CodeGenerator generator(compilation, std::move(*cache));
-  for (TargetKind target : *targets) {
+  auto cache = HEDDLE_TRY(KernelCache::open());
+  HEDDLE_TRY(compilation.advance(Stage::Program));
+  CodeGenerator generator(compilation, std::move(cache));
+  for (TargetKind target : targets) {
     if (target == TargetKind::Cpu) {
-      if (Status status = generator.addCpus(cpus); !status)
-        return status.takeError();
+      HEDDLE_TRY(generator.addCpus(cpus));
       continue;
     }
     for (const GpuTarget &gpu : gpuTargets())
-      if (Status status = generator.addVulkan(gpu); !status)
-        return status.takeError();
+      HEDDLE_TRY(generator.addVulkan(gpu));
   }
-  if (Status status = generator.makeProgram(); !status)
-    return status.takeError();
-  if (Status status = generator.run(options.progress); !status)
-    return status.takeError();
+  HEDDLE_TRY(generator.makeProgram());
+  HEDDLE_TRY(generator.run(options.progress));
   return generator.collect();
 }
 

@@ -10,6 +10,7 @@
 #include "heddle/Compiler/Models.h"
 #include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Try.h"
 #include "heddle/Transforms/ProgramBuilder.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -34,8 +35,7 @@ static Status checkDtype(const std::string &dtype) {
 
 Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &model,
                                                          const CompileOptions &options) {
-  if (Status known = checkDtype(options.dtype); !known)
-    return known.takeError();
+  HEDDLE_TRY(checkDtype(options.dtype));
   if (isArtifactPath(model))
     return inputError(model + ": expected a model to compile, found a compiled file");
   DialectRegistry registry;
@@ -53,8 +53,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
     return compilation->diagnostics.error(imported.takeError());
   compilation->imported = std::move(*imported);
   for (const std::string &output : options.outputs)
-    if (Status status = checkNotAnInput(output, compilation->imported.files); !status)
-      return status.takeError();
+    HEDDLE_TRY(checkNotAnInput(output, compilation->imported.files));
   StageOptions stage;
   stage.dtype = options.dtype;
   if (failed(runTo(compilation->module(), Stage::Transformer, Stage::Transformer, stage)))
@@ -91,10 +90,8 @@ Expected<OwningOpRef<ModuleOp>> Compilation::lowered(Stage to, const StageOption
 }
 
 Expected<Program> Compilation::program() {
-  Expected<OwningOpRef<ModuleOp>> tiled = lowered(Stage::Tiled, {});
-  if (!tiled)
-    return tiled.takeError();
-  return program(TiledModule{tiled->get()});
+  OwningOpRef<ModuleOp> tiled = HEDDLE_TRY(lowered(Stage::Tiled, {}));
+  return program(TiledModule{tiled.get()});
 }
 
 Expected<Program> Compilation::program(ArrayRef<TiledModule> tiled) {

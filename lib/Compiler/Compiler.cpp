@@ -13,6 +13,7 @@
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Container.h"
 #include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Try.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Parser/Parser.h"
@@ -60,23 +61,16 @@ Expected<Assembled> assemble(const std::string &model, const CompileOptions &opt
   auto start = Clock::now();
   Assembled result;
   tell(options, "reading " + model);
-  auto compilation = Compilation::load(model, options);
-  if (!compilation)
-    return compilation.takeError();
-  result.compilation = std::move(*compilation);
+  auto compilation = HEDDLE_TRY(Compilation::load(model, options));
+  result.compilation = std::move(compilation);
   tell(options, "fusing");
-  if (Status status = result.compilation->advance(Stage::Fused); !status)
-    return status.takeError();
-  auto fused = moduleBytecode(result.compilation->module());
-  if (!fused)
-    return fused.takeError();
-  auto code = generateCode(*result.compilation, options);
-  if (!code)
-    return code.takeError();
-  result.program = std::move(code->program);
-  result.report.pieces = code->pieces;
-  result.report.cachedPieces = code->cachedPieces;
-  addMembers(result, std::move(*code), std::move(*fused));
+  HEDDLE_TRY(result.compilation->advance(Stage::Fused));
+  auto fused = HEDDLE_TRY(moduleBytecode(result.compilation->module()));
+  auto code = HEDDLE_TRY(generateCode(*result.compilation, options));
+  result.program = std::move(code.program);
+  result.report.pieces = code.pieces;
+  result.report.cachedPieces = code.cachedPieces;
+  addMembers(result, std::move(code), std::move(fused));
   for (const std::string &warning : result.compilation->warnings())
     result.report.warnings.push_back(warning);
   result.report.remarks = result.compilation->remarks();
@@ -105,8 +99,7 @@ bool isArtifactPath(const std::string &path) {
 
 Status checkCompiled(const std::string &path, const CompileOptions &options) {
   for (const std::string &output : options.outputs)
-    if (Status status = checkNotAnInput(output, {path}); !status)
-      return status;
+    HEDDLE_TRY(checkNotAnInput(output, {path}));
   if (!options.masks.empty())
     return usageError("--mask: " + path + " is compiled, its masks are fixed");
   if (!options.weights.empty())
@@ -120,31 +113,25 @@ Expected<CompileReport> compileModel(const std::string &model, const std::string
                                      const CompileOptions &options) {
   return withinMemory([&]() -> Expected<CompileReport> {
     if (!isArtifactPath(model))
-      if (Status status = ContainerWriter::checkPath(output); !status)
-        return status.takeError();
+      HEDDLE_TRY(ContainerWriter::checkPath(output));
     CompileOptions withOutput = options;
     withOutput.outputs.push_back(output);
-    auto assembled = assemble(model, withOutput);
-    if (!assembled)
-      return assembled.takeError();
-    if (Status status = assembled->writer->writeFile(output, packer(*assembled, options)); !status)
-      return status.takeError();
+    auto assembled = HEDDLE_TRY(assemble(model, withOutput));
+    HEDDLE_TRY(assembled.writer->writeFile(output, packer(assembled, options)));
     std::error_code ignored;
     auto bytes = std::filesystem::file_size(output, ignored);
-    assembled->report.artifactBytes = ignored ? 0 : static_cast<int64_t>(bytes);
-    return std::move(assembled->report);
+    assembled.report.artifactBytes = ignored ? 0 : static_cast<int64_t>(bytes);
+    return std::move(assembled.report);
   });
 }
 
 Expected<Artifact> compileToMemory(const std::string &model, const CompileOptions &options,
                                    CompileReport *report) {
   return withinMemory([&]() -> Expected<Artifact> {
-    auto assembled = assemble(model, options);
-    if (!assembled)
-      return assembled.takeError();
-    auto artifact = assembled->writer->build(model, packer(*assembled, options));
+    auto assembled = HEDDLE_TRY(assemble(model, options));
+    auto artifact = assembled.writer->build(model, packer(assembled, options));
     if (report)
-      *report = std::move(assembled->report);
+      *report = std::move(assembled.report);
     return artifact;
   });
 }

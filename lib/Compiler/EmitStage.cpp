@@ -8,6 +8,7 @@
 
 #include "CodeGeneration.h"
 
+#include "heddle/Support/Try.h"
 #include "heddle/Target/ObjectCode.h"
 #include "heddle/Target/Spirv.h"
 
@@ -34,17 +35,12 @@ Status checkStage(Stage stage, llvm::ArrayRef<TargetKind> targets, const Compile
 }
 
 Expected<StageOptions> optionsFor(Stage stage, const CompileOptions &options) {
-  auto targets = checkedTargets(options.targets);
-  if (!targets)
-    return targets.takeError();
-  if (Status status = checkStage(stage, *targets, options); !status)
-    return status.takeError();
-  auto cpus = checkedCpus(options);
-  if (!cpus)
-    return cpus.takeError();
+  auto targets = HEDDLE_TRY(checkedTargets(options.targets));
+  HEDDLE_TRY(checkStage(stage, targets, options));
+  auto cpus = HEDDLE_TRY(checkedCpus(options));
   StageOptions result;
-  result.isa = cpus->front();
-  result.target = targets->front();
+  result.isa = cpus.front();
+  result.target = targets.front();
   if (stage == Stage::Gpu || stage == Stage::Spirv)
     result.target = TargetKind::Vulkan;
   else if (stage != Stage::Tiled)
@@ -55,23 +51,16 @@ Expected<StageOptions> optionsFor(Stage stage, const CompileOptions &options) {
 /// LLVM IR or assembly of all kernels.
 Expected<std::string> machineText(Compilation &compilation, Stage stage,
                                   const StageOptions &options) {
-  Expected<CpuTarget> target = findCpuTarget(options.isa);
-  if (!target)
-    return target.takeError();
-  auto module = compilation.lowered(Stage::Llvm, options);
-  if (!module)
-    return module.takeError();
-  return stage == Stage::Llvm ? emitLlvmText(**module, *target) : emitAssembly(**module, *target);
+  CpuTarget target = HEDDLE_TRY(findCpuTarget(options.isa));
+  auto module = HEDDLE_TRY(compilation.lowered(Stage::Llvm, options));
+  return stage == Stage::Llvm ? emitLlvmText(*module, target) : emitAssembly(*module, target);
 }
 
 /// The words of the only shader, as bytes.
 Expected<std::string> shaderBytes(ModuleOp module) {
   auto shaders = module.getOps<spirv::ModuleOp>();
-  auto words = emitSpirv(*shaders.begin());
-  if (!words)
-    return words.takeError();
-  return std::string(reinterpret_cast<const char *>(words->data()),
-                     words->size() * sizeof(uint32_t));
+  auto words = HEDDLE_TRY(emitSpirv(*shaders.begin()));
+  return std::string(reinterpret_cast<const char *>(words.data()), words.size() * sizeof(uint32_t));
 }
 
 bool hasOneShader(ModuleOp module) {
@@ -84,26 +73,19 @@ Expected<std::string> emitStage(const std::string &model, Stage stage,
                                 const CompileOptions &options, bool binary) {
   if (stage == Stage::Artifact)
     return usageError("--emit=artifact: expected -o FILE.heddle, the artifact is not text");
-  auto stageOptions = optionsFor(stage, options);
-  if (!stageOptions)
-    return stageOptions.takeError();
+  auto stageOptions = HEDDLE_TRY(optionsFor(stage, options));
   CompileOptions withoutWeights = options;
   withoutWeights.needsWeights = false;
-  auto compilation = Compilation::load(model, withoutWeights);
-  if (!compilation)
-    return compilation.takeError();
-  if (Status status = (*compilation)->advance(std::min(stage, Stage::Program)); !status)
-    return status.takeError();
+  auto compilation = HEDDLE_TRY(Compilation::load(model, withoutWeights));
+  HEDDLE_TRY(compilation->advance(std::min(stage, Stage::Program)));
   if (stage <= Stage::Program)
-    return moduleText((*compilation)->module());
+    return moduleText(compilation->module());
   if (stage == Stage::Llvm || stage == Stage::Asm)
-    return machineText(**compilation, stage, *stageOptions);
-  auto module = (*compilation)->lowered(stage, *stageOptions);
-  if (!module)
-    return module.takeError();
-  if (stage == Stage::Spirv && binary && hasOneShader(**module))
-    return shaderBytes(**module);
-  return moduleText(**module);
+    return machineText(*compilation, stage, stageOptions);
+  auto module = HEDDLE_TRY(compilation->lowered(stage, stageOptions));
+  if (stage == Stage::Spirv && binary && hasOneShader(*module))
+    return shaderBytes(*module);
+  return moduleText(*module);
 }
 
 } // namespace heddle

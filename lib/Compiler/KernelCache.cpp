@@ -9,6 +9,7 @@
 #include "KernelCache.h"
 
 #include "heddle/Support/CacheFolder.h"
+#include "heddle/Support/Try.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -113,16 +114,14 @@ static Expected<uint64_t> limitFromEnvironment() {
 }
 
 Expected<KernelCache> KernelCache::open() {
-  auto bytes = limitFromEnvironment();
-  if (!bytes)
-    return bytes.takeError();
+  auto bytes = HEDDLE_TRY(limitFromEnvironment());
   KernelCache cache;
   cache.folder = cacheDirectory();
-  if (*bytes == 0 || cache.folder.empty())
+  if (bytes == 0 || cache.folder.empty())
     return cache;
   static const std::string identity = compilerIdentity();
   cache.compiler = identity;
-  cache.limitBytes = identity.empty() ? 0 : *bytes;
+  cache.limitBytes = identity.empty() ? 0 : bytes;
   return cache;
 }
 

@@ -9,6 +9,7 @@
 #include "Compilation.h"
 #include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/Try.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -44,18 +45,12 @@ Expected<OpenedModel> OpenedModel::read(const std::string &model, const CompileO
   if (!isArtifactPath(model)) {
     CompileOptions withoutWeights = options;
     withoutWeights.needsWeights = false;
-    auto compilation = Compilation::load(model, withoutWeights);
-    if (!compilation)
-      return compilation.takeError();
-    parts->compilation = std::move(*compilation);
+    parts->compilation = HEDDLE_TRY(Compilation::load(model, withoutWeights));
     return OpenedModel(std::move(parts));
   }
-  if (Status status = checkCompiled(model, options); !status)
-    return status.takeError();
-  Expected<Artifact> artifact = readArtifact(model);
-  if (!artifact)
-    return artifact.takeError();
-  parts->artifact = std::move(*artifact);
+  HEDDLE_TRY(checkCompiled(model, options));
+  Artifact artifact = HEDDLE_TRY(readArtifact(model));
+  parts->artifact = std::move(artifact);
   DialectRegistry registry;
   registerAllDialects(registry);
   parts->context = std::make_unique<MLIRContext>(registry);
@@ -74,13 +69,9 @@ Expected<OpenedModel> OpenedModel::plan(const std::string &model, const CompileO
   if (!opened || opened->artifact())
     return opened;
   Compilation &compilation = *opened->parts->compilation;
-  if (Status status = compilation.advance(Stage::Fused); !status)
-    return status.takeError();
+  HEDDLE_TRY(compilation.advance(Stage::Fused));
   opened->parts->module = compilation.module().clone();
-  auto program = compilation.program();
-  if (!program)
-    return program.takeError();
-  opened->parts->program = std::move(*program);
+  opened->parts->program = HEDDLE_TRY(compilation.program());
   return opened;
 }
 

@@ -9,6 +9,7 @@
 
 #include "heddle/Compiler/Compiler.h"
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/Try.h"
 
 namespace heddle {
 
@@ -35,18 +36,15 @@ Expected<Session> jit(const std::string &model, const JitOptions &options) {
   session.device = options.device;
   session.threads = options.threads;
   if (isArtifactPath(model)) {
-    if (Status status = checkCompiled(model, compileOptions(options)); !status)
-      return status.takeError();
+    HEDDLE_TRY(checkCompiled(model, compileOptions(options)));
     return Session::open(model, session);
   }
   CompileReport report;
-  Expected<Artifact> artifact = compileToMemory(model, compileOptions(options), &report);
-  if (!artifact)
-    return artifact.takeError();
+  Artifact artifact = HEDDLE_TRY(compileToMemory(model, compileOptions(options), &report));
   if (options.warning)
     for (const std::string &text : report.warnings)
       options.warning(text);
-  return Session::fromArtifact(std::move(*artifact), session);
+  return Session::fromArtifact(std::move(artifact), session);
 }
 
 } // namespace heddle

@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include "heddle/Support/Try.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -50,13 +52,11 @@ Expected<Ref> Reference::Session::weight(transformer::WeightOp op) {
   std::string key = name + " " + (op.getScales() ? "scales" : toString(type));
   if (auto found = loaded.find(key); found != loaded.end())
     return found->second;
-  Expected<std::vector<float>> values = weights(name);
-  if (!values)
-    return values.takeError();
+  std::vector<float> values = HEDDLE_TRY(weights(name));
   std::vector<int64_t> shape = cast<RankedTensorType>(op.getType()).getShape().vec();
   if (op.getScales()) // of the rows of a matrix
-    shape = {shape[1], static_cast<int64_t>(values->size()) / shape[1]};
-  RefTensor tensor{DType::F32, std::move(shape), {values->begin(), values->end()}};
+    shape = {shape[1], static_cast<int64_t>(values.size()) / shape[1]};
+  RefTensor tensor{DType::F32, std::move(shape), {values.begin(), values.end()}};
   if (tensor.size() != elementCount(tensor.shape))
     return errorAt(op, name + ": expected " + std::to_string(elementCount(tensor.shape)) +
                            " elements, found " + std::to_string(tensor.size()));
@@ -139,11 +139,9 @@ Status Call::bindResult(Operation *op, Expected<RefTensor> result) {
 
 Status Call::runBlock(Block &block, bool outermost) {
   for (Operation &op : block.without_terminator()) {
-    if (Status done = runOp(&op); !done)
-      return done;
+    HEDDLE_TRY(runOp(&op));
     if (outermost)
-      if (Status done = observe(&op); !done)
-        return done;
+      HEDDLE_TRY(observe(&op));
   }
   return {};
 }
@@ -167,8 +165,7 @@ Status Call::runGroup(Operation *op) {
     return errorAt(op, "the reference has no meaning for this region");
   for (auto [argument, operand] : llvm::zip_equal(body.getArguments(), op->getOperands()))
     bind(argument, at(operand));
-  if (Status done = runBlock(body, false); !done)
-    return done;
+  HEDDLE_TRY(runBlock(body, false));
   for (auto [result, inner] :
        llvm::zip_equal(op->getResults(), body.getTerminator()->getOperands()))
     bind(result, at(inner));
@@ -177,17 +174,13 @@ Status Call::runGroup(Operation *op) {
 
 Status Call::runState(Operation *op) {
   if (auto get = dyn_cast<transformer::StateGetOp>(op)) {
-    Expected<Ref> value = states.get(get);
-    if (!value)
-      return value.takeError();
-    bind(get.getResult(), *value);
+    Ref value = HEDDLE_TRY(states.get(get));
+    bind(get.getResult(), value);
     return {};
   }
   if (auto append = dyn_cast<transformer::CacheAppendOp>(op)) {
-    Expected<Ref> value = states.append(append, get(append.getRows()));
-    if (!value)
-      return value.takeError();
-    bind(append.getResult(), *value);
+    Ref value = HEDDLE_TRY(states.append(append, get(append.getRows())));
+    bind(append.getResult(), value);
     return {};
   }
   if (auto set = dyn_cast<transformer::StateSetOp>(op))
@@ -278,10 +271,8 @@ Status Call::runOp(Operation *op) {
   if (isa<StateGetOp, StateSetOp, CacheAppendOp, CacheClearOp, CacheReorderOp, CacheLengthOp>(op))
     return runState(op);
   if (auto named = dyn_cast<WeightOp>(op)) {
-    Expected<Ref> value = weight(named);
-    if (!value)
-      return value.takeError();
-    bind(named.getResult(), *value);
+    Ref value = HEDDLE_TRY(weight(named));
+    bind(named.getResult(), value);
     return {};
   }
   if (isa<EmbeddingOp, PositionSinusoidalOp, PositionLearnedOp, PatchesOp, ConcatOp>(op))
@@ -337,18 +328,15 @@ Expected<NamedRefTensors> Reference::run(std::string_view name, const NamedRefTe
   auto function = session->module.lookupSymbol<func::FuncOp>(StringRef(name.data(), name.size()));
   if (!function || function.isExternal())
     return inputError(std::string(name) + ": the module has no function of this name");
-  Expected<std::vector<Ref>> arguments = bindInputs(function, inputs, *session);
-  if (!arguments)
-    return arguments.takeError();
+  std::vector<Ref> arguments = HEDDLE_TRY(bindInputs(function, inputs, *session));
   Call call(*session, [this](transformer::WeightOp op) { return session->weight(op); }, observer);
-  for (auto [argument, value] : llvm::zip_equal(function.getArguments(), *arguments))
+  for (auto [argument, value] : llvm::zip_equal(function.getArguments(), arguments))
     call.bind(argument, value);
-  if (Status done = call.runBlock(function.front(), true); !done)
-    return done.takeError();
+  HEDDLE_TRY(call.runBlock(function.front(), true));
   NamedRefTensors results;
   for (auto [i, value] : llvm::enumerate(function.front().getTerminator()->getOperands()))
     results.emplace_back(resultName(function, i), asCallersSee(function, i, *call.at(value)));
-  call.states.countTokens(function, *arguments);
+  call.states.countTokens(function, arguments);
   call.states.commit(*session);
   return results;
 }

@@ -9,6 +9,8 @@
 
 #include "ReferenceMasks.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -56,8 +58,7 @@ static Expected<std::vector<Sequence>> documentsOf(transformer::MaskDocumentsOp 
                            std::to_string(batch) + ", " + std::to_string(k.size()) + " and " +
                            std::to_string(q.size()));
   for (auto [starts, rows] : {std::pair{&q, queries}, std::pair{&k, keys}})
-    if (Status checked = checkStarts(op, *starts, rows); !checked)
-      return checked.takeError();
+    HEDDLE_TRY(checkStarts(op, *starts, rows));
   std::vector<Sequence> documents;
   for (int64_t n = 0; n + 1 < q.size(); ++n) {
     auto at = [n](const RefTensor &starts) { return static_cast<int64_t>(starts.values[n]); };
@@ -128,22 +129,15 @@ Expected<Scores> Scores::create(OpT op, const Lookup &lookup) {
   made.softcap = numberOf(op.getSoftcapAttr());
   made.hidden = numberOf(op.getHiddenScoreAttr());
   made.sinks = op.getSinks() ? &lookup(op.getSinks()) : nullptr;
-  auto sequences = sequencesOf(op.getMask(), made.batch, made.queries, made.keys, lookup);
-  if (!sequences)
-    return sequences.takeError();
-  made.sequences = *sequences;
-  Extents extents{static_cast<int64_t>(sequences->size()), made.heads, made.queries, made.keys};
+  auto sequences =
+      HEDDLE_TRY(sequencesOf(op.getMask(), made.batch, made.queries, made.keys, lookup));
+  made.sequences = sequences;
+  Extents extents{static_cast<int64_t>(sequences.size()), made.heads, made.queries, made.keys};
   if (op.getMask()) {
-    Expected<Predicate> mask = predicate(op.getMask(), extents, lookup);
-    if (!mask)
-      return mask.takeError();
-    made.allowed = *mask;
+    made.allowed = HEDDLE_TRY(predicate(op.getMask(), extents, lookup));
   }
   if (op.getBias()) {
-    Expected<ScoreRule> rule = scoreRule(op.getBias(), extents, lookup);
-    if (!rule)
-      return rule.takeError();
-    made.bias = *rule;
+    made.bias = HEDDLE_TRY(scoreRule(op.getBias(), extents, lookup));
   }
   return made;
 }
@@ -288,20 +282,18 @@ private:
 
 Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lookup &lookup) {
   const RefTensor &key = lookup(op.getKey()), &value = lookup(op.getValue());
-  Expected<Scores> scores = Scores::create(op, lookup);
-  if (!scores)
-    return scores.takeError();
-  if (value.shape[0] != scores->batch || value.shape[2] != scores->keys)
+  Scores scores = HEDDLE_TRY(Scores::create(op, lookup));
+  if (value.shape[0] != scores.batch || value.shape[2] != scores.keys)
     return errorAt(op, "expected values for the keys " + shapeText(key.shape) + ", found " +
                            shapeText(value.shape));
-  int64_t Dv = value.shape[3], keyHeads = value.shape[1], group = scores->heads / keyHeads;
-  RefTensor output = zeros({scores->batch, scores->heads, scores->queries, Dv});
-  RefTensor lse = zeros({scores->batch, scores->heads, scores->queries});
-  Weights weights(*scores, op.getAverageWeights());
-  forEachRow(*scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
-    std::vector<double> row = scores->row(sequence, h, i);
-    LogSumExp total = logSumExp(row, scores->sink(h));
-    int64_t at = rowOf(*scores, sequence, h, i);
+  int64_t Dv = value.shape[3], keyHeads = value.shape[1], group = scores.heads / keyHeads;
+  RefTensor output = zeros({scores.batch, scores.heads, scores.queries, Dv});
+  RefTensor lse = zeros({scores.batch, scores.heads, scores.queries});
+  Weights weights(scores, op.getAverageWeights());
+  forEachRow(scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
+    std::vector<double> row = scores.row(sequence, h, i);
+    LogSumExp total = logSumExp(row, scores.sink(h));
+    int64_t at = rowOf(scores, sequence, h, i);
     lse.values[at] = total.value();
     double *out = output.values.data() + at * Dv;
     double largest = row.empty() ? 0 : *std::max_element(row.begin(), row.end());
@@ -312,7 +304,7 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
       if (p == 0) // a value that is not finite must not reach the row through a zero
         continue;
       weights.add(sequence, h, i, j, p);
-      int64_t from = (sequence.batch * keyHeads + h / group) * scores->keys + sequence.firstKey + j;
+      int64_t from = (sequence.batch * keyHeads + h / group) * scores.keys + sequence.firstKey + j;
       double factor = roundedWeight(lookup(op.getQuery()).type, p, row[j], largest);
       for (int64_t d = 0; d < Dv && factor != 0; ++d)
         out[d] += factor * value.values[from * Dv + d];
@@ -330,13 +322,11 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
 
 Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStatisticsOp op,
                                                      const Lookup &lookup) {
-  Expected<Scores> scores = Scores::create(op, lookup);
-  if (!scores)
-    return scores.takeError();
-  RefTensor maximum = zeros({scores->batch, scores->heads, scores->queries}), sum = maximum;
-  forEachRow(*scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
-    std::vector<double> row = scores->row(sequence, h, i);
-    row.push_back(scores->sink(h));        // counts as one more key
+  Scores scores = HEDDLE_TRY(Scores::create(op, lookup));
+  RefTensor maximum = zeros({scores.batch, scores.heads, scores.queries}), sum = maximum;
+  forEachRow(scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
+    std::vector<double> row = scores.row(sequence, h, i);
+    row.push_back(scores.sink(h));         // counts as one more key
     double largest = -0x1p+120, total = 0; // of a row without an allowed key
     for (double s : row)
       if (s != -infinity)
@@ -345,7 +335,7 @@ Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStati
       if (s != -infinity)
         total += std::exp2(s * std::numbers::log2e - largest);
     bool poisoned = isPoisoned(row);
-    int64_t at = rowOf(*scores, sequence, h, i);
+    int64_t at = rowOf(scores, sequence, h, i);
     maximum.values[at] = poisoned ? notANumber : largest;
     sum.values[at] = poisoned ? notANumber : total;
   });
@@ -355,13 +345,11 @@ Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStati
 Expected<std::vector<RefTensor>> attentionWeights(transformer::AttentionWeightsOp op,
                                                   const Lookup &lookup) {
   const RefTensor &maximum = lookup(op.getMaximum()), &sum = lookup(op.getSum());
-  Expected<Scores> scores = Scores::create(op, lookup);
-  if (!scores)
-    return scores.takeError();
-  Weights weights(*scores, op.getAverage());
-  forEachRow(*scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
-    std::vector<double> row = scores->row(sequence, h, i);
-    int64_t at = rowOf(*scores, sequence, h, i);
+  Scores scores = HEDDLE_TRY(Scores::create(op, lookup));
+  Weights weights(scores, op.getAverage());
+  forEachRow(scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
+    std::vector<double> row = scores.row(sequence, h, i);
+    int64_t at = rowOf(scores, sequence, h, i);
     if (std::isnan(sum.values[at]))
       weights.poison(sequence, h, i);
     for (int64_t j = 0; j < sequence.keys && sum.values[at] != 0; ++j)

@@ -9,6 +9,8 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 
+#include "heddle/Support/Try.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -29,10 +31,8 @@ static double slope(int64_t h, int64_t heads) {
 }
 
 static Expected<ScoreRule> alibi(BiasAlibiOp op, const Extents &extents, const Lookup &lookup) {
-  Expected<Offset> offset = offsetOf(op, op.getOffset(), extents, lookup);
-  if (!offset)
-    return offset.takeError();
-  return ScoreRule([offset = *offset, heads = extents.heads](const Pair &p) -> double {
+  Offset offset = HEDDLE_TRY(offsetOf(op, op.getOffset(), extents, lookup));
+  return ScoreRule([offset, heads = extents.heads](const Pair &p) -> double {
     auto distance = static_cast<double>(std::abs(p.j - (p.i + offset(p))));
     return static_cast<float>(-slope(p.h, heads) * distance);
   });
@@ -52,14 +52,12 @@ static int64_t bucket(int64_t distance, int64_t buckets, int64_t maxDistance) {
 
 static Expected<ScoreRule> relative(BiasRelativeOp op, const Extents &extents,
                                     const Lookup &lookup) {
-  Expected<Offset> offset = offsetOf(op, op.getOffset(), extents, lookup);
-  if (!offset)
-    return offset.takeError();
+  Offset offset = HEDDLE_TRY(offsetOf(op, op.getOffset(), extents, lookup));
   const RefTensor &table = lookup(op.getTable());
   bool both = op.getBidirectional();
   int64_t buckets = both ? table.shape[0] / 2 : table.shape[0],
           furthest = static_cast<int64_t>(op.getMaxDistance());
-  return ScoreRule([=, &table, offset = *offset](const Pair &p) {
+  return ScoreRule([=, &table, offset = offset](const Pair &p) {
     int64_t ahead = p.j - (p.i + offset(p));
     int64_t row = both ? (ahead > 0 ? buckets : 0) + bucket(std::abs(ahead), buckets, furthest)
                        : bucket(std::max<int64_t>(0, -ahead), buckets, furthest);
@@ -69,8 +67,7 @@ static Expected<ScoreRule> relative(BiasRelativeOp op, const Extents &extents,
 
 static Expected<ScoreRule> dense(BiasDenseOp op, const Extents &x, const Lookup &lookup) {
   const RefTensor &table = lookup(op.getTable());
-  if (Status checked = checkPairs(op, table, x); !checked)
-    return checked.takeError();
+  HEDDLE_TRY(checkPairs(op, table, x));
   return ScoreRule([&table](const Pair &p) { return entryAt(table, p.b, p.h, p.i, p.j); });
 }
 

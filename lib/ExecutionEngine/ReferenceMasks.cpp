@@ -8,6 +8,7 @@
 #include "ReferenceMasks.h"
 
 #include "heddle/Analysis/ScalarProgram.h"
+#include "heddle/Support/Try.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -49,8 +50,7 @@ Expected<Offset> offsetOf(Operation *op, Value operand, const Extents &extents,
   const RefTensor &offset = lookup(operand);
   if (offset.shape.empty())
     return Offset([n = whole(offset, 0)](const Pair &) { return n; });
-  if (Status checked = checkPerSentence(op, offset, extents); !checked)
-    return checked.takeError();
+  HEDDLE_TRY(checkPerSentence(op, offset, extents));
   return Offset([&offset](const Pair &p) { return whole(offset, p.b); });
 }
 
@@ -94,19 +94,15 @@ Expected<ScoreRule> formula(Operation *where, const Lookup &lookup) {
 //===- Masks that are an op ----------------------------------------------===//
 
 static Expected<Predicate> causal(MaskCausalOp op, const Extents &extents, const Lookup &lookup) {
-  Expected<Offset> offset = offsetOf(op, op.getOffset(), extents, lookup);
-  if (!offset)
-    return offset.takeError();
-  return Predicate([offset = *offset](const Pair &p) { return p.j <= p.i + offset(p); });
+  Offset offset = HEDDLE_TRY(offsetOf(op, op.getOffset(), extents, lookup));
+  return Predicate([offset](const Pair &p) { return p.j <= p.i + offset(p); });
 }
 
 static Expected<Predicate> window(MaskWindowOp op, const Extents &extents, const Lookup &lookup) {
-  Expected<Offset> offset = offsetOf(op, op.getOffset(), extents, lookup);
-  if (!offset)
-    return offset.takeError();
+  Offset offset = HEDDLE_TRY(offsetOf(op, op.getOffset(), extents, lookup));
   int64_t before = static_cast<int64_t>(op.getBefore()),
           after = static_cast<int64_t>(op.getAfter());
-  return Predicate([offset = *offset, before, after](const Pair &p) {
+  return Predicate([offset, before, after](const Pair &p) {
     int64_t distance = p.j - (p.i + offset(p));
     return -before <= distance && distance <= after;
   });
@@ -114,8 +110,7 @@ static Expected<Predicate> window(MaskWindowOp op, const Extents &extents, const
 
 /// j < table[b]: lengths and prefix.
 static Expected<Predicate> below(Operation *op, const RefTensor &table, const Extents &extents) {
-  if (Status checked = checkPerSentence(op, table, extents); !checked)
-    return checked.takeError();
+  HEDDLE_TRY(checkPerSentence(op, table, extents));
   return Predicate([&table](const Pair &p) { return p.j < whole(table, p.b); });
 }
 
@@ -143,8 +138,7 @@ Status checkPairs(Operation *op, const RefTensor &table, const Extents &x) {
 
 static Expected<Predicate> dense(MaskDenseOp op, const Extents &x, const Lookup &lookup) {
   const RefTensor &table = lookup(op.getTable());
-  if (Status checked = checkPairs(op, table, x); !checked)
-    return checked.takeError();
+  HEDDLE_TRY(checkPairs(op, table, x));
   return Predicate([&table](const Pair &p) { return entryAt(table, p.b, p.h, p.i, p.j) != 0; });
 }
 
@@ -153,8 +147,7 @@ static Expected<Predicate> blocks(MaskBlocksOp op, const Extents &x, const Looku
   int64_t rows = static_cast<int64_t>(op.getRows()),
           columns = static_cast<int64_t>(op.getColumns());
   int64_t down = (x.queries + rows - 1) / rows, across = (x.keys + columns - 1) / columns;
-  if (Status checked = checkBroadcast(op, table, {x.sentences, x.heads, down, across}); !checked)
-    return checked.takeError();
+  HEDDLE_TRY(checkBroadcast(op, table, {x.sentences, x.heads, down, across}));
   if (table.shape[2] != down || table.shape[3] != across)
     return errorAt(op, "expected a table of " + shapeText({down, across}) + " blocks, found " +
                            shapeText({table.shape[2], table.shape[3]}));
@@ -164,10 +157,8 @@ static Expected<Predicate> blocks(MaskBlocksOp op, const Extents &x, const Looku
 }
 
 static Expected<Predicate> where(MaskWhereOp op, const Lookup &lookup) {
-  Expected<ScoreRule> truth = formula(op, lookup);
-  if (!truth)
-    return truth.takeError();
-  return Predicate([truth = *truth](const Pair &p) { return truth(p) != 0; });
+  ScoreRule truth = HEDDLE_TRY(formula(op, lookup));
+  return Predicate([truth](const Pair &p) { return truth(p) != 0; });
 }
 
 //===- Compositions ------------------------------------------------------===//

@@ -9,6 +9,7 @@
 
 #include "heddle/Support/SizeExpr.h"
 #include "heddle/Support/Spread.h"
+#include "heddle/Support/Try.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -269,16 +270,13 @@ static Expected<RefTensor> inFull(const std::string &name, const RefTensor &tens
   std::vector<int64_t> full;
   for (Attribute size : spread) {
     auto text = dyn_cast<StringAttr>(size);
-    Expected<SizeExpr> parsed =
-        text ? SizeExpr::parse(text.str()) : SizeExpr(cast<IntegerAttr>(size).getInt());
-    if (!parsed)
-      return parsed.takeError();
-    Expected<int64_t> value = parsed->evaluate(sizes);
+    SizeExpr parsed =
+        HEDDLE_TRY(text ? SizeExpr::parse(text.str()) : SizeExpr(cast<IntegerAttr>(size).getInt()));
+    Expected<int64_t> value = parsed.evaluate(sizes);
     full.push_back(value ? *value : -1);
   }
   std::vector<int64_t> given;
-  if (Status status = spreadSizes(name, tensor.shape, full, given); !status)
-    return status.takeError();
+  HEDDLE_TRY(spreadSizes(name, tensor.shape, full, given));
   RefTensor result{tensor.type, given, {}};
   for (auto [size, all] : llvm::zip_equal(result.shape, full))
     size = all >= 0 ? all : size;
@@ -295,10 +293,8 @@ static Status spreadArgument(func::FuncOp function, unsigned i, Ref &argument,
   auto spread = function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::spreadAttr);
   if (!spread || !argument)
     return {};
-  Expected<RefTensor> whole = inFull(argumentName(function, i), *argument, spread, sizes);
-  if (!whole)
-    return whole.takeError();
-  argument = std::make_shared<const RefTensor>(std::move(*whole));
+  RefTensor whole = HEDDLE_TRY(inFull(argumentName(function, i), *argument, spread, sizes));
+  argument = std::make_shared<const RefTensor>(std::move(whole));
   return {};
 }
 
@@ -328,37 +324,27 @@ Expected<std::vector<Ref>> bindInputs(func::FuncOp function, const NamedRefTenso
     if (tensor.size() != elementCount(tensor.shape))
       return inputError(name + ": expected the elements of " + shapeText(tensor.shape) +
                         ", found " + std::to_string(tensor.size()));
-    Expected<RefTensor> own = fromCaller(
+    RefTensor own = HEDDLE_TRY(fromCaller(
         name, tensor, function.getArgAttrOfType<ArrayAttr>(*i, TransformerDialect::dimsAttr),
-        function.getArgAttrOfType<ArrayAttr>(*i, TransformerDialect::portAttr));
-    if (!own)
-      return own.takeError();
-    arguments[*i] = std::make_shared<const RefTensor>(std::move(*own));
+        function.getArgAttrOfType<ArrayAttr>(*i, TransformerDialect::portAttr)));
+    arguments[*i] = std::make_shared<const RefTensor>(std::move(own));
   }
   Dimensions given = sizesOf(function, arguments);
   std::map<std::string, int64_t> sizes;
   for (unsigned i = 0; i < arguments.size(); ++i) {
-    if (Status spread = spreadArgument(function, i, arguments[i], given); !spread)
-      return spread.takeError();
+    HEDDLE_TRY(spreadArgument(function, i, arguments[i], given));
     if (!arguments[i]) {
-      Expected<RefTensor> made = completed(function, i, arguments, session);
-      if (!made)
-        return made.takeError();
-      arguments[i] = std::make_shared<const RefTensor>(std::move(*made));
+      RefTensor made = HEDDLE_TRY(completed(function, i, arguments, session));
+      arguments[i] = std::make_shared<const RefTensor>(std::move(made));
     }
     std::string name = argumentName(function, i);
     const RefTensor &tensor = *arguments[i];
-    if (Status checked = checkShape(name, tensor, function.getArgumentTypes()[i]); !checked)
-      return checked.takeError();
-    if (Status checked = checkRange(
-            name, tensor, function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::rangeAttr));
-        !checked)
-      return checked.takeError();
-    if (Status checked =
-            checkDims(name, tensor,
-                      function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::dimsAttr), sizes);
-        !checked)
-      return checked.takeError();
+    HEDDLE_TRY(checkShape(name, tensor, function.getArgumentTypes()[i]));
+    HEDDLE_TRY(checkRange(name, tensor,
+                          function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::rangeAttr)));
+    HEDDLE_TRY(checkDims(name, tensor,
+                         function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::dimsAttr),
+                         sizes));
   }
   return arguments;
 }

@@ -19,6 +19,7 @@
 #include "heddle/Pipelines/Pipelines.h"
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Float.h"
+#include "heddle/Support/Try.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -221,20 +222,14 @@ Expected<StoredLayout> Comparison::layout(kernel::LayoutAttr layout, const Launc
   for (const kernel::ViewDim &dim : view.getDims())
     for (auto [size, list] :
          {std::pair{dim.extent, &result.dims}, std::pair{dim.pitch, &pitches}}) {
-      Expected<int64_t> value = number(size, launch, dims);
-      if (!value)
-        return value.takeError();
-      list->push_back(*value);
+      list->push_back(HEDDLE_TRY(number(size, launch, dims)));
     }
   bool isPadded =
       view.getDims().back().pitch == view.getDims().back().extent && !view.holdsIndices();
   result.pitch = isPadded ? padded(pitches.back()) : pitches.back();
   result.rows = pitches.size() < 2 ? 1 : pitches[pitches.size() - 2];
   result.panel = view.getPanel() != 0;
-  Expected<int64_t> first = number(layout.getAt(), launch, dims);
-  if (!first)
-    return first.takeError();
-  result.first = *first;
+  result.first = HEDDLE_TRY(number(layout.getAt(), launch, dims));
   return result;
 }
 
@@ -242,35 +237,29 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
                                                        const RefTensor &expected, int64_t group,
                                                        const Launch &launch, const Dimensions &dims,
                                                        const BufferReader &read) const {
-  Expected<StoredLayout> stored = layout(def.getResultLayout(result), launch, dims);
-  if (!stored)
-    return stored.takeError();
-  stored->group = group;
+  StoredLayout stored = HEDDLE_TRY(layout(def.getResultLayout(result), launch, dims));
+  stored.group = group;
   bool isNarrow = byteSize(expected.type) == 2 || expected.type == DType::I8;
-  stored->type = isNarrow ? expected.type : DType::F32;
-  if (stored->first > 0) // the layout is the whole cache's, the values are its new rows
-    stored->dims[stored->dims.size() - 2] = expected.shape[expected.shape.size() - 2];
+  stored.type = isNarrow ? expected.type : DType::F32;
+  if (stored.first > 0) // the layout is the whole cache's, the values are its new rows
+    stored.dims[stored.dims.size() - 2] = expected.shape[expected.shape.size() - 2];
   const LaunchArgument &argument =
       launch.arguments[launch.arguments.size() - def.getNumResults() + result];
-  Expected<int64_t> offset = argument.offset.evaluate(dims);
-  if (!offset)
-    return offset.takeError();
-  Expected<std::vector<uint32_t>> memory = read(argument.index);
-  if (!memory)
-    return memory.takeError();
+  int64_t offset = HEDDLE_TRY(argument.offset.evaluate(dims));
+  std::vector<uint32_t> memory = HEDDLE_TRY(read(argument.index));
   int64_t columns = expected.shape.empty() ? 1 : expected.shape.back();
-  size_t start = std::min(static_cast<size_t>(*offset), memory->size());
-  std::span<const uint32_t> words = std::span(*memory).subspan(start);
+  size_t start = std::min(static_cast<size_t>(offset), memory.size());
+  std::span<const uint32_t> words = std::span(memory).subspan(start);
   std::vector<double> values(expected.values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     auto n = static_cast<int64_t>(i);
-    int64_t index = storedIndex(*stored, n / columns, n % columns), size = byteSize(stored->type);
+    int64_t index = storedIndex(stored, n / columns, n % columns), size = byteSize(stored.type);
     if (static_cast<size_t>((index + 1) * size) > words.size() * 4)
       return deviceError("kernel " + launch.kernel + ": result " + std::to_string(result) +
                          " ends past its buffer");
     values[i] = expected.type == DType::I32
                     ? static_cast<int32_t>(words[static_cast<size_t>(index)])
-                    : storedValue(stored->type, std::as_bytes(words).data(), index);
+                    : storedValue(stored.type, std::as_bytes(words).data(), index);
     if (expected.type == DType::I8 && std::isnan(expected.values[i])) // codes that mean nothing
       values[i] = expected.values[i];
   }
@@ -353,11 +342,10 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
     return {};
   }
   for (unsigned i = 0; i < reference.results.size(); ++i) {
-    auto values = deviceValues(def, i, reference.results[i],
-                               paddedHeadSize(reference.group, stored[i]), launch, dims, read);
-    if (!values)
-      return values.takeError();
-    found.push_back(std::move(*values));
+    auto values =
+        HEDDLE_TRY(deviceValues(def, i, reference.results[i],
+                                paddedHeadSize(reference.group, stored[i]), launch, dims, read));
+    found.push_back(std::move(values));
     expected.push_back(reference.results[i].values);
   }
   ++report.launches;
@@ -367,8 +355,7 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
       join(found[i], found[i + 1]);
       join(expected[i], expected[i + 1]);
     }
-    if (Status status = judge(index, i, found[i], expected[i]); !status)
-      return status;
+    HEDDLE_TRY(judge(index, i, found[i], expected[i]));
     i += join != nullptr; // the second one is part of what was compared
   }
   return {};
@@ -391,10 +378,8 @@ Verifier::Verifier(Verifier &&) noexcept = default;
 Verifier::~Verifier() = default;
 
 Expected<Verifier> Verifier::make(Session &session) {
-  auto modules = Modules::load(session.artifact());
-  if (!modules)
-    return modules.takeError();
-  return Verifier(std::make_unique<State>(session, std::move(*modules)));
+  auto modules = HEDDLE_TRY(Modules::load(session.artifact()));
+  return Verifier(std::make_unique<State>(session, std::move(modules)));
 }
 
 Expected<NamedTensors> Verifier::run(const std::string &function, const NamedInputs &inputs,
@@ -406,8 +391,7 @@ Expected<NamedTensors> Verifier::run(const std::string &function, const NamedInp
                       ", found " + quotedText(function));
   auto groups = runReference(state->reference, function, inputs);
   if (!groups) { // what is wrong with the inputs is better said by those who bind them
-    if (auto outputs = session.run(function, inputs); !outputs)
-      return outputs.takeError();
+    HEDDLE_TRY(session.run(function, inputs));
     return groups.takeError();
   }
   Comparison comparison(session.program(), *entry, *state->modules->outlined, *groups, report);
@@ -419,22 +403,17 @@ Expected<NamedTensors> Verifier::run(const std::string &function, const NamedInp
 
 Expected<NamedTensors> verify(Session &session, const std::string &function,
                               const NamedInputs &inputs, VerifyReport &report) {
-  auto verifier = Verifier::make(session);
-  if (!verifier)
-    return verifier.takeError();
-  return verifier->run(function, inputs, report);
+  auto verifier = HEDDLE_TRY(Verifier::make(session));
+  return verifier.run(function, inputs, report);
 }
 
 Status verifyCommand(Session &session, const RunCommand &command, std::ostream &out) {
-  auto verifier = Verifier::make(session);
-  if (!verifier)
-    return verifier.takeError();
+  auto verifier = HEDDLE_TRY(Verifier::make(session));
   VerifyReport report;
   auto run = [&](const std::string &function, const NamedInputs &inputs) {
-    return verifier->run(function, inputs, report);
+    return verifier.run(function, inputs, report);
   };
-  if (Status status = runFunctions(session.program(), command, run, out); !status)
-    return status;
+  HEDDLE_TRY(runFunctions(session.program(), command, run, out));
   char line[64];
   std::snprintf(line, sizeof line, "%.2g", report.largestDifference);
   out << "verified: " << report.launches

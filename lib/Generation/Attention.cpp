@@ -9,6 +9,7 @@
 #include "TextInputs.h"
 
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/Try.h"
 
 using namespace heddle;
 
@@ -19,10 +20,8 @@ bool isWeights(const std::string &name) {
 }
 
 Expected<bool> givesWeights(const Session &session, const char *function) {
-  auto outputs = session.outputs(function);
-  if (!outputs)
-    return outputs.takeError();
-  return std::any_of(outputs->begin(), outputs->end(),
+  auto outputs = HEDDLE_TRY(session.outputs(function));
+  return std::any_of(outputs.begin(), outputs.end(),
                      [](const PortInfo &port) { return isWeights(port.name); });
 }
 
@@ -40,10 +39,8 @@ AttentionMap mapOf(const std::string &name, const Tensor &tensor) {
 /// Maps of a function's results, layer by layer.
 Status addMaps(const Session &session, const char *function, const NamedTensors &results,
                std::vector<AttentionMap> &self, std::vector<AttentionMap> &cross) {
-  auto outputs = session.outputs(function);
-  if (!outputs)
-    return outputs.takeError();
-  for (const PortInfo &port : *outputs)
+  auto outputs = HEDDLE_TRY(session.outputs(function));
+  for (const PortInfo &port : outputs)
     if (isWeights(port.name))
       (port.name.ends_with(".cross-weights") ? cross : self)
           .push_back(mapOf(port.name, results[port.name]));
@@ -60,18 +57,15 @@ std::vector<std::string> tokensOf(const TextSide &side, const TokenIds &ids) {
 } // namespace
 
 Expected<AttentionReader> AttentionReader::create(Session &session, const TextModel &model) {
-  auto encoder = givesWeights(session, "encode"), decoder = givesWeights(session, "decode");
-  if (!encoder || !decoder)
-    return encoder ? decoder.takeError() : encoder.takeError();
-  if (!*encoder && !*decoder)
+  bool encoder = HEDDLE_TRY(givesWeights(session, "encode")),
+       decoder = HEDDLE_TRY(givesWeights(session, "decode"));
+  if (!encoder && !decoder)
     return usageError("--attention: expected a model with attention weights among its results, "
                       "found none in " +
                       session.artifact().name() +
                       "; compile its description with \"return-weights\": \"heads\"");
-  if (Status checked =
-          checkInputs(session, "decode", {"target", "memory", "source.lengths", "target.lengths"});
-      !checked)
-    return checked.takeError();
+  HEDDLE_TRY(
+      checkInputs(session, "decode", {"target", "memory", "source.lengths", "target.lengths"}));
   return AttentionReader(session, model);
 }
 
@@ -83,28 +77,19 @@ Status AttentionReader::runDecoder(const SourceTensors &source, const TokenIds &
   const int32_t length[] = {static_cast<int32_t>(count)};
   const Tensor lengths = Tensor::i32({1}, length);
   NamedInputs inputs = {{"target", target}, {"memory", encoded["memory"]}};
-  auto ofSource = takesInput(*session, "decode", "source.lengths"),
-       ofTarget = takesInput(*session, "decode", "target.lengths");
-  if (!ofSource || !ofTarget)
-    return ofSource ? ofTarget.takeError() : ofSource.takeError();
-  if (*ofSource)
+  if (HEDDLE_TRY(takesInput(*session, "decode", "source.lengths")))
     inputs.emplace_back("source.lengths", source.lengths);
-  if (*ofTarget)
+  if (HEDDLE_TRY(takesInput(*session, "decode", "target.lengths")))
     inputs.emplace_back("target.lengths", lengths);
-  if (Status ran = session->run("decode", inputs, decoded); !ran)
-    return ran;
+  HEDDLE_TRY(session->run("decode", inputs, decoded));
   return addMaps(*session, "decode", decoded, record.decoder, record.cross);
 }
 
 Status AttentionReader::runEncoder(const SourceTensors &source, AttentionRecord &record) {
   NamedInputs inputs = {{"source", source.ids}};
-  auto takesLengths = takesInput(*session, "encode", "source.lengths");
-  if (!takesLengths)
-    return takesLengths.takeError();
-  if (*takesLengths)
+  if (HEDDLE_TRY(takesInput(*session, "encode", "source.lengths")))
     inputs.emplace_back("source.lengths", source.lengths);
-  if (Status ran = session->run("encode", inputs, encoded); !ran)
-    return ran;
+  HEDDLE_TRY(session->run("encode", inputs, encoded));
   return addMaps(*session, "encode", encoded, record.encoder, record.cross);
 }
 
@@ -123,10 +108,7 @@ Expected<AttentionRecord> AttentionReader::read(const TokenIds &source, const To
   record.text = model->source->decode(source);
   record.translation = model->target->decode(answer);
   const SourceTensors tensors({source}, *model);
-  Status ran = runEncoder(tensors, record);
-  if (ran)
-    ran = runDecoder(tensors, fed, record);
-  if (!ran)
-    return ran.takeError();
+  HEDDLE_TRY(runEncoder(tensors, record));
+  HEDDLE_TRY(runDecoder(tensors, fed, record));
   return record;
 }

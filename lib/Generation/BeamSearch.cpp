@@ -10,6 +10,8 @@
 // probability and the kindest length.
 #include "Search.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -50,8 +52,7 @@ public:
     std::vector<Continuation> continuations;
     for (const Hypothesis &hypothesis : open) {
       auto row = scores.subspan(static_cast<size_t>(hypothesis.row) * classes, classes);
-      if (Status added = addContinuations(hypothesis, row, probabilities, continuations); !added)
-        return added;
+      HEDDLE_TRY(addContinuations(hypothesis, row, probabilities, continuations));
     }
     // Stable: of equals the one whose hypothesis was better before, then the lower token.
     std::stable_sort(continuations.begin(), continuations.end(),
@@ -67,10 +68,9 @@ private:
   /// open ones.
   Status addContinuations(const Hypothesis &hypothesis, std::span<const float> row,
                           bool probabilities, std::vector<Continuation> &continuations) {
-    auto candidates = likeliest(row, probabilities, 2 * static_cast<size_t>(options.beam));
-    if (!candidates)
-      return candidates.takeError();
-    for (Candidate next : *candidates) {
+    auto candidates =
+        HEDDLE_TRY(likeliest(row, probabilities, 2 * static_cast<size_t>(options.beam)));
+    for (Candidate next : candidates) {
       next.logProbability += hypothesis.logProbability;
       continuations.push_back({next, &hypothesis});
     }
@@ -161,18 +161,12 @@ Expected<std::vector<TokenIds>> heddle::beamSearch(StepModel &model, size_t coun
   batch.tokens = firstTokens(count, options);
   while (!batch.tokens.empty()) {
     const size_t rows = batch.tokens.size();
-    auto scores = model.step(batch.tokens);
-    if (!scores)
-      return scores.takeError();
+    auto scores = HEDDLE_TRY(model.step(batch.tokens));
     for (Sentence &sentence : sentences)
-      if (Status advanced =
-              sentence.advance(*scores, scores->size() / rows, model.givesProbabilities());
-          !advanced)
-        return advanced.takeError();
+      HEDDLE_TRY(sentence.advance(scores, scores.size() / rows, model.givesProbabilities()));
     batch.take(sentences);
     if (!batch.tokens.empty() && !batch.staysAsItIs(rows))
-      if (Status reordered = model.reorder(batch.parents); !reordered)
-        return reordered.takeError();
+      HEDDLE_TRY(model.reorder(batch.parents));
   }
   std::vector<TokenIds> results;
   for (Sentence &sentence : sentences)

@@ -11,6 +11,7 @@
 #include "heddle/Generation/TextDecoder.h"
 #include "heddle/Generation/TextEncoder.h"
 #include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <cmath>
@@ -33,16 +34,14 @@ public:
       : reader(std::move(reader)), file(std::move(file)) {}
 
   Status add(const TokenIds &source, const TokenIds &translation, int64_t limit) {
-    auto record = reader.read(source, translation, limit);
-    if (!record)
-      return record.takeError();
-    for (const auto *maps : {&record->encoder, &record->decoder, &record->cross})
+    auto record = HEDDLE_TRY(reader.read(source, translation, limit));
+    for (const auto *maps : {&record.encoder, &record.decoder, &record.cross})
       for (const AttentionMap &map : *maps)
         cells += map.weights.size();
     if (cells > mostCells)
       return usageError("--attention: expected at most " + std::to_string(mostCells) +
                         " weights in one file, found more; give fewer or shorter texts");
-    records.push_back(std::move(*record));
+    records.push_back(std::move(record));
     return {};
   }
   Status write() const {
@@ -77,25 +76,22 @@ public:
       if (!text.ids.empty())
         options.numbers.push_back(text.number);
     line.clear();
-    auto translations = decoder.decode(sourcesOf(texts), options);
-    if (!translations)
-      return translations.takeError();
-    auto translation = translations->begin();
+    auto translations = HEDDLE_TRY(decoder.decode(sourcesOf(texts), options));
+    auto translation = translations.begin();
     for (const NumberedText &text : texts) {
       if (!text.ids.empty() && !stream)
         out << target.decode(*translation++);
       out << '\n';
     }
     out.flush();
-    return pictures ? draw(texts, *translations) : written(out);
+    return pictures ? draw(texts, translations) : written(out);
   }
 
 private:
   Status draw(const std::vector<NumberedText> &texts, const std::vector<TokenIds> &translations) {
     auto translation = translations.begin();
     for (const TokenIds &source : sourcesOf(texts))
-      if (Status added = pictures->add(source, *translation++, options.limit); !added)
-        return added;
+      HEDDLE_TRY(pictures->add(source, *translation++, options.limit));
     return written(out);
   }
 
@@ -127,10 +123,7 @@ Expected<int64_t> chooseLimit(const TranslateCommand &command, const TextSide &t
 Expected<DecodingOptions> decodingOf(const TranslateCommand &command, const TextDecoder &decoder,
                                      const TextSide &target) {
   DecodingOptions options = decoder.defaults();
-  auto limit = chooseLimit(command, target);
-  if (!limit)
-    return limit.takeError();
-  options.limit = *limit;
+  options.limit = HEDDLE_TRY(chooseLimit(command, target));
   options.beam = command.beam;
   options.sample = command.sample;
   options.lengthPenalty = command.lengthPenalty.value_or(options.lengthPenalty);
@@ -165,10 +158,8 @@ static Status checkPicture(const std::string &file) {
 }
 
 Status heddle::checkTranslate(const TranslateCommand &command) {
-  if (Status checked = checkPicture(command.attention); !checked)
-    return checked;
-  if (Status checked = checkTexts(command.text); !checked)
-    return checked;
+  HEDDLE_TRY(checkPicture(command.attention));
+  HEDDLE_TRY(checkTexts(command.text));
   if (command.stream && command.text.batch > 1)
     return usageError("--stream: expected --batch=1, found " + std::to_string(command.text.batch));
   if (command.stream && command.beam > 1)
@@ -187,31 +178,24 @@ Status heddle::checkTranslate(const TranslateCommand &command) {
 /// With a model of this kind.
 static Status decodeCommand(const char *kind, Session &session, const TranslateCommand &command,
                             std::istream &in, std::ostream &out, std::ostream &notes) {
-  if (Status checked = checkTranslate(command); !checked)
-    return checked;
-  auto model = textModelOf(session, command.text);
-  if (!model)
-    return model.takeError();
-  if (model->kind != kind)
+  HEDDLE_TRY(checkTranslate(command));
+  auto model = HEDDLE_TRY(textModelOf(session, command.text));
+  if (model.kind != kind)
     return ofModel(session, inputError(std::string("expected a model of kind ") + kind +
-                                       ", found " + model->kind));
-  auto decoder = TextDecoder::create(session, *model);
+                                       ", found " + model.kind));
+  auto decoder = TextDecoder::create(session, model);
   if (!decoder)
     return ofModel(session, decoder.takeError());
-  auto decoding = decodingOf(command, *decoder, *model->target);
-  if (!decoding)
-    return decoding.takeError();
+  auto decoding = HEDDLE_TRY(decodingOf(command, *decoder, *model.target));
   std::optional<Pictures> pictures;
   if (!command.attention.empty()) {
-    auto reader = AttentionReader::create(session, *model);
-    if (!reader)
-      return reader.takeError();
-    pictures.emplace(std::move(*reader), command.attention);
+    auto reader = HEDDLE_TRY(AttentionReader::create(session, model));
+    pictures.emplace(std::move(reader), command.attention);
   }
-  Translator translator(*decoder, *model->target, command.stream, std::move(*decoding),
+  Translator translator(*decoder, *model.target, command.stream, std::move(decoding),
                         pictures ? &*pictures : nullptr, out);
   Status answered =
-      answerTexts(command.text, *model, in, notes,
+      answerTexts(command.text, model, in, notes,
                   [&](const std::vector<NumberedText> &texts) { return translator.answer(texts); });
   return answered && pictures ? pictures->write() : answered;
 }
@@ -254,12 +238,9 @@ void writeClass(std::span<const float> row, bool isSoftmax, const TextModel &mod
 
 Status heddle::encodeCommand(Session &session, const TextCommand &command, bool classify,
                              std::istream &in, std::ostream &out, std::ostream &notes) {
-  if (Status checked = checkTexts(command); !checked)
-    return checked;
-  auto model = textModelOf(session, command);
-  if (!model)
-    return model.takeError();
-  auto encoder = TextEncoder::create(session, *model);
+  HEDDLE_TRY(checkTexts(command));
+  auto model = HEDDLE_TRY(textModelOf(session, command));
+  auto encoder = TextEncoder::create(session, model);
   if (!encoder)
     return ofModel(session, encoder.takeError());
   if (classify && !encoder->classifies())
@@ -268,22 +249,22 @@ Status heddle::encodeCommand(Session &session, const TextCommand &command, bool 
   if (!classify && encoder->classifies())
     return ofModel(session,
                    inputError("expected a model that gives vectors, found one with a classifier"));
-  return answerTexts(command, *model, in, notes, [&](const std::vector<NumberedText> &texts) {
+  return answerTexts(command, model, in, notes, [&](const std::vector<NumberedText> &texts) {
     const std::vector<TokenIds> sources = sourcesOf(texts);
     auto rows = encoder->encode(sources);
     if (!rows)
       return Status(rows.takeError());
     const size_t columns = sources.empty() ? 0 : rows->size() / sources.size();
-    if (classify && model->labels && !sources.empty() &&
-        model->labels->size() != static_cast<int64_t>(columns))
-      return Status(inputError(model->labels->name() + ": expected " + std::to_string(columns) +
+    if (classify && model.labels && !sources.empty() &&
+        model.labels->size() != static_cast<int64_t>(columns))
+      return Status(inputError(model.labels->name() + ": expected " + std::to_string(columns) +
                                " labels, one a class, found " +
-                               std::to_string(model->labels->size())));
+                               std::to_string(model.labels->size())));
     size_t row = 0;
     for (const NumberedText &text : texts) {
       // A text without tokens gives an empty line.
       if (!text.ids.empty() && classify)
-        writeClass(rows->subspan(columns * row++, columns), encoder->givesProbabilities(), *model,
+        writeClass(rows->subspan(columns * row++, columns), encoder->givesProbabilities(), model,
                    out);
       else if (!text.ids.empty())
         writeVector(rows->subspan(columns * row++, columns), out);

@@ -7,6 +7,8 @@
 // half of it has, so long sentences do not pay for short ones.
 #include "Search.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -55,17 +57,14 @@ Status advance(Rows &rows, std::span<const float> scores, int64_t step,
     if (rows.ended[r])
       continue;
     const size_t sentence = rows.sentence[r];
-    auto token = choose(scores.subspan(r * classes, classes), sentence, step);
-    if (!token)
-      return token.takeError();
-    rows.tokens[r] = *token;
-    rows.ended[r] = *token == options.end;
+    auto token = HEDDLE_TRY(choose(scores.subspan(r * classes, classes), sentence, step));
+    rows.tokens[r] = token;
+    rows.ended[r] = token == options.end;
     if (rows.ended[r])
       continue;
-    sentences[sentence].push_back(*token);
+    sentences[sentence].push_back(token);
     if (options.onToken)
-      if (Status taken = options.onToken(sentence, *token); !taken)
-        return taken;
+      HEDDLE_TRY(options.onToken(sentence, token));
   }
   return {};
 }
@@ -108,19 +107,15 @@ Expected<std::vector<TokenIds>> heddle::walkRows(StepModel &model, size_t count,
   std::vector<TokenIds> sentences(count);
   Rows rows(firstTokens(count, options));
   for (int64_t step = 0; step < options.limit; ++step) {
-    auto scores = model.step(rows.tokens);
-    if (!scores)
-      return scores.takeError();
-    if (Status taken = advance(rows, *scores, step, options, choose, sentences); !taken)
-      return taken.takeError();
+    auto scores = HEDDLE_TRY(model.step(rows.tokens));
+    HEDDLE_TRY(advance(rows, scores, step, options, choose, sentences));
     const std::vector<int32_t> alive = rows.alive();
     if (alive.empty() || step + 1 == options.limit)
       break;
     // Leaving costs a copy of the caches: worth it for half of the batch.
     if (alive.size() * 2 > rows.tokens.size())
       continue;
-    if (Status kept = model.reorder(alive); !kept)
-      return kept.takeError();
+    HEDDLE_TRY(model.reorder(alive));
     rows.keep(alive);
   }
   return sentences;
@@ -128,8 +123,7 @@ Expected<std::vector<TokenIds>> heddle::walkRows(StepModel &model, size_t count,
 
 Expected<std::vector<TokenIds>> heddle::decodeSentences(StepModel &model, size_t sentences,
                                                         const DecodingOptions &options) {
-  if (Status checked = checkDecoding(options); !checked)
-    return checked.takeError();
+  HEDDLE_TRY(checkDecoding(options));
   if (!options.first.empty() && options.first.size() != sentences)
     return usageError("first: expected " + std::to_string(sentences) +
                       " tokens, one a sentence, found " + std::to_string(options.first.size()));

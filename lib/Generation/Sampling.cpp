@@ -7,6 +7,8 @@
 // sentence draws the same whatever else is in its batch.
 #include "Search.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -31,24 +33,22 @@ Expected<int32_t> heddle::sampleToken(std::span<const float> scores, bool probab
                                       const DecodingOptions &options, size_t sentence,
                                       int64_t step) {
   const size_t most = options.topK > 0 ? static_cast<size_t>(options.topK) : scores.size();
-  auto candidates = likeliest(scores, probabilities, most, options.temperature);
-  if (!candidates)
-    return candidates.takeError();
+  auto candidates = HEDDLE_TRY(likeliest(scores, probabilities, most, options.temperature));
 
   double whole = 0;
-  for (const Candidate &candidate : *candidates)
+  for (const Candidate &candidate : candidates)
     whole += std::exp(candidate.logProbability);
   double kept = 0;
   size_t count = 0;
-  while (count < candidates->size() && kept < options.topP * whole)
-    kept += std::exp((*candidates)[count++].logProbability);
+  while (count < candidates.size() && kept < options.topP * whole)
+    kept += std::exp(candidates[count++].logProbability);
 
   const uint64_t number = options.numbers.empty() ? sentence : options.numbers[sentence];
   double rest = drawUniform(options.seed, number, step) * kept;
   for (size_t i = 0; i + 1 < count; ++i) {
-    rest -= std::exp((*candidates)[i].logProbability);
+    rest -= std::exp(candidates[i].logProbability);
     if (rest < 0)
-      return (*candidates)[i].token;
+      return candidates[i].token;
   }
-  return (*candidates)[count - 1].token;
+  return candidates[count - 1].token;
 }

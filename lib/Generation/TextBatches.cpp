@@ -7,6 +7,7 @@
 #include "TextBatches.h"
 
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/Try.h"
 
 #include <istream>
 #include <ostream>
@@ -74,15 +75,12 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
     const bool fits =
         model.padded || waiting.empty() || waiting.back().ids.size() == encoded->ids.size();
     if (!fits)
-      if (Status answered = flush(); !answered)
-        return answered;
+      HEDDLE_TRY(flush());
     waiting.push_back({std::move(encoded->ids), texts.number()});
     if (static_cast<int64_t>(waiting.size()) == command.batch)
-      if (Status answered = flush(); !answered)
-        return answered;
+      HEDDLE_TRY(flush());
   }
-  if (Status answered = flush(); !answered)
-    return answered;
+  HEDDLE_TRY(flush());
   if (in.bad()) // std::getline says so of a line that finds no memory
     return inputError("line " + std::to_string(taken + 1) +
                       ": expected a line that can be read and kept, found another one");

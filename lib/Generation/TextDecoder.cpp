@@ -11,6 +11,7 @@
 #include "TextInputs.h"
 
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 
@@ -19,10 +20,8 @@ using namespace heddle;
 namespace {
 
 Expected<std::string> scoresName(const Session &session) {
-  auto outputs = session.outputs("decode_step");
-  if (!outputs)
-    return outputs.takeError();
-  for (const PortInfo &port : *outputs)
+  auto outputs = HEDDLE_TRY(session.outputs("decode_step"));
+  for (const PortInfo &port : outputs)
     if (port.name == "logits" || port.name == "probabilities")
       return port.name;
   return inputError("expected a model with a classifier, found one that gives vectors");
@@ -57,35 +56,24 @@ static Status checkFunctions(const Session &session, bool encodes) {
         !session.program().findFunction(function))
       return inputError(
           std::string("expected a model that decodes step by step, found no function ") + function);
-  for (Status checked :
-       {encodes ? checkInputs(session, "encode", {"source", "source.lengths"}) : Status(),
-        checkInputs(session, "decode_start", {"memory", "source.lengths"}),
-        checkInputs(session, "decode_step", {"target"})})
-    if (!checked)
-      return checked;
-  return {};
+  if (encodes)
+    HEDDLE_TRY(checkInputs(session, "encode", {"source", "source.lengths"}));
+  HEDDLE_TRY(checkInputs(session, "decode_start", {"memory", "source.lengths"}));
+  return checkInputs(session, "decode_step", {"target"});
 }
 
 Expected<TextDecoder> TextDecoder::create(Session &session, const TextModel &model) {
   const bool encodes = model.kind == "encoder-decoder";
   if ((!encodes && model.kind != "decoder") || !model.target || encodes != !!model.source)
     return inputError("expected a model of kind encoder-decoder or decoder, found " + model.kind);
-  for (Status checked : {checkSides(model), checkFunctions(session, encodes)})
-    if (!checked)
-      return checked.takeError();
+  HEDDLE_TRY(checkSides(model));
+  HEDDLE_TRY(checkFunctions(session, encodes));
   TextDecoder decoder(session, model);
-  auto name = scoresName(session);
-  if (!name)
-    return name.takeError();
-  decoder.scores = std::move(*name);
+  decoder.scores = HEDDLE_TRY(scoresName(session));
   if (!encodes)
     return decoder;
-  auto first = takesInput(session, "encode", "source.lengths"),
-       second = takesInput(session, "decode_start", "source.lengths");
-  if (!first || !second)
-    return !first ? first.takeError() : second.takeError();
-  decoder.encodeTakesLengths = *first;
-  decoder.startTakesLengths = *second;
+  decoder.encodeTakesLengths = HEDDLE_TRY(takesInput(session, "encode", "source.lengths"));
+  decoder.startTakesLengths = HEDDLE_TRY(takesInput(session, "decode_start", "source.lengths"));
   return decoder;
 }
 
@@ -94,8 +82,7 @@ Status TextDecoder::encode(const std::vector<TokenIds> &sources) {
   NamedInputs inputs = {{"source", source.ids}};
   if (encodeTakesLengths)
     inputs.emplace_back("source.lengths", source.lengths);
-  if (Status ran = session->run("encode", inputs, memory); !ran)
-    return ran;
+  HEDDLE_TRY(session->run("encode", inputs, memory));
   NamedInputs startInputs = {{"memory", memory["memory"]}};
   if (startTakesLengths)
     startInputs.emplace_back("source.lengths", source.lengths);
@@ -123,11 +110,9 @@ Status TextDecoder::readPrompts(const std::vector<TokenIds> &prompts, DecodingOp
   columns.pop_back();
   options.limit =
       std::min(options.limit, model->target->limit - static_cast<int64_t>(columns.size()));
-  if (Status ran = session->run("decode_start", {}, nothing); !ran)
-    return ran;
+  HEDDLE_TRY(session->run("decode_start", {}, nothing));
   for (const TokenIds &column : columns)
-    if (auto scores = step(column); !scores)
-      return scores.takeError();
+    HEDDLE_TRY(step(column));
   return {};
 }
 
@@ -135,9 +120,7 @@ Expected<std::span<const float>> TextDecoder::step(std::span<const int32_t> toke
   const int64_t rows = static_cast<int64_t>(tokens.size());
   const std::vector<int64_t> shape =
       model->sequenceFirst ? std::vector<int64_t>{1, rows} : std::vector<int64_t>{rows, 1};
-  if (Status ran = session->run("decode_step", {{"target", Tensor::i32(shape, tokens)}}, results);
-      !ran)
-    return ran.takeError();
+  HEDDLE_TRY(session->run("decode_step", {{"target", Tensor::i32(shape, tokens)}}, results));
   // One position a row: [B, 1, V] and [1, B, V] lie alike.
   const std::span<const float> values = std::as_const(results)[scores].values<float>();
   const size_t classes = values.size() / tokens.size();
@@ -165,7 +148,6 @@ Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> 
                                                     const DecodingOptions &chosen) {
   DecodingOptions options = chosen;
   if (!sources.empty())
-    if (Status begun = model->source ? encode(sources) : readPrompts(sources, options); !begun)
-      return begun.takeError();
+    HEDDLE_TRY(model->source ? encode(sources) : readPrompts(sources, options));
   return decodeSentences(*this, sources.size(), options);
 }

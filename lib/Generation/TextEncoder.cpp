@@ -7,6 +7,8 @@
 
 #include "TextInputs.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -17,11 +19,9 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
     return inputError("expected a model of kind encoder, found " + model.kind);
   if (!model.source->vocabulary)
     return inputError("source.vocabulary: expected a file of tokens, found none");
-  auto outputs = session.outputs("encode");
-  if (!outputs)
-    return outputs.takeError();
+  auto outputs = HEDDLE_TRY(session.outputs("encode"));
   TextEncoder encoder(session, model);
-  for (const PortInfo &port : *outputs)
+  for (const PortInfo &port : outputs)
     if (port.name == "output" || port.name == "logits" || port.name == "probabilities") {
       if (port.shape.size() != 2)
         return inputError("expected a model with encoder.pool, found one with a result for every "
@@ -30,12 +30,8 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
     }
   if (encoder.output.empty())
     return inputError("encode: expected a result output, logits or probabilities, found none");
-  if (Status checked = checkInputs(session, "encode", {"source", "source.lengths"}); !checked)
-    return checked.takeError();
-  auto lengths = takesInput(session, "encode", "source.lengths");
-  if (!lengths)
-    return lengths.takeError();
-  encoder.takesLengths = *lengths;
+  HEDDLE_TRY(checkInputs(session, "encode", {"source", "source.lengths"}));
+  encoder.takesLengths = HEDDLE_TRY(takesInput(session, "encode", "source.lengths"));
   return encoder;
 }
 
@@ -46,8 +42,7 @@ Expected<std::span<const float>> TextEncoder::encode(const std::vector<TokenIds>
   NamedInputs inputs = {{"source", source.ids}};
   if (takesLengths)
     inputs.emplace_back("source.lengths", source.lengths);
-  if (Status ran = session->run("encode", inputs, results); !ran)
-    return ran.takeError();
+  HEDDLE_TRY(session->run("encode", inputs, results));
   return std::as_const(results)[output].values<float>();
 }
 

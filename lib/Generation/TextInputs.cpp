@@ -6,25 +6,23 @@
 // as long as it was before.
 #include "TextInputs.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 
 using namespace heddle;
 
 Expected<bool> heddle::takesInput(const Session &session, const char *function,
                                   std::string_view name) {
-  auto inputs = session.inputs(function);
-  if (!inputs)
-    return inputs.takeError();
-  return std::any_of(inputs->begin(), inputs->end(),
+  auto inputs = HEDDLE_TRY(session.inputs(function));
+  return std::any_of(inputs.begin(), inputs.end(),
                      [&](const PortInfo &port) { return port.name == name; });
 }
 
 Status heddle::checkInputs(const Session &session, const char *function,
                            std::initializer_list<std::string_view> known) {
-  auto inputs = session.inputs(function);
-  if (!inputs)
-    return inputs.takeError();
-  for (const PortInfo &port : *inputs)
+  auto inputs = HEDDLE_TRY(session.inputs(function));
+  for (const PortInfo &port : inputs)
     if (port.required && std::find(known.begin(), known.end(), port.name) == known.end())
       return inputError(std::string(function) + ": expected no inputs beside the text, found " +
                         port.name + ", which only a program can give");

@@ -8,6 +8,7 @@
 #include "heddle/Generation/TextModel.h"
 
 #include "heddle/Support/Json.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -88,10 +89,8 @@ Status checkIds(const TextSide &side) {
 /// The tokens of the member that `file` names, one a line.
 Expected<Vocabulary> readTokens(const Json &file, const MemberReader &readMember) {
   auto name = file.get<std::string>();
-  auto text = readMember(name);
-  if (!text)
-    return text.takeError();
-  return Vocabulary::parse(*text, name);
+  auto text = HEDDLE_TRY(readMember(name));
+  return Vocabulary::parse(text, name);
 }
 
 Expected<TextSide> readSide(const Json &json, const std::string &name,
@@ -117,12 +116,8 @@ Expected<TextSide> readSide(const Json &json, const std::string &name,
   auto file = json.find("vocabulary");
   if (file == json.end() || !file->is_string())
     return side;
-  auto vocabulary = readTokens(*file, readMember);
-  if (!vocabulary)
-    return vocabulary.takeError();
-  side.vocabulary = std::move(*vocabulary);
-  if (Status checked = checkIds(side); !checked)
-    return checked.takeError();
+  side.vocabulary = HEDDLE_TRY(readTokens(*file, readMember));
+  HEDDLE_TRY(checkIds(side));
   return side;
 }
 
@@ -132,10 +127,7 @@ Status readSides(const Json &facts, TextModel &model, const MemberReader &readMe
     auto found = facts.find(name);
     if (found == facts.end() || found->is_null())
       continue;
-    auto read = readSide(*found, name, readMember);
-    if (!read)
-      return read.takeError();
-    *side = std::move(*read);
+    *side = HEDDLE_TRY(readSide(*found, name, readMember));
   }
   return {};
 }
@@ -147,10 +139,7 @@ Status readLabels(const Json &facts, TextModel &model, const MemberReader &readM
   auto file = classifier->find("labels");
   if (file == classifier->end() || !file->is_string())
     return {};
-  auto labels = readTokens(*file, readMember);
-  if (!labels)
-    return labels.takeError();
-  model.labels = std::move(*labels);
+  model.labels = HEDDLE_TRY(readTokens(*file, readMember));
   return {};
 }
 
@@ -159,10 +148,8 @@ Status readLabels(const Json &facts, TextModel &model, const MemberReader &readM
 Expected<TextModel> heddle::readTextModel(std::string_view json, const MemberReader &readMember) {
   if (json.empty())
     return inputError("expected a model with text sides, found one without a description");
-  auto parsed = parseJson(json, "model facts");
-  if (!parsed)
-    return parsed.takeError();
-  const Json &facts = *parsed;
+  auto parsed = HEDDLE_TRY(parseJson(json, "model facts"));
+  const Json &facts = parsed;
   if (!facts.is_object())
     return inputError("model facts: expected a JSON object");
   auto kind = facts.find("kind"), layout = facts.find("layout");
@@ -174,14 +161,12 @@ Expected<TextModel> heddle::readTextModel(std::string_view json, const MemberRea
   model.sequenceFirst = layout != facts.end() && *layout == "sequence-first";
   auto padded = facts.find("padded");
   model.padded = padded != facts.end() && *padded == true;
-  if (Status read = readSides(facts, model, readMember); !read)
-    return read.takeError();
+  HEDDLE_TRY(readSides(facts, model, readMember));
   if (!model.source && !model.target)
     return inputError("expected a model with text sides, found none");
   if (!model.source)
     model.target->most = model.target->limit - (model.target->start ? 1 : 0);
-  if (Status read = readLabels(facts, model, readMember); !read)
-    return read.takeError();
+  HEDDLE_TRY(readLabels(facts, model, readMember));
   return model;
 }
 
@@ -190,14 +175,12 @@ bool TextSide::isSpecial(int32_t id) const {
 }
 
 Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view place) const {
-  auto tokens = splitText(text, split, place);
-  if (!tokens)
-    return tokens.takeError();
+  auto tokens = HEDDLE_TRY(splitText(text, split, place));
   EncodedText encoded;
-  encoded.empty = tokens->empty();
+  encoded.empty = tokens.empty();
   if (add && start)
     encoded.ids.push_back(*start);
-  for (const std::string &token : *tokens) {
+  for (const std::string &token : tokens) {
     const std::optional<int32_t> id = vocabulary->find(token);
     if (!id && !unknown)
       return inputError(std::string(place) + ": expected words of " + vocabulary->name() +

@@ -6,6 +6,8 @@
 // white space (the ideographic space U+3000 included).
 #include "heddle/Generation/Vocabulary.h"
 
+#include "heddle/Support/Try.h"
+
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
@@ -55,8 +57,7 @@ Expected<std::vector<std::string>> heddle::splitText(std::string_view text, Spli
 
 Expected<Vocabulary> Vocabulary::parse(std::string_view text, std::string name) {
   // The whole file is checked once; tokens themselves are bytes between line ends.
-  if (auto checked = splitText(text, Split::Space, name); !checked)
-    return checked.takeError();
+  HEDDLE_TRY(splitText(text, Split::Space, name));
   Vocabulary vocabulary;
   vocabulary.fileName = std::move(name);
   while (!text.empty()) {

@@ -14,6 +14,7 @@
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Support/Program.h"
 #include "heddle/Support/Svg.h"
+#include "heddle/Support/Try.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -121,14 +122,12 @@ Explanation explainGroups(ModuleOp fused, const LaunchNames &launches) {
 }
 
 Expected<Explanation> explainModel(const std::string &model, const CompileOptions &options) {
-  Expected<OpenedModel> opened = OpenedModel::plan(model, options);
-  if (!opened)
-    return opened.takeError();
+  OpenedModel opened = HEDDLE_TRY(OpenedModel::plan(model, options));
   LaunchNames launches;
-  for (const Function &function : opened->program().functions)
+  for (const Function &function : opened.program().functions)
     for (const Launch &launch : function.launches)
       launches[function.name].push_back(launch.kernel);
-  return explainGroups(opened->module(), launches);
+  return explainGroups(opened.module(), launches);
 }
 
 /// Whether two ops of equal layers became the same; each is located in its own layer.

@@ -13,6 +13,7 @@
 #include "heddle/Compiler/Models.h"
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Json.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -83,33 +84,24 @@ Status checkDims(const Program &program, const Dimensions &dims) {
 /// The module is at the fused stage, the program is what became of it.
 Expected<std::string> describe(mlir::ModuleOp fused, const Program &program,
                                const InspectOptions &options) {
-  if (Status status = checkDims(program, options.dims); !status)
-    return status.takeError();
-  Expected<std::string> text = programText(fused, program, options.dims, options.all);
-  if (!text)
-    return text;
-  return "kind " + kindOf(program) + "\n" + *text;
+  HEDDLE_TRY(checkDims(program, options.dims));
+  std::string text = HEDDLE_TRY(programText(fused, program, options.dims, options.all));
+  return "kind " + kindOf(program) + "\n" + text;
 }
 
 Expected<std::string> check(const std::string &path, const CompileOptions &compile) {
   if (!isArtifactPath(path))
     return usageError("--check: expected a .heddle file, found " + path);
-  if (Status status = checkCompiled(path, compile); !status)
-    return status.takeError();
-  Expected<Artifact> artifact = readArtifact(path);
-  if (!artifact)
-    return artifact.takeError();
-  if (Status status = artifact->check(); !status)
-    return status.takeError();
+  HEDDLE_TRY(checkCompiled(path, compile));
+  Artifact artifact = HEDDLE_TRY(readArtifact(path));
+  HEDDLE_TRY(artifact.check());
   return path + ": every byte is as it was written\n";
 }
 
 Expected<std::string> weightsList(const std::string &model, const CompileOptions &compile) {
-  Expected<OpenedModel> opened = OpenedModel::read(model, compile);
-  if (!opened)
-    return opened.takeError();
+  OpenedModel opened = HEDDLE_TRY(OpenedModel::read(model, compile));
   std::string list;
-  for (const TensorInfo &tensor : opened->tensors())
+  for (const TensorInfo &tensor : opened.tensors())
     list += tensor.name + "\tf32\t" + shapeText(tensor.shape) + "\n";
   return list;
 }
@@ -122,23 +114,18 @@ Expected<std::string> inspectModel(const std::string &model, const InspectOption
     return check(model, compile);
   if (options.weightsList)
     return weightsList(model, compile);
-  Expected<OpenedModel> opened = OpenedModel::plan(model, compile);
-  if (!opened)
-    return opened.takeError();
-  Expected<std::string> text = describe(opened->module(), opened->program(), options);
-  if (text && opened->artifact())
-    *text += memberList(*opened->artifact());
+  OpenedModel opened = HEDDLE_TRY(OpenedModel::plan(model, compile));
+  Expected<std::string> text = describe(opened.module(), opened.program(), options);
+  if (text && opened.artifact())
+    *text += memberList(*opened.artifact());
   return text;
 }
 
 Expected<std::string> drawModel(const std::string &model, const Dimensions &dims,
                                 const CompileOptions &compile) {
-  Expected<OpenedModel> opened = OpenedModel::plan(model, compile);
-  if (!opened)
-    return opened.takeError();
-  if (Status status = checkDims(opened->program(), dims); !status)
-    return status.takeError();
-  return graphSvg(modelGraph(opened->module(), dims));
+  OpenedModel opened = HEDDLE_TRY(OpenedModel::plan(model, compile));
+  HEDDLE_TRY(checkDims(opened.program(), dims));
+  return graphSvg(modelGraph(opened.module(), dims));
 }
 
 } // namespace heddle

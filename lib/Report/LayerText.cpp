@@ -11,6 +11,7 @@
 #include "ShapeTrace.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Support/Try.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -44,11 +45,8 @@ int64_t newParameters(kernel::GroupOp group, llvm::DenseSet<Value> &counted) {
 }
 
 Status addLaunch(const Launch &launch, const Dimensions &dims, LayerCost &cost) {
-  Expected<int64_t> flops = launch.flops.evaluate(dims), bytes = launch.bytes.evaluate(dims);
-  if (!flops || !bytes)
-    return flops ? bytes.takeError() : flops.takeError();
-  cost.flops += *flops;
-  cost.bytes += *bytes;
+  cost.flops += HEDDLE_TRY(launch.flops.evaluate(dims));
+  cost.bytes += HEDDLE_TRY(launch.bytes.evaluate(dims));
   return {};
 }
 
@@ -68,8 +66,7 @@ Expected<std::vector<LayerCost>> layerCosts(func::FuncOp body, const Function &f
       cost = layers.insert(cost, {layer});
     cost->parameters += newParameters(group, counted);
     if (costs && index < function.launches.size())
-      if (Status added = addLaunch(function.launches[index], dims, *cost); !added)
-        return added.takeError();
+      HEDDLE_TRY(addLaunch(function.launches[index], dims, *cost));
     ++index;
   }
   return layers;
@@ -122,22 +119,20 @@ std::string traceLines(func::FuncOp body, const Dimensions &dims, bool all) {
 Expected<std::string> layerText(func::FuncOp body, const Function &function, const Dimensions &dims,
                                 bool all) {
   bool costs = !dims.empty() && allKnown(function, dims);
-  auto layers = layerCosts(body, function, dims, costs);
-  if (!layers)
-    return layers.takeError();
-  if (layers->empty())
+  auto layers = HEDDLE_TRY(layerCosts(body, function, dims, costs));
+  if (layers.empty())
     return std::string();
   size_t width = 5;
   std::vector<std::string> names;
-  for (const LayerCost &cost : *layers) {
+  for (const LayerCost &cost : layers) {
     width = std::max(width, cost.layer.size());
     names.push_back(cost.layer);
   }
   std::string text = "    " + column("layers", width + 2) + "   parameters" +
                      (costs ? "        MFLOP         MB" : "") + "\n";
   text += eachLayerOnce(
-      names, [&](size_t a, size_t b) { return !all && (*layers)[a].isAs((*layers)[b]); },
-      [&](size_t i) { return costLine((*layers)[i], width, costs); }, repeated);
+      names, [&](size_t a, size_t b) { return !all && layers[a].isAs(layers[b]); },
+      [&](size_t i) { return costLine(layers[i], width, costs); }, repeated);
   return text + traceLines(body, dims, all);
 }
 

@@ -13,6 +13,7 @@
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Support/Program.h"
 #include "heddle/Support/Sinusoids.h"
+#include "heddle/Support/Try.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -60,8 +61,7 @@ void addTables(func::FuncOp function, const ShapeExpressions &shapes, const Dime
 
 Status checkSizes(const Dimensions &dims, const std::set<std::string> &known,
                   const std::vector<PositionTable> &tables) {
-  if (Status status = checkNames(dims, known); !status)
-    return status;
+  HEDDLE_TRY(checkNames(dims, known));
   for (const auto &[name, value] : dims)
     if (value < 1)
       return usageError("--dim: expected " + name + " of at least 1, found " +
@@ -87,8 +87,7 @@ Expected<std::vector<PositionTable>> tablesOf(ModuleOp module, const Dimensions 
     return usageError(
         "--positions: expected a model that adds sinusoidal positions, found one without; "
         "learned ones are tensors of the checkpoint");
-  if (Status status = checkSizes(dims, known, tables); !status)
-    return status.takeError();
+  HEDDLE_TRY(checkSizes(dims, known, tables));
   for (PositionTable &table : tables) {
     if (table.positions == 0)
       table.positions = usualPositions;
@@ -101,10 +100,8 @@ Expected<std::vector<PositionTable>> tablesOf(ModuleOp module, const Dimensions 
 
 Expected<std::vector<PositionTable>>
 explainPositions(const std::string &model, const Dimensions &dims, const CompileOptions &options) {
-  Expected<OpenedModel> opened = OpenedModel::read(model, options);
-  if (!opened)
-    return opened.takeError();
-  return tablesOf(opened->module(), dims);
+  OpenedModel opened = HEDDLE_TRY(OpenedModel::read(model, options));
+  return tablesOf(opened.module(), dims);
 }
 
 } // namespace heddle

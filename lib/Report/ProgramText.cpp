@@ -6,6 +6,8 @@
 
 #include "ProgramText.h"
 
+#include "heddle/Support/Try.h"
+
 #include <cstdio>
 
 namespace heddle {
@@ -38,35 +40,28 @@ std::string megabytes(int64_t bytes) {
 }
 
 /// Sum of an expression over all items, under `dims`.
-template <typename Range, typename Member>
-Expected<int64_t> total(const Range &items, const Dimensions &dims, Member member) {
+template <typename Item>
+Expected<int64_t> total(const std::vector<Item> &items, const Dimensions &dims,
+                        SizeExpr Item::*member) {
   int64_t sum = 0;
-  for (const auto &item : items) {
-    Expected<int64_t> value = member(item).evaluate(dims);
-    if (!value)
-      return value.takeError();
-    sum += *value;
-  }
+  for (const Item &item : items)
+    sum += HEDDLE_TRY((item.*member).evaluate(dims));
   return sum;
 }
 
 /// Memory and cost of a function at given dimensions. Memory counts every buffer; the plan shares
 /// temporaries.
 Expected<std::string> costText(const Function &function, const Dimensions &dims) {
-  auto elements =
-      total(function.buffers, dims, [](const Buffer &buffer) { return buffer.elements; });
-  auto flops = total(function.launches, dims, [](const Launch &launch) { return launch.flops; });
-  auto bytes = total(function.launches, dims, [](const Launch &launch) { return launch.bytes; });
-  for (auto *value : {&elements, &flops, &bytes})
-    if (!*value)
-      return value->takeError();
+  int64_t elements = HEDDLE_TRY(total(function.buffers, dims, &Buffer::elements)),
+          flops = HEDDLE_TRY(total(function.launches, dims, &Launch::flops)),
+          bytes = HEDDLE_TRY(total(function.launches, dims, &Launch::bytes));
   std::string text = "    at";
   for (const auto &[name, value] : dims)
     text += " " + name + "=" + std::to_string(value);
   char numbers[96];
   std::snprintf(numbers, sizeof numbers, ": %.3f GFLOP, %.2f MB read and written, ",
-                static_cast<double>(*flops) / 1e9, static_cast<double>(*bytes) / 1e6);
-  return text + numbers + megabytes(*elements * 4) + " of buffers before sharing\n";
+                static_cast<double>(flops) / 1e9, static_cast<double>(bytes) / 1e6);
+  return text + numbers + megabytes(elements * 4) + " of buffers before sharing\n";
 }
 
 /// "    buffers: 12 temporary of 0.08 MB, 3 argument of 0.01 MB".
@@ -81,8 +76,8 @@ void addBufferSums(const Function &function, const Dimensions &dims, std::string
         elements += *buffer.elements.evaluate(dims);
       }
     if (count > 0)
-      sums += (sums.empty() ? "" : ", ") + std::to_string(count) + " " + kinds[kind] +
-              " of " + megabytes(elements * 4);
+      sums += (sums.empty() ? "" : ", ") + std::to_string(count) + " " + kinds[kind] + " of " +
+              megabytes(elements * 4);
   }
   text += "    buffers: " + sums + "\n";
 }
@@ -127,19 +122,12 @@ Expected<std::string> programText(mlir::ModuleOp fused, const Program &program,
     addPorts("input", function.inputs, text);
     addPorts("output", function.outputs, text);
     if (!dims.empty() && allKnown(function, dims)) {
-      Expected<std::string> cost = costText(function, dims); // all sizes can be evaluated
-      if (!cost)
-        return cost.takeError();
+      std::string cost = HEDDLE_TRY(costText(function, dims)); // all sizes can be evaluated
       (all ? addBuffers : addBufferSums)(function, dims, text);
-      text += *cost;
+      text += cost;
     }
-    auto body = fused.lookupSymbol<mlir::func::FuncOp>(function.name);
-    Expected<std::string> layers = std::string();
-    if (body)
-      layers = layerText(body, function, dims, all);
-    if (!layers)
-      return layers.takeError();
-    text += *layers;
+    if (auto body = fused.lookupSymbol<mlir::func::FuncOp>(function.name))
+      text += HEDDLE_TRY(layerText(body, function, dims, all));
   }
   int64_t parameters = 0, tensors = 0;
   for (const PackEntry &entry : program.pack) {

@@ -14,6 +14,7 @@
 #include "heddle/Analysis/TileClasses.h"
 #include "heddle/Compiler/Models.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Support/Try.h"
 #include "heddle/Target/TileSizes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -113,11 +114,9 @@ Expected<Dimensions> completed(const ShapeExpressions &shapes, const std::set<st
   bool described = starts == "documents.starts";
   if (described)
     dims["N"] = usualDocuments;
-  if (Status status = checkNames(given, llvm::make_first_range(dims)); !status)
-    return status.takeError();
+  HEDDLE_TRY(checkNames(given, llvm::make_first_range(dims)));
   for (const auto &[name, value] : given) {
-    if (Status status = checkSize(name, value); !status)
-      return status.takeError();
+    HEDDLE_TRY(checkSize(name, value));
     dims[name] = value;
   }
   if (described && given.contains(starts))
@@ -190,10 +189,8 @@ Expected<SmallVector<int64_t>> DataMaker::shapeOf(Value value) const {
   if (!isa<RankedTensorType>(value.getType()))
     return shape;
   for (const SizeExpr &size : shapes.of(value)) {
-    Expected<int64_t> number = size.evaluate(dims);
-    if (!number)
-      return number.takeError();
-    shape.push_back(*number);
+    int64_t number = HEDDLE_TRY(size.evaluate(dims));
+    shape.push_back(number);
   }
   return shape;
 }
@@ -234,22 +231,18 @@ Assumption assume(Value value, Operation *user, ArrayRef<int64_t> shape, const M
 Status DataMaker::make(Value value, Operation *user) {
   if (inputs.contains(value))
     return {};
-  Expected<SmallVector<int64_t>> shape = shapeOf(value);
-  if (!shape)
-    return shape.takeError();
+  SmallVector<int64_t> shape = HEDDLE_TRY(shapeOf(value));
   // A constant in front of the kernel: the evaluator sees only its place in there.
   if (APInt number; matchPattern(behindGroups(value), m_ConstantInt(&number))) {
-    inputs[value] = {*shape, {static_cast<uint32_t>(number.getZExtValue())}};
+    inputs[value] = {shape, {static_cast<uint32_t>(number.getZExtValue())}};
     return {};
   }
-  Expected<int64_t> count = elements(*shape);
-  if (!count)
-    return count.takeError();
-  Assumption assumption = assume(value, user, *shape, place);
-  MaskData data{*shape, {}};
-  int64_t last = shape->empty() ? 1 : std::max<int64_t>(shape->back(), 1);
+  int64_t count = HEDDLE_TRY(elements(shape));
+  Assumption assumption = assume(value, user, shape, place);
+  MaskData data{shape, {}};
+  int64_t last = shape.empty() ? 1 : std::max<int64_t>(shape.back(), 1);
   bool floating = getElementTypeOrSelf(value.getType()).isF32();
-  for (int64_t n = 0; n < *count; ++n) {
+  for (int64_t n = 0; n < count; ++n) {
     auto number = static_cast<int32_t>(assumption.element(n % last));
     data.values.push_back(floating ? std::bit_cast<uint32_t>(static_cast<float>(number))
                                    : static_cast<uint32_t>(number));
@@ -279,8 +272,7 @@ Status DataMaker::makeFor(Value mask) {
           leaves.push_back(operand);
     });
   for (Value leaf : leaves)
-    if (Status status = make(leaf, op); !status)
-      return status;
+    HEDDLE_TRY(make(leaf, op));
   return {};
 }
 
@@ -289,8 +281,7 @@ Status DataMaker::makeFor(Value mask) {
 Expected<int64_t> sizeAt(const ShapeExpressions &shapes, Value tensor, const Dimensions &dims) {
   Expected<int64_t> size = shapes.of(tensor)[2].evaluate(dims);
   if (size)
-    if (Status status = checkSize(shapes.of(tensor)[2].str(), *size); !status)
-      return status.takeError();
+    HEDDLE_TRY(checkSize(shapes.of(tensor)[2].str(), *size));
   return size;
 }
 
@@ -314,18 +305,14 @@ std::vector<std::string> notesOn(AttentionOp attention, Dependence on) {
 Expected<TilePicture> pictureOf(Candidate found, const Dimensions &given) {
   ShapeExpressions shapes(found.function);
   Value mask = found.attention.getMask();
-  auto dims = completed(shapes, sharedDims(found.function), dimOfStarts(shapes, mask), given);
-  if (!dims)
-    return dims.takeError();
-  auto queries = sizeAt(shapes, found.attention.getQuery(), *dims);
-  auto keys = queries ? sizeAt(shapes, found.attention.getKey(), *dims) : Expected<int64_t>(1);
-  if (!queries || !keys)
-    return queries ? keys.takeError() : queries.takeError();
-  MaskPlace place{0, 0, *queries, *keys};
-  DataMaker data(shapes, *dims, place);
+  auto dims =
+      HEDDLE_TRY(completed(shapes, sharedDims(found.function), dimOfStarts(shapes, mask), given));
+  int64_t queries = HEDDLE_TRY(sizeAt(shapes, found.attention.getQuery(), dims)),
+          keys = HEDDLE_TRY(sizeAt(shapes, found.attention.getKey(), dims));
+  MaskPlace place{0, 0, queries, keys};
+  DataMaker data(shapes, dims, place);
   if (mask)
-    if (Status status = data.makeFor(mask); !status)
-      return status.takeError();
+    HEDDLE_TRY(data.makeFor(mask));
   // The tiles that the CPU's kernels visit.
   auto map = computeTileMap(found.attention, place, data.inputs, cpuTiles.attentionRows.front(),
                             visitTileColumns(mask, cpuTiles.chunk));
@@ -335,15 +322,15 @@ Expected<TilePicture> pictureOf(Candidate found, const Dimensions &given) {
   picture.layer = found.layer;
   picture.function = found.function.getName().str();
   picture.mask = maskText(mask);
-  picture.queries = *queries;
-  picture.keys = *keys;
+  picture.queries = queries;
+  picture.keys = keys;
   picture.tileRows = map->tileRows;
   picture.tileColumns = map->tileColumns;
   picture.rows = map->rows;
   picture.columns = map->columns;
   for (TileClass which : map->classes)
     picture.tiles.push_back(static_cast<TileKind>(which));
-  picture.saved = 1 - map->visited(*queries, *keys);
+  picture.saved = 1 - map->visited(queries, keys);
   picture.rowStarts = std::move(map->rowStarts);
   picture.columnStarts = std::move(map->columnStarts);
   picture.notes = notesOn(found.attention, data.dependence);
@@ -355,13 +342,9 @@ Expected<TilePicture> pictureOf(Candidate found, const Dimensions &given) {
 
 Expected<TilePicture> explainTiles(const std::string &model, const TileQuestion &question,
                                    const CompileOptions &options) {
-  Expected<OpenedModel> opened = OpenedModel::read(model, options);
-  if (!opened)
-    return opened.takeError();
-  Expected<Candidate> found = choose(attentionsOf(opened->module()), question.layer);
-  if (!found)
-    return found.takeError();
-  return pictureOf(*found, question.dims);
+  OpenedModel opened = HEDDLE_TRY(OpenedModel::read(model, options));
+  Candidate found = HEDDLE_TRY(choose(attentionsOf(opened.module()), question.layer));
+  return pictureOf(found, question.dims);
 }
 
 } // namespace heddle

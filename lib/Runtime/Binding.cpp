@@ -6,6 +6,7 @@
 #include "Binding.h"
 
 #include "heddle/Support/Spread.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <limits>
@@ -173,8 +174,7 @@ Status BoundInputs::checkTypes() const {
 Status BoundInputs::addDefaults(RunningLengths &running) {
   for (size_t i = 0; i < tensors.size(); ++i)
     if (function->inputs[i].fallback.kind != DefaultInput::Kind::None)
-      if (Status status = addDefault(i, running); !status)
-        return status;
+      HEDDLE_TRY(addDefault(i, running));
   return {};
 }
 
@@ -213,14 +213,11 @@ Status BoundInputs::bindDims(const Dimensions &session) {
       values.add(name, it->second);
   for (size_t i = 0; i < tensors.size(); ++i)
     if (function->inputs[i].spread.empty())
-      if (Status status = bindPort(i); !status)
-        return status;
+      HEDDLE_TRY(bindPort(i));
   for (size_t i = 0; i < tensors.size(); ++i)
     if (!function->inputs[i].spread.empty()) { // what they are to fit is known now
-      if (Status status = spread(i); !status)
-        return status;
-      if (Status status = bindPort(i); !status)
-        return status;
+      HEDDLE_TRY(spread(i));
+      HEDDLE_TRY(bindPort(i));
     }
   for (const std::string &name : function->dims)
     if (!values.map().contains(name))
@@ -238,8 +235,7 @@ Status BoundInputs::spread(size_t index) {
     auto value = size.evaluate(dims());
     full.push_back(value ? *value : -1); // a dimension that this input binds
   }
-  if (Status status = spreadSizes(port.name, given.shape(), full, sizes); !status)
-    return status;
+  HEDDLE_TRY(spreadSizes(port.name, given.shape(), full, sizes));
   wanted = sizes;
   for (size_t axis = 0; axis < full.size(); ++axis)
     if (full[axis] >= 0 && layout->inputs[index].repeated[axis])
@@ -256,8 +252,7 @@ Status BoundInputs::spread(size_t index) {
 
 Status BoundInputs::bindPort(size_t port) {
   for (size_t axis = 0; axis < function->inputs[port].shape.size(); ++axis)
-    if (Status status = bindDim(port, axis); !status)
-      return status;
+    HEDDLE_TRY(bindDim(port, axis));
   return {};
 }
 
@@ -311,16 +306,13 @@ Status BoundInputs::check(const Plan &plan) const {
     int64_t high = ranged ? plan.value(port.high) : int64_t{1} << 31;
     // Without a range, i64 must still fit the i32 that kernels see.
     if (ranged || tensors[i]->dtype() == DType::I64)
-      if (Status status = checkRange(i, low, high); !status)
-        return status;
+      HEDDLE_TRY(checkRange(i, low, high));
     if (function->inputs[i].starts)
-      if (Status status = checkStarts(i, low, high - 1); !status)
-        return status;
+      HEDDLE_TRY(checkStarts(i, low, high - 1));
   }
   for (size_t i = 0; i < tensors.size(); ++i) // the starts are known to be good now
     for (const std::string &starts : function->inputs[i].within)
-      if (Status status = checkWithin(i, starts); !status)
-        return status;
+      HEDDLE_TRY(checkWithin(i, starts));
   return {};
 }
 
@@ -355,8 +347,7 @@ Status BoundInputs::checkStarts(size_t port, int64_t first, int64_t last) const 
     return inputError(name + ": expected the " + which + " start to be " + std::to_string(value) +
                       ", found " + std::to_string(integerAt(tensor, index)));
   };
-  if (Status status = must(0, first, "first"); !status)
-    return status;
+  HEDDLE_TRY(must(0, first, "first"));
   const int64_t longest = function->inputs[port].longest;
   for (int64_t i = 1; i < tensor.size(); ++i) {
     int64_t rows = integerAt(tensor, i) - integerAt(tensor, i - 1);

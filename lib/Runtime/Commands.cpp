@@ -8,6 +8,7 @@
 #include "heddle/Runtime/Device.h"
 #include "heddle/Runtime/Npy.h"
 #include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -43,10 +44,7 @@ Expected<std::vector<const Function *>> chooseFunctions(const Program &program,
                                                         const std::string &names) {
   std::vector<const Function *> chosen;
   if (names.empty()) {
-    auto only = onlyFunction(program);
-    if (!only)
-      return only.takeError();
-    chosen.push_back(*only);
+    chosen.push_back(HEDDLE_TRY(onlyFunction(program)));
     return chosen;
   }
   for (size_t start = 0; start <= names.size();) {
@@ -74,10 +72,7 @@ static Expected<NamedTensors> readInputs(const std::vector<std::string> &argumen
     std::string name = argument.substr(0, equals);
     if (inputs.find(name))
       return usageError("--input: expected " + quotedText(name) + " once, found it twice");
-    Expected<Tensor> tensor = readNpy(argument.substr(equals + 1));
-    if (!tensor)
-      return tensor.takeError();
-    inputs.slot(inputs.size(), name) = std::move(*tensor);
+    inputs.slot(inputs.size(), name) = HEDDLE_TRY(readNpy(argument.substr(equals + 1)));
   }
   return inputs;
 }
@@ -99,8 +94,7 @@ static Expected<std::vector<std::string>> outputPaths(const NamedTensors &output
     if (name.find('/') != std::string::npos)
       return inputError("expected an output whose name is a file name, found " + quotedText(name));
     paths.push_back((std::filesystem::path(*command.outputDir) / (name + ".npy")).string());
-    if (Status status = checkNotAnInput(paths.back(), read); !status)
-      return status.takeError();
+    HEDDLE_TRY(checkNotAnInput(paths.back(), read));
   }
   return paths;
 }
@@ -117,12 +111,9 @@ static Status writeOutputs(const NamedTensors &outputs, const RunCommand &comman
   if (failure)
     return inputError(*command.outputDir +
                       ": expected a folder that can be made, found: " + failure.message());
-  auto paths = outputPaths(outputs, command);
-  if (!paths)
-    return paths.takeError();
-  for (auto path = paths->begin(); const auto &[name, tensor] : outputs)
-    if (Status status = writeNpy(*path++, tensor); !status)
-      return status;
+  auto paths = HEDDLE_TRY(outputPaths(outputs, command));
+  for (auto path = paths.begin(); const auto &[name, tensor] : outputs)
+    HEDDLE_TRY(writeNpy(*path++, tensor));
   return {};
 }
 
@@ -175,19 +166,13 @@ static Error withFile(Error error, const std::vector<std::string> &inputs) {
 
 Status runFunctions(const Program &program, const RunCommand &command, const FunctionRunner &run,
                     std::ostream &out) {
-  auto functions = chooseFunctions(program, command.function);
-  if (!functions)
-    return functions.takeError();
-  if (Status status = checkOutputDir(command.outputDir); !status)
-    return status;
-  auto given = readInputs(command.inputs);
-  if (!given)
-    return given.takeError();
-  if (Status status = checkNames(*functions, *given); !status)
-    return status;
+  auto functions = HEDDLE_TRY(chooseFunctions(program, command.function));
+  HEDDLE_TRY(checkOutputDir(command.outputDir));
+  auto given = HEDDLE_TRY(readInputs(command.inputs));
+  HEDDLE_TRY(checkNames(functions, given));
   NamedTensors results; // of all functions so far; a later one replaces an earlier of its name
-  for (const Function *function : *functions) {
-    auto outputs = run(function->name, inputsFrom(*function, *given, results));
+  for (const Function *function : functions) {
+    auto outputs = run(function->name, inputsFrom(*function, given, results));
     if (!outputs)
       return withFile(outputs.takeError(), command.inputs);
     for (auto &[name, tensor] : *outputs)
@@ -204,10 +189,8 @@ Status runCommand(Session &session, const RunCommand &command, std::ostream &out
 }
 
 Status devicesCommand(std::ostream &out) {
-  auto lines = listDevices();
-  if (!lines)
-    return lines.takeError();
-  for (const std::string &line : *lines)
+  auto lines = HEDDLE_TRY(listDevices());
+  for (const std::string &line : lines)
     out << line << '\n';
   return {};
 }

@@ -5,6 +5,8 @@
 // Expressions are told apart by their text, which is canonical.
 #include "Formulas.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 
 namespace heddle {
@@ -43,10 +45,7 @@ Status Formulas::evaluate(const Dimensions &dims, std::span<const int64_t> befor
                                                [&](int use) { return before[use] != now[use]; });
     if (!fresh)
       continue;
-    Expected<int64_t> value = entry.formula.evaluate(dims);
-    if (!value)
-      return value.takeError();
-    values[i] = *value;
+    values[i] = HEDDLE_TRY(entry.formula.evaluate(dims));
   }
   return {};
 }

@@ -8,6 +8,7 @@
 
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <charconv>
@@ -171,38 +172,30 @@ Expected<Header> readHeader(std::string_view text, const std::string &name) {
 } // namespace
 
 Expected<Tensor> parseNpy(std::span<const std::byte> bytes, const std::string &name) {
-  auto extent = headerExtent(bytes, name);
-  if (!extent)
-    return extent.takeError();
-  auto [start, length] = *extent;
-  auto header = readHeader({reinterpret_cast<const char *>(bytes.data()) + start, length}, name);
-  if (!header)
-    return header.takeError();
-  Expected<DType> type = typeOf(header->descr, name);
-  if (!type)
-    return type.takeError();
-  Expected<int64_t> count = elementCount(*header->shape, *type);
+  auto [start, length] = HEDDLE_TRY(headerExtent(bytes, name));
+  auto header =
+      HEDDLE_TRY(readHeader({reinterpret_cast<const char *>(bytes.data()) + start, length}, name));
+  DType type = HEDDLE_TRY(typeOf(header.descr, name));
+  Expected<int64_t> count = elementCount(*header.shape, type);
   if (!count)
     return inputError(name + ": " + count.error().message);
   // Judged before anything is allocated: a header may promise more than the file holds.
   auto data = bytes.subspan(start + length);
-  if (data.size() != static_cast<size_t>(*count * byteSize(*type)))
-    return inputError(name + ": expected " + std::to_string(*count * byteSize(*type)) +
-                      " bytes of data for shape " + shapeText(*header->shape) + ", found " +
+  if (data.size() != static_cast<size_t>(*count * byteSize(type)))
+    return inputError(name + ": expected " + std::to_string(*count * byteSize(type)) +
+                      " bytes of data for shape " + shapeText(*header.shape) + ", found " +
                       std::to_string(data.size()));
-  Tensor tensor(*type, std::move(*header->shape));
+  Tensor tensor(type, std::move(*header.shape));
   std::copy(data.begin(), data.end(), tensor.bytes().begin());
-  if (*type == DType::Bool) // any other byte than 0 is true; ours are 0 and 1
+  if (type == DType::Bool) // any other byte than 0 is true; ours are 0 and 1
     for (uint8_t &value : tensor.values<uint8_t>())
       value = value != 0;
   return tensor;
 }
 
 Expected<Tensor> readNpy(const std::string &path) {
-  auto file = MappedBytes::openFile(path);
-  if (!file)
-    return file.takeError();
-  return parseNpy(file->bytes(), path);
+  auto file = HEDDLE_TRY(MappedBytes::openFile(path));
+  return parseNpy(file.bytes(), path);
 }
 
 std::string npyHeader(const Tensor &tensor) {
@@ -224,16 +217,11 @@ std::string npyHeader(const Tensor &tensor) {
 Status writeNpy(const std::string &path, const Tensor &tensor) {
   if (tensor.dtype() == DType::BF16)
     return inputError(path + ": expected a type that .npy files have, found bf16");
-  auto file = AtomicFile::create(path);
-  if (!file)
-    return file.takeError();
+  auto file = HEDDLE_TRY(AtomicFile::create(path));
   std::span<const std::byte> bytes = tensor.bytes();
-  if (Status status = file->write(npyHeader(tensor)); !status)
-    return status;
-  if (Status status = file->write({reinterpret_cast<const char *>(bytes.data()), bytes.size()});
-      !status)
-    return status;
-  return file->commit();
+  HEDDLE_TRY(file.write(npyHeader(tensor)));
+  HEDDLE_TRY(file.write({reinterpret_cast<const char *>(bytes.data()), bytes.size()}));
+  return file.commit();
 }
 
 } // namespace heddle

@@ -6,6 +6,8 @@
 // damaged program could get wrong about memory is refused here.
 #include "Plan.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -113,12 +115,10 @@ Status Plan::update(const FunctionLayout &layout, const Dimensions &dims,
   std::span<const int64_t> before =
       valid ? std::span<const int64_t>(key) : std::span<const int64_t>();
   bool known = std::exchange(valid, false);
-  if (Status status = layout.formulas.evaluate(dims, before, dimValues, values); !status)
-    return status;
+  HEDDLE_TRY(layout.formulas.evaluate(dims, before, dimValues, values));
   if (!known)
     bytes.clear();
-  if (Status status = measure(layout, share); !status)
-    return status;
+  HEDDLE_TRY(measure(layout, share));
   shared = share;
   key.assign(dimValues.begin(), dimValues.end());
   valid = true;
@@ -158,8 +158,7 @@ Status Plan::resolve(const FunctionLayout &layout, const Program &program,
   size_t count = layout.launches.size();
   calls.resize(count), addresses.resize(count), panels.resize(count), scalars.resize(count);
   for (size_t i = 0; i < count; ++i)
-    if (Status status = resolveLaunch(layout, program, places, i); !status)
-      return status;
+    HEDDLE_TRY(resolveLaunch(layout, program, places, i));
   const LaunchCall *next = nullptr;
   for (size_t i = count; i-- > 0;) {
     calls[i].next = next;

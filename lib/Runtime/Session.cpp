@@ -6,16 +6,15 @@
 // SessionRun.cpp, what lives between calls in SessionStates.cpp.
 #include "SessionImpl.h"
 
+#include "heddle/Support/Try.h"
+
 #include <cstdlib>
 
 namespace heddle {
 
 Expected<std::shared_ptr<const Model>> Model::load(Artifact artifact, const std::string &device) {
   auto model = std::make_shared<Model>(std::move(artifact));
-  auto code = loadCode(model->artifact, device);
-  if (!code)
-    return code.takeError();
-  model->code = std::move(*code);
+  model->code = HEDDLE_TRY(loadCode(model->artifact, device));
   for (const Function &function : model->program().functions) {
     auto layout = FunctionLayout::create(model->program(), function, *model->code);
     if (!layout)
@@ -42,35 +41,23 @@ Session &Session::operator=(Session &&) noexcept = default;
 Session::~Session() = default;
 
 Expected<Session> Session::open(const std::string &path, const SessionOptions &options) {
-  return withinMemory([&]() -> Expected<Session> {
-    Expected<Artifact> artifact = readArtifact(path);
-    if (!artifact)
-      return artifact.takeError();
-    return fromArtifact(std::move(*artifact), options);
-  });
+  return withinMemory(
+      [&]() -> Expected<Session> { return fromArtifact(HEDDLE_TRY(readArtifact(path)), options); });
 }
 
 Expected<Session> Session::fromArtifact(Artifact artifact, const SessionOptions &options) {
   return withinMemory([&]() -> Expected<Session> {
-    auto model = Model::load(std::move(artifact), options.device);
-    if (!model)
-      return model.takeError();
+    auto model = HEDDLE_TRY(Model::load(std::move(artifact), options.device));
     SessionOptions chosen = options;
     if (const char *poison = std::getenv("HEDDLE_POISON"))
       chosen.poison |= std::string_view(poison) == "1";
-    auto impl = Impl::create(std::move(*model), chosen);
-    if (!impl)
-      return impl.takeError();
-    return Session(std::move(*impl));
+    return Session(HEDDLE_TRY(Impl::create(std::move(model), chosen)));
   });
 }
 
 Expected<Session> Session::clone() const {
   return withinMemory([&]() -> Expected<Session> {
-    auto copy = Impl::create(impl->model, impl->options);
-    if (!copy)
-      return copy.takeError();
-    return Session(std::move(*copy));
+    return Session(HEDDLE_TRY(Impl::create(impl->model, impl->options)));
   });
 }
 
@@ -97,23 +84,16 @@ static std::vector<PortInfo> infoOf(const std::vector<Port> &ports) {
 }
 
 Expected<std::vector<PortInfo>> Session::inputs(std::string_view function) const {
-  auto layout = impl->model->find(function);
-  if (!layout)
-    return layout.takeError();
-  return infoOf((*layout)->function->inputs);
+  return infoOf(HEDDLE_TRY(impl->model->find(function))->function->inputs);
 }
 
 Expected<std::vector<PortInfo>> Session::outputs(std::string_view function) const {
-  auto layout = impl->model->find(function);
-  if (!layout)
-    return layout.takeError();
-  return infoOf((*layout)->function->outputs);
+  return infoOf(HEDDLE_TRY(impl->model->find(function))->function->outputs);
 }
 
 Expected<NamedTensors> Session::run(std::string_view function, const NamedInputs &inputs) {
   NamedTensors outputs;
-  if (Status status = run(function, inputs, outputs); !status)
-    return status.takeError();
+  HEDDLE_TRY(run(function, inputs, outputs));
   return outputs;
 }
 
@@ -130,10 +110,8 @@ Status Session::runTimed(std::string_view function, const NamedInputs &inputs,
 Expected<NamedTensors> Session::runObserved(std::string_view function, const NamedInputs &inputs,
                                             const LaunchObserver &observer) {
   NamedTensors outputs;
-  Status status =
-      withinMemory([&] { return impl->run(function, inputs, outputs, {.observer = &observer}); });
-  if (!status)
-    return status.takeError();
+  HEDDLE_TRY(
+      withinMemory([&] { return impl->run(function, inputs, outputs, {.observer = &observer}); }));
   return outputs;
 }
 

@@ -8,6 +8,8 @@
 #include "Boundary.h"
 #include "SessionImpl.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -47,34 +49,22 @@ Expected<std::unique_ptr<Session::Impl>> Session::Impl::create(std::shared_ptr<c
   if (options.threads < 0 || options.threads > 4096)
     return usageError("threads: expected 0 (all processors) to 4096, found " +
                       std::to_string(options.threads));
-  auto device = model->code->createDevice(options.threads);
-  if (!device)
-    return device.takeError();
-  return std::make_unique<Impl>(std::move(model), options, std::move(*device));
+  auto device = HEDDLE_TRY(model->code->createDevice(options.threads));
+  return std::make_unique<Impl>(std::move(model), options, std::move(device));
 }
 
 Status Session::Impl::run(std::string_view name, const NamedInputs &inputs, NamedTensors &outputs,
                           CallWitness witness) {
-  auto layout = model->find(name);
-  if (!layout)
-    return layout.takeError();
-  const Function &function = *(*layout)->function;
-  if (Status status = requireDims(function); !status)
-    return status;
-  Call &call = callOf(**layout);
-  if (Status status = call.inputs.bind(inputs, sessionDims, running); !status)
-    return status;
-  auto plan = planFor(**layout, call.inputs.dims(), witness.observer == nullptr);
-  if (!plan)
-    return plan.takeError();
-  call.plan = *plan;
+  auto layout = HEDDLE_TRY(model->find(name));
+  const Function &function = *(layout)->function;
+  HEDDLE_TRY(requireDims(function));
+  Call &call = callOf(*layout);
+  HEDDLE_TRY(call.inputs.bind(inputs, sessionDims, running));
+  call.plan = HEDDLE_TRY(planFor(*layout, call.inputs.dims(), witness.observer == nullptr));
   for (auto step : {&Impl::checkCall, &Impl::placePersistent, &Impl::placeBuffers, &Impl::upload})
-    if (Status status = (this->*step)(call); !status)
-      return status;
-  if (Status status = launchAll(call, witness); !status)
-    return status;
-  if (Status status = collect(call, outputs); !status)
-    return status;
+    HEDDLE_TRY((this->*step)(call));
+  HEDDLE_TRY(launchAll(call, witness));
+  HEDDLE_TRY(collect(call, outputs));
   finishStates(call);
   return {};
 }
@@ -114,8 +104,7 @@ Expected<Plan *> Session::Impl::planFor(const FunctionLayout &layout, const Dime
   std::rotate(kept.begin(), found, found + 1);
   Plan &plan = *kept.front();
   if (!plan.matches(dimValues, share))
-    if (Status status = plan.update(layout, dims, dimValues, share); !status)
-      return status.takeError();
+    HEDDLE_TRY(plan.update(layout, dims, dimValues, share));
   return &plan;
 }
 
@@ -152,13 +141,8 @@ Status Session::Impl::placeBuffers(Call &call) {
     output.shape.clear();
     for (int dim : call.layout.outputs[i].shape)
       output.shape.push_back(call.plan->value(dim));
-    auto count = elementCount(output.shape, call.function.outputs[i].type);
-    if (!count)
-      return count.takeError();
-    auto form = formIn(call.function.outputs[i], output.shape, *call.plan);
-    if (!form)
-      return form.takeError();
-    output.rows = *form;
+    HEDDLE_TRY(elementCount(output.shape, call.function.outputs[i].type));
+    output.rows = HEDDLE_TRY(formIn(call.function.outputs[i], output.shape, *call.plan));
   }
   const std::vector<Buffer> &buffers = call.function.buffers;
   for (size_t i = 0; i < buffers.size(); ++i) {
@@ -171,26 +155,18 @@ Status Session::Impl::placeBuffers(Call &call) {
 }
 
 Status Session::Impl::upload(Call &call) {
-  if (Status status = device->begin(); !status)
-    return status;
-  if (Status status = prepareStates(call); !status)
-    return status;
+  HEDDLE_TRY(device->begin());
+  HEDDLE_TRY(prepareStates(call));
   if (options.poison)
-    if (Status status =
-            device->fill({call.scratch, call.plan->scratchBytes() + memorySlack}, poisonBits);
-        !status)
-      return status;
+    HEDDLE_TRY(device->fill({call.scratch, call.plan->scratchBytes() + memorySlack}, poisonBits));
   for (size_t i = 0; i < call.function.inputs.size(); ++i) {
     const Port &port = call.function.inputs[i];
-    auto form = formIn(port, call.inputs.tensor(i).shape(), *call.plan);
-    if (!form)
-      return form.takeError();
-    if (form->elements() == 0)
+    auto form = HEDDLE_TRY(formIn(port, call.inputs.tensor(i).shape(), *call.plan));
+    if (form.elements() == 0)
       continue;
-    auto to = device->upload({call.places[static_cast<size_t>(port.buffer)], form->elements() * 4});
-    if (!to)
-      return to.takeError();
-    packTensor(call.inputs.stored(i), *form, reinterpret_cast<uint32_t *>(*to));
+    auto to = HEDDLE_TRY(
+        device->upload({call.places[static_cast<size_t>(port.buffer)], form.elements() * 4}));
+    packTensor(call.inputs.stored(i), form, reinterpret_cast<uint32_t *>(to));
   }
   return {};
 }
@@ -230,25 +206,19 @@ Status Session::Impl::launchTimed(Call &call, size_t launch, std::vector<LaunchT
 }
 
 Status Session::Impl::observe(Call &call, int launch, const LaunchObserver &observer) {
-  if (Status status = device->finish(); !status)
-    return status;
+  HEDDLE_TRY(device->finish());
   BufferReader reader = [&](int buffer) -> Expected<std::vector<uint32_t>> {
     MemoryRange range{call.places[static_cast<size_t>(buffer)], call.plan->bufferBytes(buffer)};
     std::vector<uint32_t> words(static_cast<size_t>(range.bytes / 4));
     if (words.empty())
       return words;
-    Status status = device->begin();
-    if (status)
-      status = device->download(range);
-    if (status)
-      status = device->finish();
-    if (!status)
-      return status.takeError();
+    HEDDLE_TRY(device->begin());
+    HEDDLE_TRY(device->download(range));
+    HEDDLE_TRY(device->finish());
     std::memcpy(words.data(), device->downloaded(range).data(), static_cast<size_t>(range.bytes));
     return words;
   };
-  if (Status status = observer(launch, call.inputs.dims(), reader); !status)
-    return status;
+  HEDDLE_TRY(observer(launch, call.inputs.dims(), reader));
   return device->begin();
 }
 
@@ -260,10 +230,8 @@ Status Session::Impl::collect(Call &call, NamedTensors &outputs) {
   };
   for (size_t i = 0; i < call.outputs.size(); ++i)
     if (rangeOf(i).bytes > 0)
-      if (Status status = device->download(rangeOf(i)); !status)
-        return status;
-  if (Status status = device->finish(); !status)
-    return status;
+      HEDDLE_TRY(device->download(rangeOf(i)));
+  HEDDLE_TRY(device->finish());
   outputs.resize(call.outputs.size());
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     const Port &port = call.function.outputs[i];

@@ -8,6 +8,7 @@
 #include "SessionImpl.h"
 
 #include "heddle/Support/Sinusoids.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 
@@ -22,10 +23,9 @@ Expected<int64_t> Session::Impl::bytesOfOne(Call &call, int buffer, const std::s
     if (auto [known, isNew] = call.ofOne.try_emplace(name, value); !isNew)
       known->second = value;
   call.ofOne[dim] = 1;
-  auto elements = call.function.buffers[static_cast<size_t>(buffer)].elements.evaluate(call.ofOne);
-  if (!elements)
-    return elements.takeError();
-  return *elements * 4;
+  auto elements =
+      HEDDLE_TRY(call.function.buffers[static_cast<size_t>(buffer)].elements.evaluate(call.ofOne));
+  return elements * 4;
 }
 
 Status Session::Impl::placePersistent(Call &call) {
@@ -34,20 +34,17 @@ Status Session::Impl::placePersistent(Call &call) {
     memory.forget(statePrefix);
     keep = std::min(keep, memory.end());
   }
-  if (Status status = placeStates(call); !status)
-    return status;
+  HEDDLE_TRY(placeStates(call));
   for (size_t i = 0; i < call.function.buffers.size(); ++i)
     if (call.function.buffers[i].kind == Buffer::Kind::Table)
-      if (Status status = placeTable(call, i); !status)
-        return status;
+      HEDDLE_TRY(placeTable(call, i));
   call.scratch = memory.end();
   return device->resize(call.scratch + std::max(call.plan->scratchBytes(), call.spareBytes), keep);
 }
 
 Status Session::Impl::placeStates(Call &call) {
   if (!call.function.reorderBy.empty())
-    if (Status status = readParents(call); !status)
-      return status;
+    HEDDLE_TRY(readParents(call));
   for (size_t i = 0; i < call.function.states.size(); ++i) {
     const StateUse &use = call.function.states[i];
     Status status = call.layout.movesRows[i] ? reorderState(call, use) : placeState(call, use);
@@ -62,8 +59,7 @@ Status Session::Impl::placeState(Call &call, const StateUse &use) {
   int64_t bytes = call.plan->bufferBytes(use.buffer);
   if (const SessionMemory::Block *held = memory.find(name);
       held && held->live && held->bytes != bytes)
-    if (Status status = explainMismatch(call, use, held->bytes); !status)
-      return status;
+    HEDDLE_TRY(explainMismatch(call, use, held->bytes));
   const SessionMemory::Block &block = memory.require(name, bytes);
   call.places[static_cast<size_t>(use.buffer)] = block.offset;
   if (!block.live)
@@ -81,12 +77,10 @@ Status Session::Impl::explainMismatch(Call &call, const StateUse &use, int64_t h
     std::string place = call.inputs.binder(name);
     if (place.empty())
       continue;
-    Expected<int64_t> one = bytesOfOne(call, use.buffer, name);
-    if (!one)
-      return one.takeError();
+    int64_t one = HEDDLE_TRY(bytesOfOne(call, use.buffer, name));
     int64_t found = call.inputs.dims().find(name)->second;
-    if (*one > 0 && held % *one == 0 && held / *one != found)
-      return inputError(place + ": expected " + std::to_string(held / *one) +
+    if (one > 0 && held % one == 0 && held / one != found)
+      return inputError(place + ": expected " + std::to_string(held / one) +
                         " as in the caches, found " + std::to_string(found));
   }
   return {};
@@ -108,21 +102,19 @@ Status Session::Impl::reorderState(Call &call, const StateUse &use) {
   const SessionMemory::Block *held = memory.find(name);
   if (!held || !held->live)
     return placeState(call, use);
-  auto one = bytesOfOne(call, use.buffer, call.layout.rowDim);
-  if (!one)
-    return one.takeError();
-  int64_t rows = *one > 0 ? held->bytes / *one : 0;
+  auto one = HEDDLE_TRY(bytesOfOne(call, use.buffer, call.layout.rowDim));
+  int64_t rows = one > 0 ? held->bytes / one : 0;
   for (size_t row = 0; row < call.parents.size(); ++row)
-    if (call.parents[row] < 0 || (*one > 0 && call.parents[row] >= rows))
+    if (call.parents[row] < 0 || (one > 0 && call.parents[row] >= rows))
       return inputError(call.function.reorderBy + ": expected values in [0, " +
                         std::to_string(rows) + "), found " + std::to_string(call.parents[row]) +
                         " at [" + std::to_string(row) + "]");
   const SessionMemory::Block &block = memory.require(name, call.plan->bufferBytes(use.buffer));
   call.places[static_cast<size_t>(use.buffer)] = block.offset;
-  call.spareBytes = std::max(call.spareBytes, *one);
-  auto place = [&](int64_t row) { return row < 0 ? spareRow : block.offset + row * *one; };
+  call.spareBytes = std::max(call.spareBytes, one);
+  auto place = [&](int64_t row) { return row < 0 ? spareRow : block.offset + row * one; };
   for (const RowMove &move : call.reordered)
-    call.rowMoves.push_back({place(move.from), place(move.to), *one});
+    call.rowMoves.push_back({place(move.from), place(move.to), one});
   return {};
 }
 
@@ -147,12 +139,10 @@ Status Session::Impl::prepareStates(Call &call) {
   for (const std::vector<Move> *moves : {&blocks, &std::as_const(call.rowMoves)})
     for (const Move &move : *moves)
       if (move.bytes > 0)
-        if (Status status = device->copy(spare(move.from), spare(move.to), move.bytes); !status)
-          return status;
+        HEDDLE_TRY(device->copy(spare(move.from), spare(move.to), move.bytes));
   for (size_t number : call.fresh)
     if (memory[number].bytes > 0)
-      if (Status status = makeFresh(memory[number]); !status)
-        return status;
+      HEDDLE_TRY(makeFresh(memory[number]));
   return {};
 }
 
@@ -161,11 +151,9 @@ Status Session::Impl::makeFresh(const SessionMemory::Block &block) {
   MemoryRange range{block.offset, block.bytes};
   if (block.name.starts_with(statePrefix))
     return device->fill(range, options.poison ? nanBits : 0);
-  auto to = device->upload(range);
-  if (!to)
-    return to.takeError();
+  auto to = HEDDLE_TRY(device->upload(range));
   return fillTable(block.name.substr(tablePrefix.size()),
-                   {reinterpret_cast<float *>(*to), static_cast<size_t>(block.bytes / 4)});
+                   {reinterpret_cast<float *>(to), static_cast<size_t>(block.bytes / 4)});
 }
 
 /// Sizes that no start sets, such as the batch of a decoder alone, are those of what follows it.

@@ -11,6 +11,7 @@
 
 #include "ProgramJson.h"
 #include "heddle/Support/Json.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <set>
@@ -124,21 +125,16 @@ std::set<std::string> vulkanMembers(const Program &program) {
 //===- Reading -----------------------------------------------------------===//
 
 Expected<Artifact> readArtifact(const std::string &path) {
-  auto bytes = MappedBytes::openFile(path);
-  if (!bytes)
-    return bytes.takeError();
-  return Artifact::fromBytes(std::move(*bytes), path);
+  auto bytes = HEDDLE_TRY(MappedBytes::openFile(path));
+  return Artifact::fromBytes(std::move(bytes), path);
 }
 
 Expected<Artifact> Artifact::fromBytes(MappedBytes bytes, std::string name) {
-  auto container = ContainerReader::read(bytes.bytes(), name);
-  if (!container)
-    return container.takeError();
+  auto container = HEDDLE_TRY(ContainerReader::read(bytes.bytes(), name));
   // Moving the mapping moves no byte: the container's views stay good.
-  Artifact artifact(std::move(bytes), std::move(*container), std::move(name));
+  Artifact artifact(std::move(bytes), std::move(container), std::move(name));
   for (auto step : {&Artifact::readManifest, &Artifact::findMembers})
-    if (Status status = (artifact.*step)(); !status)
-      return status.takeError();
+    HEDDLE_TRY((artifact.*step)());
   return artifact;
 }
 
@@ -150,28 +146,18 @@ Status Artifact::readManifest() {
   // Code and manifest are checked before use; weights only when asked for, they may be gigabytes.
   for (const ContainerMember &member : container.members())
     if (member.name != weightsName)
-      if (Status status = container.checkMember(member); !status)
-        return status;
+      HEDDLE_TRY(container.checkMember(member));
   std::string place = artifactName + ": " + manifestName;
-  auto json = parseJson(asText(container.data(*manifest)), place);
-  if (!json)
-    return json.takeError();
-  ManifestReader reader(*json, place);
+  auto json = HEDDLE_TRY(parseJson(asText(container.data(*manifest)), place));
+  ManifestReader reader(json, place);
   for (auto check : {&ManifestReader::checkVersion, &ManifestReader::checkFields})
-    if (Status status = (reader.*check)(); !status)
-      return status;
-  auto cpu = reader.cpu();
-  if (!cpu)
-    return cpu.takeError();
-  auto texts = reader.texts();
-  if (!texts)
-    return texts.takeError();
-  auto program = programFromValue((*json)["program"], place + ": program");
-  if (!program)
-    return program.takeError();
-  cpuMembers = std::move(*cpu);
-  textMembers = std::move(*texts);
-  contents = std::move(*program);
+    HEDDLE_TRY((reader.*check)());
+  auto cpu = HEDDLE_TRY(reader.cpu());
+  auto texts = HEDDLE_TRY(reader.texts());
+  auto program = HEDDLE_TRY(programFromValue(json["program"], place + ": program"));
+  cpuMembers = std::move(cpu);
+  textMembers = std::move(texts);
+  contents = std::move(program);
   return {};
 }
 
@@ -191,8 +177,7 @@ Status Artifact::findMembers() {
     if (!needed.count(member.name) && member.name != fusedName)
       return inputError(artifactName + ": expected only members that the manifest names, found " +
                         member.name);
-  if (Status status = checkAlignment(); !status)
-    return status;
+  HEDDLE_TRY(checkAlignment());
   if (static_cast<int64_t>(weights().size()) != contents.weightBytes)
     return inputError(artifactName + ": expected " + std::to_string(contents.weightBytes) +
                       " bytes of weights, found " + std::to_string(weights().size()));
@@ -298,10 +283,8 @@ Expected<Artifact> ArtifactWriter::build(const std::string &name, const FillWeig
     return deviceError("the compiler made a bad program: " + valid.error().message);
   // Read back as a file would be: there is one way to load a program, not two.
   std::string text = manifest();
-  auto bytes = collect(text, fillWeights).writeMemory();
-  if (!bytes)
-    return bytes.takeError();
-  return Artifact::fromBytes(std::move(*bytes), name);
+  auto bytes = HEDDLE_TRY(collect(text, fillWeights).writeMemory());
+  return Artifact::fromBytes(std::move(bytes), name);
 }
 
 } // namespace heddle

@@ -9,6 +9,7 @@
 #include "ZipFormat.h"
 
 #include "heddle/Support/Parallel.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <cstring>
@@ -84,15 +85,10 @@ public:
   Expected<std::vector<ContainerMember>> run() {
     if (bytes.size() < 4 || Cursor(bytes).field(4) != zip::localSignature)
       return inputError(place + ": expected a Heddle file, found " + describe(bytes));
-    auto where = findDirectory();
-    if (!where)
-      return where.takeError();
-    auto members = readDirectory(*where);
-    if (!members)
-      return members.takeError();
-    if (Status status = compareHeaders(*members, where->offset); !status)
-      return status.takeError();
-    return std::move(*members);
+    auto where = HEDDLE_TRY(findDirectory());
+    auto members = HEDDLE_TRY(readDirectory(where));
+    HEDDLE_TRY(compareHeaders(members, where.offset));
+    return members;
   }
 
 private:
@@ -150,10 +146,8 @@ private:
     std::set<std::string_view> names;
     members.reserve(where.count); // names are views into it
     for (uint64_t i = 0; i < where.count; ++i) {
-      auto member = readEntry(cursor);
-      if (!member)
-        return member.takeError();
-      members.push_back(std::move(*member));
+      auto member = HEDDLE_TRY(readEntry(cursor));
+      members.push_back(std::move(member));
       if (!names.insert(members.back().name).second)
         return damaged("member " + members.back().name + " twice");
     }
@@ -254,13 +248,11 @@ uint32_t crc32(std::span<const std::byte> bytes) {
 
 Expected<ContainerReader> ContainerReader::read(std::span<const std::byte> bytes,
                                                 std::string place) {
-  auto members = Parser(bytes, place).run();
-  if (!members)
-    return members.takeError();
+  auto members = HEDDLE_TRY(Parser(bytes, place).run());
   ContainerReader reader;
   reader.bytes = bytes;
   reader.place = std::move(place);
-  reader.all = std::move(*members);
+  reader.all = std::move(members);
   return reader;
 }
 
@@ -283,8 +275,7 @@ Status ContainerReader::checkMember(const ContainerMember &member) const {
 
 Status ContainerReader::check() const {
   for (const ContainerMember &member : all)
-    if (Status status = checkMember(member); !status)
-      return status;
+    HEDDLE_TRY(checkMember(member));
   return {};
 }
 

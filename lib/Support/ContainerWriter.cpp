@@ -9,6 +9,7 @@
 #include "ZipFormat.h"
 
 #include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Try.h"
 
 #include <cstring>
 
@@ -59,8 +60,7 @@ Status ContainerWriter::writeInto(std::span<std::byte> out, uint64_t directoryOf
   for (size_t i = 0; i < members.size(); ++i) {
     ContainerMember &member = members[i];
     std::span<std::byte> data = out.subspan(member.offset, member.size);
-    if (Status status = fills[i](data); !status)
-      return status;
+    HEDDLE_TRY(fills[i](data));
     member.crc = crc32(data);
     copy(out, start, zip::localHeader(member, zip::placeMember(member, start)));
     start = member.offset + member.size;
@@ -70,39 +70,28 @@ Status ContainerWriter::writeInto(std::span<std::byte> out, uint64_t directoryOf
 }
 
 Status ContainerWriter::checkPath(const std::string &path) {
-  auto file = AtomicFile::create(path); // and gone again
-  return file ? Status() : Status(file.takeError());
+  HEDDLE_TRY(AtomicFile::create(path)); // and gone again
+  return {};
 }
 
 Status ContainerWriter::writeFile(const std::string &path) {
-  auto directoryOffset = layOut(path);
-  if (!directoryOffset)
-    return directoryOffset.takeError();
-  auto file = AtomicFile::create(path);
-  if (!file)
-    return file.takeError();
+  auto directoryOffset = HEDDLE_TRY(layOut(path));
+  auto file = HEDDLE_TRY(AtomicFile::create(path));
   { // unmapped before the file is renamed
-    uint64_t total = *directoryOffset + zip::directory(members, *directoryOffset).size();
-    auto mapped = MappedBytes::mapForWriting(file->file(), static_cast<int64_t>(total), path);
-    if (!mapped)
-      return mapped.takeError();
-    if (Status status = writeInto(mapped->writable(), *directoryOffset); !status)
-      return status;
+    uint64_t total = directoryOffset + zip::directory(members, directoryOffset).size();
+    auto mapped =
+        HEDDLE_TRY(MappedBytes::mapForWriting(file.file(), static_cast<int64_t>(total), path));
+    HEDDLE_TRY(writeInto(mapped.writable(), directoryOffset));
   }
-  return file->commit();
+  return file.commit();
 }
 
 /// Zero pages that no member touches, such as padding, cost no memory.
 Expected<MappedBytes> ContainerWriter::writeMemory() {
-  auto directoryOffset = layOut("memory");
-  if (!directoryOffset)
-    return directoryOffset.takeError();
-  uint64_t total = *directoryOffset + zip::directory(members, *directoryOffset).size();
-  auto memory = MappedBytes::allocate(static_cast<int64_t>(total));
-  if (!memory)
-    return memory;
-  if (Status status = writeInto(memory->writable(), *directoryOffset); !status)
-    return status.takeError();
+  auto directoryOffset = HEDDLE_TRY(layOut("memory"));
+  uint64_t total = directoryOffset + zip::directory(members, directoryOffset).size();
+  auto memory = HEDDLE_TRY(MappedBytes::allocate(static_cast<int64_t>(total)));
+  HEDDLE_TRY(writeInto(memory.writable(), directoryOffset));
   return memory;
 }
 

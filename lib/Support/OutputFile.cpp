@@ -11,6 +11,8 @@
 
 #include "SystemError.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -35,8 +37,7 @@ static std::string behindLinks(const std::string &path) {
 
 Expected<AtomicFile> AtomicFile::create(const std::string &path) {
   AtomicFile file(path, behindLinks(path));
-  if (Status status = file.open(); !status)
-    return status.takeError();
+  HEDDLE_TRY(file.open());
   return file;
 }
 
@@ -94,12 +95,9 @@ Status AtomicFile::commitUnsynced() {
 }
 
 Status replaceFile(const std::string &path, std::string_view bytes) {
-  auto file = AtomicFile::create(path);
-  if (!file)
-    return file.takeError();
-  if (Status status = file->write(bytes); !status)
-    return status;
-  return file->commit();
+  auto file = HEDDLE_TRY(AtomicFile::create(path));
+  HEDDLE_TRY(file.write(bytes));
+  return file.commit();
 }
 
 //===- What tools write --------------------------------------------------===//
@@ -136,8 +134,8 @@ static Status writeStandardOutput(std::string_view bytes) {
 Status checkOutput(const std::string &path) {
   if (isStandardOutput(path) || isWrittenInPlace(path))
     return {};
-  auto file = AtomicFile::create(path); // and gone again
-  return file ? Status() : Status(file.takeError());
+  HEDDLE_TRY(AtomicFile::create(path)); // and gone again
+  return {};
 }
 
 Status checkNotAnInput(const std::string &path, const std::vector<std::string> &inputs) {

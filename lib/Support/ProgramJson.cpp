@@ -9,6 +9,7 @@
 #include "ProgramJson.h"
 
 #include "heddle/Support/Json.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <limits>
@@ -207,10 +208,8 @@ std::string toJson(const Program &program) {
 }
 
 Expected<Program> programFromJson(std::string_view text) {
-  auto value = parseJson(text, "program");
-  if (!value)
-    return value.takeError();
-  return programFromValue(*value, "program");
+  auto value = HEDDLE_TRY(parseJson(text, "program"));
+  return programFromValue(value, "program");
 }
 
 } // namespace heddle

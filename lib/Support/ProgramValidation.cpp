@@ -8,6 +8,8 @@
 
 #include "heddle/Support/Program.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 #include <set>
 
@@ -88,8 +90,7 @@ Status checkPackEntry(const PackEntry &entry, const std::vector<Weight> &weights
   for (int64_t group : {entry.rowGroup, entry.columnGroup})
     if (group < 0 || group > elements)
       return expected(place, "a group within the tensor", group);
-  if (Status status = checkIndex(place, "a weight", entry.weight, weights); !status)
-    return status;
+  HEDDLE_TRY(checkIndex(place, "a weight", entry.weight, weights));
   bool isPanels = entry.layout == PackEntry::Layout::Panels,
        isNarrow = entry.type == DType::BF16 || entry.type == DType::F16 ||
                   entry.type == DType::I8 || entry.type == DType::I4;
@@ -108,12 +109,10 @@ Status checkWeights(const Program &program) {
   if (program.weightBytes < 0 || program.weightBytes > largest)
     return expected("", "a possible size of all weights", program.weightBytes);
   for (const Weight &weight : program.weights)
-    if (Status status = checkWeight(weight, program.weightBytes); !status)
-      return status;
+    HEDDLE_TRY(checkWeight(weight, program.weightBytes));
   std::set<int> packed;
   for (const PackEntry &entry : program.pack) {
-    if (Status status = checkPackEntry(entry, program.weights); !status)
-      return status;
+    HEDDLE_TRY(checkPackEntry(entry, program.weights));
     if (!packed.insert(entry.weight).second)
       return expected(at("packing of", entry.tensor), "a weight of its own",
                       "one that is packed already");
@@ -165,10 +164,8 @@ Status checkVulkan(const std::string &place, const Kernel &kernel) {
     return expected(place, "at most 512 scalars and arguments", static_cast<int64_t>(words));
   std::set<int> levels;
   for (const VulkanVariant &variant : kernel.vulkan) {
-    if (Status status = checkGrid(place, variant, kernel.scalars.size()); !status)
-      return status;
-    if (Status status = checkVariant(place, variant); !status)
-      return status;
+    HEDDLE_TRY(checkGrid(place, variant, kernel.scalars.size()));
+    HEDDLE_TRY(checkVariant(place, variant));
     if (!levels.insert(variant.level).second)
       return expected(place, "variants of different levels", variant.level);
   }
@@ -182,8 +179,7 @@ Status checkKernel(const Kernel &kernel) {
     if (argument.written && argument.storage == KernelArgument::Storage::Weight)
       return expected(place, "weights that are only read", "one that is written");
   if (kernel.cpu)
-    if (Status status = checkGrid(place, *kernel.cpu, kernel.scalars.size()); !status)
-      return status;
+    HEDDLE_TRY(checkGrid(place, *kernel.cpu, kernel.scalars.size()));
   return checkVulkan(place, kernel);
 }
 
@@ -221,8 +217,7 @@ private:
   Status checkEach(const char *what, const std::vector<T> &list,
                    Status (FunctionCheck::*check)(const std::string &, const T &)) {
     for (size_t i = 0; i < list.size(); ++i)
-      if (Status status = (this->*check)(place + at(what, i), list[i]); !status)
-        return status;
+      HEDDLE_TRY((this->*check)(place + at(what, i), list[i]));
     return {};
   }
 
@@ -236,16 +231,14 @@ private:
     return {};
   }
   Status checkSize(const std::string &here, const SizeExpr &size) {
-    if (Status status = checkNamed(here, size); !status)
-      return status;
+    HEDDLE_TRY(checkNamed(here, size));
     if (size.isConstant() && size.constantValue() < 0)
       return expected(here, "a size of at least 0", size.constantValue());
     return {};
   }
   Status checkAllNamed(const std::string &here, const std::vector<SizeExpr> &sizes) {
     for (const SizeExpr &size : sizes)
-      if (Status status = checkNamed(here, size); !status)
-        return status;
+      HEDDLE_TRY(checkNamed(here, size));
     return {};
   }
 
@@ -262,27 +255,23 @@ private:
   }
 
   Status checkPort(const std::string &here, const Port &port) {
-    if (Status status = checkIndex(here, "a buffer", port.buffer, function.buffers); !status)
-      return status;
+    HEDDLE_TRY(checkIndex(here, "a buffer", port.buffer, function.buffers));
     if (port.type == DType::I8 || port.type == DType::I4)
       return expected(here, "a type of tensors", toString(port.type));
     if (port.group < 0 || port.group > largest)
       return expected(here, "a group of at least 0", port.group);
     for (const SizeExpr &size : port.shape)
-      if (Status status = checkSize(here, size); !status)
-        return status;
+      HEDDLE_TRY(checkSize(here, size));
     return {};
   }
 
   /// Defaults are computed from another input, which must be there.
   Status checkInput(const std::string &here, const Port &port) {
-    if (Status status = checkPort(here, port); !status)
-      return status;
+    HEDDLE_TRY(checkPort(here, port));
     if (port.range) {
       if (port.type != DType::I32 && port.type != DType::I64)
         return expected(here, "a range of integers", toString(port.type));
-      if (Status status = checkAllNamed(here, {port.range->first, port.range->second}); !status)
-        return status;
+      HEDDLE_TRY(checkAllNamed(here, {port.range->first, port.range->second}));
     }
     if (port.starts && (!port.range || port.shape.size() != 1))
       return expected(here, "starts to be a vector with a range", "none");
@@ -299,8 +288,7 @@ private:
     if (!port.spread.empty() && port.spread.size() != port.shape.size())
       return expected(here, std::to_string(port.shape.size()) + " sizes to spread to",
                       static_cast<int64_t>(port.spread.size()));
-    if (Status status = checkAllNamed(here, port.spread); !status)
-      return status;
+    HEDDLE_TRY(checkAllNamed(here, port.spread));
     bool named = std::any_of(function.inputs.begin(), function.inputs.end(),
                              [&](const Port &other) { return other.name == port.fallback.source; });
     if (port.fallback.kind != DefaultInput::Kind::None &&
@@ -322,13 +310,10 @@ private:
       return expected(here, std::to_string(kernel->scalars.size()) + " scalars",
                       static_cast<int64_t>(launch.scalars.size()));
     for (size_t i = 0; i < launch.arguments.size(); ++i)
-      if (Status status =
-              checkArgument(here + at("argument", i), launch.arguments[i], kernel->arguments[i]);
-          !status)
-        return status;
+      HEDDLE_TRY(
+          checkArgument(here + at("argument", i), launch.arguments[i], kernel->arguments[i]));
     for (const auto &sizes : {launch.scalars, {launch.flops, launch.bytes}})
-      if (Status status = checkAllNamed(here, sizes); !status)
-        return status;
+      HEDDLE_TRY(checkAllNamed(here, sizes));
     return {};
   }
 
@@ -355,8 +340,7 @@ private:
   Status checkState(const std::string &here, const StateUse &state) {
     if (state.name.empty())
       return expected(here, "a name", "none");
-    if (Status status = checkIndex(here, "a buffer", state.buffer, function.buffers); !status)
-      return status;
+    HEDDLE_TRY(checkIndex(here, "a buffer", state.buffer, function.buffers));
     if (function.buffers[state.buffer].kind != Buffer::Kind::State)
       return expected(here, "a buffer of the session", "another kind");
     return {};
@@ -367,8 +351,7 @@ private:
     for (const auto &[name, value] : function.updates) {
       if (name.empty())
         return expected(place + "updates: ", "a name", "none");
-      if (Status status = checkSize(place + at("update of", name), value); !status)
-        return status;
+      HEDDLE_TRY(checkSize(place + at("update of", name), value));
     }
     return {};
   }
@@ -404,11 +387,9 @@ Status validate(const Program &program) {
     if (!status)
       return status;
   for (const Kernel &kernel : program.kernels)
-    if (Status status = checkKernel(kernel); !status)
-      return status;
+    HEDDLE_TRY(checkKernel(kernel));
   for (const Function &function : program.functions)
-    if (Status status = FunctionCheck(program, function).run(); !status)
-      return status;
+    HEDDLE_TRY(FunctionCheck(program, function).run());
   return {};
 }
 

@@ -9,6 +9,8 @@
 
 #include "SizeExprNode.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -202,16 +204,12 @@ Expected<int64_t> SizeExpr::evaluate(const Dimensions &dims) const {
       return inputError("expected a value of dimension " + node->name + ", found none");
     return found->second;
   }
-  auto a = SizeExpr(node->left).evaluate(dims);
-  if (!a)
-    return a;
-  auto b = SizeExpr(node->right).evaluate(dims);
-  if (!b)
-    return b;
-  if (auto value = apply(node->op, *a, *b))
+  auto a = HEDDLE_TRY(SizeExpr(node->left).evaluate(dims));
+  auto b = HEDDLE_TRY(SizeExpr(node->right).evaluate(dims));
+  if (auto value = apply(node->op, a, b))
     return *value;
   return inputError(str() + ": expected a value within 2^62 and positive divisors, found " +
-                    std::to_string(*a) + " and " + std::to_string(*b));
+                    std::to_string(a) + " and " + std::to_string(b));
 }
 
 SizeExpr SizeExpr::substitute(const std::map<std::string, SizeExpr, std::less<>> &values) const {

@@ -7,6 +7,8 @@
 
 #include "SizeExprNode.h"
 
+#include "heddle/Support/Try.h"
+
 #include <charconv>
 
 namespace heddle {
@@ -48,8 +50,8 @@ private:
   }
   Error fail(const std::string &expected) {
     std::string found = peek() == 0 ? "the end" : quotedText(text.substr(at, 16));
-    return inputError("size " + quotedText(text) + ": expected " + expected +
-                      " at character " + std::to_string(at + 1) + ", found " + found);
+    return inputError("size " + quotedText(text) + ": expected " + expected + " at character " +
+                      std::to_string(at + 1) + ", found " + found);
   }
   /// Long sums are deep to the left even where nothing is nested.
   Expected<SizeExpr> combine(char op, const SizeExpr &a, const SizeExpr &b) {
@@ -63,10 +65,8 @@ private:
     auto value = parseProduct(nesting);
     while (value && (peek() == '+' || peek() == '-')) {
       char op = text[at++];
-      auto right = parseProduct(nesting);
-      if (!right)
-        return right;
-      value = combine(op, *value, *right);
+      auto right = HEDDLE_TRY(parseProduct(nesting));
+      value = combine(op, *value, right);
     }
     return value;
   }
@@ -74,10 +74,8 @@ private:
   Expected<SizeExpr> parseProduct(int nesting) {
     auto value = parseFactor(nesting);
     while (value && eat('*')) {
-      auto right = parseFactor(nesting);
-      if (!right)
-        return right;
-      value = combine(Op::Multiply, *value, *right);
+      auto right = HEDDLE_TRY(parseFactor(nesting));
+      value = combine(Op::Multiply, *value, right);
     }
     return value;
   }
@@ -125,17 +123,13 @@ private:
 
   Expected<SizeExpr> parseArguments(char op, int nesting) {
     eat('(');
-    auto left = parseSum(nesting);
-    if (!left)
-      return left;
+    auto left = HEDDLE_TRY(parseSum(nesting));
     if (!eat(','))
       return fail("','");
-    auto right = parseSum(nesting);
-    if (!right)
-      return right;
+    auto right = HEDDLE_TRY(parseSum(nesting));
     if (!eat(')'))
       return fail("')'");
-    return combine(op, *left, *right);
+    return combine(op, left, right);
   }
 
   std::string_view text;

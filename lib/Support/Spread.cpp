@@ -7,6 +7,7 @@
 #include "heddle/Support/Spread.h"
 
 #include "heddle/Support/Program.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <cstring>
@@ -46,8 +47,7 @@ Status spreadSizes(const std::string &name, std::span<const int64_t> given,
   sizes.assign(rank - given.size(), 1);
   sizes.insert(sizes.end(), given.begin(), given.end());
   if (rank == 4 && given.size() == 3)
-    if (Status status = ofThree(name, given, full, sizes); !status)
-      return status;
+    HEDDLE_TRY(ofThree(name, given, full, sizes));
   for (size_t i = 0; i < rank; ++i)
     if (full[i] >= 0 && sizes[i] != 1 && sizes[i] != full[i])
       return inputError(name + ": dimension " + std::to_string(i - (rank - given.size())) +

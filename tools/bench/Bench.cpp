@@ -11,6 +11,7 @@
 #include "heddle/Runtime/Commands.h"
 #include "heddle/Support/CpuRates.h"
 #include "heddle/Support/Parallel.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <chrono>
@@ -103,13 +104,9 @@ void fillIntegers(const Port &port, int64_t low, int64_t high, std::mt19937 &ran
 Expected<Tensor> syntheticInput(const Port &port, const Dimensions &dims, std::mt19937 &random) {
   std::vector<int64_t> shape;
   for (const SizeExpr &dim : port.shape) {
-    auto value = dim.evaluate(dims);
-    if (!value)
-      return value.takeError();
-    shape.push_back(*value);
+    shape.push_back(HEDDLE_TRY(dim.evaluate(dims)));
   }
-  if (auto count = elementCount(shape, port.type); !count)
-    return count.takeError();
+  HEDDLE_TRY(elementCount(shape, port.type));
   Tensor tensor(port.type, shape);
   if (port.type == DType::F32) {
     std::normal_distribution<float> normal;
@@ -123,12 +120,9 @@ Expected<Tensor> syntheticInput(const Port &port, const Dimensions &dims, std::m
   }
   if (port.type != DType::I32 && port.type != DType::I64)
     return inputError(port.name + ": expected f32, i32, i64 or bool, found " + toString(port.type));
-  auto low = port.range ? port.range->first.evaluate(dims) : Expected<int64_t>(0);
-  auto high = port.range ? port.range->second.evaluate(dims) : Expected<int64_t>(16);
-  for (auto *bound : {&low, &high})
-    if (!*bound)
-      return bound->takeError();
-  fillIntegers(port, *low, *high, random, tensor);
+  int64_t low = port.range ? HEDDLE_TRY(port.range->first.evaluate(dims)) : 0,
+          high = port.range ? HEDDLE_TRY(port.range->second.evaluate(dims)) : 16;
+  fillIntegers(port, low, high, random, tensor);
   return tensor;
 }
 
@@ -237,10 +231,9 @@ public:
 
   Status prepare() {
     for (size_t i = 0; i + 1 < functions.size(); ++i) {
-      auto outputs = session.run(functions[i]->name, inputsFrom(*functions[i], given, results));
-      if (!outputs)
-        return outputs.takeError();
-      for (auto &[name, tensor] : *outputs)
+      auto outputs =
+          HEDDLE_TRY(session.run(functions[i]->name, inputsFrom(*functions[i], given, results)));
+      for (auto &[name, tensor] : outputs)
         (results.find(name) ? results[name] : results.slot(results.size(), name)) =
             std::move(tensor);
     }
@@ -249,8 +242,7 @@ public:
 
   /// Seconds of a call; with `times`, of its launches.
   Expected<double> run(std::vector<LaunchTime> *times) {
-    if (Status status = prepare(); !status)
-      return status.takeError();
+    HEDDLE_TRY(prepare());
     NamedInputs inputs = lastInputs();
     auto start = std::chrono::steady_clock::now();
     Status status = times ? session.runTimed(last().name, inputs, outputs, *times)
@@ -287,25 +279,18 @@ Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCom
                           bool onCpu) {
   Figures figures;
   int threads = command.threads > 0 ? command.threads : processorCount();
-  auto memory = ReadProbe::create(kMemoryProbe, threads);
-  if (!memory)
-    return memory.takeError();
+  auto memory = HEDDLE_TRY(ReadProbe::create(kMemoryProbe, threads));
   std::vector<LaunchTime> times;
-  if (auto warm = rounds.run(&times); !warm)
-    return warm.takeError();
+  HEDDLE_TRY(rounds.run(&times));
   figures.leastBytes =
       leastBytes(program, rounds.last(), times, rounds.lastInputs(), rounds.lastOutputs());
   for (int round = 0; round < command.rounds; ++round) {
     if (onCpu) {
       addPeaks(program, threads, figures);
-      figures.reads.push_back(memory->measure());
+      figures.reads.push_back(memory.measure());
     }
-    auto call = rounds.run(nullptr);
-    if (!call)
-      return call.takeError();
-    figures.calls.push_back(*call);
-    if (auto timed = rounds.run(&times); !timed)
-      return timed.takeError();
+    figures.calls.push_back(HEDDLE_TRY(rounds.run(nullptr)));
+    HEDDLE_TRY(rounds.run(&times));
     addRound(times, static_cast<size_t>(round), program, figures);
   }
   return figures;
@@ -401,13 +386,10 @@ Expected<double> timeLaunch(Device &device, const LaunchCall &call, int rounds, 
   std::vector<double> seconds;
   for (int round = 0; round <= rounds; ++round) {
     auto start = std::chrono::steady_clock::now();
-    Status status = device.begin();
-    for (int i = 0; i < repeat && status; ++i)
-      status = device.launch(call);
-    if (status)
-      status = device.finish();
-    if (!status)
-      return status.takeError();
+    HEDDLE_TRY(device.begin());
+    for (int i = 0; i < repeat; ++i)
+      HEDDLE_TRY(device.launch(call));
+    HEDDLE_TRY(device.finish());
     std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
     if (round > 0) // the first round warms up
       seconds.push_back(passed.count() / repeat);
@@ -423,46 +405,36 @@ Expected<NamedTensors> syntheticInputs(const Function &function, const Dimension
   for (const Port &port : function.inputs) {
     if (port.fallback.kind != DefaultInput::Kind::None)
       continue;
-    auto tensor = syntheticInput(port, all, random);
-    if (!tensor)
-      return tensor.takeError();
-    inputs.slot(inputs.size(), port.name) = std::move(*tensor);
+    inputs.slot(inputs.size(), port.name) = HEDDLE_TRY(syntheticInput(port, all, random));
   }
   return inputs;
 }
 
 Status benchCommand(Session &session, const BenchCommand &command, bool onCpu, std::ostream &out) {
   const Program &program = session.program();
-  auto functions = chooseFunctions(program, command.function);
-  if (!functions)
-    return functions.takeError();
-  if (Status status = checkDims(*functions, command.dims); !status)
-    return status;
-  const Sizes sizes = completed(*functions, command.dims);
+  auto functions = HEDDLE_TRY(chooseFunctions(program, command.function));
+  HEDDLE_TRY(checkDims(functions, command.dims));
+  const Sizes sizes = completed(functions, command.dims);
   NamedTensors given;
-  for (size_t i = 0; i < functions->size(); ++i) {
-    auto inputs = syntheticInputs(*(*functions)[i], sizes.dims);
-    if (!inputs)
-      return inputs.takeError();
+  for (size_t i = 0; i < functions.size(); ++i) {
+    auto inputs = HEDDLE_TRY(syntheticInputs(*functions[i], sizes.dims));
     // What an earlier function gives is not made up.
     auto isResult = [&](const std::string &name) {
-      return std::any_of(functions->begin(), functions->begin() + static_cast<ptrdiff_t>(i),
+      return std::any_of(functions.begin(), functions.begin() + static_cast<ptrdiff_t>(i),
                          [&](const Function *earlier) {
                            return std::ranges::any_of(earlier->outputs, [&](const Port &port) {
                              return port.name == name;
                            });
                          });
     };
-    for (auto &[name, tensor] : *inputs)
+    for (auto &[name, tensor] : inputs)
       if (!isResult(name) && !given.find(name))
         given.slot(given.size(), name) = std::move(tensor);
   }
-  Rounds rounds(session, *functions, std::move(given));
-  auto figures = measure(rounds, program, command, onCpu);
-  if (!figures)
-    return figures.takeError();
-  const Function &last = *functions->back();
-  out << headOf(session, last, sizes, command, *figures) << tableOf(*figures);
+  Rounds rounds(session, functions, std::move(given));
+  auto figures = HEDDLE_TRY(measure(rounds, program, command, onCpu));
+  const Function &last = *functions.back();
+  out << headOf(session, last, sizes, command, figures) << tableOf(figures);
   return {};
 }
 

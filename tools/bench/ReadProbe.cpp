@@ -6,6 +6,7 @@
 #include "ReadProbe.h"
 
 #include "heddle/Support/Parallel.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <chrono>
@@ -87,11 +88,9 @@ void readBuffer(const std::byte *from, int64_t bytes, int64_t passes, bool prefe
 Expected<ReadProbe> ReadProbe::create(int64_t bytes, int threads) {
   // A whole number of blocks for each thread, and what the last prefetches reach.
   bytes = std::max<int64_t>(1, bytes / (kBlock * threads)) * kBlock * threads;
-  auto memory = MappedBytes::allocate(bytes + kAhead + kBlock);
-  if (!memory)
-    return memory.takeError();
-  std::memset(memory->writable().data(), 1, memory->writable().size());
-  return ReadProbe(std::move(*memory), bytes, threads);
+  auto memory = HEDDLE_TRY(MappedBytes::allocate(bytes + kAhead + kBlock));
+  std::memset(memory.writable().data(), 1, memory.writable().size());
+  return ReadProbe(std::move(memory), bytes, threads);
 }
 
 double ReadProbe::measure(bool prefetch) const {

@@ -5,6 +5,7 @@
 // The command line of heddle-run: reads it, calls the library, prints errors.
 #include "heddle/Generation/Commands.h"
 #include "heddle/Runtime/Commands.h"
+#include "heddle/Support/Try.h"
 
 #include "../CommandLine.h"
 #include <iostream>
@@ -49,8 +50,7 @@ void addRun(CLI::App &app, RunFlags &flags) {
 }
 
 Expected<Session> openSession(const RunFlags &flags) {
-  if (Status status = driver::checkThreads(flags.session.device, flags.session.threads); !status)
-    return status.takeError();
+  HEDDLE_TRY(driver::checkThreads(flags.session.device, flags.session.threads));
   return Session::open(flags.file, flags.session);
 }
 
@@ -76,31 +76,23 @@ CLI::App *addGenerate(CLI::App &app, RunFlags &flags) {
 
 /// `translate`, or `generate`.
 Status decode(RunFlags &flags, bool generates) {
-  if (Status checked = checkTranslate(flags.translate); !checked)
-    return checked;
-  auto session = openSession(flags);
-  if (!session)
-    return session.takeError();
-  return (generates ? generateCommand : translateCommand)(*session, flags.translate, std::cin,
+  HEDDLE_TRY(checkTranslate(flags.translate));
+  auto session = HEDDLE_TRY(openSession(flags));
+  return (generates ? generateCommand : translateCommand)(session, flags.translate, std::cin,
                                                           std::cout, std::cerr);
 }
 
 Status encode(RunFlags &flags, bool classify) {
-  if (Status checked = checkTexts(flags.translate.text); !checked)
-    return checked;
-  auto session = openSession(flags);
-  if (!session)
-    return session.takeError();
-  return encodeCommand(*session, flags.translate.text, classify, std::cin, std::cout, std::cerr);
+  HEDDLE_TRY(checkTexts(flags.translate.text));
+  auto session = HEDDLE_TRY(openSession(flags));
+  return encodeCommand(session, flags.translate.text, classify, std::cin, std::cout, std::cerr);
 }
 
 Status run(RunFlags &flags) {
   if (flags.verify)
     return usageError("--verify: heddle-run has no reference, use heddle run --verify");
-  auto session = openSession(flags);
-  if (!session)
-    return session.takeError();
-  return runCommand(*session, flags.command, std::cout);
+  auto session = HEDDLE_TRY(openSession(flags));
+  return runCommand(session, flags.command, std::cout);
 }
 
 void addBench(CLI::App &app, RunFlags &flags) {
@@ -113,15 +105,10 @@ void addBench(CLI::App &app, RunFlags &flags) {
 }
 
 Status bench(RunFlags &flags) {
-  auto dims = driver::parseDimensions(flags.dims);
-  if (!dims)
-    return dims.takeError();
-  flags.bench.dims = std::move(*dims);
-  auto session = openSession(flags);
-  if (!session)
-    return session.takeError();
+  flags.bench.dims = HEDDLE_TRY(driver::parseDimensions(flags.dims));
+  auto session = HEDDLE_TRY(openSession(flags));
   flags.bench.threads = flags.session.threads;
-  return benchCommand(*session, flags.bench, flags.session.device == "cpu", std::cout);
+  return benchCommand(session, flags.bench, flags.session.device == "cpu", std::cout);
 }
 
 /// Reads the command line and carries the command out; help is done when it is printed.
@@ -144,8 +131,7 @@ Status runTool(int argc, char **argv) {
   addBench(app, flags);
   CLI::App *devices = app.add_subcommand("devices", "list the devices that models can run on");
   devices->footer("Examples:\n  heddle-run devices");
-  if (Status status = driver::checkCommand(app, argc, argv); !status)
-    return status;
+  HEDDLE_TRY(driver::checkCommand(app, argc, argv));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

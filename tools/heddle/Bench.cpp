@@ -6,6 +6,8 @@
 
 #include "Driver.h"
 
+#include "heddle/Support/Try.h"
+
 #include <iostream>
 #include <memory>
 
@@ -22,15 +24,10 @@ struct BenchFlags {
 };
 
 Status bench(BenchFlags &flags) {
-  auto dims = parseDimensions(flags.dims);
-  if (!dims)
-    return dims.takeError();
-  flags.bench.dims = std::move(*dims);
-  Expected<Session> session = openModel(flags.model, flags.jit, flags.compile);
-  if (!session)
-    return session.takeError();
+  flags.bench.dims = HEDDLE_TRY(parseDimensions(flags.dims));
+  Session session = HEDDLE_TRY(openModel(flags.model, flags.jit, flags.compile));
   flags.bench.threads = flags.jit.threads;
-  return benchCommand(*session, flags.bench, flags.jit.device == "cpu", std::cout);
+  return benchCommand(session, flags.bench, flags.jit.device == "cpu", std::cout);
 }
 
 } // namespace

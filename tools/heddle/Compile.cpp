@@ -8,6 +8,7 @@
 
 #include "heddle/Report/Explain.h"
 #include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <iostream>
@@ -43,17 +44,12 @@ void printReport(const CompileFlags &flags, const CompileReport &report) {
 }
 
 Status emit(const CompileFlags &flags) {
-  Expected<Stage> stage = parseStage(flags.emit);
-  if (!stage)
-    return stage.takeError();
-  if (Status status = checkOutput(flags.output); !status)
-    return status;
+  Stage stage = HEDDLE_TRY(parseStage(flags.emit));
+  HEDDLE_TRY(checkOutput(flags.output));
   CompileOptions options = flags.options;
   options.outputs.push_back(flags.output);
-  Expected<std::string> text = emitStage(flags.model, *stage, options, !flags.output.empty());
-  if (!text)
-    return text.takeError();
-  return writeOutput(flags.output, *text);
+  std::string text = HEDDLE_TRY(emitStage(flags.model, stage, options, !flags.output.empty()));
+  return writeOutput(flags.output, text);
 }
 
 Status explainFirst(const CompileFlags &flags) {
@@ -62,12 +58,10 @@ Status explainFirst(const CompileFlags &flags) {
                       ": expected a file of its own, found that of -o");
   CompileOptions options = flags.options;
   options.outputs.push_back(flags.explain);
-  Expected<Explanation> explanation = explainModel(flags.model, options);
-  if (!explanation)
-    return explanation.takeError();
+  Explanation explanation = HEDDLE_TRY(explainModel(flags.model, options));
   if (flags.explain == "-")
-    return writeOutput("", explanationText(*explanation));
-  return writeOutput(flags.explain, explanationHtml(*explanation, flags.model));
+    return writeOutput("", explanationText(explanation));
+  return writeOutput(flags.explain, explanationHtml(explanation, flags.model));
 }
 
 /// What no code is made from would be ignored.
@@ -78,13 +72,11 @@ Status checkCpus(const CompileOptions &options) {
 }
 
 Status compile(CompileFlags &flags) {
-  if (Status status = checkCpus(flags.options); !status)
-    return status;
+  HEDDLE_TRY(checkCpus(flags.options));
   Progress progress;
   flags.options.progress = [&](const std::string &phase) { progress.show(phase); };
   if (!flags.explain.empty())
-    if (Status status = explainFirst(flags); !status)
-      return status;
+    HEDDLE_TRY(explainFirst(flags));
   if (!flags.emit.empty() && flags.emit != toString(Stage::Artifact))
     return emit(flags);
   if (flags.output.empty() && !isArtifactPath(flags.model)) // which fails below, for its own reason

@@ -12,6 +12,7 @@
 #include "heddle/Report/Tiles.h"
 #include "heddle/Runtime/Commands.h"
 #include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Try.h"
 
 #include <iostream>
 #include <memory>
@@ -36,13 +37,12 @@ struct InspectFlags {
 
 /// Into the file that `--svg` or `--html` names, else as text.
 template <typename Picture>
-Status draw(const ExplainFlags &flags, Expected<Picture> picture) {
-  if (!picture)
-    return picture.takeError();
+Status draw(const ExplainFlags &flags, Expected<Picture> drawn) {
+  Picture picture = HEDDLE_TRY(drawn);
   if (!flags.svg.empty())
-    return writeOutput(flags.svg, pictureSvg(*picture));
-  return writeOutput(flags.html, flags.html.empty() ? pictureText(*picture)
-                                                    : pictureHtml(*picture, flags.model));
+    return writeOutput(flags.svg, pictureSvg(picture));
+  return writeOutput(flags.html,
+                     flags.html.empty() ? pictureText(picture) : pictureHtml(picture, flags.model));
 }
 
 /// `--positions=FILE.svg` is short for `--positions --svg=FILE.svg`.
@@ -60,38 +60,32 @@ Status takePositionsFile(ExplainFlags &flags) {
 }
 
 Status explain(ExplainFlags &flags) {
-  if (Status status = takePositionsFile(flags); !status)
-    return status;
+  HEDDLE_TRY(takePositionsFile(flags));
   flags.options.outputs = {flags.html, flags.svg};
   if (!flags.html.empty() && !flags.svg.empty())
     return usageError("explain: expected one of --html and --svg, found both");
   if (flags.tiles && !flags.positions.empty())
     return usageError("explain: expected one of --tiles and --positions, found both");
   for (const std::string *file : {&flags.html, &flags.svg})
-    if (Status status = checkOutput(*file); !status)
-      return status;
+    HEDDLE_TRY(checkOutput(*file));
   if (flags.all && (flags.tiles || !flags.positions.empty()))
     return usageError("explain: --all: expected no --tiles and no --positions beside it");
-  auto dims = parseDimensions(flags.dims);
-  if (!dims)
-    return dims.takeError();
+  auto dims = HEDDLE_TRY(parseDimensions(flags.dims));
   if (flags.tiles)
-    return draw(flags, explainTiles(flags.model, {flags.layer, *dims}, flags.options));
+    return draw(flags, explainTiles(flags.model, {flags.layer, dims}, flags.options));
   if (!flags.layer.empty())
     return usageError("explain: --layer: expected --tiles beside it");
   if (!flags.positions.empty())
-    return draw(flags, explainPositions(flags.model, *dims, flags.options));
+    return draw(flags, explainPositions(flags.model, dims, flags.options));
   for (auto [name, given] :
        {std::pair{"--dim", !flags.dims.empty()}, {"--svg", !flags.svg.empty()}})
     if (given)
       return usageError(std::string("explain: ") + name +
                         ": expected --tiles or --positions beside it");
-  Expected<Explanation> explanation = explainModel(flags.model, flags.options);
-  if (!explanation)
-    return explanation.takeError();
+  Explanation explanation = HEDDLE_TRY(explainModel(flags.model, flags.options));
   return writeOutput(flags.html, flags.html.empty()
-                                     ? explanationText(*explanation, flags.all)
-                                     : explanationHtml(*explanation, flags.model, flags.all));
+                                     ? explanationText(explanation, flags.all)
+                                     : explanationHtml(explanation, flags.model, flags.all));
 }
 
 Status drawGraph(const InspectFlags &flags, const Dimensions &dims) {
@@ -99,22 +93,17 @@ Status drawGraph(const InspectFlags &flags, const Dimensions &dims) {
     return usageError("--graph: expected FILE.svg, found " + quotedText(flags.graph));
   if (flags.inspect.check || flags.inspect.weightsList)
     return usageError("inspect: expected one of --check, --weights-list and --graph, found two");
-  if (Status status = checkOutput(flags.graph); !status)
-    return status;
-  Expected<std::string> drawing = drawModel(flags.model, dims, flags.options);
-  return drawing ? writeOutput(flags.graph, *drawing) : Status(drawing.takeError());
+  HEDDLE_TRY(checkOutput(flags.graph));
+  return writeOutput(flags.graph, HEDDLE_TRY(drawModel(flags.model, dims, flags.options)));
 }
 
 Status inspect(InspectFlags &flags) {
   flags.options.outputs = {flags.graph};
-  auto dims = parseDimensions(flags.dims);
-  if (!dims)
-    return dims.takeError();
+  auto dims = HEDDLE_TRY(parseDimensions(flags.dims));
   if (!flags.graph.empty())
-    return drawGraph(flags, *dims);
-  flags.inspect.dims = std::move(*dims);
-  Expected<std::string> text = inspectModel(flags.model, flags.inspect, flags.options);
-  return text ? writeOutput("", *text) : Status(text.takeError());
+    return drawGraph(flags, dims);
+  flags.inspect.dims = std::move(dims);
+  return writeOutput("", HEDDLE_TRY(inspectModel(flags.model, flags.inspect, flags.options)));
 }
 
 void addExplain(CLI::App &app, Outcome &outcome) {

@@ -9,6 +9,7 @@
 
 #include "heddle/ExecutionEngine/Verify.h"
 #include "heddle/Runtime/Commands.h"
+#include "heddle/Support/Try.h"
 
 #include <iostream>
 #include <memory>
@@ -26,19 +27,16 @@ struct RunFlags {
 };
 
 Status run(RunFlags &flags) {
-  Expected<Session> session = openModel(flags.model, flags.jit, flags.compile);
-  if (!session)
-    return session.takeError();
-  return flags.verify ? verifyCommand(*session, flags.run, std::cout)
-                      : runCommand(*session, flags.run, std::cout);
+  Session session = HEDDLE_TRY(openModel(flags.model, flags.jit, flags.compile));
+  return flags.verify ? verifyCommand(session, flags.run, std::cout)
+                      : runCommand(session, flags.run, std::cout);
 }
 
 } // namespace
 
 Expected<Session> openModel(const std::string &model, JitOptions &options,
                             const CompileOptions &compile) {
-  if (Status status = checkThreads(options.device, options.threads); !status)
-    return status.takeError();
+  HEDDLE_TRY(checkThreads(options.device, options.threads));
   Progress progress;
   options.masks = compile.masks;
   options.weights = compile.weights;

@@ -8,6 +8,7 @@
 #include "Driver.h"
 
 #include "heddle/Generation/Commands.h"
+#include "heddle/Support/Try.h"
 
 #include <functional>
 #include <iostream>
@@ -26,24 +27,18 @@ struct TextFlags {
 
 /// `translate`, or `generate`.
 Status decode(TextFlags &flags, bool generates) {
-  if (Status checked = checkTranslate(flags.translate); !checked)
-    return checked;
+  HEDDLE_TRY(checkTranslate(flags.translate));
   flags.jit.attentionWeights = !flags.translate.attention.empty();
   flags.compile.outputs.push_back(flags.translate.attention);
-  Expected<Session> session = openModel(flags.model, flags.jit, flags.compile);
-  if (!session)
-    return session.takeError();
-  return (generates ? generateCommand : translateCommand)(*session, flags.translate, std::cin,
+  Session session = HEDDLE_TRY(openModel(flags.model, flags.jit, flags.compile));
+  return (generates ? generateCommand : translateCommand)(session, flags.translate, std::cin,
                                                           std::cout, std::cerr);
 }
 
 Status encode(TextFlags &flags, bool classify) {
-  if (Status checked = checkTexts(flags.translate.text); !checked)
-    return checked;
-  Expected<Session> session = openModel(flags.model, flags.jit, flags.compile);
-  if (!session)
-    return session.takeError();
-  return encodeCommand(*session, flags.translate.text, classify, std::cin, std::cout, std::cerr);
+  HEDDLE_TRY(checkTexts(flags.translate.text));
+  Session session = HEDDLE_TRY(openModel(flags.model, flags.jit, flags.compile));
+  return encodeCommand(session, flags.translate.text, classify, std::cin, std::cout, std::cerr);
 }
 
 /// A command on a model and texts; `addOwn` adds what it takes besides.

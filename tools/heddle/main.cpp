@@ -8,6 +8,8 @@
 
 #include "Driver.h"
 
+#include "heddle/Support/Try.h"
+
 #include <iostream>
 #include <unistd.h>
 
@@ -63,8 +65,7 @@ static Status run(int argc, char **argv) {
   addBench(app, outcome);
   addQuestions(app, outcome);
   addUnbuilt(app, outcome);
-  if (Status status = checkCommand(app, argc, argv); !status)
-    return status;
+  HEDDLE_TRY(checkCommand(app, argc, argv));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

@@ -13,6 +13,7 @@
 #include "heddle/Support/CpuFeatures.h"
 #include "heddle/Support/CpuRates.h"
 #include "heddle/Support/Parallel.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <cstring>
@@ -225,12 +226,10 @@ Expected<std::unique_ptr<DeviceCode>> loadCpuCode(const Artifact &artifact) {
   const CpuMember *member = bestMember(artifact.cpu());
   if (!member)
     return noMember(artifact);
-  auto object = LoadedObject::load(member->code, artifact.name() + ": cpu/" + member->isa + ".so");
-  if (!object)
-    return object.takeError();
-  auto code = std::make_unique<CpuCode>(member->isa, std::move(*object), artifact.weights());
-  if (Status status = code->findKernels(artifact.program(), artifact.name()); !status)
-    return status.takeError();
+  auto object = HEDDLE_TRY(
+      LoadedObject::load(member->code, artifact.name() + ": cpu/" + member->isa + ".so"));
+  auto code = std::make_unique<CpuCode>(member->isa, std::move(object), artifact.weights());
+  HEDDLE_TRY(code->findKernels(artifact.program(), artifact.name()));
   return std::unique_ptr<DeviceCode>(std::move(code));
 }
 

@@ -7,6 +7,8 @@
 // that are independent; few are.
 #include "CommandRecorder.h"
 
+#include "heddle/Support/Try.h"
+
 namespace heddle::vulkan {
 
 static constexpr VkPipelineStageFlags transferStage = VK_PIPELINE_STAGE_TRANSFER_BIT,
@@ -17,8 +19,7 @@ static constexpr VkAccessFlags transferUses =
 
 Expected<std::unique_ptr<CommandRecorder>> CommandRecorder::create(const LogicalDevice &device) {
   std::unique_ptr<CommandRecorder> created(new CommandRecorder(device));
-  if (Status status = created->createObjects(); !status)
-    return status.takeError();
+  HEDDLE_TRY(created->createObjects());
   return created;
 }
 

@@ -7,6 +7,8 @@
 
 #include "KernelPipelines.h"
 
+#include "heddle/Support/Try.h"
+
 namespace heddle::vulkan {
 
 DescriptorCache::~DescriptorCache() { clear(); }
@@ -60,8 +62,7 @@ Expected<VkDescriptorSet> DescriptorCache::find(const Window &memory, const Wind
   if (!isNew && it->second)
     return it->second;
   if (used == setsPerPool)
-    if (Status status = addPool(); !status)
-      return status.takeError();
+    HEDDLE_TRY(addPool());
   VkDescriptorSetAllocateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
   info.descriptorPool = pools.back();
   info.descriptorSetCount = 1;

@@ -6,6 +6,8 @@
 #define VOLK_IMPLEMENTATION
 #include "Instance.h"
 
+#include "heddle/Support/Try.h"
+
 #include <cstdlib>
 #include <string_view>
 
@@ -63,11 +65,9 @@ Expected<std::unique_ptr<Instance>> Instance::create() {
     return inputError(std::string("vulkan: HEDDLE_VULKAN_VALIDATION: expected the layer ") +
                       validationLayer + ", found none");
   std::unique_ptr<Instance> created(new Instance);
-  Status status = created->createInstance(validate);
-  if (status && validate)
-    status = created->listen();
-  if (!status)
-    return status.takeError();
+  HEDDLE_TRY(created->createInstance(validate));
+  if (validate)
+    HEDDLE_TRY(created->listen());
   return created;
 }
 

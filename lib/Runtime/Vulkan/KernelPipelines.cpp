@@ -9,6 +9,8 @@
 #include "PipelineCache.h"
 #include "SpirvFacts.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -20,11 +22,8 @@ Expected<std::unique_ptr<KernelPipelines>> KernelPipelines::create(const Logical
     return inputError("vulkan: expected a device with " + std::to_string(bindingCount) +
                       " storage buffers a kernel, found " + std::to_string(buffers));
   std::unique_ptr<KernelPipelines> created(new KernelPipelines(device));
-  Status status = created->createLayouts();
-  if (status)
-    status = created->compileAll(artifact);
-  if (!status)
-    return status.takeError();
+  HEDDLE_TRY(created->createLayouts());
+  HEDDLE_TRY(created->compileAll(artifact));
   return created;
 }
 
@@ -117,20 +116,14 @@ Status KernelPipelines::compileAll(const Artifact &artifact) {
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (kernels[i].vulkan.empty())
       continue;
-    Expected<Chosen> found = choose(kernels[i], artifact);
-    if (!found)
-      return found.takeError();
-    chosen[i] = std::move(*found);
+    chosen[i] = HEDDLE_TRY(choose(kernels[i], artifact));
     hash = fnv1a(chosen[i].words.data(), chosen[i].words.size() * 4, hash);
   }
-  auto cache = PipelineCache::open(device, hash);
-  if (!cache)
-    return cache.takeError();
+  auto cache = HEDDLE_TRY(PipelineCache::open(device, hash));
   for (size_t i = 0; i < kernels.size(); ++i)
     if (chosen[i].variant)
-      if (Status status = compile(kernels[i], cache->handle(), chosen[i]); !status)
-        return status;
-  cache->save();
+      HEDDLE_TRY(compile(kernels[i], cache.handle(), chosen[i]));
+  cache.save();
   return {};
 }
 

@@ -5,28 +5,25 @@
 // Features that kernels may need are enabled where there are any, and no extension.
 #include "LogicalDevice.h"
 
+#include "heddle/Support/Try.h"
+
 namespace heddle::vulkan {
 
 Expected<std::unique_ptr<LogicalDevice>> LogicalDevice::open(int number) {
-  auto instance = Instance::create();
-  if (!instance)
-    return instance.takeError();
-  std::vector<VkPhysicalDevice> all = (*instance)->physicalDevices();
+  auto instance = HEDDLE_TRY(Instance::create());
+  std::vector<VkPhysicalDevice> all = instance->physicalDevices();
   if (all.empty())
     return inputError("vulkan: no Vulkan driver found (there is no device)");
   if (static_cast<size_t>(number) >= all.size())
     return inputError("vulkan: expected a device number below " + std::to_string(all.size()) +
                       ", found " + std::to_string(number));
-  auto hardware = PhysicalDevice::query(all[static_cast<size_t>(number)]);
-  if (!hardware)
-    return hardware.takeError();
-  if (VulkanDeviceInfo info = hardware->info(); !info.usable)
+  auto hardware = HEDDLE_TRY(PhysicalDevice::query(all[static_cast<size_t>(number)]));
+  if (VulkanDeviceInfo info = hardware.info(); !info.usable)
     return inputError("vulkan: " + info.name +
                       ": expected Vulkan 1.1 and a compute queue, found Vulkan " + info.apiVersion);
   std::unique_ptr<LogicalDevice> opened(
-      new LogicalDevice(std::move(*instance), std::move(*hardware)));
-  if (Status status = opened->create(); !status)
-    return status.takeError();
+      new LogicalDevice(std::move(instance), std::move(hardware)));
+  HEDDLE_TRY(opened->create());
   return opened;
 }
 

@@ -5,6 +5,8 @@
 // The choice of memory types is here and nowhere else.
 #include "MemoryBuffer.h"
 
+#include "heddle/Support/Try.h"
+
 #include <utility>
 
 namespace heddle::vulkan {
@@ -14,11 +16,8 @@ Expected<MemoryBuffer> MemoryBuffer::create(const LogicalDevice &device, int64_t
     return inputError("vulkan: expected at most " + std::to_string(limit) +
                       " bytes of memory in one piece, found " + std::to_string(bytes));
   MemoryBuffer created(device, bytes);
-  Status status = created.createBuffer();
-  if (status)
-    status = created.allocate(kind);
-  if (!status)
-    return status.takeError();
+  HEDDLE_TRY(created.createBuffer());
+  HEDDLE_TRY(created.allocate(kind));
   return created;
 }
 

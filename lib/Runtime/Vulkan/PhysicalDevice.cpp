@@ -5,6 +5,8 @@
 // Queries need Vulkan 1.1 only; of an older device just name and version are known.
 #include "PhysicalDevice.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -84,8 +86,7 @@ Expected<PhysicalDevice> PhysicalDevice::query(VkPhysicalDevice handle) {
     device.family = computeFamily(handle);
   }
   if (const char *mask = std::getenv("HEDDLE_VULKAN_LIMITS"))
-    if (Status status = device.applyMask(mask); !status)
-      return status.takeError();
+    HEDDLE_TRY(device.applyMask(mask));
   return device;
 }
 

@@ -7,6 +7,8 @@
 
 #include "VulkanDevice.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -22,12 +24,8 @@ public:
       : program(artifact.program()), device(std::move(opened)) {}
 
   Status load(const Artifact &artifact) {
-    auto compiled = KernelPipelines::create(*device, artifact);
-    if (!compiled)
-      return compiled.takeError();
-    kernels = std::move(*compiled);
-    if (Status status = uploadWeights(artifact.weights()); !status)
-      return status;
+    kernels = HEDDLE_TRY(KernelPipelines::create(*device, artifact));
+    HEDDLE_TRY(uploadWeights(artifact.weights()));
     return device->instance().takeMessages();
   }
 
@@ -52,32 +50,24 @@ Status VulkanCode::uploadWeights(std::span<const std::byte> bytes) {
   if (bytes.empty())
     return {};
   // Whole tiles may be read past the last weight, as on the CPU.
-  auto buffer = MemoryBuffer::create(
-      *device, static_cast<int64_t>(bytes.size()) + MappedBytes::slack, MemoryBuffer::Kind::Device);
-  if (!buffer)
-    return buffer.takeError();
-  weights = std::move(*buffer);
+  weights = HEDDLE_TRY(MemoryBuffer::create(*device,
+                                            static_cast<int64_t>(bytes.size()) + MappedBytes::slack,
+                                            MemoryBuffer::Kind::Device));
   if (weights->mapped()) {
     std::memcpy(weights->mapped(), bytes.data(), bytes.size());
     return {};
   }
   constexpr size_t piece = size_t{64} << 20;
-  auto staging = MemoryBuffer::create(*device, static_cast<int64_t>(std::min(piece, bytes.size())),
-                                      MemoryBuffer::Kind::Staging);
-  if (!staging)
-    return staging.takeError();
-  auto recorder = CommandRecorder::create(*device);
-  if (!recorder)
-    return recorder.takeError();
+  auto staging = HEDDLE_TRY(MemoryBuffer::create(
+      *device, static_cast<int64_t>(std::min(piece, bytes.size())), MemoryBuffer::Kind::Staging));
+  auto recorder = HEDDLE_TRY(CommandRecorder::create(*device));
   for (size_t at = 0; at < bytes.size(); at += piece) {
     size_t count = std::min(piece, bytes.size() - at);
-    std::memcpy(staging->mapped(), bytes.data() + at, count);
-    if (Status status = (*recorder)->begin(); !status)
-      return status;
-    (*recorder)->copy(staging->handle(), 0, weights->handle(), static_cast<int64_t>(at),
-                      static_cast<int64_t>(count));
-    if (Status status = (*recorder)->run(); !status)
-      return status;
+    std::memcpy(staging.mapped(), bytes.data() + at, count);
+    HEDDLE_TRY(recorder->begin());
+    recorder->copy(staging.handle(), 0, weights->handle(), static_cast<int64_t>(at),
+                   static_cast<int64_t>(count));
+    HEDDLE_TRY(recorder->run());
   }
   return {};
 }
@@ -85,15 +75,11 @@ Status VulkanCode::uploadWeights(std::span<const std::byte> bytes) {
 } // namespace
 
 Expected<std::vector<VulkanDeviceInfo>> listVulkanDevices() {
-  auto instance = Instance::create();
-  if (!instance)
-    return instance.takeError();
+  auto instance = HEDDLE_TRY(Instance::create());
   std::vector<VulkanDeviceInfo> infos;
-  for (VkPhysicalDevice handle : (*instance)->physicalDevices()) {
-    auto device = PhysicalDevice::query(handle);
-    if (!device)
-      return device.takeError();
-    infos.push_back(device->info());
+  for (VkPhysicalDevice handle : instance->physicalDevices()) {
+    auto device = HEDDLE_TRY(PhysicalDevice::query(handle));
+    infos.push_back(device.info());
   }
   if (infos.empty())
     return inputError("vulkan: no Vulkan driver found (there is no device)");
@@ -104,12 +90,9 @@ Expected<std::unique_ptr<DeviceCode>> loadVulkanCode(const Artifact &artifact, i
   if (!artifact.hasVulkan() && !artifact.program().kernels.empty())
     return inputError(artifact.name() + ": expected code for Vulkan, found none; compile it with "
                                         "--target=vulkan");
-  auto device = LogicalDevice::open(number);
-  if (!device)
-    return device.takeError();
-  auto code = std::make_unique<VulkanCode>(artifact, std::move(*device));
-  if (Status status = code->load(artifact); !status)
-    return status.takeError();
+  auto device = HEDDLE_TRY(LogicalDevice::open(number));
+  auto code = std::make_unique<VulkanCode>(artifact, std::move(device));
+  HEDDLE_TRY(code->load(artifact));
   return std::unique_ptr<DeviceCode>(std::move(code));
 }
 

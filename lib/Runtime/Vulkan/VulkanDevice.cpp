@@ -6,6 +6,8 @@
 // counts.
 #include "VulkanDevice.h"
 
+#include "heddle/Support/Try.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -22,14 +24,8 @@ Expected<std::unique_ptr<Device>> VulkanDevice::create(const LogicalDevice &devi
                                                        const MemoryBuffer *weights,
                                                        const Program &program) {
   std::unique_ptr<VulkanDevice> created(new VulkanDevice(device, kernels, weights, program));
-  auto recorder = CommandRecorder::create(device);
-  if (!recorder)
-    return recorder.takeError();
-  created->recorder = std::move(*recorder);
-  auto blocks = WordBlocks::create(device);
-  if (!blocks)
-    return blocks.takeError();
-  created->blocks = std::move(*blocks);
+  created->recorder = HEDDLE_TRY(CommandRecorder::create(device));
+  created->blocks = HEDDLE_TRY(WordBlocks::create(device));
   created->descriptors =
       std::make_unique<DescriptorCache>(device, kernels.setLayout(), created->blocks->handle());
   return std::unique_ptr<Device>(std::move(created));
@@ -40,23 +36,22 @@ Expected<std::unique_ptr<Device>> VulkanDevice::create(const LogicalDevice &devi
 Status VulkanDevice::resize(int64_t bytes, int64_t keep) {
   if (memory && bytes <= size)
     return {};
-  auto larger = MemoryBuffer::create(device, bytes + memorySlack, MemoryBuffer::Kind::Device);
-  if (!larger)
-    return larger.takeError();
+  auto larger =
+      HEDDLE_TRY(MemoryBuffer::create(device, bytes + memorySlack, MemoryBuffer::Kind::Device));
   int64_t kept = std::min(keep, size);
   if (kept > 0 && memory->mapped()) {
-    std::memcpy(larger->mapped(), memory->mapped(), static_cast<size_t>(kept));
+    std::memcpy(larger.mapped(), memory->mapped(), static_cast<size_t>(kept));
   } else if (kept > 0) {
     Status status = recorder->begin();
     if (status) {
-      recorder->copy(memory->handle(), 0, larger->handle(), 0, kept);
+      recorder->copy(memory->handle(), 0, larger.handle(), 0, kept);
       status = recorder->run();
     }
     if (!status)
       return status;
   }
   descriptors->clear();
-  memory = std::move(*larger);
+  memory = std::move(larger);
   size = bytes;
   return {};
 }
@@ -68,10 +63,7 @@ Status VulkanDevice::begin() {
     for (const MemoryBuffer &buffer : staging)
       total += buffer.size();
     staging.clear();
-    auto merged = MemoryBuffer::create(device, total, MemoryBuffer::Kind::Staging);
-    if (!merged)
-      return merged.takeError();
-    staging.push_back(std::move(*merged));
+    staging.push_back(HEDDLE_TRY(MemoryBuffer::create(device, total, MemoryBuffer::Kind::Staging)));
   }
   stagingUsed = 0;
   downloads.clear();
@@ -82,11 +74,8 @@ Status VulkanDevice::begin() {
 Expected<VulkanDevice::Staged> VulkanDevice::stage(MemoryRange range) {
   constexpr int64_t smallest = int64_t{1} << 20;
   if (staging.empty() || stagingUsed + range.bytes > staging.back().size()) {
-    auto buffer =
-        MemoryBuffer::create(device, std::max(smallest, range.bytes), MemoryBuffer::Kind::Staging);
-    if (!buffer)
-      return buffer.takeError();
-    staging.push_back(std::move(*buffer));
+    staging.push_back(HEDDLE_TRY(MemoryBuffer::create(device, std::max(smallest, range.bytes),
+                                                      MemoryBuffer::Kind::Staging)));
     stagingUsed = 0;
   }
   Staged staged{range, staging.size() - 1, stagingUsed};
@@ -97,12 +86,10 @@ Expected<VulkanDevice::Staged> VulkanDevice::stage(MemoryRange range) {
 Expected<std::byte *> VulkanDevice::upload(MemoryRange range) {
   if (memory->mapped())
     return memory->mapped() + range.offset;
-  auto staged = stage(range);
-  if (!staged)
-    return staged.takeError();
-  MemoryBuffer &buffer = staging[staged->buffer];
-  recorder->copy(buffer.handle(), staged->offset, memory->handle(), range.offset, range.bytes);
-  return buffer.mapped() + staged->offset;
+  auto staged = HEDDLE_TRY(stage(range));
+  MemoryBuffer &buffer = staging[staged.buffer];
+  recorder->copy(buffer.handle(), staged.offset, memory->handle(), range.offset, range.bytes);
+  return buffer.mapped() + staged.offset;
 }
 
 Status VulkanDevice::copy(int64_t from, int64_t to, int64_t bytes) {
@@ -126,12 +113,10 @@ Status VulkanDevice::fill(MemoryRange range, uint32_t pattern) {
 Status VulkanDevice::download(MemoryRange range) {
   if (memory->mapped())
     return {};
-  auto staged = stage(range);
-  if (!staged)
-    return staged.takeError();
-  recorder->copy(memory->handle(), range.offset, staging[staged->buffer].handle(), staged->offset,
+  auto staged = HEDDLE_TRY(stage(range));
+  recorder->copy(memory->handle(), range.offset, staging[staged.buffer].handle(), staged.offset,
                  range.bytes);
-  downloads.push_back(*staged);
+  downloads.push_back(staged);
   return {};
 }
 
@@ -190,11 +175,8 @@ Status VulkanDevice::pushArguments(const LaunchCall &call, const Window &memoryW
 /// Leaves the grid's base to be pushed. Where no block is free, what was recorded runs first.
 Expected<uint32_t> VulkanDevice::moveToBlock() {
   if (!blocks->hasRoom()) {
-    Status status = recorder->run();
-    if (status)
-      status = recorder->begin();
-    if (!status)
-      return status.takeError();
+    HEDDLE_TRY(recorder->run());
+    HEDDLE_TRY(recorder->begin());
     blocks->clear();
   }
   std::span<const uint32_t> words(push.data(), push.size() - vulkanGridWords);
@@ -222,23 +204,14 @@ void VulkanDevice::dispatchAll(const std::array<int64_t, 3> &grid) {
 }
 
 Status VulkanDevice::launch(const LaunchCall &call) {
-  auto memoryWindow = windowOf(call, false);
-  if (!memoryWindow)
-    return memoryWindow.takeError();
-  auto weightWindow = windowOf(call, true);
-  if (!weightWindow)
-    return weightWindow.takeError();
-  auto set = descriptors->find(*memoryWindow, *weightWindow);
-  if (!set)
-    return set.takeError();
-  if (Status status = pushArguments(call, *memoryWindow, *weightWindow); !status)
-    return status;
-  Expected<uint32_t> block = 0;
+  auto memoryWindow = HEDDLE_TRY(windowOf(call, false));
+  auto weightWindow = HEDDLE_TRY(windowOf(call, true));
+  auto set = HEDDLE_TRY(descriptors->find(memoryWindow, weightWindow));
+  HEDDLE_TRY(pushArguments(call, memoryWindow, weightWindow));
+  uint32_t block = 0;
   if (takesWordBlock(call.scalars.size(), call.arguments.size()))
-    block = moveToBlock();
-  if (!block)
-    return block.takeError();
-  recorder->bind(kernels.pipeline(call.kernel), kernels.layout(), *set, *block);
+    block = HEDDLE_TRY(moveToBlock());
+  recorder->bind(kernels.pipeline(call.kernel), kernels.layout(), set, block);
   dispatchAll(call.grid);
   return {};
 }

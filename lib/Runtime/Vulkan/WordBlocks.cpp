@@ -6,6 +6,8 @@
 // behind the last.
 #include "WordBlocks.h"
 
+#include "heddle/Support/Try.h"
+
 #include <cassert>
 #include <cstring>
 
@@ -13,10 +15,8 @@ namespace heddle::vulkan {
 
 Expected<WordBlocks> WordBlocks::create(const LogicalDevice &device) {
   constexpr int64_t bytes = int64_t{64} << 10;
-  auto buffer = MemoryBuffer::create(device, bytes, MemoryBuffer::Kind::Staging);
-  if (!buffer)
-    return buffer.takeError();
-  return WordBlocks(std::move(*buffer), device.physical().windowAlignment());
+  auto buffer = HEDDLE_TRY(MemoryBuffer::create(device, bytes, MemoryBuffer::Kind::Staging));
+  return WordBlocks(std::move(buffer), device.physical().windowAlignment());
 }
 
 uint32_t WordBlocks::write(std::span<const uint32_t> words) {

@@ -1,0 +1,33 @@
+//===- Try.h - Values, with errors handed on -------------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Most callers hand an error on as it is:
+//
+//   Tensor tensor = HEDDLE_TRY(readNpy(path));     // the value of an Expected<Tensor>
+//   HEDDLE_TRY(session.run(name, inputs, outputs)); // a Status
+//
+// The function around it returns a Status or an Expected of any type.
+#pragma once
+
+#include "heddle/Support/Error.h"
+
+namespace heddle {
+
+template <typename T>
+T takeValue(Expected<T> &result) {
+  return std::move(*result);
+}
+inline void takeValue(Status &) {}
+
+} // namespace heddle
+
+/// The value of an expression, or the end of the function around it with the expression's error.
+/// A statement expression, which Clang and GCC know.
+#define HEDDLE_TRY(...)                                                                            \
+  __extension__({                                                                                  \
+    auto &&heddleTried = __VA_ARGS__;                                                              \
+    if (!heddleTried)                                                                              \
+      return heddleTried.takeError();                                                              \
+    heddle::takeValue(heddleTried);                                                                \
+  })
