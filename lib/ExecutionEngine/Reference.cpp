@@ -13,6 +13,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include "heddle/Support/Try.h"
 
@@ -23,6 +24,16 @@ using namespace mlir;
 namespace heddle {
 
 using namespace reference;
+
+Error reference::errorAt(Operation *op, const std::string &message) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (auto place = dyn_cast<FileLineColLoc>(op->getLoc()))
+    os << place.getFilename().getValue() << ":" << place.getLine() << ":" << place.getColumn()
+       << ": ";
+  os << "'" << op->getName() << "': " << message;
+  return inputError(text);
+}
 
 struct Reference::Session : reference::SessionState {
   Session(ModuleOp module, ReferenceWeights weights)
@@ -107,13 +118,8 @@ private:
   Status runOp(Operation *op);
   Status runGroup(Operation *op);
   Status runState(Operation *op);
-  Status runLoss(Operation *op);
-  Status runRows(Operation *op);
-  Status runProduct(Operation *op);
-  const RefTensor *optional(Value value) { return value ? at(value).get() : nullptr; }
   Status observe(Operation *op);
   Status bindResults(Operation *op, Expected<std::vector<RefTensor>> results);
-  Status bindResult(Operation *op, Expected<RefTensor> result);
   const RefTensor &get(Value value) const { return *values.find(value)->second; }
 
   llvm::DenseMap<Value, Ref> values;
@@ -127,13 +133,6 @@ Status Call::bindResults(Operation *op, Expected<std::vector<RefTensor>> results
     return results.takeError();
   for (auto [value, tensor] : llvm::zip_equal(op->getResults(), *results))
     bind(value, std::make_shared<const RefTensor>(std::move(tensor)));
-  return {};
-}
-
-Status Call::bindResult(Operation *op, Expected<RefTensor> result) {
-  if (!result)
-    return result.takeError();
-  bind(op->getResult(0), std::make_shared<const RefTensor>(std::move(*result)));
   return {};
 }
 
@@ -190,75 +189,8 @@ Status Call::runState(Operation *op) {
   if (auto reorder = dyn_cast<transformer::CacheReorderOp>(op))
     return states.reorder(reorder, get(reorder.getParents()));
   auto length = cast<transformer::CacheLengthOp>(op);
-  return bindResult(
-      op,
-      RefTensor{DType::I32, {}, {static_cast<double>(states.lengthBefore(length.getDim().str()))}});
-}
-
-Status Call::runLoss(Operation *op) {
-  using namespace transformer;
-  auto rowsOf = [&](auto o) {
-    std::optional<uint64_t> padding = o.getPaddingId();
-    return crossEntropyRows(get(o.getLogits()), get(o.getIds()),
-                            padding ? std::optional<int64_t>(*padding) : std::nullopt);
-  };
-  if (auto o = dyn_cast<CrossEntropyOp>(op))
-    return bindResult(op, crossEntropyMean(rowsOf(o)));
-  if (auto o = dyn_cast<CrossEntropyRowsOp>(op))
-    return bindResult(op, rowsOf(o));
-  if (auto o = dyn_cast<CrossEntropyMeanOp>(op))
-    return bindResult(op, crossEntropyMean(get(o.getRows())));
-  auto shift = cast<ShiftRightOp>(op);
-  return bindResult(op, shiftRight(get(shift.getIds()), static_cast<int64_t>(shift.getStart())));
-}
-
-/// What makes the rows that layers work on.
-Status Call::runRows(Operation *op) {
-  using namespace transformer;
-  auto number = [&](Value value) { return value ? static_cast<int64_t>(get(value).values[0]) : 0; };
-  if (auto o = dyn_cast<EmbeddingOp>(op))
-    return bindResult(op, embedding(o, get(o.getIds()), get(o.getTable())));
-  if (auto o = dyn_cast<PositionSinusoidalOp>(op))
-    return bindResult(
-        op, sinusoidal(o, get(o.getInput()), number(o.getOffset()), optional(o.getDocuments())));
-  if (auto o = dyn_cast<PositionLearnedOp>(op))
-    return bindResult(op, learned(o, get(o.getInput()), get(o.getTable()), number(o.getOffset()),
-                                  optional(o.getDocuments())));
-  if (auto o = dyn_cast<PatchesOp>(op))
-    return bindResult(op, patches(get(o.getImage()), o.getSize()));
-  auto concatenation = cast<ConcatOp>(op);
-  return bindResult(op, concat(get(concatenation.getFirst()), get(concatenation.getRows())));
-}
-
-/// Weights of convolutions lie in memory like the matrices that they are.
-Status Call::runProduct(Operation *op) {
-  using namespace transformer;
-  auto product = [&](const RefTensor &input, auto o, Activation activation) {
-    return bindResult(op, linear(input, get(o.getWeight()), optional(o.getBias()), activation));
-  };
-  if (auto o = dyn_cast<LinearOp>(op); o && o.getInputScales())
-    return bindResult(op, linearOfCodes(get(o.getInput()), get(o.getInputScales()),
-                                        get(o.getWeight()), optional(o.getWeightScales()),
-                                        optional(o.getBias()), o.getActivation()));
-  if (auto o = dyn_cast<LinearOp>(op))
-    return product(get(o.getInput()), o, o.getActivation());
-  if (auto o = dyn_cast<Conv1x1Op>(op))
-    return product(get(o.getInput()), o, o.getActivation());
-  if (auto o = dyn_cast<PatchEmbeddingOp>(op))
-    return product(patches(get(o.getImage()), get(o.getWeight()).shape[2]), o, Activation::None);
-  auto o = cast<FfnOp>(op);
-  Value gate = o.getGateWeight();
-  RefTensor hidden = linear(get(o.getInput()), get(o.getInWeight()), optional(o.getInBias()),
-                            gate ? Activation::None : o.getActivation());
-  if (gate) {
-    RefTensor factors =
-        linear(get(o.getInput()), get(gate), optional(o.getGateBias()), o.getActivation());
-    for (auto [value, factor] : llvm::zip_equal(hidden.values, factors.values))
-      value *= factor;
-  }
-  hidden = roundedTo(*elementType(o.getInput().getType()), std::move(hidden));
-  return bindResult(
-      op, linear(hidden, get(o.getOutWeight()), optional(o.getOutBias()), Activation::None));
+  auto rows = static_cast<double>(states.lengthBefore(length.getDim().str()));
+  return bindResults(op, std::vector{RefTensor{DType::I32, {}, {rows}}});
 }
 
 Status Call::runOp(Operation *op) {
@@ -275,37 +207,7 @@ Status Call::runOp(Operation *op) {
     bind(named.getResult(), value);
     return {};
   }
-  if (isa<EmbeddingOp, PositionSinusoidalOp, PositionLearnedOp, PatchesOp, ConcatOp>(op))
-    return runRows(op);
-  if (isa<LinearOp, Conv1x1Op, PatchEmbeddingOp, FfnOp>(op))
-    return runProduct(op);
-  if (auto o = dyn_cast<LayerNormOp>(op))
-    return bindResult(op, layerNorm(o, get(o.getInput()), get(o.getGamma()), get(o.getBeta())));
-  if (auto o = dyn_cast<RmsNormOp>(op))
-    return bindResult(op, rmsNorm(o, get(o.getInput()), get(o.getGamma())));
-  if (isa<CrossEntropyOp, CrossEntropyRowsOp, CrossEntropyMeanOp, ShiftRightOp>(op))
-    return runLoss(op);
-  if (auto o = dyn_cast<SoftmaxOp>(op))
-    return bindResult(op, softmax(get(o.getInput())));
-  if (auto o = dyn_cast<QuantizeOp>(op)) {
-    bool asHalves = o.getCodes().getType().getElementType().isF16();
-    RefCodes made = asHalves ? quantizeToHalves(get(o.getInput())) : quantize(get(o.getInput()));
-    return bindResults(op, std::vector<RefTensor>{std::move(made.codes), std::move(made.scales)});
-  }
-  if (auto o = dyn_cast<PoolOp>(op))
-    return bindResult(op, pool(o.getKind(), get(o.getInput()), optional(o.getLengths()),
-                               optional(o.getDocuments())));
-  if (auto o = dyn_cast<SplitHeadsOp>(op))
-    return bindResult(op, splitHeads(get(o.getInput()), o.getHeads()));
-  if (auto o = dyn_cast<MergeHeadsOp>(op))
-    return bindResult(op, mergeHeads(get(o.getInput())));
-  if (auto o = dyn_cast<AttentionOp>(op))
-    return bindResults(op, attention(o, lookup));
-  if (auto o = dyn_cast<AttentionStatisticsOp>(op))
-    return bindResults(op, attentionStatistics(o, lookup));
-  if (auto o = dyn_cast<AttentionWeightsOp>(op))
-    return bindResults(op, attentionWeights(o, lookup));
-  return bindResult(op, arithmetic(op, lookup));
+  return bindResults(op, resultsOf(op, lookup));
 }
 
 //===- The session's face ------------------------------------------------===//

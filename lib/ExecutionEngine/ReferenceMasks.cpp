@@ -149,8 +149,9 @@ static Expected<Predicate> blocks(MaskBlocksOp op, const Extents &x, const Looku
   int64_t down = (x.queries + rows - 1) / rows, across = (x.keys + columns - 1) / columns;
   HEDDLE_TRY(checkBroadcast(op, table, {x.sentences, x.heads, down, across}));
   if (table.shape[2] != down || table.shape[3] != across)
-    return errorAt(op, "expected a table of " + shapeText({down, across}) + " blocks, found " +
-                           shapeText({table.shape[2], table.shape[3]}));
+    return errorAt(op, "expected a table of " + shapeText(std::vector{down, across}) +
+                           " blocks, found " +
+                           shapeText(std::vector{table.shape[2], table.shape[3]}));
   return Predicate([&table, rows, columns](const Pair &p) {
     return entryAt(table, p.b, p.h, p.i / rows, p.j / columns) != 0;
   });

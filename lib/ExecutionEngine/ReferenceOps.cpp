@@ -2,13 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The formulas of the op descriptions as loops over all indices, in f64.
+// The formulas of the op descriptions as loops over all indices, in f64: one
+// function an op, from the values of its operands to its result.
 
 #include "ReferenceOps.h"
 
 #include "heddle/Support/Float.h"
+#include "heddle/Support/Try.h"
 
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,31 +18,12 @@
 #include <span>
 
 using namespace mlir;
+using namespace heddle::transformer;
 
 namespace heddle::reference {
 
-Error errorAt(Operation *op, const std::string &message) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (auto place = dyn_cast<FileLineColLoc>(op->getLoc()))
-    os << place.getFilename().getValue() << ":" << place.getLine() << ":" << place.getColumn()
-       << ": ";
-  os << "'" << op->getName() << "': " << message;
-  return inputError(text);
-}
-
-std::string shapeText(const std::vector<int64_t> &shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
 int64_t elementCount(const std::vector<int64_t> &shape) {
-  int64_t count = 1;
-  for (int64_t size : shape)
-    count *= size;
-  return count;
+  return llvm::product_of(shape, int64_t{1});
 }
 
 static RefTensor make(std::vector<int64_t> shape, DType type = DType::F32) {
@@ -54,8 +37,7 @@ static int64_t rowCount(const RefTensor &t) {
   return t.shape.back() ? t.size() / t.shape.back() : 0;
 }
 
-double activate(transformer::Activation activation, double x) {
-  using transformer::Activation;
+static double activate(Activation activation, double x) {
   switch (activation) {
   case Activation::None:
     return x;
@@ -115,8 +97,14 @@ RefTensor inNibbles(RefTensor matrix) {
   return matrix;
 }
 
-Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids,
-                              const RefTensor &table) {
+//===- Rows that layers work on ------------------------------------------===//
+
+static const RefTensor *optional(Value value, const Lookup &get) {
+  return value ? &get(value) : nullptr;
+}
+
+static Expected<RefTensor> meaning(EmbeddingOp op, const Lookup &get) {
+  const RefTensor &ids = get(op.getIds()), &table = get(op.getTable());
   int64_t rows = table.shape[0], columns = table.shape[1];
   double scale = op.getScale().convertToFloat();
   std::vector<int64_t> shape = ids.shape;
@@ -135,22 +123,26 @@ Expected<RefTensor> embedding(transformer::EmbeddingOp op, const RefTensor &ids,
   return result;
 }
 
-/// Where the document of row t begins: the last start that is not behind it.
-static int64_t originOf(int64_t t, const RefTensor *starts) {
+/// The position of row t: it counts from an offset, and from the start of the row's document, the
+/// last one that is not behind it.
+template <typename Op>
+static int64_t positionOf(int64_t t, Op op, const Lookup &get) {
   double first = 0;
-  for (double start : starts ? starts->values : std::vector<double>())
-    if (start <= static_cast<double>(t))
-      first = start;
-  return static_cast<int64_t>(first);
+  if (const RefTensor *starts = optional(op.getDocuments(), get))
+    for (double start : starts->values)
+      if (start <= static_cast<double>(t))
+        first = start;
+  double offset = op.getOffset() ? get(op.getOffset()).values[0] : 0;
+  return static_cast<int64_t>(offset) + t - static_cast<int64_t>(first);
 }
 
-Expected<RefTensor> learned(transformer::PositionLearnedOp op, const RefTensor &input,
-                            const RefTensor &table, int64_t offset, const RefTensor *starts) {
+static Expected<RefTensor> meaning(PositionLearnedOp op, const Lookup &get) {
+  const RefTensor &input = get(op.getInput()), &table = get(op.getTable());
   double scale = op.getScale().convertToFloat();
   RefTensor result = input;
   int64_t rows = input.shape[1], columns = input.shape[2];
   for (int64_t n = 0; n < input.size(); ++n) {
-    int64_t t = n / columns % rows, position = offset + t - originOf(t, starts);
+    int64_t position = positionOf(n / columns % rows, op, get);
     if (position >= table.shape[0])
       return errorAt(op, "expected positions below " + std::to_string(table.shape[0]) + ", found " +
                              std::to_string(position));
@@ -159,24 +151,28 @@ Expected<RefTensor> learned(transformer::PositionLearnedOp op, const RefTensor &
   return result;
 }
 
-RefTensor sinusoidal(transformer::PositionSinusoidalOp op, const RefTensor &input, int64_t offset,
-                     const RefTensor *starts) {
+static RefTensor meaning(PositionSinusoidalOp op, const Lookup &get) {
+  const RefTensor &input = get(op.getInput());
   double scale = op.getScale().convertToFloat();
   RefTensor result = input;
   int64_t rows = input.shape[1], columns = input.shape[2];
   for (int64_t n = 0; n < input.size(); ++n) {
-    int64_t t = n / columns % rows, e = n % columns;
-    double angle = static_cast<double>(offset + t - originOf(t, starts)) /
+    int64_t e = n % columns;
+    double angle = static_cast<double>(positionOf(n / columns % rows, op, get)) /
                    std::pow(10000.0, static_cast<double>(e / 2 * 2) / columns);
     result.values[n] += scale * (e % 2 == 0 ? std::sin(angle) : std::cos(angle));
   }
   return result;
 }
 
-/// `scale(row, n)` is what a sum of products is worth.
-template <typename Scale>
+//===- Products ----------------------------------------------------------===//
+
+using Scale = std::function<double(int64_t row, int64_t n)>;
+
+/// Weights of convolutions lie in memory like the matrices that they are. `scale` is what a sum of
+/// products is worth; null: itself.
 static RefTensor product(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
-                         transformer::Activation activation, Scale scale) {
+                         Activation activation, const Scale &scale = {}) {
   int64_t outputs = weight.shape[0], features = input.shape.back();
   std::vector<int64_t> shape = input.shape;
   shape.back() = outputs;
@@ -186,7 +182,8 @@ static RefTensor product(const RefTensor &input, const RefTensor &weight, const 
       double sum = 0;
       for (int64_t k = 0; k < features; ++k)
         sum += input.values[row * features + k] * weight.values[n * features + k];
-      sum *= scale(row, n);
+      if (scale)
+        sum *= scale(row, n);
       if (bias)
         sum += bias->values[n];
       result.values[row * outputs + n] = activate(activation, sum);
@@ -194,17 +191,38 @@ static RefTensor product(const RefTensor &input, const RefTensor &weight, const 
   return result;
 }
 
-RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
-                 transformer::Activation activation) {
-  return product(input, weight, bias, activation, [](int64_t, int64_t) { return 1.0; });
+/// Codes are worth the scales of their rows. Those of a weight have a second row, which is not needed
+/// here.
+static RefTensor meaning(LinearOp op, const Lookup &get) {
+  const RefTensor &input = get(op.getInput()), &weight = get(op.getWeight());
+  const RefTensor *inputScales = optional(op.getInputScales(), get),
+                  *weightScales = optional(op.getWeightScales(), get);
+  Scale scale;
+  if (inputScales)
+    scale = [&](int64_t row, int64_t n) {
+      return inputScales->values[row] * (weightScales ? weightScales->values[n] : 1);
+    };
+  return product(input, weight, optional(op.getBias(), get), op.getActivation(), scale);
 }
 
-RefTensor linearOfCodes(const RefTensor &input, const RefTensor &inputScales,
-                        const RefTensor &weight, const RefTensor *weightScales,
-                        const RefTensor *bias, transformer::Activation activation) {
-  return product(input, weight, bias, activation, [&](int64_t row, int64_t n) {
-    return inputScales.values[row] * (weightScales ? weightScales->values[n] : 1);
-  });
+static RefTensor meaning(Conv1x1Op op, const Lookup &get) {
+  return product(get(op.getInput()), get(op.getWeight()), optional(op.getBias(), get),
+                 op.getActivation());
+}
+
+static RefTensor meaning(FfnOp op, const Lookup &get) {
+  const RefTensor &input = get(op.getInput());
+  Value gate = op.getGateWeight();
+  RefTensor hidden = product(input, get(op.getInWeight()), optional(op.getInBias(), get),
+                             gate ? Activation::None : op.getActivation());
+  if (gate) {
+    RefTensor factors =
+        product(input, get(gate), optional(op.getGateBias(), get), op.getActivation());
+    for (auto [value, factor] : llvm::zip_equal(hidden.values, factors.values))
+      value *= factor;
+  }
+  hidden = roundedTo(*elementType(op.getInput().getType()), std::move(hidden));
+  return product(hidden, get(op.getOutWeight()), optional(op.getOutBias(), get), Activation::None);
 }
 
 /// Codes of zero and no scales yet.
@@ -231,7 +249,7 @@ static RowMagnitude magnitudeOf(std::span<const double> row) {
   return result;
 }
 
-RefCodes quantizeToHalves(const RefTensor &input) {
+static RefCodes quantizeToHalves(const RefTensor &input) {
   auto features = static_cast<size_t>(input.shape.back());
   RefCodes result = emptyCodes(input, DType::F16);
   for (size_t row = 0; row < result.scales.values.size(); ++row) {
@@ -261,8 +279,17 @@ RefCodes quantize(const RefTensor &input) {
   return result;
 }
 
-RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const RefTensor &gamma,
-                    const RefTensor &beta) {
+static Expected<std::vector<RefTensor>> meaning(QuantizeOp op, const Lookup &get) {
+  bool asHalves = op.getCodes().getType().getElementType().isF16();
+  RefCodes made = (asHalves ? quantizeToHalves : quantize)(get(op.getInput()));
+  return std::vector<RefTensor>{std::move(made.codes), std::move(made.scales)};
+}
+
+//===- Rows alone --------------------------------------------------------===//
+
+static RefTensor meaning(LayerNormOp op, const Lookup &get) {
+  const RefTensor &input = get(op.getInput()), &gamma = get(op.getGamma()),
+                  &beta = get(op.getBeta());
   double epsilon = op.getEpsilon().convertToFloat();
   int64_t features = input.shape.back();
   RefTensor result = input;
@@ -281,7 +308,8 @@ RefTensor layerNorm(transformer::LayerNormOp op, const RefTensor &input, const R
   return result;
 }
 
-RefTensor patches(const RefTensor &image, int64_t side) {
+/// Pixels of squares of `side` by `side`, one square a row.
+static RefTensor patches(const RefTensor &image, int64_t side) {
   int64_t channels = image.shape[1], height = image.shape[2], width = image.shape[3];
   RefTensor result = make({image.shape[0], height / side * (width / side), channels * side * side});
   size_t next = 0;
@@ -296,7 +324,19 @@ RefTensor patches(const RefTensor &image, int64_t side) {
   return result;
 }
 
-RefTensor concat(const RefTensor &first, const RefTensor &rows) {
+static RefTensor meaning(PatchesOp op, const Lookup &get) {
+  return patches(get(op.getImage()), op.getSize());
+}
+
+static RefTensor meaning(PatchEmbeddingOp op, const Lookup &get) {
+  const RefTensor &weight = get(op.getWeight());
+  return product(patches(get(op.getImage()), weight.shape[2]), weight, optional(op.getBias(), get),
+                 Activation::None);
+}
+
+/// The rows of `first` before those of every sentence.
+static RefTensor meaning(ConcatOp op, const Lookup &get) {
+  const RefTensor &first = get(op.getFirst()), &rows = get(op.getRows());
   int64_t before = first.size(), behind = rows.shape[1] * rows.shape[2];
   RefTensor result = make({rows.shape[0], first.shape[0] + rows.shape[1], rows.shape[2]});
   auto out = result.values.begin();
@@ -307,7 +347,8 @@ RefTensor concat(const RefTensor &first, const RefTensor &rows) {
   return result;
 }
 
-RefTensor rmsNorm(transformer::RmsNormOp op, const RefTensor &input, const RefTensor &gamma) {
+static RefTensor meaning(RmsNormOp op, const Lookup &get) {
+  const RefTensor &input = get(op.getInput()), &gamma = get(op.getGamma());
   double epsilon = op.getEpsilon().convertToFloat();
   int64_t features = input.shape.back();
   RefTensor result = input;
@@ -322,10 +363,10 @@ RefTensor rmsNorm(transformer::RmsNormOp op, const RefTensor &input, const RefTe
   return result;
 }
 
-RefTensor softmax(const RefTensor &input) {
-  int64_t features = input.shape.back();
-  RefTensor result = input;
-  for (int64_t row = 0; row < rowCount(input); ++row) {
+static RefTensor meaning(SoftmaxOp op, const Lookup &get) {
+  RefTensor result = get(op.getInput());
+  int64_t features = result.shape.back();
+  for (int64_t row = 0; row < rowCount(result); ++row) {
     double *x = result.values.data() + row * features;
     double largest = *std::max_element(x, x + features), sum = 0;
     for (int64_t e = 0; e < features; ++e)
@@ -336,15 +377,20 @@ RefTensor softmax(const RefTensor &input) {
   return result;
 }
 
-RefTensor crossEntropyRows(const RefTensor &logits, const RefTensor &ids,
-                           std::optional<int64_t> padding) {
+//===- Losses ------------------------------------------------------------===//
+
+/// A loss and 1 for each row; 0 and 0 where the id is padding.
+template <typename Op>
+static RefTensor crossEntropyRows(Op op, const Lookup &get) {
+  const RefTensor &logits = get(op.getLogits()), &ids = get(op.getIds());
+  std::optional<uint64_t> padding = op.getPaddingId();
   int64_t features = logits.shape.back();
   std::vector<int64_t> shape = logits.shape;
   shape.back() = 2;
   RefTensor result = make(shape);
   for (int64_t row = 0; row < rowCount(logits); ++row) {
     int64_t id = static_cast<int64_t>(ids.values[row]);
-    if (padding && *padding == id)
+    if (padding && static_cast<int64_t>(*padding) == id)
       continue;
     const double *x = logits.values.data() + row * features;
     double largest = *std::max_element(x, x + features), sum = 0;
@@ -356,7 +402,7 @@ RefTensor crossEntropyRows(const RefTensor &logits, const RefTensor &ids,
   return result;
 }
 
-RefTensor crossEntropyMean(const RefTensor &rows) {
+static RefTensor crossEntropyMean(const RefTensor &rows) {
   RefTensor result = make({1});
   double count = 0;
   for (int64_t row = 0; row < rowCount(rows); ++row) {
@@ -368,17 +414,30 @@ RefTensor crossEntropyMean(const RefTensor &rows) {
   return result;
 }
 
-RefTensor shiftRight(const RefTensor &ids, int64_t start) {
+static RefTensor meaning(CrossEntropyRowsOp op, const Lookup &get) {
+  return crossEntropyRows(op, get);
+}
+static RefTensor meaning(CrossEntropyMeanOp op, const Lookup &get) {
+  return crossEntropyMean(get(op.getRows()));
+}
+static RefTensor meaning(CrossEntropyOp op, const Lookup &get) {
+  return crossEntropyMean(crossEntropyRows(op, get));
+}
+
+static RefTensor meaning(ShiftRightOp op, const Lookup &get) {
+  const RefTensor &ids = get(op.getIds());
   RefTensor result = ids;
   int64_t rows = ids.shape[1];
   for (int64_t n = 0; n < ids.size(); ++n)
-    result.values[n] = n % rows ? ids.values[n - 1] : static_cast<double>(start);
+    result.values[n] = n % rows ? ids.values[n - 1] : static_cast<double>(op.getStart());
   return result;
 }
 
-RefTensor pool(transformer::Pooling kind, const RefTensor &input, const RefTensor *lengths,
-               const RefTensor *starts) {
-  using transformer::Pooling;
+//===- Shapes ------------------------------------------------------------===//
+
+static RefTensor meaning(PoolOp op, const Lookup &get) {
+  const RefTensor &input = get(op.getInput()), *lengths = optional(op.getLengths(), get),
+                  *starts = optional(op.getDocuments(), get);
   int64_t rows = input.shape[1], features = input.shape[2];
   int64_t count = starts ? starts->size() - 1 : input.shape[0];
   RefTensor result = make({count, features});
@@ -387,8 +446,8 @@ RefTensor pool(transformer::Pooling kind, const RefTensor &input, const RefTenso
     int64_t length = starts    ? static_cast<int64_t>(starts->values[n + 1]) - first
                      : lengths ? static_cast<int64_t>(lengths->values[n])
                                : rows;
-    int64_t from = kind == Pooling::Last ? std::max<int64_t>(length - 1, 0) : 0;
-    int64_t to = kind == Pooling::Cls ? std::min<int64_t>(length, 1) : length;
+    int64_t from = op.getKind() == Pooling::Last ? std::max<int64_t>(length - 1, 0) : 0;
+    int64_t to = op.getKind() == Pooling::Cls ? std::min<int64_t>(length, 1) : length;
     for (int64_t row = first + from; row < first + to; ++row)
       for (int64_t e = 0; e < features; ++e)
         result.values[n * features + e] += input.values[row * features + e] / (to - from);
@@ -396,7 +455,9 @@ RefTensor pool(transformer::Pooling kind, const RefTensor &input, const RefTenso
   return result;
 }
 
-RefTensor splitHeads(const RefTensor &input, int64_t heads) {
+static RefTensor meaning(SplitHeadsOp op, const Lookup &get) {
+  const RefTensor &input = get(op.getInput());
+  int64_t heads = op.getHeads();
   int64_t B = input.shape[0], T = input.shape[1], D = input.shape[2] / heads;
   RefTensor result = make({B, heads, T, D});
   for (int64_t b = 0; b < B; ++b)
@@ -408,7 +469,8 @@ RefTensor splitHeads(const RefTensor &input, int64_t heads) {
   return result;
 }
 
-RefTensor mergeHeads(const RefTensor &input) {
+static RefTensor meaning(MergeHeadsOp op, const Lookup &get) {
+  const RefTensor &input = get(op.getInput());
   int64_t B = input.shape[0], H = input.shape[1], T = input.shape[2], D = input.shape[3];
   RefTensor result = make({B, T, H * D});
   for (int64_t b = 0; b < B; ++b)
@@ -420,39 +482,25 @@ RefTensor mergeHeads(const RefTensor &input) {
   return result;
 }
 
-RefTensor appendRows(const RefTensor &before, const RefTensor &rows) {
-  int64_t outer = rows.shape[0] * rows.shape[1], old = before.shape[2], added = rows.shape[2],
-          D = rows.shape[3];
-  RefTensor result = make({rows.shape[0], rows.shape[1], old + added, D}, rows.type);
-  auto out = result.values.begin();
-  for (int64_t n = 0; n < outer; ++n) {
-    out = std::copy_n(before.values.begin() + n * old * D, old * D, out);
-    out = std::copy_n(rows.values.begin() + n * added * D, added * D, out);
-  }
-  return result;
+//===- Any op ------------------------------------------------------------===//
+
+using Results = Expected<std::vector<RefTensor>>;
+
+static Results asResults(Results results) { return results; }
+static Results asResults(Expected<RefTensor> result) {
+  return std::vector<RefTensor>{HEDDLE_TRY(result)};
 }
 
-RefTensor exchangeFirstTwo(const RefTensor &value) {
-  std::vector<int64_t> shape = value.shape;
-  std::swap(shape[0], shape[1]);
-  RefTensor result = make(shape, value.type);
-  int64_t inner = elementCount({shape.begin() + 2, shape.end()});
-  for (int64_t a = 0; a < shape[0]; ++a)
-    for (int64_t b = 0; b < shape[1]; ++b)
-      std::copy_n(value.values.begin() + (b * shape[0] + a) * inner, inner,
-                  result.values.begin() + (a * shape[1] + b) * inner);
-  return result;
-}
-
-RefTensor takeRows(const RefTensor &value, const std::vector<int64_t> &parents) {
-  std::vector<int64_t> shape = value.shape;
-  shape[0] = static_cast<int64_t>(parents.size());
-  RefTensor result = make(shape, value.type);
-  int64_t row = value.shape[0] ? value.size() / value.shape[0] : 0;
-  for (size_t r = 0; r < parents.size(); ++r)
-    std::copy_n(value.values.begin() + parents[r] * row, row,
-                result.values.begin() + static_cast<int64_t>(r) * row);
-  return result;
+Results resultsOf(Operation *op, const Lookup &get) {
+  return llvm::TypeSwitch<Operation *, Results>(op)
+      .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, PatchesOp, ConcatOp, LinearOp,
+            Conv1x1Op, PatchEmbeddingOp, FfnOp, QuantizeOp, LayerNormOp, RmsNormOp, SoftmaxOp,
+            CrossEntropyOp, CrossEntropyRowsOp, CrossEntropyMeanOp, ShiftRightOp, PoolOp,
+            SplitHeadsOp, MergeHeadsOp>([&](auto known) { return asResults(meaning(known, get)); })
+      .Case([&](AttentionOp attends) { return attention(attends, get); })
+      .Case([&](AttentionStatisticsOp attends) { return attentionStatistics(attends, get); })
+      .Case([&](AttentionWeightsOp attends) { return attentionWeights(attends, get); })
+      .Default([&](Operation *other) { return asResults(arithmetic(other, get)); });
 }
 
 } // namespace heddle::reference

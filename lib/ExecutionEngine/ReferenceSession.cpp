@@ -18,6 +18,51 @@ using heddle::transformer::TransformerDialect;
 
 namespace heddle::reference {
 
+//===- Rows of tensors ---------------------------------------------------===//
+
+static RefTensor zeros(std::vector<int64_t> shape, DType type) {
+  std::vector<double> values(elementCount(shape));
+  return {type, std::move(shape), std::move(values)};
+}
+
+/// `before` and `rows` along dimension 2.
+static RefTensor appendRows(const RefTensor &before, const RefTensor &rows) {
+  int64_t outer = rows.shape[0] * rows.shape[1], old = before.shape[2], added = rows.shape[2],
+          D = rows.shape[3];
+  RefTensor result = zeros({rows.shape[0], rows.shape[1], old + added, D}, rows.type);
+  auto out = result.values.begin();
+  for (int64_t n = 0; n < outer; ++n) {
+    out = std::copy_n(before.values.begin() + n * old * D, old * D, out);
+    out = std::copy_n(rows.values.begin() + n * added * D, added * D, out);
+  }
+  return result;
+}
+
+/// The first two dimensions exchanged.
+static RefTensor exchangeFirstTwo(const RefTensor &value) {
+  std::vector<int64_t> shape = value.shape;
+  std::swap(shape[0], shape[1]);
+  RefTensor result = zeros(shape, value.type);
+  int64_t inner = elementCount({shape.begin() + 2, shape.end()});
+  for (int64_t a = 0; a < shape[0]; ++a)
+    for (int64_t b = 0; b < shape[1]; ++b)
+      std::copy_n(value.values.begin() + (b * shape[0] + a) * inner, inner,
+                  result.values.begin() + (a * shape[1] + b) * inner);
+  return result;
+}
+
+/// Rows `parents` of dimension 0.
+static RefTensor takeRows(const RefTensor &value, const std::vector<int64_t> &parents) {
+  std::vector<int64_t> shape = value.shape;
+  shape[0] = static_cast<int64_t>(parents.size());
+  RefTensor result = zeros(shape, value.type);
+  int64_t row = value.shape[0] ? value.size() / value.shape[0] : 0;
+  for (size_t r = 0; r < parents.size(); ++r)
+    std::copy_n(value.values.begin() + parents[r] * row, row,
+                result.values.begin() + static_cast<int64_t>(r) * row);
+  return result;
+}
+
 //===- States ------------------------------------------------------------===//
 
 Expected<Ref> StateChanges::get(transformer::StateGetOp op) const {
