@@ -27,19 +27,16 @@ Status CommandRecorder::createObjects() {
   const VolkDeviceTable &vk = device.functions();
   VkCommandPoolCreateInfo poolInfo{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   poolInfo.queueFamilyIndex = *device.physical().queueFamily();
-  VkResult result = vk.vkCreateCommandPool(device.handle(), &poolInfo, nullptr, &pool);
-  if (result != VK_SUCCESS)
-    return resultError("making a command pool", result);
+  HEDDLE_TRY(checked("making a command pool",
+                     vk.vkCreateCommandPool(device.handle(), &poolInfo, nullptr, &pool)));
   VkCommandBufferAllocateInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
   info.commandPool = pool;
   info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
   info.commandBufferCount = 1;
-  result = vk.vkAllocateCommandBuffers(device.handle(), &info, &commands);
-  if (result != VK_SUCCESS)
-    return resultError("making a command buffer", result);
+  HEDDLE_TRY(checked("making a command buffer",
+                     vk.vkAllocateCommandBuffers(device.handle(), &info, &commands)));
   VkFenceCreateInfo fenceInfo{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  result = vk.vkCreateFence(device.handle(), &fenceInfo, nullptr, &fence);
-  return result == VK_SUCCESS ? Status() : resultError("making a fence", result);
+  return checked("making a fence", vk.vkCreateFence(device.handle(), &fenceInfo, nullptr, &fence));
 }
 
 CommandRecorder::~CommandRecorder() {
@@ -50,14 +47,10 @@ CommandRecorder::~CommandRecorder() {
 
 Status CommandRecorder::begin() {
   const VolkDeviceTable &vk = device.functions();
-  VkResult result = vk.vkResetCommandPool(device.handle(), pool, 0);
-  if (result != VK_SUCCESS)
-    return resultError("resetting commands", result);
+  HEDDLE_TRY(checked("resetting commands", vk.vkResetCommandPool(device.handle(), pool, 0)));
   VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-  result = vk.vkBeginCommandBuffer(commands, &info);
-  if (result != VK_SUCCESS)
-    return resultError("recording commands", result);
+  HEDDLE_TRY(checked("recording commands", vk.vkBeginCommandBuffer(commands, &info)));
   // Caches were written by earlier submissions: make that visible to all that follows.
   barrier(transferStage | computeStage, VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT,
           transferStage | computeStage, transferUses | computeUses);
@@ -140,8 +133,8 @@ Status CommandRecorder::run() {
     result = wait();
   if (result == VK_SUCCESS)
     result = vk.vkResetFences(device.handle(), 1, &fence);
-  return result == VK_SUCCESS ? device.instance().takeMessages()
-                              : Status(resultError("running kernels", result));
+  HEDDLE_TRY(checked("running kernels", result));
+  return device.instance().takeMessages();
 }
 
 } // namespace heddle::vulkan

@@ -29,10 +29,8 @@ Status DescriptorCache::addPool() {
   info.poolSizeCount = 2;
   info.pPoolSizes = sizes;
   VkDescriptorPool pool = VK_NULL_HANDLE;
-  if (VkResult result =
-          device.functions().vkCreateDescriptorPool(device.handle(), &info, nullptr, &pool);
-      result != VK_SUCCESS)
-    return resultError("making a descriptor pool", result);
+  HEDDLE_TRY(checked("making a descriptor pool", device.functions().vkCreateDescriptorPool(
+                                                     device.handle(), &info, nullptr, &pool)));
   pools.push_back(pool);
   used = 0;
   return {};
@@ -67,10 +65,8 @@ Expected<VkDescriptorSet> DescriptorCache::find(const Window &memory, const Wind
   info.descriptorPool = pools.back();
   info.descriptorSetCount = 1;
   info.pSetLayouts = &layout;
-  VkResult result =
-      device.functions().vkAllocateDescriptorSets(device.handle(), &info, &it->second);
-  if (result != VK_SUCCESS)
-    return resultError("making a descriptor set", result);
+  HEDDLE_TRY(checked("making a descriptor set", device.functions().vkAllocateDescriptorSets(
+                                                    device.handle(), &info, &it->second)));
   ++used;
 
   write(it->second, memory, weights);

@@ -9,7 +9,6 @@
 #include "heddle/Support/Try.h"
 
 #include <cstdlib>
-#include <string_view>
 
 namespace heddle::vulkan {
 
@@ -36,9 +35,12 @@ static const char *resultName(VkResult result) {
   }
 }
 
-Error resultError(const std::string &what, VkResult result) {
+Status checked(std::string_view what, VkResult result) {
+  if (result == VK_SUCCESS)
+    return {};
   const char *name = resultName(result);
-  return deviceError("vulkan: " + what + ": " + (name ? name : "result " + std::to_string(result)));
+  return deviceError("vulkan: " + std::string(what) + ": " +
+                     (name ? name : "result " + std::to_string(result)));
 }
 
 static bool wantsValidation() {
@@ -96,8 +98,7 @@ Status Instance::createInstance(bool validate) {
   VkResult result = vkCreateInstance(&info, nullptr, &instance);
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
     return inputError("vulkan: no Vulkan driver found (the loader knows none)");
-  if (result != VK_SUCCESS)
-    return resultError("making an instance", result);
+  HEDDLE_TRY(checked("making an instance", result));
   volkLoadInstanceOnly(instance);
   return {};
 }
@@ -109,8 +110,8 @@ Status Instance::listen() {
   info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
   info.pfnUserCallback = receive;
   info.pUserData = this;
-  VkResult result = vkCreateDebugUtilsMessengerEXT(instance, &info, nullptr, &messenger);
-  return result == VK_SUCCESS ? Status() : resultError("listening to the validation layer", result);
+  return checked("listening to the validation layer",
+                 vkCreateDebugUtilsMessengerEXT(instance, &info, nullptr, &messenger));
 }
 
 VkBool32 Instance::receive(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,

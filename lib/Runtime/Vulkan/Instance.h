@@ -10,13 +10,14 @@
 
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 #include <volk.h>
 
 namespace heddle::vulkan {
 
-/// A device error with the name of a Vulkan result.
-Error resultError(const std::string &what, VkResult result);
+/// A device error with the name of a Vulkan result, if it is one.
+Status checked(std::string_view what, VkResult result);
 
 class Instance {
 public:

@@ -40,18 +40,17 @@ Status KernelPipelines::createLayouts() {
   VkDescriptorSetLayoutCreateInfo setInfo{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
   setInfo.bindingCount = bindingCount;
   setInfo.pBindings = bindings;
-  VkResult result =
-      vk.vkCreateDescriptorSetLayout(device.handle(), &setInfo, nullptr, &descriptors);
-  if (result != VK_SUCCESS)
-    return resultError("making a descriptor set layout", result);
+  HEDDLE_TRY(
+      checked("making a descriptor set layout",
+              vk.vkCreateDescriptorSetLayout(device.handle(), &setInfo, nullptr, &descriptors)));
   VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, vulkanPushWords * 4};
   VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
   info.setLayoutCount = 1;
   info.pSetLayouts = &descriptors;
   info.pushConstantRangeCount = 1;
   info.pPushConstantRanges = &range;
-  result = vk.vkCreatePipelineLayout(device.handle(), &info, nullptr, &pipelineLayout);
-  return result == VK_SUCCESS ? Status() : resultError("making a pipeline layout", result);
+  return checked("making a pipeline layout",
+                 vk.vkCreatePipelineLayout(device.handle(), &info, nullptr, &pipelineLayout));
 }
 
 static Error over(const Kernel &kernel, const std::string &what, int64_t limit, int64_t found) {
@@ -134,9 +133,8 @@ Status KernelPipelines::compile(const Kernel &kernel, VkPipelineCache cache, Cho
   moduleInfo.codeSize = words.size() * 4;
   moduleInfo.pCode = words.data();
   VkShaderModule module = VK_NULL_HANDLE;
-  if (VkResult result = vk.vkCreateShaderModule(device.handle(), &moduleInfo, nullptr, &module);
-      result != VK_SUCCESS)
-    return resultError("kernel " + kernel.name, result);
+  HEDDLE_TRY(checked("kernel " + kernel.name,
+                     vk.vkCreateShaderModule(device.handle(), &moduleInfo, nullptr, &module)));
   VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
   info.stage = {VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO};
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
@@ -146,7 +144,7 @@ Status KernelPipelines::compile(const Kernel &kernel, VkPipelineCache cache, Cho
   VkResult result =
       vk.vkCreateComputePipelines(device.handle(), cache, 1, &info, nullptr, &made.pipeline);
   vk.vkDestroyShaderModule(device.handle(), module, nullptr);
-  return result == VK_SUCCESS ? Status() : resultError("kernel " + kernel.name, result);
+  return checked("kernel " + kernel.name, result);
 }
 
 KernelPipelines::~KernelPipelines() {

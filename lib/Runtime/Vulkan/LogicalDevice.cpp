@@ -37,9 +37,8 @@ Status LogicalDevice::create() {
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queueInfo;
   info.pEnabledFeatures = &hardware.features();
-  if (VkResult result = vkCreateDevice(hardware.handle(), &info, nullptr, &device);
-      result != VK_SUCCESS)
-    return resultError("opening " + hardware.info().name, result);
+  HEDDLE_TRY(checked("opening " + hardware.info().name,
+                     vkCreateDevice(hardware.handle(), &info, nullptr, &device)));
   volkLoadDeviceTable(&table, device);
   table.vkGetDeviceQueue(device, *hardware.queueFamily(), 0, &queue);
   return {};

@@ -26,10 +26,8 @@ Status MemoryBuffer::createBuffer() {
   info.size = static_cast<VkDeviceSize>(bytes);
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  VkResult result = device->functions().vkCreateBuffer(device->handle(), &info, nullptr, &buffer);
-  return result == VK_SUCCESS
-             ? Status()
-             : resultError("making a buffer of " + std::to_string(bytes) + " bytes", result);
+  return checked("making a buffer of " + std::to_string(bytes) + " bytes",
+                 device->functions().vkCreateBuffer(device->handle(), &info, nullptr, &buffer));
 }
 
 std::optional<uint32_t> MemoryBuffer::chooseType(Kind kind, uint32_t allowed) const {
@@ -56,18 +54,14 @@ Status MemoryBuffer::allocate(Kind kind) {
   VkMemoryAllocateInfo info{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
   info.allocationSize = requirements.size;
   info.memoryTypeIndex = *type;
-  if (VkResult result = vk.vkAllocateMemory(device->handle(), &info, nullptr, &memory);
-      result != VK_SUCCESS)
-    return resultError("allocating " + std::to_string(bytes) + " bytes", result);
-  if (VkResult result = vk.vkBindBufferMemory(device->handle(), buffer, memory, 0);
-      result != VK_SUCCESS)
-    return resultError("binding memory", result);
+  HEDDLE_TRY(checked("allocating " + std::to_string(bytes) + " bytes",
+                     vk.vkAllocateMemory(device->handle(), &info, nullptr, &memory)));
+  HEDDLE_TRY(checked("binding memory", vk.vkBindBufferMemory(device->handle(), buffer, memory, 0)));
   if (kind == Kind::Device && !device->physical().unifiedMemory())
     return {};
   void *mapped = nullptr;
-  if (VkResult result = vk.vkMapMemory(device->handle(), memory, 0, VK_WHOLE_SIZE, 0, &mapped);
-      result != VK_SUCCESS)
-    return resultError("mapping memory", result);
+  HEDDLE_TRY(checked("mapping memory",
+                     vk.vkMapMemory(device->handle(), memory, 0, VK_WHOLE_SIZE, 0, &mapped)));
   address = static_cast<std::byte *>(mapped);
   return {};
 }

@@ -7,6 +7,7 @@
 #include "PipelineCache.h"
 
 #include "heddle/Support/CacheFolder.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -47,10 +48,9 @@ Expected<PipelineCache> PipelineCache::open(const LogicalDevice &device, uint64_
   VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
   info.initialDataSize = data.size();
   info.pInitialData = data.data();
-  VkResult result =
-      device.functions().vkCreatePipelineCache(device.handle(), &info, nullptr, &opened.cache);
-  if (result != VK_SUCCESS)
-    return resultError("making a pipeline cache", result);
+  HEDDLE_TRY(checked(
+      "making a pipeline cache",
+      device.functions().vkCreatePipelineCache(device.handle(), &info, nullptr, &opened.cache)));
   opened.loadedBytes = data.size();
   if (!data.empty())
     touchInCache(opened.path);
