@@ -3,12 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Texts where CLI11's own say too much or too little: numbers that are too small or
-// too large, and commands that do not exist. And the flags that both have.
+// too large, and commands that do not exist. And the flags and commands that both
+// have.
 #pragma once
 
 #include "bench/Bench.h"
 
 #include "heddle/Generation/Commands.h"
+#include "heddle/Runtime/Commands.h"
 #include "heddle/Support/Try.h"
 
 #include <CLI/CLI.hpp>
@@ -17,6 +19,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <functional>
 #include <iostream>
 #include <limits>
 #include <numeric>
@@ -119,6 +122,77 @@ inline Expected<Dimensions> parseDimensions(const std::vector<std::string> &text
                         " twice");
   }
   return dims;
+}
+
+/// The flags of `run`, but for the model and the device.
+inline void addRunFlags(CLI::App &app, RunCommand &command) {
+  app.add_option(
+         "--function", command.function,
+         "the function; may be left out if there is one; several, by commas, share a session")
+      ->type_name("NAME");
+  app.add_option("--input", command.inputs, "an input, once each")
+      ->type_name("NAME=FILE.npy")
+      ->allow_extra_args(false);
+  app.add_option("--output-dir", command.outputDir,
+                 "write results as DIR/NAME.npy instead of printing them")
+      ->type_name("DIR");
+}
+
+/// What a driver has to do with the commands on texts.
+struct TextDriver {
+  TranslateCommand &command;
+  std::function<void(CLI::App &)> addModel; ///< the flags of the model and its device
+  std::function<Expected<Session>()> open;
+  std::string tool; ///< its name
+};
+
+/// translate, generate, embed and classify; `outcome` is what became of the chosen one.
+inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &outcome) {
+  auto add = [&](const std::string &name, const std::string &about, auto addFlags, auto run) {
+    CLI::App *command = app.add_subcommand(name, about);
+    driver.addModel(*command);
+    addFlags(*command);
+    command->callback([&outcome, run] { outcome = run(); });
+    return command;
+  };
+  auto addDecoding = [&](const std::string &name, const std::string &about, auto addFlags,
+                         auto decode) {
+    return add(
+        name, about, [&](CLI::App &own) { addFlags(own, driver.command); },
+        [driver, decode]() -> Status {
+          HEDDLE_TRY(checkTranslate(driver.command));
+          Session session = HEDDLE_TRY(driver.open());
+          return decode(session, driver.command, std::cin, std::cout, std::cerr);
+        });
+  };
+  const std::string start = "  " + driver.tool + " ";
+  addDecoding("translate", "translate texts, or the lines of standard input", addTranslateFlags,
+              translateCommand)
+      ->footer("Examples:\n" + start + "translate translate.heddle \"我 是 谁\"\n" + start +
+               "translate translate.heddle --device=vulkan --batch=8 < sentences.txt\n" + start +
+               "translate translate.heddle --beam=4 \"我 是 谁\"\n" + start +
+               "translate translate.heddle --sample --top-p=0.9 --seed=7 --stream \"我 是 谁\"\n" +
+               start + "translate translate.heddle --attention=attention.html \"我 是 谁\"");
+  addDecoding("generate", "go on from texts, or from the lines of standard input", addDecodingFlags,
+              generateCommand)
+      ->footer("Examples:\n" + start + "generate model.heddle \"once upon a\" --limit=20\n" +
+               start + "generate model.heddle --sample --top-k=40 --seed=7 --stream \"once\"");
+  for (bool classify : {false, true}) {
+    std::string name = classify ? "classify" : "embed";
+    add(
+        name,
+        classify ? "name the class of texts, or of lines of input"
+                 : "give the vector of texts, or of lines of input",
+        [&](CLI::App &own) { addTextFlags(own, driver.command.text); },
+        [driver, classify]() -> Status {
+          HEDDLE_TRY(checkTexts(driver.command.text));
+          Session session = HEDDLE_TRY(driver.open());
+          return encodeCommand(session, driver.command.text, classify, std::cin, std::cout,
+                               std::cerr);
+        })
+        ->footer("Examples:\n" + start + name + " model.heddle \"a text\"\n" + start + name +
+                 " model.heddle --device=vulkan --batch=8 < texts.txt");
+  }
 }
 
 /// The flags of `bench`, but for the model and the device; `dims` are for parseDimensions.
@@ -229,6 +303,45 @@ inline Status checkCommand(const CLI::App &app, int argc, const char *const *arg
   }
   return usageError("expected a command of " + known + ", found " + quotedText(given) +
                     (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+}
+
+/// Reads the command line, which carries the command out; help and version are done when they are
+/// printed.
+inline Status parse(CLI::App &app, int argc, const char *const *argv) {
+  HEDDLE_TRY(checkCommand(app, argc, argv));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() != 0)
+      return parseError(error);
+    app.exit(error);
+  }
+  return {};
+}
+
+/// "error: …" in one line, and below the error of a formula the formula with a caret.
+inline void printError(const Error &error) {
+  size_t end = error.message.find('\n');
+  bool formula = end != std::string::npos && error.message.compare(end, 3, "\n  ") == 0;
+  // An empty formula has nothing to point at.
+  bool pointed =
+      formula && error.message.find_first_not_of(" \n", end) != error.message.find('^', end);
+  std::cerr << "error: " << printable(formula ? error.message.substr(0, end) : error.message)
+            << (pointed ? error.message.substr(end) : "") << "\n";
+}
+
+/// The whole of a program: `run`, which gives a Status, between sound standard streams. Returns the
+/// exit status.
+template <typename Run>
+int runProgram(const Run &run) {
+  occupyStandardStreams();
+  Status status = withinMemory(run);
+  if (status)
+    status = finishStandardStreams();
+  if (status)
+    return 0;
+  printError(status.error());
+  return static_cast<int>(status.error().kind);
 }
 
 } // namespace heddle::driver

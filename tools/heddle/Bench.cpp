@@ -32,7 +32,7 @@ Status bench(BenchFlags &flags) {
 
 } // namespace
 
-void addBench(CLI::App &app, Outcome &outcome) {
+void addBench(CLI::App &app, Status &outcome) {
   auto flags = std::make_shared<BenchFlags>();
   CLI::App *command = app.add_subcommand("bench", "time a function, kernel by kernel");
   command->add_option("model", flags->model, "MODEL")->required();
@@ -46,7 +46,7 @@ void addBench(CLI::App &app, Outcome &outcome) {
                   "Examples:\n"
                   "  heddle bench model.heddle --dim B=8 --dim S=128 --threads=1\n"
                   "  heddle bench translate.heddle --function=encode,decode_start,decode_step");
-  command->callback([flags, &outcome] { outcome.status = bench(*flags); });
+  command->callback([flags, &outcome] { outcome = bench(*flags); });
 }
 
 } // namespace heddle::driver

@@ -100,7 +100,7 @@ void addModelFlags(CLI::App &command, CompileOptions &options) {
   command.add_option("--weights", options.weights, "checkpoint (safetensors) of a .mlir model");
 }
 
-void addCompile(CLI::App &app, Outcome &outcome) {
+void addCompile(CLI::App &app, Status &outcome) {
   auto flags = std::make_shared<CompileFlags>();
   CLI::App *command = app.add_subcommand("compile", "compile a model into one file");
   command->add_option("model", flags->model, "MODEL")->required();
@@ -131,7 +131,7 @@ void addCompile(CLI::App &app, Outcome &outcome) {
       "  heddle compile examples/translate -o translate.heddle --target=cpu,vulkan --cpu=native\n"
       "  heddle compile examples/self-attention/self-attention.mlir --emit=fused\n"
       "  heddle compile model.json --emit=tiled --target=vulkan");
-  command->callback([flags, &outcome] { outcome.status = compile(*flags); });
+  command->callback([flags, &outcome] { outcome = compile(*flags); });
 }
 
 } // namespace heddle::driver

@@ -14,17 +14,12 @@
 
 namespace heddle::driver {
 
-/// What the chosen command left behind.
-struct Outcome {
-  Status status;
-};
-
-void addCompile(CLI::App &app, Outcome &outcome);
-void addRun(CLI::App &app, Outcome &outcome);
-void addBench(CLI::App &app, Outcome &outcome);
-void addText(CLI::App &app, Outcome &outcome);
-void addQuestions(CLI::App &app, Outcome &outcome); ///< explain, inspect, devices, schema
-void addUnbuilt(CLI::App &app, Outcome &outcome);
+void addCompile(CLI::App &app, Status &outcome);
+void addRun(CLI::App &app, Status &outcome);
+void addBench(CLI::App &app, Status &outcome);
+void addText(CLI::App &app, Status &outcome);
+void addQuestions(CLI::App &app, Status &outcome); ///< explain, inspect, devices, schema
+void addUnbuilt(CLI::App &app, Status &outcome);
 
 /// Flags that choose what of a model is compiled: --mask, --weights.
 void addModelFlags(CLI::App &command, CompileOptions &options);
@@ -48,8 +43,6 @@ private:
   bool shown = false;
 };
 
-/// "error: …" without a newline in it.
-void printError(const Error &error);
 void printWarnings(const std::vector<std::string> &warnings);
 
 } // namespace heddle::driver

@@ -106,7 +106,7 @@ Status inspect(InspectFlags &flags) {
   return writeOutput("", HEDDLE_TRY(inspectModel(flags.model, flags.inspect, flags.options)));
 }
 
-void addExplain(CLI::App &app, Outcome &outcome) {
+void addExplain(CLI::App &app, Status &outcome) {
   auto flags = std::make_shared<ExplainFlags>();
   CLI::App *command = app.add_subcommand("explain", "say what became of each op, and why");
   command->add_option("model", flags->model, "MODEL")->required();
@@ -127,10 +127,10 @@ void addExplain(CLI::App &app, Outcome &outcome) {
       "--html=fusion.html\n  heddle explain model.json --tiles --layer=decoder.3 --dim T=4096 "
       "--svg=tiles.svg\n"
       "  heddle explain examples/translate --positions=positions.html");
-  command->callback([flags, &outcome] { outcome.status = explain(*flags); });
+  command->callback([flags, &outcome] { outcome = explain(*flags); });
 }
 
-void addInspect(CLI::App &app, Outcome &outcome) {
+void addInspect(CLI::App &app, Status &outcome) {
   auto flags = std::make_shared<InspectFlags>();
   CLI::App *command =
       app.add_subcommand("inspect", "show functions, kernels, weights and members of a model");
@@ -151,20 +151,20 @@ void addInspect(CLI::App &app, Outcome &outcome) {
                   "  heddle inspect model.json --weights-list\n"
                   "  heddle inspect model.json --dim B=1 --dim S=512\n"
                   "  heddle inspect examples/translate --graph=model.svg");
-  command->callback([flags, &outcome] { outcome.status = inspect(*flags); });
+  command->callback([flags, &outcome] { outcome = inspect(*flags); });
 }
 
 } // namespace
 
-void addQuestions(CLI::App &app, Outcome &outcome) {
+void addQuestions(CLI::App &app, Status &outcome) {
   addExplain(app, outcome);
   addInspect(app, outcome);
   CLI::App *devices = app.add_subcommand("devices", "list the devices of this machine");
   devices->footer("Examples:\n  heddle devices");
-  devices->callback([&outcome] { outcome.status = devicesCommand(std::cout); });
+  devices->callback([&outcome] { outcome = devicesCommand(std::cout); });
   CLI::App *schema = app.add_subcommand("schema", "print the JSON Schema of model descriptions");
   schema->footer("Examples:\n  heddle schema > model-description.schema.json");
-  schema->callback([&outcome] { outcome.status = writeOutput("", descriptionSchema()); });
+  schema->callback([&outcome] { outcome = writeOutput("", descriptionSchema()); });
 }
 
 } // namespace heddle::driver

@@ -8,7 +8,6 @@
 #include "Driver.h"
 
 #include "heddle/ExecutionEngine/Verify.h"
-#include "heddle/Runtime/Commands.h"
 #include "heddle/Support/Try.h"
 
 #include <iostream>
@@ -55,17 +54,12 @@ void addDeviceFlags(CLI::App &command, JitOptions &options) {
             "threads of the CPU (default: all processors)");
 }
 
-void addRun(CLI::App &app, Outcome &outcome) {
+void addRun(CLI::App &app, Status &outcome) {
   auto flags = std::make_shared<RunFlags>();
   CLI::App *command = app.add_subcommand("run", "run a function of a model on .npy files");
   command->add_option("model", flags->model, "MODEL")->required();
   addDeviceFlags(*command, flags->jit);
-  command->add_option("--function", flags->run.function,
-                      "the function; may be left out if there is one; several, by commas, share a "
-                      "session");
-  command->add_option("--input", flags->run.inputs, "NAME=FILE.npy")->allow_extra_args(false);
-  command->add_option("--output-dir", flags->run.outputDir,
-                      "write results as DIR/NAME.npy instead of printing them");
+  addRunFlags(*command, flags->run);
   command->add_flag("--verify", flags->verify, "run the slow reference beside the device");
   command->add_option("--dtype", flags->compile.dtype,
                       "f32 (default), bf16, f16, f16-sum, int8, int4");
@@ -76,7 +70,7 @@ void addRun(CLI::App &app, Outcome &outcome) {
       "  heddle run model.heddle --device=vulkan --input source=ids.npy --verify\n"
       "  heddle run model.heddle --function=encode,decode_start,decode_step --input source=ids.npy "
       "--input target=next.npy");
-  command->callback([flags, &outcome] { outcome.status = run(*flags); });
+  command->callback([flags, &outcome] { outcome = run(*flags); });
 }
 
 } // namespace heddle::driver

@@ -30,17 +30,6 @@ void Progress::clear() {
   shown = false;
 }
 
-void printError(const Error &error) {
-  // One line, and below the error of a formula the formula with a caret.
-  size_t end = error.message.find('\n');
-  bool formula = end != std::string::npos && error.message.compare(end, 3, "\n  ") == 0;
-  // An empty formula has nothing to point at.
-  bool pointed =
-      formula && error.message.find_first_not_of(" \n", end) != error.message.find('^', end);
-  std::cerr << "error: " << printable(formula ? error.message.substr(0, end) : error.message)
-            << (pointed ? error.message.substr(end) : "") << "\n";
-}
-
 void printWarnings(const std::vector<std::string> &warnings) {
   for (const std::string &warning : warnings)
     std::cerr << "warning: " << printable(warning) << "\n";
@@ -58,34 +47,19 @@ static Status run(int argc, char **argv) {
              "  heddle compile examples/translate -o translate.heddle --target=cpu,vulkan\n"
              "  heddle translate examples/translate \"我 是 谁\"\n"
              "  heddle COMMAND --help");
-  Outcome outcome;
+  Status outcome;
   addCompile(app, outcome);
   addRun(app, outcome);
   addText(app, outcome);
   addBench(app, outcome);
   addQuestions(app, outcome);
   addUnbuilt(app, outcome);
-  HEDDLE_TRY(checkCommand(app, argc, argv));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success))
-      return parseError(error);
-    app.exit(error); // prints what --help and --version ask for
-  }
-  return outcome.status;
+  HEDDLE_TRY(parse(app, argc, argv));
+  return outcome;
 }
 
 } // namespace heddle::driver
 
 int main(int argc, char **argv) {
-  using namespace heddle;
-  driver::occupyStandardStreams();
-  Status status = withinMemory([&] { return driver::run(argc, argv); });
-  if (status)
-    status = driver::finishStandardStreams();
-  if (status)
-    return 0;
-  driver::printError(status.error());
-  return static_cast<int>(status.error().kind);
+  return heddle::driver::runProgram([&] { return heddle::driver::run(argc, argv); });
 }
