@@ -50,7 +50,7 @@ static std::vector<std::string> defaultCpus(const std::string &dtype) {
 Expected<std::vector<std::string>> checkedCpus(const CompileOptions &options) {
   std::vector<std::string> cpus;
   for (const std::string &name : options.cpus.empty() ? defaultCpus(options.dtype) : options.cpus) {
-    CpuTarget target = HEDDLE_TRY(findCpuTarget(name));
+    HEDDLE_TRY(findCpuTarget(name));
     if (!llvm::is_contained(cpus, name))
       cpus.push_back(name);
   }
@@ -87,8 +87,8 @@ OwningOpRef<ModuleOp> moduleOf(Operation *kernel) {
 Status loadDialects(Compilation &compilation, Stage to, const StageOptions &options) {
   OwningOpRef<ModuleOp> nothing =
       ModuleOp::create(UnknownLoc::get(compilation.module().getContext()));
-  auto lowered = compilation.lowered(*nothing, Stage::Tiled, to, options);
-  return lowered ? Status() : Status(lowered.takeError());
+  HEDDLE_TRY(compilation.lowered(*nothing, Stage::Tiled, to, options));
+  return {};
 }
 
 /// All that is known of a target when its code is made.
@@ -295,9 +295,8 @@ Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOpti
   auto targets = HEDDLE_TRY(checkedTargets(options.targets));
   auto names = HEDDLE_TRY(checkedCpus(options));
   std::vector<CpuTarget> cpus;
-  for (const std::string &name : names) {
+  for (const std::string &name : names)
     cpus.push_back(HEDDLE_TRY(findCpuTarget(name)));
-  }
   auto cache = HEDDLE_TRY(KernelCache::open());
   HEDDLE_TRY(compilation.advance(Stage::Program));
   CodeGenerator generator(compilation, std::move(cache));

@@ -61,8 +61,7 @@ Expected<Assembled> assemble(const std::string &model, const CompileOptions &opt
   auto start = Clock::now();
   Assembled result;
   tell(options, "reading " + model);
-  auto compilation = HEDDLE_TRY(Compilation::load(model, options));
-  result.compilation = std::move(compilation);
+  result.compilation = HEDDLE_TRY(Compilation::load(model, options));
   tell(options, "fusing");
   HEDDLE_TRY(result.compilation->advance(Stage::Fused));
   auto fused = HEDDLE_TRY(moduleBytecode(result.compilation->module()));
@@ -71,8 +70,7 @@ Expected<Assembled> assemble(const std::string &model, const CompileOptions &opt
   result.report.pieces = code.pieces;
   result.report.cachedPieces = code.cachedPieces;
   addMembers(result, std::move(code), std::move(fused));
-  for (const std::string &warning : result.compilation->warnings())
-    result.report.warnings.push_back(warning);
+  result.report.warnings = result.compilation->warnings();
   result.report.remarks = result.compilation->remarks();
   result.report.kernels = static_cast<int>(result.program.kernels.size());
   result.report.weightBytes = result.program.weightBytes;

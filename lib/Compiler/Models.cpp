@@ -49,8 +49,7 @@ Expected<OpenedModel> OpenedModel::read(const std::string &model, const CompileO
     return OpenedModel(std::move(parts));
   }
   HEDDLE_TRY(checkCompiled(model, options));
-  Artifact artifact = HEDDLE_TRY(readArtifact(model));
-  parts->artifact = std::move(artifact);
+  parts->artifact = HEDDLE_TRY(readArtifact(model));
   DialectRegistry registry;
   registerAllDialects(registry);
   parts->context = std::make_unique<MLIRContext>(registry);
