@@ -1,10 +1,10 @@
-//===- ProgramJson.cpp - Programs as JSON ----------------------*- C++ -*-===//
+//===- ProgramJson.cpp - Manifests as JSON ---------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two visitors over the fields of a program. The reader believes nothing: it
-// keeps the path of the value at hand, and the first thing that is not as it
-// should be becomes the error.
+// Two visitors over the fields of a program, or of the manifest around it. The
+// reader believes nothing: it keeps the path of the value at hand, and the first
+// thing that is not as it should be becomes the error.
 
 #include "ProgramJson.h"
 
@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 namespace heddle {
 
@@ -20,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-class Writer {
+class Encoder {
 public:
   template <Structure T>
   static Json encode(const T &value) {
@@ -70,9 +71,9 @@ private:
 };
 
 /// Reads structures; after the first error it does nothing.
-class Reader {
+class Decoder {
 public:
-  explicit Reader(std::string place) : path(std::move(place)) {}
+  explicit Decoder(std::string place) : path(std::move(place)) {}
   std::optional<Error> failure;
 
   template <Structure T>
@@ -85,7 +86,7 @@ public:
       auto found = json.find(name);
       if (found == json.end())
         return fail("expected a field '" + name + "', found none");
-      inside("." + name, [&] { decode(*found, field); });
+      inside((isPlace() ? "" : ".") + name, [&] { decode(*found, field); });
     });
     refuseUnknownFields(json, fieldWords<T>());
   }
@@ -176,8 +177,9 @@ private:
   /// Only the first error counts: later ones may follow from it.
   void fail(const std::string &message) {
     if (!failure)
-      failure = inputError(path + ": " + message);
+      failure = inputError(path + (isPlace() ? "" : ": ") + message);
   }
+  bool isPlace() const { return path.ends_with(": "); }
   /// Shows the value found, cut short; bytes that are no ASCII are escaped.
   void mismatch(const std::string &expected, const Json &found) {
     std::string text = found.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -190,26 +192,55 @@ private:
 
 } // namespace
 
-Json programToValue(const Program &program) { return Writer::encode(program); }
+template <typename T>
+static std::string textOf(const T &value) {
+  return Encoder::encode(value).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
-Expected<Program> programFromValue(const Json &value, const std::string &place) {
-  Program program;
-  Reader reader(place);
-  reader.decode(value, program);
-  if (reader.failure)
-    return std::move(*reader.failure);
-  if (Status valid = validate(program); !valid)
-    return inputError(place + ": " + valid.error().message);
+/// `place` ends the path of nothing, or in a colon and a blank.
+template <typename T>
+static Expected<T> readAs(const Json &json, const std::string &place) {
+  T value;
+  Decoder decoder(place);
+  decoder.decode(json, value);
+  if (decoder.failure)
+    return std::move(*decoder.failure);
+  return value;
+}
+
+static Status checkProgram(const Program &program, const std::string &place) {
+  Status valid = validate(program);
+  return valid ? valid : inputError(place + ": " + valid.error().message);
+}
+
+std::string toJson(const Program &program) { return textOf(program); }
+std::string toJson(const Manifest &manifest) { return textOf(manifest); }
+
+Expected<Program> programFromJson(std::string_view text) {
+  Program program = HEDDLE_TRY(readAs<Program>(HEDDLE_TRY(parseJson(text, "program")), "program"));
+  HEDDLE_TRY(checkProgram(program, "program"));
   return program;
 }
 
-std::string toJson(const Program &program) {
-  return programToValue(program).dump(-1, ' ', false, Json::error_handler_t::replace);
+/// First of all: a newer file may differ in everything else.
+static Status checkVersion(const Json &json, const std::string &place) {
+  if (!json.is_object() || !json.contains("heddle") || !json["heddle"].is_number_integer())
+    return inputError(place + ": expected a format version in field 'heddle', found none");
+  if (json["heddle"] == artifactFormat)
+    return {};
+  return inputError(place + ": expected format version " + std::to_string(artifactFormat) +
+                    ", found " + json["heddle"].dump() +
+                    (json["heddle"] > artifactFormat
+                         ? ", made by a newer Heddle"
+                         : ", made by an older Heddle: compile the model again"));
 }
 
-Expected<Program> programFromJson(std::string_view text) {
-  auto value = HEDDLE_TRY(parseJson(text, "program"));
-  return programFromValue(value, "program");
+Expected<Manifest> manifestFromJson(std::string_view text, const std::string &place) {
+  Json json = HEDDLE_TRY(parseJson(text, place));
+  HEDDLE_TRY(checkVersion(json, place));
+  Manifest manifest = HEDDLE_TRY(readAs<Manifest>(json, place + ": "));
+  HEDDLE_TRY(checkProgram(manifest.program, place + ": program"));
+  return manifest;
 }
 
 } // namespace heddle

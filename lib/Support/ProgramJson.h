@@ -1,20 +1,18 @@
-//===- ProgramJson.h - Programs as JSON values -----------------*- C++ -*-===//
+//===- ProgramJson.h - Manifests as JSON -----------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The conversion behind toJson and programFromJson, for the manifest, which
-// holds a program as one of its fields.
+// A program alone is read and written by toJson and programFromJson.
 #pragma once
 
-#include "heddle/Support/Program.h"
-
-#include <nlohmann/json.hpp>
+#include "heddle/Support/Artifact.h"
 
 namespace heddle {
 
-nlohmann::ordered_json programToValue(const Program &program);
-/// Strict: every field is there, none is unknown; the result is validated. Errors begin with
-/// `place`.
-Expected<Program> programFromValue(const nlohmann::ordered_json &value, const std::string &place);
+/// Stable: equal manifests give equal bytes.
+std::string toJson(const Manifest &manifest);
+/// Strict: the version is ours, every field is there, none is unknown, the program is valid. Errors
+/// begin with `place`.
+Expected<Manifest> manifestFromJson(std::string_view text, const std::string &place);
 
 } // namespace heddle

@@ -21,7 +21,18 @@ inline constexpr int artifactFormat = 8;
 struct CpuMember {
   std::string isa;                   ///< "x86-64-v3"
   std::vector<std::string> features; ///< all must be there: "avx2", "fma", … as LLVM spells them
-  std::span<const std::byte> code;   ///< 64-byte aligned
+  std::span<const std::byte> code;   ///< 64-byte aligned; a member of its own
+  HEDDLE_FIELDS(2, isa, features)
+};
+
+/// What `heddle.json` says. All other members follow from it, and one that it does not name is an
+/// error.
+struct Manifest {
+  int64_t heddle = artifactFormat;
+  std::vector<CpuMember> cpu;
+  std::vector<std::string> texts; ///< names
+  Program program;
+  HEDDLE_FIELDS(0, heddle, cpu, texts, program)
 };
 
 /// A text file that came with the model.
@@ -37,8 +48,8 @@ public:
   static Expected<Artifact> fromBytes(MappedBytes bytes, std::string name);
 
   const std::string &name() const { return artifactName; }
-  const Program &program() const { return contents; }
-  const std::vector<CpuMember> &cpu() const { return cpuMembers; }
+  const Program &program() const { return manifest.program; }
+  const std::vector<CpuMember> &cpu() const { return manifest.cpu; }
   /// SPIR-V of a member named by VulkanVariant::member; 64-byte aligned. Empty: there is none.
   std::span<const std::byte> vulkan(std::string_view member) const;
   bool hasVulkan() const;
@@ -65,8 +76,7 @@ private:
   MappedBytes bytes;
   ContainerReader container;
   std::string artifactName;
-  Program contents;
-  std::vector<CpuMember> cpuMembers;
+  Manifest manifest;
   std::vector<TextMember> textMembers;
 };
 
@@ -79,7 +89,7 @@ public:
   /// Fills Program::weightBytes zeroed bytes on a page boundary.
   using FillWeights = ContainerWriter::Fill;
 
-  explicit ArtifactWriter(Program program) : program(std::move(program)) {}
+  explicit ArtifactWriter(Program program) { manifest.program = std::move(program); }
 
   void addCpu(std::string isa, std::vector<std::string> features, std::vector<char> object);
   /// `member` is VulkanVariant::member, vulkanMember(kernel, level).
@@ -95,18 +105,12 @@ public:
   Expected<Artifact> build(const std::string &name, const FillWeights &fillWeights);
 
 private:
-  struct Cpu {
-    std::string isa;
-    std::vector<std::string> features;
-    std::vector<char> object;
-  };
-  std::string manifest() const;
-  /// The members, which borrow from this writer and from `manifest`.
-  ContainerWriter collect(const std::string &manifest, const FillWeights &fillWeights) const;
-  Program program;
-  std::vector<Cpu> cpu;
+  /// The members, which borrow from this writer and from `json`.
+  ContainerWriter collect(const std::string &json, const FillWeights &fillWeights) const;
+  Manifest manifest;
+  std::vector<std::vector<char>> objects; ///< one an instruction set
   std::vector<std::pair<std::string, std::vector<uint32_t>>> vulkan;
-  std::vector<std::pair<std::string, std::string>> texts;
+  std::vector<std::string> texts; ///< one a name
   std::string fused;
 };
 
