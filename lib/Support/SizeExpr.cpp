@@ -4,22 +4,63 @@
 //
 // Expressions are kept in one form while they are built: sums and products lean
 // to the left, a constant stands at the right end, `x - 2` is a sum with -2.
-// Equal sizes that are built in different ways then mostly print alike. Parsing
-// is in SizeExprParser.cpp.
+// Equal sizes that are built in different ways then mostly print alike.
 
-#include "SizeExprNode.h"
+#include "heddle/Support/SizeExpr.h"
 
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 namespace heddle {
 
 namespace {
 
-using size_expr::limit;
-using Op = size_expr::Op;
+/// Values stay within it, so that sums of two never wrap.
+constexpr int64_t limit = int64_t(1) << 62;
+/// Nodes above each other; keeps recursion over hostile text within the stack.
+constexpr int maxDepth = 512;
+
+enum Op : char {
+  Constant = 'c',
+  Dim = 'd',
+  Add = '+',
+  Subtract = '-',
+  Multiply = '*',
+  CeilDiv = '^',
+  FloorDiv = '/',
+  RoundUp = 'r',
+  Min = '<',
+  Max = '>',
+};
+
+constexpr std::pair<Op, std::string_view> functionNames[] = {
+    {CeilDiv, "ceildiv"}, {FloorDiv, "floordiv"}, {RoundUp, "roundup"}, {Min, "min"}, {Max, "max"}};
+
+std::string_view functionName(char op) {
+  for (auto [value, name] : functionNames)
+    if (value == op)
+      return name;
+  return {};
+}
+
+} // namespace
+
+struct SizeExpr::Node {
+  char op = Constant;
+  int64_t value = 0;
+  std::string name;
+  std::shared_ptr<const Node> left, right;
+  int depth = 1;
+};
+
+//===- Building ----------------------------------------------------------===//
+
+namespace {
 
 /// Beyond it, memory cannot be meant.
 bool inRange(int64_t value) { return value >= -limit && value <= limit; }
@@ -63,18 +104,10 @@ std::optional<int64_t> apply(char op, int64_t a, int64_t b) {
 
 } // namespace
 
-SizeExpr::SizeExpr(int64_t value) {
-  auto leaf = std::make_shared<Node>();
-  leaf->op = Op::Constant;
-  leaf->value = value;
-  node = std::move(leaf);
-}
+SizeExpr::SizeExpr(int64_t value) : node(std::make_shared<Node>(Node{.value = value})) {}
 
 SizeExpr SizeExpr::dim(std::string name) {
-  auto leaf = std::make_shared<Node>();
-  leaf->op = Op::Dim;
-  leaf->name = std::move(name);
-  return SizeExpr(std::shared_ptr<const Node>(std::move(leaf)));
+  return SizeExpr(std::make_shared<Node>(Node{.op = Op::Dim, .name = std::move(name)}));
 }
 
 /// Sums and products: constants to the right end, everything else leaning to the left.
@@ -149,15 +182,12 @@ SizeExpr SizeExpr::make(char op, const SizeExpr &a, const SizeExpr &b) {
   if (a.isConstant() && b.isConstant())
     if (auto value = apply(op, a.constantValue(), b.constantValue()))
       return SizeExpr(*value);
-  if (a.depth() + b.depth() < size_expr::maxDepth) // the rewrites recurse
+  if (a.depth() + b.depth() < maxDepth) // the rewrites recurse
     if (auto simple = simplify(op, a, b))
       return *simple;
-  auto made = std::make_shared<Node>();
-  made->op = op;
-  made->left = a.node;
-  made->right = b.node;
-  made->depth = 1 + std::max(a.depth(), b.depth());
-  return SizeExpr(std::shared_ptr<const Node>(std::move(made)));
+  int depth = 1 + std::max(a.depth(), b.depth());
+  return SizeExpr(
+      std::make_shared<Node>(Node{.op = op, .left = a.node, .right = b.node, .depth = depth}));
 }
 
 SizeExpr operator+(const SizeExpr &a, const SizeExpr &b) { return SizeExpr::make(Op::Add, a, b); }
@@ -245,11 +275,136 @@ std::string SizeExpr::text(int level) const {
   case Op::Multiply:
     return enclosed(2, left.text(2) + "*" + right.text(3));
   default:
-    return std::string(size_expr::functionName(node->op)) + "(" + left.text(0) + ", " +
-           right.text(0) + ")";
+    return std::string(functionName(node->op)) + "(" + left.text(0) + ", " + right.text(0) + ")";
   }
 }
 
 std::string SizeExpr::str() const { return text(0); }
+
+//===- Parsing -----------------------------------------------------------===//
+
+namespace {
+
+bool isDigit(char c) { return c >= '0' && c <= '9'; }
+bool isNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool isNamePart(char c) { return isNameStart(c) || isDigit(c) || c == '.'; }
+
+} // namespace
+
+/// One function a rule of the grammar; `nesting` counts what is open around it.
+class SizeExprParser {
+public:
+  explicit SizeExprParser(std::string_view text) : text(text) {}
+
+  Expected<SizeExpr> parseAll() {
+    auto value = parseSum(0);
+    if (value && peek() != 0)
+      return fail("the end");
+    return value;
+  }
+
+private:
+  /// The next character that is no space, or 0.
+  char peek() {
+    while (at < text.size() && text[at] == ' ')
+      ++at;
+    return at < text.size() ? text[at] : 0;
+  }
+  bool eat(char c) {
+    if (peek() != c)
+      return false;
+    ++at;
+    return true;
+  }
+  Error fail(const std::string &expected) {
+    std::string found = peek() == 0 ? "the end" : quotedText(text.substr(at, 16));
+    return inputError("size " + quotedText(text) + ": expected " + expected + " at character " +
+                      std::to_string(at + 1) + ", found " + found);
+  }
+  /// Long sums are deep to the left even where nothing is nested.
+  Expected<SizeExpr> combine(char op, const SizeExpr &a, const SizeExpr &b) {
+    if (std::max(a.depth(), b.depth()) >= maxDepth)
+      return fail("at most " + std::to_string(maxDepth) + " operations above each other");
+    return SizeExpr::make(op, a, b);
+  }
+
+  Expected<SizeExpr> parseSum(int nesting) {
+    auto value = parseProduct(nesting);
+    while (value && (peek() == '+' || peek() == '-')) {
+      char op = text[at++];
+      auto right = HEDDLE_TRY(parseProduct(nesting));
+      value = combine(op, *value, right);
+    }
+    return value;
+  }
+
+  Expected<SizeExpr> parseProduct(int nesting) {
+    auto value = parseFactor(nesting);
+    while (value && eat('*')) {
+      auto right = HEDDLE_TRY(parseFactor(nesting));
+      value = combine(Op::Multiply, *value, right);
+    }
+    return value;
+  }
+
+  Expected<SizeExpr> parseFactor(int nesting) {
+    if (nesting >= maxDepth)
+      return fail("less nesting");
+    char next = peek();
+    if (isDigit(next) || next == '-')
+      return parseNumber();
+    if (isNameStart(next))
+      return parseName(nesting);
+    if (!eat('('))
+      return fail("a number, a name or '('");
+    auto value = parseSum(nesting + 1);
+    if (value && !eat(')'))
+      return fail("')'");
+    return value;
+  }
+
+  /// A minus belongs to a number only: -B is written 0 - B.
+  Expected<SizeExpr> parseNumber() {
+    int64_t value = 0;
+    auto [end, code] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+    if (code != std::errc() || value > limit || value < -limit)
+      return fail("an integer within 2^62");
+    at = end - text.data();
+    return SizeExpr(value);
+  }
+
+  /// A name before '(' is a function, any other a dimension, be it called "min".
+  Expected<SizeExpr> parseName(int nesting) {
+    size_t start = at;
+    while (at < text.size() && isNamePart(text[at]))
+      ++at;
+    std::string_view name = text.substr(start, at - start);
+    if (peek() != '(')
+      return SizeExpr::dim(std::string(name));
+    for (auto [op, function] : functionNames)
+      if (name == function)
+        return parseArguments(op, nesting + 1);
+    at = start;
+    return fail("ceildiv, floordiv, roundup, min or max");
+  }
+
+  Expected<SizeExpr> parseArguments(char op, int nesting) {
+    eat('(');
+    auto left = HEDDLE_TRY(parseSum(nesting));
+    if (!eat(','))
+      return fail("','");
+    auto right = HEDDLE_TRY(parseSum(nesting));
+    if (!eat(')'))
+      return fail("')'");
+    return combine(op, left, right);
+  }
+
+  std::string_view text;
+  size_t at = 0;
+};
+
+Expected<SizeExpr> SizeExpr::parse(std::string_view text) {
+  return SizeExprParser(text).parseAll();
+}
 
 } // namespace heddle
