@@ -111,7 +111,7 @@ Expected<CompileReport> compileModel(const std::string &model, const std::string
                                      const CompileOptions &options) {
   return withinMemory([&]() -> Expected<CompileReport> {
     if (!isArtifactPath(model))
-      HEDDLE_TRY(ContainerWriter::checkPath(output));
+      HEDDLE_TRY(AtomicFile::create(output)); // asked before long work; and gone again
     CompileOptions withOutput = options;
     withOutput.outputs.push_back(output);
     auto assembled = HEDDLE_TRY(assemble(model, withOutput));

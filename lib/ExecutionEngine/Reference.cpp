@@ -101,10 +101,10 @@ std::vector<Value> storedValues(Operation *group) {
 
 namespace {
 /// The values of one call of one function.
-class Call {
+class FunctionRun {
 public:
   using Weight = std::function<Expected<Ref>(transformer::WeightOp)>;
-  Call(const SessionState &session, Weight weight, const ReferenceObserver &observer)
+  FunctionRun(const SessionState &session, Weight weight, const ReferenceObserver &observer)
       : states(session), weight(std::move(weight)), observer(observer) {}
 
   void bind(Value value, Ref tensor) { values[value] = std::move(tensor); }
@@ -128,7 +128,7 @@ private:
 };
 } // namespace
 
-Status Call::bindResults(Operation *op, Expected<std::vector<RefTensor>> results) {
+Status FunctionRun::bindResults(Operation *op, Expected<std::vector<RefTensor>> results) {
   if (!results)
     return results.takeError();
   for (auto [value, tensor] : llvm::zip_equal(op->getResults(), *results))
@@ -136,7 +136,7 @@ Status Call::bindResults(Operation *op, Expected<std::vector<RefTensor>> results
   return {};
 }
 
-Status Call::runBlock(Block &block, bool outermost) {
+Status FunctionRun::runBlock(Block &block, bool outermost) {
   for (Operation &op : block.without_terminator()) {
     HEDDLE_TRY(runOp(&op));
     if (outermost)
@@ -145,7 +145,7 @@ Status Call::runBlock(Block &block, bool outermost) {
   return {};
 }
 
-Status Call::observe(Operation *op) {
+Status FunctionRun::observe(Operation *op) {
   std::vector<const RefTensor *> results;
   std::vector<Value> values(op->result_begin(), op->result_end());
   for (Value result : op->getNumRegions() ? storedValues(op) : values)
@@ -158,7 +158,7 @@ Status Call::observe(Operation *op) {
 
 /// An op with a region is a group: its arguments are the operands, what its terminator names are
 /// the results.
-Status Call::runGroup(Operation *op) {
+Status FunctionRun::runGroup(Operation *op) {
   Block &body = op->getRegion(0).front();
   if (body.getNumArguments() != op->getNumOperands())
     return errorAt(op, "the reference has no meaning for this region");
@@ -171,7 +171,7 @@ Status Call::runGroup(Operation *op) {
   return {};
 }
 
-Status Call::runState(Operation *op) {
+Status FunctionRun::runState(Operation *op) {
   if (auto get = dyn_cast<transformer::StateGetOp>(op)) {
     Ref value = HEDDLE_TRY(states.get(get));
     bind(get.getResult(), value);
@@ -193,7 +193,7 @@ Status Call::runState(Operation *op) {
   return bindResults(op, std::vector{RefTensor{DType::I32, {}, {rows}}});
 }
 
-Status Call::runOp(Operation *op) {
+Status FunctionRun::runOp(Operation *op) {
   using namespace transformer;
   Lookup lookup = [this](Value value) -> const RefTensor & { return get(value); };
   if (isa<MaskOpInterface, BiasOpInterface, StateOp>(op))
@@ -231,7 +231,8 @@ Expected<NamedRefTensors> Reference::run(std::string_view name, const NamedRefTe
   if (!function || function.isExternal())
     return inputError(std::string(name) + ": the module has no function of this name");
   std::vector<Ref> arguments = HEDDLE_TRY(bindInputs(function, inputs, *session));
-  Call call(*session, [this](transformer::WeightOp op) { return session->weight(op); }, observer);
+  FunctionRun call(
+      *session, [this](transformer::WeightOp op) { return session->weight(op); }, observer);
   for (auto [argument, value] : llvm::zip_equal(function.getArguments(), arguments))
     call.bind(argument, value);
   HEDDLE_TRY(call.runBlock(function.front(), true));

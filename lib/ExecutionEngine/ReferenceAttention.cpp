@@ -72,7 +72,7 @@ static Expected<std::vector<Sequence>> documentsOf(transformer::MaskDocumentsOp 
 
 static Expected<std::vector<Sequence>> sequencesOf(Value mask, int64_t batch, int64_t queries,
                                                    int64_t keys, const Lookup &lookup) {
-  if (transformer::MaskDocumentsOp packed = packedDocuments(mask))
+  if (transformer::MaskDocumentsOp packed = transformer::packedDocumentsOf(mask))
     return documentsOf(packed, batch, queries, keys, lookup);
   std::vector<Sequence> sentences;
   for (int64_t b = 0; b < batch; ++b)

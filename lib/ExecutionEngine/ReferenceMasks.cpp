@@ -199,15 +199,4 @@ Expected<Predicate> predicate(Value mask, const Extents &x, const Lookup &lookup
       });
 }
 
-MaskDocumentsOp packedDocuments(Value mask) {
-  if (!mask)
-    return {};
-  if (auto both = mask.getDefiningOp<MaskAndOp>()) {
-    MaskDocumentsOp left = packedDocuments(both.getLhs());
-    return left ? left : packedDocuments(both.getRhs());
-  }
-  auto documents = mask.getDefiningOp<MaskDocumentsOp>();
-  return documents && documents.getStarts() ? documents : MaskDocumentsOp();
-}
-
 } // namespace heddle::reference

@@ -45,7 +45,4 @@ double entryAt(const RefTensor &table, int64_t b, int64_t h, int64_t i, int64_t 
 /// The region of mask.where or bias.where as a function: the yielded value, i1 as 0 or 1.
 Expected<ScoreRule> formula(mlir::Operation *where, const Lookup &lookup);
 
-/// The `documents starts` conjunct of a mask, or null.
-transformer::MaskDocumentsOp packedDocuments(mlir::Value mask);
-
 } // namespace heddle::reference

@@ -21,8 +21,7 @@ bool isWeights(const std::string &name) {
 
 Expected<bool> givesWeights(const Session &session, const char *function) {
   auto outputs = HEDDLE_TRY(session.outputs(function));
-  return std::any_of(outputs.begin(), outputs.end(),
-                     [](const PortInfo &port) { return isWeights(port.name); });
+  return std::ranges::any_of(outputs, [](const PortInfo &port) { return isWeights(port.name); });
 }
 
 /// [1, heads, queries, keys], or [1, queries, keys] where heads were averaged.

@@ -10,6 +10,7 @@
 #include "heddle/Generation/Attention.h"
 
 #include "heddle/Support/Svg.h"
+#include "heddle/Support/Text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -71,11 +72,7 @@ double widest(const std::vector<std::string> &words) {
   return width;
 }
 
-std::string weightText(float weight) {
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.6g", static_cast<double>(weight));
-  return digits;
-}
+std::string weightText(float weight) { return formatted("%.6g", static_cast<double>(weight)); }
 
 std::string shade(const std::string &opacity) {
   return std::string("fill=\"") + svg::blue + "\" fill-opacity=\"" + opacity + "\"";
@@ -153,7 +150,7 @@ private:
 
   /// A key's word: upright where it is not wider than its cell.
   std::string above(int64_t key) const {
-    const std::string &word = kind.keys[static_cast<size_t>(key)];
+    const std::string &word = kind.keys[key];
     double y = plot.top - 6;
     if (svg::textWidth(word, fontSize) <= cell())
       return svg::text(plot.x(key) + cell() / 2, y, word, "text-anchor=\"middle\" class=\"mark\"");
@@ -164,13 +161,13 @@ private:
   }
 
   std::string row(int64_t query) const {
-    const std::string &word = kind.queries[static_cast<size_t>(query)];
+    const std::string &word = kind.queries[query];
     std::string drawn =
         svg::text(plot.left - 6, middle(plot.y(query)), word, "text-anchor=\"end\" class=\"mark\"");
     std::span<const float> weights = map.row(head, query);
     for (int64_t key = 0; key < map.keys; ++key) {
-      std::string value = weightText(weights[static_cast<size_t>(key)]);
-      std::string title = escapedHtml(word + " looks at " + kind.keys[static_cast<size_t>(key)]);
+      std::string value = weightText(weights[key]);
+      std::string title = escapedHtml(word + " looks at " + kind.keys[key]);
       drawn += svg::rectangle(plot.x(key), plot.y(query), cell(), cell(), shade(value),
                               "<title>" + title + ": " + value + "</title>");
     }

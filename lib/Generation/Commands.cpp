@@ -11,6 +11,7 @@
 #include "heddle/Generation/TextDecoder.h"
 #include "heddle/Generation/TextEncoder.h"
 #include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -215,11 +216,8 @@ Status heddle::generateCommand(Session &session, const TranslateCommand &command
 namespace {
 
 void writeVector(std::span<const float> row, std::ostream &out) {
-  char number[32];
-  for (size_t i = 0; i < row.size(); ++i) {
-    std::snprintf(number, sizeof number, "%s%.9g", i ? " " : "", static_cast<double>(row[i]));
-    out << number;
-  }
+  for (size_t i = 0; i < row.size(); ++i)
+    out << formatted("%s%.9g", i ? " " : "", static_cast<double>(row[i]));
 }
 
 /// The likeliest class, of equals the first, and its probability.
@@ -229,9 +227,8 @@ void writeClass(std::span<const float> row, bool isSoftmax, const TextModel &mod
       isSoftmax ? std::vector<double>(row.begin(), row.end()) : softmax(row);
   const auto best = static_cast<int32_t>(
       std::max_element(probabilities.begin(), probabilities.end()) - probabilities.begin());
-  char number[32];
-  std::snprintf(number, sizeof number, "\t%.6f", probabilities[static_cast<size_t>(best)]);
-  out << (model.labels ? model.labels->token(best) : std::to_string(best)) << number;
+  out << (model.labels ? model.labels->token(best) : std::to_string(best))
+      << formatted("\t%.6f", probabilities[best]);
 }
 
 } // namespace

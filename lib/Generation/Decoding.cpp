@@ -7,6 +7,7 @@
 // half of it has, so long sentences do not pay for short ones.
 #include "Search.h"
 
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -35,8 +36,8 @@ struct Rows {
 
   void keep(const std::vector<int32_t> &rows) {
     for (size_t r = 0; r < rows.size(); ++r) {
-      tokens[r] = tokens[static_cast<size_t>(rows[r])];
-      sentence[r] = sentence[static_cast<size_t>(rows[r])];
+      tokens[r] = tokens[rows[r]];
+      sentence[r] = sentence[rows[r]];
     }
     tokens.resize(rows.size());
     sentence.resize(rows.size());
@@ -79,9 +80,8 @@ std::vector<int32_t> heddle::firstTokens(size_t sentences, const DecodingOptions
 
 Status heddle::checkDecoding(const DecodingOptions &options) {
   auto outside = [](const char *name, const std::string &range, double found) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.15g", found);
-    return usageError(std::string(name) + ": expected " + range + ", found " + text);
+    return usageError(std::string(name) + ": expected " + range + ", found " +
+                      formatted("%.15g", found));
   };
   if (options.beam < 1 || options.beam > maximumBeam)
     return outside("beam", "1 to " + std::to_string(maximumBeam),

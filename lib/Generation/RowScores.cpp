@@ -100,7 +100,7 @@ double sumOfPowers(const float *scores, size_t count, float largest, float facto
 /// Places of at most `count` scores above minus infinity, larger first, of equals the lower place.
 std::vector<int32_t> largestPlaces(std::span<const float> scores, size_t count) {
   auto before = [&](int32_t a, int32_t b) {
-    const float x = scores[static_cast<size_t>(a)], y = scores[static_cast<size_t>(b)];
+    const float x = scores[a], y = scores[b];
     return x != y ? x > y : a < b;
   };
   std::vector<int32_t> places;
@@ -113,7 +113,7 @@ std::vector<int32_t> largestPlaces(std::span<const float> scores, size_t count) 
     std::nth_element(places.begin(), places.begin() + static_cast<ptrdiff_t>(count) - 1,
                      places.end(), before);
     places.resize(count);
-    limit = scores[static_cast<size_t>(places.back())];
+    limit = scores[places.back()];
   };
   for (size_t start = 0; count > 0 && start < scores.size(); start += blockSize) {
     start = blockAbove(scores.data(), start, scores.size(), limit, /*orEqual=*/false);
@@ -125,7 +125,7 @@ std::vector<int32_t> largestPlaces(std::span<const float> scores, size_t count) 
       cut();
   }
   cut();
-  std::sort(places.begin(), places.end(), before);
+  std::ranges::sort(places, before);
   return places;
 }
 
@@ -167,7 +167,7 @@ Expected<std::vector<Candidate>> heddle::likeliest(std::span<const float> scores
   const double whole = std::log(sumOf(scores, probabilities, largest, temperature));
   std::vector<Candidate> candidates;
   for (int32_t place : largestPlaces(scores, count)) {
-    const double score = scores[static_cast<size_t>(place)];
+    const double score = scores[place];
     if (probabilities && score <= 0)
       break;
     // Of an infinite score nothing is subtracted: it would leave NaN.

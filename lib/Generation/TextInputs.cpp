@@ -15,8 +15,7 @@ using namespace heddle;
 Expected<bool> heddle::takesInput(const Session &session, const char *function,
                                   std::string_view name) {
   auto inputs = HEDDLE_TRY(session.inputs(function));
-  return std::any_of(inputs.begin(), inputs.end(),
-                     [&](const PortInfo &port) { return port.name == name; });
+  return std::ranges::any_of(inputs, [&](const PortInfo &port) { return port.name == name; });
 }
 
 Status heddle::checkInputs(const Session &session, const char *function,
@@ -40,7 +39,7 @@ Tensor padRows(const std::vector<TokenIds> &rows, int32_t padding, bool sequence
   Tensor ids(DType::I32, sequenceFirst ? std::vector<int64_t>{columns, batch}
                                        : std::vector<int64_t>{batch, columns});
   std::span<int32_t> values = ids.values<int32_t>();
-  std::fill(values.begin(), values.end(), padding);
+  std::ranges::fill(values, padding);
   for (size_t b = 0; b < rows.size(); ++b)
     for (size_t i = 0; i < rows[b].size(); ++i)
       values[sequenceFirst ? i * rows.size() + b : b * length + i] = rows[b][i];

@@ -17,8 +17,7 @@ namespace {
 
 Error notUtf8(std::string_view place, std::string_view text, int32_t offset) {
   char hex[8];
-  std::snprintf(hex, sizeof hex, "0x%02x",
-                static_cast<unsigned char>(text[static_cast<size_t>(offset)]));
+  std::snprintf(hex, sizeof hex, "0x%02x", static_cast<unsigned char>(text[offset]));
   return inputError(std::string(place) + ": expected UTF-8, found byte " + hex + " at offset " +
                     std::to_string(offset));
 }

@@ -31,15 +31,7 @@ bool isPartOfArrow(Operation *op) {
   return isa<SplitHeadsOp, MergeHeadsOp, arith::TruncFOp, QuantizeOp, CacheAppendOp>(op);
 }
 
-Value behindArrow(Value value) {
-  value = behindGroups(value);
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isPartOfArrow(op))
-      break;
-    value = behindGroups(op->getOperand(0));
-  }
-  return value;
-}
+Value behindArrow(Value value) { return behindGroups(value, isPartOfArrow); }
 
 /// Ops with a box: they give a tensor, and are no weight, constant or mask.
 bool hasBox(Operation *op) {

@@ -74,7 +74,7 @@ private:
   void breakLines();
   void rank();
   void place();
-  double y(size_t node) const { return tops[static_cast<size_t>(ranks[node])]; }
+  double y(size_t node) const { return tops[ranks[node]]; }
   double boxHeight(size_t node) const {
     return static_cast<double>(labels[node].size() + shapes[node].size()) * lineHeight + inside;
   }
@@ -174,7 +174,7 @@ std::string FunctionDrawing::arrow(size_t from, size_t to) const {
   double fromX = xs[from] + boxWidth / 2, toX = xs[to] + boxWidth / 2;
   if (ranks[to] == ranks[from] + 1) {
     // Down to the end of the row, whose boxes may be higher, then over to the other box.
-    double gap = tops[static_cast<size_t>(ranks[to])] - below, bend = gap + below / 2;
+    double gap = tops[ranks[to]] - below, bend = gap + below / 2;
     return path("M" + point(fromX, y(from) + boxHeight(from)) + "V" + svg::number(gap) + "C" +
                 point(fromX, bend) + " " + point(toX, bend) + " " + point(toX, y(to) - 2));
   }
@@ -198,7 +198,7 @@ std::string FunctionDrawing::frame(const GraphLayer &layer) const {
     }
   if (last < first) // folded into another
     return "";
-  double y = tops[static_cast<size_t>(first)] - 10;
+  double y = tops[first] - 10;
   double height = tops[static_cast<size_t>(last) + 1] - below + 8 - y;
   return svg::rectangle(aside / 2, y, width() - aside, height,
                         "rx=\"8\" fill=\"#fafafa\" stroke=\"#b0bec5\" stroke-dasharray=\"4 3\"") +

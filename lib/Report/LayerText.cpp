@@ -11,6 +11,7 @@
 #include "ShapeTrace.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -79,14 +80,11 @@ std::string column(std::string text, size_t width) {
 }
 
 std::string costLine(const LayerCost &cost, size_t width, bool costs) {
-  char numbers[96];
-  std::snprintf(numbers, sizeof numbers, " %12lld", static_cast<long long>(cost.parameters));
-  std::string line = "      " + column(cost.layer, width) + numbers;
-  if (costs) {
-    std::snprintf(numbers, sizeof numbers, " %12.3f %10.3f", static_cast<double>(cost.flops) / 1e6,
-                  static_cast<double>(cost.bytes) / 1e6);
-    line += numbers;
-  }
+  std::string line = "      " + column(cost.layer, width) +
+                     formatted(" %12lld", static_cast<long long>(cost.parameters));
+  if (costs)
+    line += formatted(" %12.3f %10.3f", static_cast<double>(cost.flops) / 1e6,
+                      static_cast<double>(cost.bytes) / 1e6);
   return line + "\n";
 }
 

@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
-Value heddle::behindGroups(Value value) {
+Value heddle::behindGroups(Value value, llvm::function_ref<bool(Operation *)> isPassed) {
   while (true) {
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       auto group = dyn_cast<kernel::GroupOp>(argument.getOwner()->getParentOp());
@@ -26,6 +26,8 @@ Value heddle::behindGroups(Value value) {
     } else if (auto group = value.getDefiningOp<kernel::GroupOp>()) {
       unsigned index = cast<OpResult>(value).getResultNumber();
       value = group.getBody().front().getTerminator()->getOperand(index);
+    } else if (Operation *op = value.getDefiningOp(); op && isPassed && isPassed(op)) {
+      value = op->getOperand(0);
     } else {
       return value;
     }

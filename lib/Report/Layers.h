@@ -23,8 +23,10 @@ namespace kernel {
 class GroupOp;
 } // namespace kernel
 
-/// The value behind groups' borders.
-mlir::Value behindGroups(mlir::Value value);
+/// The value behind groups' borders, and behind ops that `isPassed`: the value of their first
+/// operands.
+mlir::Value behindGroups(mlir::Value value,
+                         llvm::function_ref<bool(mlir::Operation *)> isPassed = nullptr);
 
 /// The name of the weight that a value is; empty if it is none.
 llvm::StringRef weightName(mlir::Value value);

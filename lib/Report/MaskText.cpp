@@ -50,7 +50,7 @@ std::string operandText(Value value) {
 
 /// Writes masks, and the formulas in them, until it has written as many ops as a line may have: one
 /// op may stand in many places.
-class Writer {
+class MaskPrinter {
 public:
   std::string mask(Value mask);
 
@@ -67,7 +67,7 @@ private:
   int left = 60;
 };
 
-std::string Writer::nested(Value inner) {
+std::string MaskPrinter::nested(Value inner) {
   std::string text = mask(inner);
   return inner.getDefiningOp<MaskAndOp>() || inner.getDefiningOp<MaskOrOp>() ? "(" + text + ")"
                                                                              : text;
@@ -75,7 +75,7 @@ std::string Writer::nested(Value inner) {
 
 /// An operand of `&` or `|`; chains of one operator need no parentheses.
 template <typename Op>
-std::string Writer::chained(Value inner) {
+std::string MaskPrinter::chained(Value inner) {
   return inner.getDefiningOp<Op>() ? mask(inner) : nested(inner);
 }
 
@@ -84,9 +84,11 @@ std::string offsetText(Value offset, const char *before, const char *behind = ""
   return offset ? before + operandText(offset) + behind : "";
 }
 
-std::string Writer::mask(Value mask) { return --left < 0 ? "…" : maskOp(mask.getDefiningOp()); }
+std::string MaskPrinter::mask(Value mask) {
+  return --left < 0 ? "…" : maskOp(mask.getDefiningOp());
+}
 
-std::string Writer::maskOp(Operation *op) {
+std::string MaskPrinter::maskOp(Operation *op) {
   if (auto both = dyn_cast<MaskAndOp>(op)) {
     std::string lhs = chained<MaskAndOp>(both.getLhs());
     return lhs + " & " + chained<MaskAndOp>(both.getRhs());
@@ -119,7 +121,7 @@ std::string Writer::maskOp(Operation *op) {
 
 //===- Formulas ----------------------------------------------------------===//
 
-std::string Writer::formula(Value value) {
+std::string MaskPrinter::formula(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (argument && isa<MaskWhereOp>(argument.getOwner()->getParentOp()))
     return std::string(1, "bhij"[argument.getArgNumber()]);
@@ -131,7 +133,7 @@ std::string Writer::formula(Value value) {
   return --left < 0 ? "…" : formulaOp(op);
 }
 
-std::string Writer::call(Operation *op, StringRef name) {
+std::string MaskPrinter::call(Operation *op, StringRef name) {
   std::string text;
   for (Value operand : op->getOperands())
     text += (text.empty() ? "" : ", ") + formula(operand);
@@ -161,7 +163,7 @@ StringRef operatorOf(Operation *op) {
 }
 
 /// x - (x / y) * y, as `%` is written in ops, and 0 where y is.
-std::string Writer::remainder(Operation *op) {
+std::string MaskPrinter::remainder(Operation *op) {
   if (auto choice = dyn_cast<arith::SelectOp>(op))
     if (auto zero = choice.getCondition().getDefiningOp<arith::CmpIOp>();
         zero && matchPattern(zero.getRhs(), m_Zero()) &&
@@ -181,7 +183,7 @@ std::string Writer::remainder(Operation *op) {
   return "";
 }
 
-std::string Writer::formulaOp(Operation *op) {
+std::string MaskPrinter::formulaOp(Operation *op) {
   if (std::string text = remainder(op); !text.empty())
     return text;
   if (auto load = dyn_cast<MaskLoadOp>(op)) {
@@ -208,6 +210,6 @@ std::string Writer::formulaOp(Operation *op) {
 
 } // namespace
 
-std::string maskText(Value mask) { return mask ? Writer().mask(mask) : "none"; }
+std::string maskText(Value mask) { return mask ? MaskPrinter().mask(mask) : "none"; }
 
 } // namespace heddle

@@ -12,6 +12,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include "heddle/Support/Text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -22,20 +24,13 @@ namespace heddle {
 
 namespace {
 
-template <typename... Values>
-std::string format(const char *form, Values... values) {
-  char text[128];
-  std::snprintf(text, sizeof text, form, values...);
-  return text;
-}
-
 std::string headingOf(const PositionTable &table) {
   return table.kind + " positions of " + llvm::join(table.functions, ", ");
 }
 
 std::string factsOf(const PositionTable &table) {
   return std::to_string(table.positions) + " positions by " + std::to_string(table.features) +
-         " features, scale " + format("%g", table.scale);
+         " features, scale " + formatted("%g", table.scale);
 }
 
 std::string formulaOf(const PositionTable &table) {
@@ -48,8 +43,8 @@ std::string featureText(const PositionTable &table, int64_t feature) {
   auto pair = static_cast<double>(feature / 2 * 2);
   double divisor = std::pow(10000.0, pair / static_cast<double>(table.features));
   return "feature " + std::to_string(feature) + (feature % 2 ? ": cos" : ": sin") +
-         format("(position / %.4g), a period of %.4g positions", divisor,
-                2 * std::numbers::pi * divisor);
+         formatted("(position / %.4g), a period of %.4g positions", divisor,
+                   2 * std::numbers::pi * divisor);
 }
 
 std::string numbers(const PositionTable &table) {
@@ -57,11 +52,11 @@ std::string numbers(const PositionTable &table) {
   int64_t rows = std::min(most, table.positions), columns = std::min(most, table.features);
   std::string text = "position";
   for (int64_t feature = 0; feature < columns; ++feature)
-    text += format(" %9lld", static_cast<long long>(feature));
+    text += formatted(" %9lld", static_cast<long long>(feature));
   for (int64_t position = 0; position < rows; ++position) {
-    text += format("\n%8lld", static_cast<long long>(position));
+    text += formatted("\n%8lld", static_cast<long long>(position));
     for (int64_t feature = 0; feature < columns; ++feature)
-      text += format(" %9.6f", static_cast<double>(table.at(position, feature)));
+      text += formatted(" %9.6f", static_cast<double>(table.at(position, feature)));
   }
   return text + "\n";
 }
@@ -77,7 +72,7 @@ std::string colourOf(int level) {
   int part[3];
   for (int i = 0; i < 3; ++i)
     part[i] = 255 + (end[i] - 255) * std::abs(level) / levels;
-  return format("#%02x%02x%02x", part[0], part[1], part[2]);
+  return formatted("#%02x%02x%02x", part[0], part[1], part[2]);
 }
 
 svg::Plot plotOf(const PositionTable &table) {
@@ -136,8 +131,8 @@ std::pair<std::string, double> draw(const PositionTable &table) {
                       svg::text(20, 44, factsOf(table) + "; " + formulaOf(table), "class=\"mark\"");
   drawn += cells(table, plot, largest) + columnTitles(table, plot);
   drawn += svg::axes(plot, "features", "positions");
-  drawn += svg::scale(20, plot.top + plot.height + 17, format("%.3g", -largest),
-                      format("%.3g", largest), 6, fills)
+  drawn += svg::scale(20, plot.top + plot.height + 17, formatted("%.3g", -largest),
+                      formatted("%.3g", largest), 6, fills)
                .second;
   return {drawn, plot.top + plot.height + 46};
 }

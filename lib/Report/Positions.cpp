@@ -35,8 +35,7 @@ void fill(PositionTable &table) {
   fillSinusoidal(table.features, rows);
   for (int64_t position = 0; position < table.positions; ++position)
     for (int64_t feature = 0; feature < table.features; ++feature)
-      table.values.push_back(static_cast<float>(table.scale) *
-                             rows[static_cast<size_t>(position * pitch + feature)]);
+      table.values.push_back(static_cast<float>(table.scale) * rows[position * pitch + feature]);
 }
 
 /// Adds the tables of a function. Names in `dims` say how many positions there are: those of the

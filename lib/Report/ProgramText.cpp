@@ -6,6 +6,7 @@
 
 #include "ProgramText.h"
 
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <cstdio>
@@ -14,17 +15,10 @@ namespace heddle {
 
 namespace {
 
-std::string shapeOf(const Port &port) {
-  std::string text = "[";
-  for (const SizeExpr &size : port.shape)
-    text += (text.size() > 1 ? ", " : "") + size.str();
-  return text + "]";
-}
-
 void addPorts(const char *what, const std::vector<Port> &ports, std::string &text) {
   for (const Port &port : ports) {
-    text += std::string("    ") + what + " " + port.name + " " + toString(port.type) + " " +
-            shapeOf(port);
+    text += std::string("    ") + what + " " + port.name + " " + toString(port.type) + " " + "[" +
+            listText(port.shape, [](const SizeExpr &size) { return size.str(); }) + "]";
     if (port.range)
       text += ", " + port.range->first.str() + " <= value < " + port.range->second.str();
     if (port.fallback.kind != DefaultInput::Kind::None)
@@ -34,9 +28,7 @@ void addPorts(const char *what, const std::vector<Port> &ports, std::string &tex
 }
 
 std::string megabytes(int64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f MB", static_cast<double>(bytes) / 1e6);
-  return text;
+  return formatted("%.2f MB", static_cast<double>(bytes) / 1e6);
 }
 
 /// Sum of an expression over all items, under `dims`.
@@ -58,10 +50,10 @@ Expected<std::string> costText(const Function &function, const Dimensions &dims)
   std::string text = "    at";
   for (const auto &[name, value] : dims)
     text += " " + name + "=" + std::to_string(value);
-  char numbers[96];
-  std::snprintf(numbers, sizeof numbers, ": %.3f GFLOP, %.2f MB read and written, ",
-                static_cast<double>(flops) / 1e9, static_cast<double>(bytes) / 1e6);
-  return text + numbers + megabytes(elements * 4) + " of buffers before sharing\n";
+  return text +
+         formatted(": %.3f GFLOP, %.2f MB read and written, ", static_cast<double>(flops) / 1e9,
+                   static_cast<double>(bytes) / 1e6) +
+         megabytes(elements * 4) + " of buffers before sharing\n";
 }
 
 /// "    buffers: 12 temporary of 0.08 MB, 3 argument of 0.01 MB".

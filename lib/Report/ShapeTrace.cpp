@@ -22,10 +22,7 @@ namespace {
 
 /// What makes a value, borders of groups and roundings aside.
 Value origin(Value value) {
-  value = behindGroups(value);
-  while (isa_and_nonnull<arith::TruncFOp, QuantizeOp>(value.getDefiningOp()))
-    value = behindGroups(value.getDefiningOp()->getOperand(0));
-  return value;
+  return behindGroups(value, [](Operation *op) { return isa<arith::TruncFOp, QuantizeOp>(op); });
 }
 
 /// The tensor that an op changes the shape of.

@@ -11,6 +11,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include "heddle/Support/Text.h"
+
 #include <algorithm>
 #include <cstdio>
 
@@ -23,11 +25,7 @@ namespace {
 constexpr const char *names[] = {"empty", "partial", "full"};
 const std::string colours[] = {"#eceff1", "#f2a541", svg::blue};
 
-std::string percent(double part) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", part * 100);
-  return text;
-}
+std::string percent(double part) { return formatted("%.1f %%", part * 100); }
 
 std::string sizesText(const TilePicture &picture) {
   return std::to_string(picture.queries) + " queries by " + std::to_string(picture.keys) +
@@ -73,9 +71,7 @@ std::string pictureText(const TilePicture &picture) {
       std::max<int64_t>(1, (std::max(picture.columns, picture.rows) + widest - 1) / widest);
   std::string text = factsText(picture) + "\n";
   for (int64_t row = 0; row < picture.rows; row += side) {
-    char label[32];
-    std::snprintf(label, sizeof label, "%8lld ", static_cast<long long>(picture.rowStarts[row]));
-    text += label;
+    text += formatted("%8lld ", static_cast<long long>(picture.rowStarts[row]));
     for (int64_t column = 0; column < picture.columns; column += side)
       text += ".o#"[static_cast<int>(together(picture, row, column, side))];
     text += "\n";

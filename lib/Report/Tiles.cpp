@@ -14,6 +14,7 @@
 #include "heddle/Analysis/TileClasses.h"
 #include "heddle/Compiler/Models.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Target/TileSizes.h"
 
@@ -67,14 +68,12 @@ std::vector<Candidate> attentionsOf(ModuleOp module) {
 }
 
 Expected<Candidate> choose(const std::vector<Candidate> &all, const std::string &layer) {
-  std::string known;
-  for (const Candidate &candidate : all) {
+  for (const Candidate &candidate : all)
     if (candidate.layer == layer || (layer.empty() && all.size() == 1))
       return candidate;
-    known += (known.empty() ? "" : ", ") + candidate.layer;
-  }
-  return usageError("--layer: expected one of " + (known.empty() ? "none" : known) + ", found " +
-                    (layer.empty() ? "none" : quotedText(layer)));
+  return usageError("--layer: expected one of " +
+                    listText(all, [](const Candidate &candidate) { return candidate.layer; }) +
+                    ", found " + (layer.empty() ? "none" : quotedText(layer)));
 }
 
 //===- Sizes and data ----------------------------------------------------===//
@@ -188,10 +187,8 @@ Expected<SmallVector<int64_t>> DataMaker::shapeOf(Value value) const {
   SmallVector<int64_t> shape;
   if (!isa<RankedTensorType>(value.getType()))
     return shape;
-  for (const SizeExpr &size : shapes.of(value)) {
-    int64_t number = HEDDLE_TRY(size.evaluate(dims));
-    shape.push_back(number);
-  }
+  for (const SizeExpr &size : shapes.of(value))
+    shape.push_back(HEDDLE_TRY(size.evaluate(dims)));
   return shape;
 }
 
@@ -262,8 +259,8 @@ Status DataMaker::makeFor(Value mask) {
   for (Value operand : op->getOperands()) {
     if (!isa<MaskType>(operand.getType()))
       leaves.push_back(operand);
-    else if (Status status = makeFor(operand); !status)
-      return status;
+    else
+      HEDDLE_TRY(makeFor(operand));
   }
   for (Region &region : op->getRegions())
     region.walk([&](Operation *inner) {
@@ -279,9 +276,8 @@ Status DataMaker::makeFor(Value mask) {
 //===- The answer --------------------------------------------------------===//
 
 Expected<int64_t> sizeAt(const ShapeExpressions &shapes, Value tensor, const Dimensions &dims) {
-  Expected<int64_t> size = shapes.of(tensor)[2].evaluate(dims);
-  if (size)
-    HEDDLE_TRY(checkSize(shapes.of(tensor)[2].str(), *size));
+  int64_t size = HEDDLE_TRY(shapes.of(tensor)[2].evaluate(dims));
+  HEDDLE_TRY(checkSize(shapes.of(tensor)[2].str(), size));
   return size;
 }
 

@@ -6,6 +6,7 @@
 #include "Binding.h"
 
 #include "heddle/Support/Spread.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -73,7 +74,7 @@ void RunningLengths::replace(const std::string &name, const Tensor &lengths, int
   Count &count = start(name);
   count.lengths.resize(static_cast<size_t>(lengths.size()));
   for (int64_t i = 0; i < lengths.size(); ++i)
-    count.lengths[static_cast<size_t>(i)] = static_cast<int32_t>(integerAt(lengths, i));
+    count.lengths[i] = static_cast<int32_t>(integerAt(lengths, i));
   count.seen += columns;
 }
 
@@ -94,8 +95,7 @@ void RunningLengths::permute(std::span<const int64_t> parents) {
     std::vector<int32_t> &lengths = entry.kept.lengths;
     permuted.clear();
     for (int64_t parent : parents)
-      permuted.push_back(
-          static_cast<size_t>(parent) < lengths.size() ? lengths[static_cast<size_t>(parent)] : 0);
+      permuted.push_back(static_cast<size_t>(parent) < lengths.size() ? lengths[parent] : 0);
     std::swap(lengths, permuted);
   }
 }
@@ -103,10 +103,7 @@ void RunningLengths::permute(std::span<const int64_t> parents) {
 //===- Binding -----------------------------------------------------------===//
 
 static std::string shapeText(const std::vector<SizeExpr> &shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + shape[i].str();
-  return text + "]";
+  return "[" + listText(shape, [](const SizeExpr &size) { return size.str(); }) + "]";
 }
 
 static std::string dimensionText(const Port &port, size_t axis) {
@@ -114,37 +111,26 @@ static std::string dimensionText(const Port &port, size_t axis) {
   return port.shape[axis].isConstant() ? text : text + " (" + port.shape[axis].str() + ")";
 }
 
-static std::string inputList(const Function &function) {
-  std::string text;
-  for (const Port &port : function.inputs)
-    text += (text.empty() ? "" : ", ") + port.name;
-  return text.empty() ? "none" : text;
-}
-
 Status BoundInputs::bind(const NamedInputs &inputs, const Dimensions &session,
                          RunningLengths &running) {
   running.begin(function->startsStates);
   values.clear();
   binders.clear();
-  Status status = match(inputs);
-  if (status)
-    status = checkTypes();
-  if (status)
-    status = addDefaults(running);
-  if (status)
-    status = bindDims(session);
-  return status;
+  HEDDLE_TRY(match(inputs));
+  HEDDLE_TRY(checkTypes());
+  HEDDLE_TRY(addDefaults(running));
+  return bindDims(session);
 }
 
 Status BoundInputs::match(const NamedInputs &inputs) {
   std::ranges::fill(tensors, nullptr);
   for (const NamedInput &input : inputs) {
-    auto port = std::find_if(function->inputs.begin(), function->inputs.end(),
-                             [&](const Port &p) { return p.name == input.name(); });
+    auto port = std::ranges::find_if(function->inputs,
+                                     [&](const Port &p) { return p.name == input.name(); });
     if (port == function->inputs.end())
       return inputError(std::string(input.name()) + ": expected an input of " + function->name +
-                        " (" + inputList(*function) + "), found another name");
-    const Tensor *&tensor = tensors[static_cast<size_t>(port - function->inputs.begin())];
+                        " (" + namesOf(function->inputs) + "), found another name");
+    const Tensor *&tensor = tensors[port - function->inputs.begin()];
     if (tensor)
       return inputError(port->name + ": expected one value, found two");
     tensor = &input.tensor();
@@ -181,8 +167,8 @@ Status BoundInputs::addDefaults(RunningLengths &running) {
 Status BoundInputs::addDefault(size_t index, RunningLengths &running) {
   const Port &port = function->inputs[index];
   const DefaultInput &fallback = port.fallback;
-  auto source = std::find_if(function->inputs.begin(), function->inputs.end(),
-                             [&](const Port &p) { return p.name == fallback.source; });
+  auto source = std::ranges::find_if(function->inputs,
+                                     [&](const Port &p) { return p.name == fallback.source; });
   auto at = static_cast<size_t>(source - function->inputs.begin());
   const Tensor *ids = source == function->inputs.end() ? nullptr : tensors[at];
   bool readable = ids && ids->dtype() != DType::F32 && ids->dtype() != DType::F16 &&

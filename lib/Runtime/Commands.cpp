@@ -8,6 +8,7 @@
 #include "heddle/Runtime/Device.h"
 #include "heddle/Runtime/Npy.h"
 #include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -15,13 +16,6 @@
 #include <ostream>
 
 namespace heddle {
-
-static std::string namesOf(const std::vector<Function> &functions) {
-  std::string names;
-  for (const Function &function : functions)
-    names += (names.empty() ? "" : ", ") + function.name;
-  return names.empty() ? "none" : names;
-}
 
 /// The only function that needs no session.
 static Expected<const Function *> onlyFunction(const Program &program) {

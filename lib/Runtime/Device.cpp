@@ -10,6 +10,7 @@
 #include "heddle/Support/CpuFeatures.h"
 #include "heddle/Support/CpuRates.h"
 #include "heddle/Support/Parallel.h"
+#include "heddle/Support/Text.h"
 
 #include <charconv>
 #include <cstdio>

@@ -41,8 +41,8 @@ Status Formulas::evaluate(const Dimensions &dims, std::span<const int64_t> befor
   values.resize(formulas.size());
   for (size_t i = 0; i < formulas.size(); ++i) {
     const Entry &entry = formulas[i];
-    bool fresh = before.empty() || std::any_of(entry.uses.begin(), entry.uses.end(),
-                                               [&](int use) { return before[use] != now[use]; });
+    bool fresh = before.empty() ||
+                 std::ranges::any_of(entry.uses, [&](int use) { return before[use] != now[use]; });
     if (!fresh)
       continue;
     values[i] = HEDDLE_TRY(entry.formula.evaluate(dims));

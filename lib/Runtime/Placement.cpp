@@ -52,8 +52,8 @@ Placement placeBuffers(std::span<const Lifetime> buffers, bool share) {
       if (!share || (buffers[other].first <= buffer.last && buffer.first <= buffers[other].last))
         taken.push_back(
             {result.offsets[other], result.offsets[other] + aligned(buffers[other].bytes)});
-    std::sort(taken.begin(), taken.end(),
-              [](const Interval &a, const Interval &b) { return a.begin < b.begin; });
+    std::ranges::sort(taken,
+                      [](const Interval &a, const Interval &b) { return a.begin < b.begin; });
     result.offsets[index] = tightestGap(taken, aligned(buffer.bytes));
     result.bytes = std::max(result.bytes, result.offsets[index] + aligned(buffer.bytes));
     placed.push_back(index);

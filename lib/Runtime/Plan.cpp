@@ -48,7 +48,7 @@ FunctionLayout::FunctionLayout(const Function &function)
                          : std::string());
   }
   for (const StateUse &use : function.states)
-    blocks[static_cast<size_t>(use.buffer)] = std::string(statePrefix) + use.name;
+    blocks[use.buffer] = std::string(statePrefix) + use.name;
   inputs = layoutPorts(function.inputs, formulas);
   outputs = layoutPorts(function.outputs, formulas);
   for (const Check &check : function.checks)
@@ -66,7 +66,7 @@ void FunctionLayout::findReorder() {
     }
   for (const StateUse &use : function->states) {
     std::vector<std::string> names;
-    function->buffers[static_cast<size_t>(use.buffer)].elements.collectDims(names);
+    function->buffers[use.buffer].elements.collectDims(names);
     movesRows.push_back(!rowDim.empty() && std::ranges::find(names, rowDim) != names.end());
   }
 }
@@ -76,7 +76,7 @@ static std::vector<bool> weightsInPanels(const Program &program) {
   std::vector<bool> found(program.weights.size());
   for (const PackEntry &entry : program.pack)
     if (entry.layout == PackEntry::Layout::Panels)
-      found[static_cast<size_t>(entry.weight)] = true;
+      found[entry.weight] = true;
   return found;
 }
 
@@ -85,8 +85,8 @@ Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Fu
   FunctionLayout layout(function);
   const std::vector<bool> inPanels = weightsInPanels(program);
   for (const Launch &launch : function.launches) {
-    auto kernel = std::find_if(program.kernels.begin(), program.kernels.end(),
-                               [&](const Kernel &k) { return k.name == launch.kernel; });
+    auto kernel = std::ranges::find_if(program.kernels,
+                                       [&](const Kernel &k) { return k.name == launch.kernel; });
     if (kernel == program.kernels.end())
       return inputError(function.name + ": expected a kernel " + launch.kernel + ", found none");
     const KernelCode *form = code.codeOf(*kernel);
@@ -97,8 +97,7 @@ Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Fu
     entry.kernel = static_cast<int>(kernel - program.kernels.begin());
     entry.code = form;
     for (const LaunchArgument &argument : launch.arguments) {
-      if (argument.kind == LaunchArgument::Kind::Weight &&
-          inPanels[static_cast<size_t>(argument.index)])
+      if (argument.kind == LaunchArgument::Kind::Weight && inPanels[argument.index])
         entry.panels.push_back(entry.offsets.size());
       entry.offsets.push_back(layout.formulas.add(argument.offset));
     }
@@ -172,7 +171,7 @@ Status Plan::resolve(const FunctionLayout &layout, const Program &program,
 static int64_t extentOf(const GridAxis &axis, std::span<const int64_t> scalars) {
   if (axis.scalar < 0)
     return axis.count;
-  int64_t extent = scalars[static_cast<size_t>(axis.scalar)];
+  int64_t extent = scalars[axis.scalar];
   return extent <= 0 ? 0 : (extent + axis.tile - 1) / axis.tile;
 }
 

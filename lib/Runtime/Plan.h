@@ -73,11 +73,11 @@ public:
            std::equal(key.begin(), key.end(), dimValues.begin(), dimValues.end());
   }
 
-  int64_t value(int formula) const { return values[static_cast<size_t>(formula)]; }
-  int64_t bufferBytes(int buffer) const { return bytes[static_cast<size_t>(buffer)]; }
+  int64_t value(int formula) const { return values[formula]; }
+  int64_t bufferBytes(int buffer) const { return bytes[buffer]; }
   int64_t scratchBytes() const { return scratch.bytes; }
   /// Offset in scratch memory; only temporaries and arguments have one.
-  int64_t scratchOffset(int buffer) const { return scratch.offsets[static_cast<size_t>(buffer)]; }
+  int64_t scratchOffset(int buffer) const { return scratch.offsets[buffer]; }
 
   /// Turns arguments into addresses; `places` holds each buffer's offset in planned memory.
   Status resolve(const FunctionLayout &layout, const Program &program,

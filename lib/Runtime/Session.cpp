@@ -6,6 +6,7 @@
 // SessionRun.cpp, what lives between calls in SessionStates.cpp.
 #include "SessionImpl.h"
 
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <cstdlib>
@@ -28,11 +29,8 @@ Expected<const FunctionLayout *> Model::find(std::string_view function) const {
   for (const FunctionLayout &layout : layouts)
     if (layout.function->name == function)
       return &layout;
-  std::string names;
-  for (const FunctionLayout &layout : layouts)
-    names += (names.empty() ? "" : ", ") + layout.function->name;
-  return inputError("expected a function of the model (" + names + "), found " +
-                    quotedText(function));
+  return inputError("expected a function of the model (" + namesOf(program().functions) +
+                    "), found " + quotedText(function));
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}

@@ -14,8 +14,7 @@ static int64_t aligned(int64_t bytes) {
 }
 
 const SessionMemory::Block *SessionMemory::find(const std::string &name) const {
-  auto it =
-      std::find_if(blocks.begin(), blocks.end(), [&](const Block &b) { return b.name == name; });
+  auto it = std::ranges::find_if(blocks, [&](const Block &b) { return b.name == name; });
   return it == blocks.end() ? nullptr : &*it;
 }
 
@@ -75,10 +74,10 @@ void RowMoves::breakCycle(int64_t start) {
   int64_t row = start;
   for (; parentOf(row) != start; row = parentOf(row)) {
     moves.push_back({parentOf(row), row});
-    pending[static_cast<size_t>(row)] = false;
+    pending[row] = false;
   }
   moves.push_back({-1, row});
-  pending[static_cast<size_t>(row)] = false;
+  pending[row] = false;
 }
 
 std::span<const RowMove> RowMoves::plan(std::span<const int64_t> wanted) {
@@ -88,9 +87,9 @@ std::span<const RowMove> RowMoves::plan(std::span<const int64_t> wanted) {
   readers.assign(parents.size(), 0);
   pending.assign(parents.size(), false);
   for (int64_t row = 0; row < count; ++row) {
-    pending[static_cast<size_t>(row)] = parentOf(row) != row;
+    pending[row] = parentOf(row) != row;
     if (parentOf(row) != row && parentOf(row) < count)
-      ++readers[static_cast<size_t>(parentOf(row))];
+      ++readers[parentOf(row)];
   }
   for (int64_t row = 0; row < count; ++row)
     offer(row);
@@ -98,11 +97,11 @@ std::span<const RowMove> RowMoves::plan(std::span<const int64_t> wanted) {
     int64_t row = ready.back();
     ready.pop_back();
     moves.push_back({parentOf(row), row});
-    pending[static_cast<size_t>(row)] = false;
+    pending[row] = false;
     follow(parentOf(row));
   }
   for (int64_t start = 0; start < count; ++start) // what is left are cycles
-    if (pending[static_cast<size_t>(start)])
+    if (pending[start])
       breakCycle(start);
   return moves;
 }

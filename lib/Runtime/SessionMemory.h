@@ -66,7 +66,7 @@ public:
   std::span<const RowMove> plan(std::span<const int64_t> parents);
 
 private:
-  int64_t parentOf(int64_t row) const { return parents[static_cast<size_t>(row)]; }
+  int64_t parentOf(int64_t row) const { return parents[row]; }
   void offer(int64_t row);
   void follow(int64_t parent);
   void breakCycle(int64_t start);

@@ -37,7 +37,7 @@ void Session::Impl::Call::clear() {
 }
 
 Session::Impl::Call &Session::Impl::callOf(const FunctionLayout &layout) {
-  auto &call = calls[static_cast<size_t>(&layout - model->layouts.data())];
+  auto &call = calls[&layout - model->layouts.data()];
   if (!call)
     call = std::make_unique<Call>(layout);
   call->clear();
@@ -70,9 +70,9 @@ Status Session::Impl::run(std::string_view name, const NamedInputs &inputs, Name
 }
 
 static bool isBoundByInput(const Function &function, const std::string &dim) {
-  return std::any_of(function.inputs.begin(), function.inputs.end(), [&](const Port &port) {
-    return std::any_of(port.shape.begin(), port.shape.end(),
-                       [&](const SizeExpr &formula) { return formula.dimName() == dim; });
+  return std::ranges::any_of(function.inputs, [&](const Port &port) {
+    return std::ranges::any_of(port.shape,
+                               [&](const SizeExpr &formula) { return formula.dimName() == dim; });
   });
 }
 
@@ -93,10 +93,10 @@ Status Session::Impl::requireDims(const Function &function) const {
 
 Expected<Plan *> Session::Impl::planFor(const FunctionLayout &layout, const Dimensions &dims,
                                         bool share) {
-  auto &kept = plans[static_cast<size_t>(&layout - model->layouts.data())];
+  auto &kept = plans[&layout - model->layouts.data()];
   layout.formulas.dimValues(dims, dimValues);
-  auto found = std::find_if(kept.begin(), kept.end(),
-                            [&](const auto &plan) { return plan->matches(dimValues, share); });
+  auto found =
+      std::ranges::find_if(kept, [&](const auto &plan) { return plan->matches(dimValues, share); });
   if (found == kept.end() && kept.size() < plansKept)
     found = kept.insert(kept.end(), std::make_unique<Plan>());
   else if (found == kept.end())
@@ -164,8 +164,7 @@ Status Session::Impl::upload(Call &call) {
     auto form = HEDDLE_TRY(formIn(port, call.inputs.tensor(i).shape(), *call.plan));
     if (form.elements() == 0)
       continue;
-    auto to = HEDDLE_TRY(
-        device->upload({call.places[static_cast<size_t>(port.buffer)], form.elements() * 4}));
+    auto to = HEDDLE_TRY(device->upload({call.places[port.buffer], form.elements() * 4}));
     packTensor(call.inputs.stored(i), form, reinterpret_cast<uint32_t *>(to));
   }
   return {};
@@ -174,13 +173,12 @@ Status Session::Impl::upload(Call &call) {
 Status Session::Impl::launchAll(Call &call, CallWitness witness) {
   std::span<const LaunchCall> launches = call.plan->launches();
   for (size_t i = 0; i < launches.size(); ++i) {
-    Status status = witness.times               ? launchTimed(call, i, *witness.times)
-                    : launches[i].points() == 0 ? Status()
-                                                : device->launch(launches[i]);
-    if (status && witness.observer)
-      status = observe(call, static_cast<int>(i), *witness.observer);
-    if (!status)
-      return status;
+    if (witness.times)
+      HEDDLE_TRY(launchTimed(call, i, *witness.times));
+    else if (launches[i].points() > 0)
+      HEDDLE_TRY(device->launch(launches[i]));
+    if (witness.observer)
+      HEDDLE_TRY(observe(call, static_cast<int>(i), *witness.observer));
   }
   return {};
 }
@@ -189,26 +187,22 @@ Status Session::Impl::launchAll(Call &call, CallWitness witness) {
 Status Session::Impl::launchTimed(Call &call, size_t launch, std::vector<LaunchTime> &times) {
   const LaunchCall &timed = call.plan->launches()[launch];
   const FunctionLayout::LaunchLayout &form = call.layout.launches[launch];
-  Status status = device->finish();
-  if (status)
-    status = device->begin();
+  HEDDLE_TRY(device->finish());
+  HEDDLE_TRY(device->begin());
   auto start = std::chrono::steady_clock::now();
-  if (status && timed.points() > 0)
-    status = device->launch(timed);
-  if (status)
-    status = device->finish();
+  if (timed.points() > 0)
+    HEDDLE_TRY(device->launch(timed));
+  HEDDLE_TRY(device->finish());
   std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-  if (status)
-    status = device->begin();
-  times.push_back({model->program().kernels[static_cast<size_t>(timed.kernel)].name, passed.count(),
+  times.push_back({model->program().kernels[timed.kernel].name, passed.count(),
                    call.plan->value(form.flops), call.plan->value(form.bytes)});
-  return status;
+  return device->begin();
 }
 
 Status Session::Impl::observe(Call &call, int launch, const LaunchObserver &observer) {
   HEDDLE_TRY(device->finish());
   BufferReader reader = [&](int buffer) -> Expected<std::vector<uint32_t>> {
-    MemoryRange range{call.places[static_cast<size_t>(buffer)], call.plan->bufferBytes(buffer)};
+    MemoryRange range{call.places[buffer], call.plan->bufferBytes(buffer)};
     std::vector<uint32_t> words(static_cast<size_t>(range.bytes / 4));
     if (words.empty())
       return words;
@@ -225,8 +219,7 @@ Status Session::Impl::observe(Call &call, int launch, const LaunchObserver &obse
 Status Session::Impl::collect(Call &call, NamedTensors &outputs) {
   auto rangeOf = [&](size_t i) {
     int buffer = call.function.outputs[i].buffer;
-    return MemoryRange{call.places[static_cast<size_t>(buffer)],
-                       call.outputs[i].rows.elements() * 4};
+    return MemoryRange{call.places[buffer], call.outputs[i].rows.elements() * 4};
   };
   for (size_t i = 0; i < call.outputs.size(); ++i)
     if (rangeOf(i).bytes > 0)

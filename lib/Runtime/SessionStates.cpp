@@ -23,8 +23,7 @@ Expected<int64_t> Session::Impl::bytesOfOne(Call &call, int buffer, const std::s
     if (auto [known, isNew] = call.ofOne.try_emplace(name, value); !isNew)
       known->second = value;
   call.ofOne[dim] = 1;
-  auto elements =
-      HEDDLE_TRY(call.function.buffers[static_cast<size_t>(buffer)].elements.evaluate(call.ofOne));
+  auto elements = HEDDLE_TRY(call.function.buffers[buffer].elements.evaluate(call.ofOne));
   return elements * 4;
 }
 
@@ -47,21 +46,19 @@ Status Session::Impl::placeStates(Call &call) {
     HEDDLE_TRY(readParents(call));
   for (size_t i = 0; i < call.function.states.size(); ++i) {
     const StateUse &use = call.function.states[i];
-    Status status = call.layout.movesRows[i] ? reorderState(call, use) : placeState(call, use);
-    if (!status)
-      return status;
+    HEDDLE_TRY(call.layout.movesRows[i] ? reorderState(call, use) : placeState(call, use));
   }
   return {};
 }
 
 Status Session::Impl::placeState(Call &call, const StateUse &use) {
-  const std::string &name = call.layout.blocks[static_cast<size_t>(use.buffer)];
+  const std::string &name = call.layout.blocks[use.buffer];
   int64_t bytes = call.plan->bufferBytes(use.buffer);
   if (const SessionMemory::Block *held = memory.find(name);
       held && held->live && held->bytes != bytes)
     HEDDLE_TRY(explainMismatch(call, use, held->bytes));
   const SessionMemory::Block &block = memory.require(name, bytes);
-  call.places[static_cast<size_t>(use.buffer)] = block.offset;
+  call.places[use.buffer] = block.offset;
   if (!block.live)
     call.fresh.push_back(memory.numberOf(block));
   return {};
@@ -70,7 +67,7 @@ Status Session::Impl::placeState(Call &call, const StateUse &use) {
 /// A live cache has another size than this call needs: an error if an input's dimension is to
 /// blame.
 Status Session::Impl::explainMismatch(Call &call, const StateUse &use, int64_t held) {
-  const Buffer &buffer = call.function.buffers[static_cast<size_t>(use.buffer)];
+  const Buffer &buffer = call.function.buffers[use.buffer];
   std::vector<std::string> names;
   buffer.elements.collectDims(names);
   for (const std::string &name : names) {
@@ -98,7 +95,7 @@ Status Session::Impl::readParents(Call &call) {
 }
 
 Status Session::Impl::reorderState(Call &call, const StateUse &use) {
-  const std::string &name = call.layout.blocks[static_cast<size_t>(use.buffer)];
+  const std::string &name = call.layout.blocks[use.buffer];
   const SessionMemory::Block *held = memory.find(name);
   if (!held || !held->live)
     return placeState(call, use);
@@ -110,7 +107,7 @@ Status Session::Impl::reorderState(Call &call, const StateUse &use) {
                         std::to_string(rows) + "), found " + std::to_string(call.parents[row]) +
                         " at [" + std::to_string(row) + "]");
   const SessionMemory::Block &block = memory.require(name, call.plan->bufferBytes(use.buffer));
-  call.places[static_cast<size_t>(use.buffer)] = block.offset;
+  call.places[use.buffer] = block.offset;
   call.spareBytes = std::max(call.spareBytes, one);
   auto place = [&](int64_t row) { return row < 0 ? spareRow : block.offset + row * one; };
   for (const RowMove &move : call.reordered)

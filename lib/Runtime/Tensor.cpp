@@ -6,6 +6,7 @@
 #include "heddle/Runtime/Tensor.h"
 
 #include "heddle/Support/Float.h"
+#include "heddle/Support/Text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,18 +45,15 @@ void Tensor::reset(DType newType, std::span<const int64_t> newShape) {
 }
 
 const Tensor *NamedTensors::find(std::string_view name) const {
-  auto it =
-      std::find_if(entries.begin(), entries.end(), [&](const Entry &e) { return e.first == name; });
+  auto it = std::ranges::find_if(entries, [&](const Entry &e) { return e.first == name; });
   return it == entries.end() ? nullptr : &it->second;
 }
 
 const Tensor &NamedTensors::operator[](std::string_view name) const {
   if (const Tensor *tensor = find(name))
     return *tensor;
-  std::string known;
-  for (const auto &[other, tensor] : entries)
-    known += (known.empty() ? "" : ", ") + other;
-  misused("one of the tensors " + (known.empty() ? "(none)" : known), quotedText(name));
+  misused("one of the tensors " + listText(entries, [](const Entry &entry) { return entry.first; }),
+          quotedText(name));
 }
 
 Tensor &NamedTensors::operator[](std::string_view name) {
@@ -71,17 +69,14 @@ Tensor &NamedTensors::slot(size_t index, std::string_view name) {
 }
 
 static std::string elementText(const Tensor &tensor, size_t i) {
-  char text[40];
   switch (tensor.dtype()) {
   case DType::F32:
-    std::snprintf(text, sizeof text, "%.7g", tensor.values<float>()[i]);
-    return std::isnan(tensor.values<float>()[i]) ? "nan" : text; // whatever its sign
+    return std::isnan(tensor.values<float>()[i]) ? "nan" // whatever its sign
+                                                 : formatted("%.7g", tensor.values<float>()[i]);
   case DType::F16:
-    std::snprintf(text, sizeof text, "%.4g", floatFromHalf(tensor.values<uint16_t>()[i]));
-    return text;
+    return formatted("%.4g", floatFromHalf(tensor.values<uint16_t>()[i]));
   case DType::BF16:
-    std::snprintf(text, sizeof text, "%.3g", floatFromBFloat(tensor.values<uint16_t>()[i]));
-    return text;
+    return formatted("%.3g", floatFromBFloat(tensor.values<uint16_t>()[i]));
   case DType::I32:
     return std::to_string(tensor.values<int32_t>()[i]);
   case DType::I64:

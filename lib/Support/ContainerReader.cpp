@@ -202,7 +202,7 @@ private:
   Status compareHeaders(std::vector<ContainerMember> &members, uint64_t directoryOffset) const {
     uint64_t start = 0;
     for (ContainerMember &member : members) {
-      zip::Place where = zip::placeMember(member, start);
+      zip::Extent where = zip::placeMember(member, start);
       if (where.data > directoryOffset || member.size > directoryOffset - where.data)
         return damaged("a member " + member.name + " that reaches past the directory");
       if (!isAt(where.header, zip::localHeader(member, where)))

@@ -69,11 +69,6 @@ Status ContainerWriter::writeInto(std::span<std::byte> out, uint64_t directoryOf
   return {};
 }
 
-Status ContainerWriter::checkPath(const std::string &path) {
-  HEDDLE_TRY(AtomicFile::create(path)); // and gone again
-  return {};
-}
-
 Status ContainerWriter::writeFile(const std::string &path) {
   auto directoryOffset = HEDDLE_TRY(layOut(path));
   auto file = HEDDLE_TRY(AtomicFile::create(path));

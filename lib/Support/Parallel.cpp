@@ -55,7 +55,7 @@ void parallelFor(int64_t n, int threads, LoopBody body, ThreadScope scope) {
   std::array<Piece, mostThreads> storage;
   const std::span pieces = std::span(storage).first(static_cast<size_t>(threads));
   for (int t = 0; t < threads; ++t)
-    pieces[static_cast<size_t>(t)] = {pieceEnd(n, threads, t - 1), pieceEnd(n, threads, t)};
+    pieces[t] = {pieceEnd(n, threads, t - 1), pieceEnd(n, threads, t)};
 #pragma omp parallel num_threads(threads)
   scope([&] { runPieces(pieces, omp_get_thread_num(), body); });
 }
@@ -78,9 +78,9 @@ double secondsTogether(int threads, const std::function<void(int)> &work) {
     while (threads > 1 && Clock::now() - first < warmUp)
       work(thread);
 #pragma omp barrier
-    begins[static_cast<size_t>(thread)] = Clock::now();
+    begins[thread] = Clock::now();
     work(thread);
-    ends[static_cast<size_t>(thread)] = Clock::now();
+    ends[thread] = Clock::now();
   }
   std::chrono::duration<double> passed =
       *std::ranges::max_element(ends) - *std::ranges::min_element(begins);

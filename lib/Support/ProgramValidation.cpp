@@ -196,20 +196,18 @@ public:
 
   Status run() {
     auto self = [](const std::string &name) -> const std::string & { return name; };
-    for (Status status : {checkNames(place + "dimensions", function.dims, self),
-                          checkNames(place + "state dimensions", function.stateDims, self),
-                          checkNames(place + "inputs", function.inputs),
-                          checkNames(place + "outputs", function.outputs),
-                          checkEach("buffer", function.buffers, &FunctionCheck::checkBuffer),
-                          checkEach("input", function.inputs, &FunctionCheck::checkInput),
-                          checkEach("output", function.outputs, &FunctionCheck::checkPort),
-                          checkEach("launch", function.launches, &FunctionCheck::checkLaunch),
-                          checkEach("check", function.checks, &FunctionCheck::checkCheck),
-                          checkEach("state", function.states, &FunctionCheck::checkState),
-                          checkUpdates(), checkReorder()})
-      if (!status)
-        return status;
-    return {};
+    HEDDLE_TRY(checkNames(place + "dimensions", function.dims, self));
+    HEDDLE_TRY(checkNames(place + "state dimensions", function.stateDims, self));
+    HEDDLE_TRY(checkNames(place + "inputs", function.inputs));
+    HEDDLE_TRY(checkNames(place + "outputs", function.outputs));
+    HEDDLE_TRY(checkEach("buffer", function.buffers, &FunctionCheck::checkBuffer));
+    HEDDLE_TRY(checkEach("input", function.inputs, &FunctionCheck::checkInput));
+    HEDDLE_TRY(checkEach("output", function.outputs, &FunctionCheck::checkPort));
+    HEDDLE_TRY(checkEach("launch", function.launches, &FunctionCheck::checkLaunch));
+    HEDDLE_TRY(checkEach("check", function.checks, &FunctionCheck::checkCheck));
+    HEDDLE_TRY(checkEach("state", function.states, &FunctionCheck::checkState));
+    HEDDLE_TRY(checkUpdates());
+    return checkReorder();
   }
 
 private:
@@ -289,8 +287,8 @@ private:
       return expected(here, std::to_string(port.shape.size()) + " sizes to spread to",
                       static_cast<int64_t>(port.spread.size()));
     HEDDLE_TRY(checkAllNamed(here, port.spread));
-    bool named = std::any_of(function.inputs.begin(), function.inputs.end(),
-                             [&](const Port &other) { return other.name == port.fallback.source; });
+    bool named = std::ranges::any_of(
+        function.inputs, [&](const Port &other) { return other.name == port.fallback.source; });
     if (port.fallback.kind != DefaultInput::Kind::None &&
         (!named || port.fallback.source == port.name))
       return expected(here, "a default taken from another input", "'" + port.fallback.source + "'");
@@ -299,8 +297,8 @@ private:
 
   /// Arguments and scalars are handed to machine code by position.
   Status checkLaunch(const std::string &here, const Launch &launch) {
-    auto kernel = std::find_if(program.kernels.begin(), program.kernels.end(),
-                               [&](const Kernel &k) { return k.name == launch.kernel; });
+    auto kernel = std::ranges::find_if(program.kernels,
+                                       [&](const Kernel &k) { return k.name == launch.kernel; });
     if (kernel == program.kernels.end())
       return expected(here, "a kernel of the program", "'" + launch.kernel + "'");
     if (launch.arguments.size() != kernel->arguments.size())
@@ -359,12 +357,12 @@ private:
   /// State buffers are found through `states`; reordering reads its input as it runs.
   Status checkReorder() {
     for (size_t i = 0; i < function.buffers.size(); ++i) {
-      bool used = std::any_of(function.states.begin(), function.states.end(),
-                              [&](const StateUse &s) { return s.buffer == static_cast<int>(i); });
+      bool used = std::ranges::any_of(
+          function.states, [&](const StateUse &s) { return s.buffer == static_cast<int>(i); });
       if (function.buffers[i].kind == Buffer::Kind::State && !used)
         return expected(place + at("buffer", i), "a name of the session's state", "none");
     }
-    bool named = std::any_of(function.inputs.begin(), function.inputs.end(), [&](const Port &port) {
+    bool named = std::ranges::any_of(function.inputs, [&](const Port &port) {
       return port.name == function.reorderBy && port.type == DType::I32 && port.shape.size() == 1;
     });
     if (!function.reorderBy.empty() && !named)
@@ -382,10 +380,9 @@ private:
 } // namespace
 
 Status validate(const Program &program) {
-  for (Status status : {checkNames("functions", program.functions),
-                        checkNames("kernels", program.kernels), checkWeights(program)})
-    if (!status)
-      return status;
+  HEDDLE_TRY(checkNames("functions", program.functions));
+  HEDDLE_TRY(checkNames("kernels", program.kernels));
+  HEDDLE_TRY(checkWeights(program));
   for (const Kernel &kernel : program.kernels)
     HEDDLE_TRY(checkKernel(kernel));
   for (const Function &function : program.functions)

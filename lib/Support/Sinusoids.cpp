@@ -35,8 +35,7 @@ void fillSinusoidal(int64_t columns, std::span<float> memory) {
   for (int64_t row = 0; row < rows; ++row) {
     float *to = memory.data() + row * pitch;
     for (int64_t i = 0; i < pitch; ++i) {
-      double angle =
-          i < columns ? static_cast<double>(row) / periods[static_cast<size_t>(i / 2)] : 0;
+      double angle = i < columns ? static_cast<double>(row) / periods[i / 2] : 0;
       to[i] = i < columns ? static_cast<float>(i % 2 ? std::cos(angle) : std::sin(angle)) : 0;
     }
   }

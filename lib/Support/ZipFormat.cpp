@@ -93,8 +93,7 @@ void appendEnd64(Fields &out, uint64_t count, uint64_t size, uint64_t offset) {
 } // namespace
 
 Status checkMember(const ContainerMember &member) {
-  bool printable = std::all_of(member.name.begin(), member.name.end(),
-                               [](char c) { return c > ' ' && c <= '~'; });
+  bool printable = std::ranges::all_of(member.name, [](char c) { return c > ' ' && c <= '~'; });
   if (member.name.empty() || member.name.size() > 4096 || !printable)
     return inputError("expected a member name of 1 to 4096 printable ASCII characters, found '" +
                       (printable ? member.name.substr(0, 80) : "other bytes") + "'");
@@ -105,13 +104,13 @@ Status checkMember(const ContainerMember &member) {
   return {};
 }
 
-Place placeMember(const ContainerMember &member, uint64_t start) {
+Extent placeMember(const ContainerMember &member, uint64_t start) {
   uint64_t end = start + localSize + member.name.size() + localExtraSize(member);
   uint64_t mask = member.alignment - 1;
   return {start, (end + mask) & ~mask};
 }
 
-std::vector<std::byte> localHeader(const ContainerMember &member, Place place) {
+std::vector<std::byte> localHeader(const ContainerMember &member, Extent place) {
   uint64_t extra = place.data - place.header - localSize - member.name.size();
   bool wide = isWide(member.size);
   Fields out;

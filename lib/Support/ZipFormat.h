@@ -29,13 +29,13 @@ inline constexpr uint64_t full32 = 0xffffffff, full16 = 0xffff;
 Status checkMember(const ContainerMember &member);
 
 /// Where the local header of a member begins and ends; its data follows.
-struct Place {
+struct Extent {
   uint64_t header = 0, data = 0;
 };
 /// The place of a member whose predecessor ends at `start`.
-Place placeMember(const ContainerMember &member, uint64_t start);
+Extent placeMember(const ContainerMember &member, uint64_t start);
 
-std::vector<std::byte> localHeader(const ContainerMember &member, Place place);
+std::vector<std::byte> localHeader(const ContainerMember &member, Extent place);
 
 /// Central directory and end records, which begin at `offset`. `members` have their offsets.
 std::vector<std::byte> directory(const std::vector<ContainerMember> &members, uint64_t offset);

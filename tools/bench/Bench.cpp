@@ -11,6 +11,7 @@
 #include "heddle/Runtime/Commands.h"
 #include "heddle/Support/CpuRates.h"
 #include "heddle/Support/Parallel.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -95,9 +96,9 @@ void fillIntegers(const Port &port, int64_t low, int64_t high, std::mt19937 &ran
                     : lengths   ? high - 1
                                 : any(random);
     if (tensor.dtype() == DType::I64)
-      tensor.values<int64_t>()[static_cast<size_t>(i)] = value;
+      tensor.values<int64_t>()[i] = value;
     else
-      tensor.values<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(value);
+      tensor.values<int32_t>()[i] = static_cast<int32_t>(value);
   }
 }
 
@@ -127,17 +128,14 @@ Expected<Tensor> syntheticInput(const Port &port, const Dimensions &dims, std::m
 }
 
 Status checkDims(const std::vector<const Function *> &functions, const Dimensions &dims) {
+  std::vector<std::string> known;
+  for (const Function *function : functions)
+    known.insert(known.end(), function->dims.begin(), function->dims.end());
   for (const auto &[name, value] : dims) {
-    std::string known;
-    bool found = false;
-    for (const Function *function : functions)
-      for (const std::string &dim : function->dims) {
-        found |= dim == name;
-        known += (known.empty() ? "" : ", ") + dim;
-      }
-    if (!found)
-      return usageError("--dim: expected a dimension of " + (known.empty() ? "none" : known) +
-                        ", found " + quotedText(name));
+    if (std::ranges::find(known, name) == known.end())
+      return usageError("--dim: expected a dimension of " +
+                        listText(known, [](const std::string &dim) { return dim; }) + ", found " +
+                        quotedText(name));
   }
   return {};
 }
@@ -208,7 +206,7 @@ int64_t leastBytes(const Program &program, const Function &function,
   for (const Launch &launch : function.launches)
     for (const LaunchArgument &argument : launch.arguments)
       if (argument.kind == LaunchArgument::Kind::Weight) {
-        int64_t whole = program.weights[static_cast<size_t>(argument.index)].elements * 4;
+        int64_t whole = program.weights[argument.index].elements * 4;
         int64_t read = moved[launch.kernel];
         int64_t &counted = weights[argument.index];
         counted = std::max(counted, std::min(whole, read));
@@ -298,29 +296,22 @@ Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCom
 
 //===- The table ---------------------------------------------------------===//
 
-template <typename... Values>
-std::string format(const char *form, Values... values) {
-  char line[256];
-  std::snprintf(line, sizeof line, form, values...);
-  return line;
-}
-
 /// `atPeak`: seconds that the operations would take at the peak, 0 where none was measured.
 std::string row(const char *name, int launches, double seconds, double all, double flops,
                 double bytes, double atPeak) {
-  std::string share = atPeak > 0 ? format("%.3f", atPeak / seconds) : "-";
+  std::string share = atPeak > 0 ? formatted("%.3f", atPeak / seconds) : "-";
   auto a = [&](double value) { return seconds > 0 ? value / seconds : 0; }; // no kernel takes none
-  return format("%-36s %8d %10.4f %7.1f%% %9.1f %8s %8.1f %9.2f\n", name, launches, seconds * 1e3,
-                all > 0 ? seconds / all * 100 : 0, a(flops) * 1e-9, share.c_str(), a(bytes) * 1e-9,
-                bytes * 1e-6);
+  return formatted("%-36s %8d %10.4f %7.1f%% %9.1f %8s %8.1f %9.2f\n", name, launches,
+                   seconds * 1e3, all > 0 ? seconds / all * 100 : 0, a(flops) * 1e-9, share.c_str(),
+                   a(bytes) * 1e-9, bytes * 1e-6);
 }
 
 std::string tableOf(const Figures &figures) {
   double all = medianOf(figures.launches);
   int launches = 0;
   double flops = 0, bytes = 0, atPeak = 0;
-  std::string text = format("%-36s %8s %10s %8s %9s %8s %8s %9s\n", "kernel", "launches", "ms",
-                            "of all", "GFLOP/s", "of peak", "GB/s", "MB");
+  std::string text = formatted("%-36s %8s %10s %8s %9s %8s %8s %9s\n", "kernel", "launches", "ms",
+                               "of all", "GFLOP/s", "of peak", "GB/s", "MB");
   for (const KernelFigures &kernel : figures.kernels) {
     launches += kernel.launches;
     flops += static_cast<double>(kernel.flops), bytes += static_cast<double>(kernel.bytes);
@@ -332,10 +323,11 @@ std::string tableOf(const Figures &figures) {
   }
   text += row("all kernels", launches, all, all, flops, bytes, atPeak);
   double call = medianOf(figures.calls), least = static_cast<double>(figures.leastBytes);
-  text += format("\ncall     %.4f ms with binding and the copies at the boundary\n", call * 1e3);
-  text += format("moved    %.2f MB by the kernels; inputs, weights and results once are %.2f MB: "
-                 "%.2f times\n",
-                 bytes * 1e-6, least * 1e-6, bytes / std::max(1.0, least));
+  text += formatted("\ncall     %.4f ms with binding and the copies at the boundary\n", call * 1e3);
+  text +=
+      formatted("moved    %.2f MB by the kernels; inputs, weights and results once are %.2f MB: "
+                "%.2f times\n",
+                bytes * 1e-6, least * 1e-6, bytes / std::max(1.0, least));
   return text;
 }
 
@@ -351,23 +343,23 @@ std::string headOf(const Session &session, const Function &function, const Sizes
   int threads = command.threads > 0 ? command.threads : processorCount();
   std::string text = "device   " + session.deviceText();
   if (!figures.peaks.empty()) {
-    text += format(", %d %s\n", threads, threads == 1 ? "thread" : "threads");
+    text += formatted(", %d %s\n", threads, threads == 1 ? "thread" : "threads");
     const char *separator = "peak     ", *unit = " GFLOP/s";
     for (auto [products, arithmetic] : kPeaks)
       if (figures.peaks.contains(products)) {
-        text += format("%s%.1f%s %s (", separator, figures.peakOf(products) * 1e-9, unit,
-                       toString(arithmetic)) +
+        text += formatted("%s%.1f%s %s (", separator, figures.peakOf(products) * 1e-9, unit,
+                          toString(arithmetic)) +
                 instructionOf(arithmetic) + ")";
         separator = ", ";
         unit = "";
       }
-    text += format(", memory read at %.1f GB/s", medianOf(figures.reads) * 1e-9);
+    text += formatted(", memory read at %.1f GB/s", medianOf(figures.reads) * 1e-9);
   }
   text += "\nfunction " + function.name;
   for (const std::string &name : function.dims)
     text += " " + name + "=" + std::to_string(sizes.dims.at(name)) +
             (sizes.limited.contains(name) ? " (its limit)" : "");
-  return text + format(", medians of %d rounds\n\n", command.rounds);
+  return text + formatted(", medians of %d rounds\n\n", command.rounds);
 }
 
 } // namespace

@@ -61,8 +61,6 @@ public:
   /// `data` must outlive the writer.
   void add(std::string name, std::span<const std::byte> data, uint32_t alignment = 64);
 
-  /// Whether `writeFile` could begin: asked before long work, not after it.
-  static Status checkPath(const std::string &path);
   /// Writes beside `path` and renames at the end: an error leaves what was at `path`.
   Status writeFile(const std::string &path);
   Expected<MappedBytes> writeMemory();

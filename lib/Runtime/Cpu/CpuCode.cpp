@@ -13,6 +13,7 @@
 #include "heddle/Support/CpuFeatures.h"
 #include "heddle/Support/CpuRates.h"
 #include "heddle/Support/Parallel.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -50,7 +51,7 @@ public:
   }
   std::string describe() const override { return "cpu " + isa; }
 
-  KernelFunction function(int kernel) const { return functions[static_cast<size_t>(kernel)]; }
+  KernelFunction function(int kernel) const { return functions[kernel]; }
   const std::byte *weight(int64_t offset) const { return weights.data() + offset; }
 
 private:
@@ -210,11 +211,9 @@ const CpuMember *bestMember(const std::vector<CpuMember> &members) {
 }
 
 Error noMember(const Artifact &artifact) {
-  std::string offered;
-  for (const CpuMember &member : artifact.cpu())
-    offered += (offered.empty() ? "" : ", ") + member.isa;
   return inputError(artifact.name() + ": cpu: expected code for " + cpuLevel() +
-                    " or less, found " + (offered.empty() ? "none" : offered));
+                    " or less, found " +
+                    listText(artifact.cpu(), [](const CpuMember &member) { return member.isa; }));
 }
 
 } // namespace

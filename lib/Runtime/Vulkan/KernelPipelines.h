@@ -29,7 +29,7 @@ public:
 
   VkDescriptorSetLayout setLayout() const { return descriptors; }
   VkPipelineLayout layout() const { return pipelineLayout; }
-  VkPipeline pipeline(int kernel) const { return chosen[static_cast<size_t>(kernel)].pipeline; }
+  VkPipeline pipeline(int kernel) const { return chosen[kernel].pipeline; }
   /// Null for kernels without SPIR-V.
   const VulkanVariant *variant(size_t kernel) const { return chosen[kernel].variant; }
 

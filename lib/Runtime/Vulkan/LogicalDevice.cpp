@@ -17,7 +17,7 @@ Expected<std::unique_ptr<LogicalDevice>> LogicalDevice::open(int number) {
   if (static_cast<size_t>(number) >= all.size())
     return inputError("vulkan: expected a device number below " + std::to_string(all.size()) +
                       ", found " + std::to_string(number));
-  auto hardware = HEDDLE_TRY(PhysicalDevice::query(all[static_cast<size_t>(number)]));
+  auto hardware = HEDDLE_TRY(PhysicalDevice::query(all[number]));
   if (VulkanDeviceInfo info = hardware.info(); !info.usable)
     return inputError("vulkan: " + info.name +
                       ": expected Vulkan 1.1 and a compute queue, found Vulkan " + info.apiVersion);

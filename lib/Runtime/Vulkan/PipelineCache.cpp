@@ -7,6 +7,7 @@
 #include "PipelineCache.h"
 
 #include "heddle/Support/CacheFolder.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -38,8 +39,7 @@ static std::vector<char> readCache(const std::string &path) {
 }
 
 Expected<PipelineCache> PipelineCache::open(const LogicalDevice &device, uint64_t codeHash) {
-  char hash[17];
-  std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(codeHash));
+  std::string hash = formatted("%016llx", static_cast<unsigned long long>(codeHash));
   std::string directory = cacheDirectory();
   if (!directory.empty())
     directory += "/" + std::string(kPrefix) + device.physical().cacheKey() + "-" + hash + ".bin";

@@ -27,7 +27,7 @@ enum Opcode : uint32_t {
 };
 constexpr uint32_t magicNumber = 0x07230203, workgroupStorage = 4, localSize = 17;
 
-class Reader {
+class FactsReader {
 public:
   SpirvFacts facts;
 
@@ -82,7 +82,7 @@ Expected<SpirvFacts> readSpirvFacts(std::span<const uint32_t> words) {
   constexpr size_t header = 5;
   if (words.size() < header || words[0] != magicNumber)
     return inputError("expected a SPIR-V module, found other contents");
-  Reader reader;
+  FactsReader reader;
   for (size_t at = header; at < words.size();) {
     size_t length = words[at] >> 16;
     if (length == 0 || length > words.size() - at)

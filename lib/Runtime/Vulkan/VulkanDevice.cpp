@@ -42,13 +42,9 @@ Status VulkanDevice::resize(int64_t bytes, int64_t keep) {
   if (kept > 0 && memory->mapped()) {
     std::memcpy(larger.mapped(), memory->mapped(), static_cast<size_t>(kept));
   } else if (kept > 0) {
-    Status status = recorder->begin();
-    if (status) {
-      recorder->copy(memory->handle(), 0, larger.handle(), 0, kept);
-      status = recorder->run();
-    }
-    if (!status)
-      return status;
+    HEDDLE_TRY(recorder->begin());
+    recorder->copy(memory->handle(), 0, larger.handle(), 0, kept);
+    HEDDLE_TRY(recorder->run());
   }
   descriptors->clear();
   memory = std::move(larger);
@@ -126,7 +122,7 @@ std::span<const std::byte> VulkanDevice::downloaded(MemoryRange range) const {
   auto bytes = static_cast<size_t>(range.bytes);
   if (memory->mapped())
     return {memory->mapped() + range.offset, bytes};
-  auto staged = std::find_if(downloads.begin(), downloads.end(), [&](const Staged &s) {
+  auto staged = std::ranges::find_if(downloads, [&](const Staged &s) {
     return s.range.offset == range.offset && s.range.bytes == range.bytes;
   });
   assert(staged != downloads.end() && "a range that was not asked for");
@@ -151,9 +147,9 @@ Expected<Window> VulkanDevice::windowOf(const LaunchCall &call, bool weight) con
   begin = std::min(begin, end) / device.physical().windowAlignment() *
           device.physical().windowAlignment();
   if (end - begin > limit)
-    return inputError("vulkan: kernel " + program.kernels[static_cast<size_t>(call.kernel)].name +
-                      ": expected its " + (weight ? "weights" : "memory") + " within " +
-                      std::to_string(limit) + " bytes, found " + std::to_string(end - begin));
+    return inputError("vulkan: kernel " + program.kernels[call.kernel].name + ": expected its " +
+                      (weight ? "weights" : "memory") + " within " + std::to_string(limit) +
+                      " bytes, found " + std::to_string(end - begin));
   return Window{buffer.handle(), begin, std::min(limit, buffer.size() - begin)};
 }
 
