@@ -3,16 +3,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The header of a .npy file is a Python dictionary. Only the form that NumPy
-// writes is read: three keys in any order, a string, a bool and a tuple.
+// writes is read: three keys in any order, a string, a bool and a tuple. It is
+// little more than JSON in other letters.
 #include "heddle/Runtime/Npy.h"
 
+#include "heddle/Support/Json.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 namespace heddle {
 
@@ -20,93 +23,51 @@ namespace {
 
 constexpr char magic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 
-/// What the dictionary says, before it is judged.
+/// What the dictionary says.
 struct Header {
   std::string descr;
-  std::optional<bool> fortranOrder;
-  std::optional<std::vector<int64_t>> shape;
+  bool fortranOrder = false;
+  std::vector<int64_t> shape;
 };
 
-/// Reads the dictionary; each function returns false where the text differs from the expected form.
-class DictionaryReader {
-public:
-  explicit DictionaryReader(std::string_view text) : text(text) {}
+/// A dictionary as NumPy writes it, as JSON: other quotes, brackets and words, and no comma before
+/// what closes.
+std::string asJson(std::string_view text) {
+  auto closes = [&](size_t at) {
+    at = text.find_first_not_of(" \t\n", at);
+    return at != text.npos && (text[at] == ')' || text[at] == '}');
+  };
+  std::string json;
+  for (size_t i = 0; i < text.size(); ++i) {
+    std::string_view rest = text.substr(i);
+    if (text[i] == ',' && closes(i + 1))
+      continue;
+    json += rest.starts_with("True")    ? 't'
+            : rest.starts_with("False") ? 'f'
+            : text[i] == '\''           ? '"'
+            : text[i] == '('            ? '['
+            : text[i] == ')'            ? ']'
+                                        : text[i];
+  }
+  return json;
+}
 
-  bool read(Header &header) {
-    if (!take('{'))
-      return false;
-    while (!take('}')) {
-      std::string key;
-      if (!string(key) || !take(':') || !value(key, header))
-        return false;
-      if (!take(',') && !(skipSpace(), text.starts_with('}')))
-        return false;
-    }
-    skipSpace();
-    return text.empty() && !header.descr.empty() && header.fortranOrder && header.shape;
+/// Nothing where a key is missing, is unknown, or has a value of another kind.
+std::optional<Header> headerOf(const nlohmann::ordered_json &json) {
+  if (!json.is_object() || json.size() != 3)
+    return std::nullopt;
+  auto descr = json.find("descr"), order = json.find("fortran_order"), shape = json.find("shape");
+  if (descr == json.end() || order == json.end() || shape == json.end() || !descr->is_string() ||
+      !order->is_boolean() || !shape->is_array() || shape->size() > 32)
+    return std::nullopt;
+  Header header{*descr, *order, {}};
+  for (const auto &dim : *shape) {
+    if (!dim.is_number_unsigned() || dim.get<uint64_t>() > INT64_MAX)
+      return std::nullopt;
+    header.shape.push_back(dim.get<int64_t>());
   }
-
-private:
-  void skipSpace() {
-    size_t n = text.find_first_not_of(" \t\n");
-    text.remove_prefix(std::min(n, text.size()));
-  }
-  bool take(char c) {
-    skipSpace();
-    if (!text.starts_with(c))
-      return false;
-    text.remove_prefix(1);
-    return true;
-  }
-  bool string(std::string &to) {
-    skipSpace();
-    if (text.empty() || (text[0] != '\'' && text[0] != '"'))
-      return false;
-    size_t end = text.find(text[0], 1);
-    if (end == std::string_view::npos)
-      return false;
-    to = text.substr(1, end - 1);
-    text.remove_prefix(end + 1);
-    return true;
-  }
-  bool value(const std::string &key, Header &header) {
-    if (key == "descr")
-      return header.descr.empty() && string(header.descr);
-    if (key == "fortran_order")
-      return !header.fortranOrder && boolean(header.fortranOrder);
-    return key == "shape" && !header.shape && tuple(header.shape.emplace());
-  }
-  bool boolean(std::optional<bool> &to) {
-    skipSpace();
-    for (bool candidate : {false, true}) {
-      std::string_view word = candidate ? "True" : "False";
-      if (!text.starts_with(word))
-        continue;
-      text.remove_prefix(word.size());
-      to = candidate;
-      return true;
-    }
-    return false;
-  }
-  bool tuple(std::vector<int64_t> &to) {
-    if (!take('('))
-      return false;
-    while (!take(')')) {
-      skipSpace();
-      int64_t dim = 0;
-      auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), dim);
-      if (failure != std::errc() || dim < 0 || to.size() == 32)
-        return false;
-      text.remove_prefix(static_cast<size_t>(end - text.data()));
-      to.push_back(dim);
-      if (!take(',') && !(skipSpace(), text.starts_with(')')))
-        return false;
-    }
-    return true;
-  }
-
-  std::string_view text;
-};
+  return header;
+}
 
 const char *descrOf(DType type) {
   switch (type) {
@@ -159,14 +120,16 @@ Expected<std::pair<size_t, size_t>> headerExtent(std::span<const std::byte> byte
 }
 
 Expected<Header> readHeader(std::string_view text, const std::string &name) {
-  Header header;
-  if (!DictionaryReader(text).read(header))
+  bool isPython = text.find_first_of("[]\\") == text.npos; // the others are JSON's
+  auto json = parseJson(isPython ? asJson(text) : "", name);
+  std::optional<Header> header = json ? headerOf(*json) : std::nullopt;
+  if (!header)
     return inputError(
         name + ": expected a header with descr, fortran_order and shape, found a damaged one");
-  if (*header.fortranOrder && header.shape->size() > 1)
+  if (header->fortranOrder && header->shape.size() > 1)
     return inputError(
         name + ": expected C order, found Fortran order (save numpy.ascontiguousarray of it)");
-  return header;
+  return *header;
 }
 
 } // namespace
@@ -176,16 +139,16 @@ Expected<Tensor> parseNpy(std::span<const std::byte> bytes, const std::string &n
   auto header =
       HEDDLE_TRY(readHeader({reinterpret_cast<const char *>(bytes.data()) + start, length}, name));
   DType type = HEDDLE_TRY(typeOf(header.descr, name));
-  Expected<int64_t> count = elementCount(*header.shape, type);
+  Expected<int64_t> count = elementCount(header.shape, type);
   if (!count)
     return inputError(name + ": " + count.error().message);
   // Judged before anything is allocated: a header may promise more than the file holds.
   auto data = bytes.subspan(start + length);
   if (data.size() != static_cast<size_t>(*count * byteSize(type)))
     return inputError(name + ": expected " + std::to_string(*count * byteSize(type)) +
-                      " bytes of data for shape " + shapeText(*header.shape) + ", found " +
+                      " bytes of data for shape " + shapeText(header.shape) + ", found " +
                       std::to_string(data.size()));
-  Tensor tensor(type, std::move(*header.shape));
+  Tensor tensor(type, std::move(header.shape));
   std::copy(data.begin(), data.end(), tensor.bytes().begin());
   if (type == DType::Bool) // any other byte than 0 is true; ours are 0 and 1
     for (uint8_t &value : tensor.values<uint8_t>())
