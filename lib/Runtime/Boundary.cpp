@@ -66,76 +66,63 @@ static void forEachGroup(const RowForm &form, Body &&body, Pad &&pad) {
   }
 }
 
-/// Packs elements of C++ type T by `convert` to the bits of a stored element.
-template <typename T, typename Convert>
-static void packAs(const Tensor &tensor, const RowForm &form, uint32_t *memory, Convert convert) {
-  const T *from = tensor.values<T>().data();
-  forEachGroup(
-      form,
-      [&](int64_t dense, int64_t stored, int64_t count) {
-        for (int64_t i = 0; i < count; ++i)
-          memory[stored + i] = convert(from[dense + i]);
-      },
-      [&](int64_t stored, int64_t count) {
-        std::memset(memory + stored, 0, static_cast<size_t>(count) * 4);
-      });
+/// Calls body(T, toWord, fromWord) for elements of this type: how callers hold one, and its way to a
+/// stored word and back.
+template <typename Body>
+static void withElements(DType type, Body &&body) {
+  using Word = uint32_t;
+  switch (type) {
+  case DType::F32:
+  case DType::I32:
+    return body(Word(), [](Word v) { return v; }, [](Word v) { return v; });
+  case DType::F16:
+    return body(
+        uint16_t(), [](uint16_t v) { return std::bit_cast<Word>(floatFromHalf(v)); },
+        [](Word v) { return halfFromFloat(std::bit_cast<float>(v)); });
+  case DType::BF16:
+    return body(
+        uint16_t(), [](uint16_t v) { return std::bit_cast<Word>(floatFromBFloat(v)); },
+        [](Word v) { return bfloatFromFloat(std::bit_cast<float>(v)); });
+  case DType::I64: // checked to fit before
+    return body(
+        int64_t(), [](int64_t v) { return static_cast<Word>(v); },
+        [](Word v) { return static_cast<int32_t>(v); });
+  case DType::Bool:
+    return body(
+        uint8_t(), [](uint8_t v) { return Word{v != 0}; },
+        [](Word v) { return static_cast<uint8_t>(v != 0); });
+  case DType::I8: // no caller's tensor
+  case DType::I4:
+    return;
+  }
 }
 
 void packTensor(const Tensor &tensor, const RowForm &form, uint32_t *memory) {
-  switch (tensor.dtype()) {
-  case DType::F32:
-  case DType::I32:
-    return packAs<uint32_t>(tensor, form, memory, [](uint32_t bits) { return bits; });
-  case DType::F16:
-    return packAs<uint16_t>(tensor, form, memory,
-                            [](uint16_t v) { return std::bit_cast<uint32_t>(floatFromHalf(v)); });
-  case DType::BF16:
-    return packAs<uint16_t>(tensor, form, memory,
-                            [](uint16_t v) { return std::bit_cast<uint32_t>(floatFromBFloat(v)); });
-  case DType::I64: // checked to fit before
-    return packAs<int64_t>(tensor, form, memory,
-                           [](int64_t v) { return static_cast<uint32_t>(v); });
-  case DType::Bool:
-    return packAs<uint8_t>(tensor, form, memory, [](uint8_t v) { return uint32_t{v != 0}; });
-  case DType::I8: // no caller's tensor
-  case DType::I4:
-    return;
-  }
-}
-
-template <typename T, typename Convert>
-static void unpackAs(const uint32_t *memory, const RowForm &form, Tensor &tensor, Convert convert) {
-  T *to = tensor.values<T>().data();
-  forEachGroup(
-      form,
-      [&](int64_t dense, int64_t stored, int64_t count) {
-        for (int64_t i = 0; i < count; ++i)
-          to[dense + i] = convert(memory[stored + i]);
-      },
-      [](int64_t, int64_t) {});
+  withElements(tensor.dtype(), [&]<typename T>(T, auto toWord, auto) {
+    const T *from = tensor.values<T>().data();
+    forEachGroup(
+        form,
+        [&](int64_t dense, int64_t stored, int64_t count) {
+          for (int64_t i = 0; i < count; ++i)
+            memory[stored + i] = toWord(from[dense + i]);
+        },
+        [&](int64_t stored, int64_t count) {
+          std::memset(memory + stored, 0, static_cast<size_t>(count) * 4);
+        });
+  });
 }
 
 void unpackTensor(const uint32_t *memory, const RowForm &form, Tensor &tensor) {
-  switch (tensor.dtype()) {
-  case DType::F32:
-  case DType::I32:
-    return unpackAs<uint32_t>(memory, form, tensor, [](uint32_t bits) { return bits; });
-  case DType::F16:
-    return unpackAs<uint16_t>(memory, form, tensor,
-                              [](uint32_t v) { return halfFromFloat(std::bit_cast<float>(v)); });
-  case DType::BF16:
-    return unpackAs<uint16_t>(memory, form, tensor,
-                              [](uint32_t v) { return bfloatFromFloat(std::bit_cast<float>(v)); });
-  case DType::I64:
-    return unpackAs<int64_t>(memory, form, tensor,
-                             [](uint32_t v) { return static_cast<int32_t>(v); });
-  case DType::Bool:
-    return unpackAs<uint8_t>(memory, form, tensor,
-                             [](uint32_t v) { return static_cast<uint8_t>(v != 0); });
-  case DType::I8: // no caller's tensor
-  case DType::I4:
-    return;
-  }
+  withElements(tensor.dtype(), [&]<typename T>(T, auto, auto fromWord) {
+    T *to = tensor.values<T>().data();
+    forEachGroup(
+        form,
+        [&](int64_t dense, int64_t stored, int64_t count) {
+          for (int64_t i = 0; i < count; ++i)
+            to[dense + i] = fromWord(memory[stored + i]);
+        },
+        [](int64_t, int64_t) {});
+  });
 }
 
 void exchangeFirstTwo(const Tensor &from, Tensor &to) {
