@@ -59,8 +59,7 @@ Expected<std::vector<LayerCost>> layerCosts(func::FuncOp body, const Function &f
   llvm::DenseSet<Value> counted;
   size_t index = 0;
   for (auto &[group, layer] : layersOf(body)) {
-    auto cost = std::find_if(layers.begin(), layers.end(),
-                             [&](const LayerCost &other) { return other.layer == layer; });
+    auto cost = std::ranges::find(layers, layer, &LayerCost::layer);
     if (!numbered(layer)) // stands for what follows each other only
       cost = layers.empty() || layers.back().layer != layer ? layers.end() : layers.end() - 1;
     if (cost == layers.end())

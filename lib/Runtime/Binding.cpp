@@ -125,8 +125,7 @@ Status BoundInputs::bind(const NamedInputs &inputs, const Dimensions &session,
 Status BoundInputs::match(const NamedInputs &inputs) {
   std::ranges::fill(tensors, nullptr);
   for (const NamedInput &input : inputs) {
-    auto port = std::ranges::find_if(function->inputs,
-                                     [&](const Port &p) { return p.name == input.name(); });
+    auto port = std::ranges::find(function->inputs, input.name(), &Port::name);
     if (port == function->inputs.end())
       return inputError(std::string(input.name()) + ": expected an input of " + function->name +
                         " (" + namesOf(function->inputs) + "), found another name");
@@ -167,8 +166,7 @@ Status BoundInputs::addDefaults(RunningLengths &running) {
 Status BoundInputs::addDefault(size_t index, RunningLengths &running) {
   const Port &port = function->inputs[index];
   const DefaultInput &fallback = port.fallback;
-  auto source = std::ranges::find_if(function->inputs,
-                                     [&](const Port &p) { return p.name == fallback.source; });
+  auto source = std::ranges::find(function->inputs, fallback.source, &Port::name);
   auto at = static_cast<size_t>(source - function->inputs.begin());
   const Tensor *ids = source == function->inputs.end() ? nullptr : tensors[at];
   bool readable = ids && ids->dtype() != DType::F32 && ids->dtype() != DType::F16 &&

@@ -85,8 +85,7 @@ Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Fu
   FunctionLayout layout(function);
   const std::vector<bool> inPanels = weightsInPanels(program);
   for (const Launch &launch : function.launches) {
-    auto kernel = std::ranges::find_if(program.kernels,
-                                       [&](const Kernel &k) { return k.name == launch.kernel; });
+    auto kernel = std::ranges::find(program.kernels, launch.kernel, &Kernel::name);
     if (kernel == program.kernels.end())
       return inputError(function.name + ": expected a kernel " + launch.kernel + ", found none");
     const KernelCode *form = code.codeOf(*kernel);

@@ -14,7 +14,7 @@ static int64_t aligned(int64_t bytes) {
 }
 
 const SessionMemory::Block *SessionMemory::find(const std::string &name) const {
-  auto it = std::ranges::find_if(blocks, [&](const Block &b) { return b.name == name; });
+  auto it = std::ranges::find(blocks, name, &Block::name);
   return it == blocks.end() ? nullptr : &*it;
 }
 

@@ -45,7 +45,7 @@ void Tensor::reset(DType newType, std::span<const int64_t> newShape) {
 }
 
 const Tensor *NamedTensors::find(std::string_view name) const {
-  auto it = std::ranges::find_if(entries, [&](const Entry &e) { return e.first == name; });
+  auto it = std::ranges::find(entries, name, &Entry::first);
   return it == entries.end() ? nullptr : &it->second;
 }
 

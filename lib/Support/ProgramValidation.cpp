@@ -297,8 +297,7 @@ private:
 
   /// Arguments and scalars are handed to machine code by position.
   Status checkLaunch(const std::string &here, const Launch &launch) {
-    auto kernel = std::ranges::find_if(program.kernels,
-                                       [&](const Kernel &k) { return k.name == launch.kernel; });
+    auto kernel = std::ranges::find(program.kernels, launch.kernel, &Kernel::name);
     if (kernel == program.kernels.end())
       return expected(here, "a kernel of the program", "'" + launch.kernel + "'");
     if (launch.arguments.size() != kernel->arguments.size())

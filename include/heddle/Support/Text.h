@@ -1,9 +1,12 @@
 //===- Text.h - Text from parts --------------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lists and numbers as messages and reports write them.
 #pragma once
 
 #include <cstdio>
+#include <ranges>
 #include <string>
 
 namespace heddle {
@@ -25,7 +28,7 @@ std::string listText(const List &list, TextOf textOf, const char *separator = ",
     text.append(before).append(textOf(element));
     before = separator;
   }
-  return *before ? text : "none";
+  return std::ranges::empty(list) ? "none" : text;
 }
 /// The names of all elements, by commas.
 template <typename List>

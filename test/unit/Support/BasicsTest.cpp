@@ -2,17 +2,22 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// JSON that is damaged, 16-bit floats, the parallel loop, and sinusoids.
+// Errors that are handed on, text from parts, JSON that is damaged, 16-bit floats,
+// the parallel loop, and sinusoids.
 
 #include "heddle/Support/Float.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Parallel.h"
 #include "heddle/Support/Sinusoids.h"
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <gmock/gmock.h>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 using namespace heddle;
@@ -31,6 +36,57 @@ TEST(ErrorDeathTest, LookingInsideWithoutATestEndsTheProgram) {
   Expected<int> value = 3, error = inputError("a: expected 1, found 2");
   EXPECT_DEATH((void)*error, "heddle: expected a value, found a: expected 1, found 2");
   EXPECT_DEATH((void)value.error(), "heddle: expected an error, found a value");
+}
+
+Expected<std::unique_ptr<int>> boxed(int value) {
+  if (value < 0)
+    return usageError("expected at least 0, found " + std::to_string(value));
+  return std::make_unique<int>(value);
+}
+
+/// Another type than what it hands on errors of; `calls` counts how far it came.
+Status addBoth(int a, int b, int &sum, int &calls) {
+  std::unique_ptr<int> first = HEDDLE_TRY(boxed(a));
+  ++calls;
+  sum = *first + *HEDDLE_TRY(boxed(*HEDDLE_TRY(boxed(b)))); // one inside the other
+  ++calls;
+  return {};
+}
+
+Expected<int> sumOf(int a, int b, int &calls) {
+  int sum = 0;
+  HEDDLE_TRY(addBoth(a, b, sum, calls));
+  return sum;
+}
+
+TEST(Try, GivesTheValueOrEndsTheFunctionWithTheError) {
+  int calls = 0;
+  auto sum = sumOf(2, 3, calls);
+  ASSERT_TRUE(sum);
+  EXPECT_EQ(*sum, 5);
+  EXPECT_EQ(calls, 2);
+  for (auto [a, b, came] : {std::array{-1, 3, 0}, std::array{2, -1, 1}}) {
+    calls = 0;
+    auto failed = sumOf(a, b, calls);
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().message, "expected at least 0, found -1");
+    EXPECT_EQ(failed.error().kind, ErrorKind::Usage);
+    EXPECT_EQ(calls, came);
+  }
+}
+
+TEST(Text, ListsAndNumbers) {
+  struct Named {
+    std::string name;
+  };
+  EXPECT_EQ(namesOf(std::vector<Named>{{"encode"}, {"decode"}}), "encode, decode");
+  EXPECT_EQ(namesOf(std::vector<Named>()), "none");
+  auto squared = [](int x) { return std::to_string(x * x); };
+  EXPECT_EQ(listText(std::array{1, 2, 3}, squared, " or "), "1 or 4 or 9");
+  EXPECT_EQ(listText(std::array{3}, squared), "9");
+  EXPECT_EQ(formatted("%.2f MB", 1.005), "1.00 MB");
+  EXPECT_EQ(formatted("%s%8lld", std::string(300, 'x').c_str(), 7LL),
+            std::string(300, 'x') + "       7");
 }
 
 TEST(Json, RefusesWhatJsonDoesNotAllow) {
