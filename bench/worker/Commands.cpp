@@ -72,7 +72,7 @@ Expected<Json> Worker::open(const Json &request) {
     auto tensor = readNpy(file.get<std::string>());
     if (!tensor)
       return tensor.takeError();
-    inputs.slot(inputs.size(), name) = std::move(*tensor);
+    inputs.set(name, std::move(*tensor));
   }
   JitOptions options;
   options.threads = request.at("threads");

@@ -7,11 +7,11 @@
 
 #include "heddle/Report/Inspect.h"
 
-#include "Dims.h"
 #include "Graph.h"
 #include "ProgramText.h"
 #include "heddle/Compiler/Models.h"
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/Dims.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Try.h"
 

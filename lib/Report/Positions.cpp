@@ -7,10 +7,10 @@
 
 #include "heddle/Report/Positions.h"
 
-#include "Dims.h"
 #include "heddle/Analysis/ShapeExpressions.h"
 #include "heddle/Compiler/Models.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Support/Dims.h"
 #include "heddle/Support/Program.h"
 #include "heddle/Support/Sinusoids.h"
 #include "heddle/Support/Try.h"

@@ -6,6 +6,7 @@
 
 #include "ProgramText.h"
 
+#include "heddle/Support/Dims.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -17,8 +18,8 @@ namespace {
 
 void addPorts(const char *what, const std::vector<Port> &ports, std::string &text) {
   for (const Port &port : ports) {
-    text += std::string("    ") + what + " " + port.name + " " + toString(port.type) + " " + "[" +
-            listText(port.shape, [](const SizeExpr &size) { return size.str(); }) + "]";
+    text += std::string("    ") + what + " " + port.name + " " + toString(port.type) + " " +
+            shapeText(port.shape);
     if (port.range)
       text += ", " + port.range->first.str() + " <= value < " + port.range->second.str();
     if (port.fallback.kind != DefaultInput::Kind::None)

@@ -7,13 +7,13 @@
 
 #include "heddle/Report/Tiles.h"
 
-#include "Dims.h"
 #include "Layers.h"
 #include "MaskText.h"
 #include "heddle/Analysis/ShapeExpressions.h"
 #include "heddle/Analysis/TileClasses.h"
 #include "heddle/Compiler/Models.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Support/Dims.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Target/TileSizes.h"

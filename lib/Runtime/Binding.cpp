@@ -5,6 +5,7 @@
 // Messages name the input, the dimension, what was expected and what was found.
 #include "Binding.h"
 
+#include "heddle/Support/Dims.h"
 #include "heddle/Support/Spread.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -101,10 +102,6 @@ void RunningLengths::permute(std::span<const int64_t> parents) {
 }
 
 //===- Binding -----------------------------------------------------------===//
-
-static std::string shapeText(const std::vector<SizeExpr> &shape) {
-  return "[" + listText(shape, [](const SizeExpr &size) { return size.str(); }) + "]";
-}
 
 static std::string dimensionText(const Port &port, size_t axis) {
   std::string text = port.name + ": dimension " + std::to_string(axis);

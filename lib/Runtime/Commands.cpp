@@ -66,7 +66,7 @@ static Expected<NamedTensors> readInputs(const std::vector<std::string> &argumen
     std::string name = argument.substr(0, equals);
     if (inputs.find(name))
       return usageError("--input: expected " + quotedText(name) + " once, found it twice");
-    inputs.slot(inputs.size(), name) = HEDDLE_TRY(readNpy(argument.substr(equals + 1)));
+    inputs.set(name, HEDDLE_TRY(readNpy(argument.substr(equals + 1))));
   }
   return inputs;
 }
@@ -170,7 +170,7 @@ Status runFunctions(const Program &program, const RunCommand &command, const Fun
     if (!outputs)
       return withFile(outputs.takeError(), command.inputs);
     for (auto &[name, tensor] : *outputs)
-      (results.find(name) ? results[name] : results.slot(results.size(), name)) = std::move(tensor);
+      results.set(name, std::move(tensor));
   }
   return writeOutputs(results, command, out);
 }

@@ -60,6 +60,10 @@ Tensor &NamedTensors::operator[](std::string_view name) {
   return const_cast<Tensor &>(std::as_const(*this)[name]);
 }
 
+void NamedTensors::set(std::string_view name, Tensor tensor) {
+  (find(name) ? (*this)[name] : slot(size(), name)) = std::move(tensor);
+}
+
 Tensor &NamedTensors::slot(size_t index, std::string_view name) {
   if (entries.size() <= index)
     entries.resize(index + 1);

@@ -10,6 +10,7 @@
 
 #include "heddle/Runtime/Commands.h"
 #include "heddle/Support/CpuRates.h"
+#include "heddle/Support/Dims.h"
 #include "heddle/Support/Parallel.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -127,19 +128,6 @@ Expected<Tensor> syntheticInput(const Port &port, const Dimensions &dims, std::m
   return tensor;
 }
 
-Status checkDims(const std::vector<const Function *> &functions, const Dimensions &dims) {
-  std::vector<std::string> known;
-  for (const Function *function : functions)
-    known.insert(known.end(), function->dims.begin(), function->dims.end());
-  for (const auto &[name, value] : dims) {
-    if (std::ranges::find(known, name) == known.end())
-      return usageError("--dim: expected a dimension of " +
-                        listText(known, [](const std::string &dim) { return dim; }) + ", found " +
-                        quotedText(name));
-  }
-  return {};
-}
-
 //===- Measuring ---------------------------------------------------------===//
 
 /// Launches of one kernel in a call.
@@ -232,8 +220,7 @@ public:
       auto outputs =
           HEDDLE_TRY(session.run(functions[i]->name, inputsFrom(*functions[i], given, results)));
       for (auto &[name, tensor] : outputs)
-        (results.find(name) ? results[name] : results.slot(results.size(), name)) =
-            std::move(tensor);
+        results.set(name, std::move(tensor));
     }
     return {};
   }
@@ -397,7 +384,7 @@ Expected<NamedTensors> syntheticInputs(const Function &function, const Dimension
   for (const Port &port : function.inputs) {
     if (port.fallback.kind != DefaultInput::Kind::None)
       continue;
-    inputs.slot(inputs.size(), port.name) = HEDDLE_TRY(syntheticInput(port, all, random));
+    inputs.set(port.name, HEDDLE_TRY(syntheticInput(port, all, random)));
   }
   return inputs;
 }
@@ -405,7 +392,10 @@ Expected<NamedTensors> syntheticInputs(const Function &function, const Dimension
 Status benchCommand(Session &session, const BenchCommand &command, bool onCpu, std::ostream &out) {
   const Program &program = session.program();
   auto functions = HEDDLE_TRY(chooseFunctions(program, command.function));
-  HEDDLE_TRY(checkDims(functions, command.dims));
+  std::vector<std::string> known;
+  for (const Function *function : functions)
+    known.insert(known.end(), function->dims.begin(), function->dims.end());
+  HEDDLE_TRY(checkNames(command.dims, known));
   const Sizes sizes = completed(functions, command.dims);
   NamedTensors given;
   for (size_t i = 0; i < functions.size(); ++i) {
@@ -421,7 +411,7 @@ Status benchCommand(Session &session, const BenchCommand &command, bool onCpu, s
     };
     for (auto &[name, tensor] : inputs)
       if (!isResult(name) && !given.find(name))
-        given.slot(given.size(), name) = std::move(tensor);
+        given.set(name, std::move(tensor));
   }
   Rounds rounds(session, functions, std::move(given));
   auto figures = HEDDLE_TRY(measure(rounds, program, command, onCpu));

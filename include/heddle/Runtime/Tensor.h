@@ -89,6 +89,9 @@ public:
   const Tensor &operator[](std::string_view name) const;
   Tensor &operator[](std::string_view name);
 
+  /// The tensor of that name, in place of another one or as the last entry.
+  void set(std::string_view name, Tensor tensor);
+
   /// The entry at `index`, made if needed, and renamed.
   Tensor &slot(size_t index, std::string_view name);
   void resize(size_t count) { entries.resize(count); }

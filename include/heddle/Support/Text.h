@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdio>
+#include <functional>
 #include <ranges>
 #include <string>
 
@@ -20,12 +21,12 @@ std::string formatted(const char *form, Values... values) {
 }
 
 /// The texts of all elements of a list, with a separator between them; "none" of an empty list.
-template <typename List, typename TextOf>
-std::string listText(const List &list, TextOf textOf, const char *separator = ", ") {
+template <typename List, typename TextOf = std::identity>
+std::string listText(const List &list, TextOf textOf = {}, const char *separator = ", ") {
   std::string text;
   const char *before = "";
   for (const auto &element : list) {
-    text.append(before).append(textOf(element));
+    text.append(before).append(std::invoke(textOf, element));
     before = separator;
   }
   return std::ranges::empty(list) ? "none" : text;

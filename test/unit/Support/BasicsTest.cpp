@@ -5,6 +5,7 @@
 // Errors that are handed on, text from parts, JSON that is damaged, 16-bit floats,
 // the parallel loop, and sinusoids.
 
+#include "heddle/Support/Dims.h"
 #include "heddle/Support/Float.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Parallel.h"
@@ -84,6 +85,8 @@ TEST(Text, ListsAndNumbers) {
   auto squared = [](int x) { return std::to_string(x * x); };
   EXPECT_EQ(listText(std::array{1, 2, 3}, squared, " or "), "1 or 4 or 9");
   EXPECT_EQ(listText(std::array{3}, squared), "9");
+  EXPECT_EQ(shapeText(std::vector<SizeExpr>{SizeExpr::dim("B"), 512}), "[B, 512]");
+  EXPECT_EQ(shapeText(std::vector<SizeExpr>()), "[]");
   EXPECT_EQ(formatted("%.2f MB", 1.005), "1.00 MB");
   EXPECT_EQ(formatted("%s%8lld", std::string(300, 'x').c_str(), 7LL),
             std::string(300, 'x') + "       7");
