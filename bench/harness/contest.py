@@ -6,8 +6,9 @@ import shutil
 
 import numpy
 
-from . import matrix, rates
+from . import rates
 from .figures import Result, median
+from .formats import FORMATS
 from .worker import Worker, WorkerError
 
 BLOCK = 0.010  # seconds that one figure is made of, at least
@@ -16,14 +17,13 @@ WARM, WARM_THREADS = BLOCK / 4, 3 * BLOCK
 LONG = 0.100  # a call of this length needs no other before it
 ENOUGH = 5  # rounds for a contender that takes LONG calls at twice the time of the fastest or more: it decides nothing
 
-# How far a result may be from f64, as max |a - b| / max |b|. Quantised encoders lose more than single products.
-TOLERANCES = {"f32": 1e-5, "bf16": 2e-2, "f16": 3e-3, "f16-sum": 1e-2, "int8": 5e-2, "int4": 2e-1}
-ENCODER_TOLERANCES = {"f32": 1e-4, "bf16": 1e-1, "f16": 1e-2, "int8": 3e-1}
 LENIENT = 3  # times that a peer may be off where a type rounds: its quantisation is its own, its error is printed
 
 
 def tolerance(row, contender):
-    own = (ENCODER_TOLERANCES if row.kind in ("attend", "layer", "model", "token") else TOLERANCES)[row.dtype]
+    """How far a result may be from f64. Quantised encoders lose more than single products."""
+    form = FORMATS[row.dtype]
+    own = form.deep_error if row.kind in ("attend", "layer", "model", "token") else form.error
     return own if contender == "heddle" or row.dtype == "f32" else own * LENIENT
 
 
@@ -84,7 +84,7 @@ class Contest:
         timers = {"heddle": (self.heddle, timer("launches" if alone else "call"), 0)}
         if alone:
             timers["heddle.call"] = (self.heddle, timer("call"), 0)
-        if result.row.kind == "gemm" and result.row.dtype in matrix.ROUNDED:  # the launches before it round or quantise
+        if result.row.kind == "gemm" and FORMATS[result.row.dtype].rows != "F32":  # the launches before it round or quantise
             timers["heddle.product"] = (self.heddle, timer("last"), 0)
         return timers
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from . import matrix
 from .figures import spread
+from .formats import FORMATS
 
 NEVER_SLOWER = 0.97
 CLOSE = 0.98  # a miss below 2 % counts as met
@@ -129,8 +130,8 @@ def parse_misses(text):
 
 def arithmetics(dtype):
     """The rates that a row of a type needs: f32 always, which tells a quiet machine, and what `peak_rate` asks for."""
-    own = {"bf16": "bf16", "int8": "int8", "f16-sum": "f16"}.get(dtype)  # f16 and int4 are computed in f32
-    return ["f32", own] if own else ["f32"]
+    own = FORMATS[dtype].peak
+    return ["f32"] if own == "f32" else ["f32", own]
 
 
 def peak_rate(dtype, rates):

@@ -4,15 +4,14 @@
 import fnmatch
 from dataclasses import dataclass, field
 
+from .formats import FORMATS
+
 HEADS, HEAD_SIZE = 12, 64
 GROUPED = (32, 8)  # heads of queries, and of keys and values
 SIZE, FFN_SIZE, LAYERS, VOCABULARY = 768, 3072, 12, 30522
 TOKENS = 50257  # of the decoder
 GEMM_SHAPES = [(768, 768), (3072, 768), (768, 3072), (4096, 4096)]
 WIDE_SHAPES = [(2304, 768), (11008, 4096), (32000, 2048)]
-BYTES = {"f32": 4, "bf16": 2, "f16": 2, "f16-sum": 2, "int8": 1, "int4": 0.5625}  # of a weight; int4 with its scales
-ROW_SCALE = {"int8": 4}  # bytes, of a row of weights
-ROUNDED = ("bf16", "int8", "f16-sum")  # activations are rounded or quantised by a launch of its own
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Row:
 def gemm(dtype, m, n, k, **flags):
     # One row is a matter of reading; more are one of multiplying.
     name = f"gemv.{dtype}.{n}x{k}" if m == 1 else f"gemm.{dtype}.{m}x{n}x{k}"
-    return Row(name, "gemm", dtype, {"m": m, "n": n, "k": k}, 2.0 * m * n * k, n * k * BYTES[dtype] + n * ROW_SCALE.get(dtype, 0), **flags)
+    return Row(name, "gemm", dtype, {"m": m, "n": n, "k": k}, 2.0 * m * n * k, n * k * FORMATS[dtype].bytes + n * FORMATS[dtype].row_scale, **flags)
 
 
 def attention(dtype, form, t, b=1, **flags):
@@ -52,7 +51,7 @@ def encoder(prefix, dtype, layers, b, s, **flags):
 
 
 def gemm_rows():
-    for dtype in ("f32", "bf16", "int8", "f16", "f16-sum", "int4"):
+    for dtype in FORMATS:
         for n, k in GEMM_SHAPES:
             quick = (n, k) == (3072, 768)
             yield gemm(dtype, 1, n, k, gated=not dtype.startswith("f16"), quick=quick and dtype == "f32")
@@ -82,7 +81,7 @@ def attention_rows():
 def decode(dtype, b, p, **flags):
     """One step of attention over `p` keys that the caches hold: new rows are appended, one query a head reads all."""
     elements = 2 * b * HEADS * HEAD_SIZE * (p + 1)
-    return Row(f"decode.{dtype}.B{b}.P{p}", "decode", dtype, {"b": b, "p": p}, 2.0 * elements, elements * BYTES[dtype], **flags)
+    return Row(f"decode.{dtype}.B{b}.P{p}", "decode", dtype, {"b": b, "p": p}, 2.0 * elements, elements * FORMATS[dtype].bytes, **flags)
 
 
 def decode_rows():
@@ -97,7 +96,7 @@ def token(dtype, p):
     """The next token of a decoder of GPT-2's shape over caches of `p` rows; the bytes are those of the weights alone."""
     weights = LAYERS * (4 * SIZE * SIZE + 2 * SIZE * FFN_SIZE) + TOKENS * SIZE
     flops = 2.0 * weights + LAYERS * 4.0 * SIZE * (p + 1)
-    return Row(f"model.decode.{dtype}.P{p}", "token", dtype, {"b": 1, "p": p, "layers": LAYERS}, flops, weights * BYTES[dtype])
+    return Row(f"model.decode.{dtype}.P{p}", "token", dtype, {"b": 1, "p": p, "layers": LAYERS}, flops, weights * FORMATS[dtype].bytes)
 
 
 def token_rows():

@@ -36,14 +36,22 @@ Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> 
   return targets;
 }
 
-static std::vector<std::string> defaultCpus(const std::string &dtype) {
+/// The levels of x86-64, and those with instructions for the format's own products that have no others
+/// but for what its other products multiply.
+static std::vector<std::string> defaultCpus(std::string_view dtype) {
   std::vector<std::string> cpus = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
-  if (dtype == "bf16")
-    cpus.push_back("x86-64-v4-bf16");
-  if (dtype == "f16-sum")
-    cpus.push_back("x86-64-v4-fp16");
-  if (dtype == "int8") // attention multiplies pairs of bf16
-    cpus.insert(cpus.end(), {"x86-64-v3-vnni", "x86-64-v4-vnni", "x86-64-v4-vnni-bf16"});
+  const NumberFormat *format = findFormat(dtype);
+  if (!format) // refused where the model is loaded
+    return cpus;
+  Arithmetic other = formatOfWeights(format->others).peak;
+  for (const std::string &name : cpuTargetNames()) {
+    CpuTarget target = *findCpuTarget(name);
+    bool isMore = llvm::any_of(narrowArithmetics, [&](Arithmetic arithmetic) {
+      return arithmetic != format->peak && arithmetic != other && target.multiplies(arithmetic);
+    });
+    if (llvm::StringRef(name).starts_with("x86-64") && target.multiplies(format->peak) && !isMore)
+      cpus.push_back(name);
+  }
   return cpus;
 }
 
@@ -165,23 +173,13 @@ private:
   std::vector<Unit> units;
 };
 
-/// Whether a kernel multiplies elements that `isNarrow`: only then its operands are stored as such.
-bool multiplies(ModuleOp tiled, llvm::function_ref<bool(Type)> isNarrow) {
-  return llvm::any_of(tiled.getOps<kernel::FuncOp>(), [&](kernel::FuncOp kernel) {
-    return llvm::any_of(kernel.getBody().getArgumentTypes(), [&](Type type) {
-      auto view = dyn_cast<kernel::ViewType>(type);
-      return view && isNarrow(view.getElementType());
-    });
-  });
-}
-
-/// Whether a kernel may sum in f16.
-bool sumsHalves(ModuleOp tiled) {
-  auto isSum = [](kernel::ContractOp op) {
-    auto left = dyn_cast<kernel::ViewType>(op.getLhs().getType());
-    return left && left.getElementType().isF16() ? WalkResult::interrupt() : WalkResult::advance();
-  };
-  return tiled.walk(isSum).wasInterrupted();
+/// Whether a kernel has products of this kind: only then operands are stored for them.
+bool multiplies(ModuleOp tiled, Arithmetic arithmetic) {
+  return tiled
+      .walk([&](kernel::ContractOp op) {
+        return op.getFormat().peak == arithmetic ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 Expected<std::vector<kernel::FuncOp>> CodeGenerator::tile(const StageOptions &options,
@@ -197,12 +195,10 @@ Status CodeGenerator::addCpus(std::vector<CpuTarget> cpus) {
   instructionSets = std::move(cpus);
   // A file asks for what its code uses.
   ModuleOp module = *tiled.back().module;
-  if (!multiplies(module, [](Type element) { return element.isBF16(); }))
-    llvm::transform(instructionSets, instructionSets.begin(), withoutPairs);
-  if (!multiplies(module, [](Type element) { return element.isInteger(8); }))
-    llvm::transform(instructionSets, instructionSets.begin(), withoutQuads);
-  if (!sumsHalves(module))
-    llvm::transform(instructionSets, instructionSets.begin(), withoutHalfSums);
+  for (Arithmetic arithmetic : narrowArithmetics)
+    if (!multiplies(module, arithmetic))
+      for (CpuTarget &cpu : instructionSets)
+        cpu = without(std::move(cpu), arithmetic);
   for (const CpuTarget &cpu : instructionSets)
     for (kernel::FuncOp kernel : kernels)
       units.push_back({kernel, &cpu, nullptr});

@@ -26,11 +26,9 @@ Compilation::Compilation(const DialectRegistry &registry, const std::string &mod
 }
 
 static Status checkDtype(const std::string &dtype) {
-  for (const char *built : {"f32", "bf16", "f16", "f16-sum", "int8", "int4"})
-    if (dtype == built)
-      return {};
-  return usageError("--dtype: expected f32, bf16, f16, f16-sum, int8 or int4, found " +
-                    quotedText(dtype));
+  if (findFormat(dtype))
+    return {};
+  return usageError("--dtype: expected " + formatNames() + ", found " + quotedText(dtype));
 }
 
 Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &model,

@@ -45,17 +45,6 @@ struct Reference::Session : reference::SessionState {
   Expected<Ref> weight(transformer::WeightOp op);
 };
 
-/// The scale of each row of a matrix, then the sum of its codes.
-static RefTensor scalesOfRows(const RefCodes &matrix) {
-  int64_t rows = matrix.codes.shape[0], columns = matrix.codes.shape[1];
-  RefTensor result{DType::F32, {2, rows}, matrix.scales.values};
-  for (int64_t row = 0; row < rows; ++row)
-    result.values.push_back(std::accumulate(matrix.codes.values.begin() + row * columns,
-                                            matrix.codes.values.begin() + (row + 1) * columns,
-                                            0.0));
-  return result;
-}
-
 Expected<Ref> Reference::Session::weight(transformer::WeightOp op) {
   std::string name = op.getName().str();
   DType type = *elementType(op.getType());
@@ -71,13 +60,8 @@ Expected<Ref> Reference::Session::weight(transformer::WeightOp op) {
   if (tensor.size() != elementCount(tensor.shape))
     return errorAt(op, name + ": expected " + std::to_string(elementCount(tensor.shape)) +
                            " elements, found " + std::to_string(tensor.size()));
-  if (op.getScales())
-    tensor = scalesOfRows(quantize(tensor));
-  else if (type == DType::I8)
-    tensor = quantize(tensor).codes;
-  else if (type == DType::I4)
-    tensor = inNibbles(std::move(tensor));
-  return loaded[key] = std::make_shared<const RefTensor>(roundedTo(type, std::move(tensor)));
+  tensor = op.getScales() ? scalesOfRows(tensor) : storedAs(type, std::move(tensor));
+  return loaded[key] = std::make_shared<const RefTensor>(std::move(tensor));
 }
 
 std::vector<Value> storedValues(Operation *group) {

@@ -8,6 +8,7 @@
 #include "ReferenceOps.h"
 
 #include "heddle/Analysis/ScalarProgram.h"
+#include "heddle/Dialect/ElementFormats.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -18,27 +19,7 @@ using namespace mlir;
 
 namespace heddle::reference {
 
-std::optional<DType> elementType(Type type) {
-  if (auto shaped = dyn_cast<ShapedType>(type))
-    type = shaped.getElementType();
-  if (type.isF32())
-    return DType::F32;
-  if (type.isBF16())
-    return DType::BF16;
-  if (type.isInteger(8))
-    return DType::I8;
-  if (type.isF16())
-    return DType::F16;
-  if (type.isInteger(4))
-    return DType::I4;
-  if (type.isInteger(1))
-    return DType::Bool;
-  if (type.isInteger(32))
-    return DType::I32;
-  if (type.isInteger(64) || type.isIndex())
-    return DType::I64;
-  return std::nullopt;
-}
+std::optional<DType> elementType(Type type) { return findDType(type); }
 
 static Expected<RefTensor> constant(arith::ConstantOp op) {
   std::optional<DType> type = elementType(op.getType());

@@ -7,7 +7,6 @@
 
 #include "ReferenceOps.h"
 
-#include "heddle/Support/Float.h"
 #include "heddle/Support/Try.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -26,18 +25,7 @@ int64_t elementCount(const std::vector<int64_t> &shape) {
   return llvm::product_of(shape, int64_t{1});
 }
 
-static RefTensor make(std::vector<int64_t> shape, DType type = DType::F32) {
-  RefTensor result{type, std::move(shape), {}};
-  result.values.resize(elementCount(result.shape));
-  return result;
-}
-
-/// Rows of a tensor: all dimensions but the last. Empty features make no rows.
-static int64_t rowCount(const RefTensor &t) {
-  return t.shape.back() ? t.size() / t.shape.back() : 0;
-}
-
-static double activate(Activation activation, double x) {
+double activate(Activation activation, double x) {
   switch (activation) {
   case Activation::None:
     return x;
@@ -53,48 +41,6 @@ static double activate(Activation activation, double x) {
     return x / (1 + std::exp(-x));
   }
   llvm_unreachable("all activations are listed");
-}
-
-double roundedTo(DType type, double x) {
-  float value = static_cast<float>(x);
-  return type == DType::BF16  ? floatFromBFloat(bfloatFromFloat(value))
-         : type == DType::F16 ? floatFromHalf(halfFromFloat(value))
-                              : x;
-}
-
-RefTensor roundedTo(DType type, RefTensor value) {
-  for (double &x : value.values)
-    x = roundedTo(type, x);
-  value.type = type;
-  return value;
-}
-
-/// The numbers of one group as what their codes stand for.
-static void roundGroup(std::span<double> group) {
-  float largest = 0;
-  bool isFinite = true;
-  for (double w : group) {
-    isFinite &= std::isfinite(w);
-    largest = std::max(largest, static_cast<float>(std::fabs(w)));
-  }
-  auto scale = static_cast<float>(roundedTo(DType::F16, largest / 7));
-  for (double &w : group)
-    if (!isFinite || std::isinf(scale))
-      w = NAN;
-    else if (scale == 0)
-      w = 0;
-    else
-      w = scale * std::clamp(std::nearbyint(static_cast<float>(w) / scale), -8.0f, 7.0f);
-}
-
-RefTensor inNibbles(RefTensor matrix) {
-  int64_t columns = matrix.shape.back();
-  for (int64_t start = 0; start < matrix.size(); start += columns)
-    for (int64_t first = 0; first < columns; first += 32)
-      roundGroup(std::span(matrix.values)
-                     .subspan(static_cast<size_t>(start + first),
-                              static_cast<size_t>(std::min<int64_t>(32, columns - first))));
-  return matrix;
 }
 
 //===- Rows that layers work on ------------------------------------------===//
@@ -167,121 +113,34 @@ static RefTensor meaning(PositionSinusoidalOp op, const Lookup &get) {
 
 //===- Products ----------------------------------------------------------===//
 
-using Scale = std::function<double(int64_t row, int64_t n)>;
-
-/// Weights of convolutions lie in memory like the matrices that they are. `scale` is what a sum of
-/// products is worth; null: itself.
-static RefTensor product(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
-                         Activation activation, const Scale &scale = {}) {
-  int64_t outputs = weight.shape[0], features = input.shape.back();
-  std::vector<int64_t> shape = input.shape;
-  shape.back() = outputs;
-  RefTensor result = make(shape);
-  for (int64_t row = 0; row < rowCount(input); ++row)
-    for (int64_t n = 0; n < outputs; ++n) {
-      double sum = 0;
-      for (int64_t k = 0; k < features; ++k)
-        sum += input.values[row * features + k] * weight.values[n * features + k];
-      if (scale)
-        sum *= scale(row, n);
-      if (bias)
-        sum += bias->values[n];
-      result.values[row * outputs + n] = activate(activation, sum);
-    }
-  return result;
-}
-
-/// Codes are worth the scales of their rows. Those of a weight have a second row, which is not needed
-/// here.
 static RefTensor meaning(LinearOp op, const Lookup &get) {
-  const RefTensor &input = get(op.getInput()), &weight = get(op.getWeight());
-  const RefTensor *inputScales = optional(op.getInputScales(), get),
-                  *weightScales = optional(op.getWeightScales(), get);
-  Scale scale;
-  if (inputScales)
-    scale = [&](int64_t row, int64_t n) {
-      return inputScales->values[row] * (weightScales ? weightScales->values[n] : 1);
-    };
-  return product(input, weight, optional(op.getBias(), get), op.getActivation(), scale);
+  return linear(decoded(get(op.getInput()), optional(op.getInputScales(), get)),
+                decoded(get(op.getWeight()), optional(op.getWeightScales(), get)),
+                optional(op.getBias(), get), op.getActivation());
 }
 
 static RefTensor meaning(Conv1x1Op op, const Lookup &get) {
-  return product(get(op.getInput()), get(op.getWeight()), optional(op.getBias(), get),
+  return linear(get(op.getInput()), get(op.getWeight()), optional(op.getBias(), get),
                  op.getActivation());
 }
 
 static RefTensor meaning(FfnOp op, const Lookup &get) {
   const RefTensor &input = get(op.getInput());
   Value gate = op.getGateWeight();
-  RefTensor hidden = product(input, get(op.getInWeight()), optional(op.getInBias(), get),
+  RefTensor hidden = linear(input, get(op.getInWeight()), optional(op.getInBias(), get),
                              gate ? Activation::None : op.getActivation());
   if (gate) {
     RefTensor factors =
-        product(input, get(gate), optional(op.getGateBias(), get), op.getActivation());
+        linear(input, get(gate), optional(op.getGateBias(), get), op.getActivation());
     for (auto [value, factor] : llvm::zip_equal(hidden.values, factors.values))
       value *= factor;
   }
   hidden = roundedTo(*elementType(op.getInput().getType()), std::move(hidden));
-  return product(hidden, get(op.getOutWeight()), optional(op.getOutBias(), get), Activation::None);
-}
-
-/// Codes of zero and no scales yet.
-static RefCodes emptyCodes(const RefTensor &input, DType type) {
-  std::vector<int64_t> shape = input.shape;
-  shape.back() = 1;
-  return {make(input.shape, type), make(shape)};
-}
-
-namespace {
-struct RowMagnitude {
-  float largest = 0;
-  bool isUsual = true; ///< all numbers are, and below 2^127
-};
-} // namespace
-
-static RowMagnitude magnitudeOf(std::span<const double> row) {
-  RowMagnitude result;
-  for (double x : row) {
-    auto magnitude = static_cast<float>(std::fabs(x));
-    result.isUsual &= magnitude < 0x1p127f;
-    result.largest = std::max(result.largest, magnitude);
-  }
-  return result;
-}
-
-static RefCodes quantizeToHalves(const RefTensor &input) {
-  auto features = static_cast<size_t>(input.shape.back());
-  RefCodes result = emptyCodes(input, DType::F16);
-  for (size_t row = 0; row < result.scales.values.size(); ++row) {
-    std::span<const double> x(input.values.data() + row * features, features);
-    auto [largest, isUsual] = magnitudeOf(x);
-    bool isEmpty = isUsual && largest < 0x1p-101f;
-    double scale = !isUsual ? NAN : isEmpty ? 0 : std::ldexp(1.0, std::ilogb(largest));
-    result.scales.values[row] = scale;
-    for (size_t k = 0; k < features && scale > 0; ++k)
-      result.codes.values[row * features + k] = roundedTo(DType::F16, x[k] / scale);
-  }
-  return result;
-}
-
-RefCodes quantize(const RefTensor &input) {
-  int64_t features = input.shape.back();
-  RefCodes result = emptyCodes(input, DType::I8);
-  for (int64_t row = 0; row < rowCount(input); ++row) {
-    const double *x = input.values.data() + row * features;
-    auto [largest, isUsual] = magnitudeOf({x, static_cast<size_t>(features)});
-    bool isEmpty = isUsual && largest < 0x1p-118f;
-    result.scales.values[row] = !isUsual ? NAN : isEmpty ? 0 : largest / 127;
-    for (int64_t k = 0; k < features && !isEmpty; ++k)
-      result.codes.values[row * features + k] =
-          isUsual ? std::nearbyint(static_cast<float>(x[k]) * (127 / largest)) : NAN;
-  }
-  return result;
+  return linear(hidden, get(op.getOutWeight()), optional(op.getOutBias(), get), Activation::None);
 }
 
 static Expected<std::vector<RefTensor>> meaning(QuantizeOp op, const Lookup &get) {
-  bool asHalves = op.getCodes().getType().getElementType().isF16();
-  RefCodes made = (asHalves ? quantizeToHalves : quantize)(get(op.getInput()));
+  RefCodes made = quantize(op, get(op.getInput()));
   return std::vector<RefTensor>{std::move(made.codes), std::move(made.scales)};
 }
 
@@ -330,7 +189,7 @@ static RefTensor meaning(PatchesOp op, const Lookup &get) {
 
 static RefTensor meaning(PatchEmbeddingOp op, const Lookup &get) {
   const RefTensor &weight = get(op.getWeight());
-  return product(patches(get(op.getImage()), weight.shape[2]), weight, optional(op.getBias(), get),
+  return linear(patches(get(op.getImage()), weight.shape[2]), weight, optional(op.getBias(), get),
                  Activation::None);
 }
 

@@ -27,15 +27,33 @@ double roundedTo(DType type, double x);
 /// The element type of a tensor's or number's values; none where the reference has no such values.
 std::optional<DType> elementType(mlir::Type type);
 
+double activate(transformer::Activation activation, double x);
+
+// ReferenceFormats.cpp
+RefTensor make(std::vector<int64_t> shape, DType type = DType::F32);
+/// Rows of a tensor: all dimensions but the last. Empty features make no rows.
+int64_t rowCount(const RefTensor &t);
+/// Weights of convolutions lie in memory like the matrices that they are.
+RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
+                 transformer::Activation activation);
+/// What codes stand for that have a scale a row, if there are scales; those of a weight have a second
+/// row, which is not needed here.
+RefTensor decoded(RefTensor codes, const RefTensor *scales);
 RefTensor roundedTo(DType type, RefTensor value);
 /// Rows as codes, and what they stand for: a scale a row.
 struct RefCodes {
   RefTensor codes, scales;
 };
-RefCodes quantize(const RefTensor &input);
-/// A matrix as what its codes of 4 bits stand for.
-RefTensor inNibbles(RefTensor matrix);
+RefCodes quantize(transformer::QuantizeOp op, const RefTensor &input);
+/// The scale of each row of a matrix as codes of 8 bits, then the sum of its codes.
+RefTensor scalesOfRows(const RefTensor &matrix);
+/// A weight's values as `type` stores them: rounded, or codes, or what codes beside scales stand for.
+RefTensor storedAs(DType type, RefTensor weight);
+/// What a code of i4 in panels stands for, written from the rules of Support/Formats.h and not from
+/// the code that packs; `row` counts as rows are stored.
+float unpackedCode(const std::byte *panels, int64_t columns, int64_t row, int64_t column);
 
+// ReferenceOps.cpp
 /// The results of an op that keeps nothing; an op without a meaning is an error.
 Expected<std::vector<RefTensor>> resultsOf(mlir::Operation *op, const Lookup &lookup);
 

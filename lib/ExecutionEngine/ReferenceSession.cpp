@@ -213,7 +213,7 @@ static Expected<RefTensor> completed(func::FuncOp function, unsigned i,
 
 static bool hasElement(DType type, Type element) {
   if (element.isF32())
-    return type == DType::F32 || type == DType::F16 || type == DType::BF16;
+    return formatOf(type).isFloat();
   return element.isInteger(1) ? type == DType::Bool : type == DType::I32 || type == DType::I64;
 }
 

@@ -7,6 +7,7 @@
 
 #include "StoredTensor.h"
 
+#include "ReferenceOps.h"
 #include "heddle/Support/Float.h"
 
 #include <cstring>
@@ -27,7 +28,7 @@ int64_t storedSize(int64_t n, int64_t group) {
 
 /// Panels of 16 rows; of narrow elements, columns of a row that make a word lie side by side.
 int64_t inPanels(DType type, int64_t row, int64_t column, int64_t pitch) {
-  int64_t start = row / 16 * 16 * pitch, word = 4 / byteSize(type);
+  int64_t start = row / 16 * 16 * pitch, word = formatOf(type).perWord;
   return start + (column / word * 16 + row % 16) * word + column % word;
 }
 
@@ -59,19 +60,6 @@ float scaleOf(const Program &program, const PackEntry &codes, int64_t row,
   return 1;
 }
 
-/// Element of a matrix of i4. Of 64 columns of a panel there are 8 lines of codes and one of scales.
-float valueOfNibble(const PackEntry &entry, const std::byte *memory, int64_t columns, int64_t row,
-                    int64_t column) {
-  int64_t r = inGroups(row, entry.rowGroup), blocks = (columns + 63) / 64;
-  const std::byte *block = memory + (r / 16 * blocks + column / 64) * 9 * 64;
-  uint32_t word;
-  uint16_t scale;
-  std::memcpy(&word, block + column % 64 / 8 * 64 + r % 16 * 4, 4);
-  std::memcpy(&scale, block + 8 * 64 + column % 64 / 32 * 32 + r % 16 * 2, 2);
-  int32_t code = static_cast<int32_t>(word >> column % 8 * 4 & 15) - 8;
-  return floatFromHalf(scale) * static_cast<float>(code);
-}
-
 } // namespace
 
 int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column) {
@@ -86,7 +74,7 @@ int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column) {
 }
 
 float storedValue(DType type, const std::byte *memory, int64_t index) {
-  if (byteSize(type) == 2) {
+  if (formatOf(type).bits == 16) {
     uint16_t bits;
     std::memcpy(&bits, memory + index * 2, 2);
     return type == DType::BF16 ? floatFromBFloat(bits) : floatFromHalf(bits);
@@ -112,8 +100,9 @@ std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,
   for (int64_t row = 0; row < rows; ++row) {
     float scale = entry.type == DType::I8 ? scaleOf(program, entry, row, weights) : 1;
     for (int64_t column = 0; column < columns; ++column) {
-      if (entry.type == DType::I4) {
-        values.push_back(valueOfNibble(entry, start, columns, row, column));
+      if (formatOf(entry.type).holdsScales()) {
+        int64_t r = inGroups(row, entry.rowGroup);
+        values.push_back(reference::unpackedCode(start, columns, r, column));
         continue;
       }
       int64_t index = packedIndex(entry, columns, row, column);

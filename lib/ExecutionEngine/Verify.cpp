@@ -13,6 +13,7 @@
 #include "StoredTensor.h"
 #include "heddle/Analysis/ShapeExpressions.h"
 #include "heddle/Compiler/RegisterAll.h"
+#include "heddle/Dialect/ElementFormats.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/ExecutionEngine/Reference.h"
@@ -38,19 +39,6 @@ namespace heddle {
 
 namespace {
 
-/// Largest |a - b| / max |b| of a kernel that counts as equal: f32 chains of a whole model stay a
-/// hundred times below.
-constexpr double tolerance = 1e-4;
-/// The same where operands are rounded to bf16: a number next to the middle of two of its values
-/// may go either way, and what follows from it is 2^-9 off.
-constexpr double roundedTolerance = 3e-2;
-/// The same where operands are codes of 8 bits, which are 2^-8 apart.
-constexpr double codedTolerance = 5e-2;
-/// Of f16, with three bits more.
-constexpr double halfTolerance = 4e-3;
-/// Where up to 128 products are summed in f16.
-constexpr double halfSumTolerance = 1e-2;
-
 double valueAt(const Tensor &tensor, size_t i) {
   switch (tensor.dtype()) {
   case DType::F32:
@@ -75,9 +63,8 @@ double valueAt(const Tensor &tensor, size_t i) {
 /// An input as the reference takes it: 64-bit ids are i32 by meaning, 16-bit floats f32.
 RefTensor toReference(const Tensor &tensor) {
   RefTensor result;
-  bool floating =
-      tensor.dtype() == DType::F32 || tensor.dtype() == DType::F16 || tensor.dtype() == DType::BF16;
-  result.type = floating ? DType::F32 : tensor.dtype() == DType::Bool ? DType::Bool : DType::I32;
+  bool isFloat = formatOf(tensor.dtype()).isFloat();
+  result.type = isFloat ? DType::F32 : tensor.dtype() == DType::Bool ? DType::Bool : DType::I32;
   result.shape = tensor.shape();
   for (size_t i = 0; i < static_cast<size_t>(tensor.size()); ++i)
     result.values.push_back(valueAt(tensor, i));
@@ -120,8 +107,6 @@ struct GroupResults {
   std::vector<RefTensor> results;
 };
 
-int64_t bitsOf(DType type) { return type == DType::I4 ? 4 : byteSize(type) * 8; }
-
 /// Numbers of i4 become the same codes once more, but for groups whose scale is a denormal of f16:
 /// those are next to nothing.
 ReferenceWeights weightsOf(const Artifact &artifact) {
@@ -129,7 +114,7 @@ ReferenceWeights weightsOf(const Artifact &artifact) {
     const PackEntry *found = nullptr; // the widest of its forms
     for (const PackEntry &entry : artifact.program().pack)
       if (entry.tensor == name && entry.layout != PackEntry::Layout::Scales &&
-          (!found || bitsOf(entry.type) > bitsOf(found->type)))
+          (!found || formatOf(entry.type).bits > formatOf(found->type).bits))
         found = &entry;
     if (found)
       return unpackTensor(artifact.program(), *found, artifact.weights());
@@ -164,27 +149,18 @@ public:
              const std::vector<GroupResults> &groups, VerifyReport &report)
       : function(function), outlined(outlined), groups(groups), report(report) {
     for (const PackEntry &entry : program.pack)
-      allow(toleranceOf(entry.type));
+      allow(formatOfWeights(entry.type));
     outlined.walk([&](arith::TruncFOp round) {
-      allow(toleranceOf(getElementTypeOrSelf(round.getType()).isF16() ? DType::F16 : DType::BF16));
+      allow(formatOfWeights(findDType(round.getType()).value_or(DType::F32)));
     });
-    outlined.walk([&](transformer::QuantizeOp op) {
-      bool asHalves = op.getCodes().getType().getElementType().isF16();
-      allow(asHalves ? halfSumTolerance : codedTolerance);
-    });
+    outlined.walk(
+        [&](transformer::QuantizeOp op) { allow(formatOfRows(dtypeOf(op.getCodes().getType()))); });
   }
 
   Status compare(int launch, const Dimensions &dims, const BufferReader &read);
 
 private:
-  /// What rounding to a type that the program stores may move.
-  static double toleranceOf(DType type) {
-    return type == DType::I8     ? codedTolerance
-           : type == DType::BF16 ? roundedTolerance
-           : type == DType::F16  ? halfTolerance
-                                 : tolerance;
-  }
-  void allow(double moved) { allowed = std::max(allowed, moved); }
+  void allow(const NumberFormat &format) { allowed = std::max(allowed, format.tolerance); }
   Expected<int64_t> number(kernel::Size size, const Launch &launch, const Dimensions &dims) const;
   Expected<StoredLayout> layout(kernel::LayoutAttr layout, const Launch &launch,
                                 const Dimensions &dims) const;
@@ -199,7 +175,7 @@ private:
   ModuleOp outlined;
   const std::vector<GroupResults> &groups;
   VerifyReport &report;
-  double allowed = tolerance;
+  double allowed = formatOfWeights(DType::F32).tolerance;
 };
 
 /// A layout's number: an integer, or a scalar of the kernel as this launch gives it.
@@ -239,8 +215,7 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
                                                        const BufferReader &read) const {
   StoredLayout stored = HEDDLE_TRY(layout(def.getResultLayout(result), launch, dims));
   stored.group = group;
-  bool isNarrow = byteSize(expected.type) == 2 || expected.type == DType::I8;
-  stored.type = isNarrow ? expected.type : DType::F32;
+  stored.type = formatOf(expected.type).isNarrow() ? expected.type : DType::F32;
   if (stored.first > 0) // the layout is the whole cache's, the values are its new rows
     stored.dims[stored.dims.size() - 2] = expected.shape[expected.shape.size() - 2];
   const LaunchArgument &argument =
@@ -260,7 +235,8 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
     values[i] = expected.type == DType::I32
                     ? static_cast<int32_t>(words[static_cast<size_t>(index)])
                     : storedValue(stored.type, std::as_bytes(words).data(), index);
-    if (expected.type == DType::I8 && std::isnan(expected.values[i])) // codes that mean nothing
+    if (formatOf(expected.type).isCode() &&
+        std::isnan(expected.values[i])) // codes that mean nothing
       values[i] = expected.values[i];
   }
   return values;
@@ -322,8 +298,8 @@ Join joinOf(Value first, Value second) {
     return nullptr;
   if (isa<transformer::AttentionStatisticsOp>(op))
     return joinStatistics;
-  bool asHalves = isa<transformer::QuantizeOp>(op) && getElementTypeOrSelf(first.getType()).isF16();
-  return asHalves ? joinScales : nullptr;
+  bool asFloats = isa<transformer::QuantizeOp>(op) && formatOf(first.getType()).isFloat();
+  return asFloats ? joinScales : nullptr;
 }
 
 Status Comparison::compare(int index, const Dimensions &dims, const BufferReader &read) {

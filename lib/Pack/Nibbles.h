@@ -10,8 +10,9 @@
 #include "RowCodes.h"
 
 #include "heddle/Support/Float.h"
-#include "heddle/Support/Program.h"
+#include "heddle/Support/Formats.h"
 
+#include <cstddef>
 #include <cstring>
 #include <span>
 
@@ -33,7 +34,11 @@ inline uint32_t nibbleOf(float x, float d) {
   return (std::bit_cast<uint32_t>(code) + 8) & 15;
 }
 
-/// 64 columns of a panel of 16 rows, as they lie in memory.
+/// Columns of a row that share a scale, and of a block.
+inline constexpr int64_t nibbleGroup = formatOf(DType::I4).group,
+                         nibbleBlock = formatOf(DType::I4).blockColumns;
+
+/// A block of a panel of 16 rows, as it lies in memory.
 struct NibbleBlock {
   uint32_t lines[8][16];
   uint16_t scales[2][16];
@@ -56,6 +61,20 @@ struct NibbleBlock {
     scales[group][row] = scale;
   }
 };
-static_assert(sizeof(NibbleBlock) == nibblePanelBytes(nibbleBlock));
+static_assert(sizeof(NibbleBlock) == panelBytes(DType::I4, nibbleBlock));
+
+/// Writes `count` columns of 16 rows, by whole blocks.
+inline void writeNibbles(const float *const *rows, int64_t count, std::byte *to) {
+  for (int64_t first = 0; first < count; first += nibbleBlock, to += sizeof(NibbleBlock)) {
+    NibbleBlock block;
+    for (int64_t row = 0; row < 16; ++row)
+      for (int64_t group = 0; group < 2; ++group) {
+        int64_t start = std::min(first + group * nibbleGroup, count);
+        int64_t numbers = std::min(nibbleGroup, count - start);
+        block.write(row, group, {rows[row] + start, static_cast<size_t>(numbers)});
+      }
+    std::memcpy(to, &block, sizeof block);
+  }
+}
 
 } // namespace heddle

@@ -121,13 +121,41 @@ void interleavePanel(const float *const *rows, int64_t count, uint16_t *to) {
 
 /// Writes codes of `count` columns of 16 rows, four columns of a row side by side; missing ones are
 /// zero.
-void interleaveCodes(const float *const *rows, const RowScale *scales, int64_t count, int8_t *to) {
+void interleaveCodes(const float *const *rows, const RowScale *scales, int64_t count,
+                     std::byte *to) {
   int8_t codes[columnsAtOnce + 4];
   for (int64_t r = 0; r < panelRows; ++r) {
     writeCodes(rows[r], scales[r], count, codes);
     std::fill_n(codes + count, 4, int8_t{0});
     for (int64_t column = 0; column < count; column += 4)
       std::memcpy(to + (column / 4 * panelRows + r) * 4, codes + column, 4);
+  }
+}
+
+/// How columns of a panel are written in a type: `count` of them, from whole blocks on, up to the end
+/// of a block.
+struct PanelWriter {
+  void (*write)(const float *const *rows, const RowScale *scales, int64_t count, std::byte *to);
+  bool needsRowScales = false;
+};
+
+template <typename Element, void (*write)(const float *const *, int64_t, Element *)>
+void writeAs(const float *const *rows, const RowScale *, int64_t count, std::byte *to) {
+  write(rows, count, reinterpret_cast<Element *>(to));
+}
+
+PanelWriter panelWriterOf(DType type) {
+  switch (type) {
+  case DType::BF16:
+    return {writeAs<uint16_t, interleavePanel<bfloatFromFloat>>};
+  case DType::F16:
+    return {writeAs<uint16_t, interleavePanel<halfFromFloat>>};
+  case DType::I8:
+    return {interleaveCodes, /*needsRowScales=*/true};
+  case DType::I4:
+    return {writeAs<std::byte, writeNibbles>};
+  default: // validation lets no other type pass
+    return {writeAs<float, transposePanel>};
   }
 }
 
@@ -161,9 +189,6 @@ private:
   void packRows(int64_t first, int64_t end) const;
   void packPanel(int64_t panel) const;
   void packScales(int64_t panel) const;
-  void packNibbles(int64_t panel) const;
-  void writePanel(const float *const *pieces, const Scales &scales, int64_t panel, int64_t column,
-                  int64_t count) const;
   template <typename Body>
   void forEachPiece(int64_t panel, Body body) const;
   Scales scalesOf(int64_t panel) const;
@@ -186,20 +211,6 @@ void EntryPacker::packRows(int64_t first, int64_t end) const {
     });
 }
 
-/// Columns from `column` (a multiple of four) on of a panel, in the form of its elements.
-void EntryPacker::writePanel(const float *const *pieces, const Scales &scales, int64_t panel,
-                             int64_t column, int64_t count) const {
-  std::byte *out = to + (panel * columns.stored() + column) * panelRows * byteSize(type);
-  if (type == DType::BF16)
-    interleavePanel<bfloatFromFloat>(pieces, count, reinterpret_cast<uint16_t *>(out));
-  else if (type == DType::F16)
-    interleavePanel<halfFromFloat>(pieces, count, reinterpret_cast<uint16_t *>(out));
-  else if (type == DType::I8)
-    interleaveCodes(pieces, scales.data(), count, reinterpret_cast<int8_t *>(out));
-  else
-    transposePanel(pieces, count, reinterpret_cast<float *>(out));
-}
-
 /// Calls body(pieces, position, count) for columns of a panel's rows, so many at once.
 template <typename Body>
 void EntryPacker::forEachPiece(int64_t panel, Body body) const {
@@ -216,39 +227,20 @@ void EntryPacker::forEachPiece(int64_t panel, Body body) const {
   });
 }
 
-/// Codes and scales of i4. Groups of rows' columns are stored side by side, so that they are those of
-/// the checkpoint.
-void EntryPacker::packNibbles(int64_t panel) const {
-  float scratch[nibbleGroup];
-  std::byte *out = to + panel * nibblePanelBytes(columns.extent);
-  for (int64_t first = 0; first < columns.extent; first += nibbleBlock, out += 9 * 64) {
-    NibbleBlock block;
-    for (int64_t r = 0; r < panelRows; ++r)
-      for (int64_t group = 0; group < 2; ++group) {
-        int64_t start = first + group * nibbleGroup,
-                count = std::clamp<int64_t>(columns.extent - start, 0, nibbleGroup);
-        const float *piece = scratch;
-        if (count)
-          piece = reader.piece(rows.elementAt(panel * panelRows + r), start, count, scratch);
-        block.write(r, group, {piece, static_cast<size_t>(count)});
-      }
-    std::memcpy(out, &block, sizeof block);
-  }
-}
-
 void EntryPacker::packPanel(int64_t panel) const {
-  if (type == DType::I4)
-    return packNibbles(panel);
-  int64_t column = panelRows * byteSize(type); // bytes of one
-  std::byte *out = to + panel * columns.stored() * column;
+  PanelWriter writer = panelWriterOf(type);
+  int64_t block = formatOf(type).blockColumns;
+  std::byte *out = to + panel * panelBytes(type, columns.stored());
   columns.forEachGroup([&](int64_t, int64_t position, int64_t count, int64_t padding) {
-    std::memset(out + (position + count) * column, 0, static_cast<size_t>(padding * column));
+    int64_t written = panelOffset(type, position + count + block - 1),
+            end = panelBytes(type, position + count + padding);
+    std::memset(out + written, 0, static_cast<size_t>(end - written));
   });
   Scales scales{};
-  if (type == DType::I8)
+  if (writer.needsRowScales)
     scales = scalesOf(panel);
   forEachPiece(panel, [&](const float *const *pieces, int64_t position, int64_t count) {
-    writePanel(pieces, scales, panel, position, count);
+    writer.write(pieces, scales.data(), count, out + panelOffset(type, position));
   });
 }
 
@@ -301,7 +293,8 @@ Expected<EntryPacker> EntryPacker::make(const PackEntry &entry, const WeightSour
     break;
   }
   return EntryPacker(RowReader(source, *tensor, columns), Grouping(rows, entry.rowGroup),
-                     Grouping(columns, entry.columnGroup), entry, destination);
+                     Grouping(columns, formatOf(entry.type).holdsScales() ? 0 : entry.columnGroup),
+                     entry, destination);
 }
 
 } // namespace

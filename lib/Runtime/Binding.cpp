@@ -166,8 +166,7 @@ Status BoundInputs::addDefault(size_t index, RunningLengths &running) {
   auto source = std::ranges::find(function->inputs, fallback.source, &Port::name);
   auto at = static_cast<size_t>(source - function->inputs.begin());
   const Tensor *ids = source == function->inputs.end() ? nullptr : tensors[at];
-  bool readable = ids && ids->dtype() != DType::F32 && ids->dtype() != DType::F16 &&
-                  ids->dtype() != DType::BF16;
+  bool readable = ids && !formatOf(ids->dtype()).isFloat();
   if (!readable && !tensors[index])
     return inputError(port.name + ": expected a value, found none, and no ids " + fallback.source +
                       " to count");
@@ -346,7 +345,7 @@ Status BoundInputs::checkStarts(size_t port, int64_t first, int64_t last) const 
 
 Status BoundInputs::checkRange(size_t port, int64_t low, int64_t high) const {
   const Tensor &tensor = *tensors[port];
-  if (tensor.dtype() == DType::F32 || tensor.dtype() == DType::F16 || tensor.dtype() == DType::BF16)
+  if (formatOf(tensor.dtype()).isFloat())
     return {};
   for (int64_t i = 0; i < tensor.size(); ++i) {
     int64_t value = integerAt(tensor, i);

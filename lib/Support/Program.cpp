@@ -6,11 +6,7 @@
 
 #include "heddle/Support/Program.h"
 
-#include <cassert>
-
 namespace heddle {
-
-const char *toString(DType type) { return wordOf(type).c_str(); }
 
 Expected<DType> parseDType(std::string_view text) {
   DType type;
@@ -25,26 +21,6 @@ std::string shapeText(std::span<const int64_t> shape) {
   for (int64_t size : shape)
     text += (text.size() > 1 ? ", " : "") + std::to_string(size);
   return text + "]";
-}
-
-int64_t byteSize(DType type) {
-  switch (type) {
-  case DType::Bool:
-  case DType::I8:
-    return 1;
-  case DType::F16:
-  case DType::BF16:
-    return 2;
-  case DType::F32:
-  case DType::I32:
-    return 4;
-  case DType::I64:
-    return 8;
-  case DType::I4:
-    break;
-  }
-  assert(false && "codes of four bits have no size of their own");
-  return 0;
 }
 
 const Function *Program::findFunction(std::string_view name) const {
@@ -72,10 +48,8 @@ int64_t packedElements(const PackEntry &entry) {
   case PackEntry::Layout::Scales:
     return 2 * paddedGroups(rows, entry.rowGroup);
   case PackEntry::Layout::Panels:
-    if (entry.type == DType::I4)
-      return paddedGroups(rows, entry.rowGroup) / 16 * nibblePanelBytes(columns) / 4;
-    return paddedGroups(rows, entry.rowGroup) * paddedGroups(columns, entry.columnGroup) *
-           byteSize(entry.type) / 4;
+    return paddedGroups(rows, entry.rowGroup) / 16 *
+           panelBytes(entry.type, paddedGroups(columns, entry.columnGroup)) / 4;
   }
   return 0;
 }

@@ -91,12 +91,11 @@ Status checkPackEntry(const PackEntry &entry, const std::vector<Weight> &weights
     if (group < 0 || group > elements)
       return expected(place, "a group within the tensor", group);
   HEDDLE_TRY(checkIndex(place, "a weight", entry.weight, weights));
-  bool isPanels = entry.layout == PackEntry::Layout::Panels,
-       isNarrow = entry.type == DType::BF16 || entry.type == DType::F16 ||
-                  entry.type == DType::I8 || entry.type == DType::I4;
-  if (entry.type != DType::F32 && !(isNarrow && isPanels))
-    return expected(place, "f32, or bf16, f16, i8 or i4 in panels", toString(entry.type));
-  if (entry.type == DType::I4 && entry.columnGroup % 16 != 0)
+  const ElementFormat &format = formatOf(entry.type);
+  bool isPanels = entry.layout == PackEntry::Layout::Panels;
+  if (entry.type != DType::F32 && !(format.isNarrow() && isPanels))
+    return expected(place, "f32, or a narrower type in panels", toString(entry.type));
+  if (format.holdsScales() && entry.columnGroup % 16 != 0)
     return expected(place, "groups of columns without padding", entry.columnGroup);
   // Groups of one element are padded to 16, in both directions.
   if (elements > largest / 256 || packedElements(entry) != weights[entry.weight].elements)
@@ -254,7 +253,7 @@ private:
 
   Status checkPort(const std::string &here, const Port &port) {
     HEDDLE_TRY(checkIndex(here, "a buffer", port.buffer, function.buffers));
-    if (port.type == DType::I8 || port.type == DType::I4)
+    if (formatOf(port.type).isCode())
       return expected(here, "a type of tensors", toString(port.type));
     if (port.group < 0 || port.group > largest)
       return expected(here, "a group of at least 0", port.group);

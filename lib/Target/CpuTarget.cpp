@@ -20,20 +20,27 @@ using namespace heddle;
 /// Instructions for products of narrow elements, by Linux' name and as LLVM is told.
 namespace {
 struct Products {
+  Arithmetic arithmetic;
   std::string_view feature, attribute;
-  bool CpuTarget::*flag;
 };
 } // namespace
-static constexpr Products pairs{"avx512_bf16", "+avx512bf16", &CpuTarget::pairProducts},
-    quads{"avx512_vnni", "+avx512vnni", &CpuTarget::quadProducts},
-    shortQuads{"avx_vnni", "+avxvnni", &CpuTarget::quadProducts},
-    halves{"avx512_fp16", "+avx512fp16", &CpuTarget::halfSums},
-    halvesOfArm{"asimdhp", "+fullfp16", &CpuTarget::halfSums};
+static constexpr Products pairs{Arithmetic::BF16, "avx512_bf16", "+avx512bf16"},
+    quads{Arithmetic::Int8, "avx512_vnni", "+avx512vnni"},
+    shortQuads{Arithmetic::Int8, "avx_vnni", "+avxvnni"},
+    halves{Arithmetic::F16, "avx512_fp16", "+avx512fp16"},
+    halvesOfArm{Arithmetic::F16, "asimdhp", "+fullfp16"};
+
+static bool CpuTarget::*flagOf(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::BF16   ? &CpuTarget::pairProducts
+         : arithmetic == Arithmetic::Int8 ? &CpuTarget::quadProducts
+         : arithmetic == Arithmetic::F16  ? &CpuTarget::halfSums
+                                          : nullptr;
+}
 
 /// A target under another name, that has these instructions too.
 static CpuTarget with(CpuTarget target, std::string name, Products products) {
   target.name = std::move(name);
-  target.*products.flag = true;
+  target.*flagOf(products.arithmetic) = true;
   target.features += (target.features.empty() ? "" : ",") + std::string(products.attribute);
   target.required.push_back(std::string(products.feature));
   return target;
@@ -155,25 +162,19 @@ Expected<CpuTarget> heddle::findCpuTarget(std::string_view name) {
   return usageError("expected one of " + known + " as instruction set, found " + quotedText(name));
 }
 
-/// A target that neither uses nor requires these instructions.
-static CpuTarget without(CpuTarget target, Products products) {
-  std::erase(target.required, products.feature);
-  if (size_t at = target.features.find(products.attribute); at != std::string::npos)
-    target.features.erase(at > 0 ? at - 1 : at, products.attribute.size() + 1); // and its comma
+bool CpuTarget::multiplies(Arithmetic arithmetic) const {
+  bool CpuTarget::*flag = flagOf(arithmetic);
+  return flag && this->*flag;
+}
+
+CpuTarget heddle::without(CpuTarget target, Arithmetic arithmetic) {
+  target.*flagOf(arithmetic) = false;
+  for (const Products &products : {pairs, quads, shortQuads, halves, halvesOfArm}) {
+    if (products.arithmetic != arithmetic)
+      continue;
+    std::erase(target.required, products.feature);
+    if (size_t at = target.features.find(products.attribute); at != std::string::npos)
+      target.features.erase(at > 0 ? at - 1 : at, products.attribute.size() + 1); // and its comma
+  }
   return target;
-}
-
-CpuTarget heddle::withoutPairs(CpuTarget target) {
-  target.pairProducts = false;
-  return without(std::move(target), pairs);
-}
-
-CpuTarget heddle::withoutHalfSums(CpuTarget target) {
-  target.halfSums = false;
-  return without(without(std::move(target), halves), halvesOfArm);
-}
-
-CpuTarget heddle::withoutQuads(CpuTarget target) {
-  target.quadProducts = false;
-  return without(without(std::move(target), quads), shortQuads);
 }

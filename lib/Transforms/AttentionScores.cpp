@@ -10,6 +10,8 @@
 
 #include "AttentionScores.h"
 
+#include "heddle/Dialect/ElementFormats.h"
+
 #include "heddle/Analysis/TileClasses.h"
 
 using namespace mlir;
@@ -174,8 +176,7 @@ Scores::Scores(KernelFrame &f, Value query, Value key, Value mask, double scale,
       visitTile(visitTileColumns(mask, f.sizes.chunk)), f(f), t(f.t), mask(mask), scale(scale),
       rules(rules) {
   kernel::ViewType q = f.viewType(queryView), k = f.viewType(keyView);
-  if (q.getElementType().isBF16())
-    accuracy = TileBuilder::Accuracy::EightBits;
+  accuracy = TileBuilder::accuracyBeside(dtypeOf(q.getElementType()));
   queries = q.getDim(2).extent;
   keys = k.getDim(2).extent;
   heads = q.getDim(1).extent.value;

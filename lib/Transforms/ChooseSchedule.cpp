@@ -46,17 +46,17 @@ static BodyFacts factsOf(kernel::FuncOp body) {
 //===- CPU ---------------------------------------------------------------===//
 
 /// Features of a block of the reduction: a tile of columns of the weight and one of rows of the
-/// input then stay in a cache of 1 MiB. 0: all at once. What is summed in f16 goes by whole sums, so
-/// that none ends where a block does; i4 by whole groups, which share scales.
-static int64_t featureBlock(kernel::ViewType input) {
-  int64_t features = input.getDims().back().extent.value;
-  Type element = input.getElementType();
-  int64_t perFloat = element.isInteger(8) ? 4 : 1, most = 512 * perFloat, whole = 1024 * perFloat;
+/// input then stay in a cache of 1 MiB. 0: all at once. Blocks are whole sums of the format.
+static int64_t featureBlock(ContractOp product) {
+  const NumberFormat &format = product.getFormat();
+  int64_t features =
+      cast<kernel::ViewType>(product.getLhs().getType()).getDims().back().extent.value;
+  int64_t perFloat = formatOf(format.rows).isCode() ? 4 : 1, most = 512 * perFloat,
+          whole = 1024 * perFloat;
   if (features <= whole)
     return 0;
   int64_t blocks = llvm::divideCeil(features, most);
-  return llvm::alignTo(llvm::divideCeil(features, blocks),
-                       element.isF16() ? kernel::featuresSummedInHalves : nibbleGroup);
+  return llvm::alignTo(llvm::divideCeil(features, blocks), format.sumBlock);
 }
 
 static bool readsWeights(kernel::FuncOp body, ContractOp product) {
@@ -68,7 +68,7 @@ static kernel::ScheduleAttr cpuSchedule(kernel::FuncOp body, BodyFacts facts) {
   int64_t prefetch = 0, kblock = 0;
   if (facts.features && readsWeights(body, facts.features)) {
     prefetch = 1;
-    kblock = featureBlock(cast<kernel::ViewType>(facts.features.getLhs().getType()));
+    kblock = featureBlock(facts.features);
   }
   kernel::LoopOrder order =
       facts.overRows ? kernel::LoopOrder::RowsInside : kernel::LoopOrder::RowsOutside;

@@ -7,6 +7,7 @@
 
 #include "KernelDefinitions.h"
 
+#include "heddle/Dialect/ElementFormats.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Support/Program.h"
 
@@ -86,7 +87,7 @@ static kernel::LayoutAttr layoutOf(const PlannedTensor &place, Type type, bool f
   if (!place.dense && !place.weight && !sizes.empty() && (ids || !sizes.back().isConstant()))
     dims.back().pitch = names.name(SizeExpr::roundUp(sizes.back(), 16));
   Type element = getElementTypeOrSelf(type);
-  if (element.isInteger() && !kernel::isCodes(element)) // flags too
+  if (formatOf(element).kind == ElementFormat::Kind::Index) // flags too
     element = IntegerType::get(context, 32);
   auto optional = [&](const std::optional<SizeExpr> &size) {
     return size ? names.name(*size) : kernel::Size();
@@ -129,14 +130,14 @@ static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
 /// ids.
 static SizeExpr bytesRead(GroupOp group, unsigned operand, const PlannedTensor &place,
                           const ShapeExpressions &shapes) {
-  if (place.nibbles)
+  if (formatOf(place.element).holdsScales())
     return SizeExpr::floorDiv(SizeExpr::roundUp(place.dims.front(), 16), 16) *
-           nibblePanelBytes(place.dims.back().constantValue());
+           panelBytes(place.element, place.dims.back().constantValue());
   Value argument = group.getBody().getArgument(operand);
   for (OpOperand &use : argument.getUses())
     if (storageOf(use) == OperandStorage::Table)
-      return product(shapes.of(use.getOwner()->getResult(0))) * place.elementBytes;
-  return product(place.dims) * place.elementBytes;
+      return product(shapes.of(use.getOwner()->getResult(0))) * place.elementBytes();
+  return product(place.dims) * place.elementBytes();
 }
 
 //===- Definitions -------------------------------------------------------===//
@@ -180,10 +181,7 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<PlannedTenso
   };
   for (auto [i, place] : llvm::enumerate(operands)) {
     Type type = group->getOperand(i).getType();
-    auto shaped = dyn_cast<ShapedType>(type);
-    // Codes are numbers, not ids.
-    bool ids =
-        shaped && shaped.getElementType().isInteger() && !kernel::isCodes(shaped.getElementType());
+    bool ids = isa<ShapedType>(type) && formatOf(type).kind == ElementFormat::Kind::Index;
     argument(place, type, ids, bytesRead(group, i, place, shapes));
   }
   IRMapping mapping;
@@ -194,11 +192,12 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<PlannedTenso
     auto type = RankedTensorType::get({ShapedType::kDynamic, table->dims.back().constantValue()},
                                       builder.getF32Type());
     body.addArgument(type, group.getLoc());
-    argument(*table, type, false, product(table->dims) * table->elementBytes);
+    argument(*table, type, false, product(table->dims) * table->elementBytes());
   }
   size_t inputs = layouts.size();
   for (auto [place, type] : llvm::zip(results, body.front().getTerminator()->getOperandTypes()))
-    argument(place, type, false, place.appended.value_or(product(place.dims)) * place.elementBytes);
+    argument(place, type, false,
+             place.appended.value_or(product(place.dims)) * place.elementBytes());
   kernel::DefOp def = define(group, body, layouts, inputs, names.list.size());
 
   std::string text;

@@ -27,8 +27,7 @@ struct PlannedTensor {
   bool panel = false;
   bool weight = false;
   bool dense = false;
-  bool nibbles = false; ///< a matrix of i4, with its scales
-  int64_t elementBytes = 4;
+  DType element = DType::F32;
   /// Size of the heads that the last dimension is made of, if they are padded one by one; else 0.
   int64_t group = 0;
   /// First row to store to, where not 0 (caches).
@@ -41,6 +40,8 @@ struct PlannedTensor {
   std::optional<SizeExpr> slots = std::nullopt;
   bool table = false; ///< an argument without an operand
 
+  /// Bytes of an element; what holds scales is counted by panels.
+  int64_t elementBytes() const { return 4 / formatOf(element).perWord; }
   kernel::Storage storage() const {
     return weight  ? kernel::Storage::Weight
            : table ? kernel::Storage::Table

@@ -62,11 +62,8 @@ static VulkanVariant variantOf(kernel::FuncOp func, KernelCode code, const GpuTa
 static DType productsOf(kernel::FuncOp func) {
   DType products = DType::F32;
   func.walk([&](kernel::ContractOp op) {
-    Type type = op.getLhs().getType();
-    auto view = dyn_cast<kernel::ViewType>(type);
-    Type element = view ? view.getElementType() : getElementTypeOrSelf(type);
-    if (!element.isF32())
-      products = element.isBF16() ? DType::BF16 : element.isF16() ? DType::F16 : DType::I8;
+    if (op.getFormat().rows != DType::F32)
+      products = op.getFormat().rows;
   });
   return products;
 }

@@ -7,6 +7,7 @@
 
 #include "ProgramPlanner.h"
 
+#include "heddle/Dialect/ElementFormats.h"
 #include "heddle/Support/Program.h"
 #include "heddle/Transforms/TileableOpInterface.h"
 
@@ -25,29 +26,11 @@ static bool isDense(Type type) {
   return !shaped || shaped.getRank() <= 1 || shaped.getElementType().isInteger(32);
 }
 
-/// Ids, lengths and flags are words, whatever they are called; codes of i8 are not.
-static int64_t elementBytes(Type type) {
-  Type element = getElementTypeOrSelf(type);
-  return element.isFloat() || element.isInteger(8) ? element.getIntOrFloatBitWidth() / 8 : 4;
-}
-
-static DType dtypeOf(Type type) {
-  Type element = getElementTypeOrSelf(type);
-  return element.isInteger(1)    ? DType::Bool
-         : element.isInteger(4)  ? DType::I4
-         : element.isInteger(8)  ? DType::I8
-         : element.isInteger(32) ? DType::I32
-         : element.isBF16()      ? DType::BF16
-         : element.isF16()       ? DType::F16
-                                 : DType::F32;
-}
-
 /// Elements of 4 bytes of a tensor in memory, where its rows of heads lie `rows` apart.
-static SizeExpr elementsOf(const Shape &dims, const SizeExpr &rows, bool dense,
-                           int64_t elementBytes) {
+static SizeExpr elementsOf(const Shape &dims, const SizeExpr &rows, bool dense, int64_t bytes) {
   if (dense)
     return product(dims);
-  SizeExpr total = SizeExpr::floorDiv(SizeExpr::roundUp(dims.back(), 16) * elementBytes, 4) * rows;
+  SizeExpr total = SizeExpr::floorDiv(SizeExpr::roundUp(dims.back(), 16) * bytes, 4) * rows;
   for (size_t i = 0; i + 2 < dims.size(); ++i)
     total = dims[i] * total;
   return total;
@@ -106,12 +89,11 @@ FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned ind
   if (entry.type != DType::F32 && !isPanel)
     return weight.emitOpError("expected a weight of ")
            << type.getElementType() << " to be the matrix of a product";
-  bool nibbles = entry.type == DType::I4;
-  if (nibbles && entry.columnGroup)
-    return weight.emitOpError(
-               "expected a weight of i4 to have columns that are stored side by side, "
-               "found heads of ")
-           << entry.columnGroup << ", which are padded";
+  if (formatOf(entry.type).holdsScales() && entry.columnGroup)
+    return weight.emitOpError("expected a weight of ")
+           << type.getElementType()
+           << " to have columns that are stored side by side, found heads of " << entry.columnGroup
+           << ", which are padded";
   entry.shape = weight.getCheckpointShape().vec();
   int64_t rows = type.getDimSize(weight.getScales() ? 1 : 0);
   if (type.getRank() == 2 && (entry.shape.empty() || entry.shape.front() != rows))
@@ -131,8 +113,7 @@ FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned ind
     padGroups(place.dims.front(), entry.rowGroup);
   padGroups(place.dims.back(), isPanel ? entry.columnGroup : entry.rowGroup);
   place.rows = rowsOf(place.dims);
-  place.elementBytes = elementBytes(type);
-  place.nibbles = nibbles;
+  place.element = entry.type;
   place.panel = isPanel;
   return place;
 }
@@ -148,7 +129,7 @@ PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, cons
   PlannedTensor place;
   place.dims = content;
   bool dense = place.dense = isDense(op.getType());
-  place.elementBytes = elementBytes(op.getType());
+  place.element = dtypeOf(op.getType());
   if (dims.size() == 4)
     place.rows = SizeExpr::roundUp(
         op.getCapacity() ? SizeExpr(static_cast<int64_t>(*op.getCapacity())) : dims[2], 16);
@@ -156,7 +137,7 @@ PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, cons
   Value &buffer = states[symbol];
   if (!buffer)
     buffer = bufferOf({symbol.str(), Buffer::Kind::State,
-                       elementsOf(dims, place.rows, dense, place.elementBytes)});
+                       elementsOf(dims, place.rows, dense, place.elementBytes())});
   place.buffer = buffer;
   return place;
 }
@@ -244,10 +225,10 @@ FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned ind
   bool returned =
       llvm::any_of(result.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
   place.dense = isDense(result.getType());
-  place.elementBytes = elementBytes(result.getType());
+  place.element = dtypeOf(result.getType());
   place.buffer = bufferOf(
       {group.getName().str(), returned ? Buffer::Kind::Argument : Buffer::Kind::Temporary,
-       elementsOf(place.dims, place.rows, place.dense, place.elementBytes), launch, launch});
+       elementsOf(place.dims, place.rows, place.dense, place.elementBytes()), launch, launch});
   places[result] = place;
   return place;
 }

@@ -7,6 +7,7 @@
 // written and not at what became of it. What holds for one op only, its tiler
 // says (TileableOpInterface).
 
+#include "heddle/Dialect/ElementFormats.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Transforms/Passes.h"
 #include "heddle/Transforms/TileableOpInterface.h"
@@ -50,30 +51,32 @@ static LogicalResult checkText(Operation *op) {
 }
 
 /// Why no kernel takes a tensor of this type; empty: one does. Results of ops inside a function may be
-/// rounded (bf16, f16) or codes (i8, weights also i4), callers give and get none that are.
-static std::string problemOf(Type type, Operation *inside = nullptr) {
+/// rounded or codes (of those that hold scales only weights), callers give and get none that are.
+static std::string problemOf(Type given, Operation *inside = nullptr) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto tensor = dyn_cast<RankedTensorType>(given);
   if (!tensor) {
-    stream << "expected a tensor of known rank, found " << type;
+    stream << "expected a tensor of known rank, found " << given;
     return text;
   }
   Type element = tensor.getElementType();
-  if (!element.isF32() && !element.isSignlessInteger(32) && !element.isSignlessInteger(1) &&
-      !(inside && (isa<BFloat16Type, Float16Type>(element) || element.isInteger(8))) &&
-      !(element.isInteger(4) && isa_and_nonnull<WeightOp>(inside)))
+  std::optional<DType> type = findDType(element);
+  bool isAnyones = type == DType::F32 || type == DType::I32 || type == DType::Bool,
+       isNarrow = type && formatOf(*type).isNarrow(),
+       takesIt = type && (!formatOf(*type).holdsScales() || isa_and_nonnull<WeightOp>(inside));
+  if (!isAnyones && !(inside && isNarrow && takesIt))
     stream << "expected elements of f32, i32 or i1, found " << element
            << ", which is not built yet";
   else if (tensor.getRank() == 0)
-    stream << "expected rank 1 or more, found " << type << ", which is not built yet";
+    stream << "expected rank 1 or more, found " << given << ", which is not built yet";
   else if (element.isF32() && tensor.getShape().back() > mostFeatures && tensor.getRank() > 1)
-    stream << "expected a last dimension of at most 2^20, found " << type;
+    stream << "expected a last dimension of at most 2^20, found " << given;
   int64_t elements = 1;
   for (int64_t size : tensor.getShape())
     if (!ShapedType::isDynamic(size) && text.empty()) {
       if (size > mostOfDimension || (size > 0 && elements > mostElements / size))
-        stream << "expected dimensions below 2^31 and at most 2^40 elements, found " << type;
+        stream << "expected dimensions below 2^31 and at most 2^40 elements, found " << given;
       else
         elements *= std::max<int64_t>(size, 1);
     }

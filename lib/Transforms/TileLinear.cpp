@@ -162,24 +162,16 @@ LogicalResult heddle::tileLinear(KernelFrame &frame) { return LinearTiler(frame)
 
 namespace {
 struct LinearModel : Tiler<LinearModel, LinearOp, Root::Linear, tileLinear> {
-  /// Rows times columns; of codes of bytes the sum is an integer. Scales make it a number.
   FailureOr<Value> tileOf(Operation *op, ValueTiles &tiles) const {
     auto linear = cast<LinearOp>(op);
     TileBuilder &t = tiles.t;
-    RankedTensorType type = t.type(tiles.rows, tiles.columns);
-    Type sums = linear.takesCodes() ? type.clone(t.b.getI32Type()) : type;
-    auto vectorOf = [&](Value operand) { return tiles.f.view(tiles.f.viewOf(operand)); };
-    Value tile = kernel::ContractOp::create(t.b, t.loc, sums, tiles.matrix(linear.getInput()),
-                                            tiles.i, vectorOf(linear.getWeight()), tiles.j);
-    if (linear.getInputScales())
-      tile = scaledSums(tiles, linear, tile);
+    Value tile = tileProduct(tiles, linear);
     if (Value bias = linear.getBias())
       tile = t.add(tile, kernel::LoadOp::create(t.b, t.loc, t.type(1, tiles.columns),
-                                                vectorOf(bias), ValueRange{tiles.j}, UnitAttr()));
-    Type element = linear.getInput().getType().getElementType();
+                                                tiles.f.view(tiles.f.viewOf(bias)),
+                                              ValueRange{tiles.j}, UnitAttr()));
     return t.activation(linear.getActivation(), tile,
-                        element.isF32() || element.isF16() ? TileBuilder::Accuracy::F32
-                                                           : TileBuilder::Accuracy::EightBits);
+                        TileBuilder::accuracyBeside(linear.getFormat().rows));
   }
   StringRef getNameWord(Operation *op) const {
     Activation activation = cast<LinearOp>(op).getActivation();

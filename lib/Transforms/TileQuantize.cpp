@@ -19,6 +19,8 @@
 
 #include "RowWalk.h"
 
+#include "heddle/Dialect/ElementFormats.h"
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
@@ -123,7 +125,7 @@ LogicalResult heddle::tileQuantize(KernelFrame &f) {
   RowWalk walk(t, f.view(f.viewOf(op.getInput())), i, t.type(rows, 16),
                in.getDims().back().extent.value);
   Value largest = largestOf(t, walk, rows);
-  bool asHalves = op.getCodes().getType().getElementType().isF16();
+  bool asHalves = formatOf(op.getCodes().getType()).isFloat();
   Coder coder = asHalves ? halves(t, largest) : bytes(t, largest);
   for (auto [number, result] : llvm::enumerate(yield->getOperands())) {
     Value view = f.view(f.firstResult() + number);
@@ -144,15 +146,22 @@ LogicalResult heddle::tileQuantize(KernelFrame &f) {
   return success();
 }
 
-Value heddle::scaledSums(ValueTiles &tiles, LinearOp linear, Value sums) {
+Value heddle::tileProduct(ValueTiles &tiles, LinearOp linear) {
   TileBuilder &t = tiles.t;
-  auto tile = cast<RankedTensorType>(sums.getType());
+  RankedTensorType tile = t.type(tiles.rows, tiles.columns);
   int64_t rows = tile.getDimSize(0), columns = tile.getDimSize(1);
+  const NumberFormat &format = linear.getFormat();
+  Value sums =
+      kernel::ContractOp::create(t.b, t.loc, tile.clone(mlirTypeOf(format.sums, t.b.getContext())),
+                                 tiles.matrix(linear.getInput()), tiles.i,
+                                 tiles.f.view(tiles.f.viewOf(linear.getWeight())), tiles.j);
+  if (format.scales == 0)
+    return sums;
   auto ofRow = [&]() -> Value {
     return LoadOp::create(t.b, t.loc, t.type(rows, 1), tiles.matrix(linear.getInputScales()),
                           ValueRange{tiles.i, t.index(0)}, UnitAttr());
   };
-  if (!linear.takesCodes())
+  if (format.scales == 1)
     return t.mul(sums, ofRow());
   Value known = tiles.f.view(tiles.f.viewOf(linear.getWeightScales()));
   auto ofWeight = [&](int64_t row) -> Value {
@@ -163,7 +172,7 @@ Value heddle::scaledSums(ValueTiles &tiles, LinearOp linear, Value sums) {
   Value base = arith::FPToSIOp::create(t.b, t.loc, t.type(1, columns, t.b.getI32Type()), codes);
   base = t.mul(base, t.constantI(codeBase, base));
   Value sum = t.sub(sums, base);
-  sum = arith::SIToFPOp::create(t.b, t.loc, tile.clone(t.b.getF32Type()), sum);
+  sum = arith::SIToFPOp::create(t.b, t.loc, tile, sum);
   sum = t.mul(sum, ofRow());
   return t.mul(sum, ofWeight(0));
 }

@@ -65,6 +65,10 @@ public:
   /// What a function must be good for: numbers of f32, or such whose neighbours are operands that
   /// are rounded to eight bits.
   enum class Accuracy { F32, EightBits };
+  /// What suffices beside operands of products of this type.
+  static Accuracy accuracyBeside(DType operands) {
+    return formatOf(operands).significant <= 8 ? Accuracy::EightBits : Accuracy::F32;
+  }
   /// 2^f for |f| <= 1/2, by a polynomial of degree 5, or 3.
   mlir::Value exp2Fraction(mlir::Value f, Accuracy accuracy = Accuracy::F32);
   /// x * 2^n for integers n <= 127, 0 for those below -125.
@@ -170,9 +174,8 @@ DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count,
 
 /// How the target runs a body: a level of Vulkan devices, or, null, CPUs.
 kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu);
-/// A linear's sums over codes as the numbers that its operands stand for: bytes without their bias of
-/// 128, times the scales of rows and of columns.
-mlir::Value scaledSums(ValueTiles &tiles, transformer::LinearOp linear, mlir::Value sums);
+/// A linear's product as its format multiplies and scales it.
+mlir::Value tileProduct(ValueTiles &tiles, transformer::LinearOp linear);
 /// The only value that a definition yields, before it is rounded: it may yield both forms.
 mlir::Value yielded(KernelFrame &f);
 /// Stores a tile as each of the results, rounded where they are narrower.

@@ -153,13 +153,6 @@ struct Figures {
   }
 };
 
-/// The arithmetic whose rate is the peak of kernels by the type of their products; others are
-/// compared with f32.
-constexpr std::pair<DType, Arithmetic> kPeaks[] = {{DType::F32, Arithmetic::F32},
-                                                   {DType::BF16, Arithmetic::BF16},
-                                                   {DType::I8, Arithmetic::Int8},
-                                                   {DType::F16, Arithmetic::F16}};
-
 DType productsOf(const Program &program, std::string_view kernel) {
   auto at = std::ranges::find(program.kernels, kernel, &Kernel::name);
   return at == program.kernels.end() ? DType::F32 : at->products;
@@ -252,12 +245,14 @@ private:
 /// widened ones, which is how such kernels are compiled.
 void addPeaks(const Program &program, int threads, Figures &figures) {
   double peak = measureRate(Arithmetic::F32, threads);
-  for (auto [products, arithmetic] : kPeaks)
-    if (arithmetic == Arithmetic::F32)
-      figures.peaks[products].push_back(peak);
-    else if (std::ranges::find(program.kernels, products, &Kernel::products) !=
-             program.kernels.end())
-      figures.peaks[products].push_back(std::max(peak, measureRate(arithmetic, threads)));
+  figures.peaks[DType::F32].push_back(peak);
+  std::set<DType> narrow;
+  for (const Kernel &kernel : program.kernels)
+    if (kernel.products != DType::F32)
+      narrow.insert(kernel.products);
+  for (DType products : narrow)
+    figures.peaks[products].push_back(
+        std::max(peak, measureRate(formatOfRows(products).peak, threads)));
 }
 
 Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCommand &command,
@@ -332,14 +327,14 @@ std::string headOf(const Session &session, const Function &function, const Sizes
   if (!figures.peaks.empty()) {
     text += formatted(", %d %s\n", threads, threads == 1 ? "thread" : "threads");
     const char *separator = "peak     ", *unit = " GFLOP/s";
-    for (auto [products, arithmetic] : kPeaks)
-      if (figures.peaks.contains(products)) {
-        text += formatted("%s%.1f%s %s (", separator, figures.peakOf(products) * 1e-9, unit,
-                          toString(arithmetic)) +
-                instructionOf(arithmetic) + ")";
-        separator = ", ";
-        unit = "";
-      }
+    for (auto &[products, rates] : figures.peaks) {
+      Arithmetic arithmetic = formatOfRows(products).peak;
+      text += formatted("%s%.1f%s %s (", separator, medianOf(rates) * 1e-9, unit,
+                        toString(arithmetic)) +
+              instructionOf(arithmetic) + ")";
+      separator = ", ";
+      unit = "";
+    }
     text += formatted(", memory read at %.1f GB/s", medianOf(figures.reads) * 1e-9);
   }
   text += "\nfunction " + function.name;

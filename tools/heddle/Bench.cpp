@@ -38,8 +38,7 @@ void addBench(CLI::App &app, Status &outcome) {
   command->add_option("model", flags->model, "MODEL")->required();
   addDeviceFlags(*command, flags->jit);
   addBenchFlags(*command, flags->bench, flags->dims);
-  command->add_option("--dtype", flags->compile.dtype,
-                      "f32 (default), bf16, f16, f16-sum, int8, int4");
+  addDtypeFlag(*command, flags->compile);
   addModelFlags(*command, flags->compile);
   command->footer("Inputs are made up; shares are of the multiply-add rate measured in the same "
                   "rounds.\n"

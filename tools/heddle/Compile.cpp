@@ -92,6 +92,12 @@ Status compile(CompileFlags &flags) {
 
 } // namespace
 
+void addDtypeFlag(CLI::App &command, CompileOptions &options) {
+  std::string names = formatNames(", ");
+  names.insert(names.find(','), " (default)");
+  command.add_option("--dtype", options.dtype, names);
+}
+
 void addModelFlags(CLI::App &command, CompileOptions &options) {
   command
       .add_option("--mask", options.masks,
@@ -113,8 +119,7 @@ void addCompile(CLI::App &app, Status &outcome) {
                    "instruction sets (default: x86-64-v2,x86-64-v3,x86-64-v4), aarch64, or native")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("--dtype", flags->options.dtype,
-                      "f32 (default), bf16, f16, f16-sum, int8, int4");
+  addDtypeFlag(*command, flags->options);
   command->add_option(
       "--emit", flags->emit,
       "stop at a stage: transformer, fused, program, tiled, cpu, llvm, asm, gpu, spirv; "

@@ -23,6 +23,8 @@ void addUnbuilt(CLI::App &app, Status &outcome);
 
 /// Flags that choose what of a model is compiled: --mask, --weights.
 void addModelFlags(CLI::App &command, CompileOptions &options);
+/// --dtype.
+void addDtypeFlag(CLI::App &command, CompileOptions &options);
 
 /// Flags of commands that run: --device, --threads.
 void addDeviceFlags(CLI::App &command, JitOptions &options);

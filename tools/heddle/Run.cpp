@@ -61,8 +61,7 @@ void addRun(CLI::App &app, Status &outcome) {
   addDeviceFlags(*command, flags->jit);
   addRunFlags(*command, flags->run);
   command->add_flag("--verify", flags->verify, "run the slow reference beside the device");
-  command->add_option("--dtype", flags->compile.dtype,
-                      "f32 (default), bf16, f16, f16-sum, int8, int4");
+  addDtypeFlag(*command, flags->compile);
   addModelFlags(*command, flags->compile);
   command->footer(
       "Examples:\n"

@@ -25,7 +25,7 @@ struct CompileOptions {
   /// Instruction sets of the CPU code: "x86-64-v2", …, "native". None: x86-64-v2, -v3 and -v4, and
   /// where the dtype has instructions of its own, the sets that have them.
   std::vector<std::string> cpus;
-  std::string dtype = "f32";      ///< of products: f32, bf16, f16, f16-sum, int8, int4
+  std::string dtype = "f32";      ///< of products: a name of Support/Formats.h
   std::vector<std::string> masks; ///< "NAME=EXPR", each replaces a mask of the model
   std::string weights;            ///< checkpoint of a `.mlir` model (safetensors)
   /// Files that will be written from the result: an error where the model is read from one.

@@ -9,14 +9,13 @@
 // at twice the rate of multiply-adds on one processor and at half of it on another.
 #pragma once
 
+#include "heddle/Support/Formats.h"
+
 #include <cstdint>
 #include <string>
 
 namespace heddle {
 
-/// What is multiplied and added: f32; pairs of bf16 into f32 (vdpbf16ps); four bytes into i32
-/// (vpdpbusd); f16.
-enum class Arithmetic : uint8_t { F32, BF16, Int8, F16 };
 const char *toString(Arithmetic arithmetic); ///< "f32", "bf16", "int8", "f16"
 
 /// The instruction that `measureRate` counts, on the widest vectors that the processor has:

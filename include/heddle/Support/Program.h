@@ -9,8 +9,8 @@
 // runtime know each other through this file and Artifact.h only.
 //
 // Storage. All planned memory is counted in 4-byte elements (f32, or i32 for ids,
-// lengths and booleans; booleans are widened to 0/1; two bf16 or four codes of i8 are one, codes as
-// bytes of 128 + code). Rows of a tensor (all
+// lengths and booleans; booleans are widened to 0/1; narrower elements share a word (Formats.h),
+// codes of rows are bytes of 128 + code). Rows of a tensor (all
 // leading dimensions flattened) follow each other at the tensor's row pitch: the
 // last dimension, cut into groups of `group` elements, each group padded to a
 // multiple of 16 (`padded(group)`). Callers' tensors are dense; the runtime copies at
@@ -18,6 +18,7 @@
 #pragma once
 
 #include "heddle/Support/Fields.h"
+#include "heddle/Support/Formats.h"
 #include "heddle/Support/SizeExpr.h"
 
 #include <array>
@@ -26,12 +27,7 @@
 
 namespace heddle {
 
-/// Element types of tensors. I8 and I4 are codes, which callers neither give nor get; those of I4 lie
-/// beside their scales, in panels only (nibblePanelBytes).
-HEDDLE_ENUM(inline, DType, F32, F16, BF16, I32, I64, Bool, I8, I4)
-const char *toString(DType type); ///< "f32", "i32", "bool", …
 Expected<DType> parseDType(std::string_view name);
-int64_t byteSize(DType type); ///< of an element; not of I4
 
 /// A shape as people read it: "[2, 3]".
 std::string shapeText(std::span<const int64_t> shape);
@@ -245,9 +241,9 @@ constexpr bool takesWordBlock(size_t scalars, size_t arguments) {
 /// How a tensor of the checkpoint becomes a stored weight.
 struct PackEntry {
   /// Vector: [n] padded with zeros. Rows: [r, c], rows at pitch padded(c). Panels: [n, k] in panels
-  /// of 16 rows: [padded n / 16][padded k][16], of 16-bit elements [padded n / 16][padded k / 2][16][2],
-  /// of i8 [padded n / 16][padded k / 4][16][4]. Scales, of panels of i8: two rows [padded n], the
-  /// scales of their rows and the sums of codes.
+  /// of 16 rows, [padded n / 16][padded k / w][16][w], where a word has w elements, or as a type's
+  /// format lays out blocks. Scales, of panels of i8: two rows [padded n], the scales of their rows
+  /// and the sums of codes.
   HEDDLE_ENUM(friend, Layout, Vector, Rows, Panels, Scales)
   std::string tensor;         ///< name in the checkpoint
   std::vector<int64_t> shape; ///< shape in the checkpoint, [out, in] for Panels
@@ -256,10 +252,9 @@ struct PackEntry {
   /// zeros; 0: not cut.
   int64_t rowGroup = 0, columnGroup = 0;
   int weight = -1; ///< Program::weights
-  /// Elements as they are stored: f32, or panels of bf16 or f16, rounded to nearest, ties to even, or of
-  /// i8: codes of each row of the matrix, as `transformer.quantize` makes them; or of i4: codes of each
-  /// 32 columns of a row, as `transformer.weight` defines them, whose columns are not cut in groups that
-  /// are padded.
+  /// Elements as they are stored: f32; or in panels a narrower type, to which numbers are rounded, to
+  /// nearest, ties to even, or codes, as `transformer.quantize` defines them. Columns that share scales
+  /// are not cut in groups that are padded.
   DType type = DType::F32;
   /// Rows of the matrix, where that is not the first dimension: the matrices of all heads below each
   /// other; 0: it is.
@@ -273,14 +268,6 @@ constexpr int64_t paddedGroups(int64_t n, int64_t group) {
 }
 /// Rows and columns of an entry's tensor as a matrix: a convolution of kernel size 1 is one.
 std::pair<int64_t, int64_t> matrixOf(const PackEntry &entry);
-/// Columns of a row that share a scale in panels of I4, and columns of a block, two such groups.
-constexpr int64_t nibbleGroup = 32, nibbleBlock = 64;
-/// A panel of I4 goes by blocks, each of nine lines of 64 bytes. Eight are of codes, a word for each of
-/// the 16 rows, of eight columns, the first in the lowest four bits, each as 8 + code; the ninth has the
-/// scales of the rows as f16, 16 of the first group and 16 of the second.
-constexpr int64_t nibblePanelBytes(int64_t columns) {
-  return (columns + nibbleBlock - 1) / nibbleBlock * 9 * 64;
-}
 /// 4-byte elements of the stored weight that an entry gives.
 int64_t packedElements(const PackEntry &entry);
 

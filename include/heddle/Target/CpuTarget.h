@@ -8,6 +8,7 @@
 #pragma once
 
 #include "heddle/Support/Error.h"
+#include "heddle/Support/Formats.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -46,6 +47,8 @@ struct CpuTarget {
   /// Multiply-adds of f16 on vectors of twice the lanes, for sums that may be f16.
   bool halfSums = false;
 
+  /// Whether products of this kind have instructions of their own.
+  bool multiplies(Arithmetic arithmetic) const;
   /// Whether it needs, and so may use, a feature of /proc/cpuinfo.
   bool has(std::string_view feature) const {
     return std::find(required.begin(), required.end(), feature) != required.end();
@@ -56,13 +59,9 @@ struct CpuTarget {
 /// tuned for it.
 Expected<CpuTarget> findCpuTarget(std::string_view name);
 
-/// The same without the instructions for pairs of bf16, neither used nor required: code that
-/// multiplies no such pairs runs without them too.
-CpuTarget withoutPairs(CpuTarget target);
-/// The same for those of bytes.
-CpuTarget withoutQuads(CpuTarget target);
-/// The same for multiply-adds of f16.
-CpuTarget withoutHalfSums(CpuTarget target);
+/// The same without the instructions for products of this kind (not f32), neither used nor required:
+/// code that multiplies nothing so runs without them too.
+CpuTarget without(CpuTarget target, Arithmetic arithmetic);
 
 /// Names of all described instruction sets.
 std::vector<std::string> cpuTargetNames();

@@ -26,13 +26,10 @@ using namespace heddle::kernel;
 
 const ProductStrategy &heddle::kernel::chooseStrategy(ContractOp op, const CpuTarget &target) {
   static const ProductStrategy f32 = strategyOf<CpuProduct>();
-  static const ProductStrategy *const strategies[] = {&int8Dot4,      &int4Decoded, &bf16Dot2,
-                                                      &f16Accumulate, &f16Widened,  &f32};
-  auto left = dyn_cast<ViewType>(op.getLhs().getType());
-  ProductFormat format{left ? left.getElementType() : Type(),
-                       op.getRhs().getType().getElementType()};
+  static const ProductStrategy *const strategies[] = {&int8Dot4,      &int4,       &bf16Dot2,
+                                                      &f16Accumulate, &f16Widened, &f32};
   for (const ProductStrategy *strategy : strategies)
-    if (strategy->accepts(format, target))
+    if (strategy->accepts(op.getFormat(), target))
       return *strategy;
   llvm_unreachable("the last one accepts everything");
 }

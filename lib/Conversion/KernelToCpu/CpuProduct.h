@@ -16,11 +16,6 @@
 
 namespace heddle::kernel {
 
-/// Formats of both sides; `left` is null where the left side is a tile, in a product over rows.
-struct ProductFormat {
-  mlir::Type left, right;
-};
-
 /// One contraction of a body: of f32, by a fused multiply-add a step. Other strategies derive from
 /// it and say how they load, pack and multiply.
 class CpuProduct {
@@ -28,7 +23,7 @@ public:
   CpuProduct(CpuEmitter &emitter, ContractOp op)
       : e(emitter), builder(emitter.builder), loc(emitter.loc), width(emitter.width), op(op) {}
   virtual ~CpuProduct() = default;
-  static bool accepts(const ProductFormat &, const CpuTarget &) { return true; }
+  static bool accepts(const NumberFormat &, const CpuTarget &) { return true; }
   static bool takesApart(const CpuTarget &target) { return false; }
 
   /// Packs the features [from, to) of B, null: all of them, for the large register tile, where the
@@ -172,7 +167,7 @@ private:
 
 /// One way to multiply, as the list in CpuProduct.cpp names it.
 struct ProductStrategy {
-  bool (*accepts)(const ProductFormat &format, const CpuTarget &target);
+  bool (*accepts)(const NumberFormat &format, const CpuTarget &target);
   /// Whether a step is other instructions on parts of words, which need registers.
   bool (*takesApart)(const CpuTarget &target);
   std::unique_ptr<CpuProduct> (*make)(CpuEmitter &emitter, ContractOp op);
@@ -185,7 +180,7 @@ constexpr ProductStrategy strategyOf() {
           }};
 }
 
-extern const ProductStrategy bf16Dot2, f16Accumulate, f16Widened, int4Decoded, int8Dot4;
+extern const ProductStrategy bf16Dot2, f16Accumulate, f16Widened, int4, int8Dot4;
 
 /// The strategy of a product: the first of the list that accepts its formats.
 const ProductStrategy &chooseStrategy(ContractOp op, const CpuTarget &target);

@@ -34,13 +34,10 @@ static constexpr int32_t kExponentBits = 0x7f800000, kMagnitudeBits = 0x7fffffff
 
 static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &target) {
   static const GpuProductStrategy f32 = gpuStrategyOf<GpuProduct>();
-  static const GpuProductStrategy *const strategies[] = {
-      &gpuInt8Dot4, &gpuInt4Decoded, &gpuBf16Dot2, &gpuBf16Rows, &gpuF16Widened, &f32};
-  auto left = dyn_cast<kernel::ViewType>(op.getLhs().getType());
-  GpuProductFormat format{left ? left.getElementType() : Type(),
-                          op.getRhs().getType().getElementType()};
+  static const GpuProductStrategy *const strategies[] = {&gpuInt8Dot4, &gpuInt4,       &gpuBf16Dot2,
+                                                         &gpuBf16Rows, &gpuF16Widened, &f32};
   for (const GpuProductStrategy *strategy : strategies)
-    if (strategy->accepts(format, target))
+    if (strategy->accepts(op, target))
       return *strategy;
   llvm_unreachable("the last one accepts everything");
 }

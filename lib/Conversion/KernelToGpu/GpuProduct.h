@@ -16,11 +16,6 @@
 
 namespace heddle {
 
-/// Elements of both sides; `left` is null where the left side is a tile, in a product over rows.
-struct GpuProductFormat {
-  mlir::Type left, right;
-};
-
 /// One contraction of an invocation: of f32, by a fused multiply-add a step. Other strategies derive
 /// from it and say how they load and multiply.
 class GpuProduct {
@@ -29,7 +24,7 @@ public:
       : e(emitter), builder(emitter.builder), loc(emitter.loc), width(emitter.width), op(op),
         shape(emitter.shapeOf(op.getType())) {}
   virtual ~GpuProduct() = default;
-  static bool accepts(const GpuProductFormat &, const GpuTarget &) { return true; }
+  static bool accepts(kernel::ContractOp, const GpuTarget &) { return true; }
 
   /// The op's fragment.
   mlir::FailureOr<kernel::Fragment> run();
@@ -102,7 +97,7 @@ private:
 
 /// One way to multiply, as the list in GpuProduct.cpp names it.
 struct GpuProductStrategy {
-  bool (*accepts)(const GpuProductFormat &format, const GpuTarget &target);
+  bool (*accepts)(kernel::ContractOp op, const GpuTarget &target);
   std::unique_ptr<GpuProduct> (*make)(GpuEmitter &emitter, kernel::ContractOp op);
 };
 template <class Product>
@@ -113,7 +108,6 @@ constexpr GpuProductStrategy gpuStrategyOf() {
           }};
 }
 
-extern const GpuProductStrategy gpuBf16Dot2, gpuBf16Rows, gpuF16Widened, gpuInt4Decoded,
-    gpuInt8Dot4;
+extern const GpuProductStrategy gpuBf16Dot2, gpuBf16Rows, gpuF16Widened, gpuInt4, gpuInt8Dot4;
 
 } // namespace heddle

@@ -178,13 +178,13 @@ kernel.func @view_panel(%x: !kernel.view<[16, 4], f32, panel = 8>) scalars() gri
 // -----
 
 kernel.func @contract_c7(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 8], bf16, panel = 16>) scalars() grid(%i = 4 by 1) {
-  // expected-error @+1 {{C7: expected floats or codes of one type on both sides, or f32 and f16 or i4, found 'f32' and 'bf16'}}
+  // expected-error @+1 {{C7: expected the rows and weights of a number format, found 'f32' and 'bf16'}}
   %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 8], f32>, !kernel.view<[16, 8], bf16, panel = 16> -> tensor<4x16xf32>
 }
 
 // -----
 
-// expected-error @+1 {{expected i4 only in panels of a view of rank 2}}
+// expected-error @+1 {{expected 'i4' only in panels of a view of rank 2}}
 kernel.func @view_of_nibbles(%x: !kernel.view<[4, 64], i4>) scalars() grid(%i = 4 by 1) {
 }
 
@@ -214,7 +214,7 @@ kernel.func @contract_c7_halves_over_rows(%p: !kernel.view<[4, 16], f32>, %v: !k
   %zero = arith.constant 0 : index
   %t = kernel.load %p[%i, %zero] : !kernel.view<[4, 16], f32> -> tensor<4x16xf32>
   %h = arith.truncf %t : tensor<4x16xf32> to tensor<4x16xf16>
-  // expected-error @+1 {{C7: expected f32 or bf16 on the left with `over rows`, found 'f16'}}
+  // expected-error @+1 {{C7: expected a format without scales with `over rows`, found 'f16'}}
   %c = kernel.contract %h, %v[%zero] over rows(%n) : tensor<4x16xf16>, !kernel.view<[16, 16], f16> -> tensor<4x16xf32>
 }
 

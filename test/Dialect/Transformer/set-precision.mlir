@@ -83,6 +83,17 @@ func.func @ffn(%x: tensor<?x4xf32>, %in: tensor<6x4xf32>, %out: tensor<4x6xf32>)
   return %y : tensor<?x4xf32>
 }
 
+// A block of weights becomes two products, which have operands of their own.
+// CODES-LABEL: @ffn_of_weights
+// CODES: transformer.linear {{.*}} : (tensor<?x4xf32>, tensor<6x4xi4>) -> tensor<?x6xf32>
+// CODES: transformer.linear {{.*}} : (tensor<?x6xf32>, tensor<4x6xi4>) -> tensor<?x4xf32>
+func.func @ffn_of_weights(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %in = transformer.weight "in" : tensor<6x4xf32>
+  %out = transformer.weight "out" : tensor<4x6xf32>
+  %y = transformer.ffn %x in(%in) out(%out) : (tensor<?x4xf32>, tensor<6x4xf32>, tensor<4x6xf32>) -> tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
+}
+
 // CHECK-LABEL: @cached
 // HALF-LABEL: @cached
 // HALF-SAME: %[[HQ:.*]]: tensor<?x2x?x8xf32>, %[[HK:.*]]: tensor<?x2x?x8xf32>, %{{.*}}: tensor<?x2x?x8xf32>

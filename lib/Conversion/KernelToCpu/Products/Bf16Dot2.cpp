@@ -25,8 +25,8 @@ using namespace heddle::kernel;
 namespace {
 struct Bf16Dot2 : CpuProduct {
   using CpuProduct::CpuProduct;
-  static bool accepts(const ProductFormat &format, const CpuTarget &) {
-    return format.right.isBF16();
+  static bool accepts(const NumberFormat &format, const CpuTarget &) {
+    return format.weights == DType::BF16;
   }
   static bool takesApart(const CpuTarget &target) { return !target.pairProducts; }
 

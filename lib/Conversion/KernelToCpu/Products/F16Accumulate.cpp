@@ -28,8 +28,8 @@ using namespace heddle::kernel;
 namespace {
 struct F16Accumulate : CpuProduct {
   using CpuProduct::CpuProduct;
-  static bool accepts(const ProductFormat &format, const CpuTarget &target) {
-    return target.halfSums && format.left && format.left.isF16() && format.right.isF16();
+  static bool accepts(const NumberFormat &format, const CpuTarget &target) {
+    return target.halfSums && format.peak == Arithmetic::F16;
   }
 
   /// Two products in each word, and two sums.
@@ -41,7 +41,7 @@ struct F16Accumulate : CpuProduct {
 
   /// Block by block, each from zero.
   Registers sumFeatures(Chain chain, Registers sums, Value first, Value last) override {
-    constexpr int64_t block = featuresSummedInHalves / 2;
+    const int64_t block = op.getFormat().sumBlock / 2;
     fetchMeanwhile(chain, first, last);
     std::optional<int64_t> words = e.constantOf(wordsOf(e.sub(chain.to, chain.from)));
     assert(words && "rows of products have a static number of features, and so have k-blocks");

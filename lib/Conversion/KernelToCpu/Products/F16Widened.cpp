@@ -18,8 +18,8 @@ using namespace heddle::kernel;
 namespace {
 struct F16Widened : CpuProduct {
   using CpuProduct::CpuProduct;
-  static bool accepts(const ProductFormat &format, const CpuTarget &) {
-    return format.right.isF16();
+  static bool accepts(const NumberFormat &format, const CpuTarget &) {
+    return format.weights == DType::F16;
   }
 
   bool decodes() const override { return true; }

@@ -29,8 +29,8 @@ static StringRef formOf(int64_t width, StringRef of4, StringRef of8, StringRef o
 namespace {
 struct Int8Dot4 : CpuProduct {
   using CpuProduct::CpuProduct;
-  static bool accepts(const ProductFormat &format, const CpuTarget &) {
-    return format.right.isInteger(8);
+  static bool accepts(const NumberFormat &format, const CpuTarget &) {
+    return format.weights == DType::I8;
   }
   static bool takesApart(const CpuTarget &target) { return !target.quadProducts; }
 

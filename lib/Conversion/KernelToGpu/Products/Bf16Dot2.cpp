@@ -17,8 +17,8 @@ namespace {
 /// Over features.
 struct Bf16Dot2 : GpuProduct {
   using GpuProduct::GpuProduct;
-  static bool accepts(const GpuProductFormat &format, const GpuTarget &) {
-    return format.left && format.right.isBF16();
+  static bool accepts(kernel::ContractOp op, const GpuTarget &) {
+    return !op.getRows() && op.getFormat().weights == DType::BF16;
   }
 
   int64_t word() const override { return 2; }
@@ -34,8 +34,8 @@ struct Bf16Dot2 : GpuProduct {
 /// Over rows.
 struct Bf16Rows : GpuProduct {
   using GpuProduct::GpuProduct;
-  static bool accepts(const GpuProductFormat &format, const GpuTarget &) {
-    return !format.left && format.right.isBF16();
+  static bool accepts(kernel::ContractOp op, const GpuTarget &) {
+    return op.getRows() && op.getFormat().weights == DType::BF16;
   }
 
   int64_t inOrder(int64_t step, int64_t steps) const override {

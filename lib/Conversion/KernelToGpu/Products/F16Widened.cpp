@@ -16,8 +16,8 @@ using heddle::kernel::Place;
 namespace {
 struct F16Widened : GpuProduct {
   using GpuProduct::GpuProduct;
-  static bool accepts(const GpuProductFormat &format, const GpuTarget &) {
-    return format.left && format.right.isF16();
+  static bool accepts(kernel::ContractOp op, const GpuTarget &) {
+    return !op.getRows() && op.getFormat().weights == DType::F16;
   }
 
   int64_t grain() const override { return 2; }

@@ -12,8 +12,8 @@ using namespace heddle;
 namespace {
 struct Int8Dot4 : GpuProduct {
   using GpuProduct::GpuProduct;
-  static bool accepts(const GpuProductFormat &format, const GpuTarget &) {
-    return format.right.isInteger(8);
+  static bool accepts(kernel::ContractOp op, const GpuTarget &) {
+    return op.getFormat().weights == DType::I8;
   }
 
   int64_t word() const override { return 4; }

@@ -7,7 +7,10 @@
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 
+#include "heddle/Dialect/ElementFormats.h"
+
 using namespace mlir;
+using namespace heddle;
 using namespace heddle::kernel;
 
 /// Views are printed whole: a bare `<[d0, 64], f32>` reads badly beside tiles.
@@ -152,22 +155,25 @@ static LogicalResult verifyOverRows(ContractOp op) {
   return verifyRows(op, "C5", op.getType(), lhs.getDimSize(0));
 }
 
-/// C7: both sides are of one type, or f32 meets f16 or i4; sums of floats are f32, of codes i32. What
-/// meets rows of values is no code and, of the narrow types, bf16.
+static Type elementOf(Value side) {
+  auto view = dyn_cast<ViewType>(side.getType());
+  return view ? view.getElementType() : getElementTypeOrSelf(side.getType());
+}
+
+const heddle::NumberFormat *ContractOp::findFormat() {
+  return findProduct(elementOf(getLhs()), elementOf(getRhs()));
+}
+
+/// C7: what the sides' number format says.
 static LogicalResult verifyElements(ContractOp op) {
-  auto view = dyn_cast<ViewType>(op.getLhs().getType());
-  Type left = view ? view.getElementType() : getElementTypeOrSelf(op.getLhs().getType()),
-       right = viewOf(op.getRhs()).getElementType();
-  bool areCodes = left.isInteger(8), widens = left.isF32() && (right.isF16() || right.isInteger(4));
-  if (!widens && (left != right || (left.isInteger() && !areCodes)))
-    return op.emitOpError() << "C7: expected floats or codes of one type on both sides, or f32 and "
-                               "f16 or i4, found "
-                            << left << " and " << right;
-  if ((areCodes || left.isF16()) && op.getRows())
-    return op.emitOpError("C7: expected f32 or bf16 on the left with `over rows`, found ") << left;
-  MLIRContext *context = op.getContext();
-  Type sum = areCodes ? Type(IntegerType::get(context, 32)) : Type(Float32Type::get(context));
-  return verifyElement(op, "C7", op.getType(), sum);
+  Type left = elementOf(op.getLhs()), right = elementOf(op.getRhs());
+  const NumberFormat *format = op.findFormat();
+  if (!format)
+    return op.emitOpError("C7: expected the rows and weights of a number format, found ")
+           << left << " and " << right;
+  if (format->scales && op.getRows())
+    return op.emitOpError("C7: expected a format without scales with `over rows`, found ") << left;
+  return verifyElement(op, "C7", op.getType(), mlirTypeOf(format->sums, op.getContext()));
 }
 
 /// Column tiles whose bits fit an i32.

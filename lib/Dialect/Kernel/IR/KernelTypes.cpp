@@ -12,6 +12,7 @@
 #include "heddle/Dialect/Kernel/IR/KernelTypes.h"
 
 #include "ProgramText.h"
+#include "heddle/Dialect/ElementFormats.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -136,19 +137,19 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError, Arr
     if ((dim.extent.isStatic() && dim.extent.value < 0) ||
         (dim.pitch.isStatic() && dim.pitch.value < 0))
       return emitError() << "expected a dimension of at least 0, found a negative one";
-  bool isNarrow = isa<BFloat16Type, Float16Type>(elementType) || elementType.isSignlessInteger(8);
-  bool isNibble = elementType.isSignlessInteger(4);
-  if (!elementType.isF32() && !isNarrow && !isNibble && !elementType.isSignlessInteger(32))
+  std::optional<DType> type = findDType(elementType);
+  if (!type || (formatOf(*type).blockColumns == 0 && type != DType::I32))
     return emitError() << "expected elements of f32, bf16, f16, i8, i4 or i32, found "
                        << elementType;
+  const ElementFormat &format = formatOf(*type);
   if (panel != 0 && panel != 16)
     return emitError() << "expected panels of 16, found " << panel;
-  if (isNarrow && (dims.size() < 2 || !dims.back().isStatic()))
+  if (format.holdsScales() && (!panel || dims.size() != 2))
+    return emitError() << "expected " << elementType << " only in panels of a view of rank 2";
+  if (format.isNarrow() && (dims.size() < 2 || !dims.back().isStatic()))
     return emitError() << "expected " << elementType
                        << " only in views of rank 2 or more with a static last dimension";
-  if (isNibble && (!panel || dims.size() != 2))
-    return emitError() << "expected i4 only in panels of a view of rank 2";
-  if (panel && (dims.size() < 2 || !dims.back().isStatic() || elementType.isInteger(32)))
+  if (panel && (dims.size() < 2 || !dims.back().isStatic() || format.blockColumns == 0))
     return emitError() << "expected panels only in views of floats or codes of rank 2 or more with "
                           "a static last dimension";
   return success();

@@ -86,7 +86,7 @@ Fragment BodyEmitter::shapeOf(Type tile) const {
 }
 
 Type BodyEmitter::registerType(Type element, int64_t vectors) const {
-  if (isNarrow(element) || element.isInteger(8))
+  if (perWord(element) > 1) // the target's own form
     element = narrowElement(element);
   return vectors && width > 1 ? Type(VectorType::get({width}, element)) : element;
 }
@@ -319,11 +319,9 @@ LogicalResult BodyEmitter::emitScaleb(ScalebOp op) {
 
 LogicalResult BodyEmitter::emitNarrowing(Operation &op) {
   auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-  bool rounds = isa<arith::TruncFOp>(op);
-  if (!type || type.getDimSize(1) == 1 ||
-      !(rounds ? isNarrow(type.getElementType()) : type.getElementType().isInteger(8)))
-    return op.emitOpError("expected tiles of several columns ")
-           << (rounds ? "rounded to bf16 or f16" : "narrowed to i8") << ", found "
+  if (!type || type.getDimSize(1) == 1 || perWord(type.getElementType()) == 1)
+    return op.emitOpError(
+               "expected tiles of several columns in a type narrower than a word, found ")
            << op.getResult(0).getType();
   FailureOr<Fragment> from = use(op.getOperand(0));
   if (failed(from))

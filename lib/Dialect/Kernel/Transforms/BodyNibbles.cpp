@@ -14,14 +14,16 @@
 // One subtraction leaves q, one multiplication makes d * q: 11 bits times 4. Nothing
 // is rounded, and nothing is a denormal.
 
-#include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
+#include "heddle/Dialect/Kernel/Transforms/BodyNibbles.h"
 
 using namespace mlir;
 using namespace heddle::kernel;
 
-Value BodyEmitter::decodedNibbles(Value words, Value scales, int64_t number) {
+Value heddle::kernel::decodedNibbles(BodyEmitter &e, Value words, Value scales, int64_t number) {
+  OpBuilder &builder = e.builder;
+  Location loc = e.loc;
   auto constant = [&](int64_t word) {
-    return wordConstant(static_cast<int32_t>(word), words.getType());
+    return e.wordConstant(static_cast<int32_t>(word), words.getType());
   };
   int64_t place = 4 * number;
   if (number < 2) {
@@ -36,7 +38,7 @@ Value BodyEmitter::decodedNibbles(Value words, Value scales, int64_t number) {
   words = arith::OrIOp::create(builder, loc, words, constant((127 + power) << 23));
   auto zero = DenseElementsAttr::get(cast<VectorType>(scales.getType()),
                                      static_cast<float>((1 << power) + 8));
-  Value code = arith::SubFOp::create(builder, loc, asFloats(words),
+  Value code = arith::SubFOp::create(builder, loc, e.asFloats(words),
                                      arith::ConstantOp::create(builder, loc, zero));
   return arith::MulFOp::create(builder, loc, scales, code);
 }

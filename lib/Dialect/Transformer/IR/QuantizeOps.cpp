@@ -12,6 +12,8 @@
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
+using heddle::DType;
+using heddle::NumberFormat;
 using namespace heddle::transformer;
 using namespace heddle::transformer::detail;
 
@@ -27,8 +29,16 @@ LogicalResult QuantizeOp::inferReturnTypes(MLIRContext *context, std::optional<L
 
 LogicalResult QuantizeOp::verify() {
   Operation *op = *this;
-  RankedTensorType type = typeOf(getInput()), scales = withFeatures(getInput(), 1);
-  int64_t last = type.getRank() - 1;
+  RankedTensorType type = typeOf(getInput());
+  int64_t last = type.getRank() - 1, found = typeOf(getScales()).getShape().back();
+  DType codes = dtypeOf(getCodes().getType());
+  auto scalesOf = [&](const NumberFormat &format) {
+    return format.rows == codes ? format.rowScales(features(getInput())) : 0;
+  };
+  bool isKnown = llvm::any_of(
+      heddle::numberFormats, [&](const NumberFormat &format) { return scalesOf(format) == found; });
+  RankedTensorType scales =
+      withFeatures(getInput(), isKnown ? found : scalesOf(formatOfRows(codes)));
   return inOrder(
       [&] { return verifyShape(op, "C1", "codes", getCodes(), type.getShape(), {last}); },
       [&] { return verifyShape(op, "C2", "scales", getScales(), scales.getShape(), {last}); });
@@ -59,29 +69,35 @@ LogicalResult heddle::transformer::detail::verifyScales(WeightOp op) {
 /// Sums of products of codes stay below 127 * 127 * 2^17 < 2^31.
 static constexpr int64_t mostCodes = int64_t(1) << 17;
 
+const NumberFormat &LinearOp::getFormat() {
+  return *findProduct(getInput().getType(), getWeight().getType());
+}
+
 LogicalResult heddle::transformer::detail::verifyCodes(LinearOp op) {
-  Type element = typeOf(op.getInput()).getElementType();
-  size_t expected = op.takesCodes() ? 2 : element.isF16() ? 1 : 0;
+  const NumberFormat &format = op.getFormat();
+  auto expected = static_cast<size_t>(format.scales);
   if (op.getScales().size() != expected)
     return op.emitOpError("C5: operands of ")
-           << element << " have " << expected << " scales, found " << op.getScales().size();
+           << typeOf(op.getInput()).getElementType() << " have " << expected << " scales, found "
+           << op.getScales().size();
   if (expected == 0)
     return success();
-  RankedTensorType type = withFeatures(op.getInput(), 1);
+  int64_t columns = features(op.getInput());
+  RankedTensorType type = withFeatures(op.getInput(), format.rowScales(columns));
   return inOrder(
       [&] {
         return verifyShape(op, "C5", "the scales of input", op.getInputScales(), type.getShape(),
                            {type.getRank() - 1});
       },
       [&] {
-        return op.takesCodes() ? verifyShape(op, "C5", "the scales of weight", op.getWeightScales(),
-                                             {2, dim(op.getWeight(), 0)}, {0, 1})
-                               : success();
+        return expected == 2 ? verifyShape(op, "C5", "the scales of weight", op.getWeightScales(),
+                                           {2, dim(op.getWeight(), 0)}, {0, 1})
+                             : success();
       },
       [&]() -> LogicalResult {
-        if (!op.takesCodes() || features(op.getInput()) <= mostCodes)
+        if (format.sums != DType::I32 || columns <= mostCodes)
           return success();
         return op.emitOpError("C6: expected at most ")
-               << mostCodes << " features of i8, found " << features(op.getInput());
+               << mostCodes << " features of i8, found " << columns;
       });
 }

@@ -6,6 +6,8 @@
 // dimension that is wrong.
 #pragma once
 
+#include "heddle/Dialect/ElementFormats.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLExtras.h"
@@ -142,10 +144,8 @@ inline LogicalResult verifySize(Operation *op, StringRef constraint, StringRef n
                 : success();
 }
 
-/// Whether a product takes operands of f32 or bf16 with weights, keys or values of `kept`.
-inline bool multiplies(Type operand, Type kept) {
-  return operand == kept || (operand.isF32() && (kept.isF16() || kept.isInteger(4)));
-}
+/// Whether a product takes operands of these types; `kept`: of weights, keys or values.
+inline bool multiplies(Type operand, Type kept) { return findProduct(operand, kept) != nullptr; }
 
 /// Operands of one product.
 inline LogicalResult verifyElements(Operation *op, StringRef constraint, StringRef name,

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products on f32 as products of codes with scales.
+// Products on f32 as products of a number format.
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
@@ -20,8 +20,8 @@ inline llvm::SmallVector<mlir::OpOperand *> matricesOf(TransformerOpInterface op
   return matrices;
 }
 
-/// Every `linear` and `ffn` on f32 whose matrices are tensors of the checkpoint multiplies `codes`:
-/// i8, or rows of f16 with a scale. Others are left as they are.
-void quantizeProducts(mlir::ModuleOp module, mlir::Type codes);
+/// Every `linear` and `ffn` on f32 whose matrices are tensors of the checkpoint multiplies what the
+/// format says. Others are left as they are.
+void quantizeProducts(mlir::ModuleOp module, const NumberFormat &format);
 
 } // namespace heddle::transformer

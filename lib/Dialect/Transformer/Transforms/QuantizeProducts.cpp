@@ -1,4 +1,4 @@
-//===- QuantizeProducts.cpp - Products of rows with scales ----------------===//
+//===- QuantizeProducts.cpp - Linear layers of a number format ------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -6,12 +6,15 @@
 //   linear(x, w)        ──▶  q, s = quantize(x)
 //                            linear(q, w as codes) scales(s, scales of w)       i8
 //                            linear(q, w as f16) scales(s)                      f16
+//                            linear(x, w as codes with their scales)            i4
 //
 // A value is quantised behind the op that makes it, once for all its readers. The
 // codes of weights are made when the checkpoint is packed; as f16 they are what
 // they are, rounded.
 
 #include "ProductRewrites.h"
+
+#include "heddle/Dialect/ElementFormats.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -24,15 +27,25 @@ namespace {
 bool isF32(Value value) { return getElementTypeOrSelf(value.getType()).isF32(); }
 bool isF32Weight(Value value) { return isF32(value) && value.getDefiningOp<WeightOp>(); }
 
-/// Codes, and what scales them: a matrix of f16 needs nothing.
+/// Whether the columns of a matrix that reads `input` are stored head by head, each padded to a
+/// multiple of 16: groups of columns count along the matrix' own, and padding would tear them.
+bool hasPaddedHeads(Value input) {
+  auto merge = input.getDefiningOp<MergeHeadsOp>();
+  if (!merge)
+    return false;
+  auto heads = cast<RankedTensorType>(merge.getInput().getType());
+  return heads.getDimSize(1) > 1 && heads.getDimSize(3) % 16 != 0;
+}
+
+/// Codes, and what scales them, if it does not lie beside them.
 struct Quantized {
   Value codes, scales;
 };
 
 class Quantizer {
 public:
-  Quantizer(ModuleOp module, Type codes)
-      : module(module), builder(module.getContext()), codes(codes) {}
+  Quantizer(ModuleOp module, const NumberFormat &format)
+      : module(module), builder(module.getContext()), format(format) {}
 
   void run() {
     module.walk([](FfnOp op) {
@@ -42,7 +55,8 @@ public:
         op.decompose();
     });
     module.walk([&](LinearOp op) {
-      if (isF32(op.getInput()) && isF32Weight(op.getWeight()))
+      if (isF32(op.getInput()) && isF32Weight(op.getWeight()) &&
+          !(formatOf(format.weights).holdsScales() && hasPaddedHeads(op.getInput())))
         quantize(op);
     });
   }
@@ -53,20 +67,23 @@ private:
               matrix = matrixOf(op.getWeight().getDefiningOp<WeightOp>());
     op.getInputMutable().assign(rows.codes);
     op.getWeightMutable().assign(matrix.codes);
-    op.getScalesMutable().assign(rows.scales);
+    if (rows.scales)
+      op.getScalesMutable().assign(rows.scales);
     if (matrix.scales)
       op.getScalesMutable().append(matrix.scales);
   }
 
   Quantized rowsOf(Value value) {
+    if (!format.scaleGroup)
+      return {value, {}};
     Quantized &made = known[value];
     if (made.codes)
       return made;
     builder.setInsertionPointAfterValue(value);
     auto type = cast<RankedTensorType>(value.getType());
     SmallVector<int64_t> shape(type.getShape());
-    shape.back() = 1;
-    auto op = QuantizeOp::create(builder, value.getLoc(), type.clone(codes),
+    shape.back() = format.rowScales(shape.back());
+    auto op = QuantizeOp::create(builder, value.getLoc(), typed(type, format.rows),
                                  RankedTensorType::get(shape, builder.getF32Type()), value);
     return made = {op.getCodes(), op.getScales()};
   }
@@ -77,9 +94,9 @@ private:
       return made;
     builder.setInsertionPointAfter(weight);
     auto type = cast<RankedTensorType>(weight.getType());
-    made.codes = WeightOp::create(builder, weight.getLoc(), type.clone(codes), weight.getName(),
-                                  weight.getStoredAttr());
-    if (!codes.isInteger())
+    made.codes = WeightOp::create(builder, weight.getLoc(), typed(type, format.weights),
+                                  weight.getName(), weight.getStoredAttr());
+    if (format.scales < 2)
       return made;
     auto scalesType = RankedTensorType::get({2, type.getDimSize(0)}, builder.getF32Type());
     auto shape = builder.getDenseI64ArrayAttr(weight.getCheckpointShape());
@@ -88,14 +105,20 @@ private:
     return made;
   }
 
+  static RankedTensorType typed(RankedTensorType type, DType element) {
+    return type.clone(mlirTypeOf(element, type.getContext()));
+  }
+
   ModuleOp module;
   OpBuilder builder;
-  Type codes;
+  const NumberFormat &format;
   llvm::DenseMap<Value, Quantized> known;
 };
 
 } // namespace
 
-void quantizeProducts(ModuleOp module, Type codes) { Quantizer(module, codes).run(); }
+void quantizeProducts(ModuleOp module, const NumberFormat &format) {
+  Quantizer(module, format).run();
+}
 
 } // namespace heddle::transformer

@@ -10,15 +10,15 @@
 //   cache.append(s, rows) ──▶  cache.append(s as bf16, truncf rows)
 //
 // f16 is a form of storage: only what is kept and read again takes it, weights,
-// keys and values. int8 does as bf16 with attention and states, f16-sum as f16;
-// QuantizeProducts.cpp has their other products. i4 is a form of storage too, which
-// weights alone take.
+// keys and values. A format whose linear layers multiply other operands than all
+// else (int8, f16-sum, int4) has these from QuantizeProducts.cpp.
 //
 // A value is rounded behind the op that makes it: kernels then round what they
 // store, not each column tile what it reads.
 
 #include "ProductRewrites.h"
 
+#include "heddle/Dialect/ElementFormats.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,12 +35,12 @@ namespace {
 
 class Rounder {
 public:
-  Rounder(ModuleOp module, Type element)
-      : module(module), builder(module.getContext()), element(element) {}
+  Rounder(ModuleOp module, const NumberFormat &format)
+      : module(module), builder(module.getContext()),
+        element(mlirTypeOf(format.weights, module.getContext())),
+        roundsRows(format.rows == format.weights) {}
 
   void run() {
-    if (element.isInteger(4))
-      return packWeights();
     narrowStates();
     module.walk([&](LinearOp op) { narrow(op.getInputMutable(), matricesOf(op)); });
     module.walk([&](FfnOp op) { narrow(op.getInputMutable(), matricesOf(op)); });
@@ -53,41 +53,13 @@ private:
   /// The operands of one product, all of them or none: what is multiplied, and what is kept.
   void narrow(OpOperand &operand, ArrayRef<OpOperand *> kept) {
     SmallVector<OpOperand *> all(kept);
-    if (element.isF16() && !isF32(operand.get()))
+    if (!roundsRows && !isF32(operand.get()))
       return;
-    if (!element.isF16())
+    if (roundsRows)
       all.insert(all.begin(), &operand);
     if (llvm::all_of(all, [&](OpOperand *o) { return isF32(o->get()) || isNarrow(o->get()); }))
       for (OpOperand *narrowed : all)
         narrowed->set(rounded(narrowed->get()));
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Codes of 4 bits
-  //===--------------------------------------------------------------------===//
-
-  void packWeights() {
-    module.walk([&](LinearOp op) { pack(op.getInput(), op.getWeightMutable()); });
-    module.walk([&](FfnOp op) {
-      for (OpOperand *matrix : matricesOf(op)) // between its products there are no heads
-        pack(matrix == &op.getOutWeightMutable() ? Value() : op.getInput(), *matrix);
-    });
-  }
-
-  /// Whether the columns of a matrix that reads `input` are stored head by head, each padded to a
-  /// multiple of 16: groups count along the matrix' own columns, and padding would tear them.
-  static bool hasPaddedHeads(Value input) {
-    auto merge = input ? input.getDefiningOp<MergeHeadsOp>() : MergeHeadsOp();
-    if (!merge)
-      return false;
-    auto heads = cast<RankedTensorType>(merge.getInput().getType());
-    return heads.getDimSize(1) > 1 && heads.getDimSize(3) % 16 != 0;
-  }
-
-  void pack(Value input, OpOperand &weight) {
-    if ((!input || isF32(input)) && isF32(weight.get()) && !hasPaddedHeads(input) &&
-        weight.get().getDefiningOp<WeightOp>())
-      weight.set(rounded(weight.get()));
   }
 
   static bool isF32(Value value) { return getElementTypeOrSelf(value.getType()).isF32(); }
@@ -166,6 +138,7 @@ private:
   ModuleOp module;
   OpBuilder builder;
   Type element;
+  bool roundsRows; ///< of products, besides what is kept
   llvm::DenseMap<Value, Value> known;
 };
 
@@ -173,25 +146,16 @@ struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {
   using SetPrecisionBase::SetPrecisionBase;
 
   void runOnOperation() override {
-    if (dtype == "f32")
-      return;
-    Type element;
-    if (dtype == "bf16" || dtype == "int8")
-      element = BFloat16Type::get(&getContext());
-    else if (dtype == "f16" || dtype == "f16-sum")
-      element = Float16Type::get(&getContext());
-    else if (dtype == "int4")
-      element = IntegerType::get(&getContext(), 4);
-    if (!element) {
-      getOperation().emitError()
-          << "set-precision: expected f32, bf16, f16, f16-sum, int8 or int4, found " << dtype;
+    const NumberFormat *format = findFormat(dtype.getValue());
+    if (!format) {
+      getOperation().emitError() << "set-precision: expected " << formatNames() << ", found "
+                                 << dtype;
       return signalPassFailure();
     }
-    if (dtype == "int8")
-      quantizeProducts(getOperation(), IntegerType::get(&getContext(), 8));
-    if (dtype == "f16-sum")
-      quantizeProducts(getOperation(), element);
-    Rounder(getOperation(), element).run();
+    if (format->hasOwnProducts())
+      quantizeProducts(getOperation(), *format);
+    if (format->others != DType::F32)
+      Rounder(getOperation(), formatOfWeights(format->others)).run();
   }
 };
 } // namespace

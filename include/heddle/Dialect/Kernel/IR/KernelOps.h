@@ -6,6 +6,7 @@
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelTypes.h"
+#include "heddle/Support/Formats.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/OpDefinition.h"
@@ -14,12 +15,6 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-
-namespace heddle::kernel {
-/// Features of a block whose products may be summed in f16: two sums, of the even and the odd ones,
-/// so 128 products each.
-inline constexpr int64_t featuresSummedInHalves = 256;
-} // namespace heddle::kernel
 
 #define GET_OP_CLASSES
 #include "heddle/Dialect/Kernel/IR/KernelOps.h.inc"

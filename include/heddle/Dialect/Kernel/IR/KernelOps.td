@@ -245,8 +245,8 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments]> 
     C1: a view on the left has an index, a tile has none. C2: without `over rows` both are views of rank 2 that agree in their last dimension and the right is in panels.
     C3: with `over rows` the left is a tile and the right a row-major view of rank 2. C4: `guarded` needs `over rows`. C5: the result's rows are the left tile's.
     C6: a tile of `tiles` divides the columns of the result (with `over rows`, of the left), into at most 32.
-    C7: both sides have elements of f32, or of bf16, or the right f16 or i4 and the left f32, and the result f32; or, without `over rows`, of f16,
-    and the result f32, or of i8, and the result i32. f16 is widened, exactly, i4 stands for scale times code, and all is as with f32, features
+    C7: the sides have elements of rows and weights of a number format (`Support/Formats.h`), the result those of its sums; with `over rows` the
+    format has no scales. What is stored narrower than it is multiplied is widened, or stands for what its codes mean, and all is as with f32, features
     beyond the last that share a word with it counted too; where both sides have f16, up to 128 products may be summed in f16 first.
 
     Example:
@@ -258,6 +258,11 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments]> 
   let arguments = (ins Kernel_TileOrView:$lhs, Optional<Index>:$lhs_index, Kernel_View:$rhs, Index:$rhs_index, Optional<Index>:$rows,
                        Optional<Index>:$columns, Optional<Index>:$from, Optional<I32>:$visited, OptionalAttr<I64Attr>:$visit_tile, UnitAttr:$guarded);
   let results = (outs Kernel_Tile:$result);
+  let extraClassDeclaration = [{
+    /// How both sides are multiplied; null before the op was verified.
+    const ::heddle::NumberFormat *findFormat();
+    const ::heddle::NumberFormat &getFormat() { return *findFormat(); }
+  }];
   let builders = [
     OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$lhs, "::mlir::Value":$lhsIndex, "::mlir::Value":$rhs, "::mlir::Value":$rhsIndex), [{
       build($_builder, $_state, type, lhs, lhsIndex, rhs, rhsIndex, /*rows=*/::mlir::Value(), /*columns=*/::mlir::Value(), /*from=*/::mlir::Value(),

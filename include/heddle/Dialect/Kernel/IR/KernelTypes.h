@@ -66,9 +66,6 @@ struct ViewDim {
   }
 };
 
-/// Whether elements are codes, numbers that have scales; other integers are ids, lengths or flags.
-inline bool isCodes(mlir::Type element) { return element.isInteger(8) || element.isInteger(4); }
-
 } // namespace heddle::kernel
 
 #include "heddle/Dialect/Kernel/IR/KernelEnums.h.inc"

@@ -17,9 +17,9 @@ def Kernel_ViewType : TypeDef<Kernel_Dialect, "View"> {
   let description = [{
     A dimension is an integer or the name of a scalar of the kernel; `d1|d2` is an extent `d1` stored in `d2` places (a pitch).
     The last dimension is stored at a multiple of 16 places where it is static; vectors (rank 1) are dense. With `panel = 16` the last
-    two dimensions `[r, c]` are stored `[r/16][padded c][16]`; of bf16 and f16 elements `[r/16][padded c / 2][16][2]`, so that two columns of a row
-    are one word of 4 bytes, and of i8 elements `[r/16][padded c / 4][16][4]`. i8 are codes: bytes, never ids or flags. i4 are codes with scales, and lie
-    only in panels of rank 2, as `Support/Program.h` says.
+    two dimensions `[r, c]` are stored `[r/16][padded c][16]`; of narrower elements `[r/16][padded c / w][16][w]`, so that w columns of a row are one
+    word of 4 bytes. i8 are codes: bytes, never ids or flags. Elements that hold scales (i4) lie only in panels of rank 2, by blocks, as
+    `Support/Formats.h` says.
 
     ```mlir
     !kernel.view<[d0, 8, d1|d2, 64], f32>

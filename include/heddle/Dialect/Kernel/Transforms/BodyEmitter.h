@@ -18,6 +18,7 @@
 // placement and memory, and may override any op.
 #pragma once
 
+#include "heddle/Dialect/ElementFormats.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -207,9 +208,6 @@ public:
   /// f32 values rounded to f16, in the low halves of words; the high ones are zero.
   mlir::Value roundedHalves(mlir::Value floats);
 
-  /// Scale times code, exact: of eight codes of four bits in each word, the one of a number.
-  mlir::Value decodedNibbles(mlir::Value words, mlir::Value scales, int64_t number);
-
   mlir::Value combine(ReduceKind kind, mlir::Value a, mlir::Value b);
   /// Registers that make up the 16 virtual lanes of a row reduction.
   int64_t laneGroups() const { return std::max<int64_t>(16 / width, 1); }
@@ -233,13 +231,7 @@ public:
   /// Whether the op or one inside it has to do with tiles.
   static bool touchesTiles(mlir::Operation &op);
   /// Elements in a word of 4 bytes.
-  static int64_t perWord(mlir::Type element) {
-    return element.isInteger(4) ? 8 : element.isInteger(8) ? 4 : isNarrow(element) ? 2 : 1;
-  }
-  /// Floats stored in 16 bits, in the target's own form in registers.
-  static bool isNarrow(mlir::Type element) {
-    return mlir::isa<mlir::BFloat16Type, mlir::Float16Type>(element);
-  }
+  static int64_t perWord(mlir::Type element) { return formatOf(element).perWord; }
   static int64_t perWord(const BoundView &view) { return perWord(view.type.getElementType()); }
   /// A register's or scalar's type with other elements.
   static mlir::Type withElement(mlir::Type type, mlir::Type element);

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `transformer.linear` multiplies when its operands are i8, or rows of f16.
-// `set-precision` writes it for `--dtype=int8` and `--dtype=f16-sum`.
+// What `transformer.linear` multiplies when its operands are codes: how they are
+// made, and what they stand for. `set-precision` writes it for a `--dtype`.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_QUANTIZEOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_QUANTIZEOPS_TD
@@ -34,9 +34,13 @@ def Transformer_QuantizeOp : Transformer_Op<"quantize", [Pure, InferTypeOpAdapto
     below 2^-101 all codes and the scale are 0. A row with an infinity, a NaN or a magnitude of 2^127 or more has the codes 0 and the
     scale NaN.
 
+    Weights of i8 are such codes of the matrix' rows. Those of i4 stand for the values `d * q`: of each 32 columns of a row (the last ones may be
+    fewer) that have the largest magnitude m, `d` is `m / 7` rounded to f16, and `q = rint(w / d)`, ties to even, held within -8 and 7; where d is 0,
+    so is q. A group with a number that is not finite, or whose d f16 cannot hold, has NaN for values.
+
     Constraints:
     * C1: `codes` have the shape of `input`.
-    * C2: `scales` have the shape of `input` with 1 feature.
+    * C2: `scales` have the shape of `input` with as many features as a row has scales in a number format (`Support/Formats.h`): 1.
 
     Example:
     ```mlir

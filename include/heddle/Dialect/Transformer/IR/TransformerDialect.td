@@ -26,8 +26,8 @@ def Transformer_Dialect : Dialect {
     and head counts are static; batch and lengths are usually dynamic. Weights keep the layout of the checkpoint,
     `[out, in]`. Masks are values of type `!transformer.mask`: predicates, never tables of Tq x Tk. Residual addition is
     `arith.addf` on tensors. Operands of products (`linear`, `ffn`, `attention`) may be of a narrower type than f32, to which `arith.truncf`
-    rounds them; weights, keys and values alone may be of f16, and rows that `transformer.quantize` gave scales; weights also of i4 (codes in
-    groups of 32 that share a scale). Sums and everything else stay f32. `set-precision` writes that for `--dtype`.
+    rounds them; weights, keys and values alone may be of f16, and rows that `transformer.quantize` gave scales; weights of `linear` also codes with
+    scales. Sums and everything else stay f32. `set-precision` writes that for `--dtype`; `Support/Formats.h` lists what can meet.
 
     Functions are `func.func`. Their arguments and results carry `transformer.name` (the name by which a caller gives or
     receives the tensor) and `transformer.dims` (one name or number a dimension); integer arguments may carry
@@ -116,9 +116,8 @@ def Transformer_ProductHeads : ConfinedType<RankedTensorOf<[F32, BF16]>,
     [Transformer_Rank<"== 4">, Transformer_Positive<"[1]">, Transformer_Positive<"[3]">],
     "tensor of f32 or bf16, rank 4 [batch, heads, rows, features], heads and features static and positive", "::mlir::RankedTensorType">;
 /// What products only read again and again, weights, keys and values, may be f16 beside operands of f32.
-/// Matrices may also be i4, codes with a scale for each 32 features of a row, which is part of how they are stored.
-def Transformer_ProductMatrix : ConfinedType<2DTensorOf<[F32, BF16, F16, I<4>]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
-    "static matrix of f32, bf16, f16 or i4, not empty", "::mlir::RankedTensorType">;
+def Transformer_ProductMatrix : ConfinedType<2DTensorOf<[F32, BF16, F16]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
+    "static matrix of f32, bf16 or f16, not empty", "::mlir::RankedTensorType">;
 def Transformer_KeptHeads : ConfinedType<RankedTensorOf<[F32, BF16, F16]>,
     [Transformer_Rank<"== 4">, Transformer_Positive<"[1]">, Transformer_Positive<"[3]">],
     "tensor of f32, bf16 or f16, rank 4 [batch, heads, rows, features], heads and features static and positive", "::mlir::RankedTensorType">;

@@ -9,6 +9,7 @@
 #include "heddle/Dialect/Transformer/IR/MaskInterface.h"
 #include "heddle/Dialect/Transformer/IR/OpInterfaces.h"
 #include "heddle/Dialect/Transformer/IR/TransformerDialect.h"
+#include "heddle/Support/Formats.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -26,13 +26,9 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
     to it, to nearest, ties to even; from 65520 on, f16 has infinity only. Where the checkpoint holds the same elements, in the same order, under another shape, `stored` is
     that shape: a convolution of kernel size 1 is a matrix, and so are the matrices of all heads below each other.
 
-    A matrix of i4, which only products take, stands for the values `d * q`: of each 32 columns of a row (the last ones may be fewer) that have the
-    largest magnitude m, `d` is `m / 7` rounded to f16, and `q = rint(w / d)`, ties to even, held within -8 and 7; where d is 0, so is q. A group
-    with a number that is not finite, or whose d f16 cannot hold, has NaN for values.
-
-    A matrix of i8 holds the codes of its rows, as `transformer.quantize` makes them. With `scales` the value is `[2, N]`, all that a product needs to
-    know of these codes: the scale of each of the N rows of the matrix, and below it the sum of the row's codes. `stored` then is the matrix' shape
-    in the checkpoint.
+    A matrix of i8 or i4, which only products take, holds codes, as `transformer.quantize` defines them; those of i4 have their scales beside
+    them. With `scales` the value is `[2, N]`, all that a product needs to know of codes of i8: the scale of each of the N rows of the matrix, and
+    below it the sum of the row's codes. `stored` then is the matrix' shape in the checkpoint.
 
     Constraints:
     * C1: the type is static.
@@ -98,10 +94,11 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
     * C1: the columns of `weight` equal the features of `input`.
     * C2: the size of `bias` equals the rows of `weight`.
     * C3: the result has the shape of `input` with N features.
-    * C4: `weight` has the element type of `input`, or f16 or i4 beside f32. With bf16, products are summed in f32 in pairs of k, the odd one first;
-      beside f32 a weight of f16 is widened and one of i4 stands for `d * q`, and all is as with f32.
-    * C5: operands of i8 have two `scales`, rows of f16 one, others none. The first has the shape of `input` with 1 feature, the second is `[2, N]`.
-    * C6: operands of i8 have at most 2^17 features: their sum is an i32.
+    * C4: `input` and `weight` have the types of rows and weights of a number format (`Support/Formats.h`). With bf16, products are summed in f32
+      in pairs of k, the odd one first; beside f32 a weight of f16 is widened, codes stand for what `transformer.quantize` says, and all is as with f32.
+    * C5: operands have as many `scales` as their format. The first are those of `input`, with as many features as a row has scales, the second
+      are `[2, N]`.
+    * C6: operands whose sum is an i32 have at most 2^17 features.
 
     Example:
     ```mlir
@@ -133,8 +130,8 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
       build($_builder, $_state, result, input, weight, bias, /*scales=*/::mlir::ValueRange(), activation);
     }]>];
   let extraClassDeclaration = [{
-    /// Whether the operands are codes of i8.
-    bool takesCodes() { return getInput().getType().getElementType().isInteger(8); }
+    /// How its operands are multiplied.
+    const ::heddle::NumberFormat &getFormat();
     /// Scales of the rows of the input, and of those of the weight; null where there are none.
     ::mlir::Value getInputScales() { return getScales().empty() ? ::mlir::Value() : getScales().front(); }
     ::mlir::Value getWeightScales() { return getScales().size() < 2 ? ::mlir::Value() : getScales().back(); }
@@ -159,7 +156,7 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
     * C4: the size of `out_bias` equals the rows of `out_weight`.
     * C5: the result has the shape of `input` with N features.
     * C6: `in_weight`, `gate_weight` and `out_weight` have the element type of `input`, to which what stands between the products is rounded, or
-      f16 or i4 beside f32.
+      f16 beside f32.
     * C7: `gate_weight` has the shape of `in_weight`.
     * C8: the size of `gate_bias` equals the rows of `gate_weight`, without which it does not stand.
 

@@ -50,12 +50,12 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
     is asked for in that type, any other operand is rounded by `arith.truncf` where it is made, once for all its readers. States that
     nothing but attention reads hold that type, their rows are rounded before they are stored. Leaves alone products of narrower types, and all else: results,
     biases, norms, embeddings and residuals stay f32. `f16` is a form of storage: weights, keys and values take it, the first operands of products
-    stay f32. `int4` gives i4 to the matrices of `linear` and `ffn` that are weights of the checkpoint, but for those behind merged heads whose size is
-    not a multiple of 16, and leaves all else f32. With `f32`, the default, nothing changes. Nothing must hold before.
+    stay f32. With `f32`, the default, nothing changes. Nothing must hold before.
 
-    `int8` gives `transformer.linear` codes of i8 with scales: the rows by `transformer.quantize`, the matrix, which must be a
-    `transformer.weight`, as one of i8. `transformer.ffn` is written as two `transformer.linear` for that. Attention, states, and products with
-    other matrices are as with `bf16`. `f16-sum` likewise gives it rows of f16 with a scale, beside a matrix of f16; all else is as with `f16`.
+    A number format (`Support/Formats.h`) may have operands of its own for `transformer.linear` with a `transformer.weight`: rows by
+    `transformer.quantize` where they have scales, the matrix in the format's type; `transformer.ffn` is written as two `transformer.linear` for that.
+    Attention, states, and products with other matrices are rounded to the format's other type: `int8` leaves them as with `bf16`, `f16-sum` as with
+    `f16`. Matrices whose columns share scales are left as these where they stand behind merged heads whose size is not a multiple of 16.
 
     ```mlir
     // before
@@ -76,7 +76,7 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
     %y = transformer.linear %h, %w scales(%s) : (tensor<?x4xf16>, tensor<8x4xf16>, tensor<?x1xf32>) -> tensor<?x8xf32>
     ```
   }];
-  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "`f32` (default), `bf16`, `f16`, `f16-sum`, `int8` or `int4`">];
+  let options = [Option<"dtype", "dtype", "std::string", "\"f32\"", "a number format's name">];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 

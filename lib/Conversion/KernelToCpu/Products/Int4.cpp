@@ -1,30 +1,31 @@
-//===- Int4Decoded.cpp - Products with weights of i4 ---------------------===//
+//===- Int4.cpp - Products with weights of i4 ----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Codes as Support/Program.h stores them: a line of words is eight features of 16
+// Codes as Support/Formats.h stores them: a line of words is eight features of 16
 // columns, and 32 features of a column share a scale. Few rows decode in registers, many
 // read what was decoded once (packed); either way they multiply what the f32 kernel of
 // these numbers does.
 
 #include "../CpuProduct.h"
 
-#include "heddle/Support/Program.h"
+#include "heddle/Dialect/Kernel/Transforms/BodyNibbles.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
+static constexpr const ElementFormat &format = formatOf(DType::I4);
 /// Words of a line; features of a word, and of a line.
-static constexpr int64_t lineWords = 16, wordFeatures = 8;
-/// Words of a block of 64 features: eight lines of codes, one of scales.
-static constexpr int64_t blockWords = 9 * lineWords;
+static constexpr int64_t lineWords = 16, wordFeatures = format.perWord;
+/// Words of a block of features: lines of codes, one of scales.
+static constexpr int64_t blockWords = format.blockLines * lineWords;
 
 namespace {
-struct Int4Decoded : CpuProduct {
+struct Int4 : CpuProduct {
   using CpuProduct::CpuProduct;
-  static bool accepts(const ProductFormat &format, const CpuTarget &) {
-    return format.right.isInteger(4);
+  static bool accepts(const NumberFormat &format, const CpuTarget &) {
+    return format.weights == DType::I4;
   }
 
   bool decodes() const override { return true; }
@@ -39,19 +40,19 @@ struct Int4Decoded : CpuProduct {
     }
     return [=, this, codes = Registers(shape.vectors),
             scales = Registers(shape.vectors)](Value k, int64_t j, int64_t u) mutable -> Value {
-      if (u % nibbleGroup == 0)
+      if (u % format.group == 0)
         scales[j] = loadScales(places[j], k);
       if (u % wordFeatures == 0)
         codes[j] = loadCodes(places[j], k, u);
-      return e.decodedNibbles(codes[j], scales[j], u % wordFeatures);
+      return decodedNibbles(e, codes[j], scales[j], u % wordFeatures);
     };
   }
 
   /// By groups that share scales, unless a block of features begins inside one.
   int64_t unrolled() override {
     bool whole =
-        !e.isBlocked(*op) || e.kernel.getScheduleOrDefault().getKblock() % nibbleGroup == 0;
-    return whole ? nibbleGroup : wordFeatures;
+        !e.isBlocked(*op) || e.kernel.getScheduleOrDefault().getKblock() % format.group == 0;
+    return whole ? format.group : wordFeatures;
   }
   /// Panels of i4 are small, and read in order when they are decoded.
   bool fetchesNextPanels() const override { return false; }
@@ -68,12 +69,12 @@ struct Int4Decoded : CpuProduct {
       Place place = e.moved(panel, Value(), lane);
       Value codes = loadCodes(place, feature, 0), scales = loadScales(place, feature);
       for (int64_t u = 0; u < wordFeatures; ++u)
-        e.storeAt(e.decodedNibbles(codes, scales, u), packed.base,
+        e.storeAt(decodedNibbles(e, codes, scales, u), packed.base,
                   e.moved(target, Value(), u * 16 + lane), packed.element);
     }
   }
 
-  int64_t panelWords() { return nibblePanelBytes(features()) / 4; }
+  int64_t panelWords() { return panelBytes(DType::I4, features()) / 4; }
 
   /// Where columns from a multiple of 16 on begin.
   Place panelOf(Value column) {
@@ -85,7 +86,8 @@ struct Int4Decoded : CpuProduct {
   /// The line of eight features; `feature` is a multiple of eight.
   Value loadCodes(Place panel, Value feature, int64_t further) {
     // Two words a feature, and a line of scales in each block.
-    Value blocks = builder.createOrFold<arith::DivUIOp>(loc, feature, e.constant(nibbleBlock));
+    Value blocks =
+        builder.createOrFold<arith::DivUIOp>(loc, feature, e.constant(format.blockColumns));
     Place place = e.moved(panel, e.add(e.mul(feature, 2), e.mul(blocks, lineWords)), 2 * further);
     return e.loadAt(e.pointers[right().argument], place,
                     VectorType::get({width}, builder.getI32Type()), builder.getI32Type());
@@ -93,8 +95,9 @@ struct Int4Decoded : CpuProduct {
 
   /// The scales of the group that holds the feature.
   Value loadScales(Place panel, Value feature) {
-    Value number = builder.createOrFold<arith::DivUIOp>(loc, feature, e.constant(nibbleGroup));
-    Value block = builder.createOrFold<arith::DivUIOp>(loc, feature, e.constant(nibbleBlock));
+    Value number = builder.createOrFold<arith::DivUIOp>(loc, feature, e.constant(format.group));
+    Value block =
+        builder.createOrFold<arith::DivUIOp>(loc, feature, e.constant(format.blockColumns));
     Value second = e.sub(number, e.mul(block, 2));
     // In halves of words: a register begins at a column of its panel.
     int64_t column = panel.constant % 16;
@@ -108,4 +111,4 @@ struct Int4Decoded : CpuProduct {
 };
 } // namespace
 
-const ProductStrategy heddle::kernel::int4Decoded = strategyOf<Int4Decoded>();
+const ProductStrategy heddle::kernel::int4 = strategyOf<Int4>();

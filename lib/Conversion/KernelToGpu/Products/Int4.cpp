@@ -1,14 +1,14 @@
-//===- Int4Decoded.cpp - Products with weights of i4 ----------------------===//
+//===- Int4.cpp - Products with weights of i4 -----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Codes as Support/Program.h stores them. Four words are eight features of four
+// Codes as Support/Formats.h stores them. Four words are eight features of four
 // columns; two words more are the scales that these columns share with 24 other
 // features.
 
 #include "../GpuProduct.h"
 
-#include "heddle/Support/Program.h"
+#include "heddle/Dialect/Kernel/Transforms/BodyNibbles.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -18,10 +18,10 @@ using heddle::kernel::Place;
 static constexpr int64_t wordFeatures = 8, lineWords = 16;
 
 namespace {
-struct Int4Decoded : GpuProduct {
+struct Int4 : GpuProduct {
   using GpuProduct::GpuProduct;
-  static bool accepts(const GpuProductFormat &format, const GpuTarget &) {
-    return format.right.isInteger(4);
+  static bool accepts(kernel::ContractOp op, const GpuTarget &) {
+    return op.getFormat().weights == DType::I4;
   }
 
   int64_t unrolled() const override { return wordFeatures; }
@@ -29,7 +29,7 @@ struct Int4Decoded : GpuProduct {
   /// Words of the codes of features 0 to 7, and of their scales.
   void placeRight() override {
     int64_t columns = GpuEmitter::columnsOf(op.getType()),
-            panel = nibblePanelBytes(right().type.getDims().back().extent.value) / 4;
+            panel = panelBytes(DType::I4, right().type.getDims().back().extent.value) / 4;
     Value first = e.add(e.scalar(op.getRhsIndex()), e.columnBase(columns));
     for (int64_t j = 0; j < shape.vectors; ++j) {
       Value column = e.add(first, e.constant(e.vectorColumn(j, columns)));
@@ -50,7 +50,7 @@ struct Int4Decoded : GpuProduct {
       loadWords(k, loaded);
     Registers decoded;
     for (int64_t j = 0; j < shape.vectors; ++j)
-      decoded.push_back(e.decodedNibbles(loaded[j], loaded[shape.vectors + j], u));
+      decoded.push_back(decodedNibbles(e, loaded[j], loaded[shape.vectors + j], u));
     return decoded;
   }
 
@@ -84,4 +84,4 @@ private:
 };
 } // namespace
 
-const GpuProductStrategy heddle::gpuInt4Decoded = gpuStrategyOf<Int4Decoded>();
+const GpuProductStrategy heddle::gpuInt4 = gpuStrategyOf<Int4>();

@@ -1,0 +1,36 @@
+# Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Number formats, as the compiler's own table has them: what weights take, what rows are rounded to, how far results may be off."""
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+TABLE = Path(__file__).parents[2] / "include/heddle/Support/Formats.h"
+
+
+@dataclass(frozen=True)
+class Format:
+    rows: str  # element type of activations in a linear
+    bytes: float  # of a weight, with the scales that lie beside it
+    row_scale: int  # bytes, of a row of weights
+    error: float  # of a product, as max |a - b| / max |b| from f64
+    deep_error: float  # of an encoder, which may lose more; 0: none is measured
+    peak: str  # whose rate its products can reach
+
+
+def read(text):
+    """By the names of --dtype. A row of elements is `{I8, Code, bits, …}`, a row of formats `{"int8", I8, I8, …}`."""
+    rows = [[field.strip() for field in row.split(",")] for row in re.findall(r"^    \{(.*)\},$", text, re.MULTILINE)]
+    elements = {row[0]: row for row in rows if row[1] in ("Float", "Index", "Code")}
+
+    def weight_bytes(element):  # a panel has 16 rows, a line 64 bytes
+        columns, lines = int(elements[element][5]), int(elements[element][6])
+        return lines * 64 / (columns * 16)
+
+    made = {}
+    for name, row_type, weights, _sums, _others, scales, _of, _sum_block, _tolerance, error, deep, peak in (row for row in rows if row[0].startswith('"')):
+        made[name.strip('"')] = Format(row_type, weight_bytes(weights), 4 if int(scales) > 1 else 0, float(error), float(deep), peak.split("::")[1].lower())
+    return made
+
+
+FORMATS = read(TABLE.read_text())

@@ -1,0 +1,48 @@
+//===- ElementFormats.h - Formats of MLIR's types --------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Element types of tensors, views and registers as rows of Support/Formats.h.
+#pragma once
+
+#include "heddle/Support/Formats.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeUtilities.h"
+
+#include <optional>
+
+namespace heddle {
+
+inline mlir::Type mlirTypeOf(DType type, mlir::MLIRContext *context) {
+  if (type == DType::F32)
+    return mlir::Float32Type::get(context);
+  if (type == DType::F16)
+    return mlir::Float16Type::get(context);
+  if (type == DType::BF16)
+    return mlir::BFloat16Type::get(context);
+  int64_t bits = type == DType::Bool ? 1 : formatOf(type).bits;
+  return mlir::IntegerType::get(context, static_cast<unsigned>(bits));
+}
+
+/// The element type of a tensor or number; none where programs have no such elements.
+inline std::optional<DType> findDType(mlir::Type type) {
+  type = mlir::getElementTypeOrSelf(type);
+  if (type.isIndex())
+    return DType::I64;
+  for (const ElementFormat &row : format_rows::elements)
+    if (mlirTypeOf(row.type, type.getContext()) == type)
+      return row.type;
+  return std::nullopt;
+}
+/// The same where the type was checked.
+inline DType dtypeOf(mlir::Type type) { return findDType(type).value(); }
+inline const ElementFormat &formatOf(mlir::Type type) { return formatOf(dtypeOf(type)); }
+
+/// The first format whose products have operands of these types; null where none has.
+inline const NumberFormat *findProduct(mlir::Type rows, mlir::Type weights) {
+  std::optional<DType> left = findDType(rows), right = findDType(weights);
+  return left && right ? findProduct(*left, *right) : nullptr;
+}
+
+} // namespace heddle

@@ -1,0 +1,184 @@
+//===- ReferenceFormats.cpp - Products and number formats -----------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The reference's side of a number format: what weights and rows are as codes, what
+// a sum of their products is worth, and codes out of an artifact's panels.
+
+#include "ReferenceOps.h"
+
+#include "heddle/Support/Float.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <span>
+
+using namespace mlir;
+
+namespace heddle::reference {
+
+RefTensor make(std::vector<int64_t> shape, DType type) {
+  RefTensor result{type, std::move(shape), {}};
+  result.values.resize(elementCount(result.shape));
+  return result;
+}
+
+int64_t rowCount(const RefTensor &t) { return t.shape.back() ? t.size() / t.shape.back() : 0; }
+
+double roundedTo(DType type, double x) {
+  float value = static_cast<float>(x);
+  return type == DType::BF16  ? floatFromBFloat(bfloatFromFloat(value))
+         : type == DType::F16 ? floatFromHalf(halfFromFloat(value))
+                              : x;
+}
+
+RefTensor roundedTo(DType type, RefTensor value) {
+  for (double &x : value.values)
+    x = roundedTo(type, x);
+  value.type = type;
+  return value;
+}
+
+/// The numbers of one group as what their codes stand for.
+static void roundGroup(std::span<double> group) {
+  float largest = 0;
+  bool isFinite = true;
+  for (double w : group) {
+    isFinite &= std::isfinite(w);
+    largest = std::max(largest, static_cast<float>(std::fabs(w)));
+  }
+  auto scale = static_cast<float>(roundedTo(DType::F16, largest / 7));
+  for (double &w : group)
+    if (!isFinite || std::isinf(scale))
+      w = NAN;
+    else if (scale == 0)
+      w = 0;
+    else
+      w = scale * std::clamp(std::nearbyint(static_cast<float>(w) / scale), -8.0f, 7.0f);
+}
+
+/// A matrix as what its codes of 4 bits stand for.
+static RefTensor inNibbles(RefTensor matrix) {
+  int64_t columns = matrix.shape.back(), group = formatOf(DType::I4).group;
+  for (int64_t start = 0; start < matrix.size(); start += columns)
+    for (int64_t first = 0; first < columns; first += group)
+      roundGroup(std::span(matrix.values)
+                     .subspan(static_cast<size_t>(start + first),
+                              static_cast<size_t>(std::min(group, columns - first))));
+  return matrix;
+}
+
+RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
+                 transformer::Activation activation) {
+  int64_t outputs = weight.shape[0], features = input.shape.back();
+  std::vector<int64_t> shape = input.shape;
+  shape.back() = outputs;
+  RefTensor result = make(shape);
+  for (int64_t row = 0; row < rowCount(input); ++row)
+    for (int64_t n = 0; n < outputs; ++n) {
+      double sum = 0;
+      for (int64_t k = 0; k < features; ++k)
+        sum += input.values[row * features + k] * weight.values[n * features + k];
+      if (bias)
+        sum += bias->values[n];
+      result.values[row * outputs + n] = activate(activation, sum);
+    }
+  return result;
+}
+
+RefTensor decoded(RefTensor codes, const RefTensor *scales) {
+  for (int64_t n = 0; scales && n < codes.size(); ++n)
+    codes.values[n] *= scales->values[n / codes.shape.back()];
+  return codes;
+}
+
+/// Codes of zero and no scales yet.
+static RefCodes emptyCodes(const RefTensor &input, DType type) {
+  std::vector<int64_t> shape = input.shape;
+  shape.back() = 1;
+  return {make(input.shape, type), make(shape)};
+}
+
+namespace {
+struct RowMagnitude {
+  float largest = 0;
+  bool isUsual = true; ///< all numbers are, and below 2^127
+};
+} // namespace
+
+static RowMagnitude magnitudeOf(std::span<const double> row) {
+  RowMagnitude result;
+  for (double x : row) {
+    auto magnitude = static_cast<float>(std::fabs(x));
+    result.isUsual &= magnitude < 0x1p127f;
+    result.largest = std::max(result.largest, magnitude);
+  }
+  return result;
+}
+
+static RefCodes quantizeToHalves(const RefTensor &input) {
+  auto features = static_cast<size_t>(input.shape.back());
+  RefCodes result = emptyCodes(input, DType::F16);
+  for (size_t row = 0; row < result.scales.values.size(); ++row) {
+    std::span<const double> x(input.values.data() + row * features, features);
+    auto [largest, isUsual] = magnitudeOf(x);
+    bool isEmpty = isUsual && largest < 0x1p-101f;
+    double scale = !isUsual ? NAN : isEmpty ? 0 : std::ldexp(1.0, std::ilogb(largest));
+    result.scales.values[row] = scale;
+    for (size_t k = 0; k < features && scale > 0; ++k)
+      result.codes.values[row * features + k] = roundedTo(DType::F16, x[k] / scale);
+  }
+  return result;
+}
+
+static RefCodes quantizeToBytes(const RefTensor &input) {
+  int64_t features = input.shape.back();
+  RefCodes result = emptyCodes(input, DType::I8);
+  for (int64_t row = 0; row < rowCount(input); ++row) {
+    const double *x = input.values.data() + row * features;
+    auto [largest, isUsual] = magnitudeOf({x, static_cast<size_t>(features)});
+    bool isEmpty = isUsual && largest < 0x1p-118f;
+    result.scales.values[row] = !isUsual ? NAN : isEmpty ? 0 : largest / 127;
+    for (int64_t k = 0; k < features && !isEmpty; ++k)
+      result.codes.values[row * features + k] =
+          isUsual ? std::nearbyint(static_cast<float>(x[k]) * (127 / largest)) : NAN;
+  }
+  return result;
+}
+
+RefCodes quantize(transformer::QuantizeOp op, const RefTensor &input) {
+  bool asFloats = formatOf(*elementType(op.getCodes().getType())).isFloat();
+  return asFloats ? quantizeToHalves(input) : quantizeToBytes(input);
+}
+
+RefTensor scalesOfRows(const RefTensor &matrix) {
+  RefCodes made = quantizeToBytes(matrix);
+  int64_t rows = matrix.shape[0], columns = matrix.shape[1];
+  RefTensor result{DType::F32, {2, rows}, made.scales.values};
+  for (int64_t row = 0; row < rows; ++row)
+    result.values.push_back(std::accumulate(made.codes.values.begin() + row * columns,
+                                            made.codes.values.begin() + (row + 1) * columns, 0.0));
+  return result;
+}
+
+RefTensor storedAs(DType type, RefTensor weight) {
+  if (type == DType::I8)
+    return quantizeToBytes(weight).codes;
+  return roundedTo(type, type == DType::I4 ? inNibbles(std::move(weight)) : std::move(weight));
+}
+
+/// Of 64 columns of a panel there are 8 lines of codes and one of scales.
+float unpackedCode(const std::byte *panels, int64_t columns, int64_t row, int64_t column) {
+  int64_t blocks = (columns + 63) / 64;
+  const std::byte *block = panels + (row / 16 * blocks + column / 64) * 9 * 64;
+  uint32_t word;
+  uint16_t scale;
+  std::memcpy(&word, block + column % 64 / 8 * 64 + row % 16 * 4, 4);
+  std::memcpy(&scale, block + 8 * 64 + column % 64 / 32 * 32 + row % 16 * 2, 2);
+  int32_t code = static_cast<int32_t>(word >> column % 8 * 4 & 15) - 8;
+  return floatFromHalf(scale) * static_cast<float>(code);
+}
+
+} // namespace heddle::reference
