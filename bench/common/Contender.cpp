@@ -8,6 +8,7 @@
 #include "bench/Bench.h"
 
 #include "heddle/Compiler/Compiler.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <cstring>
@@ -31,50 +32,37 @@ Expected<Contender> Contender::create(Artifact artifact, const std::string &devi
   Contender made(std::move(artifact));
   if (made.artifact->program().functions.size() != 1 || made.function().outputs.size() != 1)
     return benchError("expected a program of one function with one output");
-  auto code = loadCode(*made.artifact, device);
-  if (!code)
-    return code.takeError();
-  made.code = std::move(*code);
-  auto created = made.code->createDevice(threads);
-  if (!created)
-    return created.takeError();
-  made.device = std::move(*created);
-  if (Status status = made.placeBuffers(dims); !status)
-    return status.takeError();
+  made.code = HEDDLE_TRY(loadCode(*made.artifact, device));
+  made.device = HEDDLE_TRY(made.code->createDevice(threads));
+  HEDDLE_TRY(made.placeBuffers(dims));
   for (const Launch &launch : made.function().launches)
-    if (Status status = made.addStep(launch, dims); !status)
-      return status.takeError();
-  if (Status status = made.upload(inputs); !status)
-    return status.takeError();
+    HEDDLE_TRY(made.addStep(launch, dims));
+  HEDDLE_TRY(made.upload(inputs));
   return made;
 }
 
 Status Contender::placeBuffers(const Dimensions &dims) {
   int64_t end = 0;
   for (const Buffer &buffer : function().buffers) {
-    auto elements = buffer.elements.evaluate(dims);
-    if (!elements)
-      return elements.takeError();
+    auto elements = HEDDLE_TRY(buffer.elements.evaluate(dims));
     if (buffer.kind == Buffer::Kind::State || buffer.kind == Buffer::Kind::Table)
       return benchError(buffer.name + ": expected neither states nor tables");
-    buffers.push_back({end, *elements * 4});
-    end += (*elements * 4 + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
+    buffers.push_back({end, elements * 4});
+    end += (elements * 4 + memoryAlignment - 1) / memoryAlignment * memoryAlignment;
   }
   return device->resize(end, 0);
 }
 
 Expected<LaunchAddress> Contender::addressOf(const LaunchArgument &argument,
                                              const Dimensions &dims) const {
-  auto offset = argument.offset.evaluate(dims);
-  if (!offset)
-    return offset.takeError();
+  auto offset = HEDDLE_TRY(argument.offset.evaluate(dims));
   auto index = static_cast<size_t>(argument.index);
   if (argument.kind == LaunchArgument::Kind::Weight) {
     const heddle::Weight &weight = artifact->program().weights[index];
-    return LaunchAddress{true, weight.offset + *offset * 4, (weight.elements - *offset) * 4};
+    return LaunchAddress{true, weight.offset + offset * 4, (weight.elements - offset) * 4};
   }
-  return LaunchAddress{false, buffers[index].offset + *offset * 4,
-                       buffers[index].bytes - *offset * 4};
+  return LaunchAddress{false, buffers[index].offset + offset * 4,
+                       buffers[index].bytes - offset * 4};
 }
 
 Status Contender::addStep(const Launch &launch, const Dimensions &dims) {
@@ -84,16 +72,12 @@ Status Contender::addStep(const Launch &launch, const Dimensions &dims) {
     return benchError(launch.kernel + ": expected a kernel for this device");
   Step step{static_cast<int>(kernel - kernels.begin())};
   for (const LaunchArgument &argument : launch.arguments) {
-    auto address = addressOf(argument, dims);
-    if (!address)
-      return address.takeError();
-    step.arguments.push_back(*address);
+    auto address = HEDDLE_TRY(addressOf(argument, dims));
+    step.arguments.push_back(address);
   }
   for (const SizeExpr &scalar : launch.scalars) {
-    auto value = scalar.evaluate(dims);
-    if (!value)
-      return value.takeError();
-    step.scalars.push_back(*value);
+    auto value = HEDDLE_TRY(scalar.evaluate(dims));
+    step.scalars.push_back(value);
   }
   for (size_t axis = 0; axis < step.grid.size(); ++axis) {
     const GridAxis &grid = code->codeOf(*kernel)->grid[axis];
@@ -107,17 +91,14 @@ Status Contender::addStep(const Launch &launch, const Dimensions &dims) {
 }
 
 Status Contender::upload(const Inputs &inputs) {
-  if (Status status = device->begin(); !status)
-    return status;
+  HEDDLE_TRY(device->begin());
   for (const Port &port : function().inputs) {
     auto values = inputs.find(port.name);
     MemoryRange range = buffers[static_cast<size_t>(port.buffer)];
     if (values == inputs.end() || static_cast<int64_t>(values->second.size() * 4) != range.bytes)
       return benchError(port.name + ": expected " + std::to_string(range.bytes) + " bytes");
-    auto to = device->upload(range);
-    if (!to)
-      return to.takeError();
-    std::memcpy(*to, values->second.data(), static_cast<size_t>(range.bytes));
+    auto to = HEDDLE_TRY(device->upload(range));
+    std::memcpy(to, values->second.data(), static_cast<size_t>(range.bytes));
   }
   return device->finish();
 }

@@ -12,6 +12,7 @@
 #include "Problem.h"
 
 #include "heddle/Support/CpuRates.h"
+#include "heddle/Support/Try.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -117,15 +118,11 @@ Expected<Entry> prepare(std::string name, double flops, Expected<Artifact> artif
                         const std::vector<double> &expected) {
   if (!artifact)
     return artifact.takeError();
-  auto contender =
-      Contender::create(std::move(*artifact), options.device, /*threads=*/0, dims, inputs);
-  if (!contender)
-    return contender.takeError();
-  auto found = contender->run();
-  if (!found)
-    return found.takeError();
-  double error = relativeError(*found, expected);
-  return Entry{std::move(name), flops, std::move(*contender), error};
+  auto contender = HEDDLE_TRY(
+      Contender::create(std::move(*artifact), options.device, /*threads=*/0, dims, inputs));
+  auto found = HEDDLE_TRY(contender.run());
+  double error = relativeError(found, expected);
+  return Entry{std::move(name), flops, std::move(contender), error};
 }
 
 /// [heads][length][head size] as [length][heads][head size], which is what a model gives.
@@ -179,10 +176,8 @@ Expected<std::vector<double>> measure(std::vector<Entry> &entries, const Options
   for (int round = 0; round < options.rounds; ++round) {
     peaks.push_back(measureRate(Arithmetic::F32, kThreads));
     for (Entry &entry : entries) {
-      auto duration = entry.contender.time(options.repeat);
-      if (!duration)
-        return duration.takeError();
-      entry.times.push_back(*duration);
+      auto duration = HEDDLE_TRY(entry.contender.time(options.repeat));
+      entry.times.push_back(duration);
     }
   }
   return peaks;

@@ -8,6 +8,7 @@
 #include "heddle/Compiler/Compiler.h"
 #include "heddle/ExecutionEngine/Jit.h"
 #include "heddle/Runtime/Npy.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <chrono>
@@ -19,24 +20,19 @@ static double secondsSince(std::chrono::steady_clock::time_point start) {
 }
 
 Expected<NamedInputs> Worker::Row::named(const std::string &function) const {
-  auto ports = session.inputs(function);
-  if (!ports)
-    return ports.takeError();
+  auto ports = HEDDLE_TRY(session.inputs(function));
   NamedInputs result;
   for (const auto &[name, tensor] : inputs)
-    if (std::ranges::find(*ports, name, &PortInfo::name) != ports->end())
+    if (std::ranges::find(ports, name, &PortInfo::name) != ports.end())
       result.emplace_back(name, tensor);
   return result;
 }
 
 Status Worker::Row::runAll(const Json &functions) {
   for (const std::string function : functions) {
-    auto given = named(function);
-    if (!given)
-      return given.takeError();
+    auto given = HEDDLE_TRY(named(function));
     NamedTensors nothing;
-    if (Status status = session.run(function, *given, nothing); !status)
-      return status;
+    HEDDLE_TRY(session.run(function, given, nothing));
   }
   return {};
 }
@@ -69,66 +65,45 @@ Expected<Worker::Row *> Worker::find(const Json &request) {
 Expected<Json> Worker::open(const Json &request) {
   NamedTensors inputs;
   for (const auto &[name, file] : request.at("inputs").items()) {
-    auto tensor = readNpy(file.get<std::string>());
-    if (!tensor)
-      return tensor.takeError();
-    inputs.set(name, std::move(*tensor));
+    auto tensor = HEDDLE_TRY(readNpy(file.get<std::string>()));
+    inputs.set(name, std::move(tensor));
   }
   JitOptions options;
   options.threads = request.at("threads");
   options.dtype = request.at("dtype");
   options.weights = request.value("weights", "");
   auto start = std::chrono::steady_clock::now();
-  auto session = jit(request.at("model"), options);
-  if (!session)
-    return session.takeError();
-  Json answer = {{"device", session->deviceText()}, {"seconds", secondsSince(start)}};
+  auto session = HEDDLE_TRY(jit(request.at("model"), options));
+  Json answer = {{"device", session.deviceText()}, {"seconds", secondsSince(start)}};
   rows.erase(request.at("row"));
-  rows.emplace(request.at("row"), Row{std::move(*session), std::move(inputs), {}, {}});
+  rows.emplace(request.at("row"), Row{std::move(session), std::move(inputs), {}, {}});
   return answer;
 }
 
 Expected<Json> Worker::time(const Json &request) {
-  auto row = find(request);
-  if (!row)
-    return row.takeError();
+  auto row = HEDDLE_TRY(find(request));
   std::string function = request.at("function");
   std::string part = request.at("part");
   int calls = request.at("calls"), every = request.value("every", calls);
-  auto inputs = (*row)->named(function);
-  if (!inputs)
-    return inputs.takeError();
+  auto inputs = HEDDLE_TRY((row)->named(function));
   double sum = 0;
   for (int call = 0; call < calls; ++call) {
     if (call % every == 0)
-      if (Status status = (*row)->runAll(request.value("before", Json::array())); !status)
-        return status.takeError();
-    auto seconds = (*row)->timeOne(function, *inputs, part);
-    if (!seconds)
-      return seconds.takeError();
-    sum += *seconds;
+      HEDDLE_TRY((row)->runAll(request.value("before", Json::array())));
+    auto seconds = HEDDLE_TRY((row)->timeOne(function, inputs, part));
+    sum += seconds;
   }
   return Json{{"seconds", sum / calls}};
 }
 
 Expected<Json> Worker::result(const Json &request) {
-  auto row = find(request);
-  if (!row)
-    return row.takeError();
-  if (Status status = (*row)->runAll(request.value("before", Json::array())); !status)
-    return status.takeError();
+  auto row = HEDDLE_TRY(find(request));
+  HEDDLE_TRY((row)->runAll(request.value("before", Json::array())));
   std::string function = request.at("function");
-  auto inputs = (*row)->named(function);
-  if (!inputs)
-    return inputs.takeError();
-  auto outputs = (*row)->session.run(function, *inputs);
-  if (!outputs)
-    return outputs.takeError();
-  for (const auto &[name, tensor] : *outputs)
-    if (Status status =
-            writeNpy(request.at("folder").get<std::string>() + "/" + name + ".npy", tensor);
-        !status)
-      return status.takeError();
+  auto inputs = HEDDLE_TRY((row)->named(function));
+  auto outputs = HEDDLE_TRY((row)->session.run(function, inputs));
+  for (const auto &[name, tensor] : outputs)
+    HEDDLE_TRY(writeNpy(request.at("folder").get<std::string>() + "/" + name + ".npy", tensor));
   return Json::object();
 }
 
@@ -144,12 +119,10 @@ Expected<Json> Worker::compile(const Json &request) {
   if (std::string cpu = request.at("cpu"); !cpu.empty()) // else the default instruction sets
     options.cpus = {cpu};
   auto start = std::chrono::steady_clock::now();
-  auto report = compileModel(request.at("model"), request.at("output"), options);
-  if (!report)
-    return report.takeError();
-  return Json{{"kernels", report->kernels},
-              {"code", report->codeSeconds},
-              {"pack", report->packSeconds},
+  auto report = HEDDLE_TRY(compileModel(request.at("model"), request.at("output"), options));
+  return Json{{"kernels", report.kernels},
+              {"code", report.codeSeconds},
+              {"pack", report.packSeconds},
               {"seconds", secondsSince(start)}};
 }
 
@@ -167,11 +140,9 @@ static Expected<Arithmetic> arithmeticOf(const std::string &name) {
 Expected<Json> Worker::rates(const Json &request) {
   Json answer;
   for (const std::string name : request.at("of")) {
-    Expected<Arithmetic> arithmetic = arithmeticOf(name);
-    if (!arithmetic)
-      return arithmetic.takeError();
-    answer[name] = {{"rate", measureRate(*arithmetic, request.at("threads"))},
-                    {"instruction", rateInstruction(*arithmetic)}};
+    Arithmetic arithmetic = HEDDLE_TRY(arithmeticOf(name));
+    answer[name] = {{"rate", measureRate(arithmetic, request.at("threads"))},
+                    {"instruction", rateInstruction(arithmetic)}};
   }
   return answer;
 }
@@ -181,10 +152,8 @@ Expected<Json> Worker::read(const Json &request) {
   int threads = request.at("threads");
   auto probe = probes.find({bytes, threads});
   if (probe == probes.end()) {
-    auto made = ReadProbe::create(bytes, threads);
-    if (!made)
-      return made.takeError();
-    probe = probes.emplace(std::pair(bytes, threads), std::move(*made)).first;
+    auto made = HEDDLE_TRY(ReadProbe::create(bytes, threads));
+    probe = probes.emplace(std::pair(bytes, threads), std::move(made)).first;
   }
   return Json{{"rate", probe->second.measure()}};
 }

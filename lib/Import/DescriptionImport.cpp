@@ -11,6 +11,7 @@
 #include "WeightCheck.h"
 
 #include "heddle/Pack/SeededWeights.h"
+#include "heddle/Support/Try.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -72,10 +73,7 @@ Expected<ImportedModel> heddle::importDescription(const std::string &path,
   if (options.attentionWeights)
     returnWeights(*description);
   ImportedModel model;
-  auto module = buildModel(*description, context, model.tensors);
-  if (!module)
-    return module.takeError();
-  model.module = std::move(*module);
+  model.module = HEDDLE_TRY(buildModel(*description, context, model.tensors));
   model.facts = factsOf(*description);
   model.warnings = std::move(description->warnings);
   for (const std::string &warning : {hiddenKeysAhead(*description), keysAhead(*description)})
@@ -86,14 +84,11 @@ Expected<ImportedModel> heddle::importDescription(const std::string &path,
   if (!description->seed)
     model.files.push_back(description->weightsFile);
   if (options.needsWeights && !description->seed) {
-    if (Status status = openWeights(description->weightsFile, model); !status)
-      return status.takeError();
+    HEDDLE_TRY(openWeights(description->weightsFile, model));
     return model;
   }
-  auto seeded = makeSeededWeights(description->seed.value_or(0),
-                                  options.needsWeights ? model.tensors : std::vector<TensorInfo>());
-  if (!seeded)
-    return seeded.takeError();
-  model.weights = std::move(*seeded);
+  model.weights = HEDDLE_TRY(
+      makeSeededWeights(description->seed.value_or(0),
+                        options.needsWeights ? model.tensors : std::vector<TensorInfo>()));
   return model;
 }

@@ -10,6 +10,7 @@
 #include "StackReader.h"
 
 #include "heddle/Support/Json.h"
+#include "heddle/Support/Try.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
@@ -345,27 +346,20 @@ Status Reader::run() {
 
 Expected<Description> heddle::readDescription(Json json, const std::string &path,
                                               const std::vector<std::string> &options) {
-  auto masks = MaskOptions::parse(options);
-  if (!masks)
-    return masks.takeError();
+  auto masks = HEDDLE_TRY(MaskOptions::parse(options));
   ErrorSink errors(path);
   checkDescription(json, errors);
   if (errors.failed())
     return errors.take();
   Description model{path, std::make_shared<const Json>(std::move(json))};
   model.files.push_back(path);
-  if (Status status = Reader(model, *masks).run(); !status)
-    return status.takeError();
+  HEDDLE_TRY(Reader(model, masks).run());
   return model;
 }
 
 Expected<Description> heddle::readDescription(const std::string &path,
                                               const std::vector<std::string> &options) {
-  auto text = readFile(path, int64_t(1) << 26);
-  if (!text)
-    return text.takeError();
-  auto json = parseJson(*text, path);
-  if (!json)
-    return json.takeError();
-  return readDescription(std::move(*json), path, options);
+  auto text = HEDDLE_TRY(readFile(path, int64_t(1) << 26));
+  auto json = HEDDLE_TRY(parseJson(text, path));
+  return readDescription(std::move(json), path, options);
 }

@@ -10,6 +10,7 @@
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Pack/SeededWeights.h"
+#include "heddle/Support/Try.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -129,8 +130,7 @@ static Status checkNesting(const std::string &path) {
 }
 
 static Expected<OwningOpRef<ModuleOp>> parsed(const std::string &path, MLIRContext &context) {
-  if (Status status = checkNesting(path); !status)
-    return status.takeError();
+  HEDDLE_TRY(checkNesting(path));
   FirstError first(context, path);
   auto module = parseSourceFile<ModuleOp>(path, ParserConfig(&context));
   if (!module)
@@ -141,8 +141,7 @@ static Expected<OwningOpRef<ModuleOp>> parsed(const std::string &path, MLIRConte
 /// The module with masks of the command line; what does not fit the ops around it is an error.
 static Status withMasks(ModuleOp module, const std::vector<std::string> &masks,
                         const std::string &path) {
-  if (Status status = replaceMasks(module, masks, path); !status)
-    return status;
+  HEDDLE_TRY(replaceMasks(module, masks, path));
   FirstError first(*module.getContext(), path);
   return succeeded(verify(module)) ? Status() : inputError("--mask: " + first.text);
 }
@@ -150,26 +149,21 @@ static Status withMasks(ModuleOp module, const std::vector<std::string> &masks,
 Expected<ImportedModel> heddle::importDialectText(const std::string &path,
                                                   const ImportOptions &options,
                                                   MLIRContext &context) {
-  auto module = parsed(path, context);
-  if (!module)
-    return module.takeError();
-  Status status = checkFunctions(**module, path);
+  auto module = HEDDLE_TRY(parsed(path, context));
+  Status status = checkFunctions(*module, path);
   if (status && !options.masks.empty())
-    status = withMasks(**module, options.masks, path);
+    status = withMasks(*module, options.masks, path);
   if (!status)
     return status.takeError();
   ImportedModel model;
-  model.module = std::move(*module);
+  model.module = std::move(module);
   model.files.push_back(path);
   if (!options.weights.empty())
     model.files.push_back(options.weights);
-  auto tensors = expectedTensors(*model.module, path);
-  if (!tensors)
-    return tensors.takeError();
-  model.tensors = std::move(*tensors);
+  auto tensors = HEDDLE_TRY(expectedTensors(*model.module, path));
+  model.tensors = std::move(tensors);
   if (options.needsWeights && !options.weights.empty()) {
-    if (Status status = openWeights(options.weights, model); !status)
-      return status.takeError();
+    HEDDLE_TRY(openWeights(options.weights, model));
     return model;
   }
   if (options.needsWeights && !model.tensors.empty())
@@ -177,9 +171,6 @@ Expected<ImportedModel> heddle::importDialectText(const std::string &path,
                       std::to_string(model.tensors.size()) +
                       (model.tensors.size() == 1 ? " tensor, " : " tensors, the first is ") +
                       model.tensors.front().name);
-  auto none = makeSeededWeights(0, {});
-  if (!none)
-    return none.takeError();
-  model.weights = std::move(*none);
+  model.weights = HEDDLE_TRY(makeSeededWeights(0, {}));
   return model;
 }

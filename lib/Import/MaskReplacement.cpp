@@ -12,6 +12,7 @@
 #include "StackReader.h"
 
 #include "heddle/Analysis/ShapeExpressions.h"
+#include "heddle/Support/Try.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -111,8 +112,7 @@ static Status replace(Operation *mask, const MaskExpression &expression, const s
   FunctionBuilder f(func, weights, mask);
   Value made =
       MaskBuilder(none).build(f, expression, /*cross=*/false, callOf(attention, expression));
-  if (Status status = f.inputsAgree(path); !status)
-    return status;
+  HEDDLE_TRY(f.inputsAgree(path));
   made.getDefiningOp()->setAttr(TransformerDialect::nameAttr, name);
   mask->getResult(0).replaceAllUsesWith(made);
   eraseMask(mask, func);
@@ -121,18 +121,15 @@ static Status replace(Operation *mask, const MaskExpression &expression, const s
 
 Status heddle::replaceMasks(ModuleOp module, const std::vector<std::string> &options,
                             const std::string &path) {
-  Expected<MaskOptions> masks = MaskOptions::parse(options);
-  if (!masks)
-    return masks.takeError();
+  MaskOptions masks = HEDDLE_TRY(MaskOptions::parse(options));
   for (auto func : module.getOps<func::FuncOp>())
     for (Operation *mask : namedMasks(func)) {
       auto name = mask->getAttrOfType<StringAttr>(TransformerDialect::nameAttr);
-      const MaskExpression *expression = masks->find(name.str());
+      const MaskExpression *expression = masks.find(name.str());
       if (!expression)
         continue;
       nameDimensions(func);
-      if (Status status = replace(mask, *expression, path); !status)
-        return status;
+      HEDDLE_TRY(replace(mask, *expression, path));
     }
-  return masks->allUsed("the transformer.name of a mask op of " + path);
+  return masks.allUsed("the transformer.name of a mask op of " + path);
 }

@@ -13,6 +13,8 @@
 
 #include "ModelBuilder.h"
 
+#include "heddle/Support/Try.h"
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
@@ -243,8 +245,7 @@ void ModelBuilder::declareStates() {
 Expected<OwningOpRef<ModuleOp>> ModelBuilder::run() {
   module = ModuleOp::create(UnknownLoc::get(&context));
   if (d.encoder)
-    if (Status status = encode(); !status)
-      return status.takeError();
+    HEDDLE_TRY(encode());
   if (!d.decoder)
     return std::move(module);
   Status status = decode(/*step=*/false);

@@ -8,6 +8,7 @@
 #include "WeightCheck.h"
 
 #include "heddle/Pack/Safetensors.h"
+#include "heddle/Support/Try.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -39,17 +40,14 @@ static std::string extraTensors(const WeightSource &source, const llvm::StringSe
 }
 
 Status heddle::openWeights(const std::string &file, ImportedModel &model) {
-  auto source = openSafetensors(file);
-  if (!source)
-    return source.takeError();
+  auto source = HEDDLE_TRY(openSafetensors(file));
   llvm::StringSet<> read;
   for (const TensorInfo &tensor : model.tensors) {
     read.insert(tensor.name);
-    if (auto index = (*source)->require(tensor.name, tensor.shape); !index)
-      return index.takeError();
+    HEDDLE_TRY((source)->require(tensor.name, tensor.shape));
   }
-  if (std::string warning = extraTensors(**source, read); !warning.empty())
+  if (std::string warning = extraTensors(*source, read); !warning.empty())
     model.warnings.push_back(warning);
-  model.weights = std::move(*source);
+  model.weights = std::move(source);
   return {};
 }

@@ -11,6 +11,7 @@
 #include "RowCodes.h"
 #include "heddle/Support/Float.h"
 #include "heddle/Support/Parallel.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <array>
@@ -276,23 +277,21 @@ void EntryPacker::packScales(int64_t panel) const {
 
 Expected<EntryPacker> EntryPacker::make(const PackEntry &entry, const WeightSource &source,
                                         std::byte *destination) {
-  auto tensor = source.require(entry.tensor, entry.shape);
-  if (!tensor)
-    return tensor.takeError();
-  int64_t elements = source.tensors()[*tensor].elements();
+  auto tensor = HEDDLE_TRY(source.require(entry.tensor, entry.shape));
+  int64_t elements = source.tensors()[tensor].elements();
   auto [rows, columns] = matrixOf(entry);
   switch (entry.layout) {
   case PackEntry::Layout::Vector: // one row, cut like the rows that its elements belong to
-    return EntryPacker(RowReader(source, *tensor, elements), Grouping(1, 0),
+    return EntryPacker(RowReader(source, tensor, elements), Grouping(1, 0),
                        Grouping(elements, entry.rowGroup), entry, destination);
   case PackEntry::Layout::Rows:
-    return EntryPacker(RowReader(source, *tensor, columns), Grouping(rows, 0),
+    return EntryPacker(RowReader(source, tensor, columns), Grouping(rows, 0),
                        Grouping(columns, entry.columnGroup), entry, destination);
   case PackEntry::Layout::Panels:
   case PackEntry::Layout::Scales:
     break;
   }
-  return EntryPacker(RowReader(source, *tensor, columns), Grouping(rows, entry.rowGroup),
+  return EntryPacker(RowReader(source, tensor, columns), Grouping(rows, entry.rowGroup),
                      Grouping(columns, formatOf(entry.type).holdsScales() ? 0 : entry.columnGroup),
                      entry, destination);
 }
@@ -301,17 +300,14 @@ Expected<EntryPacker> EntryPacker::make(const PackEntry &entry, const WeightSour
 
 Status checkTensors(std::span<const PackEntry> entries, const WeightSource &source) {
   for (const PackEntry &entry : entries)
-    if (auto tensor = source.require(entry.tensor, entry.shape); !tensor)
-      return tensor.takeError();
+    HEDDLE_TRY(source.require(entry.tensor, entry.shape));
   return {};
 }
 
 Status pack(const PackEntry &entry, const WeightSource &source, std::byte *destination,
             int threads) {
-  auto packer = EntryPacker::make(entry, source, destination);
-  if (!packer)
-    return packer.takeError();
-  parallelFor(packer->pieces(), threads, [&](int64_t piece, int) { packer->run(piece); });
+  auto packer = HEDDLE_TRY(EntryPacker::make(entry, source, destination));
+  parallelFor(packer.pieces(), threads, [&](int64_t piece, int) { packer.run(piece); });
   return {};
 }
 
@@ -322,11 +318,9 @@ Status packAll(const Program &program, const WeightSource &source, std::span<std
   std::vector<int64_t> ends; // pieces up to each entry's last
   for (const PackEntry &entry : program.pack) {
     const Weight &weight = program.weights[entry.weight];
-    auto packer = EntryPacker::make(entry, source, weights.data() + weight.offset);
-    if (!packer)
-      return packer.takeError();
-    ends.push_back((ends.empty() ? 0 : ends.back()) + packer->pieces());
-    packers.push_back(*packer);
+    auto packer = HEDDLE_TRY(EntryPacker::make(entry, source, weights.data() + weight.offset));
+    ends.push_back((ends.empty() ? 0 : ends.back()) + packer.pieces());
+    packers.push_back(packer);
   }
   parallelFor(ends.empty() ? 0 : ends.back(), threads, [&](int64_t piece, int) {
     size_t entry = std::ranges::upper_bound(ends, piece) - ends.begin();

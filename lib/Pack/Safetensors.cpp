@@ -10,6 +10,7 @@
 #include "heddle/Support/Float.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/MappedBytes.h"
+#include "heddle/Support/Try.h"
 
 #include <algorithm>
 #include <cassert>
@@ -94,14 +95,11 @@ Status Safetensors::readHeader() {
   std::string_view text(reinterpret_cast<const char *>(bytes.data()) + prefixSize, length);
   if (!text.starts_with('{'))
     return fail("expected a header that begins with '{', found another file");
-  auto json = parseJson(text, path + ": header");
-  if (!json)
-    return json.takeError();
+  auto json = HEDDLE_TRY(parseJson(text, path + ": header"));
   contents = bytes.subspan(prefixSize + length);
-  for (const auto &[tensor, entry] : json->items())
+  for (const auto &[tensor, entry] : json.items())
     if (tensor != "__metadata__")
-      if (Status status = readTensor(tensor, entry); !status)
-        return status;
+      HEDDLE_TRY(readTensor(tensor, entry));
   return checkExtents();
 }
 
@@ -114,10 +112,8 @@ Status Safetensors::readTensor(const std::string &tensor, const Json &json) {
   info.name = tensor;
   int64_t bytes = 0; // an element's, 0 where that is not known
   uint64_t size = 0;
-  if (Status status = readType(info, json["dtype"], bytes); !status)
-    return status;
-  if (Status status = readShape(info, json["shape"], std::max<int64_t>(bytes, 1), size); !status)
-    return status;
+  HEDDLE_TRY(readType(info, json["dtype"], bytes));
+  HEDDLE_TRY(readShape(info, json["shape"], std::max<int64_t>(bytes, 1), size));
   const Json &offsets = json["data_offsets"];
   auto begin = offsets.is_array() && offsets.size() == 2 ? asSize(offsets[0]) : std::nullopt;
   auto end = begin ? asSize(offsets[1]) : std::nullopt;
@@ -216,12 +212,9 @@ std::span<const float> Safetensors::inPlace(int tensor) const {
 } // namespace
 
 Expected<std::unique_ptr<WeightSource>> openSafetensors(const std::string &path) {
-  auto file = MappedBytes::openFile(path);
-  if (!file)
-    return file.takeError();
-  auto source = std::make_unique<Safetensors>(std::move(*file), path);
-  if (Status status = source->readHeader(); !status)
-    return status.takeError();
+  auto file = HEDDLE_TRY(MappedBytes::openFile(path));
+  auto source = std::make_unique<Safetensors>(std::move(file), path);
+  HEDDLE_TRY(source->readHeader());
   return std::unique_ptr<WeightSource>(std::move(source));
 }
 

@@ -7,6 +7,7 @@
 
 #include "heddle/Pack/SeededWeights.h"
 
+#include "heddle/Support/Try.h"
 #include "heddle/Support/WideClones.h"
 
 #include <algorithm>
@@ -58,10 +59,8 @@ public:
   Status makeRules() {
     for (TensorInfo &info : infos) {
       info.type = "f32";
-      auto rule = makeRule(info);
-      if (!rule)
-        return rule.takeError();
-      rules.push_back(*rule);
+      auto rule = HEDDLE_TRY(makeRule(info));
+      rules.push_back(rule);
     }
     return {};
   }
@@ -85,10 +84,8 @@ private:
       return Rule{true, 1.0f, 0};
     if (tensor.ends_with(".norm.bias"))
       return Rule{true, 0.0f, 0};
-    auto fanIn = findFanIn(info);
-    if (!fanIn)
-      return fanIn.takeError();
-    float factor = static_cast<float>(std::sqrt(3.0 / static_cast<double>(*fanIn)));
+    auto fanIn = HEDDLE_TRY(findFanIn(info));
+    float factor = static_cast<float>(std::sqrt(3.0 / static_cast<double>(fanIn)));
     return Rule{false, factor, seed ^ fnv1a64(tensor)};
   }
 
@@ -126,8 +123,7 @@ private:
 Expected<std::unique_ptr<WeightSource>> makeSeededWeights(uint64_t seed,
                                                           std::vector<TensorInfo> tensors) {
   auto source = std::make_unique<SeededWeights>(seed, std::move(tensors));
-  if (Status status = source->makeRules(); !status)
-    return status.takeError();
+  HEDDLE_TRY(source->makeRules());
   return std::unique_ptr<WeightSource>(std::move(source));
 }
 

@@ -15,6 +15,8 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include "heddle/Support/Try.h"
+
 #include <mutex>
 
 LLD_HAS_DRIVER(elf)
@@ -69,8 +71,7 @@ Expected<std::vector<char>> heddle::linkSharedObject(const std::vector<std::stri
                                         "--threads=1",    "-o",          output};
   for (size_t i = 0; i < objects.size(); ++i) {
     arguments.push_back(directory.file("kernel" + llvm::Twine(i) + ".o"));
-    if (Status written = writeFile(arguments.back(), objects[i]); !written)
-      return written.takeError();
+    HEDDLE_TRY(writeFile(arguments.back(), objects[i]));
   }
   std::vector<const char *> pointers;
   for (const std::string &argument : arguments)

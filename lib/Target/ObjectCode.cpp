@@ -28,6 +28,8 @@
 #include "llvm/Support/ThreadPool.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include "heddle/Support/Try.h"
+
 #include <functional>
 #include <mutex>
 
@@ -109,10 +111,7 @@ static Expected<std::unique_ptr<Unit>> translateOne(mlir::ModuleOp single, llvm:
   unit->module = mlir::translateModuleToLLVMIR(single, unit->context, name);
   if (!unit->module)
     return deviceError(name.str() + ": the translation to LLVM IR failed");
-  auto machine = createMachine(target);
-  if (!machine)
-    return machine.takeError();
-  unit->machine = std::move(*machine);
+  unit->machine = HEDDLE_TRY(createMachine(target));
   unit->module->setSourceFileName("");
   unit->module->setTargetTriple(unit->machine->getTargetTriple());
   unit->module->setDataLayout(unit->machine->createDataLayout());
@@ -131,10 +130,8 @@ static Expected<std::vector<std::unique_ptr<Unit>>> translate(mlir::ModuleOp low
       single = mlir::ModuleOp::create(function.getLoc());
       single->push_back(function.clone());
     }
-    auto unit = translateOne(single ? *single : lowered, function.getName(), target);
-    if (!unit)
-      return unit.takeError();
-    units.push_back(std::move(*unit));
+    auto unit = HEDDLE_TRY(translateOne(single ? *single : lowered, function.getName(), target));
+    units.push_back(std::move(unit));
   }
   return units;
 }
@@ -195,24 +192,19 @@ static Expected<std::vector<std::string>> compile(mlir::ModuleOp module, const C
                                                   Output kind) {
   mlir::OwningOpRef<mlir::ModuleOp> copy;
   if (!module.getOps<mlir::func::FuncOp>().empty()) {
-    auto lowered = lowerCopy(module);
-    if (!lowered)
-      return lowered.takeError();
-    copy = std::move(*lowered);
+    copy = HEDDLE_TRY(lowerCopy(module));
   }
-  auto units = translate(copy ? *copy : module, target);
-  if (!units)
-    return units.takeError();
-  if (units->size() == 1) {
-    generate(*units->front(), kind); // the caller may be one of many threads
+  auto units = HEDDLE_TRY(translate(copy ? *copy : module, target));
+  if (units.size() == 1) {
+    generate(*units.front(), kind); // the caller may be one of many threads
   } else {
     llvm::DefaultThreadPool pool(llvm::hardware_concurrency());
-    for (std::unique_ptr<Unit> &unit : *units)
+    for (std::unique_ptr<Unit> &unit : units)
       pool.async([&unit, kind] { generate(*unit, kind); });
     pool.wait();
   }
   std::vector<std::string> outputs;
-  for (std::unique_ptr<Unit> &unit : *units) {
+  for (std::unique_ptr<Unit> &unit : units) {
     if (!unit->failure.empty())
       return deviceError(target.name + ": " + unit->failure);
     outputs.push_back(std::move(unit->output));
@@ -239,8 +231,6 @@ Expected<std::string> heddle::emitAssembly(mlir::ModuleOp module, const CpuTarge
 
 Expected<std::string> heddle::emitCpuObject(mlir::ModuleOp module, const CpuTarget &target) {
   assert(llvm::hasSingleElement(module.getOps()) && "one kernel an object");
-  auto objects = compile(module, target, Output::Object);
-  if (!objects)
-    return objects.takeError();
-  return std::move(objects->front());
+  auto objects = HEDDLE_TRY(compile(module, target, Output::Object));
+  return std::move(objects.front());
 }

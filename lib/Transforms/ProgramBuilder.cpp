@@ -8,6 +8,7 @@
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/Try.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -171,13 +172,11 @@ Expected<Program> heddle::buildProgram(ArrayRef<TiledModule> tiled) {
   for (auto [module, gpu] : tiled)
     for (auto [kernel, func] :
          llvm::zip_equal(kernels, ModuleOp(module).getOps<kernel::FuncOp>())) {
-      Expected<KernelCode> code = codeOf(func);
-      if (!code)
-        return code.takeError();
+      KernelCode code = HEDDLE_TRY(codeOf(func));
       if (gpu)
-        kernel.vulkan.push_back(variantOf(func, std::move(*code), *gpu));
+        kernel.vulkan.push_back(variantOf(func, std::move(code), *gpu));
       else
-        kernel.cpu = std::move(*code);
+        kernel.cpu = std::move(code);
     }
   return std::move(builder.program);
 }
