@@ -32,9 +32,10 @@ inline Matrix numbers(int64_t rows, int64_t columns, uint32_t seed) {
   return matrix;
 }
 
-/// y = x * w^T + b.
+/// y = activation(x * w^T + b).
 struct LinearModel {
   Matrix input, weight, bias;
+  std::string activation = "none"; ///< as #transformer.activation spells it
 
   LinearModel(int64_t rows, int64_t features, int64_t outputs)
       : input(numbers(rows, features, 1)), weight(numbers(outputs, features, 2)),
@@ -50,8 +51,9 @@ struct LinearModel {
     return "func.func @run(%x: " + x + " {transformer.name = \"x\"}) -> (" + y +
            " {transformer.name = \"y\"}) {\n  %w = transformer.weight \"w\" : " + w +
            "\n  %b = transformer.weight \"b\" : " + b +
-           "\n  %y = transformer.linear %x, %w bias(%b) : (" + x + ", " + w + ", " + b + ") -> " +
-           y + "\n  return %y : " + y + "\n}\n";
+           "\n  %y = transformer.linear %x, %w bias(%b) {activation = #transformer.activation<" +
+           activation + ">} : (" + x + ", " + w + ", " + b + ") -> " + y + "\n  return %y : " + y +
+           "\n}\n";
   }
 
   void writeWeights(const std::string &path) const {
