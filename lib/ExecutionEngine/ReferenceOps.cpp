@@ -39,6 +39,8 @@ double activate(Activation activation, double x) {
     return x / (1 + std::exp(-1.702 * x));
   case Activation::Silu:
     return x / (1 + std::exp(-x));
+  case Activation::Tanh:
+    return std::tanh(x);
   }
   llvm_unreachable("all activations are listed");
 }

@@ -240,6 +240,8 @@ Value TileBuilder::activation(transformer::Activation kind, Value x, Accuracy ac
     return logisticGate(*this, x, mul(x, 1.702));
   case Activation::Silu:
     return logisticGate(*this, x, x);
+  case Activation::Tanh:
+    return tanh(x);
   }
   llvm_unreachable("unknown activation");
 }

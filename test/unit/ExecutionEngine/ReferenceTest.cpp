@@ -307,7 +307,8 @@ TEST_F(ReferenceTest, Activations) {
                                                           {"gelu", 0.8413447460685429},
                                                           {"gelu_tanh", 0.8411919906082768},
                                                           {"quick_gelu", 0.8457957659328212},
-                                                          {"silu", 0.7310585786300049}};
+                                                          {"silu", 0.7310585786300049},
+                                                          {"tanh", 0.7615941559557649}};
   for (auto &[name, value] : expected) {
     std::string text = "func.func @f(%x: tensor<1x1xf32>) -> tensor<1x1xf32> {\n %w = "
                        "transformer.weight \"one\" : tensor<1x1xf32>\n"

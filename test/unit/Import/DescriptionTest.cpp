@@ -89,9 +89,9 @@ TEST_F(DescriptionTest, TypesAndRanges) {
             "m.json: norm.epsilon: expected a number of at least 0, found -1");
   EXPECT_EQ(problemWith("/source/padding", 20),
             "m.json: source.padding: expected an integer of at least 0 and at most 19, found 20");
-  EXPECT_EQ(problemWith("/ffn/activation", "tanh"),
-            "m.json: ffn.activation: expected one of relu, gelu, gelu-tanh, quick-gelu, silu, "
-            "found 'tanh'");
+  EXPECT_EQ(problemWith("/ffn/activation", "softplus"),
+            "m.json: ffn.activation: expected one of relu, gelu, gelu-tanh, quick-gelu, silu, tanh, "
+            "found 'softplus'");
   EXPECT_EQ(problemWith("/encoder/layers", Json::array()),
             "m.json: encoder.layers: expected 1 to 4096 layers, found 0");
 }

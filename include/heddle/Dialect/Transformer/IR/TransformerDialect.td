@@ -142,7 +142,7 @@ def Transformer_Vector : ConfinedType<1DTensorOf<[F32]>, [Transformer_Positive<"
 def Transformer_Activation : I32EnumAttr<"Activation", "an elementwise function", [
     I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Relu", 1, "relu">, I32EnumAttrCase<"Gelu", 2, "gelu">,
     I32EnumAttrCase<"GeluTanh", 3, "gelu_tanh">, I32EnumAttrCase<"QuickGelu", 4, "quick_gelu">,
-    I32EnumAttrCase<"Silu", 5, "silu">]> {
+    I32EnumAttrCase<"Silu", 5, "silu">, I32EnumAttrCase<"Tanh", 6, "tanh">]> {
   let genSpecializedAttr = 0;
   let cppNamespace = "::heddle::transformer";
 }
@@ -156,6 +156,7 @@ def Transformer_ActivationAttr : EnumAttr<Transformer_Dialect, Transformer_Activ
     * `gelu_tanh`: x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2
     * `quick_gelu`: x / (1 + exp(-1.702 x))
     * `silu`: x / (1 + exp(-x))
+    * `tanh`: (exp(2 x) - 1) / (exp(2 x) + 1)
   }];
   let assemblyFormat = "`<` $value `>`";
 }
