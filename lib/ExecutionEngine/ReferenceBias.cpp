@@ -32,9 +32,10 @@ static double slope(int64_t h, int64_t heads) {
 
 static Expected<ScoreRule> alibi(BiasAlibiOp op, const Extents &extents, const Lookup &lookup) {
   Offset offset = HEDDLE_TRY(offsetOf(op, op.getOffset(), extents, lookup));
-  return ScoreRule([offset, heads = extents.heads](const Pair &p) -> double {
+  double factor = op.getFactor().convertToDouble();
+  return ScoreRule([offset, factor, heads = extents.heads](const Pair &p) -> double {
     auto distance = static_cast<double>(std::abs(p.j - (p.i + offset(p))));
-    return static_cast<float>(-slope(p.h, heads) * distance);
+    return static_cast<float>(-factor * slope(p.h, heads) * distance);
   });
 }
 

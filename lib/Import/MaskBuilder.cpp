@@ -132,7 +132,7 @@ Value MaskBuilder::write(const MaskPlace &site, const MaskCall &e, bool scoreRul
     return scoreRule ? BiasWhereOp::create(b, f.loc, BiasType::get(b.getContext())).getResult()
                      : MaskWhereOp::create(b, f.loc, MaskType::get(b.getContext())).getResult();
   case Kind::Alibi:
-    return BiasAlibiOp::create(b, f.loc, offset(site, e));
+    return BiasAlibiOp::create(b, f.loc, offset(site, e), llvm::APFloat(e.factor));
   case Kind::Relative: { // T5: one-directional in a decoder
     std::string name = std::string(call.decoder ? "decoder" : "encoder") + ".relative.weight";
     Value distances = f.weight(name, {e.numbers[0], call.heads});

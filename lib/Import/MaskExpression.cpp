@@ -9,6 +9,7 @@
 #include "MaskBuilder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <utility>
 
@@ -86,6 +87,7 @@ private:
   Value where(const MaskCall &node);
   void arguments(MaskCall &node, const Signature &signature);
   void offset(MaskCall &node);
+  void factor(MaskCall &node);
 
   ExpressionCursor in;
   const MaskPlace *site;
@@ -136,6 +138,16 @@ void Parser::offset(MaskCall &node) {
     in.fail("an integer or the name of an input");
   else
     node.offset = in.integer();
+}
+
+void Parser::factor(MaskCall &node) {
+  in.skip();
+  size_t where = in.place();
+  bool isReal = false;
+  node.factor = static_cast<float>(in.number(isReal));
+  if (!in.failed() && !(node.factor > 0 && std::isfinite(node.factor)))
+    in.report("expected a finite factor above 0", where);
+  in.expect(")");
 }
 
 void Parser::arguments(MaskCall &node, const Signature &signature) {
@@ -233,6 +245,8 @@ Part Parser::call() {
     arguments(node, *signature);
     in.expect(")");
   }
+  if (node.kind == Kind::Alibi && in.take("("))
+    factor(node);
   if (in.failed())
     return {};
   return {site ? site->masks.write(*site, node, result.scoreRule) : Value(), seesAhead(node)};

@@ -45,6 +45,7 @@ struct MaskCall {
   std::vector<int64_t> numbers;
   /// Of causal and window: a number, or the name of an i32 input; neither: what the call makes it.
   std::optional<int64_t> offset;
+  float factor = 1; ///< alibi: of its slopes
   std::string offsetInput;
 };
 

@@ -248,7 +248,8 @@ std::string Composer::bias(int depth) {
   }
   int64_t kind = random.whole(0, 3);
   if (kind == 0 && body.find("alibi") == std::string::npos)
-    return define("transformer.bias.alibi");
+    return define(depth > 1 ? "transformer.bias.alibi"
+                            : "transformer.bias.alibi {factor = 0.3 : f32}");
   if (kind == 1 && !packed)
     return dense("f32");
   if (kind == 2)

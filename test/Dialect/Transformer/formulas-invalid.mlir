@@ -208,6 +208,16 @@ func.func @mask_load_parent(%t: tensor<?xi32>, %x: i32) {
 
 // -----
 
+func.func @bias_alibi_c3_factor(%x: tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32> {
+  // expected-error @+1 {{'transformer.bias.alibi' op C3: expected a finite factor above 0, found 0}}
+  %s = transformer.bias.alibi {factor = 0.0 : f32}
+  %y = transformer.attention %x, %x, %x bias(%s) {scale = 1.0 : f32}
+     : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
+  return %y : tensor<2x8x6x4xf32>
+}
+
+// -----
+
 func.func @bias_alibi_c1_mask(%x: tensor<2x8x6x4xf32>) -> !transformer.bias {
   // expected-error @+1 {{'transformer.bias.alibi' op C1: a score rule is used by score rules and attention only, found 'func.return'}}
   %s = transformer.bias.alibi

@@ -82,8 +82,8 @@ func.func @formula(%x: !x, %t: tensor<?xi32>, %u: tensor<?x?xi32>, %n: i32) -> !
 func.func @rules(%x: !x, %n: i32, %ns: tensor<?xi32>, %t: tensor<32x8xf32>, %d: tensor<1x8x?x?xf32>, %f: tensor<?xf32>) -> !x {
   // CHECK: transformer.bias.alibi{{$}}
   %a = transformer.bias.alibi
-  // CHECK: transformer.bias.alibi offset(%{{.*}} : i32)
-  %b = transformer.bias.alibi offset(%n : i32)
+  // CHECK: transformer.bias.alibi offset(%{{.*}} : i32) {factor = 2.500000e-01 : f32}
+  %b = transformer.bias.alibi offset(%n : i32) {factor = 0.25 : f32}
   // CHECK: transformer.bias.relative %{{.*}} max_distance = 128 {bidirectional} : tensor<32x8xf32>
   %c = transformer.bias.relative %t max_distance = 128 {bidirectional} : tensor<32x8xf32>
   // CHECK: transformer.bias.relative %{{.*}} max_distance = 20 offset(%{{.*}} : tensor<?xi32>) : tensor<32x8xf32>

@@ -256,6 +256,8 @@ TEST_F(ReferenceMaskTest, ScoreRules) {
   // One key: with 3 queries the default offset is -2.
   EXPECT_EQ(scores("", "%m = transformer.bias.alibi", {}, 3, 1),
             (std::vector<double>{-2 * 0x1p-8, -0x1p-8, 0}));
+  EXPECT_EQ(scores("", "%m = transformer.bias.alibi {factor = 0.25 : f32}", {}, 3, 1),
+            (std::vector<double>{-2 * 0x1p-10, -0x1p-10, 0}));
   const char *relative = "%m = transformer.bias.relative %t max_distance = 16 offset(%n : i32) "
                          "{bidirectional} : tensor<8x2xf32>";
   NamedRefTensors inputs = {{"arg0", f32({8, 2}, {0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0})},

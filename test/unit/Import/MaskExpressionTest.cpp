@@ -198,6 +198,9 @@ TEST(MaskExpression, ScoreRules) {
   EXPECT_THAT(parseRule("where(i < j)"), HasSubstr("column 7: expected a number, found a truth"));
   EXPECT_THAT(parseRule("causal"),
               HasSubstr("expected a score rule (alibi, relative, dense, where), found 'causal'"));
+  EXPECT_THAT(parseRule("alibi(0)"), HasSubstr("expected a finite factor above 0"));
+  EXPECT_THAT(parseRule("alibi(1e-60)"), HasSubstr("expected a finite factor above 0"));
+  EXPECT_THAT(parseRule("alibi()"), HasSubstr("expected a number, found ')'"));
   EXPECT_THAT(parseRule("alibi & alibi"), HasSubstr("expected an operator or the end, found '&'"));
   EXPECT_THAT(parseRule(""), HasSubstr("expected a score rule, found nothing"));
 }

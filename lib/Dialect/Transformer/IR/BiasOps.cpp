@@ -85,10 +85,18 @@ Value BiasAlibiOp::emitScore(OpBuilder &b, MaskSite &site) {
   MaskArith a{b, site.loc()};
   Value distance = ahead(b, site, getOffset());
   distance = a.max(distance, a.sub(a.integer(0, distance), distance));
-  SmallVector<float> slopes =
-      llvm::map_to_vector(alibiSlopes(site.headCount()), [](float s) { return -s; });
+  float factor = getFactor().convertToFloat();
+  SmallVector<float> slopes = llvm::map_to_vector(alibiSlopes(site.headCount()),
+                                                  [&](float slope) { return -factor * slope; });
   return arith::MulFOp::create(b, site.loc(), toReal(a, distance),
                                site.splat(b, choose(a, site.head(b), slopes)));
+}
+
+LogicalResult BiasAlibiOp::verify() {
+  if (!getFactor().isFinite() || getFactor().isZero() || getFactor().isNegative())
+    return emitOpError("C3: expected a finite factor above 0, found ")
+           << getFactor().convertToFloat();
+  return success();
 }
 
 /// table[first + k, h] for the k whose bucket holds `distance`.

@@ -21,12 +21,14 @@ class Transformer_BiasOp<string mnemonic, string name, list<Trait> traits = [], 
 def Transformer_BiasAlibiOp : Transformer_BiasOp<"alibi", "alibi"> {
   let summary = "less for keys far away, by a slope a head";
   let description = [{
-    `-slope[h] * |j - (i + offset)|`, `offset` being that of `mask.causal`. For H heads, a power of two, `slope[h] = 2^(-8 (h + 1) / H)`.
+    `-slope[h] * |j - (i + offset)|`, `offset` being that of `mask.causal`. For H heads, a power of two, `slope[h] = factor * 2^(-8 (h + 1) / H)`.
     For another H, with P the power of two below, the first P slopes are those of P heads, the others are slopes 0, 2, 4, ... of 2 P heads.
+    `factor` is 1 unless said: models that scale a score after its rule (Falcon) have that scale there.
 
     Constraints:
     * C1: the result is used by score rules and attention of the same block.
     * C2: a static size of `offset` equals the batch of the attention that uses the rule.
+    * C3: `factor` is finite and above 0.
 
     Example:
     ```mlir
@@ -38,9 +40,10 @@ def Transformer_BiasAlibiOp : Transformer_BiasOp<"alibi", "alibi"> {
     }
     ```
   }];
-  let arguments = (ins Optional<Transformer_OffsetOperand>:$offset);
+  let arguments = (ins Optional<Transformer_OffsetOperand>:$offset, DefaultValuedAttr<F32Attr, "1.0f">:$factor);
   let assemblyFormat = "(`offset` `(` $offset^ `:` type($offset) `)`)? attr-dict";
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::Value());">];
+  let hasVerifier = 1;
 }
 
 def Transformer_BiasRelativeOp : Transformer_BiasOp<"relative", "relative", [], ["takesWeight"]> {
