@@ -68,13 +68,15 @@ TEST_P(ActivationTest, IsItsFormula) {
   EXPECT_TRUE(std::isnan(found[finite + 2]));
 }
 
+std::string nameOf(const testing::TestParamInfo<ActivationTest::ParamType> &info) {
+  std::string target = std::get<0>(info.param);
+  return std::get<1>(info.param).name + ("_" + targetName({target, 0}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, ActivationTest,
                          testing::Combine(testing::Values<std::string>("x86-64-v2", "x86-64-v3",
                                                                        "x86-64-v4", "vulkan"),
                                           testing::ValuesIn(activations)),
-                         [](const auto &info) {
-                           const auto &[target, activation] = info.param;
-                           return activation.name + ("_" + targetName({target, 0}));
-                         });
+                         nameOf);
 
 } // namespace
