@@ -166,6 +166,8 @@ inline Mask operator|(const Mask &x, const Mask &y) { return detail::joined(x, "
 inline Mask operator!(const Mask &x) { return Mask(detail::called("!", x)); }
 
 inline ScoreRule alibi() { return ScoreRule("alibi"); }
+/// Slopes times `factor`, which is finite and above 0.
+inline ScoreRule alibi(double factor) { return ScoreRule(detail::called("alibi", Formula(factor))); }
 inline ScoreRule relative(int32_t buckets, int32_t maximumDistance) {
   return ScoreRule(detail::called("relative", buckets, maximumDistance));
 }
