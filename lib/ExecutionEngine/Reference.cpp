@@ -17,7 +17,6 @@
 
 #include "heddle/Support/Try.h"
 
-#include <numeric>
 
 using namespace mlir;
 

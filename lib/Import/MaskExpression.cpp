@@ -32,24 +32,26 @@ struct Signature {
   Kind kind;
   int inputs, numbers;
   int64_t smallest; ///< of the integers
-  bool offset;
+  /// What may stand behind all else, or alone.
+  enum class Optional : uint8_t { Nothing, Offset, Factor } optional = Optional::Nothing;
 };
+using Optional = Signature::Optional;
 constexpr Signature masks[] = {
-    {"causal", Kind::Causal, 0, 0, 0, true},
-    {"window", Kind::Window, 0, 2, 0, true},
-    {"lengths", Kind::Lengths, 1, 0, 0, false},
-    {"keep", Kind::Keep, 1, 0, 0, false},
-    {"hide", Kind::Hide, 1, 0, 0, false},
-    {"prefix", Kind::Prefix, 1, 0, 0, false},
-    {"documents", Kind::Documents, 2, 0, 0, false},
-    {"documents_packed", Kind::PackedDocuments, 2, 0, 0, false},
-    {"dense", Kind::Dense, 1, 0, 0, false},
-    {"blocks", Kind::Blocks, 1, 2, 1, false},
+    {"causal", Kind::Causal, 0, 0, 0, Optional::Offset},
+    {"window", Kind::Window, 0, 2, 0, Optional::Offset},
+    {"lengths", Kind::Lengths, 1, 0, 0},
+    {"keep", Kind::Keep, 1, 0, 0},
+    {"hide", Kind::Hide, 1, 0, 0},
+    {"prefix", Kind::Prefix, 1, 0, 0},
+    {"documents", Kind::Documents, 2, 0, 0},
+    {"documents_packed", Kind::PackedDocuments, 2, 0, 0},
+    {"dense", Kind::Dense, 1, 0, 0},
+    {"blocks", Kind::Blocks, 1, 2, 1},
 };
 constexpr Signature rules[] = {
-    {"alibi", Kind::Alibi, 0, 0, 0, false},
-    {"relative", Kind::Relative, 0, 2, 1, false},
-    {"dense", Kind::Dense, 1, 0, 0, false},
+    {"alibi", Kind::Alibi, 0, 0, 0, Optional::Factor},
+    {"relative", Kind::Relative, 0, 2, 1},
+    {"dense", Kind::Dense, 1, 0, 0},
 };
 
 /// What is parsed: its op, where ops are written.
@@ -147,7 +149,6 @@ void Parser::factor(MaskCall &node) {
   node.factor = static_cast<float>(in.number(isReal));
   if (!in.failed() && !(node.factor > 0 && std::isfinite(node.factor)))
     in.report("expected a finite factor above 0", where);
-  in.expect(")");
 }
 
 void Parser::arguments(MaskCall &node, const Signature &signature) {
@@ -171,8 +172,12 @@ void Parser::arguments(MaskCall &node, const Signature &signature) {
                     ", found " + std::to_string(node.numbers.back()),
                 where);
   }
-  if (signature.offset && !in.failed() && (first || in.take(",")))
+  if (signature.optional == Optional::Nothing || in.failed() || !(first || in.take(",")))
+    return;
+  if (signature.optional == Optional::Offset)
     offset(node);
+  else
+    factor(node);
 }
 
 static bool seesAhead(const MaskCall &call) {
@@ -241,12 +246,10 @@ Part Parser::call() {
   bool needs = signature->inputs || signature->numbers;
   if (needs)
     in.expect("(");
-  if (needs || (signature->offset && in.take("("))) {
+  if (needs || (signature->optional != Optional::Nothing && in.take("("))) {
     arguments(node, *signature);
     in.expect(")");
   }
-  if (node.kind == Kind::Alibi && in.take("("))
-    factor(node);
   if (in.failed())
     return {};
   return {site ? site->masks.write(*site, node, result.scoreRule) : Value(), seesAhead(node)};

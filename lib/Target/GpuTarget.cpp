@@ -6,6 +6,8 @@
 
 #include "heddle/Target/GpuTarget.h"
 
+#include "heddle/Support/Text.h"
+
 using namespace heddle;
 
 const std::vector<GpuTarget> &heddle::gpuTargets() {
@@ -24,9 +26,7 @@ Expected<const GpuTarget *> heddle::findGpuTarget(int level) {
   for (const GpuTarget &target : gpuTargets())
     if (target.level == level)
       return &target;
-  std::string known;
-  for (const GpuTarget &target : gpuTargets())
-    known += (known.empty() ? "" : ", ") + std::to_string(target.level);
-  return usageError("expected one of " + known + " as level of Vulkan devices, found " +
-                    std::to_string(level));
+  auto levelOf = [](const GpuTarget &target) { return std::to_string(target.level); };
+  return usageError("expected one of " + listText(gpuTargets(), levelOf) +
+                    " as level of Vulkan devices, found " + std::to_string(level));
 }
