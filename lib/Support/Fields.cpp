@@ -24,11 +24,4 @@ std::vector<std::string> snakeCaseWords(const char *names) {
   return words;
 }
 
-std::string commaSeparated(const std::vector<std::string> &words) {
-  std::string text;
-  for (const std::string &word : words)
-    text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 } // namespace heddle

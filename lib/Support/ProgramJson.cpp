@@ -9,6 +9,7 @@
 #include "ProgramJson.h"
 
 #include "heddle/Support/Json.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -116,7 +117,7 @@ public:
     requires std::is_enum_v<T>
   void decode(const Json &json, T &value) {
     if (!json.is_string() || !parseWord(json.get_ref<const std::string &>(), value))
-      mismatch("one of " + commaSeparated(enumWords<T>()), json);
+      mismatch("one of " + listText(enumWords<T>()), json);
   }
   void decode(const Json &json, SizeExpr &value) {
     if (!json.is_string())

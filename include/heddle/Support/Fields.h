@@ -70,8 +70,6 @@ bool parseWord(std::string_view word, Enum &value) {
       return value = static_cast<Enum>(i), true;
   return false;
 }
-/// The words of a list as an error names them: "equal, at_most".
-std::string commaSeparated(const std::vector<std::string> &words);
 
 /// Calls `visit(name, field)` for each field, in order.
 template <typename T, typename Visit>

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "heddle/Support/Program.h"
+#include "heddle/Support/Text.h"
 
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/ADT/Hashing.h"
@@ -128,7 +129,7 @@ mlir::ParseResult parseValue(mlir::AsmParser &parser, T &value) {
     if (parseWord(word, value))
       return mlir::success();
     return parser.emitError(loc, "expected one of ")
-           << commaSeparated(enumWords<T>()) << ", found " << word;
+           << listText(enumWords<T>()) << ", found " << word;
   } else if constexpr (isList<T>) {
     auto one = [&] { return parseValue(parser, value.emplace_back()); };
     return parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Square, one);
@@ -162,7 +163,7 @@ mlir::ParseResult parseNamed(mlir::AsmParser &parser, T &value) {
   if (result)
     return *result;
   return parser.emitError(loc, "expected one of ")
-         << commaSeparated(fieldWords<T>()) << ", found " << key;
+         << listText(fieldWords<T>()) << ", found " << key;
 }
 
 template <Structure T>
