@@ -7,7 +7,7 @@ import numpy
 
 from .arrays import attend64, difference, normal
 
-ENDS = 64  # queries at both ends of a sentence that are compared with f64
+ENDS = 64  # queries at both ends of a sequence that are compared with f64
 
 CAUSAL = "  %m = transformer.mask.causal\n"
 MASKS = {"full": "", "causal": CAUSAL, "gqa": CAUSAL, "alibi": CAUSAL + "  %r = transformer.bias.alibi\n",
@@ -33,7 +33,7 @@ def attention_text(sizes):
 
 
 def allowed(form, rows, t):
-    """Which keys the query rows may see, where no sentence is padded."""
+    """Which keys the query rows may see, where no sequence is padded."""
     i, j = numpy.asarray(rows)[:, None], numpy.arange(t)[None, :]
     if form in ("full", "padding"):
         return j >= 0
@@ -48,7 +48,7 @@ def slopes(heads):
 
 
 def bias(sizes, rows):
-    """What f64 adds to the scores [heads, rows, keys] of a sentence without padding: 0, -inf, or ALiBi's penalty."""
+    """What f64 adds to the scores [heads, rows, keys] of a sequence without padding: 0, -inf, or ALiBi's penalty."""
     t = sizes["t"]
     hidden = numpy.where(allowed(sizes["form"], rows, t), 0, -numpy.inf)[None]
     if sizes["form"] != "alibi":
@@ -74,13 +74,13 @@ def spelt(sizes):
 
 
 def answer64(sizes, q, k, v, lengths):
-    """(sentence, rows, their outputs [heads, rows, d]) for both ends of each sentence; rows behind a length are no results."""
+    """(sequence, rows, their outputs [heads, rows, d]) for both ends of each sequence; rows behind a length are no results."""
     shared = sizes["heads"] // sizes["kv"]
-    for sentence, n in enumerate(lengths):
+    for sequence, n in enumerate(lengths):
         rows = sorted({*range(min(n, ENDS)), *range(max(0, n - ENDS), n)})
-        wide = [values[sentence].astype(numpy.float64) for values in (q, k, v)]
+        wide = [values[sequence].astype(numpy.float64) for values in (q, k, v)]
         keys, values = (part[:, :n].repeat(shared, 0) for part in wide[1:])
-        yield sentence, rows, attend64(wide[0][:, rows], keys, values, bias(sizes, rows)[:, :, :n])
+        yield sequence, rows, attend64(wide[0][:, rows], keys, values, bias(sizes, rows)[:, :, :n])
 
 
 def make_attention(row, folder, cache):
@@ -100,7 +100,7 @@ def make_attention(row, folder, cache):
 
     def check(found):
         found = found.reshape(b, heads, t, d)
-        return difference(numpy.concatenate([found[sentence][:, rows].ravel() for sentence, rows, _ in answers]), expected)
+        return difference(numpy.concatenate([found[sequence][:, rows].ravel() for sequence, rows, _ in answers]), expected)
 
     spec = {"model": "model.mlir", "weights": "", "function": "attend", "inputs": {name: f"{name}.npy" for name in arrays}, "output": "o"}
     return spec, check

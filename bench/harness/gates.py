@@ -17,7 +17,7 @@ LEAST = 0.90  # of the limit: what a recorded miss may reach
 MOST_MISSES = 3
 QUIET = 0.15  # how far the middle 90 % of a run's peaks may lie apart
 
-PASS, FAIL, MISS, UNBUILT, ABSENT, UNMEASURED = "pass", "FAIL", "recorded miss", "not built yet", "not on this CPU", "not measured"
+PASS, FAIL, MISS, UNSUPPORTED, ABSENT, UNMEASURED = "pass", "FAIL", "recorded miss", "not supported yet", "not on this CPU", "not measured"
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def judge(gate, result, misses):
         return Verdict(gate, UNMEASURED)
     if "heddle" in result.notes:
         note = result.notes["heddle"]
-        status = UNBUILT if "not built yet" in note or "not built" in note else FAIL
+        status = UNSUPPORTED if "not supported yet" in note else FAIL
         # An instruction that the CPU lacks is the better reason.
         if gate.what == "peak" and result.rates and peak_rate(result.row.dtype, result.rates) is None:
             status = ABSENT

@@ -60,7 +60,7 @@ def write_attention(path, sizes, dense):
                                             domain="com.microsoft", num_heads=heads, kv_num_heads=kv))
     else:
         extra = []
-        if form == "padding":  # lengths of the sentences
+        if form == "padding":  # lengths of the sequences
             inputs.append(tensor_input("lengths", TensorProto.INT32, [b]))
             extra = ["", "lengths"]
         elif dense is not None:

@@ -189,7 +189,7 @@ def encoder_folder(layers, cache):
 
 
 def encoder64(weights, x, layers):
-    """One sentence, [s, size], in f64."""
+    """One sequence, [s, size], in f64."""
     def linear(x, name):
         return x @ weights[name + ".weight"].astype(numpy.float64).T + weights[name + ".bias"]
 
@@ -218,7 +218,7 @@ def make_encoder(row, folder, cache):
         source = normal(random, b, s, SIZE)
         x = source[-1].astype(numpy.float64)
     numpy.save(folder / "source.npy", source)
-    answer = cache / f"encoder{layers}.{b}x{s}.answer.npy"  # of the last sentence; 12 layers in f64 take a while
+    answer = cache / f"encoder{layers}.{b}x{s}.answer.npy"  # of the last sequence; 12 layers in f64 take a while
     if not answer.exists():
         numpy.save(answer, encoder64(weights, x, layers))
     expected = numpy.load(answer)

@@ -40,7 +40,7 @@ def compile_row(row, heddle, work, cache, rounds):
 
 
 def start_row(row, heddle, work, cache, rounds):
-    """From heddle-run to the first result of one short sentence, the file in the page cache; memory against weights."""
+    """From heddle-run to the first result of one short sequence, the file in the page cache; memory against weights."""
     result = Result(row, 1)
     home = models.encoder_folder(row.sizes["layers"], cache)
     source = work / "start.source.npy"

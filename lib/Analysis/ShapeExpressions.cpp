@@ -48,8 +48,8 @@ void ShapeExpressions::argument(func::FuncOp func, unsigned index) {
       shape[i] = SizeExpr::dim(freeName(func, base + std::to_string(i)));
     shape[i].collectDims(names);
   }
-  if (auto spread = func.getArgAttrOfType<ArrayAttr>(index, "transformer.spread"))
-    for (auto [size, full] : llvm::zip(shape, sizesFromAttr(spread)))
+  if (auto broadcast = func.getArgAttrOfType<ArrayAttr>(index, "transformer.broadcast"))
+    for (auto [size, full] : llvm::zip(shape, sizesFromAttr(broadcast)))
       if (!(size == full) && !size.dimName().empty())
         oneOrFull.insert(size.dimName());
   shapes[value] = std::move(shape);

@@ -73,7 +73,7 @@ static int64_t appendStarts(std::vector<int64_t> &starts, int64_t from, int64_t 
 }
 
 namespace {
-/// The tiles of one document, or of the only sentence: rows [r0, r1) by columns [c0, c1) of the map.
+/// The tiles of one document, or of the only sequence: rows [r0, r1) by columns [c0, c1) of the map.
 struct Part {
   int64_t r0, r1, c0, c1;
 };

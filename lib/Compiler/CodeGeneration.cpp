@@ -104,8 +104,8 @@ std::string targetText(const Unit &unit) {
   const CpuTarget *cpu = unit.cpu;
   if (!cpu)
     return std::string(toString(TargetKind::Vulkan)) + " level " + std::to_string(unit.gpu->level);
-  std::string text = std::string(toString(TargetKind::Cpu)) + (cpu->pairProducts ? " pairs" : "") +
-                     (cpu->quadProducts ? " quads" : "") + (cpu->halfSums ? " halves" : "");
+  std::string text = std::string(toString(TargetKind::Cpu)) + (cpu->bf16Dot2 ? " pairs" : "") +
+                     (cpu->int8Dot4 ? " quads" : "") + (cpu->f16Accumulate ? " halves" : "");
   for (const std::string *part : {&cpu->name, &cpu->triple, &cpu->cpu, &cpu->features, &cpu->tune})
     text += "\n" + *part;
   return text;

@@ -24,10 +24,10 @@ namespace heddle::reference {
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 static constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
 
-//===- Sentences and documents -------------------------------------------===//
+//===- Sequences and documents -------------------------------------------===//
 
 namespace {
-/// Rows that are attended as a whole: a sentence, or a document of a packed one.
+/// Rows that are attended as a whole: a sequence, or a document of a packed one.
 struct Sequence {
   int64_t number;               ///< b, as masks see it
   int64_t batch;                ///< where it lies in the tensors
@@ -74,10 +74,10 @@ static Expected<std::vector<Sequence>> sequencesOf(Value mask, int64_t batch, in
                                                    int64_t keys, const Lookup &lookup) {
   if (transformer::MaskDocumentsOp packed = transformer::packedDocumentsOf(mask))
     return documentsOf(packed, batch, queries, keys, lookup);
-  std::vector<Sequence> sentences;
+  std::vector<Sequence> sequences;
   for (int64_t b = 0; b < batch; ++b)
-    sentences.push_back({b, b, 0, 0, queries, keys});
-  return sentences;
+    sequences.push_back({b, b, 0, 0, queries, keys});
+  return sequences;
 }
 
 //===- Scores ------------------------------------------------------------===//
@@ -120,7 +120,7 @@ Expected<Scores> Scores::create(OpT op, const Lookup &lookup) {
   made.key = &lookup(op.getKey());
   if (made.query->shape[0] != made.key->shape[0])
     return errorAt(op, "expected keys of " + std::to_string(made.query->shape[0]) +
-                           " sentences, found " + std::to_string(made.key->shape[0]));
+                           " sequences, found " + std::to_string(made.key->shape[0]));
   made.batch = made.query->shape[0];
   made.heads = made.query->shape[1];
   made.queries = made.query->shape[2];

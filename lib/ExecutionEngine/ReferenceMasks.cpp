@@ -21,9 +21,9 @@ static int64_t whole(const RefTensor &table, int64_t at) {
   return static_cast<int64_t>(table.values[at]);
 }
 
-Status checkPerSentence(Operation *op, const RefTensor &table, const Extents &extents) {
-  if (table.size() != extents.sentences)
-    return errorAt(op, "expected " + std::to_string(extents.sentences) + " entries, found " +
+Status checkPerSequence(Operation *op, const RefTensor &table, const Extents &extents) {
+  if (table.size() != extents.sequences)
+    return errorAt(op, "expected " + std::to_string(extents.sequences) + " entries, found " +
                            std::to_string(table.size()));
   return {};
 }
@@ -50,7 +50,7 @@ Expected<Offset> offsetOf(Operation *op, Value operand, const Extents &extents,
   const RefTensor &offset = lookup(operand);
   if (offset.shape.empty())
     return Offset([n = whole(offset, 0)](const Pair &) { return n; });
-  HEDDLE_TRY(checkPerSentence(op, offset, extents));
+  HEDDLE_TRY(checkPerSequence(op, offset, extents));
   return Offset([&offset](const Pair &p) { return whole(offset, p.b); });
 }
 
@@ -110,7 +110,7 @@ static Expected<Predicate> window(MaskWindowOp op, const Extents &extents, const
 
 /// j < table[b]: lengths and prefix.
 static Expected<Predicate> below(Operation *op, const RefTensor &table, const Extents &extents) {
-  HEDDLE_TRY(checkPerSentence(op, table, extents));
+  HEDDLE_TRY(checkPerSequence(op, table, extents));
   return Predicate([&table](const Pair &p) { return p.j < whole(table, p.b); });
 }
 
@@ -133,7 +133,7 @@ static Expected<Predicate> documents(MaskDocumentsOp op, const Lookup &lookup) {
 Status checkPairs(Operation *op, const RefTensor &table, const Extents &x) {
   // In a step callers may give more keys than there are tokens so far.
   int64_t keys = std::max(x.keys, table.shape[3]);
-  return checkBroadcast(op, table, {x.sentences, x.heads, x.queries, keys});
+  return checkBroadcast(op, table, {x.sequences, x.heads, x.queries, keys});
 }
 
 static Expected<Predicate> dense(MaskDenseOp op, const Extents &x, const Lookup &lookup) {
@@ -147,7 +147,7 @@ static Expected<Predicate> blocks(MaskBlocksOp op, const Extents &x, const Looku
   int64_t rows = static_cast<int64_t>(op.getRows()),
           columns = static_cast<int64_t>(op.getColumns());
   int64_t down = (x.queries + rows - 1) / rows, across = (x.keys + columns - 1) / columns;
-  HEDDLE_TRY(checkBroadcast(op, table, {x.sentences, x.heads, down, across}));
+  HEDDLE_TRY(checkBroadcast(op, table, {x.sequences, x.heads, down, across}));
   if (table.shape[2] != down || table.shape[3] != across)
     return errorAt(op, "expected a table of " + shapeText(std::vector{down, across}) +
                            " blocks, found " +

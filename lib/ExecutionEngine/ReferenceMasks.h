@@ -11,7 +11,7 @@
 
 namespace heddle::reference {
 
-/// A query and a key as masks see them, and the number of queries and keys of their sentence or
+/// A query and a key as masks see them, and the number of queries and keys of their sequence or
 /// document.
 struct Pair {
   int64_t b, h, i, j, queries, keys;
@@ -21,9 +21,9 @@ using ScoreRule = std::function<double(const Pair &)>;
 /// The number that i + offset uses.
 using Offset = std::function<int64_t(const Pair &)>;
 
-/// What tables must fit: sentences (or documents), heads, and queries and keys of the attention.
+/// What tables must fit: sequences (or documents), heads, and queries and keys of the attention.
 struct Extents {
-  int64_t sentences, heads, queries, keys;
+  int64_t sequences, heads, queries, keys;
 };
 
 Expected<Predicate> predicate(mlir::Value mask, const Extents &extents, const Lookup &lookup);
@@ -32,9 +32,9 @@ Expected<ScoreRule> scoreRule(mlir::Value bias, const Extents &extents, const Lo
 /// The offset operand of an op, or the default where it has none.
 Expected<Offset> offsetOf(mlir::Operation *op, mlir::Value operand, const Extents &extents,
                           const Lookup &lookup);
-/// Checks that a table has one entry a sentence.
-Status checkPerSentence(mlir::Operation *op, const RefTensor &table, const Extents &extents);
-/// Checks a table over (sentences, heads, queries, keys), each dimension 1 or full.
+/// Checks that a table has one entry a sequence.
+Status checkPerSequence(mlir::Operation *op, const RefTensor &table, const Extents &extents);
+/// Checks a table over (sequences, heads, queries, keys), each dimension 1 or full.
 Status checkPairs(mlir::Operation *op, const RefTensor &table, const Extents &extents);
 /// Checks that each dimension of a rank-4 table is 1 or the expected size.
 Status checkBroadcast(mlir::Operation *op, const RefTensor &table,

@@ -123,14 +123,14 @@ static RefTensor meaning(LinearOp op, const Lookup &get) {
 
 static RefTensor meaning(Conv1x1Op op, const Lookup &get) {
   return linear(get(op.getInput()), get(op.getWeight()), optional(op.getBias(), get),
-                 op.getActivation());
+                op.getActivation());
 }
 
 static RefTensor meaning(FfnOp op, const Lookup &get) {
   const RefTensor &input = get(op.getInput());
   Value gate = op.getGateWeight();
   RefTensor hidden = linear(input, get(op.getInWeight()), optional(op.getInBias(), get),
-                             gate ? Activation::None : op.getActivation());
+                            gate ? Activation::None : op.getActivation());
   if (gate) {
     RefTensor factors =
         linear(input, get(gate), optional(op.getGateBias(), get), op.getActivation());
@@ -192,10 +192,10 @@ static RefTensor meaning(PatchesOp op, const Lookup &get) {
 static RefTensor meaning(PatchEmbeddingOp op, const Lookup &get) {
   const RefTensor &weight = get(op.getWeight());
   return linear(patches(get(op.getImage()), weight.shape[2]), weight, optional(op.getBias(), get),
-                 Activation::None);
+                Activation::None);
 }
 
-/// The rows of `first` before those of every sentence.
+/// The rows of `first` before those of every sequence.
 static RefTensor meaning(ConcatOp op, const Lookup &get) {
   const RefTensor &first = get(op.getFirst()), &rows = get(op.getRows());
   int64_t before = first.size(), behind = rows.shape[1] * rows.shape[2];

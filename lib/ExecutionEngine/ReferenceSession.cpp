@@ -7,8 +7,8 @@
 
 #include "ReferenceSession.h"
 
+#include "heddle/Support/Broadcast.h"
 #include "heddle/Support/SizeExpr.h"
-#include "heddle/Support/Spread.h"
 #include "heddle/Support/Try.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -38,8 +38,8 @@ static RefTensor appendRows(const RefTensor &before, const RefTensor &rows) {
   return result;
 }
 
-/// The first two dimensions exchanged.
-static RefTensor exchangeFirstTwo(const RefTensor &value) {
+/// The first two dimensions transposed.
+static RefTensor transposeFirstTwo(const RefTensor &value) {
   std::vector<int64_t> shape = value.shape;
   std::swap(shape[0], shape[1]);
   RefTensor result = zeros(shape, value.type);
@@ -86,7 +86,7 @@ Expected<Ref> StateChanges::append(transformer::CacheAppendOp op, const RefTenso
   const RefTensor &content = found == after.states.end() ? empty : *found->second;
   if (content.shape[0] != rows.shape[0])
     return errorAt(op, "expected rows for " + std::to_string(content.shape[0]) +
-                           " sentences, found " + std::to_string(rows.shape[0]));
+                           " sequences, found " + std::to_string(rows.shape[0]));
   int64_t total = content.shape[2] + rows.shape[2],
           capacity = static_cast<int64_t>(*state.getCapacity());
   if (total > capacity)
@@ -266,7 +266,7 @@ static bool isOne(Attribute dim) {
 }
 
 /// A caller's tensor in the function's own shape: dimensions of 1 added, or the first two
-/// exchanged.
+/// transposed.
 static Expected<RefTensor> fromCaller(const std::string &name, const RefTensor &tensor,
                                       ArrayAttr dims, ArrayAttr port) {
   if (!dims || !port)
@@ -274,8 +274,8 @@ static Expected<RefTensor> fromCaller(const std::string &name, const RefTensor &
   if (tensor.shape.size() != port.size())
     return inputError(name + ": expected rank " + std::to_string(port.size()) + ", found " +
                       shapeText(tensor.shape));
-  if (TransformerDialect::isExchanged(dims, port))
-    return exchangeFirstTwo(tensor);
+  if (TransformerDialect::isTransposed(dims, port))
+    return transposeFirstTwo(tensor);
   std::vector<int64_t> given;
   for (auto [dim, size] : llvm::zip_equal(port, tensor.shape)) {
     if (!isOne(dim))
@@ -295,8 +295,8 @@ RefTensor asCallersSee(func::FuncOp function, unsigned result, const RefTensor &
   auto port = function.getResultAttrOfType<ArrayAttr>(result, TransformerDialect::portAttr);
   if (!dims || !port)
     return value;
-  if (TransformerDialect::isExchanged(dims, port))
-    return exchangeFirstTwo(value);
+  if (TransformerDialect::isTransposed(dims, port))
+    return transposeFirstTwo(value);
   std::vector<int64_t> sizes;
   for (auto [dim, size] : llvm::zip_equal(dims, value.shape))
     if (!isOne(dim))
@@ -308,12 +308,12 @@ RefTensor asCallersSee(func::FuncOp function, unsigned result, const RefTensor &
   return seen;
 }
 
-/// Inputs that callers give without what repeats, in full (`transformer.spread`). `sizes` are the
+/// Inputs that callers give without what repeats, in full (`transformer.broadcast`). `sizes` are the
 /// dimensions of the other inputs.
 static Expected<RefTensor> inFull(const std::string &name, const RefTensor &tensor,
-                                  ArrayAttr spread, const Dimensions &sizes) {
+                                  ArrayAttr broadcast, const Dimensions &sizes) {
   std::vector<int64_t> full;
-  for (Attribute size : spread) {
+  for (Attribute size : broadcast) {
     auto text = dyn_cast<StringAttr>(size);
     SizeExpr parsed =
         HEDDLE_TRY(text ? SizeExpr::parse(text.str()) : SizeExpr(cast<IntegerAttr>(size).getInt()));
@@ -321,24 +321,24 @@ static Expected<RefTensor> inFull(const std::string &name, const RefTensor &tens
     full.push_back(value ? *value : -1);
   }
   std::vector<int64_t> given;
-  HEDDLE_TRY(spreadSizes(name, tensor.shape, full, given));
+  HEDDLE_TRY(broadcastSizes(name, tensor.shape, full, given));
   RefTensor result{tensor.type, given, {}};
   for (auto [size, all] : llvm::zip_equal(result.shape, full))
     size = all >= 0 ? all : size;
   result.values.resize(static_cast<size_t>(elementCount(result.shape)));
-  spreadCopy(given, result.shape, sizeof(double),
-             reinterpret_cast<const std::byte *>(tensor.values.data()),
-             reinterpret_cast<std::byte *>(result.values.data()));
+  broadcastCopy(given, result.shape, sizeof(double),
+                reinterpret_cast<const std::byte *>(tensor.values.data()),
+                reinterpret_cast<std::byte *>(result.values.data()));
   return result;
 }
 
-/// Replaces `argument`, if it is one that spreads, by its full form.
-static Status spreadArgument(func::FuncOp function, unsigned i, Ref &argument,
-                             const Dimensions &sizes) {
-  auto spread = function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::spreadAttr);
-  if (!spread || !argument)
+/// Replaces `argument`, if it is broadcast, by its full form.
+static Status broadcastArgument(func::FuncOp function, unsigned i, Ref &argument,
+                                const Dimensions &sizes) {
+  auto broadcast = function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::broadcastAttr);
+  if (!broadcast || !argument)
     return {};
-  RefTensor whole = HEDDLE_TRY(inFull(argumentName(function, i), *argument, spread, sizes));
+  RefTensor whole = HEDDLE_TRY(inFull(argumentName(function, i), *argument, broadcast, sizes));
   argument = std::make_shared<const RefTensor>(std::move(whole));
   return {};
 }
@@ -348,8 +348,8 @@ static Dimensions sizesOf(func::FuncOp function, const std::vector<Ref> &argumen
   Dimensions sizes;
   for (unsigned i = 0; i < arguments.size(); ++i) {
     auto dims = function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::dimsAttr);
-    bool spreads = function.getArgAttr(i, TransformerDialect::spreadAttr) != nullptr;
-    if (!dims || spreads || !arguments[i] || arguments[i]->shape.size() != dims.size())
+    bool broadcasts = function.getArgAttr(i, TransformerDialect::broadcastAttr) != nullptr;
+    if (!dims || broadcasts || !arguments[i] || arguments[i]->shape.size() != dims.size())
       continue;
     for (auto [dim, size] : llvm::zip_equal(dims, arguments[i]->shape))
       if (auto name = dyn_cast<StringAttr>(dim))
@@ -377,7 +377,7 @@ Expected<std::vector<Ref>> bindInputs(func::FuncOp function, const NamedRefTenso
   Dimensions given = sizesOf(function, arguments);
   std::map<std::string, int64_t> sizes;
   for (unsigned i = 0; i < arguments.size(); ++i) {
-    HEDDLE_TRY(spreadArgument(function, i, arguments[i], given));
+    HEDDLE_TRY(broadcastArgument(function, i, arguments[i], given));
     if (!arguments[i]) {
       RefTensor made = HEDDLE_TRY(completed(function, i, arguments, session));
       arguments[i] = std::make_shared<const RefTensor>(std::move(made));

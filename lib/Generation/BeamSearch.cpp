@@ -1,11 +1,11 @@
-//===- BeamSearch.cpp - Several hypotheses a sentence -------------*- C++ -*-===//
+//===- BeamSearch.cpp - Several hypotheses a sequence -------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each step feeds the open hypotheses of all sentences as one batch. Of a
-// sentence's continuations the best `beam` count: those among them that end
+// Each step feeds the open hypotheses of all sequences as one batch. Of a
+// sequence's continuations the best `beam` count: those among them that end
 // compete with what has ended before, and the best `beam` that do not end stay
-// open. A sentence is done when no open hypothesis can overtake its best ended
+// open. A sequence is done when no open hypothesis can overtake its best ended
 // one: a log probability only falls, so its worth is bounded by today's log
 // probability and the kindest length.
 #include "Search.h"
@@ -37,9 +37,9 @@ double worthOf(double logProbability, int64_t tokens, const DecodingOptions &opt
          std::pow((5.0 + static_cast<double>(tokens)) / 6.0, options.lengthPenalty);
 }
 
-class Sentence {
+class Sequence {
 public:
-  Sentence(int32_t row, const DecodingOptions &options) : options(options) {
+  Sequence(int32_t row, const DecodingOptions &options) : options(options) {
     open.push_back({0, {}, row});
   }
 
@@ -126,15 +126,15 @@ private:
   double bestWorth = -std::numeric_limits<double>::infinity();
 };
 
-/// The rows of the next batch are the open hypotheses, sentence by sentence.
+/// The rows of the next batch are the open hypotheses, sequence by sequence.
 struct Batch {
   std::vector<int32_t> tokens, parents;
 
-  void take(std::vector<Sentence> &sentences) {
+  void take(std::vector<Sequence> &sequences) {
     tokens.clear();
     parents.clear();
-    for (Sentence &sentence : sentences)
-      for (Hypothesis &hypothesis : sentence.hypotheses()) {
+    for (Sequence &sequence : sequences)
+      for (Hypothesis &hypothesis : sequence.hypotheses()) {
         tokens.push_back(hypothesis.tokens.back());
         parents.push_back(hypothesis.row);
         hypothesis.row = static_cast<int32_t>(parents.size()) - 1;
@@ -154,22 +154,22 @@ struct Batch {
 
 Expected<std::vector<TokenIds>> heddle::beamSearch(StepModel &model, size_t count,
                                                    const DecodingOptions &options) {
-  std::vector<Sentence> sentences;
+  std::vector<Sequence> sequences;
   for (size_t s = 0; s < count; ++s)
-    sentences.emplace_back(static_cast<int32_t>(s), options);
+    sequences.emplace_back(static_cast<int32_t>(s), options);
   Batch batch;
   batch.tokens = firstTokens(count, options);
   while (!batch.tokens.empty()) {
     const size_t rows = batch.tokens.size();
     auto scores = HEDDLE_TRY(model.step(batch.tokens));
-    for (Sentence &sentence : sentences)
-      HEDDLE_TRY(sentence.advance(scores, scores.size() / rows, model.givesProbabilities()));
-    batch.take(sentences);
+    for (Sequence &sequence : sequences)
+      HEDDLE_TRY(sequence.advance(scores, scores.size() / rows, model.givesProbabilities()));
+    batch.take(sequences);
     if (!batch.tokens.empty() && !batch.staysAsItIs(rows))
       HEDDLE_TRY(model.reorder(batch.parents));
   }
   std::vector<TokenIds> results;
-  for (Sentence &sentence : sentences)
-    results.push_back(sentence.takeBest());
+  for (Sequence &sequence : sequences)
+    results.push_back(sequence.takeBest());
   return results;
 }

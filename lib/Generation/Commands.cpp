@@ -139,8 +139,8 @@ Expected<DecodingOptions> decodingOf(const TranslateCommand &command, const Text
 
 } // namespace
 
-Error heddle::notBuiltYet(std::string_view what) {
-  return usageError(std::string(what) + ": not built yet");
+Error heddle::notSupportedYet(std::string_view what) {
+  return usageError(std::string(what) + ": not supported yet");
 }
 
 Status heddle::checkTexts(const TextCommand &command) {

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checks of the options, the choice of a search, and the walk of greedy decoding
-// and sampling: one row a sentence, and rows that have ended leave the batch when
-// half of it has, so long sentences do not pay for short ones.
+// and sampling: one row a sequence, and rows that have ended leave the batch when
+// half of it has, so long sequences do not pay for short ones.
 #include "Search.h"
 
 #include "heddle/Support/Text.h"
@@ -22,8 +22,8 @@ namespace {
 /// What each row of the batch is at. Ended rows stay, unused, until the batch shrinks.
 struct Rows {
   explicit Rows(std::vector<int32_t> first)
-      : tokens(std::move(first)), sentence(tokens.size()), ended(tokens.size()) {
-    std::iota(sentence.begin(), sentence.end(), size_t{0});
+      : tokens(std::move(first)), sequence(tokens.size()), ended(tokens.size()) {
+    std::iota(sequence.begin(), sequence.end(), size_t{0});
   }
 
   std::vector<int32_t> alive() const {
@@ -37,35 +37,35 @@ struct Rows {
   void keep(const std::vector<int32_t> &rows) {
     for (size_t r = 0; r < rows.size(); ++r) {
       tokens[r] = tokens[rows[r]];
-      sentence[r] = sentence[rows[r]];
+      sequence[r] = sequence[rows[r]];
     }
     tokens.resize(rows.size());
-    sentence.resize(rows.size());
+    sequence.resize(rows.size());
     ended.assign(rows.size(), false);
   }
 
   std::vector<int32_t> tokens;  ///< what the next step is fed
-  std::vector<size_t> sentence; ///< index into the sentences
+  std::vector<size_t> sequence; ///< index into the sequences
   std::vector<bool> ended;
 };
 
 /// Takes the next token of every row that has not ended.
 Status advance(Rows &rows, std::span<const float> scores, int64_t step,
                const DecodingOptions &options, const ChooseToken &choose,
-               std::vector<TokenIds> &sentences) {
+               std::vector<TokenIds> &sequences) {
   const size_t classes = scores.size() / rows.tokens.size();
   for (size_t r = 0; r < rows.tokens.size(); ++r) {
     if (rows.ended[r])
       continue;
-    const size_t sentence = rows.sentence[r];
-    auto token = HEDDLE_TRY(choose(scores.subspan(r * classes, classes), sentence, step));
+    const size_t sequence = rows.sequence[r];
+    auto token = HEDDLE_TRY(choose(scores.subspan(r * classes, classes), sequence, step));
     rows.tokens[r] = token;
     rows.ended[r] = token == options.end;
     if (rows.ended[r])
       continue;
-    sentences[sentence].push_back(token);
+    sequences[sequence].push_back(token);
     if (options.onToken)
-      HEDDLE_TRY(options.onToken(sentence, token));
+      HEDDLE_TRY(options.onToken(sequence, token));
   }
   return {};
 }
@@ -74,8 +74,8 @@ Status advance(Rows &rows, std::span<const float> scores, int64_t step,
 
 StepModel::~StepModel() = default;
 
-std::vector<int32_t> heddle::firstTokens(size_t sentences, const DecodingOptions &options) {
-  return options.first.empty() ? std::vector<int32_t>(sentences, options.start) : options.first;
+std::vector<int32_t> heddle::firstTokens(size_t sequences, const DecodingOptions &options) {
+  return options.first.empty() ? std::vector<int32_t>(sequences, options.start) : options.first;
 }
 
 Status heddle::checkDecoding(const DecodingOptions &options) {
@@ -104,11 +104,11 @@ Status heddle::checkDecoding(const DecodingOptions &options) {
 Expected<std::vector<TokenIds>> heddle::walkRows(StepModel &model, size_t count,
                                                  const DecodingOptions &options,
                                                  const ChooseToken &choose) {
-  std::vector<TokenIds> sentences(count);
+  std::vector<TokenIds> sequences(count);
   Rows rows(firstTokens(count, options));
   for (int64_t step = 0; step < options.limit; ++step) {
     auto scores = HEDDLE_TRY(model.step(rows.tokens));
-    HEDDLE_TRY(advance(rows, scores, step, options, choose, sentences));
+    HEDDLE_TRY(advance(rows, scores, step, options, choose, sequences));
     const std::vector<int32_t> alive = rows.alive();
     if (alive.empty() || step + 1 == options.limit)
       break;
@@ -118,24 +118,24 @@ Expected<std::vector<TokenIds>> heddle::walkRows(StepModel &model, size_t count,
     HEDDLE_TRY(model.reorder(alive));
     rows.keep(alive);
   }
-  return sentences;
+  return sequences;
 }
 
-Expected<std::vector<TokenIds>> heddle::decodeSentences(StepModel &model, size_t sentences,
+Expected<std::vector<TokenIds>> heddle::decodeSequences(StepModel &model, size_t sequences,
                                                         const DecodingOptions &options) {
   HEDDLE_TRY(checkDecoding(options));
-  if (!options.first.empty() && options.first.size() != sentences)
-    return usageError("first: expected " + std::to_string(sentences) +
-                      " tokens, one a sentence, found " + std::to_string(options.first.size()));
-  if (sentences == 0 || options.limit <= 0)
-    return std::vector<TokenIds>(sentences);
+  if (!options.first.empty() && options.first.size() != sequences)
+    return usageError("first: expected " + std::to_string(sequences) +
+                      " tokens, one a sequence, found " + std::to_string(options.first.size()));
+  if (sequences == 0 || options.limit <= 0)
+    return std::vector<TokenIds>(sequences);
   if (options.beam > 1)
-    return beamSearch(model, sentences, options);
+    return beamSearch(model, sequences, options);
   if (!options.sample)
-    return walkRows(model, sentences, options,
+    return walkRows(model, sequences, options,
                     [](std::span<const float> scores, size_t, int64_t) { return argmax(scores); });
-  return walkRows(model, sentences, options,
-                  [&](std::span<const float> scores, size_t sentence, int64_t step) {
-                    return sampleToken(scores, model.givesProbabilities(), options, sentence, step);
+  return walkRows(model, sequences, options,
+                  [&](std::span<const float> scores, size_t sequence, int64_t step) {
+                    return sampleToken(scores, model.givesProbabilities(), options, sequence, step);
                   });
 }

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A row is as wide as a vocabulary, and every step of a decoding looks at one for
-// each sentence: the loops work on vectors.
+// each sequence: the loops work on vectors.
 #pragma once
 
 #include "heddle/Support/Error.h"

@@ -4,7 +4,7 @@
 //
 // The engine and its seeding are those of the C++ standard, which fixes their
 // numbers on every system. Each token has an engine of its own, so that a
-// sentence draws the same whatever else is in its batch.
+// sequence draws the same whatever else is in its batch.
 #include "Search.h"
 
 #include "heddle/Support/Try.h"
@@ -18,10 +18,10 @@ using namespace heddle;
 namespace {
 
 /// In [0, 1), 53 bits.
-double drawUniform(uint64_t seed, uint64_t sentence, int64_t step) {
+double drawUniform(uint64_t seed, uint64_t sequence, int64_t step) {
   auto low = [](uint64_t x) { return static_cast<uint32_t>(x); };
   auto high = [](uint64_t x) { return static_cast<uint32_t>(x >> 32); };
-  std::seed_seq words{low(seed), high(seed), low(sentence), high(sentence),
+  std::seed_seq words{low(seed), high(seed), low(sequence), high(sequence),
                       static_cast<uint32_t>(step)};
   std::mt19937_64 engine(words);
   return std::ldexp(static_cast<double>(engine() >> 11), -53);
@@ -30,7 +30,7 @@ double drawUniform(uint64_t seed, uint64_t sentence, int64_t step) {
 } // namespace
 
 Expected<int32_t> heddle::sampleToken(std::span<const float> scores, bool probabilities,
-                                      const DecodingOptions &options, size_t sentence,
+                                      const DecodingOptions &options, size_t sequence,
                                       int64_t step) {
   const size_t most = options.topK > 0 ? static_cast<size_t>(options.topK) : scores.size();
   auto candidates = HEDDLE_TRY(likeliest(scores, probabilities, most, options.temperature));
@@ -43,7 +43,7 @@ Expected<int32_t> heddle::sampleToken(std::span<const float> scores, bool probab
   while (count < candidates.size() && kept < options.topP * whole)
     kept += std::exp(candidates[count++].logProbability);
 
-  const uint64_t number = options.numbers.empty() ? sentence : options.numbers[sentence];
+  const uint64_t number = options.numbers.empty() ? sequence : options.numbers[sequence];
   double rest = drawUniform(options.seed, number, step) * kept;
   for (size_t i = 0; i + 1 < count; ++i) {
     rest -= std::exp(candidates[i].logProbability);

@@ -89,7 +89,7 @@ Status TextDecoder::encode(const std::vector<TokenIds> &sources) {
   return session->run("decode_start", startInputs, nothing);
 }
 
-/// Feeds all but the last token of each prompt, which the sentences then go on from. The caches hold
+/// Feeds all but the last token of each prompt, which the sequences then go on from. The caches hold
 /// as many tokens as the model's limit.
 Status TextDecoder::readPrompts(const std::vector<TokenIds> &prompts, DecodingOptions &options) {
   std::vector<TokenIds> columns;
@@ -149,5 +149,5 @@ Expected<std::vector<TokenIds>> TextDecoder::decode(const std::vector<TokenIds> 
   DecodingOptions options = chosen;
   if (!sources.empty())
     HEDDLE_TRY(model->source ? encode(sources) : readPrompts(sources, options));
-  return decodeSentences(*this, sources.size(), options);
+  return decodeSequences(*this, sources.size(), options);
 }

@@ -111,7 +111,7 @@ struct StackDescription {
   /// "cls", "mean", "last"; empty: every position is a result
   std::string pool;
   /// The input that says where packed documents of the stack's rows start; empty: rows are
-  /// sentences.
+  /// sequences.
   std::string documents;
 };
 

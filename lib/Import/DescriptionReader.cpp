@@ -302,7 +302,7 @@ void Reader::checkLoss(const ClassifierDescription &c) {
     found = std::to_string(c.size) + " classes for " + std::to_string(model.target->size) +
             " tokens of the target";
   else if (!model.decoder->documents.empty())
-    found = "documents_packed, beside which it is not built yet";
+    found = "documents_packed, beside which it is not supported yet";
   if (!found.empty())
     errors.expected(c.in.path("loss"),
                     "false, or a decoder of tokens with a start and one class a token", found);

@@ -334,7 +334,7 @@ Term FormulaParser::table(const std::string &word, bool integers) {
   if (site.f) {
     element = type == Number::Real ? f32() : Type(site.f->b.getI32Type());
     std::string entries = word + ".entries";
-    input = perBatch ? site.f->input(word, element, {site.sentences, entries})
+    input = perBatch ? site.f->input(word, element, {site.sequences, entries})
                      : site.f->input(word, element, {entries});
   }
   if (perBatch) {

@@ -26,7 +26,7 @@ namespace heddle {
 struct FormulaSite {
   FunctionBuilder *f = nullptr;
   mlir::Value offset;    ///< added to i, if there is one: in the dialect i counts from this call
-  std::string sentences; ///< the dimension that b counts
+  std::string sequences; ///< the dimension that b counts
 };
 
 /// Parses a formula up to what cannot continue it. A mask's formula is a truth; a score rule's is a

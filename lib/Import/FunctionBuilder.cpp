@@ -132,19 +132,19 @@ void FunctionBuilder::seenAs(const std::string &name, llvm::ArrayRef<std::string
   func.setArgAttr(indexOf(name), TransformerDialect::portAttr, attrs(port));
 }
 
-Value FunctionBuilder::spreading(const std::string &name, Type element,
-                                 llvm::ArrayRef<std::string> dims,
-                                 llvm::ArrayRef<std::string> full) {
+Value FunctionBuilder::broadcastInput(const std::string &name, Type element,
+                                      llvm::ArrayRef<std::string> dims,
+                                      llvm::ArrayRef<std::string> full) {
   Value value = input(name, element, dims);
   unsigned index = indexOf(name);
   if (index < foreign)
     return value;
-  auto before = func.getArgAttrOfType<ArrayAttr>(index, TransformerDialect::spreadAttr);
+  auto before = func.getArgAttrOfType<ArrayAttr>(index, TransformerDialect::broadcastAttr);
   if (before && before != attrs(full) && conflict.empty()) // layers of other numbers of heads
     conflict = name + "': expected one full shape in function " + func.getSymName().str() +
                ", found " + described(value.getType(), before) + " and " +
                described(value.getType(), attrs(full)) + "; give the uses names of their own";
-  func.setArgAttr(index, TransformerDialect::spreadAttr, attrs(full));
+  func.setArgAttr(index, TransformerDialect::broadcastAttr, attrs(full));
   return value;
 }
 

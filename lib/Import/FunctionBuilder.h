@@ -32,7 +32,7 @@ struct NormDescription;
 
 class FunctionBuilder {
 public:
-  /// `sequenceFirst`: callers give and get activations with their first two dimensions exchanged.
+  /// `sequenceFirst`: callers give and get activations with their first two dimensions transposed.
   FunctionBuilder(mlir::ModuleOp module, TensorNames &names, llvm::StringRef name,
                   bool sequenceFirst);
 
@@ -61,8 +61,8 @@ public:
   void seenAs(const std::string &name, llvm::ArrayRef<std::string> port);
   /// The argument `name`, of which callers may give 1 in place of each of the sizes `full`, and
   /// leave leading dimensions out.
-  mlir::Value spreading(const std::string &name, mlir::Type element,
-                        llvm::ArrayRef<std::string> dims, llvm::ArrayRef<std::string> full);
+  mlir::Value broadcastInput(const std::string &name, mlir::Type element,
+                             llvm::ArrayRef<std::string> dims, llvm::ArrayRef<std::string> full);
   void range(const std::string &name, const std::string &low, const std::string &high);
   void defaultLengths(const std::string &name, llvm::StringRef rule, const std::string &source,
                       int64_t padding);

@@ -28,7 +28,7 @@ Expected<ImportedModel> heddle::importModel(const std::string &path, const Impor
       return importDescription(description.string(), options, context);
     if (fs::exists(fs::path(path) / "config.json", error))
       return inputError(
-          path + ": Hugging Face folders are not built yet, expected a folder with model.json");
+          path + ": Hugging Face folders are not supported yet, expected a folder with model.json");
     if (error)
       return inputError(path + ": expected a folder that can be read, found: " + error.message());
     return inputError(path + ": expected a folder with model.json, found none in it");

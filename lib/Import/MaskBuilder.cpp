@@ -44,11 +44,12 @@ Value MaskBuilder::sideLengths(FunctionBuilder &f, const std::string &side, Call
   return value;
 }
 
-/// A dense mask or score rule: sentences and heads may share it, which the call tells.
+/// A dense mask or score rule: sequences and heads may share it, which the call tells.
 static Value table(const MaskPlace &site, const std::string &name, Type element, std::string rows,
                    std::string columns) {
-  return site.f.spreading(name, element, {name + ".batch", name + ".heads", rows, columns},
-                          {site.call.sequences(), std::to_string(site.call.heads), rows, columns});
+  return site.f.broadcastInput(
+      name, element, {name + ".batch", name + ".heads", rows, columns},
+      {site.call.sequences(), std::to_string(site.call.heads), rows, columns});
 }
 
 /// Ids of documents. In a step both sides are given over all tokens so far, this one's last.
@@ -78,8 +79,8 @@ static Value offset(const MaskPlace &site, const MaskCall &e) {
   if (!e.offsetInput.empty()) {
     Value number = f.number(e.offsetInput);
     return number ? number
-                  : f.spreading(e.offsetInput, f.b.getI32Type(), {site.call.sequences()},
-                                {site.call.sequenceCount()});
+                  : f.broadcastInput(e.offsetInput, f.b.getI32Type(), {site.call.sequences()},
+                                     {site.call.sequenceCount()});
   }
   if (!e.offset && site.call.sizes)
     return {};

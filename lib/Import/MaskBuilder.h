@@ -20,7 +20,7 @@ struct Call {
   int64_t imageRows = -1; ///< of the source, where it is an image
   /// Of an attention that no description made: its sizes, each a name or a number.
   struct Sizes {
-    std::string sentences, rows, keys;
+    std::string sequences, rows, keys;
   };
   std::optional<Sizes> sizes;
 
@@ -34,8 +34,8 @@ struct Call {
   int64_t rowCount() const { return step ? 1 : decoder ? -1 : imageRows; }
   /// Rows of the source, which the memory has too.
   std::string sourceRows() const { return imageRows < 0 ? "S" : std::to_string(imageRows); }
-  /// What masks have a number for each of: sentences, or packed documents.
-  std::string sequences() const { return packed ? "N" : sizes ? sizes->sentences : "B"; }
+  /// What masks have a number for each of: sequences, or packed documents.
+  std::string sequences() const { return packed ? "N" : sizes ? sizes->sequences : "B"; }
   /// How many they are, where no input need say so by that name.
   std::string sequenceCount() const { return packed ? "documents.starts - 1" : sequences(); }
   /// Name of the dimension of keys. In a step callers may give more keys than there are tokens.

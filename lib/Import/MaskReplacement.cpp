@@ -53,7 +53,7 @@ static Call callOf(ScoresOpInterface attention, const MaskExpression &mask) {
   Call call;
   call.packed = mask.uses(MaskExpression::Kind::PackedDocuments);
   call.heads = q[1].constantValue();
-  call.sizes = {dimText(q[0], "mask.sentences"), dimText(q[2], "mask.queries"),
+  call.sizes = {dimText(q[0], "mask.sequences"), dimText(q[2], "mask.queries"),
                 dimText(k[2], "mask.keys")};
   return call;
 }

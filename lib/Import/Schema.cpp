@@ -209,7 +209,7 @@ static void check(const Json &value, const Json &entry, const std::string &path,
     errors.expected(path, "one of " + words, shown(value));
   }
   if (lists(entry, "not-built", value))
-    errors.add(path, shown(value) + " is not built yet");
+    errors.add(path, shown(value) + " is not supported yet");
   if (value.is_object())
     checkObject(value, entry, path, errors);
   if (value.is_array())
@@ -226,7 +226,7 @@ void heddle::checkDescription(const Json &document, ErrorSink &errors) {
 
 Keys::Keys(const Json &document) : places{{&document, ""}}, schema(&schemaOfDescriptions()) {}
 
-const Keys::Place *Keys::placeOf(const std::string &key) const {
+const Keys::Object *Keys::placeOf(const std::string &key) const {
   for (auto it = places.rbegin(); it != places.rend(); ++it)
     if (it->object->contains(key))
       return &*it;
@@ -234,12 +234,12 @@ const Keys::Place *Keys::placeOf(const std::string &key) const {
 }
 
 const Json *Keys::find(const std::string &key) const {
-  const Place *place = placeOf(key);
+  const Object *place = placeOf(key);
   return place ? &(*place->object)[key] : nullptr;
 }
 
 std::string Keys::path(const std::string &key) const {
-  const Place *place = placeOf(key);
+  const Object *place = placeOf(key);
   if (!place && !places.empty())
     place = &places.front();
   return joined(place ? place->path : nowhere, key);
@@ -278,7 +278,7 @@ Keys Keys::object(const std::string &key) const {
   Keys inner;
   inner.schema = entry(key);
   inner.nowhere = path(key);
-  for (const Place &place : places)
+  for (const Object &place : places)
     if (place.object->contains(key) && (*place.object)[key].is_object())
       inner.places.push_back({&(*place.object)[key], joined(place.path, key)});
   return inner;

@@ -83,16 +83,16 @@ public:
   bool require(const std::string &key, ErrorSink &errors) const;
 
 private:
-  struct Place {
+  struct Object {
     const Json *object;
     std::string path; ///< of the object, "" for the whole file
   };
-  const Place *placeOf(const std::string &key) const;
+  const Object *placeOf(const std::string &key) const;
   const Json *entry(const std::string &key) const;
   const Json *standard(const std::string &key) const;
   void addPlace(const Json &object, std::string path);
 
-  std::vector<Place> places; ///< outermost first
+  std::vector<Object> places; ///< outermost first
   const Json *schema = nullptr;
   std::string nowhere; ///< the path of the object where no place has it
 };

@@ -131,7 +131,7 @@ void StackReader::checkMask(const MaskExpression &mask, bool cross, const std::s
                                       {mask.uses(Kind::PackedDocuments), "documents_packed"}})
       if (found)
         errors.expected(path, "no such mask over the patches of an image", word);
-  // Packed sentences have no padding to count: their lengths are those of their documents.
+  // Packed sequences have no padding to count: their lengths are those of their documents.
   if (mask.uses(Kind::PackedDocuments) && mask.uses(Kind::Lengths, side))
     errors.expected(path, "lengths of documents by a name of their own beside documents_packed",
                     "lengths(" + side + ")");

@@ -37,7 +37,7 @@ void buildTransformerPipeline(OpPassManager &pm, const std::string &dtype) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(transformer::createLowerConvolutions());
   pm.addPass(createCSEPass());
-  pm.addPass(createRefuseUnbuilt());
+  pm.addPass(createCheckSupported());
   pm.addPass(transformer::createSetPrecision({dtype}));
 }
 

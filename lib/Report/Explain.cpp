@@ -3,13 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reads decisions off the fused module: an op's kernel is the launch that its
-// group became, its partners are the other ops of the group, refusals stand on
+// group became, its partners are the other ops of the group, missed fusions stand on
 // the group as the grouping pass left them.
 
 #include "heddle/Report/Explain.h"
 
 #include "Layers.h"
-#include "heddle/Analysis/FusionRefusal.h"
+#include "heddle/Analysis/MissedFusion.h"
 #include "heddle/Compiler/Models.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Support/Program.h"
@@ -33,19 +33,19 @@ std::string entryText(DictionaryAttr entry, StringRef key) {
   return value ? value.getValue().str() : "";
 }
 
-/// The refusals of a group that concern ops named `op`, in the order in which the ops stand.
-std::vector<OpDecision::Refusal> refusalsOf(kernel::GroupOp group, StringRef op) {
-  std::vector<OpDecision::Refusal> refusals;
-  auto entries = group->getAttrOfType<ArrayAttr>("refusals");
+/// The missed fusions of a group that concern ops named `op`, in the order in which the ops stand.
+std::vector<OpDecision::Missed> missedOf(kernel::GroupOp group, StringRef op) {
+  std::vector<OpDecision::Missed> missed;
+  auto entries = group->getAttrOfType<ArrayAttr>("missed_fusions");
   if (!entries)
-    return refusals;
+    return missed;
   for (auto entry : entries.getAsRange<DictionaryAttr>()) {
-    std::optional<FusionRefusal> reason = parseFusionRefusal(entryText(entry, "reason"));
+    std::optional<MissedFusion> reason = parseMissedFusion(entryText(entry, "reason"));
     if (reason && entryText(entry, "op") == op)
-      refusals.push_back({toString(*reason).str(), entryText(entry, "with"), explain(*reason).str(),
-                          remedy(*reason).str()});
+      missed.push_back({toString(*reason).str(), entryText(entry, "with"), explain(*reason).str(),
+                        remedy(*reason).str()});
   }
-  return refusals;
+  return missed;
 }
 
 /// Ops of a group that are decisions of their own: constants belong to their users.
@@ -61,7 +61,7 @@ std::vector<Operation *> opsOf(kernel::GroupOp group) {
 void addGroup(kernel::GroupOp group, const OpDecision &context, Explanation &explanation) {
   std::vector<Operation *> ops = opsOf(group);
   llvm::StringMap<size_t>
-      seen; // ops of one name take the refusals of that name in turn, the last one what is left
+      seen; // ops of one name take the missed fusions of that name in turn, the last one what is left
   llvm::StringMap<size_t> count;
   for (Operation *op : ops)
     ++count[op->getName().getStringRef()];
@@ -74,13 +74,13 @@ void addGroup(kernel::GroupOp group, const OpDecision &context, Explanation &exp
     for (Operation *other : ops)
       if (other != op)
         decision.partners.push_back(other->getName().getStringRef().str());
-    std::vector<OpDecision::Refusal> refusals = refusalsOf(group, decision.op);
+    std::vector<OpDecision::Missed> missed = missedOf(group, decision.op);
     size_t index = seen[decision.op]++, end = index + 1 == count[decision.op]
-                                                  ? refusals.size()
-                                                  : std::min(index + 1, refusals.size());
+                                                  ? missed.size()
+                                                  : std::min(index + 1, missed.size());
     for (; index < end; ++index)
-      if (!llvm::is_contained(decision.refusals, refusals[index]))
-        decision.refusals.push_back(refusals[index]);
+      if (!llvm::is_contained(decision.missed, missed[index]))
+        decision.missed.push_back(missed[index]);
     explanation.push_back(std::move(decision));
   }
 }
@@ -97,8 +97,8 @@ std::string joined(const std::vector<std::string> &words, const char *nothing) {
   return text.empty() ? nothing : text;
 }
 
-std::string refusalText(const OpDecision::Refusal &refusal) {
-  return refusal.reason + " (" + refusal.with + "): " + refusal.text;
+std::string missedText(const OpDecision::Missed &missed) {
+  return missed.reason + " (" + missed.with + "): " + missed.text;
 }
 
 } // namespace
@@ -134,7 +134,7 @@ Expected<Explanation> explainModel(const std::string &model, const CompileOption
 static bool alike(const OpDecision &a, const OpDecision &b) {
   auto within = [](StringRef part) { return part.drop_front(layerOf(part).size()); };
   return a.function == b.function && a.op == b.op && a.kernel == b.kernel &&
-         a.partners == b.partners && a.refusals == b.refusals &&
+         a.partners == b.partners && a.missed == b.missed &&
          within(a.location) == within(b.location);
 }
 
@@ -161,8 +161,8 @@ std::string explanationText(const Explanation &explanation, bool all) {
             "\n";
     text += "    kernel " + decision.kernel + ", root " + decision.root + ", with " +
             joined(decision.partners, "nothing else") + "\n";
-    for (const OpDecision::Refusal &refusal : decision.refusals)
-      text += "    not fused: " + refusalText(refusal) + "\n    remedy: " + refusal.remedy + "\n";
+    for (const OpDecision::Missed &missed : decision.missed)
+      text += "    not fused: " + missedText(missed) + "\n    remedy: " + missed.remedy + "\n";
     return text;
   };
   return eachLayerOnce(explanation, all, opText,
@@ -171,13 +171,13 @@ std::string explanationText(const Explanation &explanation, bool all) {
 
 std::string explanationHtml(const Explanation &explanation, const std::string &title, bool all) {
   auto row = [](const OpDecision &decision) {
-    std::string refusals, cells;
-    for (const OpDecision::Refusal &refusal : decision.refusals)
-      refusals += escapedHtml(refusalText(refusal)) + "<br>" + escapedHtml(refusal.remedy) + "<br>";
+    std::string reasons, cells;
+    for (const OpDecision::Missed &missed : decision.missed)
+      reasons += escapedHtml(missedText(missed)) + "<br>" + escapedHtml(missed.remedy) + "<br>";
     for (const std::string &cell : {decision.function, decision.op, decision.location,
                                     decision.kernel, decision.root, joined(decision.partners, "")})
       cells += "<td>" + escapedHtml(cell) + "</td>";
-    return "<tr>" + cells + "<td>" + refusals + "</td></tr>\n";
+    return "<tr>" + cells + "<td>" + reasons + "</td></tr>\n";
   };
   auto repeated = [](const std::string &layers) {
     return "<tr class=\"as\"><td></td><td colspan=\"6\">" + escapedHtml(layers) + "</td></tr>\n";

@@ -34,7 +34,7 @@ int64_t TilePicture::count(TileKind kind) const { return llvm::count(tiles, kind
 
 namespace {
 
-/// Sizes of dimensions that `--dim` does not give: one sentence, of this many tokens.
+/// Sizes of dimensions that `--dim` does not give: one sequence, of this many tokens.
 constexpr int64_t usualLength = 512, usualDocuments = 4;
 
 //===- Which attention ---------------------------------------------------===//
@@ -46,7 +46,7 @@ struct Candidate {
 };
 
 /// Every attention once; a layer that several functions run is the one of the first, which is the
-/// one that works on whole sentences.
+/// one that works on whole sequences.
 std::vector<Candidate> attentionsOf(ModuleOp module) {
   std::vector<Candidate> all;
   std::set<std::string> seen;
@@ -78,14 +78,14 @@ Expected<Candidate> choose(const std::vector<Candidate> &all, const std::string 
 
 //===- Sizes and data ----------------------------------------------------===//
 
-/// Dimensions of tables that sentences and heads may share.
+/// Dimensions of tables that sequences and heads may share.
 std::set<std::string> sharedDims(func::FuncOp function) {
   std::set<std::string> names;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     auto dims = function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::dimsAttr);
-    auto spread = function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::spreadAttr);
-    if (dims && spread)
-      for (auto [dim, full] : llvm::zip_equal(dims, spread))
+    auto broadcast = function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::broadcastAttr);
+    if (dims && broadcast)
+      for (auto [dim, full] : llvm::zip_equal(dims, broadcast))
         if (auto name = dyn_cast<StringAttr>(dim); name && dim != full)
           names.insert(name.str());
   }
@@ -131,9 +131,9 @@ std::string dimOfStarts(const ShapeExpressions &shapes, Value mask) {
   return documents ? shapes.of(documents.getQueries())[0].dimName() : "";
 }
 
-/// Whether a mask is another one for another sentence, or head.
+/// Whether a mask is another one for another sequence, or head.
 struct Dependence {
-  bool sentence = false, head = false;
+  bool sequence = false, head = false;
 };
 
 /// Of the op alone. A dimension of 1 is shared.
@@ -141,16 +141,16 @@ void addDependence(Operation *op, Dependence &on) {
   for (Value operand : op->getOperands())
     if (auto table = dyn_cast<RankedTensorType>(operand.getType())) {
       bool packed = isa<MaskDocumentsOp>(op) && cast<MaskDocumentsOp>(op).getStarts();
-      on.sentence |= !packed && table.getDimSize(0) != 1;
+      on.sequence |= !packed && table.getDimSize(0) != 1;
       on.head |= table.getRank() == 4 && table.getDimSize(1) != 1;
     }
   if (auto where = dyn_cast<MaskWhereOp>(op)) {
-    on.sentence |= !where.getBody().getArgument(0).use_empty();
+    on.sequence |= !where.getBody().getArgument(0).use_empty();
     on.head |= !where.getBody().getArgument(1).use_empty();
   }
 }
 
-/// Data for what a mask reads, as plain as its meaning allows: whole sentences, documents of equal
+/// Data for what a mask reads, as plain as its meaning allows: whole sequences, documents of equal
 /// length, zeros.
 class DataMaker {
 public:
@@ -285,10 +285,10 @@ std::vector<std::string> notesOn(AttentionOp attention, Dependence on) {
   std::vector<std::string> notes;
   if (!attention.getMask())
     return notes;
-  on.sentence &= !packedDocumentsOf(attention.getMask()); // documents stand side by side
-  if (on.head || on.sentence)
+  on.sequence &= !packedDocumentsOf(attention.getMask()); // documents stand side by side
+  if (on.head || on.sequence)
     notes.push_back(std::string("shown for ") + (on.head ? "head 0" : "") +
-                    (on.head && on.sentence ? " of " : "") + (on.sentence ? "sentence 0" : ""));
+                    (on.head && on.sequence ? " of " : "") + (on.sequence ? "sequence 0" : ""));
   if (FloatAttr score = attention.getHiddenScoreAttr()) {
     llvm::SmallString<16> number;
     score.getValue().toString(number);

@@ -5,8 +5,8 @@
 // Messages name the input, the dimension, what was expected and what was found.
 #include "Binding.h"
 
+#include "heddle/Support/Broadcast.h"
 #include "heddle/Support/Dims.h"
-#include "heddle/Support/Spread.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -146,7 +146,7 @@ Status BoundInputs::checkTypes() const {
     if (!accepts(port.type, tensors[i]->dtype()))
       return inputError(port.name + ": expected " + toString(port.type) + ", found " +
                         toString(tensors[i]->dtype()));
-    if (port.spread.empty() && tensors[i]->rank() != port.shape.size())
+    if (port.broadcast.empty() && tensors[i]->rank() != port.shape.size())
       return inputError(port.name + ": expected rank " + std::to_string(port.shape.size()) + " " +
                         shapeText(port.shape) + ", found shape " + shapeText(tensors[i]->shape()));
   }
@@ -171,7 +171,7 @@ Status BoundInputs::addDefault(size_t index, RunningLengths &running) {
     return inputError(port.name + ": expected a value, found none, and no ids " + fallback.source +
                       " to count");
   if (fallback.kind == DefaultInput::Kind::RunningLengths && tensors[index] && ids)
-    running.replace(port.name, *tensors[index], ids->dim(source->exchanged ? 0 : ids->rank() - 1));
+    running.replace(port.name, *tensors[index], ids->dim(source->transposed ? 0 : ids->rank() - 1));
   if (tensors[index])
     return {};
   const Tensor &rows = stored(at);
@@ -184,7 +184,7 @@ Status BoundInputs::addDefault(size_t index, RunningLengths &running) {
 }
 
 const Tensor &BoundInputs::stored(size_t port) {
-  return function->inputs[port].exchanged ? turned[port].of(*tensors[port]) : *tensors[port];
+  return function->inputs[port].transposed ? turned[port].of(*tensors[port]) : *tensors[port];
 }
 
 Status BoundInputs::bindDims(const Dimensions &session) {
@@ -192,11 +192,11 @@ Status BoundInputs::bindDims(const Dimensions &session) {
     if (auto it = session.find(name); it != session.end())
       values.add(name, it->second);
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (function->inputs[i].spread.empty())
+    if (function->inputs[i].broadcast.empty())
       HEDDLE_TRY(bindPort(i));
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (!function->inputs[i].spread.empty()) { // what they are to fit is known now
-      HEDDLE_TRY(spread(i));
+    if (!function->inputs[i].broadcast.empty()) { // what they are to fit is known now
+      HEDDLE_TRY(broadcast(i));
       HEDDLE_TRY(bindPort(i));
     }
   for (const std::string &name : function->dims)
@@ -207,15 +207,15 @@ Status BoundInputs::bindDims(const Dimensions &session) {
 }
 
 /// Views an input in full rank, and repeats its entries where the program wants the full size.
-Status BoundInputs::spread(size_t index) {
+Status BoundInputs::broadcast(size_t index) {
   const Port &port = function->inputs[index];
   const Tensor &given = *tensors[index];
   full.clear();
-  for (const SizeExpr &size : port.spread) {
+  for (const SizeExpr &size : port.broadcast) {
     auto value = size.evaluate(dims());
     full.push_back(value ? *value : -1); // a dimension that this input binds
   }
-  HEDDLE_TRY(spreadSizes(port.name, given.shape(), full, sizes));
+  HEDDLE_TRY(broadcastSizes(port.name, given.shape(), full, sizes));
   wanted = sizes;
   for (size_t axis = 0; axis < full.size(); ++axis)
     if (full[axis] >= 0 && layout->inputs[index].repeated[axis])
@@ -224,8 +224,8 @@ Status BoundInputs::spread(size_t index) {
     return {};
   Tensor &whole = made[index];
   whole.reset(given.dtype(), wanted);
-  spreadCopy(sizes, wanted, static_cast<size_t>(byteSize(given.dtype())), given.bytes().data(),
-             whole.bytes().data());
+  broadcastCopy(sizes, wanted, static_cast<size_t>(byteSize(given.dtype())), given.bytes().data(),
+                whole.bytes().data());
   tensors[index] = &whole;
   return {};
 }
@@ -291,14 +291,14 @@ Status BoundInputs::check(const Plan &plan) const {
       HEDDLE_TRY(checkStarts(i, low, high - 1));
   }
   for (size_t i = 0; i < tensors.size(); ++i) // the starts are known to be good now
-    for (const std::string &starts : function->inputs[i].within)
-      HEDDLE_TRY(checkWithin(i, starts));
+    for (const std::string &starts : function->inputs[i].boundedBy)
+      HEDDLE_TRY(checkBounds(i, starts));
   return {};
 }
 
 /// A length is at most the rows of its own document.
-Status BoundInputs::checkWithin(size_t port, const std::string &within) const {
-  auto isStarts = [&](const Port &input) { return input.name == within; };
+Status BoundInputs::checkBounds(size_t port, const std::string &boundedBy) const {
+  auto isStarts = [&](const Port &input) { return input.name == boundedBy; };
   size_t of = std::ranges::find_if(function->inputs, isStarts) - function->inputs.begin();
   const Tensor &lengths = *tensors[port], &starts = *tensors[of];
   for (int64_t i = 0; i < std::min(lengths.size(), starts.size() - 1); ++i)
@@ -328,15 +328,15 @@ Status BoundInputs::checkStarts(size_t port, int64_t first, int64_t last) const 
                       ", found " + std::to_string(integerAt(tensor, index)));
   };
   HEDDLE_TRY(must(0, first, "first"));
-  const int64_t longest = function->inputs[port].longest;
+  const int64_t maxLength = function->inputs[port].maxLength;
   for (int64_t i = 1; i < tensor.size(); ++i) {
     int64_t rows = integerAt(tensor, i) - integerAt(tensor, i - 1);
     if (rows < 0)
       return inputError(name + ": expected ascending starts, found " +
                         std::to_string(integerAt(tensor, i)) + " at " + placeText(tensor, i) +
                         " after " + std::to_string(integerAt(tensor, i - 1)));
-    if (longest && rows > longest)
-      return inputError(name + ": expected documents of at most " + std::to_string(longest) +
+    if (maxLength && rows > maxLength)
+      return inputError(name + ": expected documents of at most " + std::to_string(maxLength) +
                         " rows, which have positions, found " + std::to_string(rows) +
                         " in document " + std::to_string(i - 1));
   }

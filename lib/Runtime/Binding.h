@@ -89,7 +89,7 @@ public:
 
   const Dimensions &dims() const { return values.map(); }
   const Tensor &tensor(size_t port) const { return *tensors[port]; }
-  /// The tensor as its buffer holds it: the first two dimensions exchanged where the port says so.
+  /// The tensor as its buffer holds it: the first two dimensions transposed where the port says so.
   const Tensor &stored(size_t port);
   /// The input and dimension that bound `dim` first, "source: dimension 0 (B)"; empty if none did.
   std::string binder(std::string_view dim) const;
@@ -102,17 +102,17 @@ private:
   Status bindDims(const Dimensions &session);
   Status bindPort(size_t port);
   Status bindDim(size_t port, size_t axis);
-  Status spread(size_t port);
-  Status checkWithin(size_t port, const std::string &within) const;
+  Status broadcast(size_t port);
+  Status checkBounds(size_t port, const std::string &boundedBy) const;
   Status checkStarts(size_t port, int64_t first, int64_t last) const;
   Status checkRange(size_t port, int64_t low, int64_t high) const;
 
   const FunctionLayout *layout;
   const Function *function;
   std::vector<const Tensor *> tensors;
-  std::vector<Tensor> made; ///< defaults, and tensors that were spread
-  std::vector<ExchangedTensor> turned;
-  std::vector<int64_t> full, sizes, wanted; ///< where `spread` works
+  std::vector<Tensor> made; ///< defaults, and tensors that were broadcast
+  std::vector<TransposedTensor> turned;
+  std::vector<int64_t> full, sizes, wanted; ///< where `broadcast` works
   RefilledMap<int64_t> values;
   RefilledMap<std::pair<size_t, size_t>> binders;
 };

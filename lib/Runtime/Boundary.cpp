@@ -125,7 +125,7 @@ void unpackTensor(const uint32_t *memory, const RowForm &form, Tensor &tensor) {
   });
 }
 
-void exchangeFirstTwo(const Tensor &from, Tensor &to) {
+void transposeFirstTwo(const Tensor &from, Tensor &to) {
   int64_t rows = from.dim(0), columns = from.dim(1);
   if (from.size() == 0)
     return;
@@ -136,15 +136,15 @@ void exchangeFirstTwo(const Tensor &from, Tensor &to) {
                   from.bytes().data() + static_cast<size_t>(row * columns + column) * bytes, bytes);
 }
 
-Tensor &ExchangedTensor::shapedFor(DType type, std::span<const int64_t> shape) {
-  exchanged.assign(shape.begin(), shape.end());
-  std::swap(exchanged[0], exchanged[1]);
-  values.reset(type, exchanged);
+Tensor &TransposedTensor::shapedFor(DType type, std::span<const int64_t> shape) {
+  transposed.assign(shape.begin(), shape.end());
+  std::swap(transposed[0], transposed[1]);
+  values.reset(type, transposed);
   return values;
 }
 
-const Tensor &ExchangedTensor::of(const Tensor &tensor) {
-  exchangeFirstTwo(tensor, shapedFor(tensor.dtype(), tensor.shape()));
+const Tensor &TransposedTensor::of(const Tensor &tensor) {
+  transposeFirstTwo(tensor, shapedFor(tensor.dtype(), tensor.shape()));
   return values;
 }
 

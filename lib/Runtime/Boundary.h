@@ -35,18 +35,18 @@ void unpackTensor(const uint32_t *memory, const RowForm &form, Tensor &tensor);
 
 /// Copies elements into a tensor of the same type whose first two dimensions are the other way
 /// round.
-void exchangeFirstTwo(const Tensor &from, Tensor &to);
+void transposeFirstTwo(const Tensor &from, Tensor &to);
 
 /// A tensor with the first two dimensions of another the other way round, in memory that is used
 /// again.
-class ExchangedTensor {
+class TransposedTensor {
 public:
   /// For a tensor of `shape`; the contents are unspecified.
   Tensor &shapedFor(DType type, std::span<const int64_t> shape);
   const Tensor &of(const Tensor &tensor);
 
 private:
-  std::vector<int64_t> exchanged;
+  std::vector<int64_t> transposed;
   Tensor values;
 };
 

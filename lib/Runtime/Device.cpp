@@ -55,8 +55,8 @@ static std::string ratesText() {
   std::snprintf(text, sizeof text, ", a core does %.0f GFLOP/s f32", rates.multiplyAdd);
   std::string all = text;
   for (auto [name, rate] :
-       {std::pair("bf16 pairs", rates.bf16Pairs), std::pair("int8 quads", rates.int8Quads),
-        std::pair("f16 sums", rates.f16Sums)})
+       {std::pair("bf16 dot2", rates.bf16Dot2), std::pair("int8 dot4", rates.int8Dot4),
+        std::pair("f16 sums", rates.f16Accumulate)})
     if (rate > 0) {
       std::snprintf(text, sizeof text, ", %s at %.2f of that", name, rate / rates.multiplyAdd);
       all += text;

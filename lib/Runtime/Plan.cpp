@@ -28,8 +28,8 @@ static std::vector<FunctionLayout::PortLayout> layoutPorts(const std::vector<Por
       layout.shape.push_back(formulas.add(dim));
       layout.dims.push_back(dim.dimName());
     }
-    for (size_t axis = 0; axis < port.spread.size(); ++axis) {
-      const SizeExpr &full = port.spread[axis];
+    for (size_t axis = 0; axis < port.broadcast.size(); ++axis) {
+      const SizeExpr &full = port.broadcast[axis];
       bool isFormula = full.dimName().empty() && !full.isConstant();
       layout.repeated.push_back(isFormula || port.shape[axis] == full);
     }

@@ -29,7 +29,7 @@ struct FunctionLayout {
   struct PortLayout {
     std::vector<int> shape;
     std::vector<std::string> dims; ///< where an axis is just a dimension, its name
-    /// Of an input that is spread: axes whose entries are repeated to the full size.
+    /// Of an input that is broadcast: axes whose entries are repeated to the full size.
     std::vector<bool> repeated;
     int low = -1, high = -1; ///< range of integers; -1: none
   };

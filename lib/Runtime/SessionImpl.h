@@ -73,7 +73,7 @@ private:
     std::span<const RowMove> reordered; ///< of one state, in rows
     std::vector<Move> rowMoves;         ///< of all of them
     Dimensions ofOne;                   ///< where bytesOfOne works
-    ExchangedTensor turned;             ///< an output before its copy to the caller
+    TransposedTensor turned;            ///< an output before its copy to the caller
   };
 
   Status requireDims(const Function &function) const;

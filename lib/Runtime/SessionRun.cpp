@@ -233,13 +233,13 @@ Status Session::Impl::collect(Call &call, NamedTensors &outputs) {
     if (rangeOf(i).bytes == 0)
       continue;
     auto *memory = reinterpret_cast<const uint32_t *>(device->downloaded(rangeOf(i)).data());
-    if (!port.exchanged) {
+    if (!port.transposed) {
       unpackTensor(memory, call.outputs[i].rows, tensor);
       continue;
     }
     Tensor &ours = call.turned.shapedFor(port.type, call.outputs[i].shape);
     unpackTensor(memory, call.outputs[i].rows, ours);
-    exchangeFirstTwo(ours, tensor);
+    transposeFirstTwo(ours, tensor);
   }
   return {};
 }

@@ -155,9 +155,9 @@ CpuRates measureCpuRates() {
   measureRate(Arithmetic::F32, 1, steps);
   for (int round = 0; round < 8; ++round)
     for (auto [arithmetic, best] : {std::pair(Arithmetic::F32, &rates.multiplyAdd),
-                                    std::pair(Arithmetic::BF16, &rates.bf16Pairs),
-                                    std::pair(Arithmetic::Int8, &rates.int8Quads),
-                                    std::pair(Arithmetic::F16, &rates.f16Sums)})
+                                    std::pair(Arithmetic::BF16, &rates.bf16Dot2),
+                                    std::pair(Arithmetic::Int8, &rates.int8Dot4),
+                                    std::pair(Arithmetic::F16, &rates.f16Accumulate)})
       *best = std::max(*best, measureRate(arithmetic, 1, steps) * 1e-9);
   return rates;
 }
@@ -183,8 +183,8 @@ static std::string machineKey() {
 std::string toText(const CpuRates &rates) {
   char text[128];
   std::snprintf(text, sizeof text,
-                "multiply-add %.1f\nbf16-pairs %.1f\nint8-quads %.1f\nf16-sums %.1f\n",
-                rates.multiplyAdd, rates.bf16Pairs, rates.int8Quads, rates.f16Sums);
+                "multiply-add %.1f\nbf16-dot2 %.1f\nint8-dot4 %.1f\nf16-accumulate %.1f\n",
+                rates.multiplyAdd, rates.bf16Dot2, rates.int8Dot4, rates.f16Accumulate);
   return text;
 }
 
@@ -193,8 +193,8 @@ bool parseRates(const std::string &text, CpuRates &rates) {
   std::string name;
   CpuRates read;
   for (auto [expected, value] :
-       {std::pair("multiply-add", &read.multiplyAdd), std::pair("bf16-pairs", &read.bf16Pairs),
-        std::pair("int8-quads", &read.int8Quads), std::pair("f16-sums", &read.f16Sums)})
+       {std::pair("multiply-add", &read.multiplyAdd), std::pair("bf16-dot2", &read.bf16Dot2),
+        std::pair("int8-dot4", &read.int8Dot4), std::pair("f16-accumulate", &read.f16Accumulate)})
     if (!(lines >> name >> *value) || name != expected || !(*value >= 0 && *value < 1e6))
       return false;
   if (lines >> name)

@@ -272,20 +272,20 @@ private:
     }
     if (port.starts && (!port.range || port.shape.size() != 1))
       return expected(here, "starts to be a vector with a range", "none");
-    for (const std::string &starts : port.within) {
+    for (const std::string &starts : port.boundedBy) {
       auto isStarts = [&](const Port &other) { return other.name == starts && other.starts; };
       if (port.starts || !port.range || std::ranges::none_of(function.inputs, isStarts))
         return expected(here, "an input of starts that lengths stay within", quotedText(starts));
     }
-    if (port.longest < 0 || (port.longest > 0 && !port.starts))
-      return expected(here, "a longest document of starts", port.longest);
-    if (port.exchanged && port.shape.size() < 2)
-      return expected(here, "at least 2 dimensions to exchange",
+    if (port.maxLength < 0 || (port.maxLength > 0 && !port.starts))
+      return expected(here, "a maximal length beside starts", port.maxLength);
+    if (port.transposed && port.shape.size() < 2)
+      return expected(here, "at least 2 dimensions to transpose",
                       static_cast<int64_t>(port.shape.size()));
-    if (!port.spread.empty() && port.spread.size() != port.shape.size())
-      return expected(here, std::to_string(port.shape.size()) + " sizes to spread to",
-                      static_cast<int64_t>(port.spread.size()));
-    HEDDLE_TRY(checkAllNamed(here, port.spread));
+    if (!port.broadcast.empty() && port.broadcast.size() != port.shape.size())
+      return expected(here, std::to_string(port.shape.size()) + " sizes to broadcast to",
+                      static_cast<int64_t>(port.broadcast.size()));
+    HEDDLE_TRY(checkAllNamed(here, port.broadcast));
     bool named = std::ranges::any_of(
         function.inputs, [&](const Port &other) { return other.name == port.fallback.source; });
     if (port.fallback.kind != DefaultInput::Kind::None &&

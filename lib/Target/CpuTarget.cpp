@@ -24,16 +24,16 @@ struct Products {
   std::string_view feature, attribute;
 };
 } // namespace
-static constexpr Products pairs{Arithmetic::BF16, "avx512_bf16", "+avx512bf16"},
-    quads{Arithmetic::Int8, "avx512_vnni", "+avx512vnni"},
-    shortQuads{Arithmetic::Int8, "avx_vnni", "+avxvnni"},
-    halves{Arithmetic::F16, "avx512_fp16", "+avx512fp16"},
-    halvesOfArm{Arithmetic::F16, "asimdhp", "+fullfp16"};
+static constexpr Products avx512Bf16{Arithmetic::BF16, "avx512_bf16", "+avx512bf16"},
+    avx512Vnni{Arithmetic::Int8, "avx512_vnni", "+avx512vnni"},
+    avxVnni{Arithmetic::Int8, "avx_vnni", "+avxvnni"},
+    avx512Fp16{Arithmetic::F16, "avx512_fp16", "+avx512fp16"},
+    neonFp16{Arithmetic::F16, "asimdhp", "+fullfp16"};
 
 static bool CpuTarget::*flagOf(Arithmetic arithmetic) {
-  return arithmetic == Arithmetic::BF16   ? &CpuTarget::pairProducts
-         : arithmetic == Arithmetic::Int8 ? &CpuTarget::quadProducts
-         : arithmetic == Arithmetic::F16  ? &CpuTarget::halfSums
+  return arithmetic == Arithmetic::BF16   ? &CpuTarget::bf16Dot2
+         : arithmetic == Arithmetic::Int8 ? &CpuTarget::int8Dot4
+         : arithmetic == Arithmetic::F16  ? &CpuTarget::f16Accumulate
                                           : nullptr;
 }
 
@@ -79,7 +79,7 @@ static const std::vector<CpuTarget> &table() {
                      .weightFragments = {{8, 48}, {8, 32}, {8, 16}},
                      .pairFragments = {{4, 64}, {6, 48}, {8, 32}, {8, 16}},
                      .required = v4};
-    CpuTarget bf16 = with(avx512, "x86-64-v4-bf16", pairs);
+    CpuTarget bf16 = with(avx512, "x86-64-v4-bf16", avx512Bf16);
     CpuTarget neon{.name = "aarch64",
                    .triple = "aarch64-unknown-linux-gnu",
                    .cpu = "generic",
@@ -90,14 +90,14 @@ static const std::vector<CpuTarget> &table() {
                    .required = {"asimd"}};
     return std::vector<CpuTarget>{sse,
                                   avx2,
-                                  with(avx2, "x86-64-v3-vnni", shortQuads),
+                                  with(avx2, "x86-64-v3-vnni", avxVnni),
                                   avx512,
-                                  with(avx512, "x86-64-v4-fp16", halves),
+                                  with(avx512, "x86-64-v4-fp16", avx512Fp16),
                                   bf16,
-                                  with(avx512, "x86-64-v4-vnni", quads),
-                                  with(bf16, "x86-64-v4-vnni-bf16", quads),
+                                  with(avx512, "x86-64-v4-vnni", avx512Vnni),
+                                  with(bf16, "x86-64-v4-vnni-bf16", avx512Vnni),
                                   neon,
-                                  with(neon, "aarch64-fp16", halvesOfArm)};
+                                  with(neon, "aarch64-fp16", neonFp16)};
   }();
   return targets;
 }
@@ -119,7 +119,7 @@ static std::string_view llvmName(std::string_view name) {
   for (auto [linux, llvm] : others)
     if (name == linux)
       return llvm;
-  for (const Products &products : {pairs, quads, shortQuads, halves, halvesOfArm})
+  for (const Products &products : {avx512Bf16, avx512Vnni, avxVnni, avx512Fp16, neonFp16})
     if (name == products.feature)
       return products.attribute.substr(1);
   return name;
@@ -134,12 +134,13 @@ static bool runsHere(const CpuTarget &target) {
 
 static Expected<CpuTarget> nativeTarget() {
   for (auto it = table().rbegin(); it != table().rend(); ++it) {
-    if (!runsHere(*it) || (it->pairProducts && !cpuRates().pairsPay()))
+    if (!runsHere(*it) || (it->bf16Dot2 && !cpuRates().dot2Pays()))
       continue;
     CpuTarget target = *it;
     target.name = "native";
     // Independent of all the others, and not used but where sums of f16 are asked for.
-    if (CpuTarget more = with(target, "native", halves); !target.halfSums && runsHere(more))
+    if (CpuTarget more = with(target, "native", avx512Fp16);
+        !target.f16Accumulate && runsHere(more))
       target = std::move(more);
     // Tuned for this machine; only the described features are relied on, so that the checks at load
     // stay true.
@@ -169,7 +170,7 @@ bool CpuTarget::multiplies(Arithmetic arithmetic) const {
 
 CpuTarget heddle::without(CpuTarget target, Arithmetic arithmetic) {
   target.*flagOf(arithmetic) = false;
-  for (const Products &products : {pairs, quads, shortQuads, halves, halvesOfArm}) {
+  for (const Products &products : {avx512Bf16, avx512Vnni, avxVnni, avx512Fp16, neonFp16}) {
     if (products.arithmetic != arithmetic)
       continue;
     std::erase(target.required, products.feature);

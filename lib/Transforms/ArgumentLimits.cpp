@@ -37,7 +37,7 @@ void ArgumentLimits::addStarts(const SizeExpr &high, int64_t rows) {
   if (llvm::none_of(starts, [&](const SizeExpr &other) { return other == high; }))
     starts.push_back(high);
   if (rows)
-    longest = longest ? std::min(longest, rows) : rows;
+    maxLength = maxLength ? std::min(maxLength, rows) : rows;
 }
 
 void ArgumentLimits::addWithin(Value starts) {

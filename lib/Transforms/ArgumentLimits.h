@@ -24,8 +24,8 @@ public:
   llvm::ArrayRef<SizeExpr> allStarts() const { return starts; }
   /// Where starts are lengths or ids too.
   std::optional<SizeExpr> highOfOthers() const { return below; }
-  llvm::ArrayRef<mlir::BlockArgument> within() const { return documents; }
-  int64_t longest = 0; ///< rows of a document, which have a position; 0: any number
+  llvm::ArrayRef<mlir::BlockArgument> boundedBy() const { return documents; }
+  int64_t maxLength = 0; ///< rows of a document, which have a position; 0: any number
 
 private:
   void readAll(mlir::Value value);

@@ -22,10 +22,10 @@ using kernel::Size;
 //===- The place for which a mask emits code -----------------------------===//
 
 namespace {
-class TileSite : public MaskSite {
+class TileMaskSite : public MaskSite {
 public:
-  TileSite(KernelFrame &f, const Sequence &s, Value h, Value i, Value j, RankedTensorType tile,
-           int64_t heads)
+  TileMaskSite(KernelBuilder &f, const Sequence &s, Value h, Value i, Value j,
+               RankedTensorType tile, int64_t heads)
       : f(f), t(f.t), s(s), h(h), i(i), j(j), tile(tile), heads(heads) {}
 
   Location loc() const override { return t.loc; }
@@ -121,7 +121,7 @@ private:
   Value at(kernel::ViewType type, int64_t dim, Value index) {
     return isOne(type, dim) ? t.index(0) : index;
   }
-  /// The matrix of this sentence and head. How many there are may be known to the run only: one
+  /// The matrix of this sequence and head. How many there are may be known to the run only: one
   /// that all share is the last there is.
   Value sharedSlice(Value view) {
     auto type = cast<kernel::ViewType>(view.getType());
@@ -160,7 +160,7 @@ private:
     return kernel::LookupOp::create(t.b, t.loc, shape.clone(element), vector, ValueRange{indices});
   }
 
-  KernelFrame &f;
+  KernelBuilder &f;
   TileBuilder &t;
   const Sequence &s;
   Value h, i, j;
@@ -171,7 +171,7 @@ private:
 
 //===- Heads and sequences -----------------------------------------------===//
 
-Scores::Scores(KernelFrame &f, Value query, Value key, Value mask, double scale, ScoreRules rules)
+Scores::Scores(KernelBuilder &f, Value query, Value key, Value mask, double scale, ScoreRules rules)
     : queryView(f.viewOf(query)), keyView(f.viewOf(key)),
       visitTile(visitTileColumns(mask, f.sizes.chunk)), f(f), t(f.t), mask(mask), scale(scale),
       rules(rules) {
@@ -184,7 +184,7 @@ Scores::Scores(KernelFrame &f, Value query, Value key, Value mask, double scale,
   documents = packedDocumentsOf(mask);
 }
 
-Sequence Scores::sentence(Value batch) {
+Sequence Scores::batchElement(Value batch) {
   Sequence s;
   s.batch = s.number = batch;
   s.queries = f.sizeValue(queries);
@@ -232,7 +232,7 @@ Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
   Value zero = t.index(0);
   if (!mask || rules.hiddenScore) // every key counts where scores are replaced
     return {zero, zero, sequence.keys};
-  TileSite site(f, sequence, head, i, i, t.type(rows, chunk), heads);
+  TileMaskSite site(f, sequence, head, i, i, t.type(rows, chunk), heads);
   Value end = t.min(t.add(i, t.index(rows)), sequence.queries);
   KeyBand band = bandOf(mask, t.b, site);
   Value low = zero, high = sequence.keys;
@@ -278,7 +278,7 @@ SmallVector<Value> Scores::nextTile(const KeyChunk &chunk, Value i, Value end, V
   Value zero = arith::ConstantIntOp::create(t.b, t.loc, 0, 32),
         one = arith::ConstantIntOp::create(t.b, t.loc, 1, 32);
   Value columnEnd = t.add(column, width), first = t.add(chunk.first, column);
-  TileSite site(f, sequence, head, i, first, type, heads);
+  TileMaskSite site(f, sequence, head, i, first, type, heads);
   TileCorners corners{t.i32(i), t.i32(end), t.i32(first),
                       t.i32(t.add(chunk.first, t.min(columnEnd, chunk.count)))};
   TileTruth truth = boundOf(mask, t.b, site, corners);
@@ -314,7 +314,7 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
   }
   // More than a band: tiles between visited ones may be empty.
   RankedTensorType type = t.type(rows, columns);
-  TileSite place(f, sequence, head, i, c, type, heads);
+  TileMaskSite place(f, sequence, head, i, c, type, heads);
   chunk.skips = !isBand(mask, t.b, place);
   Value before = t.max(t.sub(range.low, c), zero);
   chunk.from = t.mul(t.div(before, width), width);
@@ -348,14 +348,14 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
   return chunk;
 }
 
-KeyChunk Scores::strayChunk(Value column, int64_t columns) {
+KeyChunk Scores::unalignedChunk(Value column, int64_t columns) {
   KeyChunk chunk;
   chunk.first = t.sub(column, sequence.firstKey);
   chunk.from = t.index(0);
   chunk.count = t.index(columns);
   chunk.visited = arith::ConstantIntOp::create(t.b, t.loc, -1, 32);
   chunk.full = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
-  chunk.strays = true;
+  chunk.unaligned = true;
   return chunk;
 }
 
@@ -385,7 +385,7 @@ Value Scores::masked(Value tile, Value visited, Value full, int64_t visit, doubl
 
 Value Scores::tile(Value i, const KeyChunk &chunk, RankedTensorType type) {
   int64_t visit = std::min(visitTile, type.getDimSize(1));
-  TileSite site(f, sequence, head, i, chunk.first, type, heads);
+  TileMaskSite site(f, sequence, head, i, chunk.first, type, heads);
   Value score = hideNegativeInfinity(withRules(rawScores(i, chunk, type), site, i, chunk.first));
   bool replaces = mask && rules.hiddenScore;
   if (replaces) {
@@ -399,13 +399,13 @@ Value Scores::tile(Value i, const KeyChunk &chunk, RankedTensorType type) {
   if (rules.bias) {
     // A key whose bias is minus infinity is excluded, whatever its score is.
     Value excluded = t.less(biasTile, t.constant(-0x1.fffffep+127, biasTile));
-    score = t.select(excluded, t.constant(hiddenScore, score), score);
+    score = t.select(excluded, t.constant(maskedScore, score), score);
   }
-  Value end = chunk.strays ? sequence.keys : t.add(chunk.first, chunk.count);
-  return masked(score, chunk.visited, chunk.full, visit, hiddenScore, [&] {
+  Value end = chunk.unaligned ? sequence.keys : t.add(chunk.first, chunk.count);
+  return masked(score, chunk.visited, chunk.full, visit, maskedScore, [&] {
     Value column = site.columnIndices(t.b);
     Value allowed = t.less(column, site.splat(t.b, t.i32(end)));
-    if (chunk.strays)
+    if (chunk.unaligned)
       allowed = arith::AndIOp::create(t.b, t.loc, allowed, t.less(t.constantI(-1, column), column));
     if (mask && !replaces)
       allowed = arith::AndIOp::create(t.b, t.loc, allowed, site.predicateOf(t.b, mask));

@@ -13,15 +13,15 @@ namespace heddle {
 
 /// Scores of hidden pairs, and where a row's maximum starts: below every score that
 /// counts, finite because some devices do not keep infinities.
-constexpr double hiddenScore = -0x1p+127, lowestMaximum = -0x1p+120;
+constexpr double maskedScore = -0x1p+127, lowestMaximum = -0x1p+120;
 
 /// The queries and keys that one workgroup works on, and where they are stored. All are index
 /// values.
 struct Sequence {
-  mlir::Value batch;                   ///< of the tensors in memory
-  mlir::Value number;                  ///< as masks count: the sentence, or the document
-  mlir::Value queries, keys;           ///< how many there are
-  mlir::Value firstQuery;              ///< row of query 0; null is 0
+  mlir::Value batch;         ///< of the tensors in memory
+  mlir::Value number;        ///< index as masks count: of the batch element, or of the document
+  mlir::Value queries, keys; ///< how many there are
+  mlir::Value firstQuery;    ///< row of query 0; null is 0
   mlir::Value firstKey, firstPanelRow; ///< row of key 0 in values and in panels of keys; null is 0
 };
 
@@ -32,12 +32,12 @@ struct KeyChunk {
   mlir::Value visited, full; ///< a bit for each column tile, i32
   mlir::Value tiles;         ///< how many are visited, i32; only where tiles are counted
   bool skips = false;        ///< whether tiles inside [from, count) may be unvisited
-  bool strays = false;       ///< whether keys may lie in front of the sequence or behind it
+  bool unaligned = false;    ///< whether keys may lie in front of the sequence or behind it
 };
 
 class Scores {
 public:
-  Scores(KernelFrame &f, mlir::Value query, mlir::Value key, mlir::Value mask, double scale,
+  Scores(KernelBuilder &f, mlir::Value query, mlir::Value key, mlir::Value mask, double scale,
          transformer::ScoreRules rules);
 
   /// Whether a mask needs keys that begin at each document.
@@ -45,10 +45,10 @@ public:
   /// Enters a head of a sequence: views of its queries and keys.
   void enter(const Sequence &sequence, mlir::Value head);
   /// The document that a tile of rows belongs to, and the tile's first row in it; `slot` is the
-  /// tile's place in a grid of `slots` (KernelFrame).
+  /// tile's place in a grid of `slots` (KernelBuilder).
   std::pair<Sequence, mlir::Value> document(mlir::Value batch, mlir::Value slot, int64_t rows);
-  /// The sequence of a sentence, without packed documents.
-  Sequence sentence(mlir::Value batch);
+  /// A whole element of the batch, without packed documents.
+  Sequence batchElement(mlir::Value batch);
 
   /// First key of the first chunk, first key and end of the keys that rows [i, i + rows) need.
   struct Range {
@@ -59,7 +59,7 @@ public:
   KeyChunk chunk(const Range &range, mlir::Value i, int64_t rows, mlir::Value c, int64_t columns);
   /// `columns` keys from place `column` on among those of all packed documents, whichever document
   /// they are of. The sequence's keys lie in panels that begin with the first document.
-  KeyChunk strayChunk(mlir::Value column, int64_t columns);
+  KeyChunk unalignedChunk(mlir::Value column, int64_t columns);
   /// Base-2 scores of rows from i and the keys of a chunk; hidden pairs get the hidden score.
   mlir::Value tile(mlir::Value i, const KeyChunk &chunk, mlir::RankedTensorType type);
   /// 2^(score - maximum), 0 where that is below 2^-125.
@@ -89,7 +89,7 @@ private:
   mlir::Value masked(mlir::Value tile, mlir::Value visited, mlir::Value full, int64_t visit,
                      double value, llvm::function_ref<mlir::Value()> predicate);
 
-  KernelFrame &f;
+  KernelBuilder &f;
   TileBuilder &t;
   mlir::Value mask;
   double scale;

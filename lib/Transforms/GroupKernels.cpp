@@ -165,8 +165,8 @@ static void build(OpBuilder &builder, const Cluster &cluster) {
   SmallVector<Type> types(llvm::map_range(results, [](Value v) { return v.getType(); }));
   auto group = GroupOp::create(builder, last->getLoc(), types, operands.getArrayRef(), cluster.root,
                                nameOf(cluster));
-  if (!cluster.refusals.empty())
-    group->setAttr("refusals", builder.getArrayAttr(cluster.refusals));
+  if (!cluster.missed.empty())
+    group->setAttr("missed_fusions", builder.getArrayAttr(cluster.missed));
 
   Block *block = builder.createBlock(&group.getBody());
   IRMapping mapping;

@@ -10,7 +10,7 @@
 
 #include "KernelClusters.h"
 
-#include "heddle/Analysis/FusionRefusal.h"
+#include "heddle/Analysis/MissedFusion.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Transforms/TileableOpInterface.h"
 
@@ -38,8 +38,8 @@ private:
   void mergeParts(Cluster &first, Operation *op);
   void extend(Cluster &cluster);
   bool addRounding(Cluster &cluster);
-  std::optional<FusionRefusal> refusalOf(Value value, Operation *&reader);
-  void refuse(Cluster &cluster, Operation *op, Operation *reader, FusionRefusal reason);
+  std::optional<MissedFusion> missedFusionOf(Value value, Operation *&reader);
+  void addMissed(Cluster &cluster, Operation *op, Operation *reader, MissedFusion reason);
   bool readersFollow(ArrayRef<Operation *> ops);
   void claim(Cluster cluster);
 
@@ -85,7 +85,7 @@ LogicalResult ClusterFinder::collect(Operation &op) {
   std::optional<kernel::Root> root = rootOf(&op);
   if (!root)
     return op.emitOpError("expected an op that kernels can be made of, found one that is not "
-                          "built yet");
+                          "supported yet");
   Cluster cluster = chainFrom(&op, *root);
   if (*root == kernel::Root::Linear)
     mergeParts(cluster, &op);
@@ -126,11 +126,11 @@ void ClusterFinder::mergeParts(Cluster &first, Operation *op) {
     bool joins = // both end in one sum
         llvm::any_of(chain.ops, [&](Operation *o) { return llvm::is_contained(first.ops, o); });
     if (!joins && (!first.sink || !(chain.sink == first.sink))) {
-      refuse(first, op, other, FusionRefusal::OtherReader);
+      addMissed(first, op, other, MissedFusion::OtherReader);
       continue;
     }
     if (parts == maxParts) {
-      refuse(first, op, other, FusionRefusal::TooManyParts);
+      addMissed(first, op, other, MissedFusion::TooManyParts);
       continue;
     }
     SmallVector<Operation *> merged(first.ops);
@@ -138,29 +138,29 @@ void ClusterFinder::mergeParts(Cluster &first, Operation *op) {
                   [&](Operation *o) { return !llvm::is_contained(first.ops, o); });
     inBlockOrder(merged);
     if (!readersFollow(merged)) {
-      refuse(first, op, other, FusionRefusal::ConsumerBetween);
+      addMissed(first, op, other, MissedFusion::ConsumerBetween);
       continue;
     }
     first.ops = std::move(merged);
     if (!joins)
-      first.refusals.append(chain.refusals);
+      first.missed.append(chain.missed);
     ++parts;
   }
 }
 
 /// Why an op that reads the last value of a kernel alone does not follow.
-static FusionRefusal refusalOf(Operation *reader) {
-  return isa<MergeHeadsOp>(reader)                              ? FusionRefusal::UnevenHeads
-         : reader->hasTrait<heddle::transformer::ReducesRows>() ? FusionRefusal::RowReduction
-         : reader->hasTrait<heddle::transformer::Contracts>()   ? FusionRefusal::SecondContraction
-                                                                : FusionRefusal::NoEpilogue;
+static MissedFusion missedFusionOf(Operation *reader) {
+  return isa<MergeHeadsOp>(reader)                              ? MissedFusion::UnevenHeads
+         : reader->hasTrait<heddle::transformer::ReducesRows>() ? MissedFusion::RowReduction
+         : reader->hasTrait<heddle::transformer::Contracts>()   ? MissedFusion::SecondContraction
+                                                                : MissedFusion::NoEpilogue;
 }
 
 /// Appends readers as long as each is the only one and can follow; notes why the chain ends.
 void ClusterFinder::extend(Cluster &cluster) {
   while (cluster.ops.back()->getNumResults() >= 1) {
     Operation *last = cluster.ops.back(), *reader = nullptr;
-    std::optional<FusionRefusal> reason = refusalOf(last->getResult(0), reader);
+    std::optional<MissedFusion> reason = missedFusionOf(last->getResult(0), reader);
     auto next = reason ? TileableOpInterface() : dyn_cast<TileableOpInterface>(reader);
     if (next && !claimed.contains(next) && next.canFollow(cluster.root, cluster.ops)) {
       cluster.ops.push_back(next);
@@ -169,11 +169,11 @@ void ClusterFinder::extend(Cluster &cluster) {
     if (reason && addRounding(cluster))
       return;
     if (!reason)
-      reason = ::refusalOf(reader);
+      reason = ::missedFusionOf(reader);
     if (isa<arith::TruncFOp>(last) && cluster.ops.size() > 1) // people know the op that it rounds
       last = last->getOperand(0).getDefiningOp();
     if (reader)
-      refuse(cluster, last, reader, *reason);
+      addMissed(cluster, last, reader, *reason);
     return;
   }
 }
@@ -193,7 +193,7 @@ bool ClusterFinder::addRounding(Cluster &cluster) {
 
 /// Why no single reader can follow `value`, or none and the reader; no reader where nothing but the
 /// function's result reads it.
-std::optional<FusionRefusal> ClusterFinder::refusalOf(Value value, Operation *&reader) {
+std::optional<MissedFusion> ClusterFinder::missedFusionOf(Value value, Operation *&reader) {
   bool returned = false;
   auto position = [&](Operation *user) {
     return func.getBody().front().findAncestorOpInBlock(*user);
@@ -204,22 +204,22 @@ std::optional<FusionRefusal> ClusterFinder::refusalOf(Value value, Operation *&r
     else if (!reader || !position(reader)->isBeforeInBlock(position(user)))
       reader = user; // the first one
   if (returned || !reader)
-    return FusionRefusal::FunctionResult;
+    return MissedFusion::FunctionResult;
   if (stateOf(value))
-    return FusionRefusal::SessionState;
+    return MissedFusion::SessionState;
   if (!value.hasOneUse())
-    return FusionRefusal::SeveralUses;
+    return MissedFusion::SeveralUses;
   return std::nullopt;
 }
 
-void ClusterFinder::refuse(Cluster &cluster, Operation *op, Operation *reader,
-                           FusionRefusal reason) {
+void ClusterFinder::addMissed(Cluster &cluster, Operation *op, Operation *reader,
+                              MissedFusion reason) {
   NamedAttrList entry;
   entry.append("op", builder.getStringAttr(op->getName().getStringRef()));
   entry.append("with", builder.getStringAttr(reader ? reader->getName().getStringRef()
                                                     : StringRef("several")));
   entry.append("reason", builder.getStringAttr(toString(reason)));
-  cluster.refusals.push_back(entry.getDictionary(builder.getContext()));
+  cluster.missed.push_back(entry.getDictionary(builder.getContext()));
 }
 
 /// A group stands where its last op stands: everything that reads it has to come later.

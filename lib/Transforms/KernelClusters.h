@@ -30,8 +30,8 @@ struct Sink {
 struct Cluster {
   kernel::Root root;
   llvm::SmallVector<mlir::Operation *> ops;
-  /// What could not follow, each with its reason: entries of the group's attribute `refusals`.
-  llvm::SmallVector<mlir::Attribute> refusals;
+  /// What could not follow, each with its reason: entries of the group's attribute `missed_fusions`.
+  llvm::SmallVector<mlir::Attribute> missed;
   /// What the parts of a linear feed.
   Sink sink;
 };

@@ -259,12 +259,12 @@ static DefaultInput defaultOf(DictionaryAttr attribute) {
 }
 
 /// Whether callers see the first two dimensions of an argument or result the other way round.
-static bool isExchanged(DictionaryAttr attributes) {
+static bool isTransposed(DictionaryAttr attributes) {
   if (!attributes)
     return false;
   auto dims = attributes.getAs<ArrayAttr>(TransformerDialect::dimsAttr),
        port = attributes.getAs<ArrayAttr>(TransformerDialect::portAttr);
-  return dims && port && TransformerDialect::isExchanged(dims, port);
+  return dims && port && TransformerDialect::isTransposed(dims, port);
 }
 
 std::string ProgramPlanner::argumentName(unsigned index) {
@@ -285,9 +285,9 @@ void ProgramPlanner::limitValues(Port &input, const ArgumentLimits &limits, Arra
   else if (!named)
     return;
   input.range = {range[0], range[1]};
-  for (BlockArgument starts : limits.within())
-    input.within.push_back(argumentName(starts.getArgNumber()));
-  input.longest = limits.longest;
+  for (BlockArgument starts : limits.boundedBy())
+    input.boundedBy.push_back(argumentName(starts.getArgNumber()));
+  input.maxLength = limits.maxLength;
   std::string rows = "rows that " + input.name + " cuts into documents";
   for (const SizeExpr &other : limits.allStarts().drop_front(input.starts ? 1 : 0))
     limitChecks.push_back({limits.allStarts().front() - 1, other - 1, rows, /*atMost=*/false});
@@ -308,7 +308,7 @@ LogicalResult ProgramPlanner::planArguments() {
     if (!element.isF32() && !element.isInteger(32) && !element.isInteger(1))
       return func.emitError() << "argument \"" << port.name
                               << "\": expected elements of f32, i32 or i1, found " << element
-                              << ", which is not built yet";
+                              << ", which is not supported yet";
     PlannedTensor place;
     place.dims = type ? shapes.of(argument) : Shape{1}; // a number is a vector of one
     place.rows = rowsOf(place.dims);
@@ -323,9 +323,9 @@ LogicalResult ProgramPlanner::planArguments() {
       port.shape = listOf(dimsFromAttr(callers));
     else if (type)
       port.shape = listOf(place.dims);
-    port.exchanged = isExchanged(func.getArgAttrDict(index));
-    if (auto spread = func.getArgAttrOfType<ArrayAttr>(index, "transformer.spread"))
-      port.spread = listOf(sizesFromAttr(spread));
+    port.transposed = isTransposed(func.getArgAttrDict(index));
+    if (auto broadcast = func.getArgAttrOfType<ArrayAttr>(index, "transformer.broadcast"))
+      port.broadcast = listOf(sizesFromAttr(broadcast));
     limitValues(port, ArgumentLimits(argument, shapes),
                 func.getArgAttrOfType<ArrayAttr>(index, TransformerDialect::rangeAttr));
     if (auto fallback = func.getArgAttrOfType<DictionaryAttr>(index, "transformer.default"))
@@ -420,14 +420,14 @@ LogicalResult ProgramPlanner::planResults() {
     if (isa<BFloat16Type, Float16Type>(element))
       return ret.emitOpError() << "result " << name
                                << ": expected elements of f32, i32 or i1, found " << element
-                               << ", which is not built yet";
+                               << ", which is not supported yet";
     Port port;
     port.name = name.str();
     port.type = dtypeOf(element);
     port.group = place.group;
     port.dense = isDense(value.getType());
-    port.exchanged = isExchanged(func.getResultAttrDict(index));
-    if (port.exchanged)
+    port.transposed = isTransposed(func.getResultAttrDict(index));
+    if (port.transposed)
       std::swap(shape[0], shape[1]);
     port.shape = listOf(shape);
     kernel::OutputOp::create(b, func.getLoc(), kernel::PortAttr::get(b.getContext(), port),

@@ -16,9 +16,8 @@ std::string ProgramPlanner::setRows(StateOp state, const SizeExpr &rows) {
   Shape dims = dimsFromAttr(state.getDims());
   std::string batch = dims[0].dimName();
   PlannedTensor place = statePlace(func, state.getSymName(), dims);
-  place.buffer.getDefiningOp<kernel::BufferOp>().change([&](Buffer &b) {
-    b.elements = b.elements.substitute({{batch, rows}});
-  });
+  place.buffer.getDefiningOp<kernel::BufferOp>().change(
+      [&](Buffer &b) { b.elements = b.elements.substitute({{batch, rows}}); });
   return batch;
 }
 
@@ -45,7 +44,7 @@ void ProgramPlanner::planSession() {
       SmallVector<SizeExpr> dims = stateDims(append.getState());
       Shape rows = shapes.of(append.getRows());
       update(dims[2].dimName(), dims[2] + rows[2]);
-      if (!dims[0].isConstant()) // what goes on has as many sentences
+      if (!dims[0].isConstant()) // what goes on has as many sequences
         update(dims[0].dimName(), rows[0]);
     } else if (auto get = dyn_cast<StateGetOp>(op)) {
       keep(get.getState());

@@ -28,7 +28,7 @@ Value Scores::clampFinite(Value score) {
 
 /// Minus infinity counts as hidden, whatever it came from; a NaN stays one.
 Value Scores::hideNegativeInfinity(Value score) {
-  Value hidden = t.constant(hiddenScore, score);
+  Value hidden = t.constant(maskedScore, score);
   return t.select(t.less(score, hidden), hidden, score);
 }
 

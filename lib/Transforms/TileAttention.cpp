@@ -25,7 +25,7 @@ static int64_t rowsOf(AttentionOp op, const TileSizes &sizes) {
 namespace {
 class AttentionTiler {
 public:
-  AttentionTiler(KernelFrame &f, AttentionOp op)
+  AttentionTiler(KernelBuilder &f, AttentionOp op)
       : f(f), t(f.t), op(op), scores(f, op.getQuery(), op.getKey(), op.getMask(),
                                      op.getScale().convertToDouble(), op.getRules()) {}
 
@@ -37,21 +37,21 @@ public:
     kernel::Size tiles = documents ? f.slots(documents.getQueries()) : q.getDim(2).extent;
     f.createFunc({q.getDim(0).extent, q.getDim(1).extent, tiles}, {1, 1, rows});
     Value b = f.func.getGridIndex(0), h = f.func.getGridIndex(1), i = f.func.getGridIndex(2);
-    Sequence sequence = scores.sentence(b);
+    Sequence sequence = scores.batchElement(b);
     if (documents)
       std::tie(sequence, i) = scores.document(b, i, rows);
     scores.enter(sequence, h);
     value = f.slice(f.view(f.viewOf(op.getValue())), {b, scores.keyHead});
-    Row row = chunks(i, rows);
+    SoftmaxState row = chunks(i, rows);
     if (op.getSinks())
       row = withSink(row, h);
     store(row, i);
   }
 
 private:
-  /// What a row has gathered, on tiles: sum of weighted values, base-2 maximum, sum of weights; and
+  /// State of the online softmax of each row, as tiles: sum of weighted values, base-2 maximum, sum of weights; and
   /// the visited tiles.
-  struct Row {
+  struct SoftmaxState {
     Value weighted, maximum, total, tiles;
 
     SmallVector<Value> values() const {
@@ -60,32 +60,32 @@ private:
         list.push_back(tiles);
       return list;
     }
-    static Row of(ValueRange list) {
+    static SoftmaxState of(ValueRange list) {
       return {list[0], list[1], list[2], list.size() > 3 ? list[3] : Value()};
     }
   };
 
-  Row chunks(Value i, int64_t rows) {
+  SoftmaxState chunks(Value i, int64_t rows) {
     Scores::Range range = scores.range(i, rows, f.sizes.chunk);
     auto tile = [&](int64_t columns, double value) -> Value {
       RankedTensorType type = t.type(rows, columns);
       return arith::ConstantOp::create(t.b, t.loc,
                                        DenseElementsAttr::get(type, static_cast<float>(value)));
     };
-    Row none{tile(valueColumns, 0), tile(1, lowestMaximum), tile(1, 0),
-             f.countTiles ? tile(1, 0) : Value()};
+    SoftmaxState none{tile(valueColumns, 0), tile(1, lowestMaximum), tile(1, 0),
+                      f.countTiles ? tile(1, 0) : Value()};
     auto loop = scf::ForOp::create(t.b, t.loc, range.start, range.high, t.index(f.sizes.chunk),
                                    none.values());
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPointToStart(loop.getBody());
     KeyChunk keys = scores.chunk(range, i, rows, loop.getInductionVar(), f.sizes.chunk);
-    Row before = Row::of(loop.getRegionIterArgs());
+    SoftmaxState before = SoftmaxState::of(loop.getRegionIterArgs());
     scf::YieldOp::create(t.b, t.loc, visit(i, keys, before, rows).values());
-    return Row::of(loop.getResults());
+    return SoftmaxState::of(loop.getResults());
   }
 
   /// A chunk of which the mask hides every tile is no chunk.
-  Row visit(Value i, const KeyChunk &keys, const Row &before, int64_t rows) {
+  SoftmaxState visit(Value i, const KeyChunk &keys, const SoftmaxState &before, int64_t rows) {
     if (!keys.skips)
       return merged(before, alone(i, keys, rows), keys);
     Value zero = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
@@ -97,11 +97,11 @@ private:
     scf::YieldOp::create(t.b, t.loc, before.values());
     t.b.setInsertionPointToStart(branch.thenBlock());
     scf::YieldOp::create(t.b, t.loc, merged(before, alone(i, keys, rows), keys).values());
-    return Row::of(branch.getResults());
+    return SoftmaxState::of(branch.getResults());
   }
 
   /// One chunk on its own.
-  Row alone(Value i, const KeyChunk &keys, int64_t rows) {
+  SoftmaxState alone(Value i, const KeyChunk &keys, int64_t rows) {
     Value score = scores.tile(i, keys, t.type(rows, f.sizes.chunk));
     Value rounded = t.round(score);
     // The largest of rounded scores is the largest score, rounded: once a row, not an element.
@@ -121,14 +121,14 @@ private:
   }
 
   /// The left fold over chunks: products and sums, no fused ones.
-  Row merged(const Row &before, const Row &chunk, const KeyChunk &keys) {
+  SoftmaxState merged(const SoftmaxState &before, const SoftmaxState &chunk, const KeyChunk &keys) {
     Value both = t.max(before.maximum, chunk.maximum);
     Value x = t.exp2Integer(t.sub(before.maximum, both)),
           y = t.exp2Integer(t.sub(chunk.maximum, both));
-    Row row{t.add(t.mul(before.weighted, x), t.mul(chunk.weighted, y)),
-            both,
-            t.add(t.mul(before.total, x), t.mul(chunk.total, y)),
-            {}};
+    SoftmaxState row{t.add(t.mul(before.weighted, x), t.mul(chunk.weighted, y)),
+                     both,
+                     t.add(t.mul(before.total, x), t.mul(chunk.total, y)),
+                     {}};
     if (before.tiles) {
       Value count = arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), keys.tiles);
       row.tiles =
@@ -138,11 +138,11 @@ private:
   }
 
   /// The sink is one more key, the last, of weight exp(sink) and no value.
-  Row withSink(const Row &row, Value h) {
+  SoftmaxState withSink(const SoftmaxState &row, Value h) {
     Value natural =
         kernel::ReadOp::create(t.b, t.loc, f.view(f.viewOf(op.getSinks())), ValueRange{h});
     Value sink = t.mul(t.broadcast(natural, cast<RankedTensorType>(row.maximum.getType())), log2e);
-    Value hidden = t.constant(hiddenScore, sink);
+    Value hidden = t.constant(maskedScore, sink);
     sink = t.select(t.less(sink, hidden), hidden, sink);
     Value rounded = t.round(sink), top = t.max(rounded, t.constant(lowestMaximum, rounded));
     Value p = scores.power(sink, rounded, top), both = t.max(row.maximum, top);
@@ -151,7 +151,7 @@ private:
   }
 
   /// Natural log-sum-exp; minus infinity for a row without an allowed key.
-  Value logSumExp(const Row &row, Value none) {
+  Value logSumExp(const SoftmaxState &row, Value none) {
     Value total = t.select(none, t.constant(1, row.total), row.total);
     Value lse = t.mul(t.add(t.log2(total), row.maximum), ln2);
     Value isNan = arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::UNO, total, total);
@@ -162,7 +162,7 @@ private:
     return arith::BitcastOp::create(t.b, t.loc, lse.getType(), pattern);
   }
 
-  void store(const Row &row, Value i) {
+  void store(const SoftmaxState &row, Value i) {
     Value none = arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, row.total,
                                        t.constant(0, row.total));
     // Rows without an allowed key: 0 / 1.
@@ -195,7 +195,7 @@ private:
     }
   }
 
-  KernelFrame &f;
+  KernelBuilder &f;
   TileBuilder &t;
   AttentionOp op;
   Scores scores;
@@ -204,7 +204,7 @@ private:
 };
 } // namespace
 
-LogicalResult heddle::tileAttention(KernelFrame &frame) {
+LogicalResult heddle::tileAttention(KernelBuilder &frame) {
   AttentionOp op;
   frame.def.walk([&](AttentionOp found) { op = found; });
   if (!op)

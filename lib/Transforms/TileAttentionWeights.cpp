@@ -12,7 +12,7 @@ using namespace heddle;
 using namespace heddle::transformer;
 
 /// One value a row of a tile: a row's maximum or sum, as the attention kernel left it.
-static Value loadStatistic(KernelFrame &f, Value operand, std::initializer_list<Value> at,
+static Value loadStatistic(KernelBuilder &f, Value operand, std::initializer_list<Value> at,
                            Value row, int64_t rows) {
   TileBuilder &t = f.t;
   Value vector = f.slice(f.view(f.viewOf(operand)), at);
@@ -28,7 +28,7 @@ static Value normalized(TileBuilder &t, Scores &scores, Value score, Value maxim
   return t.div(scores.power(score, t.round(score), maximum), divisor);
 }
 
-LogicalResult heddle::tileAttentionWeights(KernelFrame &f) {
+LogicalResult heddle::tileAttentionWeights(KernelBuilder &f) {
   TileBuilder &t = f.t;
   AttentionWeightsOp op;
   f.def.walk([&](AttentionWeightsOp found) { op = found; });
@@ -47,7 +47,7 @@ LogicalResult heddle::tileAttentionWeights(KernelFrame &f) {
   f.createFunc({q.getDim(0).extent, tiles, scores.keys}, {1, rows, columns});
   Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
   // Of packed documents the weights of all pairs are stored: those of two documents are hidden.
-  Sequence sequence = scores.sentence(b);
+  Sequence sequence = scores.batchElement(b);
   if (documents) {
     std::tie(sequence, i) = scores.document(b, i, rows);
     sequence.firstPanelRow = sequence.firstKey; // columns are counted as callers count them
@@ -57,7 +57,7 @@ LogicalResult heddle::tileAttentionWeights(KernelFrame &f) {
     scores.enter(sequence, h);
     Scores::Range all{t.index(0), t.index(0), scores.sequence.keys};
     KeyChunk keys =
-        documents ? scores.strayChunk(j, columns) : scores.chunk(all, i, rows, j, columns);
+        documents ? scores.unalignedChunk(j, columns) : scores.chunk(all, i, rows, j, columns);
     Value score = scores.tile(i, keys, type);
     Value sum = loadStatistic(f, op.getSum(), {b, h}, row, rows);
     Value maximum = loadStatistic(f, op.getMaximum(), {b, h}, row, rows);

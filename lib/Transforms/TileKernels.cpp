@@ -51,7 +51,7 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
     if (!def.getScalars())
       return def.emitOpError("expected scalars and layouts, found none; run outline-kernels first");
     OpBuilder builder(def);
-    KernelFrame frame(def, gpu ? gpu->tiles : cpuTiles, countTiles, builder);
+    KernelBuilder frame(def, gpu ? gpu->tiles : cpuTiles, countTiles, builder);
     if (failed(write(frame, *root)))
       return failure();
     frame.func.setScheduleAttr(chooseSchedule(frame.func, gpu));
@@ -59,7 +59,7 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
     return success();
   }
 
-  static LogicalResult write(KernelFrame &frame, kernel::Root root) {
+  static LogicalResult write(KernelBuilder &frame, kernel::Root root) {
     for (Operation &op : frame.def.getBody().front())
       if (rootOf(&op) == root)
         return cast<TileableOpInterface>(op).tile(frame);

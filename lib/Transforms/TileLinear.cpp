@@ -7,7 +7,7 @@
 //
 // Several linears over the same rows are parts of one kernel. What follows a
 // linear is computed op by op on its tiles (TileableOpInterface). Kernels that
-// store heads have a grid over sentences and their rows, others over all rows.
+// store heads have a grid over sequences and their rows, others over all rows.
 
 #include "Tilers.h"
 
@@ -29,7 +29,7 @@ struct Part {
 
 class LinearTiler {
 public:
-  explicit LinearTiler(KernelFrame &f) : f(f), t(f.t) {}
+  explicit LinearTiler(KernelBuilder &f) : f(f), t(f.t) {}
   LogicalResult run();
 
 private:
@@ -38,7 +38,7 @@ private:
   void store(const Part &part, Value tile, Value j);
   int64_t tileColumns();
 
-  KernelFrame &f;
+  KernelBuilder &f;
   TileBuilder &t;
   SmallVector<Part> parts;
   SmallVector<Value> points; ///< leading grid indices
@@ -73,7 +73,7 @@ LogicalResult LinearTiler::collect(unsigned result, Value yielded) {
 }
 
 /// Columns of the weight as stored: a multiple of 16.
-static int64_t storedColumns(KernelFrame &f, LinearOp linear) {
+static int64_t storedColumns(KernelBuilder &f, LinearOp linear) {
   return padded(f.viewType(f.viewOf(linear.getWeight())).getDim(0).extent.value);
 }
 
@@ -156,7 +156,7 @@ void LinearTiler::store(const Part &part, Value tile, Value j) {
   }
 }
 
-LogicalResult heddle::tileLinear(KernelFrame &frame) { return LinearTiler(frame).run(); }
+LogicalResult heddle::tileLinear(KernelBuilder &frame) { return LinearTiler(frame).run(); }
 
 //===- Models ------------------------------------------------------------===//
 
@@ -169,7 +169,7 @@ struct LinearModel : Tiler<LinearModel, LinearOp, Root::Linear, tileLinear> {
     if (Value bias = linear.getBias())
       tile = t.add(tile, kernel::LoadOp::create(t.b, t.loc, t.type(1, tiles.columns),
                                                 tiles.f.view(tiles.f.viewOf(bias)),
-                                              ValueRange{tiles.j}, UnitAttr()));
+                                                ValueRange{tiles.j}, UnitAttr()));
     return t.activation(linear.getActivation(), tile,
                         TileBuilder::accuracyBeside(linear.getFormat().rows));
   }

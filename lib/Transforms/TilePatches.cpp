@@ -46,7 +46,7 @@ private:
 
 /// `[B, C, h, w]` by (b, patches, 16 elements). A tile's elements may be of several channels, each
 /// of which gives 0 for those of the others.
-LogicalResult heddle::tilePatches(KernelFrame &f) {
+LogicalResult heddle::tilePatches(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto op = yielded(f).getDefiningOp<PatchesOp>();
   if (!op)

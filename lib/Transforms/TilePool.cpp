@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A grid point adds up the rows of one sentence, or one document, in their order,
+// A grid point adds up the rows of one sequence, or one document, in their order,
 // a strip of columns at a time: so its bits do not depend on what stands beside it.
 
 #include "Tiling.h"
@@ -18,8 +18,8 @@ struct RowRange {
 };
 } // namespace
 
-/// The rows of sentence or document n that may count.
-static RowRange rowsOf(KernelFrame &f, PoolOp pool, Value n) {
+/// The rows of sequence or document n that may count.
+static RowRange rowsOf(KernelBuilder &f, PoolOp pool, Value n) {
   TileBuilder &t = f.t;
   Value zero = t.index(0), input = f.view(f.viewOf(pool.getInput()));
   auto read = [&](Value vector, Value at) {
@@ -33,7 +33,7 @@ static RowRange rowsOf(KernelFrame &f, PoolOp pool, Value n) {
   return {matrix, zero, f.sizeValue(f.viewType(f.viewOf(pool.getInput())).getDim(1).extent)};
 }
 
-LogicalResult heddle::tilePool(KernelFrame &f) {
+LogicalResult heddle::tilePool(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto pool = yielded(f).getDefiningOp<PoolOp>();
   if (!pool)

@@ -111,7 +111,7 @@ static Coder halves(TileBuilder &t, Value largest) {
           }};
 }
 
-LogicalResult heddle::tileQuantize(KernelFrame &f) {
+LogicalResult heddle::tileQuantize(KernelBuilder &f) {
   TileBuilder &t = f.t;
   Operation *yield = f.def.getBody().front().getTerminator();
   auto op = yield->getOperand(0).getDefiningOp<QuantizeOp>();

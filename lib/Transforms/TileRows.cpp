@@ -16,18 +16,18 @@ using kernel::LoadOp;
 using kernel::Root;
 using kernel::Size;
 
-Value heddle::yielded(KernelFrame &f) {
+Value heddle::yielded(KernelBuilder &f) {
   return beforeRounding(f.def.getBody().front().getTerminator()->getOperand(0));
 }
 
-void heddle::storeResults(KernelFrame &f, Value tile, ValueRange indices, Value left) {
+void heddle::storeResults(KernelBuilder &f, Value tile, ValueRange indices, Value left) {
   for (unsigned i = f.firstResult(); i < f.firstResult() + f.def.getNumResults(); ++i)
     kernel::StoreOp::create(f.t.b, f.t.loc, f.t.narrow(tile, f.viewType(i).getElementType()),
                             f.view(i), indices, left);
 }
 
 /// Grid over the leading dimensions one by one, rows and columns in tiles.
-static void rowGrid(KernelFrame &f, kernel::ViewType view, int64_t rows, int64_t columns,
+static void rowGrid(KernelBuilder &f, kernel::ViewType view, int64_t rows, int64_t columns,
                     int64_t storedColumns, Size rowExtent) {
   SmallVector<Size> sizes;
   SmallVector<int64_t> tiles;
@@ -76,7 +76,7 @@ static int64_t rowsOfNorm(const TileSizes &sizes, int64_t stored) {
   return stored > sizes.mostValues / rowsAtOnce ? 1 : sizes.normRows;
 }
 
-LogicalResult heddle::tileNorm(KernelFrame &f) {
+LogicalResult heddle::tileNorm(KernelBuilder &f) {
   TileBuilder &t = f.t;
   Operation *norm = yielded(f).getDefiningOp();
   if (!isa_and_nonnull<LayerNormOp, RmsNormOp>(norm))
@@ -124,7 +124,7 @@ Value ValueTiles::load(Value view, Value row) {
 }
 
 /// The starts by which positions are counted, or null.
-static Value packedDocuments(KernelFrame &f) {
+static Value packedDocuments(KernelBuilder &f) {
   for (auto op : f.def.getBody().getOps<TransformerOpInterface>())
     if (Value starts = op.documentStarts())
       return starts;
@@ -151,7 +151,7 @@ static Value enterDocument(ValueTiles &tiles, Value starts, Value total) {
   return t.select(spare, zero, end);
 }
 
-LogicalResult heddle::tileElementwise(KernelFrame &f) {
+LogicalResult heddle::tileElementwise(KernelBuilder &f) {
   kernel::ViewType out = f.viewType(f.firstResult());
   int64_t stored = padded(out.getDims().back().extent.value),
           columns = firstDividing(f.sizes.copyColumns, stored), rowAxis = out.getRank() - 2;
@@ -185,7 +185,7 @@ LogicalResult checkOffset(Operation *op, Value offset) {
   if (!offset || offset.getDefiningOp<CacheLengthOp>())
     return success();
   return op->emitOpError("offset: expected a transformer.cache.length, found another number, which "
-                         "is not built yet");
+                         "is not supported yet");
 }
 
 /// Rows with positions.
@@ -238,7 +238,7 @@ struct BinaryModel : RowModel<BinaryModel<Op>, Op> {
         (type && type.getElementType().isF32() && type.getRank() >= 2))
       return success();
     return op->emitOpError("expected tensors of f32 and rank 2 or more, found ")
-           << op->getResult(0).getType() << ", which is not built yet";
+           << op->getResult(0).getType() << ", which is not supported yet";
   }
   /// What is loaded comes behind what is computed: it need not wait in registers.
   FailureOr<Value> tileOf(Operation *op, ValueTiles &tiles) const {
@@ -313,7 +313,7 @@ void heddle::attachSumTilers(MLIRContext *context) {
 //===- Copies ------------------------------------------------------------===//
 
 /// A vector as it is, 32 elements a workgroup: lengths that a session keeps.
-static LogicalResult copyVector(KernelFrame &f) {
+static LogicalResult copyVector(KernelBuilder &f) {
   TileBuilder &t = f.t;
   kernel::ViewType type = f.viewType(0);
   f.createFunc({type.getDim(0).extent}, {f.sizes.copyRows});
@@ -326,7 +326,7 @@ static LogicalResult copyVector(KernelFrame &f) {
 }
 
 /// Keys of packed documents into panels that begin with each document.
-static LogicalResult packDocuments(KernelFrame &f) {
+static LogicalResult packDocuments(KernelBuilder &f) {
   TileBuilder &t = f.t;
   constexpr int64_t rows = 16; // a panel
   kernel::ViewType out = f.viewType(f.firstResult());
@@ -362,7 +362,7 @@ static Value unalignedHead(TileBuilder &t, Value rows, Value row, Value column, 
 }
 
 /// Heads that begin between vectors side by side, 16 columns at a time: each element from its head.
-static LogicalResult mergeUnalignedHeads(KernelFrame &f) {
+static LogicalResult mergeUnalignedHeads(KernelBuilder &f) {
   TileBuilder &t = f.t;
   kernel::ViewType in = f.viewType(0);
   int64_t size = in.getDims().back().extent.value, heads = in.getDim(1).extent.value,
@@ -387,7 +387,7 @@ static LogicalResult mergeUnalignedHeads(KernelFrame &f) {
 }
 
 /// `[B, H, T, D]` by (b, h, rows): heads are cut out of rows or put back, keys go into panels.
-LogicalResult heddle::tileRelayout(KernelFrame &f) {
+LogicalResult heddle::tileRelayout(KernelBuilder &f) {
   TileBuilder &t = f.t;
   Value value = yielded(f);
   Operation *op = value.getDefiningOp();

@@ -21,7 +21,7 @@ public:
   /// The scores in base 2 of the columns from `c` on: finite, and so low where a column counts for
   /// nothing that its power is 0.
   Value scores(Value c) {
-    Value score = t.mul(load(c), log2e), hidden = t.constant(hiddenScore, score);
+    Value score = t.mul(load(c), log2e), hidden = t.constant(maskedScore, score);
     score = t.select(t.less(score, hidden), hidden, score);
     return inside(c, score, hidden);
   }
@@ -64,7 +64,7 @@ static Value orOne(TileBuilder &t, Value sum) {
   return t.select(none, t.constant(1, sum), sum);
 }
 
-LogicalResult heddle::tileSoftmax(KernelFrame &f) {
+LogicalResult heddle::tileSoftmax(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto op = yielded(f).getDefiningOp<SoftmaxOp>();
   if (!op)
@@ -95,7 +95,7 @@ static Value sideBySide(TileBuilder &t, Value loss, Value count, int64_t rows) {
   return t.select(t.less(column, t.constantI(1, column)), t.broadcast(loss, type), second);
 }
 
-LogicalResult heddle::tileLoss(KernelFrame &f) {
+LogicalResult heddle::tileLoss(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto op = yielded(f).getDefiningOp<CrossEntropyRowsOp>();
   if (!op)
@@ -122,7 +122,7 @@ LogicalResult heddle::tileLoss(KernelFrame &f) {
 }
 
 /// One grid point adds up all rows.
-LogicalResult heddle::tileLossMean(KernelFrame &f) {
+LogicalResult heddle::tileLossMean(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto op = yielded(f).getDefiningOp<CrossEntropyMeanOp>();
   if (!op)
@@ -148,7 +148,7 @@ LogicalResult heddle::tileLossMean(KernelFrame &f) {
 }
 
 /// A grid point an id: ids are few beside all else.
-LogicalResult heddle::tileShift(KernelFrame &f) {
+LogicalResult heddle::tileShift(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto op = yielded(f).getDefiningOp<ShiftRightOp>();
   if (!op)

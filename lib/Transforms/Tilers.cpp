@@ -11,7 +11,7 @@
 //
 //   embedding ── position
 //
-// and what is not built. The last value of each is rounded (arith.truncf) where
+// and what is not supported. The last value of each is rounded (arith.truncf) where
 // it is stored. Ops that are computed tile by tile have their models beside the
 // writers of such kernels.
 
@@ -46,7 +46,7 @@ namespace {
 //===- What begins a kernel of its own -----------------------------------===//
 
 /// An op that answers no more than that.
-template <typename Op, Root root, LogicalResult (*write)(KernelFrame &)>
+template <typename Op, Root root, LogicalResult (*write)(KernelBuilder &)>
 struct Plain : Tiler<Plain<Op, root, write>, Op, root, write> {};
 
 LogicalResult checkFeatures(Operation *op, Value value, StringRef what, int64_t most) {
@@ -54,7 +54,7 @@ LogicalResult checkFeatures(Operation *op, Value value, StringRef what, int64_t 
   if (size <= most)
     return success();
   return op->emitOpError("expected ") << what << " of at most " << most << " features, found "
-                                      << size << "; wider ones are not built yet";
+                                      << size << "; wider ones are not supported yet";
 }
 
 template <typename Op>
@@ -82,7 +82,7 @@ struct AttentionModel : Tiler<AttentionModel, AttentionOp, Root::Attention, tile
             << use.getOperandNumber() << ": expected another value than the content of @"
             << state.getValue()
             << ", found the keys of an attention; reading them otherwise is not "
-               "built yet, keep a second state";
+               "supported yet, keep a second state";
         return WalkResult::interrupt();
       }
       return WalkResult::advance();
@@ -152,7 +152,7 @@ struct RoundingModel : TileableOpInterface::ExternalModel<RoundingModel, arith::
     return !llvm::is_contained(
         {Root::Weights, Root::Quantize, Root::Loss, Root::LossMean, Root::Shift}, root);
   }
-  LogicalResult tile(Operation *op, KernelFrame &frame) const {
+  LogicalResult tile(Operation *op, KernelBuilder &frame) const {
     return *getRoot(op) == Root::Relayout ? tileRelayout(frame) : tileElementwise(frame);
   }
 };
@@ -162,7 +162,7 @@ struct RoundingModel : TileableOpInterface::ExternalModel<RoundingModel, arith::
 template <typename Model, typename Op>
 struct OutsideModel : TileableOpInterface::ExternalModel<Model, Op> {
   std::optional<Root> getRoot(Operation *) const { return std::nullopt; }
-  LogicalResult tile(Operation *, KernelFrame &frame) const {
+  LogicalResult tile(Operation *, KernelBuilder &frame) const {
     return frame.def.emitOpError("expected an op that begins a kernel");
   }
 };
@@ -176,7 +176,7 @@ struct WeightModel : OutsideModel<WeightModel, WeightOp> {
     if (rank == 1 || rank == 2)
       return success();
     return op->emitOpError("expected a vector or a matrix, found rank ")
-           << rank << ", which is not built yet";
+           << rank << ", which is not supported yet";
   }
 };
 
@@ -191,7 +191,7 @@ struct ReorderModel : OutsideModel<ReorderModel, CacheReorderOp> {
   }
 };
 
-template <typename Op, Root root, LogicalResult (*write)(KernelFrame &)>
+template <typename Op, Root root, LogicalResult (*write)(KernelBuilder &)>
 void attach(MLIRContext *context) {
   Op::template attachInterface<Plain<Op, root, write>>(*context);
 }

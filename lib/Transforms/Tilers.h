@@ -14,10 +14,10 @@ namespace heddle {
 
 /// An op that begins kernels around `root`, whose bodies `write` writes.
 template <typename Model, typename Op, kernel::Root root,
-          mlir::LogicalResult (*write)(KernelFrame &)>
+          mlir::LogicalResult (*write)(KernelBuilder &)>
 struct Tiler : TileableOpInterface::ExternalModel<Model, Op> {
   std::optional<kernel::Root> getRoot(mlir::Operation *) const { return root; }
-  mlir::LogicalResult tile(mlir::Operation *, KernelFrame &frame) const { return write(frame); }
+  mlir::LogicalResult tile(mlir::Operation *, KernelBuilder &frame) const { return write(frame); }
 };
 
 /// Whether one of `ops` is an `Op`.

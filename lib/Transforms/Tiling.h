@@ -91,8 +91,8 @@ private:
 };
 
 /// The arguments and results of a definition as views of a kernel under construction.
-struct KernelFrame {
-  KernelFrame(kernel::DefOp def, const TileSizes &sizes, bool countTiles, mlir::OpBuilder &b);
+struct KernelBuilder {
+  KernelBuilder(kernel::DefOp def, const TileSizes &sizes, bool countTiles, mlir::OpBuilder &b);
 
   kernel::DefOp def;
   const TileSizes &sizes;
@@ -142,8 +142,8 @@ private:
 /// of the matrix at `points`.
 class ValueTiles {
 public:
-  ValueTiles(KernelFrame &f, int64_t rows, int64_t columns, mlir::ValueRange points, mlir::Value i,
-             mlir::Value j)
+  ValueTiles(KernelBuilder &f, int64_t rows, int64_t columns, mlir::ValueRange points,
+             mlir::Value i, mlir::Value j)
       : f(f), t(f.t), rows(rows), columns(columns), points(points), i(i), j(j), position(i) {}
 
   /// An argument's tile is loaded, any other value's computed by its op.
@@ -152,7 +152,7 @@ public:
   mlir::Value matrix(mlir::Value argument) { return f.slice(f.view(f.viewOf(argument)), points); }
   mlir::Value load(mlir::Value view, mlir::Value row);
 
-  KernelFrame &f;
+  KernelBuilder &f;
   TileBuilder &t;
   int64_t rows, columns;
   llvm::SmallVector<mlir::Value> points;
@@ -177,27 +177,27 @@ kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu);
 /// A linear's product as its format multiplies and scales it.
 mlir::Value tileProduct(ValueTiles &tiles, transformer::LinearOp linear);
 /// The only value that a definition yields, before it is rounded: it may yield both forms.
-mlir::Value yielded(KernelFrame &f);
+mlir::Value yielded(KernelBuilder &f);
 /// Stores a tile as each of the results, rounded where they are narrower.
-void storeResults(KernelFrame &f, mlir::Value tile, mlir::ValueRange indices, mlir::Value left);
+void storeResults(KernelBuilder &f, mlir::Value tile, mlir::ValueRange indices, mlir::Value left);
 
 // One writer a root; each fails with an error at the definition.
-mlir::LogicalResult tileLinear(KernelFrame &frame);
-mlir::LogicalResult tileAttention(KernelFrame &frame);
-mlir::LogicalResult tileAttentionWeights(KernelFrame &frame);
+mlir::LogicalResult tileLinear(KernelBuilder &frame);
+mlir::LogicalResult tileAttention(KernelBuilder &frame);
+mlir::LogicalResult tileAttentionWeights(KernelBuilder &frame);
 /// Moves scalars that a loop computes again and again in front of it.
 void hoistScalars(kernel::FuncOp func);
 /// Writes out the functions of `math` that a score rule's formula calls.
 void expandFunctions(kernel::FuncOp func);
-mlir::LogicalResult tileNorm(KernelFrame &frame);
-mlir::LogicalResult tilePatches(KernelFrame &frame);
-mlir::LogicalResult tilePool(KernelFrame &frame);
-mlir::LogicalResult tileQuantize(KernelFrame &frame);
-mlir::LogicalResult tileSoftmax(KernelFrame &frame);
-mlir::LogicalResult tileLoss(KernelFrame &frame);
-mlir::LogicalResult tileLossMean(KernelFrame &frame);
-mlir::LogicalResult tileShift(KernelFrame &frame);
-mlir::LogicalResult tileElementwise(KernelFrame &frame);
-mlir::LogicalResult tileRelayout(KernelFrame &frame);
+mlir::LogicalResult tileNorm(KernelBuilder &frame);
+mlir::LogicalResult tilePatches(KernelBuilder &frame);
+mlir::LogicalResult tilePool(KernelBuilder &frame);
+mlir::LogicalResult tileQuantize(KernelBuilder &frame);
+mlir::LogicalResult tileSoftmax(KernelBuilder &frame);
+mlir::LogicalResult tileLoss(KernelBuilder &frame);
+mlir::LogicalResult tileLossMean(KernelBuilder &frame);
+mlir::LogicalResult tileShift(KernelBuilder &frame);
+mlir::LogicalResult tileElementwise(KernelBuilder &frame);
+mlir::LogicalResult tileRelayout(KernelBuilder &frame);
 
 } // namespace heddle

@@ -162,7 +162,7 @@ TEST_P(GoldenTest, StepsGiveTheBitsOfAllAtOnce) {
 
 TEST_P(GoldenTest, ReorderedRowsGoOn) {
   if (!decodes() || golden.inputs.at("target").dim(golden.batchAxis("target")) < 2)
-    GTEST_SKIP() << "needs two rows to exchange";
+    GTEST_SKIP() << "needs two rows to transpose";
   HEDDLE_ASSERT(all, runAll(*session, golden.inputs));
   HEDDLE_ASSERT(started, call(*session, "decode_start", withMemory(golden.inputs, all.first)));
   EXPECT_TRUE(started.empty());

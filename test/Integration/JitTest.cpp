@@ -50,7 +50,7 @@ TEST_P(JitTest, ClonesAreSessionsOfTheirOwn) {
   EXPECT_FALSE(call(clone, "decode_step", inputs));
 }
 
-/// The first step after the start says how many sentences there are; another start forgets it.
+/// The first step after the start says how many sequences there are; another start forgets it.
 TEST_P(JitTest, ADecoderAloneKeepsItsBatch) {
   auto session =
       jit(std::string(HEDDLE_SOURCE_DIR) + "/test/models/decoder.json", {.device = GetParam()});

@@ -69,19 +69,19 @@ std::string Composer::argument(const std::string &type, const std::string &dims,
   return "%" + name;
 }
 
-/// How many keys each sentence has.
+/// How many keys each sequence has.
 std::string Composer::lengths() {
-  return argument("tensor<?xi32>", sentences(), [](const Sizes &s, Random &r) {
+  return argument("tensor<?xi32>", sequences(), [](const Sizes &s, Random &r) {
     int64_t b = 0;
-    return filled(DType::I32, {s.sentences()},
+    return filled(DType::I32, {s.sequences()},
                   [&] { return static_cast<double>(r.whole(0, s.keysOf(b++))); });
   });
 }
 
-/// One number a sentence; `extremes` percent of them at the limits of i32.
-std::string Composer::perSentence(int64_t extremes) {
-  return argument("tensor<?xi32>", sentences(), [extremes](const Sizes &s, Random &r) {
-    return filled(DType::I32, {s.sentences()}, [&]() -> double {
+/// One number a sequence; `extremes` percent of them at the limits of i32.
+std::string Composer::perSequence(int64_t extremes) {
+  return argument("tensor<?xi32>", sequences(), [extremes](const Sizes &s, Random &r) {
+    return filled(DType::I32, {s.sequences()}, [&]() -> double {
       if (r.chance(static_cast<int>(extremes)))
         return static_cast<double>(r.chance(50) ? smallest : largest);
       return static_cast<double>(r.whole(-s.queries, s.keys));
@@ -89,12 +89,12 @@ std::string Composer::perSentence(int64_t extremes) {
   });
 }
 
-/// The clause of an offset: none, a number, a number a sentence.
+/// The clause of an offset: none, a number, a number a sequence.
 std::string Composer::offset() {
   if (random.chance(50))
     return "";
   if (random.chance(50))
-    return " offset(" + perSentence(4) + " : tensor<?xi32>)";
+    return " offset(" + perSequence(4) + " : tensor<?xi32>)";
   std::string number = argument("i32", "", [](const Sizes &s, Random &r) {
     return RefTensor{DType::I32, {}, {static_cast<double>(r.whole(-s.queries / 2, s.keys))}};
   });
@@ -115,7 +115,7 @@ std::string Composer::rangeLeaf(int kind) {
   case 2:
     return define("transformer.mask.lengths " + lengths() + " : tensor<?xi32>");
   default:
-    return define("transformer.mask.prefix " + perSentence(3) + " : tensor<?xi32>");
+    return define("transformer.mask.prefix " + perSequence(3) + " : tensor<?xi32>");
   }
 }
 

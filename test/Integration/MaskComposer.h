@@ -41,10 +41,10 @@ struct Sizes {
   std::vector<int64_t> queryStarts, keyStarts;
 
   /// What b counts.
-  int64_t sentences() const {
+  int64_t sequences() const {
     return queryStarts.empty() ? batch : static_cast<int64_t>(queryStarts.size()) - 1;
   }
-  /// Keys of sentence b.
+  /// Keys of sequence b.
   int64_t keysOf(int64_t b) const {
     return keyStarts.empty() ? keys : keyStarts[b + 1] - keyStarts[b];
   }
@@ -119,7 +119,7 @@ private:
   std::string dense(const std::string &element);
   std::string ids();
   std::string offset();
-  std::string perSentence(int64_t extremes);
+  std::string perSequence(int64_t extremes);
   std::string lengths();
   std::string where();
   /// T and S, as types and as lists of dimensions name them.
@@ -128,7 +128,7 @@ private:
   std::string queriesInDims() const;
   std::string keysInDims() const;
   /// The dimension that b counts.
-  std::string sentences() const { return packed ? "\"D\"" : "\"B\""; }
+  std::string sequences() const { return packed ? "\"D\"" : "\"B\""; }
   std::string biasWhere();
 
   // Formulas: values inside a region.

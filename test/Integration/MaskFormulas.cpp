@@ -36,17 +36,17 @@ std::string Composer::constant(int64_t value) {
 
 /// An entry of a new table, of rank 1 or 2; the index may leave it.
 std::string Composer::load(const std::string &element, const std::string &index) {
-  bool perSentence = random.chance(40), extremes = element == "i32" && random.chance(15);
-  std::string type = std::string(perSentence ? "tensor<?x?x" : "tensor<?x") + element + ">";
+  bool perSequence = random.chance(40), extremes = element == "i32" && random.chance(15);
+  std::string type = std::string(perSequence ? "tensor<?x?x" : "tensor<?x") + element + ">";
   std::string size = "\"N" + text(next++) + "\"";
   bool isReal = element == "f32";
   std::string table = argument(
-      type, (perSentence ? sentences() + ", " : "") + size, [=](const Sizes &s, Random &r) {
+      type, (perSequence ? sequences() + ", " : "") + size, [=](const Sizes &s, Random &r) {
         int64_t count = r.whole(1, s.keys + 5);
         std::vector<int64_t> shape =
-            perSentence ? std::vector{s.sentences(), count} : std::vector{count};
+            perSequence ? std::vector{s.sequences(), count} : std::vector{count};
         RefTensor made{isReal ? DType::F32 : DType::I32, shape, {}};
-        for (int64_t n = 0; n < (perSentence ? s.sentences() * count : count); ++n) {
+        for (int64_t n = 0; n < (perSequence ? s.sequences() * count : count); ++n) {
           double value =
               isReal ? static_cast<float>(2 * r.unit()) : static_cast<double>(r.whole(-2, 9));
           if (extremes && r.chance(20))
@@ -57,7 +57,7 @@ std::string Composer::load(const std::string &element, const std::string &index)
       });
   std::string name = "%x" + text(next++);
   formula += "    " + name + " = transformer.mask.load " + table + "[" +
-             (perSentence ? "%b, " : "") + index + "] : " + type + "\n";
+             (perSequence ? "%b, " : "") + index + "] : " + type + "\n";
   return name;
 }
 

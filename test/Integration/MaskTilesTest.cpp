@@ -34,7 +34,7 @@ NamedRefTensors inputsOf(const Case &c, uint64_t seed) {
   return inputs;
 }
 
-/// Sentences or documents: first query, first key and number of both.
+/// Sequences or documents: first query, first key and number of both.
 struct Span {
   int64_t batch, query, queries, key, keys;
 };
@@ -84,7 +84,7 @@ void MaskTilesTest::compare(const Case &c, const Tensor &counts, const RefTensor
           expected += allows(s, h, i, j);
         int64_t row = (s.batch * H + h) * c.sizes.queries + s.query + i;
         auto found = static_cast<int64_t>(counts.values<float>()[row * width]);
-        std::string place = "sentence or document at query " + std::to_string(s.query) + ", head " +
+        std::string place = "sequence or document at query " + std::to_string(s.query) + ", head " +
                             std::to_string(h) + ", row " + std::to_string(i) + " of " +
                             std::to_string(s.queries) + " by " + std::to_string(s.keys) + "\n" +
                             c.counted.text;

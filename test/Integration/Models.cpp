@@ -59,9 +59,9 @@ Expected<Golden> Golden::read(const std::string &name) {
 }
 
 size_t Golden::batchAxis(std::string_view tensor) const {
-  for (std::string_view exchanged :
+  for (std::string_view transposed :
        {"source", "target", "memory", "output", "logits", "probabilities"})
-    if (sequenceFirst && tensor == exchanged)
+    if (sequenceFirst && tensor == transposed)
       return 1;
   return 0;
 }

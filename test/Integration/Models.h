@@ -34,7 +34,7 @@ struct Golden {
   bool sequenceFirst = false;
 
   static Expected<Golden> read(const std::string &name);
-  /// Axes of a tensor: exchanged in the five that `layout` names.
+  /// Axes of a tensor: transposed in the five that `layout` names.
   size_t batchAxis(std::string_view tensor) const;
   size_t timeAxis(std::string_view tensor) const { return 1 - batchAxis(tensor); }
 };

@@ -32,8 +32,8 @@ Expected<Session> encoder(const std::string &position, const std::string &name) 
   return jit(folder.string());
 }
 
-/// Vectors of a sentence, plus the same number everywhere.
-Tensor sentence(float constant) {
+/// Vectors of a sequence, plus the same number everywhere.
+Tensor sequence(float constant) {
   std::vector<float> values;
   for (int64_t i = 0; i < length * size; ++i)
     values.push_back(static_cast<float>(i * 37 % 101) / 50.0f - 1.0f + constant);
@@ -42,7 +42,7 @@ Tensor sentence(float constant) {
 
 /// How far the output of the permuted input is from the permuted output.
 double order(Session &session, float constant) {
-  const Tensor input = sentence(constant);
+  const Tensor input = sequence(constant);
   auto straight = call(session, "encode", {{"source", input}});
   auto permuted = call(session, "encode", {{"source", gather(input, 1, permutation)}});
   EXPECT_TRUE(straight && permuted);

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `translate` through the library that both drivers call: the sentence of the
-// README, the held-out sentences with their bar, batches, limits and bad text.
+// `translate` through the library that both drivers call: the sequence of the
+// README, the held-out sequences with their bar, batches, limits and bad text.
 #include "Models.h"
 #include "heddle/Generation/Commands.h"
 
@@ -53,7 +53,7 @@ TEST_P(TranslateTest, KnowsWhoIAm) {
             "who am i\nthe chinese people have a chinese dream\n");
 }
 
-TEST_P(TranslateTest, HeldOutSentencesMatchExactly) {
+TEST_P(TranslateTest, HeldOutSequencesMatchExactly) {
   const bool cpu = GetParam() == "cpu";
   const auto pairs = readPairs("held-out.tsv", cpu ? 500 : 60);
   std::string lines;

@@ -16,7 +16,7 @@ func.func @do_nothing(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
 // An epilogue of bias, activation and residual; the norm behind it needs whole rows.
 // CHECK-LABEL: @epilogue
 // CHECK: kernel.group({{.*}}) "linear_relu_add"
-// CHECK-SAME: refusals = [{op = "arith.addf", reason = "row-reduction", with = "transformer.layer_norm"}], root = #kernel.root<linear>
+// CHECK-SAME: missed_fusions = [{op = "arith.addf", reason = "row-reduction", with = "transformer.layer_norm"}], root = #kernel.root<linear>
 // CHECK: transformer.linear
 // CHECK: arith.addf
 // CHECK: kernel.group({{.*}}) "norm"
@@ -31,9 +31,9 @@ func.func @epilogue(%x: tensor<?x16xf32>, %w: tensor<16x16xf32>, %b: tensor<16xf
 
 // Two contractions in a row; a value with two readers; a result that is read as well.
 // CHECK-LABEL: @refused
-// CHECK: "linear" {refusals = [{op = "transformer.linear", reason = "several-uses", with = "transformer.linear"}]
-// CHECK: "linear_add" {refusals = [{op = "arith.addf", reason = "function-result", with = "transformer.linear"}]
-// CHECK: "linear" {refusals = [{op = "transformer.linear", reason = "second-contraction", with = "transformer.linear"}]
+// CHECK: "linear" {missed_fusions = [{op = "transformer.linear", reason = "several-uses", with = "transformer.linear"}]
+// CHECK: "linear_add" {missed_fusions = [{op = "arith.addf", reason = "function-result", with = "transformer.linear"}]
+// CHECK: "linear" {missed_fusions = [{op = "transformer.linear", reason = "second-contraction", with = "transformer.linear"}]
 // CHECK: "linear" {root
 func.func @refused(%x: tensor<?x16xf32>, %w: tensor<16x16xf32>) -> (tensor<?x16xf32>, tensor<?x16xf32>) {
   %a = transformer.linear %x, %w : (tensor<?x16xf32>, tensor<16x16xf32>) -> tensor<?x16xf32>
@@ -157,7 +157,7 @@ func.func @rounded(%x: tensor<?x16xf32>, %b: tensor<16xf32>, %w: tensor<16x16xbf
 
 // Codes are made by a kernel of their own, once for all products that read them.
 // CHECK-LABEL: @quantized
-// CHECK: kernel.group({{.*}}) "norm" {refusals = [{op = "transformer.layer_norm", reason = "row-reduction", with = "transformer.quantize"}]
+// CHECK: kernel.group({{.*}}) "norm" {missed_fusions = [{op = "transformer.layer_norm", reason = "row-reduction", with = "transformer.quantize"}]
 // CHECK: %[[Q:.*]]:2 = kernel.group({{.*}}) "quantize"
 // CHECK-SAME: -> (tensor<?x16xi8>, tensor<?x1xf32>)
 // CHECK: kernel.group(%[[Q]]#0, {{.*}}, %[[Q]]#1, {{.*}}) "linear"
@@ -172,7 +172,7 @@ func.func @quantized(%x: tensor<?x16xf32>, %b: tensor<16xf32>, %w: tensor<16x16x
 
 // A norm is no contraction, but the sum behind it is none that a norm can do to its tiles.
 // CHECK-LABEL: @no_epilogue
-// CHECK: "norm" {refusals = [{op = "transformer.layer_norm", reason = "no-epilogue", with = "arith.addf"}]
+// CHECK: "norm" {missed_fusions = [{op = "transformer.layer_norm", reason = "no-epilogue", with = "arith.addf"}]
 func.func @no_epilogue(%x: tensor<?x16xf32>, %b: tensor<16xf32>) -> tensor<?x16xf32> {
   %n = transformer.layer_norm %x, %b, %b {epsilon = 1.0e-5 : f32} : (tensor<?x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<?x16xf32>
   %y = arith.addf %n, %x : tensor<?x16xf32>

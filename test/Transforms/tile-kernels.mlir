@@ -98,7 +98,7 @@ kernel.def @embedding(%ids: tensor<?x?xi32> {kernel.layout = #kernel.layout<view
 
 // -----
 
-// Rows of a sentence are added in their order; what the loop carries is a quad an invocation on a GPU.
+// Rows of a sequence are added in their order; what the loop carries is a quad an invocation on a GPU.
 // CHECK-LABEL: kernel.func @pool(
 // CPU-SAME: grid(%[[N:.*]] = d0 by 1, %[[J:.*]] = 32 by 32)
 // GPU-SAME: grid(%[[N:.*]] = d0 by 1, %[[J:.*]] = 32 by 16)
@@ -263,7 +263,7 @@ kernel.def @patches(%x: tensor<?x3x6x6xf32> {kernel.layout = #kernel.layout<view
 
 // -----
 
-// A row of its own, and positions, before the rows of each sentence.
+// A row of its own, and positions, before the rows of each sequence.
 // CHECK-LABEL: kernel.func @token(
 // CHECK: kernel.lookup
 // CHECK: kernel.lookup

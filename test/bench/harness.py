@@ -68,7 +68,7 @@ class Matrix(unittest.TestCase):
         self.assertEqual(ROWS["model.decode.int8.P128"].bytes, 12 * 12 * 768 * 768 + 50257 * 768)
         self.assertEqual(ROWS["model.decode.bf16.P1024"].bytes, 2 * ROWS["model.decode.int8.P128"].bytes)
         self.assertTrue(matrix.reads(ROWS["model.decode.f32.P128"]))
-        # Grouped heads share keys, which saves no work; sentences count with their padding.
+        # Grouped heads share keys, which saves no work; sequences count with their padding.
         self.assertEqual(ROWS["attention.f32.gqa.T512"].flops, 4 * 32 * 64 * 512 * 512)
         self.assertEqual(ROWS["attention.f32.padding.B8T128"].flops, 8 * ROWS["attention.f32.full.T128"].flops)
         # Half a layer and the other half are a layer.
@@ -128,7 +128,7 @@ class Gates(unittest.TestCase):
 
     def test_what_is_not_built_is_no_fail(self):
         made = result("gemm.bf16.64x768x768")
-        made.notes["heddle"] = "--dtype=bf16: not built yet, expected f32"
+        made.notes["heddle"] = "--dtype=bf16: not supported yet, expected f32"
         self.assertEqual(self.judged("gemm.bf16.64x768x768.t1.peak", made)[0], gates.UNBUILT)
         made.notes["heddle"] = "wrong: 1e-1 from f64, expected at most 0.02"
         self.assertEqual(self.judged("gemm.bf16.64x768x768.t1.peak", made)[0], gates.FAIL)

@@ -323,7 +323,7 @@ def write_safetensors(path, tensors):
 
 
 def make(name):
-    folder, exchanged, total = os.path.join(HERE, name), (), 0
+    folder, transposed, total = os.path.join(HERE, name), (), 0
     if name == "annotated":
         inputs, results, weights = annotated()
         write_safetensors(os.path.join(folder, "weights.safetensors"), weights)
@@ -334,11 +334,11 @@ def make(name):
         if model.file:
             write_safetensors(os.path.join(folder, model.file), model.stored)
         if model.json.get("layout") == "sequence-first":
-            exchanged = ("source", "target", "memory", "output", "logits", "probabilities")
+            transposed = ("source", "target", "memory", "output", "logits", "probabilities")
     for function, tensors in [("inputs", inputs), *results.items()]:
         os.makedirs(os.path.join(folder, function), exist_ok=True)
         for key, value in tensors.items():
-            value = value.transpose(0, 1) if key in exchanged else value
+            value = value.transpose(0, 1) if key in transposed else value
             array = value.contiguous().numpy()
             array = array.astype(np.float32) if array.dtype == np.float64 else array
             path = os.path.join(folder, function, key + ".npy")

@@ -38,13 +38,13 @@ struct Sizes {
   std::set<std::string> limited; ///< less than the default: the functions allow no more
 };
 
-/// One that sentences and heads of a table share is 1.
+/// One that sequences and heads of a table share is 1.
 void addShared(const Function &function, Dimensions &dims) {
   for (const Port &port : function.inputs)
-    for (size_t axis = 0; axis < port.spread.size(); ++axis)
+    for (size_t axis = 0; axis < port.broadcast.size(); ++axis)
       if (std::string name = port.shape[axis].dimName();
-          !name.empty() && port.shape[axis] != port.spread[axis] &&
-          (port.spread[axis].isConstant() || !port.spread[axis].dimName().empty()))
+          !name.empty() && port.shape[axis] != port.broadcast[axis] &&
+          (port.broadcast[axis].isConstant() || !port.broadcast[axis].dimName().empty()))
         dims.try_emplace(name, 1);
 }
 
@@ -316,7 +316,7 @@ std::string tableOf(const Figures &figures) {
 /// The instruction that gave the peak: the type's own, or the one that multiplies widened elements.
 std::string instructionOf(Arithmetic arithmetic) {
   std::string own = rateInstruction(arithmetic);
-  bool isSlower = arithmetic == Arithmetic::BF16 && !cpuRates().pairsPay();
+  bool isSlower = arithmetic == Arithmetic::BF16 && !cpuRates().dot2Pays();
   return own.empty() || isSlower ? rateInstruction(Arithmetic::F32) : own;
 }
 

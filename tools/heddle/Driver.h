@@ -18,8 +18,8 @@ void addCompile(CLI::App &app, Status &outcome);
 void addRun(CLI::App &app, Status &outcome);
 void addBench(CLI::App &app, Status &outcome);
 void addText(CLI::App &app, Status &outcome);
-void addQuestions(CLI::App &app, Status &outcome); ///< explain, inspect, devices, schema
-void addUnbuilt(CLI::App &app, Status &outcome);
+void addQueries(CLI::App &app, Status &outcome); ///< explain, inspect, devices, schema
+void addUnsupported(CLI::App &app, Status &outcome);
 
 /// Flags that choose what of a model is compiled: --mask, --weights.
 void addModelFlags(CLI::App &command, CompileOptions &options);

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Text in, text out, by the commands that both drivers share, on any MODEL; and
-// the commands that are named but not built yet.
+// the commands that are named but not supported yet.
 
 #include "Driver.h"
 
@@ -37,11 +37,11 @@ void addText(CLI::App &app, Status &outcome) {
   addTextCommands(app, {flags->translate, addModel, open, "heddle"}, outcome);
 }
 
-void addUnbuilt(CLI::App &app, Status &outcome) {
-  CLI::App *command = app.add_subcommand("rerank", "not built yet");
+void addUnsupported(CLI::App &app, Status &outcome) {
+  CLI::App *command = app.add_subcommand("rerank", "not supported yet");
   command->allow_extras();
-  command->footer("Not built yet."); // in place of the driver's examples
-  command->callback([&outcome] { outcome = notBuiltYet("rerank"); });
+  command->footer("Not supported yet."); // in place of the driver's examples
+  command->callback([&outcome] { outcome = notSupportedYet("rerank"); });
 }
 
 } // namespace heddle::driver

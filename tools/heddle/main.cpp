@@ -52,8 +52,8 @@ static Status run(int argc, char **argv) {
   addRun(app, outcome);
   addText(app, outcome);
   addBench(app, outcome);
-  addQuestions(app, outcome);
-  addUnbuilt(app, outcome);
+  addQueries(app, outcome);
+  addUnsupported(app, outcome);
   HEDDLE_TRY(parse(app, argc, argv));
   return outcome;
 }

@@ -84,7 +84,7 @@ class Peer:
         return model, [x]
 
     def attention(self, row, folder):
-        """Its attention knows equal heads or one head of keys: groups become sentences, each with the one head that it shares."""
+        """Its attention knows equal heads or one head of keys: groups become sequences, each with the one head that it shares."""
         sizes = row["sizes"]
         b, t, heads, kv, d = (sizes[name] for name in ("b", "t", "heads", "kv", "d"))
         inputs = [numpy.load(folder / f"{name}.npy") for name in "qkv"]

@@ -27,7 +27,7 @@ struct MaskData {
 /// Data of all operands, by the value that the op uses; constants of the function need none.
 using MaskInputs = llvm::DenseMap<mlir::Value, MaskData>;
 
-/// A sentence, a head, and the attention's numbers of queries and keys.
+/// A sequence, a head, and the attention's numbers of queries and keys.
 struct MaskPlace {
   int64_t batch = 0, head = 0, queries = 0, keys = 0;
 };

@@ -34,7 +34,7 @@ int64_t visitTileColumns(mlir::Value mask, int64_t chunk);
 /// As many tiles as a map may have: more would take minutes and gigabytes.
 inline constexpr int64_t mostTiles = int64_t(1) << 22;
 
-/// Classes for one sentence and one head. Under packed documents the map counts in the packed row
+/// Classes for one sequence and one head. Under packed documents the map counts in the packed row
 /// (`place.batch` means nothing), and each document has tiles of its own, as it has in kernels.
 /// Where scores are replaced no tile is empty: hidden pairs count too.
 llvm::Expected<TileMap> computeTileMap(ScoresOpInterface op, const MaskPlace &place,

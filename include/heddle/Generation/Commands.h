@@ -34,8 +34,8 @@ struct TranslateCommand {
   std::optional<uint64_t> seed;
 };
 
-/// What to answer where something is asked for that is planned and not built yet.
-Error notBuiltYet(std::string_view what);
+/// What to answer where something is asked for that is planned and not supported yet.
+Error notSupportedYet(std::string_view what);
 
 /// A usage error for a batch of nothing.
 Status checkTexts(const TextCommand &command);

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Greedy decoding, sampling and beam search over a model that is fed one token a
-// row. What a sentence becomes does not depend on the batch it is decoded in:
+// row. What a sequence becomes does not depend on the batch it is decoded in:
 // rows do not see each other, equal scores are settled by the lower token, and a
-// random number belongs to a seed, a sentence and a position.
+// random number belongs to a seed, a sequence and a position.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -20,7 +20,7 @@ namespace heddle {
 
 using TokenIds = std::vector<int32_t>;
 
-/// A batch of sentences in the making.
+/// A batch of sequences in the making.
 class StepModel {
 public:
   virtual ~StepModel();
@@ -35,11 +35,11 @@ public:
 
 struct DecodingOptions {
   int32_t start = 2;          ///< fed first, not part of what comes out
-  std::vector<int32_t> first; ///< instead of `start`, where each sentence has its own
-  std::optional<int32_t> end; ///< ends a sentence, not part of what comes out
-  int64_t limit = 256;        ///< tokens that a sentence may have
+  std::vector<int32_t> first; ///< instead of `start`, where each sequence has its own
+  std::optional<int32_t> end; ///< ends a sequence, not part of what comes out
+  int64_t limit = 256;        ///< tokens that a sequence may have
 
-  /// Hypotheses kept for each sentence; 1 is greedy decoding. At most `maximumBeam`.
+  /// Hypotheses kept for each sequence; 1 is greedy decoding. At most `maximumBeam`.
   int64_t beam = 1;
   /// A hypothesis of n tokens, the end counted, is worth log p / ((5 + n) / 6)^lengthPenalty
   /// (Wu et al. 2016, equation 14). The default is that of Vaswani et al. 2017, section 6.1.
@@ -53,20 +53,20 @@ struct DecodingOptions {
   int64_t topK = 0;
   double topP = 1;
   uint64_t seed = 0;
-  /// The number of each sentence among all that share the seed; empty: 0, 1, ….
+  /// The number of each sequence among all that share the seed; empty: 0, 1, ….
   std::vector<uint64_t> numbers;
 
   /// Called with every token as soon as it is chosen, in greedy decoding and sampling; an error
   /// ends the decoding.
-  std::function<Status(size_t sentence, int32_t token)> onToken;
+  std::function<Status(size_t sequence, int32_t token)> onToken;
 };
 inline constexpr int64_t maximumBeam = 1024;
 
 /// A usage error that names the option, if one is out of its range.
 Status checkDecoding(const DecodingOptions &options);
 
-/// Decodes `sentences` rows at once. The model must stand before its first token.
-Expected<std::vector<TokenIds>> decodeSentences(StepModel &model, size_t sentences,
+/// Decodes `sequences` rows at once. The model must stand before its first token.
+Expected<std::vector<TokenIds>> decodeSequences(StepModel &model, size_t sequences,
                                                 const DecodingOptions &options);
 
 } // namespace heddle

@@ -23,11 +23,11 @@ struct OpDecision {
   std::vector<std::string> partners; ///< other ops of the same kernel
   /// Fusions that were looked at and refused: the word of the enum, the other op, what it says,
   /// what would have to change.
-  struct Refusal {
+  struct Missed {
     std::string reason, with, text, remedy;
-    bool operator==(const Refusal &) const = default;
+    bool operator==(const Missed &) const = default;
   };
-  std::vector<Refusal> refusals;
+  std::vector<Missed> missed;
 };
 using Explanation = std::vector<OpDecision>;
 

@@ -24,7 +24,7 @@ struct InspectOptions {
 Expected<std::string> inspectModel(const std::string &model, const InspectOptions &options,
                                    const CompileOptions &compile = {});
 
-/// A drawing (SVG) of the functions that work on whole sentences: ops and what flows between them,
+/// A drawing (SVG) of the functions that work on whole sequences: ops and what flows between them,
 /// equal layers once.
 Expected<std::string> drawModel(const std::string &model, const Dimensions &dims,
                                 const CompileOptions &compile = {});

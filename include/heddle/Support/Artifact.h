@@ -15,7 +15,7 @@ namespace heddle {
 
 /// Raised whenever a reader would misunderstand a file of another version, or the program in it
 /// gains or loses a field: a file is for the version that wrote it.
-inline constexpr int artifactFormat = 8;
+inline constexpr int artifactFormat = 9;
 
 /// CPU code for one instruction set: an ELF shared object that imports nothing.
 struct CpuMember {

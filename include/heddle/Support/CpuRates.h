@@ -28,12 +28,12 @@ double measureRate(Arithmetic arithmetic, int threads, int64_t steps = 2'000'000
 
 /// Operations of one core, in 10^9 a second; 0 where there is no such instruction.
 struct CpuRates {
-  double multiplyAdd = 0; ///< f32
-  double bf16Pairs = 0;   ///< vdpbf16ps
-  double int8Quads = 0;   ///< vpdpbusd
-  double f16Sums = 0;     ///< multiply-adds of f16 into f16
+  double multiplyAdd = 0;   ///< f32
+  double bf16Dot2 = 0;      ///< vdpbf16ps
+  double int8Dot4 = 0;      ///< vpdpbusd
+  double f16Accumulate = 0; ///< multiply-adds of f16 into f16
 
-  bool pairsPay() const { return bf16Pairs > multiplyAdd; }
+  bool dot2Pays() const { return bf16Dot2 > multiplyAdd; }
   bool operator==(const CpuRates &) const = default;
 };
 

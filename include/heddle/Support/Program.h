@@ -87,17 +87,17 @@ struct Port {
   bool starts = false;
   /// Lengths under packed documents: the inputs of their starts; a length is at most the rows of its
   /// document. Empty: `range` says all.
-  std::vector<std::string> within;
+  std::vector<std::string> boundedBy;
   /// Starts: most rows of a document, which all have a position in a table; 0: any number.
-  int64_t longest = 0;
+  int64_t maxLength = 0;
   DefaultInput fallback; ///< inputs only
   /// Inputs: the full sizes of one that callers may give with 1 in place of each, and without
-  /// leading dimensions (see Spread.h); empty: as `shape` says.
-  std::vector<SizeExpr> spread;
+  /// leading dimensions (see Broadcast.h); empty: as `shape` says.
+  std::vector<SizeExpr> broadcast;
   /// The buffer holds the first two dimensions of `shape` the other way round.
-  bool exchanged = false;
-  HEDDLE_FIELDS(3, name, type, shape, buffer, group, dense, range, starts, within, longest,
-                fallback, spread, exchanged)
+  bool transposed = false;
+  HEDDLE_FIELDS(3, name, type, shape, buffer, group, dense, range, starts, boundedBy, maxLength,
+                fallback, broadcast, transposed)
 };
 
 /// A packed weight, by its place in the artifact's weight member.
@@ -234,7 +234,7 @@ constexpr size_t vulkanPushWords = 32, vulkanBlockWords = 512;
 /// Words of the grid's base, which are always pushed.
 constexpr size_t vulkanGridWords = 3;
 /// Whether a kernel reads that many scalars and arguments from a block.
-constexpr bool takesWordBlock(size_t scalars, size_t arguments) {
+constexpr bool takesArgumentBlock(size_t scalars, size_t arguments) {
   return scalars + arguments + vulkanGridWords > vulkanPushWords;
 }
 

@@ -31,8 +31,8 @@ struct CpuTarget {
   std::string tune;     ///< LLVM's -mtune, empty for that of `cpu`
   int64_t lanes = 4;    ///< f32 lanes of a native vector
   bool fusedMultiplyAdd = false;
-  bool pairProducts = false; ///< pairs of bf16 products are one instruction, vdpbf16ps
-  bool quadProducts = false; ///< four products of bytes are one instruction, vpdpbusd
+  bool bf16Dot2 = false; ///< pairs of bf16 products are one instruction, vdpbf16ps
+  bool int8Dot4 = false; ///< four products of bytes are one instruction, vpdpbusd
   /// Register tiles, the best first; columns are multiples of 16.
   std::vector<CpuFragment> fragments;
   /// The same for products with weights, if they differ: sixteen rows should be whole tiles, each of
@@ -45,7 +45,7 @@ struct CpuTarget {
   /// CPUID features that the runtime checks at load, by the names of /proc/cpuinfo.
   std::vector<std::string> required;
   /// Multiply-adds of f16 on vectors of twice the lanes, for sums that may be f16.
-  bool halfSums = false;
+  bool f16Accumulate = false;
 
   /// Whether products of this kind have instructions of their own.
   bool multiplies(Arithmetic arithmetic) const;

@@ -9,7 +9,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def RefuseUnbuilt : Pass<"refuse-unbuilt", "mlir::ModuleOp"> {
+def CheckSupported : Pass<"check-supported", "mlir::ModuleOp"> {
   let summary = "say at the op what no kernel can do yet";
   let description = [{
     Matches functions, their arguments and results, and all ops. Changes nothing: what the dialect can say and kernels
@@ -64,7 +64,7 @@ def GroupKernels : Pass<"group-kernels", "mlir::ModuleOp"> {
     Matches the ops of the transformer stage, after `decompose-ffn`, `split-attention-weights` and `split-cross-entropy`. Leaves alone weights, constants, the reading of
     states and cache lengths: they are operands. After: nothing is computed outside `kernel.group`. A group has one root
     (linear, attention, weights, norm, pool, softmax, loss, loss_mean, shift, embedding, elementwise, relayout), its epilogue, and for linears over the same rows up to three parts. Every
-    fusion that was not made stands in the group's `refusals`, with a reason of `FusionRefusal`.
+    fusion that was not made stands in the group's `missed_fusions`, with a reason of `MissedFusion`.
 
     ```mlir
     %h = transformer.linear %x, %w : …

@@ -11,7 +11,7 @@
 
 namespace heddle {
 class ValueTiles;
-struct KernelFrame;
+struct KernelBuilder;
 } // namespace heddle
 
 #include "heddle/Transforms/TileableOpInterface.h.inc"

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Grouping, tiling and the check for what is not built ask an op through this
+// Grouping, tiling and the check for what is not supported ask an op through this
 // interface. Its implementations are external models (lib/Transforms/Tilers.cpp):
 // the ops' dialects know no kernels.
 
@@ -29,7 +29,7 @@ def TileableOpInterface : OpInterface<"TileableOpInterface"> {
       "::llvm::LogicalResult", "checkSupported", (ins),
       /*methodBody=*/"", /*defaultImplementation=*/"return ::llvm::success();">,
     InterfaceMethod<[{Writes the body of a kernel around the op; fails with an error at the definition.}],
-      "::llvm::LogicalResult", "tile", (ins "::heddle::KernelFrame &":$frame)>,
+      "::llvm::LogicalResult", "tile", (ins "::heddle::KernelBuilder &":$frame)>,
     InterfaceMethod<[{
         The tile of the op's value at the place of `tiles`, made of tiles of its operands: what kernels around sums and around
         linears are made of. Fails with an error at the op.

@@ -36,7 +36,7 @@ Value CpuEmitter::narrow(Value value, Type element) {
   if (element.isInteger(8))
     return arith::TruncIOp::create(builder, loc, VectorType::get(type.getShape(), element), value);
   auto bits = VectorType::get(type.getShape(), builder.getI16Type());
-  if (target.pairProducts) {
+  if (target.bf16Dot2) {
     auto rounded = VectorType::get(type.getShape(), builder.getBF16Type());
     Value made = LLVM::CallIntrinsicOp::create(
                      builder, loc, rounded,

@@ -9,7 +9,7 @@
 //   for row fragments of the tile            (rows_inside: this loop stands inside the loop over
 //   keys)
 //     ops on narrow tiles, in registers
-//     for column fragments of a wide tile    (a run; results that later runs need stay in scratch)
+//     for column fragments of a wide tile    (a nest of fused ops; results that later nests need stay in scratch)
 //
 // The last rows of a tile run through a register tile of few rows, the last
 // columns through one of 16: the same chains, so the same bits.
@@ -135,25 +135,25 @@ public:
   bool inColumnLoop() const override { return static_cast<bool>(at.column); }
 
   // Memory (CpuMemory.cpp).
-  mlir::Value loadVector(const BoundView &view, Place place) override;
-  llvm::SmallVector<mlir::Value> loadScalars(const BoundView &view, Place place,
+  mlir::Value loadVector(const BoundView &view, Address place) override;
+  llvm::SmallVector<mlir::Value> loadScalars(const BoundView &view, Address place,
                                              int64_t count) override;
-  void storeVector(mlir::Value value, const BoundView &view, Place place) override;
-  void storeScalar(mlir::Value value, const BoundView &view, Place place) override;
+  void storeVector(mlir::Value value, const BoundView &view, Address place) override;
+  void storeScalar(mlir::Value value, const BoundView &view, Address place) override;
   /// Words that begin at an element of a view: a vector of them, or one.
-  mlir::Value loadWords(const BoundView &view, Place place, bool vector);
+  mlir::Value loadWords(const BoundView &view, Address place, bool vector);
   mlir::Type memoryElement(mlir::Type element) const;
-  mlir::Value address(mlir::Value base, Place place, mlir::Type element);
-  mlir::Value loadAt(mlir::Value base, Place place, mlir::Type type, mlir::Type element);
-  void storeAt(mlir::Value value, mlir::Value base, Place place, mlir::Type element);
-  void fetch(mlir::Value start, Place place, mlir::Type element, bool isWritten = false);
-  Place placeIn(const TileMemory &memory, int64_t rowOffset, mlir::Value column,
-                int64_t columnOffset);
+  mlir::Value address(mlir::Value base, Address place, mlir::Type element);
+  mlir::Value loadAt(mlir::Value base, Address place, mlir::Type type, mlir::Type element);
+  void storeAt(mlir::Value value, mlir::Value base, Address place, mlir::Type element);
+  void fetch(mlir::Value start, Address place, mlir::Type element, bool isWritten = false);
+  Address placeIn(const TileMemory &memory, int64_t rowOffset, mlir::Value column,
+                  int64_t columnOffset);
   void place(TileMemory &memory) {
     scratch.place(memory, builder, loc, function.getBody().front());
   }
   /// Where the fragment's registers go, of a view in rows.
-  llvm::SmallVector<Place> storePlaces(StoreOp op, const Fragment &shape);
+  llvm::SmallVector<Address> storePlaces(StoreOp op, const Fragment &shape);
 
   // f16 (CpuArithmetic.cpp).
   mlir::Value widened(mlir::Value bits);
@@ -196,7 +196,7 @@ private:
   std::pair<mlir::Value, mlir::Value> rangeOfElements(const BoundView &view, mlir::Value from,
                                                       mlir::Value to) override;
   bool recomputes(mlir::Operation &op) const override;
-  mlir::LogicalResult emitRun(llvm::ArrayRef<mlir::Operation *> run) override;
+  mlir::LogicalResult emitLoopNest(llvm::ArrayRef<mlir::Operation *> nest) override;
   mlir::LogicalResult emitFor(mlir::scf::ForOp op) override;
 
   // The function around the body (ConvertKernelToCpu.cpp).
@@ -225,19 +225,19 @@ private:
                              Callback body);
   mlir::LogicalResult keep(mlir::Value value, const TileMemory &memory);
 
-  // Runs (CpuRuns.cpp).
-  struct Run {
+  // Loop nests (CpuLoopNests.cpp).
+  struct LoopNest {
     llvm::ArrayRef<mlir::Operation *> ops;
     int64_t columns = 0;
     ColumnRange range; ///< columns to compute
     llvm::SmallVector<ReduceOp> reductions;
-    llvm::SmallVector<mlir::Value> kept; ///< results that outlive the run
+    llvm::SmallVector<mlir::Value> kept; ///< results that outlive the nest
   };
-  ColumnRange runRange(const Run &run);
+  ColumnRange nestRange(const LoopNest &nest);
   void collectRead(mlir::Operation &op, llvm::SmallVectorImpl<mlir::Value> &tiles);
-  void keepResults(Run &run);
-  bool outlives(mlir::Value value, llvm::ArrayRef<mlir::Operation *> run) const;
-  mlir::LogicalResult emitColumnStep(Run &run, llvm::MutableArrayRef<mlir::Value> sums);
+  void keepResults(LoopNest &nest);
+  bool outlives(mlir::Value value, llvm::ArrayRef<mlir::Operation *> nest) const;
+  mlir::LogicalResult emitColumnStep(LoopNest &nest, llvm::MutableArrayRef<mlir::Value> sums);
   /// Loops over the columns of a tile, carrying `sums`; `alone`: without a product.
   mlir::LogicalResult overColumns(int64_t columns, ColumnRange range, bool alone, Registers &sums,
                                   llvm::function_ref<mlir::LogicalResult(Registers &sums)> step);
@@ -255,7 +255,7 @@ private:
   const TileMemory *memoryOf(mlir::Value tile) const;
   mlir::LogicalResult storeToPanels(StoreOp op, const Fragment &tile, const BoundView &to,
                                     mlir::Value offset, mlir::Value first, mlir::Value column);
-  void storePanelColumns(const Fragment &tile, const BoundView &to, Place start);
+  void storePanelColumns(const Fragment &tile, const BoundView &to, Address start);
   void storePanelElements(const Fragment &tile, const BoundView &to, mlir::Value offset,
                           mlir::Value first, mlir::Value column, mlir::Value left);
   mlir::Value rowsLeft(StoreOp op);

@@ -18,7 +18,7 @@ using namespace heddle::kernel;
 
 //===- Addresses ---------------------------------------------------------===//
 
-Value CpuEmitter::address(Value base, Place place, Type element) {
+Value CpuEmitter::address(Value base, Address place, Type element) {
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   if (place.dynamic)
     base = LLVM::GEPOp::create(builder, loc, pointer, element, base,
@@ -34,28 +34,28 @@ Type CpuEmitter::memoryElement(Type element) const {
   return perWord(element) == 1 ? Type(builder.getF32Type()) : narrowElement(element);
 }
 
-Value CpuEmitter::loadAt(Value base, Place place, Type type, Type element) {
+Value CpuEmitter::loadAt(Value base, Address place, Type type, Type element) {
   return LLVM::LoadOp::create(builder, loc, type, address(base, place, element),
                               element.getIntOrFloatBitWidth() / 8);
 }
 
-void CpuEmitter::storeAt(Value value, Value base, Place place, Type element) {
+void CpuEmitter::storeAt(Value value, Value base, Address place, Type element) {
   LLVM::StoreOp::create(builder, loc, value, address(base, place, element),
                         element.getIntOrFloatBitWidth() / 8);
 }
 
-Value CpuEmitter::loadVector(const BoundView &view, Place place) {
+Value CpuEmitter::loadVector(const BoundView &view, Address place) {
   Type element = view.type.getElementType();
   return loadAt(pointers[view.argument], place, registerType(element, 1), memoryElement(element));
 }
 
-Value CpuEmitter::loadWords(const BoundView &view, Place place, bool vector) {
+Value CpuEmitter::loadWords(const BoundView &view, Address place, bool vector) {
   Type word = builder.getI32Type();
   return loadAt(pointers[view.argument], place, vector ? VectorType::get({width}, word) : word,
                 memoryElement(view.type.getElementType()));
 }
 
-SmallVector<Value> CpuEmitter::loadScalars(const BoundView &view, Place place, int64_t count) {
+SmallVector<Value> CpuEmitter::loadScalars(const BoundView &view, Address place, int64_t count) {
   SmallVector<Value> values;
   Type element = view.type.getElementType();
   for (int64_t i = 0; i < count; ++i)
@@ -64,11 +64,11 @@ SmallVector<Value> CpuEmitter::loadScalars(const BoundView &view, Place place, i
   return values;
 }
 
-void CpuEmitter::storeVector(Value value, const BoundView &view, Place place) {
+void CpuEmitter::storeVector(Value value, const BoundView &view, Address place) {
   storeAt(value, pointers[view.argument], place, memoryElement(view.type.getElementType()));
 }
 
-void CpuEmitter::storeScalar(Value value, const BoundView &view, Place place) {
+void CpuEmitter::storeScalar(Value value, const BoundView &view, Address place) {
   storeVector(value, view, place);
 }
 
@@ -98,9 +98,9 @@ const TileMemory *CpuEmitter::memoryOf(Value tile) const {
   return nullptr;
 }
 
-Place CpuEmitter::placeIn(const TileMemory &memory, int64_t rowOffset, Value column,
-                          int64_t columnOffset) {
-  Place place{{}, rowOffset * memory.columns + columnOffset};
+Address CpuEmitter::placeIn(const TileMemory &memory, int64_t rowOffset, Value column,
+                            int64_t columnOffset) {
+  Address place{{}, rowOffset * memory.columns + columnOffset};
   if (memory.allRows && memory.rows > 1)
     place = moved(place, mul(at.row, memory.columns));
   return moved(place, column);
@@ -131,7 +131,7 @@ FailureOr<Fragment> CpuEmitter::materialize(Value tile) {
     return BodyEmitter::materialize(tile);
   if (isWide(cast<RankedTensorType>(tile.getType())) && !inColumnLoop())
     return emitError(tile.getLoc(),
-                     "expected a wide tile to be used in a run of ops on wide tiles");
+                     "expected a wide tile to be used in a nest of ops on wide tiles");
   return fragments[tile] = readFragment(*memory, tile.getType());
 }
 
@@ -183,7 +183,7 @@ CpuEmitter::Origin CpuEmitter::storeOrigin(StoreOp op, const Fragment &shape) {
           column};
 }
 
-SmallVector<Place> CpuEmitter::storePlaces(StoreOp op, const Fragment &shape) {
+SmallVector<Address> CpuEmitter::storePlaces(StoreOp op, const Fragment &shape) {
   auto [offset, first, column] = storeOrigin(op, shape);
   return places(view(op.getView()), offset, first, column, shape,
                 columnsOf(op.getTile().getType()));
@@ -198,7 +198,7 @@ LogicalResult CpuEmitter::emitStore(StoreOp op) {
     auto [offset, first, column] = storeOrigin(op, *tile);
     return storeToPanels(op, *tile, to, offset, first, column);
   }
-  SmallVector<Place> where = storePlaces(op, *tile);
+  SmallVector<Address> where = storePlaces(op, *tile);
   auto storeRow = [&](int64_t r) {
     for (int64_t j = 0; j < tile->columns(); ++j) {
       int64_t i = r * tile->columns() + j;
@@ -243,7 +243,7 @@ LogicalResult CpuEmitter::storeToPanels(StoreOp op, const Fragment &tile, const 
   builder.setInsertionPointToStart(branch.thenBlock());
   int64_t panel = to.type.getPanel();
   Value inPanel = arith::AndIOp::create(builder, loc, first, constant(panel - 1));
-  Place start =
+  Address start =
       moved({offset, 0}, mul(sub(first, inPanel), padded(to.type.getDims().back().pitch.value)));
   start = moved(moved(start, mul(inPanel, perWord(to))), mul(column, panel));
   storePanelColumns(tile, to, start);
@@ -261,7 +261,7 @@ static Value inWords(OpBuilder &builder, Location loc, Value value, int64_t lane
 }
 
 /// rows x lanes registers become short columns: log2(rows) rounds of interleaving, then cuts.
-void CpuEmitter::storePanelColumns(const Fragment &tile, const BoundView &to, Place start) {
+void CpuEmitter::storePanelColumns(const Fragment &tile, const BoundView &to, Address start) {
   int64_t count = tile.rows, panel = to.type.getPanel() * perWord(to), lanes = width / perWord(to);
   for (int64_t j = 0; j < tile.vectors; ++j) {
     SmallVector<Value> vectors;
@@ -308,7 +308,7 @@ void CpuEmitter::storePanelElements(const Fragment &tile, const BoundView &to, V
     }
     Value position = add(first, constant(r));
     Value inPanel = arith::AndIOp::create(builder, loc, position, constant(panel - 1));
-    Place start =
+    Address start =
         moved(moved({offset, 0}, mul(sub(position, inPanel), stored)), mul(inPanel, word));
     start = moved(start, mul(column, panel));
     for (int64_t j = 0; j < tile.vectors; ++j) {

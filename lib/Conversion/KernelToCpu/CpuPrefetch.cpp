@@ -17,7 +17,7 @@ using namespace heddle::kernel;
 
 static constexpr int64_t lineBytes = 64;
 
-void CpuEmitter::fetch(Value start, Place place, Type element, bool isWritten) {
+void CpuEmitter::fetch(Value start, Address place, Type element, bool isWritten) {
   LLVM::Prefetch::create(builder, loc, address(start, place, element), isWritten,
                          /*hint=*/3, /*cache=*/1);
 }

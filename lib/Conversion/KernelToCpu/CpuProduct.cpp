@@ -101,7 +101,7 @@ Registers CpuProduct::emitChain(const Chain &chain, Registers sums) {
 
 //===- Over features -----------------------------------------------------===//
 
-SmallVector<Place> CpuProduct::leftRows(const Fragment &shape) {
+SmallVector<Address> CpuProduct::leftRows(const Fragment &shape) {
   const BoundView left = this->left();
   Fragment column;
   column.rows = shape.rows;
@@ -124,7 +124,7 @@ Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value 
   chain.grain = decodes() ? word() : 1;
   int64_t counted = word() / chain.grain;
   const BoundView left = this->left();
-  SmallVector<Place> rows = leftRows(shape);
+  SmallVector<Address> rows = leftRows(shape);
   std::optional<TileMemory> widened;
   if (decodes() && left.type.getElementType().isF16())
     widened = widenLeft(shape, from, to);
@@ -133,7 +133,7 @@ Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value 
       return e.loadAt(widened->base,
                       e.moved({e.sub(k, from), 0}, Value(), r * widened->columns + u),
                       widened->element, widened->element);
-    Place place = e.moved(rows[r], e.mul(k, counted), u * counted);
+    Address place = e.moved(rows[r], e.mul(k, counted), u * counted);
     return counted == 1 ? e.loadScalars(left, place, 1).front() : e.loadWords(left, place, false);
   };
   Value first = wordsOf(from), last = wordsOf(to);
@@ -161,7 +161,7 @@ void CpuProduct::fetchMeanwhile(Chain &chain, Value first, Value last) {
 /// The features [from, to) of the register tile's rows as f32 in scratch, which the caller releases.
 TileMemory CpuProduct::widenLeft(const Fragment &shape, Value from, Value to) {
   const BoundView left = this->left();
-  SmallVector<Place> places = leftRows(shape);
+  SmallVector<Address> places = leftRows(shape);
   TileMemory memory;
   memory.rows = shape.rows;
   memory.columns = padded(packedFeatures());
@@ -326,9 +326,9 @@ void CpuProduct::forVisited(Value from, Value to, function_ref<void(Value begin,
 
 CpuProduct::Operand CpuProduct::loadB(const Fragment &shape) {
   int64_t step = 0;
-  SmallVector<Place> places = e.rightPlaces(op, shape, step);
+  SmallVector<Address> places = e.rightPlaces(op, shape, step);
   return [=, this](Value k, int64_t j, int64_t u) {
-    Place place = e.moved(places[j], e.mul(k, step), u * step);
+    Address place = e.moved(places[j], e.mul(k, step), u * step);
     return word() == 1 || op.getRows() ? e.loadVector(right(), place)
                                        : e.loadWords(right(), place, true);
   };
@@ -338,8 +338,8 @@ CpuProduct::Operand CpuProduct::loadPacked(const Fragment &shape) {
   const TileMemory memory = packed->memory;
   int64_t columns = CpuEmitter::columnsOf(op.getType()), depth = op.getRows() ? 1 : memory.rows,
           step = op.getRows() ? memory.columns : 16;
-  SmallVector<Place> places;
-  Place start = e.moved({Value(), 0}, e.mul(e.columnBase(columns), depth));
+  SmallVector<Address> places;
+  Address start = e.moved({Value(), 0}, e.mul(e.columnBase(columns), depth));
   if (packed->from)
     start = e.moved(start, e.mul(e.sub(Value(), packed->from), step));
   for (int64_t j = 0; j < shape.vectors; ++j) {

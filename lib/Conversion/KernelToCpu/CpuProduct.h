@@ -59,7 +59,7 @@ protected:
   // What a strategy supplies
   //===--------------------------------------------------------------------===//
 
-  /// c + a * b of one step of k; `a` is spread over a register.
+  /// c + a * b of one step of k; `a` is broadcast to a register.
   virtual mlir::Value step(mlir::Value a, mlir::Value b, mlir::Value c, bool guarded) {
     return multiplyAdd(a, b, c, guarded);
   }
@@ -98,7 +98,7 @@ protected:
   int64_t features() { return featuresOf(op); }
   int64_t word() { return CpuEmitter::perWord(right()); }
   /// Where the rows of the left view begin.
-  llvm::SmallVector<Place> leftRows(const Fragment &shape);
+  llvm::SmallVector<Address> leftRows(const Fragment &shape);
   bool isPacked() const { return packed && e.at.rows == e.plan.fragment.rows; }
   Operand loadPacked(const Fragment &shape);
   /// Packed B of decoded f32, panels [c/16][k][16] or rows; none where it would leave little room

@@ -44,7 +44,7 @@ bool GpuElements::holds(Value tile) const {
 /// Whether an op loads each element of its tile by itself.
 static bool loadsElements(Operation &op) {
   if (auto load = dyn_cast<LoadOp>(op))
-    return !GpuEmitter::hasQuads(cast<kernel::ViewType>(load.getView().getType()));
+    return !GpuEmitter::hasVec4(cast<kernel::ViewType>(load.getView().getType()));
   return isa<LookupOp>(op);
 }
 
@@ -200,12 +200,12 @@ LogicalResult GpuElements::emitRowOf(Operation &op, Value row, SmallVectorImpl<V
         return success();
       }
       Value at = e.splat(column, VectorType::get({kLanes}, e.builder.getI32Type()));
-      for (auto [j, quad] : llvm::enumerate(registers)) {
+      for (auto [j, vec4] : llvm::enumerate(registers)) {
         auto first = static_cast<int32_t>(j * kLanes);
         Value lanes = quadOf(e.builder, e.loc, {first, first + 1, first + 2, first + 3});
-        quad = arith::SelectOp::create(e.builder, e.loc,
+        vec4 = arith::SelectOp::create(e.builder, e.loc,
                                        e.compare(arith::CmpIPredicate::eq, at, lanes),
-                                       e.splat(one, quad.getType()), quad);
+                                       e.splat(one, vec4.getType()), vec4);
       }
       return success();
     };

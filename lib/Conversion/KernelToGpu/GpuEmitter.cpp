@@ -11,8 +11,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
+using heddle::kernel::Address;
 using heddle::kernel::BoundView;
-using heddle::kernel::Place;
 
 namespace heddle {
 
@@ -35,7 +35,7 @@ static FailureOr<int64_t> tileRows(kernel::FuncOp func) {
   return walked.wasInterrupted() ? FailureOr<int64_t>(failure()) : rows;
 }
 
-/// Without a contraction four invocations share a row, a quad each: of a wider tile a loop would
+/// Without a contraction four invocations share a row, a vec4 each: of a wider tile a loop would
 /// carry its first columns only.
 static LogicalResult carriesNarrowTiles(kernel::FuncOp func) {
   WalkResult walked = func.walk([](scf::ForOp loop) {
@@ -81,12 +81,12 @@ FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func) {
 GpuEmitter::GpuEmitter(OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target,
                        GpuPlacement placement)
     : BodyEmitter(builder, builder.getI32Type(), /*width=*/4), target(target), placement(placement),
-      shell(builder, func, target), func(func) {
+      entry(builder, func, target), func(func) {
   loc = func.getLoc();
   at.rows = placement.rows;
 }
 
-/// Columns that follow each other in one invocation: the fewest quads with which all columns are
+/// Columns that follow each other in one invocation: the fewest vec4s with which all columns are
 /// covered once.
 static int64_t blockOfColumns(int64_t tileColumns, int64_t tx) {
   int64_t columns = 4;
@@ -160,17 +160,17 @@ Value GpuEmitter::owns(RankedTensorType tile) {
 
 void GpuEmitter::bindArguments() {
   auto number = [&](const kernel::Size &size) {
-    return size.isStatic() ? constant(size.value) : shell.scalar(size.name);
+    return size.isStatic() ? constant(size.value) : entry.scalar(size.name);
   };
   for (int64_t i = 0; i < func.getNumViews(); ++i) {
     Value argument = func.getView(i);
     BoundView view = bindView(argument, cast<kernel::ViewType>(argument.getType()), i, number);
-    view.offset = mul(shell.argumentStart(i), perWord(view));
+    view.offset = mul(entry.argumentStart(i), perWord(view));
     views[argument] = view;
   }
   for (int64_t axis = 0; axis < func.getNumAxes(); ++axis)
-    scalars[func.getGridIndex(axis)] = mul(shell.gridPoint(axis), func.getGridTiles()[axis]);
-  Value invocation = shell.invocation();
+    scalars[func.getGridIndex(axis)] = mul(entry.gridPoint(axis), func.getGridTiles()[axis]);
+  Value invocation = entry.invocation();
   Value across = constant(placement.tx);
   tx = arith::RemUIOp::create(builder, loc, invocation, across);
   ty = arith::DivUIOp::create(builder, loc, invocation, across);
@@ -179,16 +179,16 @@ void GpuEmitter::bindArguments() {
 
 LogicalResult GpuEmitter::run() {
   builder.setInsertionPoint(func);
-  if (LogicalResult begun = shell.begin(placement.ty * placement.tx); failed(begun))
+  if (LogicalResult begun = entry.begin(placement.ty * placement.tx); failed(begun))
     return begun;
   bindArguments();
   LogicalResult body = func.hasParts() ? emitParts() : emitBlock(func.getBody().front());
-  return failed(body) ? body : shell.finish();
+  return failed(body) ? body : entry.finish();
 }
 
 LogicalResult GpuEmitter::emitParts() {
   SmallVector<kernel::PartOp> parts(func.getBody().front().getOps<kernel::PartOp>());
-  return emitPartsFrom(parts, shell.gridPoint(func.getNumAxes()));
+  return emitPartsFrom(parts, entry.gridPoint(func.getNumAxes()));
 }
 
 /// A chain of branches on the point of the last axis, the same for the whole workgroup.
@@ -198,7 +198,7 @@ LogicalResult GpuEmitter::emitPartsFrom(ArrayRef<kernel::PartOp> parts, Value po
   if (parts.size() == 1)
     return emitBlock(part.getBody().front());
   kernel::Size extent = part.getExtent();
-  Value size = extent.isStatic() ? constant(extent.value) : shell.scalar(extent.name);
+  Value size = extent.isStatic() ? constant(extent.value) : entry.scalar(extent.name);
   Value tiles = arith::DivUIOp::create(builder, loc, add(size, constant(part.getTile() - 1)),
                                        constant(part.getTile()));
   Value rest = sub(point, tiles);
@@ -215,7 +215,7 @@ LogicalResult GpuEmitter::emitPartsFrom(ArrayRef<kernel::PartOp> parts, Value po
 LogicalResult GpuEmitter::emitOp(Operation &op) {
   loc = op.getLoc();
   if (auto scalar = dyn_cast<kernel::ScalarOp>(op)) {
-    scalars[scalar.getResult()] = shell.scalar(scalar.getName());
+    scalars[scalar.getResult()] = entry.scalar(scalar.getName());
     return success();
   }
   return BodyEmitter::emitOp(op);
@@ -283,29 +283,29 @@ Value GpuEmitter::inGroups(Value elements, int64_t shift) {
   return found;
 }
 
-bool GpuEmitter::hasQuads(kernel::ViewType type) {
+bool GpuEmitter::hasVec4(kernel::ViewType type) {
   return !type.holdsIndices() && (type.getRank() == 1 || type.getDims().back().pitch.isStatic());
 }
 
-Value GpuEmitter::elementIndex(Place place) {
+Value GpuEmitter::elementIndex(Address place) {
   return place.dynamic ? add(place.dynamic, constant(place.constant)) : constant(place.constant);
 }
 
-Value GpuEmitter::quadAt(const BoundView &view, Place place) {
+Value GpuEmitter::vec4At(const BoundView &view, Address place) {
   int64_t elements = 4 * perWord(view), shift = llvm::Log2_64(elements);
-  assert(place.constant % elements == 0 && "quads lie on multiples of four words");
+  assert(place.constant % elements == 0 && "vec4s lie on multiples of four words");
   Value index = constant(place.constant / elements);
   if (place.dynamic)
     index = add(inGroups(place.dynamic, shift), index);
-  return shell.quad(view.argument, index);
+  return entry.vec4(view.argument, index);
 }
 
-Value GpuEmitter::wordAt(const BoundView &view, Place place) {
+Value GpuEmitter::wordAt(const BoundView &view, Address place) {
   int64_t word = perWord(view);
   Value index = constant(place.constant / word);
   if (place.dynamic)
     index = add(word == 1 ? place.dynamic : inGroups(place.dynamic, llvm::Log2_64(word)), index);
-  return shell.element(view.argument, index);
+  return entry.element(view.argument, index);
 }
 
 //===- bf16, f16, i8 -----------------------------------------------------===//
@@ -331,7 +331,7 @@ Value GpuEmitter::unpackFour(Value first, Value second, Type element) {
     auto [even, odd] = unpackedWords(asWords(word), element);
     elements.append({even, odd});
   }
-  return vector::FromElementsOp::create(builder, loc, quadType(), elements);
+  return vector::FromElementsOp::create(builder, loc, vec4Type(), elements);
 }
 
 std::pair<Value, Value> GpuEmitter::packFour(Value value, Type element) {
@@ -364,37 +364,37 @@ Value GpuEmitter::packBytes(Value value) {
 
 //===- Loads and stores --------------------------------------------------===//
 
-Value GpuEmitter::loadVector(const BoundView &view, Place place) {
+Value GpuEmitter::loadVector(const BoundView &view, Address place) {
   if (at.byElement)
     return loadScalars(view, place, 1).front();
-  if (!hasQuads(view.type))
+  if (!hasVec4(view.type))
     return vector::FromElementsOp::create(builder, loc,
                                           VectorType::get({width}, view.type.getElementType()),
                                           loadScalars(view, place, width));
   if (perWord(view) == 1)
-    return spirv::LoadOp::create(builder, loc, quadAt(view, place));
+    return spirv::LoadOp::create(builder, loc, vec4At(view, place));
   Value first = spirv::LoadOp::create(builder, loc, wordAt(view, place));
   Value second = spirv::LoadOp::create(builder, loc, wordAt(view, moved(place, {}, 2)));
   return unpackFour(first, second, view.type.getElementType());
 }
 
-SmallVector<Value> GpuEmitter::loadScalars(const BoundView &view, Place place, int64_t count) {
+SmallVector<Value> GpuEmitter::loadScalars(const BoundView &view, Address place, int64_t count) {
   SmallVector<Value> values;
   for (int64_t i = 0; i < count; ++i) {
     Value index = elementIndex(moved(place, {}, i));
-    values.push_back(spirv::LoadOp::create(builder, loc, shell.element(view.argument, index)));
+    values.push_back(spirv::LoadOp::create(builder, loc, entry.element(view.argument, index)));
   }
   return values;
 }
 
-void GpuEmitter::storeVector(Value value, const BoundView &view, Place place) {
-  if (!hasQuads(view.type)) {
+void GpuEmitter::storeVector(Value value, const BoundView &view, Address place) {
+  if (!hasVec4(view.type)) {
     for (int64_t i = 0; i < width; ++i)
       storeScalar(vector::ExtractOp::create(builder, loc, value, i), view, moved(place, {}, i));
     return;
   }
   if (perWord(view) == 1) {
-    spirv::StoreOp::create(builder, loc, quadAt(view, place), value);
+    spirv::StoreOp::create(builder, loc, vec4At(view, place), value);
     return;
   }
   if (view.type.getElementType().isInteger(8)) {
@@ -406,8 +406,8 @@ void GpuEmitter::storeVector(Value value, const BoundView &view, Place place) {
   spirv::StoreOp::create(builder, loc, wordAt(view, moved(place, {}, 2)), second);
 }
 
-void GpuEmitter::storeScalar(Value value, const BoundView &view, Place place) {
-  spirv::StoreOp::create(builder, loc, shell.element(view.argument, elementIndex(place)), value);
+void GpuEmitter::storeScalar(Value value, const BoundView &view, Address place) {
+  spirv::StoreOp::create(builder, loc, entry.element(view.argument, elementIndex(place)), value);
 }
 
 } // namespace heddle

@@ -53,7 +53,7 @@ public:
   mlir::LogicalResult run();
   /// Rows of floats start at multiples of four words; index tables and tables of dynamic width do
   /// not.
-  static bool hasQuads(kernel::ViewType type);
+  static bool hasVec4(kernel::ViewType type);
 
   // Placement.
   int64_t fragmentRows() const override { return at.rows; }
@@ -65,16 +65,18 @@ public:
   mlir::Value owns(mlir::RankedTensorType tile);
 
   // Memory.
-  mlir::Value loadVector(const kernel::BoundView &view, kernel::Place place) override;
-  llvm::SmallVector<mlir::Value> loadScalars(const kernel::BoundView &view, kernel::Place place,
+  mlir::Value loadVector(const kernel::BoundView &view, kernel::Address place) override;
+  llvm::SmallVector<mlir::Value> loadScalars(const kernel::BoundView &view, kernel::Address place,
                                              int64_t count) override;
-  void storeVector(mlir::Value value, const kernel::BoundView &view, kernel::Place place) override;
-  void storeScalar(mlir::Value value, const kernel::BoundView &view, kernel::Place place) override;
+  void storeVector(mlir::Value value, const kernel::BoundView &view,
+                   kernel::Address place) override;
+  void storeScalar(mlir::Value value, const kernel::BoundView &view,
+                   kernel::Address place) override;
   /// A count of elements in groups of four.
   mlir::Value quarter(mlir::Value elements) { return inGroups(elements, 2); }
   /// Pointer to the four words at a place, or to one.
-  mlir::Value quadAt(const kernel::BoundView &view, kernel::Place place);
-  mlir::Value wordAt(const kernel::BoundView &view, kernel::Place place);
+  mlir::Value vec4At(const kernel::BoundView &view, kernel::Address place);
+  mlir::Value wordAt(const kernel::BoundView &view, kernel::Address place);
   /// The even (low) and the odd (high) elements of words, as f32.
   std::pair<mlir::Value, mlir::Value> unpackedWords(mlir::Value words, mlir::Type element);
   /// Two words as four floats.
@@ -86,7 +88,7 @@ public:
   mlir::LogicalResult emitOp(mlir::Operation &op) override;
   using BodyEmitter::emitOps;
   mlir::Value larger(mlir::Value a, mlir::Value b) override;
-  mlir::VectorType quadType() { return mlir::VectorType::get({4}, builder.getF32Type()); }
+  mlir::VectorType vec4Type() { return mlir::VectorType::get({4}, builder.getF32Type()); }
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a, mlir::Value b);
   /// Emits `body` under a condition; null is true.
   void onlyIf(mlir::Value condition, llvm::function_ref<void()> body,
@@ -98,7 +100,7 @@ public:
 
   const GpuTarget &target;
   const GpuPlacement placement;
-  GpuKernel shell;
+  GpuKernel entry;
   mlir::Value tx, ty; ///< this invocation over columns and rows
   GpuContext at;
   GpuWorkgroup workgroup{*this};
@@ -109,7 +111,7 @@ private:
   mlir::LogicalResult emitContract(kernel::ContractOp op) override; ///< GpuProduct.cpp
   mlir::LogicalResult emitStore(kernel::StoreOp op) override;       ///< GpuStore.cpp
   mlir::LogicalResult emitReduce(kernel::ReduceOp op) override;     ///< GpuReduce.cpp
-  mlir::LogicalResult emitRun(llvm::ArrayRef<mlir::Operation *> run) override;
+  mlir::LogicalResult emitLoopNest(llvm::ArrayRef<mlir::Operation *> run) override;
   mlir::LogicalResult emitPredicate(kernel::MaskOp op,
                                     llvm::SmallVectorImpl<mlir::Value> &truth) override;
   mlir::LogicalResult emitLookup(kernel::LookupOp op) override;
@@ -130,7 +132,7 @@ private:
   /// A count of elements in groups of 2^shift.
   mlir::Value inGroups(mlir::Value elements, int64_t shift);
   mlir::Value packBytes(mlir::Value value);
-  mlir::Value elementIndex(kernel::Place place);
+  mlir::Value elementIndex(kernel::Address place);
 
   kernel::FuncOp func;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> groups;

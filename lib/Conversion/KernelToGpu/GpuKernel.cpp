@@ -1,4 +1,4 @@
-//===- GpuKernel.cpp - The shell of a Vulkan kernel -----------------------===//
+//===- GpuKernel.cpp - Entry point of a Vulkan kernel -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -41,8 +41,8 @@ GpuKernel::Binding GpuKernel::bindingOf(int64_t argument) {
   if (view.holdsIndices())
     return {kWords, view.getElementType(), false};
   // Narrow elements lie in words that are loaded as f32 and never computed with as such.
-  Type quad = VectorType::get({4}, builder.getF32Type());
-  return {func.isWeight(argument) ? kWeights : kMemory, quad, false};
+  Type vec4 = VectorType::get({4}, builder.getF32Type());
+  return {func.isWeight(argument) ? kWeights : kMemory, vec4, false};
 }
 
 /// One variable for each binding that some view needs; the memory may be seen through two of them,
@@ -83,7 +83,7 @@ void GpuKernel::pushWords(int64_t first, int64_t count) {
 }
 
 /// Four words a load.
-void GpuKernel::loadWordBlock(int64_t count) {
+void GpuKernel::loadArgumentBlock(int64_t count) {
   Type four = VectorType::get({4}, builder.getI32Type());
   spirv::StructType::MemberDecorationInfo readOnly(0, spirv::Decoration::NonWritable,
                                                    UnitAttr::get(builder.getContext()));
@@ -121,9 +121,9 @@ LogicalResult GpuKernel::begin(int64_t invocations) {
   builder.setInsertionPoint(end);
   // All words and numbers first, where every use can see them.
   int64_t count = func.getScalars().size() + func.getNumViews();
-  bool hasBlock = takesWordBlock(func.getScalars().size(), func.getNumViews());
+  bool hasBlock = takesArgumentBlock(func.getScalars().size(), func.getNumViews());
   if (hasBlock)
-    loadWordBlock(count);
+    loadArgumentBlock(count);
   pushWords(hasBlock ? count : 0, count + vulkanGridWords);
   return success();
 }
@@ -149,7 +149,7 @@ Value GpuKernel::gridPoint(int64_t axis) {
 
 Value GpuKernel::invocation() { return builtIn(spirv::BuiltIn::LocalInvocationId, 0); }
 
-Value GpuKernel::quad(int64_t argument, Value index) {
+Value GpuKernel::vec4(int64_t argument, Value index) {
   Value zero = spirv::ConstantOp::getZero(builder.getI32Type(), loc(), builder);
   return spirv::AccessChainOp::create(builder, loc(), bindings.at(bindingOf(argument).number),
                                       ValueRange{zero, index});

@@ -1,4 +1,4 @@
-//===- GpuKernel.h - The shell of a Vulkan kernel ---------------*- C++ -*-===//
+//===- GpuKernel.h - Entry point of a Vulkan kernel ---------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -40,7 +40,7 @@ public:
   mlir::Value invocation();
 
   /// Pointer to four consecutive words (f32), `index` counted in fours.
-  mlir::Value quad(int64_t argument, mlir::Value index);
+  mlir::Value vec4(int64_t argument, mlir::Value index);
   /// Pointer to one word, of either type.
   mlir::Value element(int64_t argument, mlir::Value index);
 
@@ -59,7 +59,7 @@ private:
   mlir::LogicalResult checkInterface(int64_t invocations);
   void declareBindings();
   void pushWords(int64_t first, int64_t count);
-  void loadWordBlock(int64_t count);
+  void loadArgumentBlock(int64_t count);
   mlir::Value builtIn(mlir::spirv::BuiltIn which, int component);
 
   mlir::OpBuilder &builder;

@@ -7,11 +7,11 @@
 // result[r, c] = sum over k of left[r, k] * right[k, c], one chain of Fma a
 // value, k ascending from zero:
 //
-//   scf.for k step 4        the left side four k at a time, as one quad a row
-//     for u in 0..3         right quads of k + u, then rows x quads fma
+//   scf.for k step 4        the left side four k at a time, as one vec4 a row
+//     for u in 0..3         right vec4s of k + u, then rows x vec4s fma
 //   the same one by one for what is left of k
 //
-// Each left quad is loaded where it is first used: drivers keep it in registers
+// Each left vec4 is loaded where it is first used: drivers keep it in registers
 // then (loading all before the products costs 12 % on llvmpipe).
 #include "GpuProduct.h"
 
@@ -21,10 +21,10 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
+using heddle::kernel::Address;
 using heddle::kernel::BoundView;
 using heddle::kernel::ContractOp;
 using heddle::kernel::Fragment;
-using heddle::kernel::Place;
 
 namespace heddle {
 
@@ -91,7 +91,7 @@ LogicalResult GpuProduct::placeLeft() {
     return e.workgroup.stage(op.getLhs());
   }
   const BoundView left = e.view(op.getLhs());
-  if (!GpuEmitter::hasQuads(left.type))
+  if (!GpuEmitter::hasVec4(left.type))
     return op.emitOpError("expected rows of floats on the left, found ") << left.type;
   Value row =
       e.add(e.scalar(op.getLhsIndex()), op.getType().getDimSize(0) > 1 ? e.rowBase() : Value());
@@ -107,45 +107,45 @@ LogicalResult GpuProduct::placeLeft() {
 
 //===- The chain ---------------------------------------------------------===//
 
-/// left[row, k + u]; `loaded` keeps the quad of k for the row. Steps of one take a single element.
+/// left[row, k + u]; `loaded` keeps the vec4 of k for the row. Steps of one take a single element.
 Value GpuProduct::leftScalar(Value &loaded, Value k, int64_t row, int64_t u, bool whole) {
   if (leftStart)
     return loadLeft(loaded, {e.add(leftStart, e.mul(k, word())), row * leftPitch}, u, whole);
   if (!loaded)
-    loaded = e.workgroup.stagedQuad(leftPitch, e.add(e.rowBase(), e.constant(row)), e.quarter(k));
+    loaded = e.workgroup.stagedVec4(leftPitch, e.add(e.rowBase(), e.constant(row)), e.quarter(k));
   if (whole)
     return vector::ExtractOp::create(builder, loc, loaded, u);
   Value lane = arith::AndIOp::create(builder, loc, e.add(k, e.constant(u)),
-                                     e.constant(width - 1)); // pairs lie in one quad
+                                     e.constant(width - 1)); // pairs lie in one vec4
   return spirv::VectorExtractDynamicOp::create(builder, loc, loaded, lane);
 }
 
-Value GpuProduct::loadLeft(Value &loaded, Place place, int64_t u, bool whole) {
+Value GpuProduct::loadLeft(Value &loaded, Address place, int64_t u, bool whole) {
   const BoundView left = e.view(op.getLhs());
   if (!whole) {
     Value one = spirv::LoadOp::create(builder, loc, e.wordAt(left, e.moved(place, Value(), u)));
     return word() == 1 ? one : e.asWords(one);
   }
   if (!loaded) {
-    Place first = e.moved(place, Value(), u / quad * quad);
-    loaded = spirv::LoadOp::create(builder, loc, e.quadAt(left, first));
+    Address first = e.moved(place, Value(), u / vec4 * vec4);
+    loaded = spirv::LoadOp::create(builder, loc, e.vec4At(left, first));
     if (word() != 1)
       loaded = e.asWords(loaded);
   }
-  return vector::ExtractOp::create(builder, loc, loaded, u % quad);
+  return vector::ExtractOp::create(builder, loc, loaded, u % vec4);
 }
 
 GpuProduct::Registers GpuProduct::loadRight(Value k, int64_t u, Registers &) {
   Value far = e.mul(k, rightStep);
-  Registers quads;
-  for (Place place : rightPlaces) {
-    Place here = e.moved(place, far, u * rightStep);
+  Registers vec4s;
+  for (Address place : rightPlaces) {
+    Address here = e.moved(place, far, u * rightStep);
     if (word() == 1)
-      quads.push_back(e.loadVector(right(), here));
+      vec4s.push_back(e.loadVector(right(), here));
     else
-      quads.push_back(e.asWords(spirv::LoadOp::create(builder, loc, e.quadAt(right(), here))));
+      vec4s.push_back(e.asWords(spirv::LoadOp::create(builder, loc, e.vec4At(right(), here))));
   }
-  return quads;
+  return vec4s;
 }
 
 /// One product of floats, or none where the mask hides it.
@@ -159,14 +159,14 @@ Value GpuProduct::step(Value a, Value b, Value c, bool guarded) {
 }
 
 void GpuProduct::emitSteps(const Loop &loop, Value k, Registers &sums) {
-  Registers quads(shape.rows), kept;
+  Registers vec4s(shape.rows), kept;
   for (int64_t number = 0; number < loop.steps; ++number) {
     int64_t u = inOrder(number, loop.steps);
     Registers b = loadRight(k, u, kept);
-    if (u == quad) // the next quads of the left side
-      quads.assign(quads.size(), Value());
+    if (u == vec4) // the next vec4s of the left side
+      vec4s.assign(vec4s.size(), Value());
     for (int64_t row = 0; row < shape.rows; ++row) {
-      Value a = leftScalar(quads[row], k, row, u, loop.steps == unrolled());
+      Value a = leftScalar(vec4s[row], k, row, u, loop.steps == unrolled());
       a = e.splat(a, VectorType::get({width}, a.getType()));
       for (int64_t j = 0; j < shape.vectors; ++j) {
         Value &sum = sums[row * shape.vectors + j];

@@ -31,7 +31,7 @@ public:
 
 protected:
   using Registers = llvm::SmallVector<mlir::Value>;
-  static constexpr int64_t quad = 4; ///< k of one load of the left side
+  static constexpr int64_t vec4 = 4; ///< k of one load of the left side
 
   /// A loop over k in [from, to).
   struct Loop {
@@ -44,12 +44,12 @@ protected:
   // What a strategy supplies
   //===--------------------------------------------------------------------===//
 
-  /// c + a * b of one step of k; `a` is spread over a register.
+  /// c + a * b of one step of k; `a` is broadcast to a register.
   virtual mlir::Value step(mlir::Value a, mlir::Value b, mlir::Value c, bool guarded);
   /// Features of a step of k.
   virtual int64_t word() const { return 1; }
-  /// Steps of the main loop, a multiple of `quad`.
-  virtual int64_t unrolled() const { return quad; }
+  /// Steps of the main loop, a multiple of `vec4`.
+  virtual int64_t unrolled() const { return vec4; }
   /// Steps that are never parted: what is left behind the main loop goes by so many.
   virtual int64_t grain() const { return 1; }
   /// The k of step number `step` of a turn.
@@ -60,7 +60,7 @@ protected:
   virtual Registers loadRight(mlir::Value k, int64_t u, Registers &kept);
   /// Element or word `u` behind `place` on the left; `loaded` keeps what one load gave. A turn of
   /// the main loop is `whole`.
-  virtual mlir::Value loadLeft(mlir::Value &loaded, kernel::Place place, int64_t u, bool whole);
+  virtual mlir::Value loadLeft(mlir::Value &loaded, kernel::Address place, int64_t u, bool whole);
   /// The loops between the main one and the last steps; returns where those begin.
   virtual mlir::Value middleLoops(mlir::Value from, Registers &sums) { return from; }
 
@@ -79,9 +79,9 @@ protected:
   int64_t width;
   kernel::ContractOp op;
   kernel::Fragment shape;
-  llvm::SmallVector<kernel::Place> rightPlaces; ///< at k = 0, one a register of a row
-  int64_t rightStep = 0;                        ///< elements from k to k + 1
-  mlir::Value count;                            ///< how many k
+  llvm::SmallVector<kernel::Address> rightPlaces; ///< at k = 0, one a register of a row
+  int64_t rightStep = 0;                          ///< elements from k to k + 1
+  mlir::Value count;                              ///< how many k
 
 private:
   mlir::LogicalResult placeLeft();

@@ -22,8 +22,8 @@ namespace heddle {
 
 /// Below every score and every finite partial maximum.
 static constexpr float kLowest = -0x1.fffffep+127f;
-/// Virtual lanes of a sum, in quads.
-static constexpr int64_t kLaneQuads = 4;
+/// Virtual lanes of a sum, in vec4s.
+static constexpr int64_t kLaneVectors = 4;
 
 namespace {
 class RowReductions {
@@ -36,7 +36,7 @@ public:
 
   // Of strided tiles.
   SmallVector<Value> identities(ArrayRef<ReduceOp> reductions);
-  LogicalResult emitRunStep(ArrayRef<Operation *> run, SmallVectorImpl<Value> &lanes);
+  LogicalResult emitLoopNestStep(ArrayRef<Operation *> run, SmallVectorImpl<Value> &lanes);
   Fragment finishLanes(ReduceKind kind, ArrayRef<Value> lanes);
 
 private:
@@ -78,10 +78,10 @@ Fragment RowReductions::maximaOfRows(const Fragment &tile) {
 }
 
 Value RowReductions::sumOfStagedRow(Value row, int64_t columns) {
-  SmallVector<Value> lanes(kLaneQuads);
-  for (int64_t quad = 0; quad < columns / e.width; ++quad) {
-    Value &lane = lanes[quad % kLaneQuads];
-    Value next = e.workgroup.stagedQuad(columns, row, e.constant(quad));
+  SmallVector<Value> lanes(kLaneVectors);
+  for (int64_t vec4 = 0; vec4 < columns / e.width; ++vec4) {
+    Value &lane = lanes[vec4 % kLaneVectors];
+    Value next = e.workgroup.stagedVec4(columns, row, e.constant(vec4));
     lane = lane ? e.combine(ReduceKind::Add, lane, next) : next;
   }
   return e.reduceLanes(ReduceKind::Add, lanes);
@@ -132,41 +132,42 @@ LogicalResult GpuEmitter::emitReduce(ReduceOp op) {
 
 //===- Column loops over strided tiles -----------------------------------===//
 
-/// One quad of lanes for each row of each reduction.
+/// One vec4 of lanes for each row of each reduction.
 SmallVector<Value> RowReductions::identities(ArrayRef<ReduceOp> reductions) {
   SmallVector<Value> lanes;
   for (ReduceOp op : reductions) {
     float identity = op.getKind() == ReduceKind::Max ? kLowest : 0.0f;
-    Value quad =
-        arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(e.quadType(), identity));
-    lanes.append(e.shapeOf(op.getType()).rows, quad);
+    Value vec4 =
+        arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(e.vec4Type(), identity));
+    lanes.append(e.shapeOf(op.getType()).rows, vec4);
   }
   return lanes;
 }
 
 /// The four invocations of a row exchange their lanes; each then goes through the same tree.
 Fragment RowReductions::finishLanes(ReduceKind kind, ArrayRef<Value> lanes) {
-  int64_t entries = e.placement.ty * e.placement.rows * kLaneQuads;
-  auto place = [&](int64_t row, Value quad) {
-    return e.add(e.mul(e.add(e.rowBase(), e.constant(row)), kLaneQuads), quad);
+  int64_t entries = e.placement.ty * e.placement.rows * kLaneVectors;
+  auto place = [&](int64_t row, Value vec4) {
+    return e.add(e.mul(e.add(e.rowBase(), e.constant(row)), kLaneVectors), vec4);
   };
   e.workgroup.beforeWrite(SharedArray::Lanes);
-  for (auto [row, quad] : llvm::enumerate(lanes))
-    e.workgroup.write(SharedArray::Lanes, e.quadType(), entries, place(row, e.tx), quad);
+  for (auto [row, vec4] : llvm::enumerate(lanes))
+    e.workgroup.write(SharedArray::Lanes, e.vec4Type(), entries, place(row, e.tx), vec4);
   e.workgroup.barrier();
   Fragment result{{}, static_cast<int64_t>(lanes.size()), 0};
   for (size_t row = 0; row < lanes.size(); ++row) {
-    SmallVector<Value> quads;
-    for (int64_t i = 0; i < kLaneQuads; ++i)
-      quads.push_back(
-          e.workgroup.read(SharedArray::Lanes, e.quadType(), entries, place(row, e.constant(i))));
-    result.registers.push_back(e.reduceLanes(kind, quads));
+    SmallVector<Value> vec4s;
+    for (int64_t i = 0; i < kLaneVectors; ++i)
+      vec4s.push_back(
+          e.workgroup.read(SharedArray::Lanes, e.vec4Type(), entries, place(row, e.constant(i))));
+    result.registers.push_back(e.reduceLanes(kind, vec4s));
   }
   return result;
 }
 
 /// The ops of a run at the current columns; reductions add to their lanes.
-LogicalResult RowReductions::emitRunStep(ArrayRef<Operation *> run, SmallVectorImpl<Value> &lanes) {
+LogicalResult RowReductions::emitLoopNestStep(ArrayRef<Operation *> run,
+                                              SmallVectorImpl<Value> &lanes) {
   Value *lane = lanes.begin();
   for (Operation *op : run) {
     auto reduction = dyn_cast<ReduceOp>(op);
@@ -185,7 +186,7 @@ LogicalResult RowReductions::emitRunStep(ArrayRef<Operation *> run, SmallVectorI
   return success();
 }
 
-LogicalResult GpuEmitter::emitRun(ArrayRef<Operation *> run) {
+LogicalResult GpuEmitter::emitLoopNest(ArrayRef<Operation *> run) {
   SmallVector<ReduceOp> reductions;
   int64_t columns = 0;
   for (Operation *op : run) {
@@ -209,7 +210,7 @@ LogicalResult GpuEmitter::emitRun(ArrayRef<Operation *> run) {
     auto saved = fragments;
     llvm::SaveAndRestore column(at.runColumn, Value(loop.getInductionVar()));
     SmallVector<Value> lanes(loop.getRegionIterArgs());
-    if (LogicalResult emitted = reduce.emitRunStep(run, lanes); failed(emitted))
+    if (LogicalResult emitted = reduce.emitLoopNestStep(run, lanes); failed(emitted))
       return emitted;
     if (!lanes.empty())
       scf::YieldOp::create(builder, loc, lanes);

@@ -4,7 +4,7 @@
 //
 // Stores write only what exists: rows below rows(%n), and each column by the one
 // invocation that owns it. Panels [r / 16][c][16] take rows at any offset: four
-// rows at a multiple of four are transposed and stored as quads, others one by one. Of bf16 and f16,
+// rows at a multiple of four are transposed and stored as vec4s, others one by one. Of bf16 and f16,
 // two columns of a row are one word there.
 #include "GpuEmitter.h"
 
@@ -13,9 +13,9 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
+using heddle::kernel::Address;
 using heddle::kernel::BoundView;
 using heddle::kernel::Fragment;
-using heddle::kernel::Place;
 
 namespace heddle {
 
@@ -31,13 +31,13 @@ public:
   void storePanels(Value rowsLeft);
 
   Value offset, firstRow, firstColumn; ///< start of the matrix; the fragment's first element
-  SmallVector<Place> places;           ///< row-major views only
+  SmallVector<Address> places;         ///< row-major views only
 
 private:
   void storeRow(int64_t row);
   SmallVector<Value> wordsOf(Value value);
   void storePanelRow(int64_t row);
-  void storePanelQuads();
+  void storePanelVec4s();
   Value panelPlace(Value row, int64_t column);
 
   GpuEmitter &e;
@@ -54,7 +54,7 @@ private:
 
 void TileStore::storeRow(int64_t row) {
   for (int64_t j = 0; j < tile.columns(); ++j) {
-    Place place = places[row * tile.columns() + j];
+    Address place = places[row * tile.columns() + j];
     if (tile.vectors)
       e.storeVector(tile.at(row, j), view, place);
     else
@@ -72,7 +72,7 @@ void TileStore::storeRows(Value rowsLeft) {
 
 //===- Panels ------------------------------------------------------------===//
 
-/// Place of element (row, first column + column): whole panels before it, then columns of 16 rows,
+/// Address of element (row, first column + column): whole panels before it, then columns of 16 rows,
 /// or words of two columns.
 Value TileStore::panelPlace(Value row, int64_t column) {
   int64_t panel = view.type.getPanel();
@@ -106,7 +106,7 @@ void TileStore::storePanelRow(int64_t row) {
 }
 
 /// All rows, four at a time; the first is a multiple of four.
-void TileStore::storePanelQuads() {
+void TileStore::storePanelVec4s() {
   int64_t word = e.perWord(view), panel = view.type.getPanel();
   for (int64_t row = 0; row < tile.rows; row += width) {
     Value start = panelPlace(e.add(firstRow, e.constant(row)), 0);
@@ -118,9 +118,9 @@ void TileStore::storePanelQuads() {
         SmallVector<Value> column;
         for (const SmallVector<Value> &words : rows)
           column.push_back(words[lane]);
-        Value quad = vector::FromElementsOp::create(builder, loc, e.quadType(), column);
+        Value vec4 = vector::FromElementsOp::create(builder, loc, e.vec4Type(), column);
         int64_t first = e.vectorColumn(j, columns) + lane * word;
-        spirv::StoreOp::create(builder, loc, e.quadAt(view, {start, first * panel}), quad);
+        spirv::StoreOp::create(builder, loc, e.vec4At(view, {start, first * panel}), vec4);
       }
     }
   }
@@ -137,12 +137,12 @@ void TileStore::storePanels(Value rowsLeft) {
   if (tile.rows % width != 0)
     return some();
   Value odd = arith::AndIOp::create(builder, loc, firstRow, e.constant(width - 1));
-  Value quads = e.compare(arith::CmpIPredicate::eq, odd, e.constant(0));
+  Value vec4s = e.compare(arith::CmpIPredicate::eq, odd, e.constant(0));
   if (rowsLeft) {
     Value all = e.compare(arith::CmpIPredicate::sge, rowsLeft, e.constant(tile.rows));
-    quads = arith::AndIOp::create(builder, loc, quads, all);
+    vec4s = arith::AndIOp::create(builder, loc, vec4s, all);
   }
-  e.onlyIf(quads, [&] { storePanelQuads(); }, some);
+  e.onlyIf(vec4s, [&] { storePanelVec4s(); }, some);
 }
 
 //===- The op ------------------------------------------------------------===//

@@ -12,7 +12,7 @@ using heddle::kernel::Fragment;
 namespace heddle {
 
 void GpuWorkgroup::barrier() {
-  e.shell.barrier();
+  e.entry.barrier();
   barrierIn = e.builder.getInsertionBlock();
   readSince.clear();
 }
@@ -24,12 +24,12 @@ void GpuWorkgroup::beforeWrite(SharedArray array) {
 
 void GpuWorkgroup::write(SharedArray array, Type element, int64_t entries, Value index,
                          Value value) {
-  spirv::StoreOp::create(e.builder, e.loc, e.shell.shared(array, element, entries, index), value);
+  spirv::StoreOp::create(e.builder, e.loc, e.entry.shared(array, element, entries, index), value);
 }
 
 Value GpuWorkgroup::read(SharedArray array, Type element, int64_t entries, Value index) {
   readSince.insert(array);
-  return spirv::LoadOp::create(e.builder, e.loc, e.shell.shared(array, element, entries, index));
+  return spirv::LoadOp::create(e.builder, e.loc, e.entry.shared(array, element, entries, index));
 }
 
 LogicalResult GpuWorkgroup::stage(Value tile) {
@@ -39,15 +39,15 @@ LogicalResult GpuWorkgroup::stage(Value tile) {
   if (failed(fragment))
     return fragment;
   auto type = cast<RankedTensorType>(tile.getType());
-  int64_t quads = type.getDimSize(1) / e.width;
+  int64_t vec4s = type.getDimSize(1) / e.width;
   beforeWrite(SharedArray::Tile);
   Value column = e.quarter(e.columnBase(type.getDimSize(1)));
   e.onlyIf(e.owns(type), [&] {
     for (int64_t row = 0; row < fragment->rows; ++row)
       for (int64_t j = 0; j < fragment->vectors; ++j) {
         Value index =
-            e.add(e.mul(e.add(e.rowBase(), e.constant(row)), quads), e.add(column, e.constant(j)));
-        write(SharedArray::Tile, e.quadType(), type.getDimSize(0) * quads, index,
+            e.add(e.mul(e.add(e.rowBase(), e.constant(row)), vec4s), e.add(column, e.constant(j)));
+        write(SharedArray::Tile, e.vec4Type(), type.getDimSize(0) * vec4s, index,
               fragment->at(row, j));
       }
   });
@@ -57,10 +57,10 @@ LogicalResult GpuWorkgroup::stage(Value tile) {
   return success();
 }
 
-Value GpuWorkgroup::stagedQuad(int64_t tileColumns, Value row, Value quadColumn) {
-  int64_t quads = tileColumns / e.width;
-  int64_t entries = e.placement.ty * e.placement.rows * quads;
-  return read(SharedArray::Tile, e.quadType(), entries, e.add(e.mul(row, quads), quadColumn));
+Value GpuWorkgroup::stagedVec4(int64_t tileColumns, Value row, Value vec4Column) {
+  int64_t vec4s = tileColumns / e.width;
+  int64_t entries = e.placement.ty * e.placement.rows * vec4s;
+  return read(SharedArray::Tile, e.vec4Type(), entries, e.add(e.mul(row, vec4s), vec4Column));
 }
 
 } // namespace heddle

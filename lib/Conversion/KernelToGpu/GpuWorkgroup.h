@@ -22,7 +22,7 @@ public:
 
   /// Puts a tile where all invocations see it; once for all its readers in a block.
   mlir::LogicalResult stage(mlir::Value tile);
-  mlir::Value stagedQuad(int64_t tileColumns, mlir::Value row, mlir::Value quadColumn);
+  mlir::Value stagedVec4(int64_t tileColumns, mlir::Value row, mlir::Value vec4Column);
 
   void beforeWrite(SharedArray array);
   void barrier();

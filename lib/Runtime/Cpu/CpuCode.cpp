@@ -190,7 +190,7 @@ Expected<std::unique_ptr<Device>> CpuCode::createDevice(int threads) const {
 /// Whether code that needs these features was made for an instruction that is slow here.
 bool isSlowHere(const std::vector<std::string> &features) {
   bool pairs = std::find(features.begin(), features.end(), "avx512_bf16") != features.end();
-  return pairs && !cpuRates().pairsPay();
+  return pairs && !cpuRates().dot2Pays();
 }
 
 /// The member that asks most of the processor and gets it; null if none can run. Of members with

@@ -25,7 +25,7 @@ Expected<std::unique_ptr<Device>> VulkanDevice::create(const LogicalDevice &devi
                                                        const Program &program) {
   std::unique_ptr<VulkanDevice> created(new VulkanDevice(device, kernels, weights, program));
   created->recorder = HEDDLE_TRY(CommandRecorder::create(device));
-  created->blocks = HEDDLE_TRY(WordBlocks::create(device));
+  created->blocks = HEDDLE_TRY(ArgumentBlocks::create(device));
   created->descriptors =
       std::make_unique<DescriptorCache>(device, kernels.setLayout(), created->blocks->handle());
   return std::unique_ptr<Device>(std::move(created));
@@ -205,7 +205,7 @@ Status VulkanDevice::launch(const LaunchCall &call) {
   auto set = HEDDLE_TRY(descriptors->find(memoryWindow, weightWindow));
   HEDDLE_TRY(pushArguments(call, memoryWindow, weightWindow));
   uint32_t block = 0;
-  if (takesWordBlock(call.scalars.size(), call.arguments.size()))
+  if (takesArgumentBlock(call.scalars.size(), call.arguments.size()))
     block = HEDDLE_TRY(moveToBlock());
   recorder->bind(kernels.pipeline(call.kernel), kernels.layout(), set, block);
   dispatchAll(call.grid);

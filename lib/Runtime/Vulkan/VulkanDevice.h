@@ -7,10 +7,10 @@
 // that they precede; elsewhere they go through staging buffers.
 #pragma once
 
+#include "ArgumentBlocks.h"
 #include "CommandRecorder.h"
 #include "DescriptorCache.h"
 #include "KernelPipelines.h"
-#include "WordBlocks.h"
 
 namespace heddle::vulkan {
 
@@ -55,7 +55,7 @@ private:
   const MemoryBuffer *weights;
   const Program &program;
   std::unique_ptr<CommandRecorder> recorder;
-  std::optional<WordBlocks> blocks;
+  std::optional<ArgumentBlocks> blocks;
   std::unique_ptr<DescriptorCache> descriptors;
   std::optional<MemoryBuffer> memory;
   int64_t size = 0; ///< of memory without its slack

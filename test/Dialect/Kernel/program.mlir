@@ -23,8 +23,8 @@ kernel.program @step {dims = ["B"], state_dims = ["P"], updates = [["P", "P + 1"
   %w = kernel.weight "w" [16, 16] panels {column_group = 8, type = bf16}
   // CHECK: kernel.input "x" f32 ["B", "16"] {dense} in %[[X]]
   kernel.input "x" f32 ["B", "16"] {dense} in %x
-  // CHECK: kernel.input "n" i32 ["B"] {range = ["0", "B - 1"], within = ["s"], fallback = lengths_of "x" {padding = 3}} in %[[X]] attributes {note}
-  kernel.input "n" i32 ["B"] {fallback = lengths_of "x" {padding = 3}, range = ["0", "B - 1"], within = ["s"]} in %x attributes {note}
+  // CHECK: kernel.input "n" i32 ["B"] {range = ["0", "B - 1"], bounded_by = ["s"], fallback = lengths_of "x" {padding = 3}} in %[[X]] attributes {note}
+  kernel.input "n" i32 ["B"] {fallback = lengths_of "x" {padding = 3}, range = ["0", "B - 1"], bounded_by = ["s"]} in %x attributes {note}
   // CHECK: kernel.check at_most "P" "31" "expected \22at most\22 31, found {left}"
   kernel.check at_most "P" "31" "expected \"at most\" 31, found {left}"
   // CHECK: kernel.launch @linear(%[[X]], %[[W]], %{{.*}}) at ["0", "0", "P*16"] scalars ["B"] flops "B*512" bytes "0"{{$}}

@@ -146,7 +146,7 @@ func.func @attention_c10_dense_heads(%x: tensor<2x2x6x4xf32>, %t: tensor<2x3x6x6
 
 func.func @mask_lengths_c2_batch(%x: tensor<2x2x6x4xf32>, %t: tensor<3xi32>) {
   %m = transformer.mask.lengths %t : tensor<3xi32>
-  // expected-error @+1 {{'transformer.attention' op C10: the mask has numbers for 3 sentences, the batch is 2}}
+  // expected-error @+1 {{'transformer.attention' op C10: the mask has numbers for 3 sequences, the batch is 2}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>) -> tensor<2x2x6x4xf32>
   return
 }
@@ -155,7 +155,7 @@ func.func @mask_lengths_c2_batch(%x: tensor<2x2x6x4xf32>, %t: tensor<3xi32>) {
 
 func.func @mask_causal_offset_batch(%x: tensor<2x2x6x4xf32>, %t: tensor<3xi32>) {
   %m = transformer.mask.causal offset(%t : tensor<3xi32>)
-  // expected-error @+1 {{'transformer.attention' op C10: the mask has numbers for 3 sentences, the batch is 2}}
+  // expected-error @+1 {{'transformer.attention' op C10: the mask has numbers for 3 sequences, the batch is 2}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>) -> tensor<2x2x6x4xf32>
   return
 }

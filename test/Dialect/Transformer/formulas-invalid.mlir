@@ -153,7 +153,7 @@ func.func @mask_load_c1(%t: tensor<?xi32>) {
 func.func @mask_load_c2(%t: tensor<?x?xi32>) {
   %m = transformer.mask.where {
   ^bb0(%b: i32, %h: i32, %i: i32, %j: i32):
-    // expected-error @+1 {{'transformer.mask.load' op C2: expected the region's first argument, the sentence, as the first of two indices}}
+    // expected-error @+1 {{'transformer.mask.load' op C2: expected the region's first argument, the sequence, as the first of two indices}}
     %y = transformer.mask.load %t[%i, %j] : tensor<?x?xi32>
     %c = arith.cmpi eq, %y, %i : i32
     transformer.yield %c : i1

@@ -41,7 +41,7 @@ func.func private @name_empty(i32 {transformer.name = ""})
 
 // -----
 
-// expected-error @+1 {{'func.func' op argument 0: transformer.nam: expected transformer.name, dims, range, default, port or spread}}
+// expected-error @+1 {{'func.func' op argument 0: transformer.nam: expected transformer.name, dims, range, default, port or broadcast}}
 func.func private @unknown(i32 {transformer.nam = "a"})
 
 // -----
@@ -86,15 +86,15 @@ func.func private @port_alone(tensor<?x?xi1> {transformer.port = ["B", "S"]})
 
 // -----
 
-// expected-error @+1 {{'func.func' op argument 0: transformer.port: expected ["B", 1, 1, "S"] without dimensions of 1, or with the first two exchanged, found ["S", "B"]}}
+// expected-error @+1 {{'func.func' op argument 0: transformer.port: expected ["B", 1, 1, "S"] without dimensions of 1, or with the first two transposed, found ["S", "B"]}}
 func.func private @port_order(tensor<?x1x1x?xi1> {transformer.dims = ["B", 1, 1, "S"], transformer.port = ["S", "B"]})
 
 // -----
 
-// expected-error @+1 {{'func.func' op argument 0: transformer.spread: expected one size a dimension of 'tensor<?x?xi1>', found 1}}
-func.func private @spread_rank(tensor<?x?xi1> {transformer.spread = ["B"]})
+// expected-error @+1 {{'func.func' op argument 0: transformer.broadcast: expected one size a dimension of 'tensor<?x?xi1>', found 1}}
+func.func private @broadcast_rank(tensor<?x?xi1> {transformer.broadcast = ["B"]})
 
 // -----
 
-// expected-error @+1 {{'func.func' op argument 0: transformer.spread: expected a list of sizes, found [true]}}
-func.func private @spread_entry(tensor<?xi1> {transformer.spread = [true]})
+// expected-error @+1 {{'func.func' op argument 0: transformer.broadcast: expected a list of sizes, found [true]}}
+func.func private @broadcast_entry(tensor<?xi1> {transformer.broadcast = [true]})

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Masks of a wrong rank or size, masks that leave their block, and ops of the language that
-// are not built yet.
+// are not supported yet.
 
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 
@@ -178,7 +178,7 @@ func.func @mask_where_c1_returned() -> !transformer.mask {
 // -----
 
 func.func @not_built_rotary(%x: tensor<?x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.rotary' is not built yet or misspelt, the nearest op is 'transformer.state'}}
+  // expected-error @+1 {{'transformer.rotary' is not supported yet or misspelt, the nearest op is 'transformer.state'}}
   %m = transformer.rotary %x : tensor<?x2x?x4xf32>
   return
 }
@@ -186,7 +186,7 @@ func.func @not_built_rotary(%x: tensor<?x2x?x4xf32>) {
 // -----
 
 func.func @unknown() {
-  // expected-error @+1 {{'transformer.mask.casual' is not built yet or misspelt, the nearest op is 'transformer.mask.causal'}}
+  // expected-error @+1 {{'transformer.mask.casual' is not supported yet or misspelt, the nearest op is 'transformer.mask.causal'}}
   %m = transformer.mask.casual
   return
 }

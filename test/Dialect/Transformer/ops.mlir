@@ -79,7 +79,7 @@ func.func @function_attributes(
   return %len : tensor<?xi32>
 }
 
-// What callers see where it is another shape: dimensions of 1 left out, or the first two exchanged.
+// What callers see where it is another shape: dimensions of 1 left out, or the first two transposed.
 // CHECK-LABEL: func @function_ports(
 // CHECK-SAME: transformer.port = ["B", "S"]
 // CHECK-SAME: transformer.port = ["T", "B", 4]

@@ -10,7 +10,7 @@
 
 func.func @attention_c10_window_sentences(%x: tensor<2x8x6x4xf32>, %n: tensor<3xi32>) {
   %m = transformer.mask.window before = 1 after = 0 offset(%n : tensor<3xi32>)
-  // expected-error @+1 {{'transformer.attention' op C10: the mask has numbers for 3 sentences, the batch is 2}}
+  // expected-error @+1 {{'transformer.attention' op C10: the mask has numbers for 3 sequences, the batch is 2}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -19,7 +19,7 @@ func.func @attention_c10_window_sentences(%x: tensor<2x8x6x4xf32>, %n: tensor<3x
 
 func.func @attention_c10_prefix_sentences(%x: tensor<2x8x6x4xf32>, %n: tensor<3xi32>) {
   %m = transformer.mask.prefix %n : tensor<3xi32>
-  // expected-error @+1 {{'transformer.attention' op C10: the mask has numbers for 3 sentences, the batch is 2}}
+  // expected-error @+1 {{'transformer.attention' op C10: the mask has numbers for 3 sequences, the batch is 2}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -98,7 +98,7 @@ func.func @attention_c12_alibi_sentences(%x: tensor<2x8x6x4xf32>, %n: tensor<3xi
   %a = transformer.bias.alibi
   %d = transformer.bias.alibi offset(%n : tensor<3xi32>)
   %s = transformer.bias.add %a, %d
-  // expected-error @+1 {{'transformer.attention' op C12: the score rule has numbers for 3 sentences, the batch is 2}}
+  // expected-error @+1 {{'transformer.attention' op C12: the score rule has numbers for 3 sequences, the batch is 2}}
   %o = transformer.attention %x, %x, %x bias(%s) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -194,7 +194,7 @@ func.func @attention_c16_lengths_of_documents(%x: tensor<1x8x?x4xf32>, %s: tenso
   %d = transformer.mask.documents starts(%s, %s) : tensor<4xi32>, tensor<4xi32>
   %e = transformer.mask.lengths %n : tensor<4xi32>
   %m = transformer.mask.and %d, %e
-  // expected-error @+1 {{'transformer.attention' op C10: the mask has numbers for 4 sentences, the batch is 3}}
+  // expected-error @+1 {{'transformer.attention' op C10: the mask has numbers for 4 sequences, the batch is 3}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>) -> tensor<1x8x?x4xf32>
   return
 }
@@ -218,7 +218,7 @@ func.func @attention_c17_lengths(%x: tensor<?x8x1x4xf32>, %n: tensor<?xi32>) {
   %w = transformer.mask.window before = 3 after = 0
   %l = transformer.mask.lengths %n : tensor<?xi32>
   %m = transformer.mask.and %w, %l
-  // expected-error @+1 {{'transformer.attention' op C17: expected an offset on 'transformer.mask.window': the keys come from a cache with a length a sentence, and their number does not tell where the queries stand}}
+  // expected-error @+1 {{'transformer.attention' op C17: expected an offset on 'transformer.mask.window': the keys come from a cache with a length a sequence, and their number does not tell where the queries stand}}
   %o = transformer.attention %x, %k, %k mask(%m) {scale = 1.0 : f32} : (tensor<?x8x1x4xf32>, tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>) -> tensor<?x8x1x4xf32>
   return
 }
@@ -231,7 +231,7 @@ func.func @attention_c17_prefix(%x: tensor<?x8x1x4xf32>, %n: tensor<?xi32>) {
   %w = transformer.mask.causal
   %l = transformer.mask.prefix %n : tensor<?xi32>
   %m = transformer.mask.and %w, %l
-  // expected-error @+1 {{C17: expected an offset on 'transformer.mask.causal': the keys come from a cache with a length a sentence}}
+  // expected-error @+1 {{C17: expected an offset on 'transformer.mask.causal': the keys come from a cache with a length a sequence}}
   %o = transformer.attention %x, %k, %k mask(%m) {scale = 1.0 : f32} : (tensor<?x8x1x4xf32>, tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>) -> tensor<?x8x1x4xf32>
   return
 }
@@ -244,7 +244,7 @@ func.func @attention_c17_dense(%x: tensor<?x8x1x4xf32>, %n: tensor<?x1x1x?xi1>) 
   %w = transformer.mask.window before = 3 after = 0
   %l = transformer.mask.dense %n : tensor<?x1x1x?xi1>
   %m = transformer.mask.and %w, %l
-  // expected-error @+1 {{C17: expected an offset on 'transformer.mask.window': the keys come from a cache with a length a sentence}}
+  // expected-error @+1 {{C17: expected an offset on 'transformer.mask.window': the keys come from a cache with a length a sequence}}
   %o = transformer.attention %x, %k, %k mask(%m) {scale = 1.0 : f32} : (tensor<?x8x1x4xf32>, tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>) -> tensor<?x8x1x4xf32>
   return
 }
@@ -261,7 +261,7 @@ func.func @statistics_c2_sinks(%x: tensor<2x8x6x4xf32>, %n: tensor<4xf32>) {
 
 func.func @weights_c3_mask(%x: tensor<2x8x6x4xf32>, %n: tensor<3xi32>, %s: tensor<2x8x6xf32>) {
   %m = transformer.mask.lengths %n : tensor<3xi32>
-  // expected-error @+1 {{'transformer.attention.weights' op C10: the mask has numbers for 3 sentences, the batch is 2}}
+  // expected-error @+1 {{'transformer.attention.weights' op C10: the mask has numbers for 3 sequences, the batch is 2}}
   %w = transformer.attention.weights %x, %x, %s, %s mask(%m) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6xf32>, tensor<2x8x6xf32>) -> tensor<2x8x6x6xf32>
   return
 }

@@ -32,7 +32,7 @@ protected:
   static constexpr std::pair<int64_t, int64_t> sizes[] = {
       {1, 1}, {1, 12}, {9, 9}, {5, 12}, {12, 5}};
 
-  /// For all sizes, and two sentences with the numbers x and y.
+  /// For all sizes, and two sequences with the numbers x and y.
   template <typename Make, typename Expected>
   void checkAll(Make make, Expected expected, bool tight = true) {
     for (int32_t x : numbers) {
@@ -58,7 +58,7 @@ TEST_F(MaskBoundsTest, CausalByDefaultEndsWithTheLastKey) {
            [](int64_t i, int64_t j, int64_t, int64_t shift) { return j <= i + shift; });
 }
 
-TEST_F(MaskBoundsTest, CausalWithAnOffsetASentence) {
+TEST_F(MaskBoundsTest, CausalWithAnOffsetASequence) {
   checkAll([&](Value ns) { return MaskCausalOp::create(builder, loc, ns); },
            [](int64_t i, int64_t j, int64_t n, int64_t) { return j <= i + n; });
 }

@@ -315,7 +315,7 @@ TEST_P(KernelToCpu, Attention) {
             for (int64_t c = 0; c < d; c += 5)
               ASSERT_NEAR(first[(b * queries + row) * 2 * d + head * d + c],
                           data.expected(b, head, row, c), 2e-6)
-                  << queries << " queries " << keys << " keys, sentence " << b << " head " << head
+                  << queries << " queries " << keys << " keys, sequence " << b << " head " << head
                   << " row " << row << " column " << c;
       data.run(outside);
       expectEqualBits(first, data.out, "rows inside and outside the key loop");

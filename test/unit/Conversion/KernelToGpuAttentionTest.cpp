@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Attention{3, 2, 2, 33, 70, 80, 80, "threads = [4, 4]"},
                       Attention{1, 2, 2, 40, 129, 48, 96}, Attention{2, 2, 2, 17, 17, 7, 48}));
 
-/// A value past a sentence's end, or after the diagonal, never reaches a row that does not see it.
+/// A value past a sequence's end, or after the diagonal, never reaches a row that does not see it.
 TEST_F(KernelToGpuAttention, HiddenValuesStayHidden) {
   AttentionRun run({3, 2, 2, 90, 90, 32, 32});
   run.memory.wordsAt(run.lengths)[2] = 41;
@@ -155,7 +155,7 @@ TEST_F(KernelToGpuAttention, HiddenValuesStayHidden) {
   }
 }
 
-/// Row i of a causal sentence has the same bits when the sentence ends after it, and in any place
+/// Row i of a causal sequence has the same bits when the sequence ends after it, and in any place
 /// of the batch.
 TEST_F(KernelToGpuAttention, RowsDoNotDependOnWhatFollows) {
   AttentionRun many({3, 2, 2, 131, 131, 64, 64}), few({1, 2, 2, 75, 75, 64, 64});

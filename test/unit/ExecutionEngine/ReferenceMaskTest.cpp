@@ -82,7 +82,7 @@ protected:
           return tensor;
     return {};
   }
-  /// The allowed pairs of sentence b, head 0, a row of characters a query: "x.." for key 0 of 3.
+  /// The allowed pairs of sequence b, head 0, a row of characters a query: "x.." for key 0 of 3.
   std::vector<std::string> picture(const std::string &arguments, const std::string &ops,
                                    const NamedRefTensors &inputs, int64_t queries, int64_t keys,
                                    int64_t batch = 1, int64_t b = 0) {
@@ -95,7 +95,7 @@ protected:
           rows[i] += weights.values[(b * 2 * queries + i) * keys + j] > 0 ? 'x' : '.';
     return rows;
   }
-  /// The scores of a rule, head h of sentence 0.
+  /// The scores of a rule, head h of sequence 0.
   std::vector<double> scores(const std::string &arguments, const std::string &ops,
                              const NamedRefTensors &inputs, int64_t queries, int64_t h = 0) {
     RefTensor lse = result("lse", tryRun(arguments, ops, "bias(%m)", "", inputs, queries, 1));

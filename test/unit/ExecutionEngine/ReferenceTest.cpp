@@ -156,7 +156,7 @@ func.func @offsets(%x: tensor<2x1x1x1xf32>, %n: tensor<2xi32>, %len: tensor<2xi3
                      {"arg1", f32({1, 1, 3, 1}, {0, 0, 0})},
                      {"arg2", f32({1, 1, 3, 1}, {1, 3, 8})}});
   expectNear(r[0].second, {2, 4, 2, 4});
-  // Sentence 0 is hidden by its offset, sentence 1 by nothing.
+  // Sequence 0 is hidden by its offset, sequence 1 by nothing.
   r = run("offsets", {{"arg0", f32({2, 1, 1, 1}, {5, 7})},
                       {"arg1", i32({2}, {-1, 0})},
                       {"arg2", i32({2}, {0, 0})}});

@@ -122,7 +122,7 @@ Expected<Artifact> withBrokenAppend(const Artifact &artifact) {
   return withProgram(artifact, program);
 }
 
-/// Encodes two sentences, one of them padded, and takes three steps.
+/// Encodes two sequences, one of them padded, and takes three steps.
 Status verifySteps(Session &session, VerifyReport &report) {
   auto verifier = Verifier::make(session);
   if (!verifier)

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The searches on a small language whose scores are a function of the sentence
+// The searches on a small language whose scores are a function of the sequence
 // and all that was said in it, so that every outcome can be computed by trying all.
 #include "heddle/Generation/Decoding.h"
 
@@ -22,10 +22,10 @@ namespace {
 constexpr int32_t vocabulary = 5, startToken = 2, endToken = 3;
 constexpr float never = -std::numeric_limits<float>::infinity();
 
-/// The scores of what follows `said` in sentence `sentence`.
-std::vector<float> scoresAfter(uint64_t sentence, const TokenIds &said) {
+/// The scores of what follows `said` in sequence `sequence`.
+std::vector<float> scoresAfter(uint64_t sequence, const TokenIds &said) {
   std::vector<uint32_t> words(said.begin(), said.end());
-  words.push_back(static_cast<uint32_t>(sentence) + 1000);
+  words.push_back(static_cast<uint32_t>(sequence) + 1000);
   std::seed_seq seed(words.begin(), words.end());
   std::mt19937 engine(seed);
   std::vector<float> scores(vocabulary);
@@ -47,23 +47,23 @@ std::vector<double> logProbabilities(const std::vector<float> &scores) {
 /// A model that remembers what each row was fed, as caches do.
 class Language : public StepModel {
 public:
-  explicit Language(std::vector<uint64_t> sentences, bool probabilities = false)
+  explicit Language(std::vector<uint64_t> sequences, bool probabilities = false)
       : probabilities(probabilities) {
-    for (uint64_t sentence : sentences)
-      rows.push_back({sentence, {}});
+    for (uint64_t sequence : sequences)
+      rows.push_back({sequence, {}});
   }
 
   Expected<std::span<const float>> step(std::span<const int32_t> tokens) override {
     EXPECT_EQ(tokens.size(), rows.size());
     scores.clear();
     for (size_t r = 0; r < rows.size(); ++r) {
-      // The start is fed first and is no part of the sentence.
+      // The start is fed first and is no part of the sequence.
       if (rows[r].started)
         rows[r].said.push_back(tokens[r]);
       else
         EXPECT_EQ(tokens[r], startToken);
       rows[r].started = true;
-      std::vector<float> row = scoresAfter(rows[r].sentence, rows[r].said);
+      std::vector<float> row = scoresAfter(rows[r].sequence, rows[r].said);
       if (probabilities)
         for (size_t i = 0; auto log : logProbabilities(row))
           row[i++] = static_cast<float>(std::exp(log));
@@ -87,7 +87,7 @@ public:
 
 private:
   struct Row {
-    uint64_t sentence;
+    uint64_t sequence;
     TokenIds said;
     bool started = false;
   };
@@ -121,20 +121,20 @@ DecodingOptions options(int64_t limit = 5) {
   return options;
 }
 
-std::vector<TokenIds> decode(StepModel &model, size_t sentences, const DecodingOptions &options) {
-  auto decoded = decodeSentences(model, sentences, options);
+std::vector<TokenIds> decode(StepModel &model, size_t sequences, const DecodingOptions &options) {
+  auto decoded = decodeSequences(model, sequences, options);
   EXPECT_TRUE(decoded) << decoded.error().message;
   return decoded ? *decoded : std::vector<TokenIds>();
 }
 
-TokenIds decodeOne(uint64_t sentence, DecodingOptions chosen) {
-  Language model({sentence});
-  chosen.numbers = {sentence};
+TokenIds decodeOne(uint64_t sequence, DecodingOptions chosen) {
+  Language model({sequence});
+  chosen.numbers = {sequence};
   return decode(model, 1, chosen).at(0);
 }
 
-/// The best of all sentences, tried one by one.
-void tryAll(uint64_t sentence, const TokenIds &said, double logProbability,
+/// The best of all sequences, tried one by one.
+void tryAll(uint64_t sequence, const TokenIds &said, double logProbability,
             const DecodingOptions &options, std::pair<double, TokenIds> &best) {
   auto offer = [&](size_t length, double log) {
     double worth = log / std::pow((5.0 + static_cast<double>(length)) / 6.0, options.lengthPenalty);
@@ -143,7 +143,7 @@ void tryAll(uint64_t sentence, const TokenIds &said, double logProbability,
   };
   if (static_cast<int64_t>(said.size()) == options.limit)
     return offer(said.size(), logProbability);
-  std::vector<double> logs = logProbabilities(scoresAfter(sentence, said));
+  std::vector<double> logs = logProbabilities(scoresAfter(sequence, said));
   for (int32_t token = 0; token < vocabulary; ++token) {
     double log = logProbability + logs[static_cast<size_t>(token)];
     if (token == options.end) {
@@ -152,63 +152,63 @@ void tryAll(uint64_t sentence, const TokenIds &said, double logProbability,
     }
     TokenIds longer = said;
     longer.push_back(token);
-    tryAll(sentence, longer, log, options, best);
+    tryAll(sequence, longer, log, options, best);
   }
 }
 
 TEST(Decoding, GreedyTakesTheLikeliestUntilTheEnd) {
-  for (uint64_t sentence = 0; sentence < 50; ++sentence) {
+  for (uint64_t sequence = 0; sequence < 50; ++sequence) {
     TokenIds expected;
     while (expected.size() < 5) {
-      std::vector<float> scores = scoresAfter(sentence, expected);
+      std::vector<float> scores = scoresAfter(sequence, expected);
       auto token = static_cast<int32_t>(
           std::distance(scores.begin(), std::max_element(scores.begin(), scores.end())));
       if (token == endToken)
         break;
       expected.push_back(token);
     }
-    EXPECT_EQ(decodeOne(sentence, options()), expected) << sentence;
+    EXPECT_EQ(decodeOne(sequence, options()), expected) << sequence;
   }
 }
 
 TEST(Decoding, ABeamThatHoldsEverythingFindsTheBestOfAll) {
   for (double penalty : {0.0, 0.6, 2.0, -1.0})
-    for (uint64_t sentence = 0; sentence < 30; ++sentence) {
+    for (uint64_t sequence = 0; sequence < 30; ++sequence) {
       DecodingOptions wide = options(4);
       wide.beam = 300; // 4^4 open hypotheses at most
       wide.lengthPenalty = penalty;
       std::pair<double, TokenIds> best = {-1e300, {}};
-      tryAll(sentence, {}, 0, wide, best);
-      EXPECT_EQ(decodeOne(sentence, wide), best.second) << sentence << " penalty " << penalty;
+      tryAll(sequence, {}, 0, wide, best);
+      EXPECT_EQ(decodeOne(sequence, wide), best.second) << sequence << " penalty " << penalty;
     }
 }
 
 TEST(Decoding, ResultsDoNotDependOnTheBatch) {
-  std::vector<uint64_t> sentences(12);
-  for (size_t s = 0; s < sentences.size(); ++s)
-    sentences[s] = s * 7;
+  std::vector<uint64_t> sequences(12);
+  for (size_t s = 0; s < sequences.size(); ++s)
+    sequences[s] = s * 7;
   DecodingOptions greedy = options(8), beam = greedy, sample = greedy;
   beam.beam = 3;
   sample.sample = true;
   for (DecodingOptions chosen : {greedy, beam, sample}) {
-    chosen.numbers = sentences;
-    Language model(sentences);
-    std::vector<TokenIds> together = decode(model, sentences.size(), chosen);
-    for (size_t s = 0; s < sentences.size(); ++s)
-      EXPECT_EQ(together[s], decodeOne(sentences[s], chosen)) << "sentence " << s;
+    chosen.numbers = sequences;
+    Language model(sequences);
+    std::vector<TokenIds> together = decode(model, sequences.size(), chosen);
+    for (size_t s = 0; s < sequences.size(); ++s)
+      EXPECT_EQ(together[s], decodeOne(sequences[s], chosen)) << "sequence " << s;
   }
 }
 
 TEST(Decoding, ProbabilitiesGiveWhatTheirLogitsGive) {
   DecodingOptions beam = options();
   beam.beam = 4;
-  for (uint64_t sentence = 0; sentence < 20; ++sentence) {
-    Language model({sentence}, /*probabilities=*/true);
-    EXPECT_EQ(decode(model, 1, beam).at(0), decodeOne(sentence, beam));
+  for (uint64_t sequence = 0; sequence < 20; ++sequence) {
+    Language model({sequence}, /*probabilities=*/true);
+    EXPECT_EQ(decode(model, 1, beam).at(0), decodeOne(sequence, beam));
   }
 }
 
-TEST(Decoding, AShortCertainSentenceEndsTheSearchEarly) {
+TEST(Decoding, AShortCertainSequenceEndsTheSearchEarly) {
   Constant model({-20, -20, -20, 0, -20});
   DecodingOptions beam = options(200);
   beam.beam = 4;
@@ -268,14 +268,14 @@ TEST(Decoding, TokensAreShownAsTheyCome) {
   Language model({4, 5});
   DecodingOptions chosen = options();
   std::vector<TokenIds> shown(2);
-  chosen.onToken = [&](size_t sentence, int32_t token) {
-    shown[sentence].push_back(token);
+  chosen.onToken = [&](size_t sequence, int32_t token) {
+    shown[sequence].push_back(token);
     return Status();
   };
   EXPECT_EQ(decode(model, 2, chosen), shown);
   chosen.onToken = [](size_t, int32_t) { return Status(inputError("closed")); };
   Language again({4, 5});
-  auto decoded = decodeSentences(again, 2, chosen);
+  auto decoded = decodeSequences(again, 2, chosen);
   ASSERT_FALSE(decoded);
   EXPECT_EQ(decoded.error().message, "closed");
 }
@@ -289,7 +289,7 @@ TEST(Decoding, NaNIsNeverChosenAndNothingButNaNIsAnError) {
     Constant some({nan, 1, nan, never, nan});
     EXPECT_THAT(decode(some, 1, chosen).at(0), ElementsAre(1, 1));
     Constant none(std::vector<float>(vocabulary, nan));
-    auto decoded = decodeSentences(none, 1, chosen);
+    auto decoded = decodeSequences(none, 1, chosen);
     ASSERT_FALSE(decoded);
     EXPECT_THAT(decoded.error().message, HasSubstr("found only NaN"));
   }

@@ -89,9 +89,10 @@ TEST_F(DescriptionTest, TypesAndRanges) {
             "m.json: norm.epsilon: expected a number of at least 0, found -1");
   EXPECT_EQ(problemWith("/source/padding", 20),
             "m.json: source.padding: expected an integer of at least 0 and at most 19, found 20");
-  EXPECT_EQ(problemWith("/ffn/activation", "softplus"),
-            "m.json: ffn.activation: expected one of relu, gelu, gelu-tanh, quick-gelu, silu, tanh, "
-            "found 'softplus'");
+  EXPECT_EQ(
+      problemWith("/ffn/activation", "softplus"),
+      "m.json: ffn.activation: expected one of relu, gelu, gelu-tanh, quick-gelu, silu, tanh, "
+      "found 'softplus'");
   EXPECT_EQ(problemWith("/encoder/layers", Json::array()),
             "m.json: encoder.layers: expected 1 to 4096 layers, found 0");
 }
@@ -213,7 +214,7 @@ TEST_F(DescriptionTest, AnImageIsCutIntoPatches) {
 /// Keys of the language that this version does not build.
 TEST_F(DescriptionTest, NotBuiltYet) {
   EXPECT_EQ(problemWith("/position/kind", "rotary"),
-            "m.json: position.kind: 'rotary' is not built yet");
+            "m.json: position.kind: 'rotary' is not supported yet");
 }
 
 TEST_F(DescriptionTest, ScoreRules) {
@@ -227,7 +228,7 @@ TEST_F(DescriptionTest, ScoreRules) {
   EXPECT_EQ(problemWith("/attention/sinks", true), "no error");
 }
 
-/// Every key of the schema is a key of the reader: at its default it is accepted, or not built yet.
+/// Every key of the schema is a key of the reader: at its default it is accepted, or not supported yet.
 TEST_F(DescriptionTest, SchemaAndReaderAgree) {
   Json schema = Json::parse(modelDescriptionSchema());
   auto check = [&](const std::string &pointer, const Json &object) {

@@ -149,7 +149,7 @@ TEST_F(ModelTest, Files) {
   EXPECT_THAT(fileProblem(folder),
               HasSubstr("expected a folder with model.json, found none in it"));
   write("config.json", "{}");
-  EXPECT_THAT(fileProblem(folder), HasSubstr("Hugging Face folders are not built yet"));
+  EXPECT_THAT(fileProblem(folder), HasSubstr("Hugging Face folders are not supported yet"));
   write("model.json", small().dump());
   EXPECT_EQ(fileProblem(folder), "no error");
   EXPECT_THAT(fileProblem(write("m.txt", "{}")), HasSubstr("m.txt: expected a model"));
@@ -160,7 +160,7 @@ TEST_F(ModelTest, Files) {
 
 TEST_F(ModelTest, DialectText) {
   EXPECT_EQ(fileProblem(write("x.mlir", "func.func @f() {\n  transformer.nonsense\n}")),
-            "x.mlir:2:3: custom op 'transformer.nonsense' is not built yet or misspelt, the "
+            "x.mlir:2:3: custom op 'transformer.nonsense' is not supported yet or misspelt, the "
             "nearest op is "
             "'transformer.bias.dense'");
   EXPECT_EQ(fileProblem(write("x.mlir", "")), "x.mlir: expected a function, found none");

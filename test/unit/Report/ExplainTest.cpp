@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every op is named with its kernel and partners; a refusal comes with its reason
+// Every op is named with its kernel and partners; a missed fusion comes with its reason
 // and remedy, in text and on the page.
 
 #include "heddle/Report/Explain.h"
@@ -22,7 +22,7 @@ namespace {
 constexpr const char *fusedModule = R"mlir(
 func.func @f(%x: tensor<?x?x16xf32>, %w: tensor<16x16xf32>) -> tensor<?x?x16xf32> {
   %y = kernel.group(%x, %w) "linear_add" {root = #kernel.root<linear>,
-      refusals = [{op = "transformer.linear", with = "several", reason = "several-uses"}]}
+      missed_fusions = [{op = "transformer.linear", with = "several", reason = "several-uses"}]}
       : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32> {
   ^bb0(%a: tensor<?x?x16xf32>, %b: tensor<16x16xf32>):
     %l = transformer.linear %a, %b : (tensor<?x?x16xf32>, tensor<16x16xf32>) -> tensor<?x?x16xf32>
@@ -54,16 +54,16 @@ TEST_F(Explained, NamesKernelAndPartnersOfEveryOp) {
   EXPECT_EQ(explanation[0].kernel, "linear_add_2");
   EXPECT_EQ(explanation[0].partners, std::vector<std::string>{"arith.addf"});
   EXPECT_EQ(explanation[1].op, "arith.addf");
-  EXPECT_TRUE(explanation[1].refusals.empty());
+  EXPECT_TRUE(explanation[1].missed.empty());
 }
 
 TEST_F(Explained, GivesReasonAndRemedy) {
-  ASSERT_EQ(explanation[0].refusals.size(), 1u);
-  EXPECT_EQ(explanation[0].refusals[0].reason, "several-uses");
-  EXPECT_FALSE(explanation[0].refusals[0].remedy.empty());
+  ASSERT_EQ(explanation[0].missed.size(), 1u);
+  EXPECT_EQ(explanation[0].missed[0].reason, "several-uses");
+  EXPECT_FALSE(explanation[0].missed[0].remedy.empty());
   std::string text = explanationText(explanation);
   EXPECT_NE(text.find("not fused: several-uses"), std::string::npos);
-  EXPECT_NE(text.find("remedy: " + explanation[0].refusals[0].remedy), std::string::npos);
+  EXPECT_NE(text.find("remedy: " + explanation[0].missed[0].remedy), std::string::npos);
 }
 
 TEST_F(Explained, ThePageEscapes) {

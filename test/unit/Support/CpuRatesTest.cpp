@@ -21,11 +21,11 @@ namespace {
 TEST(CpuRates, AnInstructionHasARate) {
   CpuRates rates = measureCpuRates();
   EXPECT_EQ(rates.multiplyAdd > 0, !rateInstruction(Arithmetic::F32).empty());
-  EXPECT_EQ(rates.bf16Pairs > 0, !rateInstruction(Arithmetic::BF16).empty());
-  EXPECT_EQ(rates.int8Quads > 0, !rateInstruction(Arithmetic::Int8).empty());
-  EXPECT_EQ(rates.f16Sums > 0, !rateInstruction(Arithmetic::F16).empty());
+  EXPECT_EQ(rates.bf16Dot2 > 0, !rateInstruction(Arithmetic::BF16).empty());
+  EXPECT_EQ(rates.int8Dot4 > 0, !rateInstruction(Arithmetic::Int8).empty());
+  EXPECT_EQ(rates.f16Accumulate > 0, !rateInstruction(Arithmetic::F16).empty());
 #if defined(__x86_64__)
-  EXPECT_EQ(rates.bf16Pairs > 0, bool(__builtin_cpu_supports("avx512bf16")));
+  EXPECT_EQ(rates.bf16Dot2 > 0, bool(__builtin_cpu_supports("avx512bf16")));
 #endif
   EXPECT_LT(rates.multiplyAdd, 10000);
 }
@@ -33,16 +33,16 @@ TEST(CpuRates, AnInstructionHasARate) {
 TEST(CpuRates, TextThereAndBack) {
   CpuRates rates{240.5, 120.25, 960, 481}, read;
   ASSERT_TRUE(parseRates(toText(rates), read));
-  EXPECT_NEAR(read.bf16Pairs, 120.25, 0.1);
-  EXPECT_NEAR(read.f16Sums, 481, 0.1);
-  EXPECT_FALSE(read.pairsPay());
+  EXPECT_NEAR(read.bf16Dot2, 120.25, 0.1);
+  EXPECT_NEAR(read.f16Accumulate, 481, 0.1);
+  EXPECT_FALSE(read.dot2Pays());
   for (const char *damaged :
-       {"", "multiply-add 1\n", "multiply-add x\nbf16-pairs 1\nint8-quads 1\nf16-sums 1\n",
-        "multiply-add -1\nbf16-pairs 1\nint8-quads 1\nf16-sums 1\n",
-        "multiply-add nan\nbf16-pairs 1\nint8-quads 1\nf16-sums 1\n",
-        "multiply-add 1\nint8-quads 1\nbf16-pairs 1\nf16-sums 1\n",
-        "multiply-add 1\nbf16-pairs 1\nint8-quads 1\n",
-        "multiply-add 1\nbf16-pairs 1\nint8-quads 1\nf16-sums 1\nmore\n"})
+       {"", "multiply-add 1\n", "multiply-add x\nbf16-dot2 1\nint8-dot4 1\nf16-accumulate 1\n",
+        "multiply-add -1\nbf16-dot2 1\nint8-dot4 1\nf16-accumulate 1\n",
+        "multiply-add nan\nbf16-dot2 1\nint8-dot4 1\nf16-accumulate 1\n",
+        "multiply-add 1\nint8-dot4 1\nbf16-dot2 1\nf16-accumulate 1\n",
+        "multiply-add 1\nbf16-dot2 1\nint8-dot4 1\n",
+        "multiply-add 1\nbf16-dot2 1\nint8-dot4 1\nf16-accumulate 1\nmore\n"})
     EXPECT_FALSE(parseRates(damaged, read)) << damaged;
 }
 

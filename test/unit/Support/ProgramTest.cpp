@@ -68,7 +68,7 @@ TEST(Program, IndicesAndSizesAreChecked) {
       {[&](Json &j) { launch(j)["scalars"][0] = "Q"; }, "dimensions of the function, found 'Q'"},
       {[&](Json &j) { launch(j)["kernel"] = "norm"; }, "a kernel of the program, found 'norm'"},
       {[](Json &j) { j["functions"][0]["inputs"][0]["buffer"] = 4; }, "a buffer below 4"},
-      {[](Json &j) { j["functions"][0]["inputs"][0]["within"] = {"lengths"}; },
+      {[](Json &j) { j["functions"][0]["inputs"][0]["bounded_by"] = {"lengths"}; },
        "an input of starts that lengths stay within, found 'lengths'"},
       {[](Json &j) { j["functions"][0]["buffers"][1]["last"] = 1; }, "a life within 1 launches"},
       {[](Json &j) { j["functions"][0]["states"][0]["buffer"] = 1; }, "a buffer of the session"},
@@ -106,8 +106,8 @@ TEST(Program, WordsOfALaunchFitInABlock) {
   program.kernels[1].scalars.push_back("d");
   EXPECT_THAT(validate(program).error().message,
               HasSubstr("at most 512 scalars and arguments, found 513"));
-  EXPECT_FALSE(takesWordBlock(20, 9));
-  EXPECT_TRUE(takesWordBlock(20, 10));
+  EXPECT_FALSE(takesArgumentBlock(20, 9));
+  EXPECT_TRUE(takesArgumentBlock(20, 10));
 }
 
 TEST(Program, NoDamageOfTheTextCrashes) {

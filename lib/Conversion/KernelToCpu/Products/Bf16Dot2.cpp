@@ -28,11 +28,11 @@ struct Bf16Dot2 : CpuProduct {
   static bool accepts(const NumberFormat &format, const CpuTarget &) {
     return format.weights == DType::BF16;
   }
-  static bool takesApart(const CpuTarget &target) { return !target.pairProducts; }
+  static bool takesApart(const CpuTarget &target) { return !target.bf16Dot2; }
 
   /// One instruction where there is one; guarded products are looked at one by one, odd first.
   Value step(Value a, Value b, Value c, bool guarded) override {
-    if (!e.target.pairProducts || guarded) {
+    if (!e.target.bf16Dot2 || guarded) {
       auto [evenA, oddA] = e.halvesOf(a);
       auto [evenB, oddB] = e.halvesOf(b);
       return multiplyAdd(evenA, evenB, multiplyAdd(oddA, oddB, c, guarded), guarded);
@@ -53,7 +53,7 @@ struct Bf16Dot2 : CpuProduct {
       pairs = alone = loadPacked(shape);
     } else {
       int64_t step = 0;
-      SmallVector<Place> rowPlaces = e.rightPlaces(op, shape, step);
+      SmallVector<Address> rowPlaces = e.rightPlaces(op, shape, step);
       auto placeOf = [=, this](Value k, int64_t j, int64_t u) {
         return e.moved(rowPlaces[j], e.mul(k, 2 * step), u * 2 * step);
       };
@@ -63,11 +63,11 @@ struct Bf16Dot2 : CpuProduct {
       alone = [=, this](Value k, int64_t j, int64_t u) { return rowAsWords(placeOf(k, j, u)); };
     }
     Operand leftPair = [this, &left](Value k, int64_t r, int64_t u) {
-      Place place = e.placeIn(left, r, e.mul(k, 2), u * 2);
+      Address place = e.placeIn(left, r, e.mul(k, 2), u * 2);
       return e.loadAt(left.base, place, builder.getI32Type(), left.element);
     };
     Operand leftAlone = [this, &left](Value k, int64_t r, int64_t u) -> Value {
-      Place place = e.placeIn(left, r, e.mul(k, 2), u * 2);
+      Address place = e.placeIn(left, r, e.mul(k, 2), u * 2);
       Value bits = e.loadAt(left.base, place, left.element, left.element);
       return arith::ExtUIOp::create(builder, loc, builder.getI32Type(), bits);
     };
@@ -100,9 +100,9 @@ struct Bf16Dot2 : CpuProduct {
     shape.rows = 1;
     shape.vectors = packed.columns / width;
     int64_t step = 0;
-    SmallVector<Place> rowPlaces = e.rightPlaces(op, shape, step);
+    SmallVector<Address> rowPlaces = e.rightPlaces(op, shape, step);
     Value one = e.constant(1), whole = arith::ShRUIOp::create(builder, loc, end, one);
-    auto loop = [&](Value from, Value to, llvm::function_ref<Value(Place)> load) {
+    auto loop = [&](Value from, Value to, llvm::function_ref<Value(Address)> load) {
       auto loopOp = scf::ForOp::create(builder, loc, from, to, one);
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loopOp.getBody());
@@ -112,19 +112,19 @@ struct Bf16Dot2 : CpuProduct {
                   e.moved({e.mul(pair, packed.columns), 0}, Value(), j * width), packed.element);
     };
     loop(arith::ShRUIOp::create(builder, loc, begin, one), whole,
-         [&](Place place) { return pairOfRows(place, step); });
+         [&](Address place) { return pairOfRows(place, step); });
     loop(whole, arith::ShRUIOp::create(builder, loc, e.add(end, one), one),
-         [&](Place place) { return rowAsWords(place); });
+         [&](Address place) { return rowAsWords(place); });
   }
 
   /// A row in the low halves of words; the high ones are zero.
-  Value rowAsWords(Place place) {
+  Value rowAsWords(Address place) {
     auto words = VectorType::get({width}, builder.getI32Type());
     return arith::ExtUIOp::create(builder, loc, words, e.loadVector(right(), place));
   }
 
   /// A row in the low halves of words, the next one in the high halves.
-  Value pairOfRows(Place place, int64_t step) {
+  Value pairOfRows(Address place, int64_t step) {
     Value low = e.loadVector(right(), place),
           high = e.loadVector(right(), e.moved(place, Value(), step));
     SmallVector<int64_t> lanes;

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rows of f16 times panels of f16 where there are multiply-adds of f16. A word of the
-// row, two features, is spread over a register and meets a line of the panel as it lies:
+// row, two features, is broadcast to a register and meets a line of the panel as it lies:
 // 16 columns of two features each. Every lane is a sum of one column's even or odd
 // features.
 //
@@ -29,7 +29,7 @@ namespace {
 struct F16Accumulate : CpuProduct {
   using CpuProduct::CpuProduct;
   static bool accepts(const NumberFormat &format, const CpuTarget &target) {
-    return target.halfSums && format.peak == Arithmetic::F16;
+    return target.f16Accumulate && format.peak == Arithmetic::F16;
   }
 
   /// Two products in each word, and two sums.

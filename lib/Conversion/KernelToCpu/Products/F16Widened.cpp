@@ -30,7 +30,7 @@ struct F16Widened : CpuProduct {
         return e.widened(load(k, j, u));
       };
     int64_t step = 0;
-    SmallVector<Place> places = e.rightPlaces(op, shape, step);
+    SmallVector<Address> places = e.rightPlaces(op, shape, step);
     // Few rows wait for memory, and widening leaves the processor's own fetching too little ahead.
     bool streams =
         e.kernel.getScheduleOrDefault().getPrefetch() && shape.rows < e.plan.fragment.rows;
@@ -39,7 +39,7 @@ struct F16Widened : CpuProduct {
           constexpr int64_t linesAhead = 8, halvesInLine = 32;
           if (u % 2 != 0)
             return odd[j];
-          Place place = e.moved(places[j], e.mul(k, 16), u * 16);
+          Address place = e.moved(places[j], e.mul(k, 16), u * 16);
           if (streams && e.vectorColumn(j, CpuEmitter::columnsOf(op.getType())) % 16 == 0)
             e.fetch(e.pointers[right().argument],
                     e.moved(place, Value(), linesAhead * halvesInLine), builder.getI16Type());
@@ -71,8 +71,8 @@ struct F16Widened : CpuProduct {
     Value column = e.loopBy(columns.from, columns.to, 16).getInductionVar();
     Value start = e.add(right.offset, e.mul(e.add(e.scalar(op.getRhsIndex()), column), stored));
     Value feature = e.loopBy(from, to, 2).getInductionVar();
-    Place source = e.moved({start, 0}, e.mul(feature, 16));
-    Place target = e.moved({e.mul(column, packed.rows), 0}, e.mul(e.sub(feature, from), 16));
+    Address source = e.moved({start, 0}, e.mul(feature, 16));
+    Address target = e.moved({e.mul(column, packed.rows), 0}, e.mul(e.sub(feature, from), 16));
     for (int64_t lane = 0; lane < 16; lane += width) {
       auto [even, odd] =
           e.widenedPair(e.loadWords(right, e.moved(source, Value(), 2 * lane), true));

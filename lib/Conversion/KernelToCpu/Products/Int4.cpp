@@ -32,8 +32,8 @@ struct Int4 : CpuProduct {
 
   Operand loadB(const Fragment &shape) override {
     int64_t columns = CpuEmitter::columnsOf(op.getType());
-    Place first = panelOf(e.columnBase(columns));
-    SmallVector<Place> places;
+    Address first = panelOf(e.columnBase(columns));
+    SmallVector<Address> places;
     for (int64_t j = 0; j < shape.vectors; ++j) {
       int64_t column = e.vectorColumn(j, columns);
       places.push_back(e.moved(first, Value(), column / 16 * panelWords() + column % 16));
@@ -62,11 +62,11 @@ struct Int4 : CpuProduct {
   void packPanels(const TileMemory &packed, ColumnRange columns, Value from, Value to) override {
     OpBuilder::InsertionGuard guard(builder);
     Value column = e.loopBy(columns.from, columns.to, 16).getInductionVar();
-    Place panel = panelOf(column);
+    Address panel = panelOf(column);
     Value feature = e.loopBy(from, to, wordFeatures).getInductionVar();
-    Place target = e.moved({e.mul(column, packed.rows), 0}, e.mul(e.sub(feature, from), 16));
+    Address target = e.moved({e.mul(column, packed.rows), 0}, e.mul(e.sub(feature, from), 16));
     for (int64_t lane = 0; lane < 16; lane += width) {
-      Place place = e.moved(panel, Value(), lane);
+      Address place = e.moved(panel, Value(), lane);
       Value codes = loadCodes(place, feature, 0), scales = loadScales(place, feature);
       for (int64_t u = 0; u < wordFeatures; ++u)
         e.storeAt(decodedNibbles(e, codes, scales, u), packed.base,
@@ -77,31 +77,31 @@ struct Int4 : CpuProduct {
   int64_t panelWords() { return panelBytes(DType::I4, features()) / 4; }
 
   /// Where columns from a multiple of 16 on begin.
-  Place panelOf(Value column) {
+  Address panelOf(Value column) {
     Value first = e.add(e.scalar(op.getRhsIndex()), column);
     Value number = builder.createOrFold<arith::DivUIOp>(loc, first, e.constant(16));
     return e.moved({Value(), 0}, e.mul(number, panelWords()));
   }
 
   /// The line of eight features; `feature` is a multiple of eight.
-  Value loadCodes(Place panel, Value feature, int64_t further) {
+  Value loadCodes(Address panel, Value feature, int64_t further) {
     // Two words a feature, and a line of scales in each block.
     Value blocks =
         builder.createOrFold<arith::DivUIOp>(loc, feature, e.constant(format.blockColumns));
-    Place place = e.moved(panel, e.add(e.mul(feature, 2), e.mul(blocks, lineWords)), 2 * further);
+    Address place = e.moved(panel, e.add(e.mul(feature, 2), e.mul(blocks, lineWords)), 2 * further);
     return e.loadAt(e.pointers[right().argument], place,
                     VectorType::get({width}, builder.getI32Type()), builder.getI32Type());
   }
 
   /// The scales of the group that holds the feature.
-  Value loadScales(Place panel, Value feature) {
+  Value loadScales(Address panel, Value feature) {
     Value number = builder.createOrFold<arith::DivUIOp>(loc, feature, e.constant(format.group));
     Value block =
         builder.createOrFold<arith::DivUIOp>(loc, feature, e.constant(format.blockColumns));
     Value second = e.sub(number, e.mul(block, 2));
     // In halves of words: a register begins at a column of its panel.
     int64_t column = panel.constant % 16;
-    Place place{e.mul(panel.dynamic, 2), 2 * (panel.constant - column) + column};
+    Address place{e.mul(panel.dynamic, 2), 2 * (panel.constant - column) + column};
     place =
         e.moved(place, e.add(e.mul(block, 2 * blockWords), e.mul(second, 16)), 2 * 8 * lineWords);
     Type half = builder.getI16Type();

@@ -32,12 +32,12 @@ struct Int8Dot4 : CpuProduct {
   static bool accepts(const NumberFormat &format, const CpuTarget &) {
     return format.weights == DType::I8;
   }
-  static bool takesApart(const CpuTarget &target) { return !target.quadProducts; }
+  static bool takesApart(const CpuTarget &target) { return !target.int8Dot4; }
 
   Value step(Value a, Value b, Value c, bool) override {
     if (!StringRef(e.target.triple).starts_with("x86_64"))
-      return e.multiplyAddQuad(a, b, c);
-    if (!e.target.quadProducts) {
+      return e.dot4(a, b, c);
+    if (!e.target.int8Dot4) {
       Bytes left = bytesOf(a, /*isSigned=*/false), right = bytesOf(b, /*isSigned=*/true);
       return multiplyAddShorts(left.odd, right.odd, multiplyAddShorts(left.even, right.even, c));
     }

@@ -11,7 +11,7 @@
 
 using namespace mlir;
 using namespace heddle;
-using heddle::kernel::Place;
+using heddle::kernel::Address;
 
 namespace {
 struct F16Widened : GpuProduct {
@@ -29,9 +29,9 @@ struct F16Widened : GpuProduct {
     Value far = e.mul(k, rightStep);
     Registers even;
     odd.clear();
-    for (Place place : rightPlaces) {
+    for (Address place : rightPlaces) {
       Value words = e.asWords(spirv::LoadOp::create(
-          builder, loc, e.quadAt(right(), e.moved(place, far, u * rightStep))));
+          builder, loc, e.vec4At(right(), e.moved(place, far, u * rightStep))));
       auto [low, high] = e.unpackedWords(words, right().type.getElementType());
       odd.push_back(high);
       even.push_back(low);
@@ -40,7 +40,7 @@ struct F16Widened : GpuProduct {
   }
 
   /// `place` begins a word; `loaded` keeps the four of a whole turn, or the two of a word.
-  Value loadLeft(Value &loaded, Place place, int64_t u, bool whole) override {
+  Value loadLeft(Value &loaded, Address place, int64_t u, bool whole) override {
     const kernel::BoundView left = e.view(op.getLhs());
     if (!left.type.getElementType().isF16())
       return GpuProduct::loadLeft(loaded, place, u, whole);

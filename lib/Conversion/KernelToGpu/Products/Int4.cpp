@@ -12,7 +12,7 @@
 
 using namespace mlir;
 using namespace heddle;
-using heddle::kernel::Place;
+using heddle::kernel::Address;
 
 /// Features of a word, in which places of i4 are counted; words of a line.
 static constexpr int64_t wordFeatures = 8, lineWords = 16;
@@ -36,7 +36,7 @@ struct Int4 : GpuProduct {
       Value inside = arith::AndIOp::create(builder, loc, column, e.constant(15));
       Value start =
           e.mul(arith::ShRUIOp::create(builder, loc, column, e.constant(4)).getResult(), panel);
-      auto placeOf = [&](Value words) -> Place {
+      auto placeOf = [&](Value words) -> Address {
         return {e.add(right().offset, e.mul(e.add(start, words), wordFeatures)), 0};
       };
       rightPlaces.push_back(placeOf(inside));
@@ -60,15 +60,15 @@ private:
     // Two words a feature, and a line of scales in each block.
     Value blocks = arith::ShRUIOp::create(builder, loc, k, e.constant(6));
     Value far = e.mul(e.add(e.mul(k, 2), e.mul(blocks, lineWords)), wordFeatures);
-    for (Place place : rightPlaces)
+    for (Address place : rightPlaces)
       loaded.push_back(
-          e.asWords(spirv::LoadOp::create(builder, loc, e.quadAt(right(), e.moved(place, far)))));
-    for (Place place : scalePlaces)
+          e.asWords(spirv::LoadOp::create(builder, loc, e.vec4At(right(), e.moved(place, far)))));
+    for (Address place : scalePlaces)
       loaded.push_back(scales(place, k));
   }
 
   /// The scales of four columns in the group that holds feature k.
-  Value scales(Place place, Value k) {
+  Value scales(Address place, Value k) {
     Value block = arith::ShRUIOp::create(builder, loc, k, e.constant(6));
     Value second = arith::AndIOp::create(
         builder, loc, arith::ShRUIOp::create(builder, loc, k, e.constant(5)), e.constant(1));
@@ -80,7 +80,7 @@ private:
     return e.unpackFour(low, high, builder.getF16Type());
   }
 
-  SmallVector<Place> scalePlaces; ///< like rightPlaces
+  SmallVector<Address> scalePlaces; ///< like rightPlaces
 };
 } // namespace
 

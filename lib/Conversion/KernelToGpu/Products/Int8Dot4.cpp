@@ -18,7 +18,7 @@ struct Int8Dot4 : GpuProduct {
 
   int64_t word() const override { return 4; }
 
-  Value step(Value a, Value b, Value c, bool) override { return e.multiplyAddQuad(a, b, c); }
+  Value step(Value a, Value b, Value c, bool) override { return e.dot4(a, b, c); }
 };
 } // namespace
 

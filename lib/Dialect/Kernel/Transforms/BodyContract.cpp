@@ -16,16 +16,16 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-SmallVector<Place> BodyEmitter::rightPlaces(ContractOp op, const Fragment &shape,
-                                            int64_t &stepElements) {
+SmallVector<Address> BodyEmitter::rightPlaces(ContractOp op, const Fragment &shape,
+                                              int64_t &stepElements) {
   const BoundView &right = view(op.getRhs());
   int64_t columns = columnsOf(op.getType());
   int64_t stored = padded(right.type.getDims().back().pitch.value);
   Value index = scalar(op.getRhsIndex()), base = columnBase(columns);
-  SmallVector<Place> result;
+  SmallVector<Address> result;
   if (op.getRows()) {
     stepElements = stored;
-    Place start = moved(moved({right.offset, 0}, mul(index, stored)), base);
+    Address start = moved(moved({right.offset, 0}, mul(index, stored)), base);
     for (int64_t j = 0; j < shape.vectors; ++j)
       result.push_back(moved(start, Value(), vectorColumn(j, columns)));
     return result;
@@ -34,7 +34,7 @@ SmallVector<Place> BodyEmitter::rightPlaces(ContractOp op, const Fragment &shape
   // begin at multiples of 16.
   int64_t panel = right.type.getPanel(), word = perWord(right);
   stepElements = panel * word;
-  Place start = moved({right.offset, 0}, mul(add(index, base), stored));
+  Address start = moved({right.offset, 0}, mul(add(index, base), stored));
   for (int64_t j = 0; j < shape.vectors; ++j) {
     int64_t column = vectorColumn(j, columns);
     result.push_back(

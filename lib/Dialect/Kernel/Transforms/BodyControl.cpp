@@ -24,7 +24,7 @@ static bool isElementwiseBranch(scf::IfOp op) {
             }).wasInterrupted();
 }
 
-int64_t BodyEmitter::runColumns(Operation &op) const {
+int64_t BodyEmitter::nestColumns(Operation &op) const {
   auto wide = [&](TypeRange types) -> int64_t {
     for (Type type : types)
       if (auto tile = dyn_cast<RankedTensorType>(type);
@@ -61,7 +61,7 @@ bool BodyEmitter::dependsOn(Operation &op, const OpSet &ops) const {
 /// independent ones among them; returns how many ops were taken.
 size_t BodyEmitter::collectRun(ArrayRef<Operation *> ops, SmallVectorImpl<Operation *> &run,
                                SmallVectorImpl<Operation *> &before) const {
-  int64_t columns = runColumns(*ops.front());
+  int64_t columns = nestColumns(*ops.front());
   OpSet members, finished;
   size_t taken = 0;
   for (Operation *op : ops) {
@@ -72,7 +72,7 @@ size_t BodyEmitter::collectRun(ArrayRef<Operation *> ops, SmallVectorImpl<Operat
       ++taken;
       continue;
     }
-    if (runColumns(*op) == columns) {
+    if (nestColumns(*op) == columns) {
       // A contraction reads its left tile whole: the tile must be complete.
       auto contract = dyn_cast<ContractOp>(op);
       Operation *left = contract ? contract.getLhs().getDefiningOp() : nullptr;
@@ -82,7 +82,7 @@ size_t BodyEmitter::collectRun(ArrayRef<Operation *> ops, SmallVectorImpl<Operat
       members.insert(op);
       if (isa<ReduceOp>(op))
         finished.insert(op);
-    } else if (!runColumns(*op) && op->getNumResults() && isMemoryEffectFree(op) &&
+    } else if (!nestColumns(*op) && op->getNumResults() && isMemoryEffectFree(op) &&
                !isa<scf::ForOp>(op) && !isa<ContractOp>(op) && !dependsOn(*op, members)) {
       before.push_back(op);
     } else {
@@ -100,7 +100,7 @@ LogicalResult BodyEmitter::emitOps(ArrayRef<Operation *> ops) {
       ops = ops.drop_front();
       continue;
     }
-    if (inColumnLoop() || !runColumns(*op)) {
+    if (inColumnLoop() || !nestColumns(*op)) {
       if (failed(emitOp(*op)))
         return failure();
       ops = ops.drop_front();
@@ -111,7 +111,7 @@ LogicalResult BodyEmitter::emitOps(ArrayRef<Operation *> ops) {
     for (Operation *early : before)
       if (failed(emitOp(*early)))
         return failure();
-    if (failed(emitRun(run)))
+    if (failed(emitLoopNest(run)))
       return failure();
     ops = ops.drop_front(taken);
   }
@@ -125,7 +125,7 @@ LogicalResult BodyEmitter::emitBlock(Block &block) {
   return emitOps(ops);
 }
 
-LogicalResult BodyEmitter::emitRun(ArrayRef<Operation *> run) {
+LogicalResult BodyEmitter::emitLoopNest(ArrayRef<Operation *> run) {
   return run.front()->emitOpError("expected a target that has tiles wider than a fragment");
 }
 

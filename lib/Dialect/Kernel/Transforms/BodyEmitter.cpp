@@ -59,7 +59,7 @@ Value BodyEmitter::maximum(Value a, Value b) {
   return builder.createOrFold<arith::MaxSIOp>(loc, a, b);
 }
 
-Place BodyEmitter::moved(Place place, Value dynamic, int64_t constant) {
+Address BodyEmitter::moved(Address place, Value dynamic, int64_t constant) {
   if (std::optional<int64_t> known = constantOf(dynamic))
     return {place.dynamic, place.constant + *known + constant};
   return {add(place.dynamic, dynamic), place.constant + constant};
@@ -346,7 +346,7 @@ LogicalResult BodyEmitter::emitBroadcast(BroadcastOp op) {
     return failure();
   for (int64_t row = 0; row < result.rows; ++row)
     for (int64_t column = 0; column < result.columns(); ++column) {
-      // A scalar a row is spread once and serves all registers of the row.
+      // A scalar a row is broadcast once and serves all registers of the row.
       if (column && !from->vectors)
         result.registers.push_back(result.registers.back());
       else

@@ -64,15 +64,15 @@ LogicalResult BodyEmitter::emitSlice(SliceOp op) {
 
 //===- Fragments of row-major memory -------------------------------------===//
 
-SmallVector<Place> BodyEmitter::places(const BoundView &view, Value offset, Value row, Value column,
-                                       const Fragment &shape, int64_t tileColumns) {
+SmallVector<Address> BodyEmitter::places(const BoundView &view, Value offset, Value row,
+                                         Value column, const Fragment &shape, int64_t tileColumns) {
   int64_t rank = view.type.getRank();
   Value pitch = rank > 1 ? stride(view, rank - 2) : constant(1);
   std::optional<int64_t> known = constantOf(pitch);
-  Place base = moved(moved({offset, 0}, mul(row, pitch)), column);
-  SmallVector<Place> result;
+  Address base = moved(moved({offset, 0}, mul(row, pitch)), column);
+  SmallVector<Address> result;
   for (int64_t r = 0; r < shape.rows; ++r) {
-    Place start =
+    Address start =
         known ? moved(base, Value(), r * *known) : moved(base, r ? mul(pitch, r) : Value());
     for (int64_t j = 0; j < shape.columns(); ++j)
       result.push_back(moved(start, Value(), shape.vectors ? vectorColumn(j, tileColumns) : 0));
@@ -80,7 +80,7 @@ SmallVector<Place> BodyEmitter::places(const BoundView &view, Value offset, Valu
   return result;
 }
 
-SmallVector<Place> BodyEmitter::loadPlaces(LoadOp op) {
+SmallVector<Address> BodyEmitter::loadPlaces(LoadOp op) {
   const BoundView &from = view(op.getView());
   RankedTensorType type = op.getType();
   int64_t rank = from.type.getRank(), columns = type.getDimSize(1);
@@ -98,7 +98,7 @@ SmallVector<Place> BodyEmitter::loadPlaces(LoadOp op) {
 LogicalResult BodyEmitter::emitLoad(LoadOp op) {
   const BoundView &from = view(op.getView());
   Fragment result = shapeOf(op.getType());
-  for (Place place : loadPlaces(op))
+  for (Address place : loadPlaces(op))
     result.registers.push_back(result.vectors ? loadVector(from, place)
                                               : loadScalars(from, place, 1).front());
   fragments[op.getResult()] = std::move(result);
@@ -129,7 +129,7 @@ LogicalResult BodyEmitter::emitGather(GatherOp op) {
     if (index.getType() != indexType)
       index = arith::ExtSIOp::create(builder, loc, indexType, index);
     index = maximum(minimum(index, last), constant(0));
-    for (Place place : places(from, from.offset, index, column, oneRow, columns))
+    for (Address place : places(from, from.offset, index, column, oneRow, columns))
       result.registers.push_back(loadVector(from, place));
   }
   fragments[op.getResult()] = std::move(result);

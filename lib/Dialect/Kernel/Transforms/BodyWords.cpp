@@ -103,7 +103,7 @@ Value BodyEmitter::byteOf(Value words, int64_t byte, bool isSigned) {
   return known = arith::ShRSIOp::create(builder, loc, high, by(24));
 }
 
-Value BodyEmitter::multiplyAddQuad(Value a, Value b, Value c) {
+Value BodyEmitter::dot4(Value a, Value b, Value c) {
   for (int64_t byte = 0; byte < 4; ++byte) {
     Value product = arith::MulIOp::create(builder, loc, byteOf(a, byte, /*isSigned=*/false),
                                           byteOf(b, byte, /*isSigned=*/true));

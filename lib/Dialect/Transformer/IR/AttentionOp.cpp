@@ -108,20 +108,20 @@ static LogicalResult verifyWeights(AttentionOp op, const Sizes &s) {
     return success();
   if (op.getAverageWeights())
     return verifyResult(op, "C8: averaged weights", op.getWeights(), {s.batch, s.queries, s.keys},
-                        {"sentences", "queries", "keys"});
+                        {"sequences", "queries", "keys"});
   return verifyResult(op, "C8: weights", op.getWeights(), {s.batch, s.heads, s.queries, s.keys},
-                      {"sentences", "heads", "queries", "keys"});
+                      {"sequences", "heads", "queries", "keys"});
 }
 
 /// C6 to C9.
 static LogicalResult verifyResults(AttentionOp op, const Sizes &s) {
   LogicalResult output =
       verifyResult(op, "C6: output", op.getOutput(), {s.batch, s.heads, s.queries, s.valueFeatures},
-                   {"sentences", "heads", "queries", "features"});
+                   {"sequences", "heads", "queries", "features"});
   if (failed(output) || !op.getLse())
     return failed(output) ? output : verifyWeights(op, s);
   LogicalResult lse = verifyResult(op, "C7: lse", op.getLse(), {s.batch, s.heads, s.queries},
-                                   {"sentences", "heads", "queries"});
+                                   {"sequences", "heads", "queries"});
   return failed(lse) ? lse : verifyWeights(op, s);
 }
 

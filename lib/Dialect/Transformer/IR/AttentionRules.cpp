@@ -57,9 +57,9 @@ private:
   LogicalResult checkTables(Operation *def) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(def)
         .Case<MaskCausalOp, MaskWindowOp, BiasAlibiOp>(
-            [&](auto o) { return checkSentences(o.getOffset()); })
-        .Case([&](MaskLengthsOp o) { return checkSentences(o.getLengths()); })
-        .Case([&](MaskPrefixOp o) { return checkSentences(o.getPrefix()); })
+            [&](auto o) { return checkSequences(o.getOffset()); })
+        .Case([&](MaskLengthsOp o) { return checkSequences(o.getLengths()); })
+        .Case([&](MaskPrefixOp o) { return checkSequences(o.getPrefix()); })
         .Case([&](MaskDenseOp o) { return checkDense(o.getTable(), "dense mask"); })
         .Case([&](BiasDenseOp o) { return checkDense(o.getTable(), "dense rule"); })
         .Case([&](MaskBlocksOp o) { return checkBlocks(o); })
@@ -69,12 +69,12 @@ private:
         .Default([](Operation *) { return success(); });
   }
 
-  LogicalResult checkSentences(Value table) {
+  LogicalResult checkSequences(Value table) {
     auto type = table ? dyn_cast<RankedTensorType>(table.getType()) : RankedTensorType();
     if (!type || !differ(type.getDimSize(0), sizes.batch))
       return success();
     return error() << "the " << subject << " has numbers for " << type.getDimSize(0)
-                   << " sentences, the batch is " << sizes.batch;
+                   << " sequences, the batch is " << sizes.batch;
   }
 
   /// A dimension that has `size` places, or may also have 1.
@@ -133,7 +133,7 @@ private:
   LogicalResult checkRelative(BiasRelativeOp rule) {
     LogicalResult fits = checkTable(rule.getTable(), "relative table",
                                     {{"buckets", ShapedType::kDynamic}, {"heads", sizes.heads}});
-    return failed(fits) ? fits : checkSentences(rule.getOffset());
+    return failed(fits) ? fits : checkSequences(rule.getOffset());
   }
 
   LogicalResult checkFormula(Region &body) {
@@ -165,8 +165,8 @@ static llvm::SetVector<Operation *> partsOf(ArrayRef<Value> values) {
   return parts;
 }
 
-/// Whether a mask may say of each sentence which keys are valid: a cache of such keys has a length a
-/// sentence.
+/// Whether a mask may say of each sequence which keys are valid: a cache of such keys has a length a
+/// sequence.
 static bool tellsLengths(Operation *part) {
   if (auto dense = dyn_cast<MaskDenseOp>(part)) {
     auto table = cast<RankedTensorType>(dense.getTable().getType());
@@ -191,7 +191,7 @@ static LogicalResult verifyOffsets(Operation *op, const llvm::SetVector<Operatio
         }))
       return op->emitOpError("C17: expected an offset on '")
              << part->getName() << "': the keys come from a "
-             << (whole ? "state" : "cache with a length a sentence")
+             << (whole ? "state" : "cache with a length a sequence")
              << ", and their number does not tell where the queries stand";
   return success();
 }

@@ -288,7 +288,7 @@ struct TableToBand : OpRewritePattern<MaskDenseOp> {
     int64_t rows = shape[2], columns = shape[3];
     if (shape[0] != 1 || shape[1] != 1 || columns == 1)
       return rewriter.notifyMatchFailure(
-          op, "expected a table of one sentence and one head, with keys");
+          op, "expected a table of one sequence and one head, with keys");
     if (!isUsedWithSizes(op, /*batch=*/1, rows, columns))
       return rewriter.notifyMatchFailure(
           op, "expected attention of as many queries and keys as the table has");

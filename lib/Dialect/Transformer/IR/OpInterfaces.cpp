@@ -58,7 +58,7 @@ void SymbolicShapes::requireAtMost(const SizeExpr &left, const SizeExpr &right, 
   required.push_back({left, right, std::move(what), /*atMost=*/true});
 }
 
-void SymbolicShapes::requireOneSentence(Value rows) {
+void SymbolicShapes::requireBatchOfOne(Value rows) {
   require(of(rows)[0], 1, "the batch of packed documents");
 }
 

@@ -84,7 +84,7 @@ void PoolOp::inferShapes(SymbolicShapes &shapes) {
   if (getLengths())
     shapes.require(shapes.of(getLengths())[0], in[0], "the lengths and the batch of a pooling");
   if (getDocuments())
-    shapes.requireOneSentence(getInput());
+    shapes.requireBatchOfOne(getInput());
   SizeExpr rows = getDocuments() ? shapes.of(getDocuments())[0] - 1 : in[0];
   shapes.set(getResult(), Shape{rows, in[2]});
 }

@@ -4,7 +4,7 @@
 //
 // Sizes that are known before a call only by name: each table of a mask or score
 // rule against the attention that uses it. Under packed documents a number a
-// sentence is a number a document.
+// sequence is a number a document.
 
 #include "AttentionRules.h"
 

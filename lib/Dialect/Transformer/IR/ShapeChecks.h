@@ -72,7 +72,7 @@ inline SmallVector<int64_t> concatShape(Value first, Value rows) {
           features(rows)};
 }
 
-/// One row for each sentence, or for each document: one less than the starts.
+/// One row for each sequence, or for each document: one less than the starts.
 inline SmallVector<int64_t> pooledShape(Value input, Value documents) {
   int64_t rows = dim(input, 0);
   if (documents && typeOf(documents).getRank() == 1)

@@ -65,7 +65,8 @@ static ParseResult refuseUnknown(OpAsmParser &parser, OperationState &state) {
       least = distance;
     }
   // The parser begins the message with the name.
-  return parser.emitError(parser.getNameLoc(), "is not built yet or misspelt, the nearest op is '")
+  return parser.emitError(parser.getNameLoc(),
+                          "is not supported yet or misspelt, the nearest op is '")
          << nearest << "'";
 }
 
@@ -77,7 +78,7 @@ std::optional<Dialect::ParseOpHook> TransformerDialect::getParseOperationHook(St
 
 namespace {
 /// Where an attribute stands, for messages: "argument 0: transformer.dims: ...".
-struct Place {
+struct PortSite {
   Operation *function;
   StringRef kind;
   unsigned index;
@@ -94,7 +95,7 @@ bool heddle::transformer::detail::isDimName(StringRef text) {
          llvm::all_of(text, [&](char c) { return isStart(c) || llvm::isDigit(c) || c == '.'; });
 }
 
-static LogicalResult verifyDim(const Place &place, Attribute entry, int64_t i, int64_t size) {
+static LogicalResult verifyDim(const PortSite &place, Attribute entry, int64_t i, int64_t size) {
   bool dynamic = ShapedType::isDynamic(size);
   if (auto name = dyn_cast<StringAttr>(entry)) {
     if (!heddle::transformer::detail::isDimName(name.getValue()))
@@ -121,7 +122,7 @@ static LogicalResult verifyDim(const Place &place, Attribute entry, int64_t i, i
   return success();
 }
 
-static LogicalResult verifyDims(const Place &place, Attribute attribute, Type type) {
+static LogicalResult verifyDims(const PortSite &place, Attribute attribute, Type type) {
   auto dims = dyn_cast<ArrayAttr>(attribute);
   if (!dims)
     return place.error(TransformerDialect::dimsAttr)
@@ -138,7 +139,7 @@ static LogicalResult verifyDims(const Place &place, Attribute attribute, Type ty
   return success();
 }
 
-bool TransformerDialect::isExchanged(ArrayAttr dims, ArrayAttr port) {
+bool TransformerDialect::isTransposed(ArrayAttr dims, ArrayAttr port) {
   if (dims == port || dims.size() != port.size() || dims.size() < 2)
     return false;
   return dims[0] == port[1] && dims[1] == port[0] &&
@@ -153,7 +154,7 @@ static SmallVector<Attribute> withoutOnes(ArrayAttr dims) {
   });
 }
 
-static LogicalResult verifyPort(const Place &place, Attribute attribute, ArrayAttr dims) {
+static LogicalResult verifyPort(const PortSite &place, Attribute attribute, ArrayAttr dims) {
   auto port = dyn_cast<ArrayAttr>(attribute);
   if (!port || !llvm::all_of(port, llvm::IsaPred<StringAttr, IntegerAttr>))
     return place.error(TransformerDialect::portAttr)
@@ -161,34 +162,34 @@ static LogicalResult verifyPort(const Place &place, Attribute attribute, ArrayAt
   if (!dims)
     return place.error(TransformerDialect::portAttr)
            << "expected transformer.dims beside it, found none";
-  if (withoutOnes(port) != withoutOnes(dims) && !TransformerDialect::isExchanged(dims, port))
+  if (withoutOnes(port) != withoutOnes(dims) && !TransformerDialect::isTransposed(dims, port))
     return place.error(TransformerDialect::portAttr)
            << "expected " << dims
-           << " without dimensions of 1, or with the first two exchanged, found " << port;
+           << " without dimensions of 1, or with the first two transposed, found " << port;
   return success();
 }
 
 /// The full sizes of an input of which callers may give 1 in place of each.
-static LogicalResult verifySpread(const Place &place, Attribute attribute, Type type) {
+static LogicalResult verifySpread(const PortSite &place, Attribute attribute, Type type) {
   auto sizes = dyn_cast<ArrayAttr>(attribute);
   auto isSize = [](Attribute size) {
     return isa<StringAttr>(size) || (isa<IntegerAttr>(size) && !isa<BoolAttr>(size));
   };
   if (!sizes || !llvm::all_of(sizes, isSize))
-    return place.error(TransformerDialect::spreadAttr)
+    return place.error(TransformerDialect::broadcastAttr)
            << "expected a list of sizes, found " << attribute;
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || tensor.getRank() != static_cast<int64_t>(sizes.size()))
-    return place.error(TransformerDialect::spreadAttr)
+    return place.error(TransformerDialect::broadcastAttr)
            << "expected one size a dimension of " << type << ", found " << sizes.size();
   for (Attribute size : sizes)
     if (auto text = dyn_cast<StringAttr>(size))
       if (auto parsed = heddle::SizeExpr::parse(text.str()); !parsed)
-        return place.error(TransformerDialect::spreadAttr) << parsed.error().message;
+        return place.error(TransformerDialect::broadcastAttr) << parsed.error().message;
   return success();
 }
 
-static LogicalResult verifyName(const Place &place, Attribute attribute) {
+static LogicalResult verifyName(const PortSite &place, Attribute attribute) {
   auto name = dyn_cast<StringAttr>(attribute);
   if (!name || name.getValue().empty())
     return place.error(TransformerDialect::nameAttr) << "expected a name, found " << attribute;
@@ -200,7 +201,7 @@ static bool isIntegerTensor(Type type) {
   return tensor && tensor.getElementType().isInteger(32);
 }
 
-static LogicalResult verifyRange(const Place &place, Attribute attribute, Type type) {
+static LogicalResult verifyRange(const PortSite &place, Attribute attribute, Type type) {
   auto range = dyn_cast<ArrayAttr>(attribute);
   if (!range || range.size() != 2)
     return place.error(TransformerDialect::rangeAttr)
@@ -231,7 +232,7 @@ static bool hasArgumentNamed(FunctionOpInterface function, StringRef name) {
   return false;
 }
 
-static LogicalResult verifyDefault(const Place &place, Attribute attribute, Type type) {
+static LogicalResult verifyDefault(const PortSite &place, Attribute attribute, Type type) {
   auto fallback = dyn_cast<DictionaryAttr>(attribute);
   StringAttr whole = fallback ? fallback.getAs<StringAttr>("lengths_of") : StringAttr();
   StringAttr running = fallback ? fallback.getAs<StringAttr>("running_lengths_of") : StringAttr();
@@ -259,7 +260,7 @@ static LogicalResult verifyDefault(const Place &place, Attribute attribute, Type
 
 /// The name must not be taken by an earlier argument (or result).
 template <typename NameOf>
-static LogicalResult verifyUnique(const Place &place, StringAttr name, NameOf nameOf) {
+static LogicalResult verifyUnique(const PortSite &place, StringAttr name, NameOf nameOf) {
   for (unsigned i = 0; i < place.index; ++i)
     if (nameOf(i) == name)
       return place.error(TransformerDialect::nameAttr)
@@ -272,7 +273,7 @@ LogicalResult TransformerDialect::verifyRegionArgAttribute(Operation *op, unsign
                                                            unsigned argIndex,
                                                            NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
-  Place place{op, "argument", argIndex};
+  PortSite place{op, "argument", argIndex};
   if (!function)
     return op->emitOpError() << attribute.getName() << ": expected a function";
   Type type = function.getArgumentTypes()[argIndex];
@@ -285,11 +286,11 @@ LogicalResult TransformerDialect::verifyRegionArgAttribute(Operation *op, unsign
   if (attribute.getName() == portAttr)
     return verifyPort(place, attribute.getValue(),
                       function.getArgAttrOfType<ArrayAttr>(argIndex, dimsAttr));
-  if (attribute.getName() == spreadAttr)
+  if (attribute.getName() == broadcastAttr)
     return verifySpread(place, attribute.getValue(), type);
   if (attribute.getName() != nameAttr)
     return place.error(attribute.getName())
-           << "expected transformer.name, dims, range, default, port or spread";
+           << "expected transformer.name, dims, range, default, port or broadcast";
   if (LogicalResult checked = verifyName(place, attribute.getValue()); failed(checked))
     return checked;
   return verifyUnique(place, cast<StringAttr>(attribute.getValue()),
@@ -300,7 +301,7 @@ LogicalResult TransformerDialect::verifyRegionResultAttribute(Operation *op, uns
                                                               unsigned resultIndex,
                                                               NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
-  Place place{op, "result", resultIndex};
+  PortSite place{op, "result", resultIndex};
   if (!function)
     return op->emitOpError() << attribute.getName() << ": expected a function";
   if (attribute.getName() == dimsAttr)

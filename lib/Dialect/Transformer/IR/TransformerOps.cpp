@@ -142,7 +142,7 @@ LogicalResult PositionLearnedOp::verify() {
 
 void PositionSinusoidalOp::inferShapes(SymbolicShapes &shapes) {
   if (getDocuments())
-    shapes.requireOneSentence(getInput());
+    shapes.requireBatchOfOne(getInput());
   shapes.inferRows(*this);
 }
 
@@ -151,7 +151,7 @@ void PositionLearnedOp::inferShapes(SymbolicShapes &shapes) {
   Value offset = getOffset(); // of positions that a session counts, or another number: 0
   SizeExpr before = offset && shapes.knows(offset) ? shapes.of(offset)[0] : SizeExpr(0);
   if (getDocuments())
-    shapes.requireOneSentence(getInput());
+    shapes.requireBatchOfOne(getInput());
   else
     shapes.requireAtMost(before + rows, dim(getTable(), 0), "rows of the position table");
   shapes.inferRows(*this);
@@ -159,9 +159,9 @@ void PositionLearnedOp::inferShapes(SymbolicShapes &shapes) {
 
 /// Starts of documents count the rows of `input`.
 static void limitStarts(Value documents, Value input, OpOperand &operand, ValueLimits &limits,
-                        int64_t longest = 0) {
+                        int64_t maxLength = 0) {
   if (documents == operand.get())
-    limits.addStarts(limits.shapes.of(input)[1] + 1, longest);
+    limits.addStarts(limits.shapes.of(input)[1] + 1, maxLength);
 }
 
 void PositionSinusoidalOp::limitValues(OpOperand &operand, ValueLimits &limits) {

@@ -28,14 +28,14 @@ public:
     for (Operation &op : body.without_terminator())
       values[op.getResult(0)] = emit(&op);
     Value result = value(body.getTerminator()->getOperand(0));
-    return isTile(result) ? result : spread(result);
+    return isTile(result) ? result : broadcast(result);
   }
 
 private:
   static bool isTile(Value v) { return isa<ShapedType>(v.getType()); }
 
   /// A scalar as a tile; constants stay constants, which divisions look for.
-  Value spread(Value scalar) {
+  Value broadcast(Value scalar) {
     TypedAttr number;
     if (!matchPattern(scalar, m_Constant(&number)))
       return site.splat(b, scalar);
@@ -50,7 +50,7 @@ private:
     SmallVector<Value> result = llvm::map_to_vector(operands, [&](Value v) { return value(v); });
     if (llvm::any_of(result, isTile))
       for (Value &v : result)
-        v = isTile(v) ? v : spread(v);
+        v = isTile(v) ? v : broadcast(v);
     return result;
   }
 

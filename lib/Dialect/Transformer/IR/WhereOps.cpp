@@ -121,7 +121,7 @@ LogicalResult MaskLoadOp::verify() {
   Operation *where = (*this)->getParentOp();
   if (type.getRank() == 2 && getIndices()[0] != where->getRegion(0).getArgument(0))
     return emitOpError(
-        "C2: expected the region's first argument, the sentence, as the first of two indices");
+        "C2: expected the region's first argument, the sequence, as the first of two indices");
   if (where->getRegion(0).isAncestor(getTable().getParentRegion()))
     return emitOpError("C3: expected a table from outside the region");
   if (type.getElementType().isF32() && !isa<BiasWhereOp>(where))

@@ -47,7 +47,7 @@ struct Fragment {
 };
 
 /// The address of an element: a computed part and a constant one, both in elements.
-struct Place {
+struct Address {
   mlir::Value dynamic; ///< null is zero
   int64_t constant = 0;
 };
@@ -76,12 +76,12 @@ protected:
   // What a target supplies: memory
   //===--------------------------------------------------------------------===//
 
-  virtual mlir::Value loadVector(const BoundView &view, Place place) = 0;
+  virtual mlir::Value loadVector(const BoundView &view, Address place) = 0;
   /// `count` elements that follow each other.
-  virtual llvm::SmallVector<mlir::Value> loadScalars(const BoundView &view, Place place,
+  virtual llvm::SmallVector<mlir::Value> loadScalars(const BoundView &view, Address place,
                                                      int64_t count) = 0;
-  virtual void storeVector(mlir::Value value, const BoundView &view, Place place) = 0;
-  virtual void storeScalar(mlir::Value value, const BoundView &view, Place place) = 0;
+  virtual void storeVector(mlir::Value value, const BoundView &view, Address place) = 0;
+  virtual void storeScalar(mlir::Value value, const BoundView &view, Address place) = 0;
   /// x * 2^n for integers n <= 127, 0 below -125.
   virtual mlir::Value scaleByPower(mlir::Value x, mlir::Value n);
   /// A register of f32 rounded to `element`, or of i32 cut to i8, in the target's form of it.
@@ -129,7 +129,7 @@ protected:
   mlir::LogicalResult emitScalarOp(mlir::Operation &op);
   mlir::LogicalResult emitIndexCast(mlir::arith::IndexCastOp op);
 
-  /// Ops in order; runs over wide tiles go through emitRun.
+  /// Ops in order; runs over wide tiles go through emitLoopNest.
   mlir::LogicalResult emitOps(llvm::ArrayRef<mlir::Operation *> ops);
   mlir::LogicalResult emitBlock(mlir::Block &block);
   /// A tile that does not fit a fragment: its ops stand in runs.
@@ -138,7 +138,7 @@ protected:
   virtual bool inColumnLoop() const { return false; }
   /// Ops over wide tiles of one width, none of which needs the result of a reduction or contraction
   /// of the run.
-  virtual mlir::LogicalResult emitRun(llvm::ArrayRef<mlir::Operation *> run);
+  virtual mlir::LogicalResult emitLoopNest(llvm::ArrayRef<mlir::Operation *> run);
   /// Whether an op is emitted where its result is used, and again wherever it is not at hand: it
   /// breaks no run.
   virtual bool recomputes(mlir::Operation &op) const;
@@ -178,16 +178,17 @@ public:
   mlir::Value pointOffset(const BoundView &view, mlir::ValueRange indices, int64_t kept);
   /// Places of the registers of a fragment whose first row and column in the view are given (`row`
   /// null in vectors).
-  llvm::SmallVector<Place> places(const BoundView &view, mlir::Value offset, mlir::Value row,
-                                  mlir::Value column, const Fragment &shape, int64_t tileColumns);
+  llvm::SmallVector<Address> places(const BoundView &view, mlir::Value offset, mlir::Value row,
+                                    mlir::Value column, const Fragment &shape, int64_t tileColumns);
   /// Places of the registers of a load from row-major memory.
-  llvm::SmallVector<Place> loadPlaces(LoadOp op);
+  llvm::SmallVector<Address> loadPlaces(LoadOp op);
   BoundView bindView(mlir::Value value, ViewType type, int64_t argument,
                      llvm::function_ref<mlir::Value(const Size &)> size);
 
   /// Places of the right side of a contraction at k = 0, one a register; `stepElements` is the
   /// distance from k to k + 1.
-  llvm::SmallVector<Place> rightPlaces(ContractOp op, const Fragment &shape, int64_t &stepElements);
+  llvm::SmallVector<Address> rightPlaces(ContractOp op, const Fragment &shape,
+                                         int64_t &stepElements);
 
   /// The bits of 32-bit floats as words, and back.
   mlir::Value asWords(mlir::Value floats);
@@ -199,7 +200,7 @@ public:
   mlir::Value byteOf(mlir::Value words, int64_t byte, bool isSigned);
   /// Four products of bytes in words, exact: those of `a` have no sign, those of `b` do. `c` is a
   /// vector of i32.
-  mlir::Value multiplyAddQuad(mlir::Value a, mlir::Value b, mlir::Value c);
+  mlir::Value dot4(mlir::Value a, mlir::Value b, mlir::Value c);
   /// The words of f32 values rounded to bf16, in their high half; the low one is zero.
   mlir::Value roundedWords(mlir::Value floats);
   /// The f16 in the low halves of words (the high ones are zero), as f32: by integers, so that no
@@ -225,7 +226,7 @@ public:
   mlir::Value mul(mlir::Value a, int64_t b);
   mlir::Value minimum(mlir::Value a, mlir::Value b);
   mlir::Value maximum(mlir::Value a, mlir::Value b);
-  Place moved(Place place, mlir::Value dynamic, int64_t constant = 0);
+  Address moved(Address place, mlir::Value dynamic, int64_t constant = 0);
 
   static bool isTile(mlir::Type type) { return mlir::isa<mlir::RankedTensorType>(type); }
   /// Whether the op or one inside it has to do with tiles.
@@ -255,7 +256,7 @@ protected:
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> bytes;
 
   /// The column count of the wide tiles that the op works on column by column, 0 if there are none.
-  int64_t runColumns(mlir::Operation &op) const;
+  int64_t nestColumns(mlir::Operation &op) const;
 
 private:
   using OpSet = llvm::SmallPtrSet<mlir::Operation *, 16>;

@@ -30,7 +30,7 @@ class Transformer_ScoresOp<string mnemonic, list<Trait> traits, list<string> ans
 def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResultSegments], ["inferShapes", "countFlops"]> {
   let summary = "softmax(scale * query * key) * value over the allowed keys";
   let description = [{
-    For each sentence b, head h and query i, over the keys j that `mask` allows (all, without one), with g = h / (H / Hkv):
+    For each sequence b, head h and query i, over the keys j that `mask` allows (all, without one), with g = h / (H / Hkv):
 
     ```
     score[j]  = scale * sum_d query[b, h, i, d] * key[b, g, j, d]
@@ -67,7 +67,7 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
     * C15: `hidden_score` is finite, and stands beside a mask.
     * C16: packed documents (`mask.documents starts`) stand as a conjunct of the mask, once, with a batch of 1, and without `mask.dense`,
       `mask.blocks` and `bias.dense` beside them.
-    * C17: keys that come from a cache with a length a sentence (`mask.lengths`, `mask.prefix` or a `mask.dense` of each sentence stands
+    * C17: keys that come from a cache with a length a sequence (`mask.lengths`, `mask.prefix` or a `mask.dense` of each sequence stands
       in the mask) need an explicit `offset` on `mask.causal`, `mask.window`, `bias.alibi` and `bias.relative`.
     * C18: `key` and `value` have the element type of `query`, or f16 beside f32. With bf16, the weights are rounded to it too before they meet
       the values; f16 is widened, and all is as with f32.

@@ -158,7 +158,7 @@ def Transformer_PatchEmbeddingOp : Transformer_InferredOp<"patch_embedding", [],
 }
 
 def Transformer_ConcatOp : Transformer_InferredOp<"concat", [], ["inferShapes", "takesWeight"]> {
-  let summary = "the same rows before those of every sentence";
+  let summary = "the same rows before those of every sequence";
   let description = [{
     `first` is `[R, E]`, a class token for example, `rows` `[B, T, E]`, the result `[B, R + T, E]`: the rows of `first`, then those
     of `rows`.

@@ -56,7 +56,7 @@ public:
   /// Numbers of keys and queries, i32.
   virtual mlir::Value keyCount(mlir::OpBuilder &b) = 0;
   virtual mlir::Value queryCount(mlir::OpBuilder &b) = 0;
-  /// The sentence (under packed documents, the document) and the query head, i32.
+  /// The sequence (under packed documents, the document) and the query head, i32.
   virtual mlir::Value batch(mlir::OpBuilder &b) = 0;
   virtual mlir::Value head(mlir::OpBuilder &b) = 0;
   /// Number of query heads.

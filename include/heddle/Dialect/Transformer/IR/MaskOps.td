@@ -19,7 +19,7 @@ def Transformer_StaysInBlock : NativeOpTrait<"StaysInBlock"> {
   let cppNamespace = "::heddle::transformer";
 }
 
-def Transformer_OffsetOperand : AnyTypeOf<[I32, Transformer_PerSentence], "i32 or tensor<?xi32>">;
+def Transformer_OffsetOperand : AnyTypeOf<[I32, Transformer_PerSequence], "i32 or tensor<?xi32>">;
 
 /// What the text calls a result.
 class Transformer_ResultName<string name> {
@@ -41,7 +41,7 @@ def Transformer_MaskCausalOp : Transformer_MaskOp<"causal", "causal", ["keyRange
   let summary = "no key after the query";
   let description = [{
     Query i may attend to key j where `j <= i + offset`. `offset` is an i32, or a `tensor<?xi32>` with one number a
-    sentence; without it, the offset is the number of keys minus the number of queries: the queries are the last of the
+    sequence; without it, the offset is the number of keys minus the number of queries: the queries are the last of the
     keys.
 
     Constraints:
@@ -120,9 +120,9 @@ def Transformer_MaskWindowOp : Transformer_MaskOp<"window", "window", ["keyRange
 }
 
 def Transformer_MaskLengthsOp : Transformer_MaskOp<"lengths", "real", ["keyRange"], [], ["limitValues"]> {
-  let summary = "only the first keys of each sentence";
+  let summary = "only the first keys of each sequence";
   let description = [{
-    Every query may attend to key j where `j < lengths[b]`, b being the sentence. A length below 0 or above the number of keys is an
+    Every query may attend to key j where `j < lengths[b]`, b being the sequence. A length below 0 or above the number of keys is an
     error of the call.
 
     Constraints:
@@ -151,12 +151,12 @@ def Transformer_MaskLengthsOp : Transformer_MaskOp<"lengths", "real", ["keyRange
     ####o...
     ```
   }];
-  let arguments = (ins Transformer_PerSentence:$lengths);
+  let arguments = (ins Transformer_PerSequence:$lengths);
   let assemblyFormat = "$lengths attr-dict `:` type($lengths)";
 }
 
 def Transformer_MaskPrefixOp : Transformer_MaskOp<"prefix", "prefix", ["keyRange"]> {
-  let summary = "the first keys of each sentence, for every query";
+  let summary = "the first keys of each sequence, for every query";
   let description = [{
     Every query may attend to key j where `j < prefix[b]`. It is `lengths` by another name, for the keys that all queries see
     beside what another mask gives them: `causal or prefix` is a prefix language model. Any number goes: below 1 it is no key, above
@@ -191,7 +191,7 @@ def Transformer_MaskPrefixOp : Transformer_MaskOp<"prefix", "prefix", ["keyRange
     #######o
     ```
   }];
-  let arguments = (ins Transformer_PerSentence:$prefix);
+  let arguments = (ins Transformer_PerSequence:$prefix);
   let assemblyFormat = "$prefix attr-dict `:` type($prefix)";
 }
 

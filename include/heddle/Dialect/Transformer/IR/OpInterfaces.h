@@ -24,7 +24,7 @@ SizeExpr product(llvm::ArrayRef<SizeExpr> sizes);
 
 /// Expressions of a list of names and integers, as in `dims = ["B", 8, "P", 64]`.
 Shape dimsFromAttr(mlir::ArrayAttr dims);
-/// The same of a list that holds expressions too, as `transformer.spread` does.
+/// The same of a list that holds expressions too, as `transformer.broadcast` does.
 Shape sizesFromAttr(mlir::ArrayAttr sizes);
 
 /// `left` and `right` have to be equal (or left ≤ right) for `what` to make sense.
@@ -74,8 +74,8 @@ public:
   void require(const SizeExpr &left, const SizeExpr &right, std::string what);
   void requireAtMost(const SizeExpr &left, const SizeExpr &right, std::string what);
   /// Packed documents lie in a batch of one.
-  void requireOneSentence(mlir::Value rows);
-  /// Whether the runtime binds the dimension to 1 or to what fits (`transformer.spread`).
+  void requireBatchOfOne(mlir::Value rows);
+  /// Whether the runtime binds the dimension to 1 or to what fits (`transformer.broadcast`).
   bool isOneOrFull(const SizeExpr &size) const { return oneOrFull.contains(size.dimName()); }
 
   /// Results with the shape of the first operand, but for features that their types know.
@@ -99,9 +99,9 @@ public:
   const SymbolicShapes &shapes;
 
   virtual void addBelow(const SizeExpr &high) = 0;
-  /// Values are starts of documents, below `high`; a document has at most `longest` rows, 0 for any
+  /// Values are starts of documents, below `high`; a document has at most `maxLength` rows, 0 for any
   /// number.
-  virtual void addStarts(const SizeExpr &high, int64_t longest = 0) = 0;
+  virtual void addStarts(const SizeExpr &high, int64_t maxLength = 0) = 0;
   /// Values are counted in the documents that `starts` cuts.
   virtual void addWithin(mlir::Value starts) = 0;
   /// Readers of `copy` read the same values.

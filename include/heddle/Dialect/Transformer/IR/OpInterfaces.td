@@ -42,7 +42,7 @@ def Transformer_OpInterface : OpInterface<"TransformerOpInterface"> {
     InterfaceMethod<[{What the op asks of the values of an operand of integers.}],
       "void", "limitValues", (ins "::mlir::OpOperand &":$operand, "::heddle::transformer::ValueLimits &":$limits),
       /*methodBody=*/"", /*defaultImplementation=*/"return;">,
-    InterfaceMethod<[{Where the packed documents start that the rows of the first operand belong to; null by default: rows are of sentences.}],
+    InterfaceMethod<[{Where the packed documents start that the rows of the first operand belong to; null by default: rows are of sequences.}],
       "::mlir::Value", "documentStarts", (ins), /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
     InterfaceMethod<[{The table that the op reads and that is no operand: the runtime fills it. None by default.}],
       "::std::optional<::heddle::transformer::RowTable>", "rowTable", (ins),

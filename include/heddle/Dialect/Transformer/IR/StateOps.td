@@ -177,9 +177,9 @@ def Transformer_CacheClearOp : Transformer_Op<"cache.clear", [Transformer_WriteS
 }
 
 def Transformer_CacheReorderOp : Transformer_Op<"cache.reorder", [Transformer_ReadWriteState]> {
-  let summary = "permutes the sentences of all states";
+  let summary = "permutes the sequences of all states";
   let description = [{
-    Sentence r of every state becomes what sentence `parents[r]` was: a beam search keeps some of its hypotheses and
+    Sequence r of every state becomes what sequence `parents[r]` was: a beam search keeps some of its hypotheses and
     drops others. The batch becomes the size of `parents`.
 
     Example:
@@ -190,7 +190,7 @@ def Transformer_CacheReorderOp : Transformer_Op<"cache.reorder", [Transformer_Re
     }
     ```
   }];
-  let arguments = (ins Transformer_PerSentence:$parents);
+  let arguments = (ins Transformer_PerSequence:$parents);
   let assemblyFormat = "$parents attr-dict `:` type($parents)";
 }
 

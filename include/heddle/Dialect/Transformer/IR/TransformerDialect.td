@@ -34,8 +34,8 @@ def Transformer_Dialect : Dialect {
     `transformer.range = [low, high]`, where low <= value < high (expressions of dimensions are allowed), and an argument that the caller may leave out
     `transformer.default = {lengths_of = "source", padding = 0 : i64}`, or `{running_lengths_of = ...}` where all tokens
     since the caches were emptied count. `transformer.port` (a list like `transformer.dims`) is the shape that a caller sees where
-    it is another one: dimensions of 1 left out (`["B", "S"]` of `["B", 1, 1, "S"]`), or the first two exchanged (`["S", "B", 512]`).
-    `transformer.spread` (sizes like `["B", 8, "T", "S"]`; expressions of dimensions are allowed) says that a caller may give 1 in
+    it is another one: dimensions of 1 left out (`["B", "S"]` of `["B", 1, 1, "S"]`), or the first two transposed (`["S", "B", 512]`).
+    `transformer.broadcast` (sizes like `["B", 8, "T", "S"]`; expressions of dimensions are allowed) says that a caller may give 1 in
     place of each of these sizes, and may leave leading dimensions out. Of four dimensions three may be given as `[B, T, S]` or
     `[B * 8, T, S]`. Where `transformer.dims` has a name in place of a number or of another name, the function sees the 1; elsewhere it
     sees the entry repeated.
@@ -55,10 +55,10 @@ def Transformer_Dialect : Dialect {
     static constexpr llvm::StringLiteral rangeAttr = "transformer.range";
     static constexpr llvm::StringLiteral defaultAttr = "transformer.default";
     static constexpr llvm::StringLiteral portAttr = "transformer.port";
-    static constexpr llvm::StringLiteral spreadAttr = "transformer.spread";
+    static constexpr llvm::StringLiteral broadcastAttr = "transformer.broadcast";
 
-    /// True if `port` is `dims` with its first two entries exchanged.
-    static bool isExchanged(::mlir::ArrayAttr dims, ::mlir::ArrayAttr port);
+    /// True if `port` is `dims` with its first two entries transposed.
+    static bool isTransposed(::mlir::ArrayAttr dims, ::mlir::ArrayAttr port);
 
     /// Names of no op get an error that says which is nearest.
     std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef opName) const override;
@@ -94,7 +94,7 @@ def Transformer_Bias : DialectType<Transformer_Dialect, Transformer_BiasType.pre
                        BuildableType<"$_builder.getType<::heddle::transformer::BiasType>()">;
 
 def Transformer_Index : RankedTensorOf<[I32]>;
-def Transformer_PerSentence : 1DTensorOf<[I32]>;
+def Transformer_PerSequence : 1DTensorOf<[I32]>;
 /// Sizes that must be written and not zero: a dynamic size is negative.
 class Transformer_Positive<string dim> : CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getShape()" # dim # " > 0">;
 class Transformer_Rank<string condition>

@@ -290,9 +290,9 @@ def Transformer_SoftmaxOp : Transformer_Op<"softmax", [Pure, AllTypesMatch<["inp
 }
 
 def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegments, Transformer_ReducesRows], ["inferShapes", "countFlops", "limitValues"]> {
-  let summary = "one row for each sentence";
+  let summary = "one row for each sequence";
   let description = [{
-    `[B, T, E]` becomes `[B, E]`: of the rows of each sentence `kind` makes one. With `lengths`, `[B]`, only the first
+    `[B, T, E]` becomes `[B, E]`: of the rows of each sequence `kind` makes one. With `lengths`, `[B]`, only the first
     `lengths[b]` rows count. With `documents`, the starts of packed documents as in `transformer.mask.documents`, B is 1
     and the result has a row for each document, `[N, E]`. Of no row the result is zeros.
 
@@ -304,7 +304,7 @@ def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegment
 
     Example:
     ```mlir
-    func.func @sentences(%x: tensor<?x?x512xf32>, %lengths: tensor<?xi32>) -> tensor<?x512xf32> {
+    func.func @sequences(%x: tensor<?x?x512xf32>, %lengths: tensor<?xi32>) -> tensor<?x512xf32> {
       %y = transformer.pool %x lengths(%lengths : tensor<?xi32>) {kind = #transformer.pooling<mean>} : tensor<?x?x512xf32> -> tensor<?x512xf32>
       return %y : tensor<?x512xf32>
     }

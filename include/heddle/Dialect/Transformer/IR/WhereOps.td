@@ -18,7 +18,7 @@ def Transformer_IsWhere : Transformer_WhereRegion;
 def Transformer_MaskWhereOp : Transformer_MaskOp<"where", "where", ["emitPredicate", "bound"], [SingleBlock, Transformer_IsWhere]> {
   let summary = "a mask that is a formula";
   let description = [{
-    Query i may attend to key j where the region yields true for (b, h, i, j), the sentence, the query head, the query and the key. The
+    Query i may attend to key j where the region yields true for (b, h, i, j), the sequence, the query head, the query and the key. The
     region may use `transformer.mask.load` and, from `arith`, `constant`, `addi`, `subi`, `muli`, `floordivsi`, `ceildivsi`, `divsi`, `remsi`, `minsi`, `maxsi`,
     `andi`, `ori`, `xori`, `shli`, `shrsi`, `shrui`, `cmpi`, `select`, `extsi`, `extui`, `trunci`.
     From outside it may use tensors that it loads from, and i32 numbers.

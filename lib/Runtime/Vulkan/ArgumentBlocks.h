@@ -1,4 +1,4 @@
-//===- WordBlocks.h - Words of launches in memory ---------------*- C++ -*-===//
+//===- ArgumentBlocks.h - Words of launches in memory ---------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,9 +14,9 @@
 
 namespace heddle::vulkan {
 
-class WordBlocks {
+class ArgumentBlocks {
 public:
-  static Expected<WordBlocks> create(const LogicalDevice &device);
+  static Expected<ArgumentBlocks> create(const LogicalDevice &device);
 
   VkBuffer handle() const { return buffer.handle(); }
   /// Whether another block fits.
@@ -29,7 +29,7 @@ public:
 private:
   static constexpr int64_t blockBytes = vulkanBlockWords * 4;
 
-  WordBlocks(MemoryBuffer buffer, int64_t alignment)
+  ArgumentBlocks(MemoryBuffer buffer, int64_t alignment)
       : buffer(std::move(buffer)), alignment(alignment) {}
 
   MemoryBuffer buffer;

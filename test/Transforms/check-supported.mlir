@@ -1,4 +1,4 @@
-// RUN: heddle-opt %s --refuse-unbuilt --split-input-file --verify-diagnostics
+// RUN: heddle-opt %s --check-supported --split-input-file --verify-diagnostics
 
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,14 +14,14 @@ func.func @built(%x: tensor<?x4xf32>, %b: tensor<4xf32>, %n: i32) -> (tensor<?x4
 
 // -----
 
-// expected-error @+1 {{argument 0: expected rank 1 or more, found tensor<f32>, which is not built yet}}
+// expected-error @+1 {{argument 0: expected rank 1 or more, found tensor<f32>, which is not supported yet}}
 func.func @number(%x: tensor<f32>) {
   return
 }
 
 // -----
 
-// expected-error @+1 {{argument 0: expected elements of f32, i32 or i1, found f64, which is not built yet}}
+// expected-error @+1 {{argument 0: expected elements of f32, i32 or i1, found f64, which is not supported yet}}
 func.func @element(%x: tensor<?x4xf64>) {
   return
 }
@@ -65,7 +65,7 @@ func.func @wide(%x: tensor<?x4xf32>) {
 // -----
 
 func.func @wide_norm(%x: tensor<?x100000xf32>, %b: tensor<100000xf32>) -> tensor<?x100000xf32> {
-  // expected-error @+1 {{'transformer.layer_norm' op expected rows of at most 98304 features, found 100000; wider ones are not built yet}}
+  // expected-error @+1 {{'transformer.layer_norm' op expected rows of at most 98304 features, found 100000; wider ones are not supported yet}}
   %y = transformer.layer_norm %x, %b, %b {epsilon = 1.0e-5 : f32} : (tensor<?x100000xf32>, tensor<100000xf32>, tensor<100000xf32>) -> tensor<?x100000xf32>
   return %y : tensor<?x100000xf32>
 }
@@ -73,7 +73,7 @@ func.func @wide_norm(%x: tensor<?x100000xf32>, %b: tensor<100000xf32>) -> tensor
 // -----
 
 func.func @wide_heads(%q: tensor<?x1x?x16xf32>, %v: tensor<?x1x?x7000xf32>) -> tensor<?x1x?x7000xf32> {
-  // expected-error @+1 {{'transformer.attention' op expected heads of values of at most 6144 features, found 7000; wider ones are not built yet}}
+  // expected-error @+1 {{'transformer.attention' op expected heads of values of at most 6144 features, found 7000; wider ones are not supported yet}}
   %y = transformer.attention %q, %q, %v {scale = 1.0 : f32} : (tensor<?x1x?x16xf32>, tensor<?x1x?x16xf32>, tensor<?x1x?x7000xf32>) -> tensor<?x1x?x7000xf32>
   return %y : tensor<?x1x?x7000xf32>
 }
@@ -84,7 +84,7 @@ transformer.state @s {dims = ["B", 1, "P", 4], capacity = 8 : i64} : tensor<?x1x
 
 func.func @keys_as_values(%x: tensor<?x1x?x4xf32> {transformer.dims = ["B", 1, "T", 4]}) -> tensor<?x1x?x4xf32> {
   %k = transformer.cache.append @s, %x : tensor<?x1x?x4xf32> -> tensor<?x1x?x4xf32>
-  // expected-error @+1 {{operand 2: expected another value than the content of @s, found the keys of an attention; reading them otherwise is not built yet, keep a second state}}
+  // expected-error @+1 {{operand 2: expected another value than the content of @s, found the keys of an attention; reading them otherwise is not supported yet, keep a second state}}
   %o = transformer.attention %x, %k, %k {scale = 1.0 : f32} : (tensor<?x1x?x4xf32>, tensor<?x1x?x4xf32>, tensor<?x1x?x4xf32>) -> tensor<?x1x?x4xf32>
   return %o : tensor<?x1x?x4xf32>
 }
@@ -121,7 +121,7 @@ func.func @newline() {
 // -----
 
 func.func @vectors(%x: tensor<?xf32>) -> tensor<?xf32> {
-  // expected-error @+1 {{'arith.addf' op expected tensors of f32 and rank 2 or more, found 'tensor<?xf32>', which is not built yet}}
+  // expected-error @+1 {{'arith.addf' op expected tensors of f32 and rank 2 or more, found 'tensor<?xf32>', which is not supported yet}}
   %y = arith.addf %x, %x : tensor<?xf32>
   return %y : tensor<?xf32>
 }
@@ -129,7 +129,7 @@ func.func @vectors(%x: tensor<?xf32>) -> tensor<?xf32> {
 // -----
 
 func.func @matrix_argument(%x: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> tensor<?x4xf32> {
-  // expected-error @+1 {{operand 1: expected a transformer.weight, found an argument; matrices that are no weights are not built yet}}
+  // expected-error @+1 {{operand 1: expected a transformer.weight, found an argument; matrices that are no weights are not supported yet}}
   %y = transformer.linear %x, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
   return %y : tensor<?x4xf32>
 }
@@ -140,7 +140,7 @@ func.func @matrix_constant(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %w = arith.constant dense<1.0> : tensor<4x4xf32>
   %v = transformer.weight "v" : tensor<4x4xf32>
   %b = transformer.weight "b" : tensor<4xf32>
-  // expected-error @+1 {{operand 3: expected a transformer.weight, found arith.constant; matrices that are no weights are not built yet}}
+  // expected-error @+1 {{operand 3: expected a transformer.weight, found arith.constant; matrices that are no weights are not supported yet}}
   %y = transformer.ffn %x in(%v, %b) out(%w) : (tensor<?x4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
   return %y : tensor<?x4xf32>
 }
@@ -149,7 +149,7 @@ func.func @matrix_constant(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 
 func.func @vector_constant(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %g = arith.constant dense<1.0> : tensor<4xf32>
-  // expected-error @+1 {{operand 1: expected an argument or a transformer.weight, found a constant tensor, which is not built yet}}
+  // expected-error @+1 {{operand 1: expected an argument or a transformer.weight, found a constant tensor, which is not supported yet}}
   %y = transformer.layer_norm %x, %g, %g {epsilon = 1.0e-5 : f32} : (tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return %y : tensor<?x4xf32>
 }
@@ -158,7 +158,7 @@ func.func @vector_constant(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 
 func.func @weight_as_term(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %w = transformer.weight "w" : tensor<2x4xf32>
-  // expected-error @+1 {{operand 1: expected an argument or the result of an op, found a transformer.weight; weights that are computed with are not built yet, make it an argument}}
+  // expected-error @+1 {{operand 1: expected an argument or the result of an op, found a transformer.weight; weights that are computed with are not supported yet, make it an argument}}
   %y = arith.addf %x, %w : tensor<2x4xf32>
   return %y : tensor<2x4xf32>
 }
@@ -174,7 +174,7 @@ func.func @weight_as_result() -> tensor<2x4xf32> {
 // -----
 
 func.func @weight_of_rank_3(%q: tensor<?x2x3x4xf32>) -> tensor<?x2x3x4xf32> {
-  // expected-error @+1 {{'transformer.weight' op expected a vector or a matrix, found rank 4, which is not built yet}}
+  // expected-error @+1 {{'transformer.weight' op expected a vector or a matrix, found rank 4, which is not supported yet}}
   %t = transformer.weight "t" : tensor<1x1x3x3xf32>
   %b = transformer.bias.dense %t : tensor<1x1x3x3xf32>
   %o = transformer.attention %q, %q, %q bias(%b) {scale = 1.0 : f32} : (tensor<?x2x3x4xf32>, tensor<?x2x3x4xf32>, tensor<?x2x3x4xf32>) -> tensor<?x2x3x4xf32>
@@ -204,7 +204,7 @@ func.func @nameless_parents(%p: tensor<?xi32>) {
 // -----
 
 func.func @any_offset(%x: tensor<?x?x4xf32>, %n: i32) -> tensor<?x?x4xf32> {
-  // expected-error @+1 {{offset: expected a transformer.cache.length, found another number, which is not built yet}}
+  // expected-error @+1 {{offset: expected a transformer.cache.length, found another number, which is not supported yet}}
   %y = transformer.position.sinusoidal %x offset(%n : i32) : tensor<?x?x4xf32>
   return %y : tensor<?x?x4xf32>
 }
@@ -213,7 +213,7 @@ func.func @any_offset(%x: tensor<?x?x4xf32>, %n: i32) -> tensor<?x?x4xf32> {
 
 func.func @any_learned_offset(%x: tensor<?x?x4xf32>, %n: i32) -> tensor<?x?x4xf32> {
   %t = transformer.weight "t" : tensor<9x4xf32>
-  // expected-error @+1 {{offset: expected a transformer.cache.length, found another number, which is not built yet}}
+  // expected-error @+1 {{offset: expected a transformer.cache.length, found another number, which is not supported yet}}
   %y = transformer.position.learned %x, %t offset(%n : i32) : tensor<?x?x4xf32>, tensor<9x4xf32>
   return %y : tensor<?x?x4xf32>
 }
@@ -221,7 +221,7 @@ func.func @any_learned_offset(%x: tensor<?x?x4xf32>, %n: i32) -> tensor<?x?x4xf3
 // -----
 
 func.func @convolution_argument(%x: tensor<?x?x4xf32>, %w: tensor<4x4x1xf32>) -> tensor<?x?x4xf32> {
-  // expected-error @+1 {{operand 1: expected a transformer.weight, found an argument; matrices that are no weights are not built yet}}
+  // expected-error @+1 {{operand 1: expected a transformer.weight, found an argument; matrices that are no weights are not supported yet}}
   %y = transformer.conv1x1 %x, %w : (tensor<?x?x4xf32>, tensor<4x4x1xf32>) -> tensor<?x?x4xf32>
   return %y : tensor<?x?x4xf32>
 }

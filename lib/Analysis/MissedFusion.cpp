@@ -1,10 +1,10 @@
-//===- FusionRefusal.cpp - Why two ops did not become one kernel ----------===//
+//===- MissedFusion.cpp - Why two ops did not become one kernel ----------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The texts of the reasons, in one table.
 
-#include "heddle/Analysis/FusionRefusal.h"
+#include "heddle/Analysis/MissedFusion.h"
 
 #include <iterator>
 
@@ -43,15 +43,15 @@ static constexpr Entry entries[] = {
      "none needed"},
 };
 
-static const Entry &entry(FusionRefusal reason) { return entries[static_cast<int>(reason)]; }
+static const Entry &entry(MissedFusion reason) { return entries[static_cast<int>(reason)]; }
 
-llvm::StringRef heddle::toString(FusionRefusal reason) { return entry(reason).name; }
-llvm::StringRef heddle::explain(FusionRefusal reason) { return entry(reason).explanation; }
-llvm::StringRef heddle::remedy(FusionRefusal reason) { return entry(reason).remedy; }
+llvm::StringRef heddle::toString(MissedFusion reason) { return entry(reason).name; }
+llvm::StringRef heddle::explain(MissedFusion reason) { return entry(reason).explanation; }
+llvm::StringRef heddle::remedy(MissedFusion reason) { return entry(reason).remedy; }
 
-std::optional<FusionRefusal> heddle::parseFusionRefusal(llvm::StringRef text) {
+std::optional<MissedFusion> heddle::parseMissedFusion(llvm::StringRef text) {
   for (int i = 0; i < static_cast<int>(std::size(entries)); ++i)
     if (entries[i].name == text)
-      return static_cast<FusionRefusal>(i);
+      return static_cast<MissedFusion>(i);
   return std::nullopt;
 }

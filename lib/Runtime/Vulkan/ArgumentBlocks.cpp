@@ -1,10 +1,10 @@
-//===- WordBlocks.cpp - Words of launches in memory -------------*- C++ -*-===//
+//===- ArgumentBlocks.cpp - Words of launches in memory -------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Descriptors see the largest block from any offset, so a whole one must lie
 // behind the last.
-#include "WordBlocks.h"
+#include "ArgumentBlocks.h"
 
 #include "heddle/Support/Try.h"
 
@@ -13,13 +13,13 @@
 
 namespace heddle::vulkan {
 
-Expected<WordBlocks> WordBlocks::create(const LogicalDevice &device) {
+Expected<ArgumentBlocks> ArgumentBlocks::create(const LogicalDevice &device) {
   constexpr int64_t bytes = int64_t{64} << 10;
   auto buffer = HEDDLE_TRY(MemoryBuffer::create(device, bytes, MemoryBuffer::Kind::Staging));
-  return WordBlocks(std::move(buffer), device.physical().windowAlignment());
+  return ArgumentBlocks(std::move(buffer), device.physical().windowAlignment());
 }
 
-uint32_t WordBlocks::write(std::span<const uint32_t> words) {
+uint32_t ArgumentBlocks::write(std::span<const uint32_t> words) {
   assert(hasRoom() && words.size_bytes() <= blockBytes && "a launch beyond the blocks");
   int64_t place = used;
   std::memcpy(buffer.mapped() + place, words.data(), words.size_bytes());

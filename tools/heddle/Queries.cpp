@@ -1,4 +1,4 @@
-//===- Questions.cpp - explain, inspect, devices, schema ------------------===//
+//===- Queries.cpp - explain, inspect, devices, schema ------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -156,7 +156,7 @@ void addInspect(CLI::App &app, Status &outcome) {
 
 } // namespace
 
-void addQuestions(CLI::App &app, Status &outcome) {
+void addQueries(CLI::App &app, Status &outcome) {
   addExplain(app, outcome);
   addInspect(app, outcome);
   CLI::App *devices = app.add_subcommand("devices", "list the devices of this machine");

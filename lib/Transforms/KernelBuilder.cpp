@@ -1,4 +1,4 @@
-//===- KernelFrame.cpp - A kernel's arguments as views --------------------===//
+//===- KernelBuilder.cpp - A kernel's arguments as views --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,7 +12,8 @@ using kernel::Size;
 
 //===- Views -------------------------------------------------------------===//
 
-KernelFrame::KernelFrame(kernel::DefOp def, const TileSizes &sizes, bool countTiles, OpBuilder &b)
+KernelBuilder::KernelBuilder(kernel::DefOp def, const TileSizes &sizes, bool countTiles,
+                             OpBuilder &b)
     : def(def), sizes(sizes), countTiles(countTiles), t(b, def.getLoc()) {
   for (unsigned i = 0; i < def.getNumArguments(); ++i)
     arguments.push_back(describe(def.getArgLayout(i)));
@@ -21,7 +22,7 @@ KernelFrame::KernelFrame(kernel::DefOp def, const TileSizes &sizes, bool countTi
     results.push_back(describe(def.getResultLayout(i)));
 }
 
-KernelFrame::Argument KernelFrame::describe(kernel::LayoutAttr layout) {
+KernelBuilder::Argument KernelBuilder::describe(kernel::LayoutAttr layout) {
   if (!layout.getView())
     return {layout, -1};
   types.push_back(layout.getView());
@@ -30,29 +31,29 @@ KernelFrame::Argument KernelFrame::describe(kernel::LayoutAttr layout) {
   return {layout, static_cast<int64_t>(types.size()) - 1};
 }
 
-int64_t KernelFrame::viewOf(Value argument) const {
+int64_t KernelBuilder::viewOf(Value argument) const {
   return arguments[cast<BlockArgument>(argument).getArgNumber()].view;
 }
 
-int64_t KernelFrame::tableView() const {
+int64_t KernelBuilder::tableView() const {
   for (const Argument &argument : arguments)
     if (argument.layout.getStorage() == kernel::Storage::Table)
       return argument.view;
   return -1;
 }
 
-Value KernelFrame::sizeValue(Size size) {
+Value KernelBuilder::sizeValue(Size size) {
   if (size.isStatic())
     return t.index(size.value);
   return kernel::ScalarOp::create(t.b, t.loc, t.b.getIndexType(), size.name);
 }
 
-Value KernelFrame::storeBase(unsigned result) {
+Value KernelBuilder::storeBase(unsigned result) {
   Size at = results[result].layout.getAt();
   return at == Size() ? Value() : sizeValue(at);
 }
 
-Size KernelFrame::slots(Value argument) const {
+Size KernelBuilder::slots(Value argument) const {
   return arguments[cast<BlockArgument>(argument).getArgNumber()].layout.getSlots();
 }
 
@@ -84,14 +85,14 @@ DocumentTile heddle::findDocument(TileBuilder &t, Value starts, Value count, Val
   return {document, firstTile(t, starts, document, tile)};
 }
 
-Value KernelFrame::scalar(Value argument) {
+Value KernelBuilder::scalar(Value argument) {
   const Argument &known = arguments[cast<BlockArgument>(argument).getArgNumber()];
   if (known.view >= 0) // a caller's number lies in memory
     return kernel::ReadOp::create(t.b, t.loc, func.getView(known.view), ValueRange{t.index(0)});
   return t.i32(sizeValue(known.layout.getScalar()));
 }
 
-kernel::FuncOp KernelFrame::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int64_t> gridTiles) {
+kernel::FuncOp KernelBuilder::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int64_t> gridTiles) {
   SmallVector<Type> viewTypes(types.begin(), types.end());
   SmallVector<StringRef> scalars;
   for (auto name : def.getScalarsAttr().getAsRange<StringAttr>())
@@ -103,6 +104,6 @@ kernel::FuncOp KernelFrame::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int64_
   return func;
 }
 
-Value KernelFrame::slice(Value view, ValueRange points) {
+Value KernelBuilder::slice(Value view, ValueRange points) {
   return points.empty() ? view : kernel::SliceOp::create(t.b, t.loc, view, points).getResult();
 }

@@ -1,4 +1,4 @@
-//===- RefuseUnbuilt.cpp - What the dialect says and no kernel does -------===//
+//===- CheckSupported.cpp - What the dialect says and no kernel does -------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -17,7 +17,7 @@
 #include "llvm/Support/ConvertUTF.h"
 
 namespace heddle {
-#define GEN_PASS_DEF_REFUSEUNBUILT
+#define GEN_PASS_DEF_CHECKSUPPORTED
 #include "heddle/Transforms/Passes.h.inc"
 } // namespace heddle
 
@@ -67,9 +67,9 @@ static std::string problemOf(Type given, Operation *inside = nullptr) {
        takesIt = type && (!formatOf(*type).holdsScales() || isa_and_nonnull<WeightOp>(inside));
   if (!isAnyones && !(inside && isNarrow && takesIt))
     stream << "expected elements of f32, i32 or i1, found " << element
-           << ", which is not built yet";
+           << ", which is not supported yet";
   else if (tensor.getRank() == 0)
-    stream << "expected rank 1 or more, found " << given << ", which is not built yet";
+    stream << "expected rank 1 or more, found " << given << ", which is not supported yet";
   else if (element.isF32() && tensor.getShape().back() > mostFeatures && tensor.getRank() > 1)
     stream << "expected a last dimension of at most 2^20, found " << given;
   int64_t elements = 1;
@@ -128,14 +128,14 @@ static LogicalResult checkOperand(OpOperand &use) {
   if (isPacked && !isa_and_nonnull<WeightOp>(def))
     return error() << ": expected a transformer.weight, found "
                    << (def ? def->getName().getStringRef() : "an argument")
-                   << "; matrices that are no weights are not built yet";
+                   << "; matrices that are no weights are not supported yet";
   if (isa_and_nonnull<WeightOp>(def) && !takesWeight)
     return error() << ": expected an argument or the result of an op, found a transformer.weight; "
-                      "weights that are computed with are not built yet, make it an argument";
+                      "weights that are computed with are not supported yet, make it an argument";
   if (isa_and_nonnull<arith::ConstantOp>(def) && isa<TensorType>(use.get().getType()))
     return error() << ": expected an argument or "
                    << (takesWeight ? "a transformer.weight" : "the result of an op")
-                   << ", found a constant tensor, which is not built yet";
+                   << ", found a constant tensor, which is not supported yet";
   return success();
 }
 
@@ -155,7 +155,7 @@ static LogicalResult checkOp(Operation *op) {
 }
 
 namespace {
-struct RefuseUnbuilt : heddle::impl::RefuseUnbuiltBase<RefuseUnbuilt> {
+struct CheckSupported : heddle::impl::CheckSupportedBase<CheckSupported> {
   void runOnOperation() override {
     // Functions first: an op is often wrong because an argument is.
     for (auto function : getOperation().getOps<func::FuncOp>())

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""exchange.py IN.npy OUT.npy: the first two dimensions of 32-bit elements the other way round."""
+"""transpose.py IN.npy OUT.npy: the first two dimensions of 32-bit elements the other way round."""
 import ast
 import math
 import sys
@@ -15,5 +15,5 @@ rows, columns, *rest = header["shape"]
 dtype = header["descr"][1:]
 numbers = memoryview(data[start:]).cast({"i4": "i", "f4": "f"}[dtype])
 size = math.prod(rest)
-exchanged = (numbers[(r * columns + c) * size + n] for c in range(columns) for r in range(rows) for n in range(size))
-npy.write(sys.argv[2], dtype, [columns, rows, *rest], exchanged)
+transposed = (numbers[(r * columns + c) * size + n] for c in range(columns) for r in range(rows) for n in range(size))
+npy.write(sys.argv[2], dtype, [columns, rows, *rest], transposed)

@@ -1,4 +1,4 @@
-//===- FusionRefusal.h - Why two ops did not become one kernel -*- C++ -*-===//
+//===- MissedFusion.h - Why two ops did not become one kernel -*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,7 +12,7 @@
 
 namespace heddle {
 
-enum class FusionRefusal {
+enum class MissedFusion {
   SeveralUses,       ///< the value has other readers, so it must reach memory
   RowReduction,      ///< the reader needs whole rows, the kernel holds tiles of columns
   SecondContraction, ///< the reader is a contraction of its own
@@ -26,11 +26,11 @@ enum class FusionRefusal {
 };
 
 /// Kebab-case name, used in attributes and tests: "several-uses".
-llvm::StringRef toString(FusionRefusal reason);
-std::optional<FusionRefusal> parseFusionRefusal(llvm::StringRef text);
+llvm::StringRef toString(MissedFusion reason);
+std::optional<MissedFusion> parseMissedFusion(llvm::StringRef text);
 /// One sentence: what stands in the way.
-llvm::StringRef explain(FusionRefusal reason);
+llvm::StringRef explain(MissedFusion reason);
 /// One sentence: what would have to change.
-llvm::StringRef remedy(FusionRefusal reason);
+llvm::StringRef remedy(MissedFusion reason);
 
 } // namespace heddle

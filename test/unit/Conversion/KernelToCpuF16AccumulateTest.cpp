@@ -1,4 +1,4 @@
-//===- KernelToCpuHalfSumsTest.cpp - Products of two f16 ------------------===//
+//===- KernelToCpuF16AccumulateTest.cpp - Products of two f16 ------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -63,7 +63,7 @@ float summedInHalves(Halves &x, int64_t row, Halves &w, int64_t column, int64_t 
   return sum;
 }
 
-class HalfSums : public testing::TestWithParam<const char *> {
+class F16Accumulate : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
     target = *findCpuTarget(GetParam());
@@ -127,16 +127,16 @@ const Shape shapes[] = {{1, 80, 5},
                         {13, 64, 1025, "prefetch = 1, kblock = 512"},
                         {96, 64, 1536, "prefetch = 1, kblock = 512"}};
 
-TEST_P(HalfSums, AreTheDefinition) {
+TEST_P(F16Accumulate, AreTheDefinition) {
   for (const Shape &s : shapes) {
     Operands operands(s);
     run(s, operands);
-    Floats wide = target.halfSums ? Floats(1) : asFloats(s, operands);
+    Floats wide = target.f16Accumulate ? Floats(1) : asFloats(s, operands);
     for (int64_t row = 0; row < s.m; ++row)
       for (int64_t n = 0; n < s.n; ++n) {
         int64_t i = row * padded(s.n) + n;
         float expected =
-            target.halfSums ? summedInHalves(operands.x, row, operands.w, n, s.k) : wide[i];
+            target.f16Accumulate ? summedInHalves(operands.x, row, operands.w, n, s.k) : wide[i];
         ASSERT_TRUE(sameBits(operands.y[i], expected))
             << s.m << "x" << s.n << "x" << s.k << " row " << row << " column " << n << ": expected "
             << expected << ", found " << operands.y[i];
@@ -145,7 +145,7 @@ TEST_P(HalfSums, AreTheDefinition) {
 }
 
 /// A lone row, a few rows and many rows go through register tiles of their own.
-TEST_P(HalfSums, ARowDoesNotDependOnOthers) {
+TEST_P(F16Accumulate, ARowDoesNotDependOnOthers) {
   Shape all{23, 64, 600};
   Operands many(all);
   run(all, many);
@@ -161,7 +161,7 @@ TEST_P(HalfSums, ARowDoesNotDependOnOthers) {
 
 /// Rows of at most 2 and weights of at most 240 stay below what f16 can hold, even if every sum is
 /// rounded up; larger sums become infinite, never another number.
-TEST_P(HalfSums, TooLargeSumsAreInfinite) {
+TEST_P(F16Accumulate, TooLargeSumsAreInfinite) {
   Shape s{3, 16, 256};
   Operands operands(s);
   for (int64_t k = 0; k < s.k; ++k) {
@@ -170,22 +170,22 @@ TEST_P(HalfSums, TooLargeSumsAreInfinite) {
     operands.w[s.k + k] = halfFromFloat(512.0f);
   }
   run(s, operands);
-  EXPECT_NEAR(operands.y[0], 2.0f * 240 * 256, target.halfSums ? 0.07f * 2 * 240 * 256 : 0);
-  EXPECT_EQ(operands.y[1], target.halfSums ? INFINITY : 2.0f * 512 * 256);
+  EXPECT_NEAR(operands.y[0], 2.0f * 240 * 256, target.f16Accumulate ? 0.07f * 2 * 240 * 256 : 0);
+  EXPECT_EQ(operands.y[1], target.f16Accumulate ? INFINITY : 2.0f * 512 * 256);
 }
 
 /// Denormals of f16 count, as factors and as sums.
-TEST_P(HalfSums, DenormalsCount) {
+TEST_P(F16Accumulate, DenormalsCount) {
   Shape s{1, 16, 2};
   Operands operands(s);
   operands.x[0] = 0x0001, operands.x[1] = 0;                           // 2^-24
   operands.w[0] = halfFromFloat(1.0f), operands.w[padded(2)] = 0x3800; // 1 and 1/2
   run(s, operands);
   EXPECT_EQ(operands.y[0], 0x1p-24f);
-  EXPECT_EQ(operands.y[1], target.halfSums ? 0.0f : 0x1p-25f); // a tie, to even
+  EXPECT_EQ(operands.y[1], target.f16Accumulate ? 0.0f : 0x1p-25f); // a tie, to even
 }
 
-INSTANTIATE_TEST_SUITE_P(InstructionSets, HalfSums,
+INSTANTIATE_TEST_SUITE_P(InstructionSets, F16Accumulate,
                          testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-fp16",
                                          "aarch64", "aarch64-fp16"),
                          isaName);

@@ -1,10 +1,10 @@
-//===- Spread.cpp - Inputs that stand for larger ones ---------------------===//
+//===- Broadcast.cpp - Inputs that stand for larger ones ---------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Missing dimensions first, then each size against the full one.
 
-#include "heddle/Support/Spread.h"
+#include "heddle/Support/Broadcast.h"
 
 #include "heddle/Support/Program.h"
 #include "heddle/Support/Try.h"
@@ -22,23 +22,23 @@ static std::string sizesText(std::span<const int64_t> sizes) {
   return text + "]";
 }
 
-/// [sentences, ...] or [sentences * heads, ...] as the first two of four dimensions.
+/// [sequences, ...] or [sequences * heads, ...] as the first two of four dimensions.
 static Status ofThree(const std::string &name, std::span<const int64_t> given,
                       std::span<const int64_t> full, std::vector<int64_t> &sizes) {
-  int64_t first = given[0], sentences = full[0], heads = full[1];
-  if (first == 1 || first == sentences)
+  int64_t first = given[0], sequences = full[0], heads = full[1];
+  if (first == 1 || first == sequences)
     sizes = {first, 1, given[1], given[2]};
-  else if (first == sentences * heads)
-    sizes = {sentences, heads, given[1], given[2]};
+  else if (first == sequences * heads)
+    sizes = {sequences, heads, given[1], given[2]};
   else
-    return inputError(name + ": dimension 0: expected 1, " + std::to_string(sentences) + " or " +
-                      std::to_string(sentences) + " * " + std::to_string(heads) + ", found " +
+    return inputError(name + ": dimension 0: expected 1, " + std::to_string(sequences) + " or " +
+                      std::to_string(sequences) + " * " + std::to_string(heads) + ", found " +
                       std::to_string(first));
   return {};
 }
 
-Status spreadSizes(const std::string &name, std::span<const int64_t> given,
-                   std::span<const int64_t> full, std::vector<int64_t> &sizes) {
+Status broadcastSizes(const std::string &name, std::span<const int64_t> given,
+                      std::span<const int64_t> full, std::vector<int64_t> &sizes) {
   size_t rank = full.size(), least = rank == 4 ? 2 : rank - 1;
   if (given.size() > rank || given.size() < least)
     return inputError(name + ": expected a rank of " + std::to_string(least) + " to " +
@@ -56,8 +56,8 @@ Status spreadSizes(const std::string &name, std::span<const int64_t> given,
   return {};
 }
 
-void spreadCopy(std::span<const int64_t> from, std::span<const int64_t> to, size_t elementBytes,
-                const std::byte *source, std::byte *target) {
+void broadcastCopy(std::span<const int64_t> from, std::span<const int64_t> to, size_t elementBytes,
+                   const std::byte *source, std::byte *target) {
   auto bytesOf = [&](std::span<const int64_t> sizes) {
     return std::accumulate(sizes.begin(), sizes.end(), elementBytes,
                            [](size_t n, int64_t size) { return n * static_cast<size_t>(size); });
@@ -71,8 +71,8 @@ void spreadCopy(std::span<const int64_t> from, std::span<const int64_t> to, size
   }
   size_t read = from[0] == 1 ? 0 : bytesOf(from.subspan(1)), written = bytesOf(to.subspan(1));
   for (size_t i = 0; i < static_cast<size_t>(to[0]); ++i)
-    spreadCopy(from.subspan(1), to.subspan(1), elementBytes, source + i * read,
-               target + i * written);
+    broadcastCopy(from.subspan(1), to.subspan(1), elementBytes, source + i * read,
+                  target + i * written);
 }
 
 } // namespace heddle

@@ -1,8 +1,8 @@
-//===- CpuRuns.cpp - Column loops over wide tiles -*- C++ -*-===//
+//===- CpuLoopNests.cpp - Column loops over wide tiles -*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A run becomes one loop over column fragments; what later runs read of it stays
+// A loop nest of fused ops becomes one loop over column fragments; what later nests read of it stays
 // in scratch, in place of a tile that is read for the last time if there is one.
 // The columns that no fragment divides run through one of 16.
 
@@ -32,20 +32,20 @@ bool CpuEmitter::recomputes(Operation &op) const {
          isa<arith::ArithDialect>(op.getDialect());
 }
 
-/// Whether a value is read after the run, also through ops that are made again at their uses.
-bool CpuEmitter::outlives(Value value, ArrayRef<Operation *> run) const {
+/// Whether a value is read after the nest, also through ops that are made again at their uses.
+bool CpuEmitter::outlives(Value value, ArrayRef<Operation *> nest) const {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     for (Operation *op = user; op; op = op->getParentOp())
-      if (llvm::is_contained(run, op))
+      if (llvm::is_contained(nest, op))
         return false;
-    return recomputes(*user) ? outlives(user->getResult(0), run) : true;
+    return recomputes(*user) ? outlives(user->getResult(0), nest) : true;
   });
 }
 
-/// Whether no op after the run (or in the next round of a loop around it) reads the value.
-static bool diesIn(Value value, ArrayRef<Operation *> run,
+/// Whether no op after the nest (or in the next round of a loop around it) reads the value.
+static bool diesIn(Value value, ArrayRef<Operation *> nest,
                    function_ref<bool(Operation *)> isMadeAgain) {
-  Block *block = run.front()->getBlock();
+  Block *block = nest.front()->getBlock();
   if (value.getParentBlock() != block)
     return false;
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
@@ -53,11 +53,11 @@ static bool diesIn(Value value, ArrayRef<Operation *> run,
     if (isMadeAgain(user))
       return false;
     return ancestor &&
-           (llvm::is_contained(run, ancestor) || ancestor->isBeforeInBlock(run.front()));
+           (llvm::is_contained(nest, ancestor) || ancestor->isBeforeInBlock(nest.front()));
   });
 }
 
-/// Tiles in memory that the run reads column by column, also through ops that are made again.
+/// Tiles in memory that the nest reads column by column, also through ops that are made again.
 void CpuEmitter::collectRead(Operation &op, SmallVectorImpl<Value> &tiles) {
   op.walk([&](Operation *inner) {
     for (Value operand : inner->getOperands()) {
@@ -69,25 +69,25 @@ void CpuEmitter::collectRead(Operation &op, SmallVectorImpl<Value> &tiles) {
   });
 }
 
-void CpuEmitter::keepResults(Run &run) {
+void CpuEmitter::keepResults(LoopNest &nest) {
   SmallVector<Value> dying, readWhole, read;
   auto madeAgain = [&](Operation *op) {
-    return recomputes(*op) && outlives(op->getResult(0), run.ops);
+    return recomputes(*op) && outlives(op->getResult(0), nest.ops);
   };
-  for (Operation *op : run.ops) {
+  for (Operation *op : nest.ops) {
     collectRead(*op, read);
     if (auto contract = dyn_cast<ContractOp>(op))
       readWhole.push_back(contract.getLhs());
   }
   for (Value tile : read)
-    if (columnsOf(tile.getType()) == run.columns && !llvm::is_contained(dying, tile) &&
-        !llvm::is_contained(readWhole, tile) && diesIn(tile, run.ops, madeAgain))
+    if (columnsOf(tile.getType()) == nest.columns && !llvm::is_contained(dying, tile) &&
+        !llvm::is_contained(readWhole, tile) && diesIn(tile, nest.ops, madeAgain))
       dying.push_back(tile);
-  for (Operation *op : run.ops)
+  for (Operation *op : nest.ops)
     for (Value result : op->getResults()) {
-      if (isa<ReduceOp>(op) || !isTile(result.getType()) || !outlives(result, run.ops))
+      if (isa<ReduceOp>(op) || !isTile(result.getType()) || !outlives(result, nest.ops))
         continue;
-      run.kept.push_back(result);
+      nest.kept.push_back(result);
       auto sameRows = [&](Value value) {
         auto a = cast<RankedTensorType>(value.getType()),
              b = cast<RankedTensorType>(result.getType());
@@ -99,7 +99,7 @@ void CpuEmitter::keepResults(Run &run) {
           place == dying.end() ? allocate(result.getType(), /*allRows=*/false) : *memoryOf(*place);
       if (place != dying.end())
         dying.erase(place);
-      memory.valid = run.range;
+      memory.valid = nest.range;
       fragmentMemory[result] = memory;
     }
 }
@@ -141,28 +141,28 @@ Value CpuEmitter::columnsLeft(Operation &op, int64_t columns) {
                                                         : view(contract.getRhs()).extents[0]);
 }
 
-/// The columns that every op of the run can give and some needs.
-ColumnRange CpuEmitter::runRange(const Run &run) {
+/// The columns that every op of the nest can give and some needs.
+ColumnRange CpuEmitter::nestRange(const LoopNest &nest) {
   ColumnRange range;
   auto tighten = [&](ColumnRange other) {
     range.to = !range.to ? other.to : other.to ? minimum(range.to, other.to) : range.to;
     // Starts are handed on from the contraction that has one: they are the same value.
     range.from = range.from ? range.from : other.from;
   };
-  for (Operation *op : run.ops) {
+  for (Operation *op : nest.ops) {
     SmallVector<Value> read;
     collectRead(*op, read);
     for (Value tile : read)
-      if (columnsOf(tile.getType()) == run.columns)
+      if (columnsOf(tile.getType()) == nest.columns)
         tighten(memoryOf(tile)->valid);
-    if (runColumns(*op) != run.columns)
+    if (nestColumns(*op) != nest.columns)
       continue;
     auto contract = dyn_cast<ContractOp>(op);
     bool starts = contract && contract.getFrom() && !contract.getRows();
-    tighten({starts ? scalar(contract.getFrom()) : Value(), columnsLeft(*op, run.columns)});
+    tighten({starts ? scalar(contract.getFrom()) : Value(), columnsLeft(*op, nest.columns)});
   }
   if (range.to)
-    range.to = minimum(range.to, constant(run.columns));
+    range.to = minimum(range.to, constant(nest.columns));
   return range;
 }
 
@@ -230,9 +230,9 @@ LogicalResult CpuEmitter::overColumns(int64_t columns, ColumnRange range, Callba
   return overColumns(columns, range, /*alone=*/false, none, [&](Registers &) { return body(); });
 }
 
-/// The run's ops at one column fragment.
-LogicalResult CpuEmitter::emitColumnStep(Run &run, MutableArrayRef<Value> sums) {
-  for (Operation *op : run.ops) {
+/// The nest's ops at one column fragment.
+LogicalResult CpuEmitter::emitColumnStep(LoopNest &nest, MutableArrayRef<Value> sums) {
+  for (Operation *op : nest.ops) {
     auto reduce = dyn_cast<ReduceOp>(op);
     if (!reduce) {
       if (failed(emitOp(*op)))
@@ -247,7 +247,7 @@ LogicalResult CpuEmitter::emitColumnStep(Run &run, MutableArrayRef<Value> sums) 
       sums = sums.drop_front(laneGroups());
     }
   }
-  for (Value value : run.kept)
+  for (Value value : nest.kept)
     writeFragment(fragmentMemory[value], fragments[value], value.getType());
   return success();
 }
@@ -257,29 +257,29 @@ static float neutral(ReduceKind kind) {
   return kind == ReduceKind::Max ? -std::numeric_limits<float>::infinity() : -0.0f;
 }
 
-LogicalResult CpuEmitter::emitRun(ArrayRef<Operation *> ops) {
-  Run run;
-  run.ops = ops;
-  run.columns = runColumns(*ops.front());
-  run.range = runRange(run);
-  keepResults(run);
+LogicalResult CpuEmitter::emitLoopNest(ArrayRef<Operation *> ops) {
+  LoopNest nest;
+  nest.ops = ops;
+  nest.columns = nestColumns(*ops.front());
+  nest.range = nestRange(nest);
+  keepResults(nest);
   Registers sums;
   auto vector = VectorType::get({width}, builder.getF32Type());
   for (Operation *op : ops)
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       if (!reduce.getType().getElementType().isF32())
         return reduce.emitOpError("expected a reduction of f32");
-      run.reductions.push_back(reduce);
+      nest.reductions.push_back(reduce);
       Value start = arith::ConstantOp::create(
           builder, loc, DenseElementsAttr::get(vector, neutral(reduce.getKind())));
       sums.append(shapeOf(reduce.getType()).rows * laneGroups(), start);
     }
   bool alone = llvm::none_of(ops, [](Operation *op) { return isa<ContractOp>(op); });
-  if (failed(overColumns(run.columns, run.range, alone, sums,
-                         [&](Registers &next) { return emitColumnStep(run, next); })))
+  if (failed(overColumns(nest.columns, nest.range, alone, sums,
+                         [&](Registers &next) { return emitColumnStep(nest, next); })))
     return failure();
   ArrayRef<Value> rest = sums;
-  for (ReduceOp reduce : run.reductions) {
+  for (ReduceOp reduce : nest.reductions) {
     Fragment result = shapeOf(reduce.getType());
     for (int64_t r = 0; r < result.rows; ++r) {
       result.registers.push_back(
