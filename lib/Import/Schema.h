@@ -90,7 +90,6 @@ private:
   const Object *placeOf(const std::string &key) const;
   const Json *entry(const std::string &key) const;
   const Json *standard(const std::string &key) const;
-  void addPlace(const Json &object, std::string path);
 
   std::vector<Object> places; ///< outermost first
   const Json *schema = nullptr;

@@ -22,9 +22,8 @@ public:
   /// Index of the expression's value; equal expressions share one.
   int add(const SizeExpr &formula);
   size_t size() const { return formulas.size(); }
-  const std::vector<std::string> &dimNames() const { return names; }
 
-  /// Writes the values of the dimensions in the order of dimNames(); one that is not set is -1.
+  /// Writes the values of the dimensions in the order of the program's names; one that is not set is -1.
   void dimValues(const Dimensions &dims, std::vector<int64_t> &values) const;
   /// Brings `values` from the dimensions `before` (empty: nothing is known) to `now`.
   Status evaluate(const Dimensions &dims, std::span<const int64_t> before,

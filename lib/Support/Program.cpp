@@ -8,14 +8,6 @@
 
 namespace heddle {
 
-Expected<DType> parseDType(std::string_view text) {
-  DType type;
-  if (parseWord(text, type))
-    return type;
-  return inputError("expected an element type (f32, f16, bf16, i32, i64, bool), found " +
-                    quotedText(text));
-}
-
 std::string shapeText(std::span<const int64_t> shape) {
   std::string text = "[";
   for (int64_t size : shape)

@@ -27,8 +27,6 @@
 
 namespace heddle {
 
-Expected<DType> parseDType(std::string_view name);
-
 /// A shape as people read it: "[2, 3]".
 std::string shapeText(std::span<const int64_t> shape);
 

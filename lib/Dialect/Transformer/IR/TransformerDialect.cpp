@@ -170,7 +170,7 @@ static LogicalResult verifyPort(const PortSite &place, Attribute attribute, Arra
 }
 
 /// The full sizes of an input of which callers may give 1 in place of each.
-static LogicalResult verifySpread(const PortSite &place, Attribute attribute, Type type) {
+static LogicalResult verifyBroadcast(const PortSite &place, Attribute attribute, Type type) {
   auto sizes = dyn_cast<ArrayAttr>(attribute);
   auto isSize = [](Attribute size) {
     return isa<StringAttr>(size) || (isa<IntegerAttr>(size) && !isa<BoolAttr>(size));
@@ -287,7 +287,7 @@ LogicalResult TransformerDialect::verifyRegionArgAttribute(Operation *op, unsign
     return verifyPort(place, attribute.getValue(),
                       function.getArgAttrOfType<ArrayAttr>(argIndex, dimsAttr));
   if (attribute.getName() == broadcastAttr)
-    return verifySpread(place, attribute.getValue(), type);
+    return verifyBroadcast(place, attribute.getValue(), type);
   if (attribute.getName() != nameAttr)
     return place.error(attribute.getName())
            << "expected transformer.name, dims, range, default, port or broadcast";
