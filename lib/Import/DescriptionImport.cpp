@@ -61,34 +61,39 @@ static void returnWeights(Description &d) {
         a->returnWeights = ReturnWeights::Heads;
 }
 
+Expected<ImportedModel> heddle::importWithoutWeights(Description &description,
+                                                     const ImportOptions &options,
+                                                     mlir::MLIRContext &context) {
+  if (options.attentionWeights)
+    returnWeights(description);
+  ImportedModel model;
+  model.module = HEDDLE_TRY(buildModel(description, context, model.tensors));
+  model.facts = factsOf(description);
+  model.warnings = std::move(description.warnings);
+  for (const std::string &warning : {hiddenKeysAhead(description), keysAhead(description)})
+    if (!warning.empty())
+      model.warnings.push_back(warning);
+  model.texts = std::move(description.texts);
+  model.files = std::move(description.files);
+  return model;
+}
+
 Expected<ImportedModel> heddle::importDescription(const std::string &path,
                                                   const ImportOptions &options,
                                                   mlir::MLIRContext &context) {
   if (!options.weights.empty())
     return usageError("--weights: expected a .mlir model beside it, found " + path +
                       ", which says itself where its weights are");
-  auto description = readDescription(path, options.masks);
-  if (!description)
-    return description.takeError();
-  if (options.attentionWeights)
-    returnWeights(*description);
-  ImportedModel model;
-  model.module = HEDDLE_TRY(buildModel(*description, context, model.tensors));
-  model.facts = factsOf(*description);
-  model.warnings = std::move(description->warnings);
-  for (const std::string &warning : {hiddenKeysAhead(*description), keysAhead(*description)})
-    if (!warning.empty())
-      model.warnings.push_back(warning);
-  model.texts = std::move(description->texts);
-  model.files = std::move(description->files);
-  if (!description->seed)
-    model.files.push_back(description->weightsFile);
-  if (options.needsWeights && !description->seed) {
-    HEDDLE_TRY(openWeights(description->weightsFile, model));
+  auto description = HEDDLE_TRY(readDescription(path, options.masks));
+  ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
+  if (!description.seed)
+    model.files.push_back(description.weightsFile);
+  if (options.needsWeights && !description.seed) {
+    HEDDLE_TRY(openWeights(description.weightsFile, model));
     return model;
   }
   model.weights = HEDDLE_TRY(
-      makeSeededWeights(description->seed.value_or(0),
+      makeSeededWeights(description.seed.value_or(0),
                         options.needsWeights ? model.tensors : std::vector<TensorInfo>()));
   return model;
 }

@@ -11,4 +11,10 @@ namespace heddle {
 Expected<ImportedModel> importDescription(const std::string &path, const ImportOptions &options,
                                           mlir::MLIRContext &context);
 
+struct Description;
+
+/// The same of a description at hand, but for its weights.
+Expected<ImportedModel> importWithoutWeights(Description &description, const ImportOptions &options,
+                                             mlir::MLIRContext &context);
+
 } // namespace heddle

@@ -10,6 +10,7 @@
 #include "StackReader.h"
 
 #include "heddle/Support/Json.h"
+#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Try.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -20,31 +21,11 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 using namespace heddle;
 namespace fs = std::filesystem;
 
 constexpr int64_t maxId = (int64_t(1) << 31) - 1;
-
-static Expected<std::string> readFile(const std::string &path, int64_t most) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error))
-    return inputError(path + ": expected a file, found " +
-                      (fs::exists(path, error) ? "something else" : "none"));
-  auto size = static_cast<int64_t>(fs::file_size(path, error));
-  if (error || size > most)
-    return inputError(path + ": expected at most " + std::to_string(most) + " bytes, found " +
-                      std::to_string(size));
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in || static_cast<int64_t>(text.view().size()) != size)
-    if (size != 0 || !in.is_open())
-      return inputError(path + ": expected a readable file");
-  return text.str();
-}
 
 namespace {
 class Reader {
@@ -138,7 +119,7 @@ int64_t Reader::fileLines(const std::string &file, const std::string &member,
                           const std::string &path) {
   const std::string &place =
       model.files.emplace_back((fs::path(model.file).parent_path() / file).string());
-  auto text = readFile(place, int64_t(1) << 28);
+  auto text = readTextFile(place, int64_t(1) << 28);
   if (!text) {
     errors.add(path, text.error().message);
     return 1;
@@ -359,7 +340,7 @@ Expected<Description> heddle::readDescription(Json json, const std::string &path
 
 Expected<Description> heddle::readDescription(const std::string &path,
                                               const std::vector<std::string> &options) {
-  auto text = HEDDLE_TRY(readFile(path, int64_t(1) << 26));
+  auto text = HEDDLE_TRY(readTextFile(path, int64_t(1) << 26));
   auto json = HEDDLE_TRY(parseJson(text, path));
   return readDescription(std::move(json), path, options);
 }

@@ -107,6 +107,16 @@ std::string ExpressionCursor::name(bool dashes) {
   return failed() ? "" : std::string(text.substr(start, at - start));
 }
 
+std::string ExpressionCursor::quoted(char quote) {
+  size_t start = at, end = text.find(quote, start + 1);
+  if (end == std::string_view::npos) {
+    report(std::string("expected a text that ends with ") + quote + ", found the end", start);
+    return {};
+  }
+  at = end + 1;
+  return std::string(text.substr(start + 1, end - start - 1));
+}
+
 /// A number from byte `start` up to `end` that is too large.
 void ExpressionCursor::outOfRange(const std::string &expected, size_t start, const char *end) {
   std::string_view found(text.data() + start, static_cast<size_t>(end - text.data()) - start);

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the parsers of masks and of formulas share: words, numbers, punctuation,
+// Shared by the parsers of masks, formulas and configurations: words, numbers, punctuation,
 // and errors that show the place with a caret. The first error stays.
 #pragma once
 
@@ -29,6 +29,8 @@ public:
   std::string name(bool dashes = true);
   bool atName();
   bool atNumber();
+  /// A text between two of the character `quote`, which stands here; there are no escapes.
+  std::string quoted(char quote);
   /// An integer of 32 bits.
   int64_t integer();
   /// An integer or a real number; the flag says which.

@@ -8,6 +8,7 @@
 
 #include "DescriptionImport.h"
 #include "DialectText.h"
+#include "FolderImport.h"
 
 #include <filesystem>
 
@@ -27,11 +28,10 @@ Expected<ImportedModel> heddle::importModel(const std::string &path, const Impor
     if (fs::exists(description, error))
       return importDescription(description.string(), options, context);
     if (fs::exists(fs::path(path) / "config.json", error))
-      return inputError(
-          path + ": Hugging Face folders are not supported yet, expected a folder with model.json");
+      return importFolder(path, options, context);
     if (error)
       return inputError(path + ": expected a folder that can be read, found: " + error.message());
-    return inputError(path + ": expected a folder with model.json, found none in it");
+    return inputError(path + ": expected a folder with model.json or config.json, found neither");
   }
   if (!fs::is_regular_file(status))
     return inputError(path + ": expected a file or a folder, found a device or a pipe");

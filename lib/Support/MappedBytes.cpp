@@ -7,6 +7,10 @@
 
 #include "heddle/Support/MappedBytes.h"
 
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
 #include "SystemError.h"
 
 #include <fcntl.h>
@@ -115,6 +119,24 @@ Expected<MappedBytes> MappedBytes::mapForWriting(int descriptor, int64_t size,
     return systemError(path, space);
   adviseHugePages(start, size); // what is written in large pages stays in them for its readers
   return MappedBytes(static_cast<std::byte *>(start), size, size);
+}
+
+Expected<std::string> readTextFile(const std::string &path, int64_t most) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))
+    return inputError(path + ": expected a file, found " +
+                      (std::filesystem::exists(path, error) ? "something else" : "none"));
+  auto size = static_cast<int64_t>(std::filesystem::file_size(path, error));
+  if (error || size > most)
+    return inputError(path + ": expected at most " + std::to_string(most) + " bytes, found " +
+                      std::to_string(size));
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in || static_cast<int64_t>(text.view().size()) != size)
+    if (size != 0 || !in.is_open())
+      return inputError(path + ": expected a readable file");
+  return text.str();
 }
 
 } // namespace heddle

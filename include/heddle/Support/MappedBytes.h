@@ -46,4 +46,7 @@ private:
   int64_t length = 0, mapped = 0;
 };
 
+/// The bytes of a regular file of at most `most` bytes.
+Expected<std::string> readTextFile(const std::string &path, int64_t most);
+
 } // namespace heddle

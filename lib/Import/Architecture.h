@@ -1,0 +1,87 @@
+//===- Architecture.h - A Hugging Face architecture as data ----*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An architecture file (lib/Import/architectures/MODEL_TYPE.json, or heddle.json in
+// the folder) says how a configuration becomes a model description, and from which
+// tensors of the checkpoint each tensor of the description is made. docs/architectures.md
+// describes its keys. Nothing below Import knows of architectures.
+#pragma once
+
+#include "ConfigExpression.h"
+
+#include "heddle/Pack/TensorView.h"
+
+#include <map>
+#include <set>
+#include <span>
+
+namespace heddle {
+
+/// The architecture files that are built in: `model_type` and text.
+struct BuiltInArchitecture {
+  std::string_view name, text;
+};
+std::span<const BuiltInArchitecture> builtInArchitectures();
+
+class Architecture {
+public:
+  /// The file of `folder`'s model: heddle.json in it, else the built-in one of `model_type`. `config`
+  /// is config.json of the folder, `head` the suffix of the head wanted ("ForMaskedLM"); empty: that
+  /// of `architectures[0]`.
+  static Expected<Architecture> load(const std::string &folder, Json config, std::string head = {});
+
+  /// The model description of the configuration, without `weights`.
+  Expected<Json> description();
+  /// The view of the checkpoint that is tensor `name` of the description.
+  Expected<TensorViewRef> tensor(const TensorInfo &wanted, const WeightSource &checkpoint);
+  /// Whether a tensor of the checkpoint is known and not needed.
+  bool ignores(std::string_view tensor);
+  /// Keys of the configuration that nothing reads and that are not known to be harmless.
+  std::vector<std::string> unreadKeys() const;
+
+  /// The head that the model has, of the file's heads; empty: none.
+  const std::string &head() const { return headName; }
+  /// The value of a name: a key of the configuration, a bound name, or a table.
+  Expected<Json> value(const std::string &name);
+  /// Checkpoint tensors that were read.
+  const std::set<std::string, std::less<>> &tensorsRead() const { return read; }
+  const std::string &path() const { return file; }
+
+private:
+  Architecture(std::string folder, Json config)
+      : folder(std::move(folder)), config(std::move(config)) {}
+
+  Expected<Json> readFile(const std::string &name) const;
+  Status selectHead(std::string wanted);
+  Status check() const;
+  Status checkRequirements();
+  Status choosePrefixes(const WeightSource &checkpoint);
+
+  Error error(const std::string &key, const std::string &message) const;
+  Expected<Json> configValue(const std::string &name, const Json &entry);
+  Expected<Json> evaluated(const Json &value, const std::string &key);
+  Expected<Json> each(const Json &value, const std::string &key);
+  Expected<std::string> expanded(const std::string &text, const std::string &key);
+  Expected<int64_t> integer(const Json &value, const std::string &key);
+  Expected<TensorViewRef> recipe(const Json &json, const std::string &key,
+                                 std::span<const int64_t> wanted, const WeightSource &checkpoint);
+  Expected<TensorViewRef> origin(const Json &json, const std::string &key,
+                                 std::span<const int64_t> wanted, const WeightSource &checkpoint);
+  Expected<TensorViewRef> stored(const Json &names, const std::string &key,
+                                 const WeightSource &checkpoint);
+  Expected<std::vector<int64_t>> pickedRows(const Json &json, const std::string &key, int64_t rows);
+  Expected<TensorViewRef> numbers(const Json &json, const std::string &key,
+                                  const WeightSource &checkpoint);
+
+  std::string folder, file, headName;
+  Json config; ///< of the folder, or the object under `config-at`
+  Json document;
+  std::map<std::string, Json, std::less<>> bound; ///< layer, stack, prefixes, tables
+  std::map<std::string, Json, std::less<>> known; ///< values of configuration keys
+  std::set<std::string, std::less<>> computing;   ///< keys whose default is being computed
+  std::set<std::string, std::less<>> read;
+  bool prefixesChosen = false;
+};
+
+} // namespace heddle

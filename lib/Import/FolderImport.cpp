@@ -1,0 +1,123 @@
+//===- FolderImport.cpp - Hugging Face folders as modules -----------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//   config.json, MODEL_TYPE.json  ->  description  ->  module and the tensors that it expects
+//   tensors, checkpoint           ->  views by the architecture's recipes, which packing reads
+//
+// Tensors with equal recipes (shared layers, tied matrices) become one.
+
+#include "FolderImport.h"
+
+#include "Architecture.h"
+#include "Description.h"
+#include "DescriptionImport.h"
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Pack/Checkpoint.h"
+#include "heddle/Pack/SeededWeights.h"
+#include "heddle/Support/Json.h"
+#include "heddle/Support/MappedBytes.h"
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <filesystem>
+
+using namespace heddle;
+namespace fs = std::filesystem;
+
+static std::string listed(const std::vector<std::string> &names) {
+  constexpr size_t shown = 5;
+  std::vector<std::string> some(names.begin(), names.begin() + std::min(shown, names.size()));
+  std::string text = listText(some, [](const std::string &name) { return quotedText(name); });
+  return names.size() > shown ? text + " and " + std::to_string(names.size() - shown) + " more"
+                              : text;
+}
+
+/// Views of all tensors that the model expects, and a warning where the checkpoint has others.
+static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSource> checkpoint,
+                          ImportedModel &model) {
+  std::vector<std::pair<std::string, TensorViewRef>> views;
+  std::map<std::string, std::string> firstOf; // by recipe
+  llvm::StringMap<std::string> renamed;
+  std::vector<TensorInfo> kept;
+  for (const TensorInfo &tensor : model.tensors) {
+    TensorViewRef view = HEDDLE_TRY(architecture.tensor(tensor, *checkpoint));
+    auto [first, isNew] = firstOf.try_emplace(view->recipe(), tensor.name);
+    if (!isNew) {
+      renamed[tensor.name] = first->second;
+      continue;
+    }
+    views.emplace_back(tensor.name, std::move(view));
+    kept.push_back(tensor);
+  }
+  model.module->walk([&](transformer::WeightOp weight) {
+    if (auto found = renamed.find(weight.getName()); found != renamed.end())
+      weight.setName(found->second);
+  });
+  model.tensors = std::move(kept);
+  std::vector<std::string> extra;
+  for (const TensorInfo &tensor : checkpoint->tensors())
+    if (!architecture.tensorsRead().contains(tensor.name) && !architecture.ignores(tensor.name))
+      extra.push_back(tensor.name);
+  if (!extra.empty())
+    model.warnings.push_back(checkpoint->name() +
+                             ": expected only tensors that the model reads, found " +
+                             listed(extra));
+  std::string name = checkpoint->name();
+  std::vector<std::unique_ptr<WeightSource>> owned;
+  owned.push_back(std::move(checkpoint));
+  model.weights = makeViewSource(std::move(name), std::move(views), std::move(owned));
+  return {};
+}
+
+/// Labels in the order of their numbers, a line each; empty where the configuration names none.
+static Expected<std::string> labelsOf(const Json &config, const std::string &path) {
+  if (!config.contains("id2label") || !config["id2label"].is_object())
+    return std::string();
+  const Json &labels = config["id2label"];
+  std::string text;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    std::string key = std::to_string(i);
+    if (!labels.contains(key) || !labels[key].is_string())
+      return inputError(path + ": id2label: expected a text for each number below " +
+                        std::to_string(labels.size()) + ", found none for " + key);
+    auto label = labels[key].get<std::string>();
+    std::ranges::replace(label, '\n', ' ');
+    text += label + "\n";
+  }
+  return text;
+}
+
+Expected<ImportedModel> heddle::importFolder(const std::string &folder,
+                                             const ImportOptions &options,
+                                             mlir::MLIRContext &context) {
+  if (!options.weights.empty())
+    return usageError("--weights: expected a .mlir model beside it, found " + folder +
+                      ", which has weights of its own");
+  std::string path = (fs::path(folder) / "config.json").string();
+  std::string text = HEDDLE_TRY(readTextFile(path, int64_t(1) << 24));
+  Json config = HEDDLE_TRY(parseJson(text, path));
+  if (!config.is_object())
+    return inputError(path + ": expected an object, found " + shown(config));
+  if (config.contains("quantization_config"))
+    return inputError(path + ": quantization_config: expected a checkpoint of f32, f16 or bf16, "
+                             "found a quantised one, which is not supported");
+  Architecture architecture = HEDDLE_TRY(Architecture::load(folder, config));
+  Json json = HEDDLE_TRY(architecture.description());
+  json["weights"] = {{"seed", 0}}; // replaced by the checkpoint's below
+  auto description = HEDDLE_TRY(readDescription(std::move(json), path, options.masks));
+  ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
+  if (std::vector<std::string> unread = architecture.unreadKeys(); !unread.empty())
+    model.warnings.push_back(path + ": expected only keys that " + architecture.path() +
+                             " reads, found " + listed(unread));
+  if (options.needsWeights) {
+    auto checkpoint = HEDDLE_TRY(openCheckpoint(folder, model.files));
+    HEDDLE_TRY(bindTensors(architecture, std::move(checkpoint), model));
+  } else {
+    model.weights = HEDDLE_TRY(makeSeededWeights(0, {}));
+  }
+  return model;
+}

@@ -1,0 +1,106 @@
+//===- Checkpoint.cpp - The weights of a Hugging Face folder --------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An index says which file holds each tensor; the files' own headers say what is in
+// them, and both must agree.
+
+#include "heddle/Pack/Checkpoint.h"
+
+#include "heddle/Pack/Safetensors.h"
+#include "heddle/Support/Json.h"
+#include "heddle/Support/MappedBytes.h"
+#include "heddle/Support/Try.h"
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace heddle {
+
+namespace fs = std::filesystem;
+
+namespace {
+/// Tensors of several files as one source.
+class Shards : public WeightSource {
+public:
+  explicit Shards(std::string path) : path(std::move(path)) {}
+
+  Status read(const nlohmann::ordered_json &map, const fs::path &folder,
+              std::vector<std::string> &files);
+
+  const std::string &name() const override { return path; }
+  const std::vector<TensorInfo> &tensors() const override { return infos; }
+  void read(int tensor, int64_t first, std::span<float> out) const override {
+    places[tensor].first->read(places[tensor].second, first, out);
+  }
+  std::span<const float> inPlace(int tensor) const override {
+    return places[tensor].first->inPlace(places[tensor].second);
+  }
+
+private:
+  std::string path;
+  std::map<std::string, std::unique_ptr<WeightSource>> sources; ///< by file name
+  std::vector<TensorInfo> infos;
+  std::vector<std::pair<const WeightSource *, int>> places;
+};
+
+Status Shards::read(const nlohmann::ordered_json &map, const fs::path &folder,
+                    std::vector<std::string> &files) {
+  for (const auto &[tensor, file] : map.items()) {
+    std::string place = path + ": weight_map." + tensor;
+    auto name = file.is_string() ? file.get<std::string>() : std::string();
+    // A shard lies beside its index: a path to elsewhere is no name.
+    if (name.empty() || fs::path(name).filename() != name)
+      return inputError(place + ": expected the name of a file beside it, found " +
+                        quotedText(file.is_string() ? name : file.dump()));
+    std::unique_ptr<WeightSource> &source = sources[name];
+    if (!source) {
+      std::string shard = (folder / name).string();
+      std::error_code none;
+      if (!fs::exists(shard, none))
+        return inputError(place + ": expected the file " + shard + ", found no such file");
+      source = HEDDLE_TRY(openSafetensors(shard));
+      files.push_back(shard);
+    }
+    int index = source->find(tensor);
+    if (index < 0)
+      return inputError(source->name() + ": expected the tensor " + quotedText(tensor) +
+                        " that the index names, found none");
+    infos.push_back(source->tensors()[index]);
+    places.emplace_back(source.get(), index);
+  }
+  return {};
+}
+} // namespace
+
+Expected<std::unique_ptr<WeightSource>> openCheckpoint(const std::string &folder,
+                                                       std::vector<std::string> &files) {
+  fs::path single = fs::path(folder) / "model.safetensors",
+           index = fs::path(folder) / "model.safetensors.index.json";
+  std::error_code none;
+  if (fs::exists(single, none)) {
+    files.push_back(single.string());
+    return openSafetensors(single.string());
+  }
+  if (!fs::exists(index, none)) {
+    for (const char *other :
+         {"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack"})
+      if (fs::exists(fs::path(folder) / other, none))
+        return inputError(folder + ": expected model.safetensors, found " + other +
+                          " only; Transformers converts it: "
+                          "AutoModel.from_pretrained(FOLDER).save_pretrained(FOLDER)");
+    return inputError(folder + ": expected model.safetensors or model.safetensors.index.json, "
+                               "found neither");
+  }
+  std::string text = HEDDLE_TRY(readTextFile(index.string(), int64_t(1) << 28));
+  auto json = HEDDLE_TRY(parseJson(text, index.string()));
+  if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object())
+    return inputError(index.string() + ": weight_map: expected an object, found none");
+  files.push_back(index.string());
+  auto shards = std::make_unique<Shards>(index.string());
+  HEDDLE_TRY(shards->read(json["weight_map"], folder, files));
+  return std::unique_ptr<WeightSource>(std::move(shards));
+}
+
+} // namespace heddle

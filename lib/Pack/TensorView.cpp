@@ -1,0 +1,278 @@
+//===- TensorView.cpp - Tensors made from tensors of a checkpoint ---------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every view reads the pieces that it needs of the one below it; none keeps a
+// tensor in memory, so that packing a model needs no more than its output.
+
+#include "heddle/Pack/TensorView.h"
+
+#include <algorithm>
+#include <cassert>
+#include <functional>
+#include <numeric>
+
+namespace heddle {
+
+TensorView::TensorView(std::vector<int64_t> shape, std::string recipe)
+    : dims(std::move(shape)),
+      count(std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>())),
+      text(std::move(recipe)) {}
+TensorView::~TensorView() = default;
+
+namespace {
+class Stored : public TensorView {
+public:
+  Stored(const WeightSource &source, int tensor)
+      : TensorView(source.tensors()[tensor].shape,
+                   source.name() + ":" + source.tensors()[tensor].name),
+        source(source), tensor(tensor) {}
+  void read(int64_t first, std::span<float> out) const override { source.read(tensor, first, out); }
+  std::span<const float> inPlace() const override { return source.inPlace(tensor); }
+
+private:
+  const WeightSource &source;
+  int tensor;
+};
+
+class Filled : public TensorView {
+public:
+  Filled(std::vector<int64_t> shape, float value)
+      : TensorView(shape, "fill " + std::to_string(value) + shapeText(shape)), value(value) {}
+  void read(int64_t, std::span<float> out) const override { std::ranges::fill(out, value); }
+
+private:
+  float value;
+};
+
+class Reshaped : public TensorView {
+public:
+  Reshaped(TensorViewRef from, std::vector<int64_t> shape)
+      : TensorView(shape, from->recipe() + " as " + shapeText(shape)), from(std::move(from)) {
+    assert(elements() == this->from->elements());
+  }
+  void read(int64_t first, std::span<float> out) const override { from->read(first, out); }
+  std::span<const float> inPlace() const override { return from->inPlace(); }
+
+private:
+  TensorViewRef from;
+};
+
+/// The shape of `like` with another number of rows.
+std::vector<int64_t> withRows(const TensorView &like, int64_t rows) {
+  std::vector<int64_t> shape = like.shape();
+  shape.front() = rows;
+  return shape;
+}
+
+class Concatenated : public TensorView {
+public:
+  explicit Concatenated(std::vector<TensorViewRef> parts)
+      : TensorView(withRows(*parts.front(), rowsOf(parts)), recipeOf(parts)),
+        parts(std::move(parts)) {}
+  void read(int64_t first, std::span<float> out) const override {
+    for (const TensorViewRef &part : parts) {
+      if (out.empty())
+        return;
+      if (first < part->elements()) {
+        size_t here = std::min<size_t>(out.size(), part->elements() - first);
+        part->read(first, out.first(here));
+        out = out.subspan(here);
+        first = part->elements();
+      }
+      first -= part->elements();
+    }
+  }
+
+private:
+  static int64_t rowsOf(const std::vector<TensorViewRef> &parts) {
+    int64_t rows = 0;
+    for (const TensorViewRef &part : parts)
+      rows += part->rows();
+    return rows;
+  }
+  static std::string recipeOf(const std::vector<TensorViewRef> &parts) {
+    std::string text = "concat(";
+    for (const TensorViewRef &part : parts)
+      text += part->recipe() + ",";
+    return text + ")";
+  }
+
+  std::vector<TensorViewRef> parts;
+};
+
+/// Reads of whole rows: what lies between row borders is read apart and cut.
+class ByRows : public TensorView {
+public:
+  using TensorView::TensorView;
+  void read(int64_t first, std::span<float> out) const final {
+    const int64_t width = columns();
+    while (!out.empty()) {
+      int64_t row = first / width, skipped = first % width;
+      int64_t whole = skipped == 0 ? static_cast<int64_t>(out.size()) / width : 0;
+      if (whole > 0) {
+        readRows(row, whole, out.first(whole * width));
+        first += whole * width;
+        out = out.subspan(whole * width);
+        continue;
+      }
+      std::vector<float> one(width);
+      readRows(row, 1, one);
+      size_t here = std::min<size_t>(out.size(), width - skipped);
+      std::copy_n(one.begin() + skipped, here, out.begin());
+      first += static_cast<int64_t>(here);
+      out = out.subspan(here);
+    }
+  }
+
+protected:
+  virtual void readRows(int64_t row, int64_t count, std::span<float> out) const = 0;
+};
+
+class Transposed : public ByRows {
+public:
+  explicit Transposed(TensorViewRef from)
+      : ByRows({from->shape()[1], from->shape()[0]}, "transpose(" + from->recipe() + ")"),
+        from(std::move(from)) {}
+
+protected:
+  /// A few columns of each row of the matrix below, which lie side by side there.
+  void readRows(int64_t row, int64_t count, std::span<float> out) const override {
+    const int64_t rowsBelow = from->rows(), widthBelow = from->columns();
+    std::vector<float> piece(count);
+    for (int64_t r = 0; r < rowsBelow; ++r) {
+      from->read(r * widthBelow + row, piece);
+      for (int64_t c = 0; c < count; ++c)
+        out[c * rowsBelow + r] = piece[c];
+    }
+  }
+
+private:
+  TensorViewRef from;
+};
+
+class Gathered : public ByRows {
+public:
+  Gathered(TensorViewRef from, std::vector<int64_t> taken)
+      : ByRows(withRows(*from, static_cast<int64_t>(taken.size())), recipeOf(*from, taken)),
+        from(std::move(from)), taken(std::move(taken)) {}
+
+protected:
+  /// Rows that follow each other below are read at once.
+  void readRows(int64_t row, int64_t count, std::span<float> out) const override {
+    const int64_t width = columns();
+    for (int64_t r = row; r < row + count;) {
+      int64_t run = 1;
+      while (r + run < row + count && taken[r + run] == taken[r] + run)
+        ++run;
+      from->read(taken[r] * width, out.subspan((r - row) * width, run * width));
+      r += run;
+    }
+  }
+
+private:
+  /// Runs of rows as "from+count".
+  static std::string recipeOf(const TensorView &from, const std::vector<int64_t> &taken) {
+    std::string text = "rows(" + from.recipe();
+    for (size_t r = 0; r < taken.size();) {
+      size_t run = 1;
+      while (r + run < taken.size() && taken[r + run] == taken[r] + static_cast<int64_t>(run))
+        ++run;
+      text += "," + std::to_string(taken[r]) + "+" + std::to_string(run);
+      r += run;
+    }
+    return text + ")";
+  }
+
+  TensorViewRef from;
+  std::vector<int64_t> taken;
+};
+
+/// Rows times their factors, or columns plus their terms.
+class Adjusted : public ByRows {
+public:
+  Adjusted(TensorViewRef from, const TensorViewRef &numbers, bool scales)
+      : ByRows(from->shape(),
+               (scales ? "times(" : "plus(") + from->recipe() + "," + numbers->recipe() + ")"),
+        from(std::move(from)), numbers(numbers->elements()), scales(scales) {
+    numbers->read(0, this->numbers);
+  }
+
+protected:
+  void readRows(int64_t row, int64_t count, std::span<float> out) const override {
+    const int64_t width = columns();
+    from->read(row * width, out);
+    for (int64_t r = 0; r < count; ++r)
+      for (int64_t c = 0; c < width; ++c) {
+        float &x = out[r * width + c];
+        float number = numbers[numbers.size() == 1 ? 0 : scales ? row + r : c];
+        x = scales ? x * number : x + number;
+      }
+  }
+
+private:
+  TensorViewRef from;
+  std::vector<float> numbers;
+  bool scales;
+};
+
+class ViewSource : public WeightSource {
+public:
+  ViewSource(std::string name, std::vector<std::pair<std::string, TensorViewRef>> named,
+             std::vector<std::unique_ptr<WeightSource>> owned)
+      : text(std::move(name)), owned(std::move(owned)) {
+    for (auto &[tensor, view] : named) {
+      infos.push_back({tensor, "f32", view->shape()});
+      views.push_back(std::move(view));
+    }
+  }
+  const std::string &name() const override { return text; }
+  const std::vector<TensorInfo> &tensors() const override { return infos; }
+  void read(int tensor, int64_t first, std::span<float> out) const override {
+    views[tensor]->read(first, out);
+  }
+  std::span<const float> inPlace(int tensor) const override { return views[tensor]->inPlace(); }
+
+private:
+  std::string text;
+  std::vector<std::unique_ptr<WeightSource>> owned;
+  std::vector<TensorInfo> infos;
+  std::vector<TensorViewRef> views;
+};
+} // namespace
+
+TensorViewRef viewOf(const WeightSource &source, int tensor) {
+  return std::make_shared<Stored>(source, tensor);
+}
+TensorViewRef filled(std::vector<int64_t> shape, float value) {
+  return std::make_shared<Filled>(std::move(shape), value);
+}
+TensorViewRef reshaped(TensorViewRef from, std::vector<int64_t> shape) {
+  return from->shape() == shape ? from
+                                : std::make_shared<Reshaped>(std::move(from), std::move(shape));
+}
+TensorViewRef concatenated(std::vector<TensorViewRef> parts) {
+  return parts.size() == 1 ? parts.front() : std::make_shared<Concatenated>(std::move(parts));
+}
+TensorViewRef transposed(TensorViewRef from) {
+  return from->shape().size() == 2 ? std::make_shared<Transposed>(std::move(from)) : from;
+}
+TensorViewRef gathered(TensorViewRef from, std::vector<int64_t> rows) {
+  return std::make_shared<Gathered>(std::move(from), std::move(rows));
+}
+TensorViewRef scaled(TensorViewRef from, TensorViewRef factors) {
+  return std::make_shared<Adjusted>(std::move(from), factors, /*scales=*/true);
+}
+TensorViewRef shifted(TensorViewRef from, TensorViewRef terms) {
+  std::vector<int64_t> shape = from->shape();
+  if (shape.size() == 1 && terms->elements() > 1) // a vector is one row
+    return reshaped(shifted(reshaped(std::move(from), {1, shape[0]}), std::move(terms)), shape);
+  return std::make_shared<Adjusted>(std::move(from), terms, /*scales=*/false);
+}
+std::unique_ptr<WeightSource>
+makeViewSource(std::string name, std::vector<std::pair<std::string, TensorViewRef>> views,
+               std::vector<std::unique_ptr<WeightSource>> owned) {
+  return std::make_unique<ViewSource>(std::move(name), std::move(views), std::move(owned));
+}
+
+} // namespace heddle
