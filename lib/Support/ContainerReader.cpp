@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The directory tells names, sizes, alignments and checksums; from these all
-// other bytes of the file follow, and are compared. Nothing is read at a place
-// that was not checked against the size of the file.
+// Members follow each other from the start of the file; their headers tell names,
+// sizes, alignments and checksums. From these all other bytes of the file, the
+// directory among them, follow and are compared.
 
 #include "ZipFormat.h"
 
@@ -38,15 +38,10 @@ public:
     bytes = bytes.subspan(taken.size());
     return taken;
   }
-  bool atEnd() const { return bytes.empty(); }
+  bool atEnd() const { return tooShort || bytes.empty(); }
 
 private:
   std::span<const std::byte> bytes;
-};
-
-/// Where the central directory is, by the records at the end of the file.
-struct Directory {
-  uint64_t offset = 0, size = 0, count = 0;
 };
 
 /// What a file that is no container looks like, for the error: people pass the wrong file more
@@ -76,18 +71,29 @@ std::string describe(std::span<const std::byte> bytes) {
   return text ? "text" : "other data of " + std::to_string(bytes.size()) + " bytes";
 }
 
-/// From bytes to members: find the directory, read it, then rebuild all headers from it and
-/// compare. A field that is skipped while reading is thereby checked as well.
+/// From bytes to members: reads a header, rebuilds it and compares, goes on behind its data, and at
+/// last compares the directory. A field that is skipped while reading is thereby checked as well.
 class Parser {
 public:
   Parser(std::span<const std::byte> bytes, const std::string &place) : bytes(bytes), place(place) {}
 
   Expected<std::vector<ContainerMember>> run() {
-    if (bytes.size() < 4 || Cursor(bytes).field(4) != zip::localSignature)
+    if (!headerAt(0))
       return inputError(place + ": expected a Heddle file, found " + describe(bytes));
-    auto where = HEDDLE_TRY(findDirectory());
-    auto members = HEDDLE_TRY(readDirectory(where));
-    HEDDLE_TRY(compareHeaders(members, where.offset));
+    std::vector<ContainerMember> members;
+    std::set<std::string> names;
+    uint64_t start = 0;
+    while (headerAt(start)) {
+      auto member = HEDDLE_TRY(readMember(start));
+      if (!names.insert(member.name).second)
+        return damaged("member " + member.name + " twice");
+      start = member.offset + member.size;
+      members.push_back(std::move(member));
+    }
+    if (!std::ranges::equal(bytes.subspan(start), zip::directory(members, start)))
+      return damaged("other bytes than the directory of " + std::to_string(members.size()) +
+                     " members at byte " + std::to_string(start) +
+                     " (cut off, changed, or with bytes appended)");
     return members;
   }
 
@@ -96,99 +102,46 @@ private:
     return inputError(place + ": expected a whole, unchanged Heddle file, found " + why);
   }
 
-  /// The last 22 bytes are the end record; 64-bit records stand before it where a field of it is
-  /// full.
-  Expected<Directory> findDirectory() const {
-    if (bytes.size() < zip::endSize)
-      return damaged("only " + std::to_string(bytes.size()) + " bytes");
-    uint64_t end = bytes.size() - zip::endSize;
-    Cursor cursor(bytes.subspan(end));
-    if (cursor.field(4) != zip::endSignature)
-      return damaged("no end record in its last 22 bytes (cut off, or with bytes appended)");
-    cursor.take(4);
-    Directory where;
-    where.count = cursor.field(2);
-    cursor.take(2);
-    where.size = cursor.field(4);
-    where.offset = cursor.field(4);
-    if (where.count == zip::full16 || where.size == zip::full32 || where.offset == zip::full32)
-      return findWideDirectory(end);
-    if (where.offset > end || where.size != end - where.offset)
-      return damaged("a directory that does not end at its end record");
-    return where;
+  bool headerAt(uint64_t start) const {
+    return Cursor(bytes.subspan(start)).field(4) == zip::localSignature;
   }
 
-  /// The 64-bit record stands right before its locator; where the locator points is compared later.
-  Expected<Directory> findWideDirectory(uint64_t end) const {
-    if (end < zip::locatorSize + zip::end64Size)
-      return damaged("no 64-bit end record");
-    uint64_t record = end - zip::locatorSize - zip::end64Size;
-    Cursor cursor(bytes.subspan(record));
-    if (cursor.field(4) != zip::end64Signature)
-      return damaged("no 64-bit end record");
-    cursor.take(28);
-    Directory where;
-    where.count = cursor.field(8);
-    where.size = cursor.field(8);
-    where.offset = cursor.field(8);
-    if (where.offset > record || where.size != record - where.offset)
-      return damaged("a directory that does not end at its end record");
-    return where;
-  }
-
-  Expected<std::vector<ContainerMember>> readDirectory(const Directory &where) const {
-    Cursor cursor(bytes.subspan(where.offset, where.size));
-    // Before any memory is reserved for members that a damaged count promises.
-    if (where.count > where.size / zip::directorySize)
-      return damaged("a directory that is too short for " + std::to_string(where.count) +
-                     " members");
-    std::vector<ContainerMember> members;
-    std::set<std::string_view> names;
-    members.reserve(where.count); // names are views into it
-    for (uint64_t i = 0; i < where.count; ++i) {
-      auto member = HEDDLE_TRY(readEntry(cursor));
-      members.push_back(std::move(member));
-      if (!names.insert(members.back().name).second)
-        return damaged("member " + members.back().name + " twice");
-    }
-    if (!cursor.atEnd())
-      return damaged("a directory that is longer than its members");
-    return members;
-  }
-
-  /// One entry of the directory, without its offset: members follow each other, so offsets are
-  /// computed.
-  Expected<ContainerMember> readEntry(Cursor &cursor) const {
+  Expected<ContainerMember> readMember(uint64_t start) const {
     ContainerMember member;
-    bool signature = cursor.field(4) == zip::directorySignature;
-    cursor.take(6);
+    Cursor cursor(bytes.subspan(start));
+    cursor.take(8);
     uint64_t method = cursor.field(2);
     cursor.take(4);
     member.crc = static_cast<uint32_t>(cursor.field(4));
     cursor.take(4);
     member.size = cursor.field(4);
     uint64_t nameSize = cursor.field(2), extraSize = cursor.field(2);
-    cursor.take(14);
     for (std::byte byte : cursor.take(nameSize))
       member.name += static_cast<char>(byte);
     readExtra(member, cursor.take(extraSize));
-    if (cursor.tooShort || !signature)
-      return damaged("a directory that cannot be read");
+    if (cursor.tooShort)
+      return damaged("half a header at byte " + std::to_string(start));
     // The commonest foreign ZIP: named as such, rather than as damage.
     if (method != 0 || member.alignment == 0)
       return inputError(place + ": expected a Heddle file, found another kind of ZIP archive");
     if (Status status = zip::checkMember(member); !status)
       return damaged("a bad member: " + status.error().message);
-    if (member.size > bytes.size())
+    zip::Extent where = zip::placeMember(member, start);
+    if (where.data > bytes.size() || member.size > bytes.size() - where.data)
       return damaged("a member " + member.name + " of " + std::to_string(member.size) +
-                     " bytes in a file of " + std::to_string(bytes.size()));
+                     " bytes at byte " + std::to_string(where.data) + " in a file of " +
+                     std::to_string(bytes.size()));
+    std::vector<std::byte> header = zip::localHeader(member, where);
+    if (!std::ranges::equal(bytes.subspan(start, header.size()), header))
+      return damaged("a changed header of member " + member.name);
+    member.offset = where.data;
     return member;
   }
 
   /// Extra fields of others are passed over here and found by the comparison.
   static void readExtra(ContainerMember &member, std::span<const std::byte> extra) {
     Cursor cursor(extra);
-    while (!cursor.atEnd() && !cursor.tooShort) {
+    while (!cursor.atEnd()) {
       uint64_t kind = cursor.field(2), size = cursor.field(2);
       Cursor inner(cursor.take(size));
       if (kind == zip::alignmentExtra)
@@ -196,30 +149,6 @@ private:
       if (kind == zip::wideExtra && member.size == zip::full32)
         member.size = inner.field(8);
     }
-  }
-
-  /// Rebuilds everything that is not data, and gives members their offsets.
-  Status compareHeaders(std::vector<ContainerMember> &members, uint64_t directoryOffset) const {
-    uint64_t start = 0;
-    for (ContainerMember &member : members) {
-      zip::Extent where = zip::placeMember(member, start);
-      if (where.data > directoryOffset || member.size > directoryOffset - where.data)
-        return damaged("a member " + member.name + " that reaches past the directory");
-      if (!isAt(where.header, zip::localHeader(member, where)))
-        return damaged("a changed header of member " + member.name);
-      member.offset = where.data;
-      start = where.data + member.size;
-    }
-    if (start != directoryOffset)
-      return damaged("bytes between the last member and the directory");
-    std::vector<std::byte> directory = zip::directory(members, directoryOffset);
-    if (directory.size() != bytes.size() - directoryOffset || !isAt(directoryOffset, directory))
-      return damaged("a changed directory");
-    return {};
-  }
-
-  bool isAt(uint64_t offset, const std::vector<std::byte> &expected) const {
-    return std::ranges::equal(bytes.subspan(offset, expected.size()), expected);
   }
 
   std::span<const std::byte> bytes;

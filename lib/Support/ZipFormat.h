@@ -16,8 +16,7 @@ inline constexpr uint32_t directorySignature = 0x02014b50;
 inline constexpr uint32_t endSignature = 0x06054b50;
 inline constexpr uint32_t end64Signature = 0x06064b50;
 inline constexpr uint32_t locatorSignature = 0x07064b50;
-inline constexpr uint64_t localSize = 30, directorySize = 46, endSize = 22, end64Size = 56,
-                          locatorSize = 20;
+inline constexpr uint64_t localSize = 30, end64Size = 56;
 /// Extra fields: sizes of 64 bits, and a member's alignment followed by padding (as Android's tools
 /// write it).
 inline constexpr uint16_t wideExtra = 0x0001, alignmentExtra = 0xd935;

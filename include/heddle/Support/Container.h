@@ -5,9 +5,10 @@
 // The file around an artifact: a ZIP whose members are stored as they are and
 // aligned, so that they can be used where they are mapped. There is one way to
 // write given members: no gaps, fixed timestamps, alignment and padding in an
-// extra field. The reader therefore rebuilds all headers from the central
-// directory and compares; with the members' checksums, no changed byte remains
-// unseen. ZIP64 records appear where a size or an offset needs them.
+// extra field. The reader therefore follows the members from the start of the
+// file, rebuilds all headers and the directory and compares; with the members'
+// checksums, no changed byte remains unseen. ZIP64 records appear where a size or
+// an offset needs them.
 #pragma once
 
 #include "heddle/Support/MappedBytes.h"
@@ -34,7 +35,7 @@ uint32_t crc32(std::span<const std::byte> bytes);
 /// Looks into the bytes of a container, which must outlive it.
 class ContainerReader {
 public:
-  /// Reads the directory and compares every header. `place` begins the error's text.
+  /// Reads every header, and compares headers and directory. `place` begins the error's text.
   static Expected<ContainerReader> read(std::span<const std::byte> bytes, std::string place);
 
   const std::vector<ContainerMember> &members() const { return all; }
