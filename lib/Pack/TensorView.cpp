@@ -7,6 +7,8 @@
 
 #include "heddle/Pack/TensorView.h"
 
+#include "heddle/Support/Text.h"
+
 #include <algorithm>
 #include <cassert>
 #include <functional>
@@ -38,7 +40,8 @@ private:
 class Filled : public TensorView {
 public:
   Filled(std::vector<int64_t> shape, float value)
-      : TensorView(shape, "fill " + std::to_string(value) + shapeText(shape)), value(value) {}
+      : TensorView(shape, "fill " + formatted("%a", static_cast<double>(value)) + shapeText(shape)),
+        value(value) {}
   void read(int64_t, std::span<float> out) const override { std::ranges::fill(out, value); }
 
 private:

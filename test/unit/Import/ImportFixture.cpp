@@ -91,9 +91,12 @@ std::string heddle::test::safetensors(const std::vector<TensorInfo> &tensors) {
   Json header = Json::object();
   int64_t offset = 0;
   for (const TensorInfo &tensor : tensors) {
-    int64_t bytes = tensor.elements() * 4;
+    bool isHalf = tensor.type == "f16" || tensor.type == "bf16";
+    int64_t bytes = tensor.elements() * (isHalf ? 2 : 4);
+    std::string type = tensor.type;
+    std::ranges::transform(type, type.begin(), ::toupper);
     header[tensor.name] = {
-        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + bytes}}};
+        {"dtype", type}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
   }
   std::string text = header.dump(), size(8, '\0');

@@ -147,9 +147,9 @@ TEST_F(ModelTest, LengthsOfVectors) {
 TEST_F(ModelTest, Files) {
   EXPECT_EQ(fileProblem(folder + "/none"), "none: expected a model, found no such file or folder");
   EXPECT_THAT(fileProblem(folder),
-              HasSubstr("expected a folder with model.json, found none in it"));
+              HasSubstr("expected a folder with model.json or config.json, found neither"));
   write("config.json", "{}");
-  EXPECT_THAT(fileProblem(folder), HasSubstr("Hugging Face folders are not supported yet"));
+  EXPECT_THAT(fileProblem(folder), HasSubstr("model_type: expected one of "));
   write("model.json", small().dump());
   EXPECT_EQ(fileProblem(folder), "no error");
   EXPECT_THAT(fileProblem(write("m.txt", "{}")), HasSubstr("m.txt: expected a model"));

@@ -1,0 +1,231 @@
+//===- FolderImportTest.cpp - Hugging Face folders, good and bad ----------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A folder with an architecture file of its own, changed in one place at a time.
+// Numbers are compared with Transformers' in test/Integration/FolderTest.cpp.
+
+#include "ImportFixture.h"
+
+using namespace heddle;
+using namespace heddle::test;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+namespace {
+
+class FolderImportTest : public ImportTest {
+protected:
+  FolderImportTest() {
+    config = Json::parse(R"({"model_type": "mine", "width": 8, "layers": 2, "kinds": ["a", "b"]})");
+    architecture = Json::parse(R"json({
+      "heddle-architecture": 1, "names": {"p": ["body.", ""]},
+      "config": {"width": {}, "layers": {"default": 1}, "heads": {"or": ["n_head"], "default": "=width / 4"},
+                 "kinds": {"default": null}},
+      "model": {"heddle": 1, "kind": "encoder", "size": "=width", "source": {"vocabulary": 10},
+        "position": null, "attention": {"heads": "=heads", "bias": {"output": false}},
+        "ffn": {"size": 16, "bias": false}, "norm": {"kind": "rms"},
+        "encoder": {"layers": {"each": "=layers", "layer":
+          {"if": "kinds != null && kinds[layer] == 'b'", "then": {"mask": "window({width - 7}, 0)"
+  }
+  , "else" : {}
+}
+}
+}
+}
+, "tensors" : {
+  "source.embedding.weight" : "{p}words",
+  "encoder.{layer}.attention.query.weight" : {"of" : "{p}{layer}.qkv", "rows" : [ 0, "=width" ]},
+  "encoder.{layer}.attention.key.weight" :
+      {"of" : "{p}{layer}.qkv", "view" : [ 3, "=width" ], "at" : [1]},
+  "encoder.{layer}.attention.value.weight" :
+      {"of" : "{p}{layer}.qkv", "rows" : [ "=2 * width", "=3 * width" ]},
+  "encoder.{layer}.attention.output.*" : {"of" : "{p}{layer}.o.*", "transpose" : true},
+  "encoder.{layer}.attention.norm.*" : {"of" : "{p}norm", "plus" : 1},
+  "encoder.{layer}.ffn.norm.*" : {"of" : "{p}norm", "plus" : 1},
+  "encoder.{layer}.ffn.in.weight" :
+      {"concat" : [ "{p}{layer}.half", {"of" : "{p}{layer}.half", "times" : 0.5} ]},
+  "encoder.{layer}.ffn.out.weight" : {"fill" : 0}
+},
+              "ignore" : ["*.inv_freq"]
+})json");
+    tensors = {{"body.words", "f32", {10, 8}}, {"body.norm", "f16", {8}}};
+    for (const char *layer : {"body.0.", "body.1."})
+      for (auto [name, rows] : {std::pair("qkv", 24), {"o.weight", 8}, {"half", 8}})
+        tensors.push_back({std::string(layer) + name, "bf16", {rows, 8}});
+  }
+
+  Expected<ImportedModel> importFolder(const std::vector<TensorInfo> &stored) {
+    write("config.json", config.dump());
+    write("heddle.json", architecture.dump());
+    write("model.safetensors", safetensors(stored));
+    return import(folder);
+  }
+  /// The error of a folder, without the folder's path, on its first line.
+  std::string folderProblem() {
+    auto model = importFolder(tensors);
+    if (model)
+      return "no error";
+    std::string text = withoutFolder(model.error().message);
+    return text.substr(0, text.find('\n'));
+  }
+  std::string problemWithKey(const std::string &pointer, const Json &value) {
+    Json before = architecture;
+    architecture[Json::json_pointer(pointer)] = value;
+    std::string problem = folderProblem();
+    architecture = before;
+    return problem;
+  }
+
+  Json config, architecture;
+  std::vector<TensorInfo> tensors;
+};
+
+TEST_F(FolderImportTest, AFileInTheFolderIsEnough) {
+  auto model = importFolder(tensors);
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_THAT(model->warnings, IsEmpty());
+  EXPECT_GE(model->weights->find("encoder.1.attention.key.weight"), 0);
+  // Both norms of both layers have one recipe.
+  EXPECT_EQ(std::ranges::count_if(
+                model->tensors,
+                [](const TensorInfo &t) { return t.name.find(".norm.") != std::string::npos; }),
+            1);
+  std::vector<float> norm(8);
+  model->weights->read(model->weights->find("encoder.0.attention.norm.weight"), 0, norm);
+  EXPECT_EQ(norm[7], 1); // the file's zero plus 1
+  EXPECT_THAT(textOf(*model), HasSubstr("mask.window"));
+}
+
+TEST_F(FolderImportTest, UnreadKeysAndTensorsAreWarnings) {
+  config["rope_scaling"] = {{"type", "yarn"}};
+  config["hidden_dropout"] = 0.1;
+  tensors.push_back({"body.extra", "f32", {3}});
+  tensors.push_back({"body.inv_freq", "f32", {3}});
+  auto model = importFolder(tensors);
+  ASSERT_TRUE(model) << model.error().message;
+  ASSERT_EQ(model->warnings.size(), 2u);
+  EXPECT_THAT(model->warnings[0], HasSubstr("found 'rope_scaling'"));
+  EXPECT_THAT(model->warnings[1], HasSubstr("found 'body.extra'"));
+}
+
+TEST_F(FolderImportTest, TheFirstPrefixThatTheCheckpointHas) {
+  for (TensorInfo &tensor : tensors)
+    tensor.name.erase(0, 5);
+  EXPECT_EQ(folderProblem(), "no error");
+}
+
+TEST_F(FolderImportTest, TensorsMissingOrOfAnotherShape) {
+  auto all = tensors;
+  std::erase_if(tensors, [](const TensorInfo &t) { return t.name == "body.1.qkv"; });
+  EXPECT_EQ(folderProblem(),
+            "model.safetensors: expected a tensor body.1.qkv (tensors.encoder.{layer}.attention."
+            "query.weight of heddle.json), found none of this name");
+  tensors = all;
+  tensors[0].shape = {11, 8};
+  EXPECT_EQ(folderProblem(),
+            "model.safetensors: model.safetensors:body.words: expected [10, 8] for "
+            "source.embedding.weight, found [11, 8]");
+  tensors = all;
+  tensors[2].shape = {20, 8};
+  EXPECT_EQ(folderProblem(), "heddle.json: tensors.encoder.{layer}.attention.key.weight.view: "
+                             "expected extents of 20 rows, found [3, 8]");
+  tensors = all;
+  tensors[1].type = "i32";
+  EXPECT_THAT(folderProblem(), HasSubstr("body.norm: expected f32, f16 or bf16, found i32"));
+}
+
+TEST_F(FolderImportTest, ArchitectureFilesThatAreWrong) {
+  EXPECT_EQ(problemWithKey("/modle", Json::object()),
+            "heddle.json: expected one of heddle-architecture, extends, names, config, config-at, "
+            "require, model, tensors, ignore, heads, found 'modle'");
+  EXPECT_EQ(problemWithKey("/heddle-architecture", 2),
+            "heddle.json: heddle-architecture: expected version 1, found 2");
+  EXPECT_EQ(problemWithKey("/config/width", {{"defualt", 1}}),
+            "heddle.json: config.width: expected one of or, default, null, found 'defualt'");
+  EXPECT_EQ(problemWithKey("/extends", "berd").substr(0, 46),
+            "heddle.json: extends: expected one of bert, ca");
+  EXPECT_EQ(
+      problemWithKey("/model/size", "=wdth"),
+      "heddle.json: model.size: column 1: expected a key of `config`, a table or a name bound "
+      "here, found 'wdth'");
+  EXPECT_EQ(problemWithKey("/model/size", "=width +"),
+            "heddle.json: model.size: column 8: expected a number, a text, a name or '('");
+  EXPECT_EQ(problemWithKey("/config/layers", {{"default", "=layers"}}), "no error"); // it is given
+  EXPECT_EQ(
+      problemWithKey("/tensors/encoder.{layer}.ffn.out.weight", {{"of", "x"}, {"turn", 1}}),
+      "heddle.json: tensors.encoder.{layer}.ffn.out.weight: expected one of of, concat, fill, "
+      "transpose, view, at, rows, halves, plus, times, found 'turn'");
+  EXPECT_EQ(
+      problemWithKey("/tensors/encoder.{layer}.attention.query.weight/rows", {0, 25}),
+      "heddle.json: tensors.encoder.{layer}.attention.query.weight.rows: expected rows of 24, "
+      "found [0, 25]");
+  EXPECT_EQ(
+      problemWithKey("/tensors/encoder.{layer}.attention.key.weight/at", {3}),
+      "heddle.json: tensors.encoder.{layer}.attention.key.weight.at: expected places below 3, "
+      "found 3");
+  EXPECT_EQ(problemWithKey("/model/encoder/layers/each", 0),
+            "heddle.json: model.encoder.layers.each: expected 1 to 4096 layers, found 0");
+  EXPECT_EQ(
+      problemWithKey("/model/attention/headz", 3),
+      "config.json: attention.headz: expected a known key, found 'headz', the nearest known one is "
+      "'heads'");
+  architecture["tensors"].erase("source.embedding.weight");
+  EXPECT_EQ(folderProblem(), "heddle.json: tensors: expected a recipe for "
+                             "'source.embedding.weight', found none");
+}
+
+TEST_F(FolderImportTest, ConfigurationsThatAreWrong) {
+  config.erase("width");
+  EXPECT_EQ(folderProblem(), "heddle.json: model.size: column 1: expected the key 'width' in "
+                             "config.json, found none");
+  config["width"] = "eight";
+  EXPECT_THAT(folderProblem(), HasSubstr("expected"));
+  config["width"] = 8;
+  config["quantization_config"] = Json::object();
+  EXPECT_THAT(folderProblem(),
+              HasSubstr("config.json: quantization_config: expected a checkpoint"));
+  config.erase("quantization_config");
+  architecture["require"] = {{"layers < 2", "one layer only"}};
+  EXPECT_EQ(folderProblem(), "config.json: expected layers < 2, found otherwise: one layer only");
+}
+
+TEST_F(FolderImportTest, Checkpoints) {
+  ASSERT_EQ(folderProblem(), "no error");
+  auto imported = [&] {
+    auto model = import(folder);
+    return model ? "no error" : withoutFolder(model.error().message);
+  };
+  std::filesystem::remove(folder + "/model.safetensors");
+  EXPECT_THAT(imported(), HasSubstr("expected model.safetensors or model."));
+  write("pytorch_model.bin", "x");
+  EXPECT_THAT(imported(), HasSubstr("found pytorch_model.bin only; Transformers converts it"));
+  // Two shards and an index.
+  std::vector<TensorInfo> first(tensors.begin(), tensors.begin() + 3),
+      second(tensors.begin() + 3, tensors.end());
+  write("a.safetensors", safetensors(first));
+  write("b.safetensors", safetensors(second));
+  Json map = Json::object();
+  for (const TensorInfo &tensor : first)
+    map[tensor.name] = "a.safetensors";
+  for (const TensorInfo &tensor : second)
+    map[tensor.name] = "b.safetensors";
+  auto withMap = [&](const Json &index) {
+    write("model.safetensors.index.json", index.dump());
+    return imported();
+  };
+  EXPECT_EQ(withMap({{"weight_map", map}}), "no error");
+  EXPECT_THAT(withMap(Json::array()), HasSubstr("weight_map: expected an object, found none"));
+  Json wrong = map;
+  wrong["body.words"] = "c.safetensors";
+  EXPECT_THAT(withMap({{"weight_map", wrong}}),
+              HasSubstr("weight_map.body.words: expected the file"));
+  wrong["body.words"] = "b.safetensors";
+  EXPECT_THAT(withMap({{"weight_map", wrong}}),
+              HasSubstr("expected the tensor 'body.words' that the index names, found none"));
+  wrong["body.words"] = "../a.safetensors";
+  EXPECT_THAT(withMap({{"weight_map", wrong}}), HasSubstr("expected the name of a file beside it"));
+}
+
+} // namespace

@@ -1,0 +1,108 @@
+//===- TensorViewTest.cpp - Tensors made from tensors of a checkpoint -----===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every view against numbers written out, whole and in pieces that cut rows.
+
+#include "heddle/Pack/TensorView.h"
+
+#include <gmock/gmock.h>
+
+using namespace heddle;
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::IsEmpty;
+using testing::Not;
+
+namespace {
+
+/// One tensor, [3, 4]: 0 … 11.
+class Counted : public WeightSource {
+public:
+  Counted() : values(12) {
+    for (int i = 0; i < 12; ++i)
+      values[i] = static_cast<float>(i);
+  }
+  const std::string &name() const override { return text; }
+  const std::vector<TensorInfo> &tensors() const override { return infos; }
+  void read(int, int64_t first, std::span<float> out) const override {
+    std::copy_n(values.begin() + first, out.size(), out.begin());
+  }
+  std::span<const float> inPlace(int) const override { return values; }
+
+private:
+  std::vector<float> values;
+  std::string text = "counted";
+  std::vector<TensorInfo> infos{{"t", "f32", {3, 4}}};
+};
+
+/// All elements, read at once and in pieces of 1 to 5; all must agree.
+std::vector<float> all(const TensorViewRef &view) {
+  std::vector<float> whole(view->elements());
+  view->read(0, whole);
+  for (size_t piece = 1; piece <= 5; ++piece) {
+    std::vector<float> parts(whole.size());
+    for (size_t first = 0; first < parts.size(); first += piece)
+      view->read(static_cast<int64_t>(first),
+                 std::span(parts).subspan(first, std::min(piece, parts.size() - first)));
+    EXPECT_THAT(parts, ElementsAreArray(whole)) << "pieces of " << piece;
+  }
+  return whole;
+}
+
+struct TensorViews : testing::Test {
+  Counted source;
+  TensorViewRef t = viewOf(source, 0);
+};
+
+TEST_F(TensorViews, StoredAndReshapedLieInPlace) {
+  EXPECT_THAT(all(t), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+  TensorViewRef other = reshaped(t, {2, 6});
+  EXPECT_EQ(other->shape(), (std::vector<int64_t>{2, 6}));
+  EXPECT_THAT(other->inPlace(), Not(IsEmpty()));
+  EXPECT_EQ(reshaped(t, {3, 4}), t);
+}
+
+TEST_F(TensorViews, Transposed) {
+  EXPECT_THAT(all(transposed(t)), ElementsAre(0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11));
+  EXPECT_EQ(transposed(t)->shape(), (std::vector<int64_t>{4, 3}));
+  TensorViewRef vector = reshaped(t, {12});
+  EXPECT_EQ(transposed(vector), vector);
+}
+
+TEST_F(TensorViews, GatheredAndConcatenated) {
+  TensorViewRef some = gathered(t, {2, 0, 1});
+  EXPECT_THAT(all(some), ElementsAre(8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(all(concatenated({gathered(t, {1}), filled({1, 4}, 5)})),
+              ElementsAre(4, 5, 6, 7, 5, 5, 5, 5));
+}
+
+TEST_F(TensorViews, ScaledByRowsAndShiftedByColumns) {
+  TensorViewRef numbers = reshaped(gathered(transposed(t), {1}), {3}); // 1, 5, 9
+  EXPECT_THAT(all(scaled(t, numbers)), ElementsAre(0, 1, 2, 3, 20, 25, 30, 35, 72, 81, 90, 99));
+  EXPECT_THAT(all(shifted(t, reshaped(gathered(t, {2}), {4}))),
+              ElementsAre(8, 10, 12, 14, 12, 14, 16, 18, 16, 18, 20, 22));
+  EXPECT_THAT(all(shifted(numbers, filled({1}, 1))), ElementsAre(2, 6, 10));
+  EXPECT_THAT(all(shifted(numbers, numbers)), ElementsAre(2, 10, 18));
+  EXPECT_THAT(all(scaled(numbers, numbers)), ElementsAre(1, 25, 81));
+}
+
+/// Equal recipes are stored once, so the text must tell different ones apart.
+TEST_F(TensorViews, RecipesNameWhatIsRead) {
+  EXPECT_EQ(gathered(t, {0, 1})->recipe(), gathered(viewOf(source, 0), {0, 1})->recipe());
+  EXPECT_NE(gathered(t, {0, 1})->recipe(), gathered(t, {1, 0})->recipe());
+  EXPECT_NE(scaled(t, filled({1}, 2))->recipe(), shifted(t, filled({1}, 2))->recipe());
+  EXPECT_NE(scaled(t, filled({1}, 2))->recipe(), scaled(t, filled({1}, 2.0000002f))->recipe());
+}
+
+TEST_F(TensorViews, ASourceOfViews) {
+  std::vector<std::pair<std::string, TensorViewRef>> views{{"a", t}, {"b", transposed(t)}};
+  std::unique_ptr<WeightSource> made = makeViewSource("model", std::move(views), {});
+  EXPECT_EQ(made->find("b"), 1);
+  EXPECT_EQ(made->tensors()[1].shape, (std::vector<int64_t>{4, 3}));
+  std::vector<float> two(2);
+  made->read(1, 3, two);
+  EXPECT_THAT(two, ElementsAre(1, 5));
+}
+
+} // namespace
