@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The code of a mask or a rule is emitted into a free block whose arguments are
-// the place, the tile and one element; an operand is read by a call that names
-// the way and passes the operand.
+// Emits a mask's or rule's code into a detached block whose arguments are the
+// place, the tile and one element. Operands are read by calls that
+// ScalarProgram resolves to functions on the data.
 
 #include "heddle/Analysis/MaskEvaluator.h"
 
@@ -24,10 +24,10 @@ using namespace heddle;
 using namespace heddle::transformer;
 
 namespace {
-/// Arguments of the block, in order; those from Row on are tiles of one element.
+/// Arguments of the block, in order. Row and Column are tiles of one element.
 enum Argument { Batch, Head, Queries, Keys, I0, I1, J0, J1, Row, Column, argumentCount };
 
-/// Emits calls for what depends on data.
+/// MaskSite that reads operands by `func.call`, resolved by HostCode::reader.
 class HostSite : public MaskSite {
 public:
   HostSite(Location location, Block &body, int64_t heads)
@@ -110,7 +110,7 @@ static double numberOf(uint32_t bits, Type type) {
 }
 
 namespace {
-/// A block of emitted code, and the data that it reads.
+/// A block of emitted code with the data that it reads.
 class HostCode {
 public:
   HostCode(Value mask, int64_t heads, const MaskInputs &inputs)
@@ -121,10 +121,10 @@ public:
     builder.setInsertionPointToStart(&block);
   }
 
-  /// After the code is emitted: an error's text, or nothing.
+  /// Compiles the block after emission; returns the text of an error, or "".
   std::string compile(ArrayRef<Value> results);
 
-  /// The numbers of the results that were compiled.
+  /// Runs the code; returns the compiled results.
   SmallVector<double, 2> run(const MaskPlace &at, const MaskTile &tile) {
     place = at;
     double arguments[argumentCount];
@@ -147,7 +147,8 @@ private:
     return inside ? data.values[row * size + x] : 0;
   }
 
-  /// `table[b|0, h|0, y, x]`; with `repeat` y and x are 0 in dimensions of 1 too.
+  /// `table[b|0, h|0, y, x]`, 0 outside. With `repeat`, y and x also broadcast along dimensions of
+  /// size 1.
   uint32_t entry(const MaskData &data, int64_t y, int64_t x, bool repeat) const {
     int64_t index = 0, at[] = {place.batch, place.head, y, x};
     for (int64_t n = 0; n < 4; ++n) {
@@ -191,7 +192,7 @@ std::string HostCode::compile(ArrayRef<Value> values) {
   return error;
 }
 
-/// The data of an operand; null and an error where it does not fit.
+/// Data of an operand; sets `error` and returns null if it is missing or has another shape.
 const MaskData *HostCode::dataOf(Value operand) {
   auto found = inputs.find(operand);
   if (found == inputs.end()) {
@@ -213,7 +214,7 @@ const MaskData *HostCode::dataOf(Value operand) {
   return nullptr;
 }
 
-/// What a call of the site does with its numbers.
+/// Resolves a call that HostSite emitted to a function on the operand's data.
 ScalarProgram::Function HostCode::reader(Operation *op) {
   auto call = dyn_cast<func::CallOp>(op);
   if (!call)

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The texts of the reasons, in one table.
+// One table of names, explanations and remedies.
 
 #include "heddle/Analysis/MissedFusion.h"
 
@@ -16,7 +16,7 @@ struct Entry {
 };
 } // namespace
 
-/// In the order of the enumeration.
+/// Indexed by MissedFusion.
 static constexpr Entry entries[] = {
     {"several-uses", "the value is read by several ops, so it has to reach memory",
      "let one op read it, or compute it twice"},

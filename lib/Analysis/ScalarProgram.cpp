@@ -1,9 +1,9 @@
-//===- ScalarProgram.cpp - Code on scalars, run on the host ---------------===//
+//===- ScalarProgram.cpp - Interpreter of scalar arith and math -----------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Folding by MLIR would keep every number in the context for good, and has no
-// value for x / 0: pictures ask for millions of tiles.
+// Not MLIR's folder: it keeps every number in the context for good, which
+// pictures of millions of tiles cannot afford, and does not fold x / 0.
 
 #include "heddle/Analysis/ScalarProgram.h"
 
@@ -26,11 +26,11 @@ static unsigned widthOf(Type type) {
   return type.isIndex() ? 64 : type.isInteger() ? type.getIntOrFloatBitWidth() : 0;
 }
 
-/// The integer of `width` bits that x is modulo 2^width: signed, but 0 or 1 for one bit.
+/// Truncates to `width` bits and sign-extends; i1 stays 0 or 1.
 static double wrapped(int64_t x, unsigned width) {
   return static_cast<double>(width == 1 ? x & 1 : llvm::SignExtend64(x, width));
 }
-/// The signed and the unsigned reading of a number.
+/// A number's bits as a signed integer (a set i1 is -1), and as an unsigned one.
 static int64_t signedOf(double x, unsigned width) {
   auto value = static_cast<int64_t>(x);
   return width == 1 ? -value : value;
@@ -39,7 +39,7 @@ static uint64_t unsignedOf(double x, unsigned width) {
   return static_cast<uint64_t>(static_cast<int64_t>(x)) & llvm::maskTrailingOnes<uint64_t>(width);
 }
 
-/// Quotient rounded down (-1), towards zero (0) or up (1).
+/// Integer quotient rounded down (-1), towards zero (0) or up (1).
 static int64_t quotient(int64_t x, int64_t y, int rounding) {
   if (y == 0)
     return 0;
@@ -50,7 +50,7 @@ static int64_t quotient(int64_t x, int64_t y, int rounding) {
   return isInexact && rounding > 0 && !isNegative ? q + 1 : q;
 }
 
-/// Ops on signed integers whose result wraps.
+/// Ops on signed integers. The caller wraps the result.
 static int64_t (*signedOp(StringRef name))(int64_t, int64_t) {
   using I = int64_t;
   return llvm::StringSwitch<I (*)(I, I)>(name)
@@ -73,7 +73,7 @@ static int64_t (*signedOp(StringRef name))(int64_t, int64_t) {
       .Default(nullptr);
 }
 
-/// An op on integers that reads its operands as bits.
+/// Extensions and shifts that read their operands as unsigned bits.
 static ScalarOp bitsOp(Operation *op, unsigned from, unsigned to) {
   if (isa<arith::ExtUIOp>(op))
     return [=](const double *x) { return wrapped(unsignedOf(x[0], from), to); };
@@ -148,7 +148,8 @@ double scalarNumber(Attribute attribute) {
 
 //===- Programs ----------------------------------------------------------===//
 
-/// Whether a device has no value for these operands of a division or shift.
+/// Whether a device traps or gives an unspecified value. Emitted code has no floordivsi, ceildivsi
+/// or remsi: masks expand them.
 static bool (*trapOf(Operation *op))(const double *) {
   if (isa<arith::DivSIOp>(op))
     return [](const double *x) { return x[1] == 0 || (x[0] == -0x1p31 && x[1] == -1); };
@@ -171,7 +172,7 @@ unsigned ScalarProgram::cellOf(Value value, const Site &site) {
   return cell;
 }
 
-/// What computes the op's results; f32 ones are rounded.
+/// The function of an op: its own semantics, with f32 results rounded, else the site's.
 ScalarProgram::Function ScalarProgram::functionOf(Operation *op, const Site &site) {
   if (isa<arith::MulSIExtendedOp>(op))
     return [](const double *x, double *r) {

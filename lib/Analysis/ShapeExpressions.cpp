@@ -1,8 +1,8 @@
-//===- ShapeExpressions.cpp - Shapes as expressions of dimensions ---------===//
+//===- ShapeExpressions.cpp - Symbolic shapes of a function ---------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One forward walk; each op's rule is a line or two.
+// One forward walk; each op infers its shapes by TransformerOpInterface.
 
 #include "heddle/Analysis/ShapeExpressions.h"
 
@@ -24,7 +24,7 @@ ShapeExpressions::ShapeExpressions(func::FuncOp func) {
     visit(&op);
 }
 
-/// `name`, or what no dimension of an argument is called.
+/// `name`, extended by underscores until no dimension of an argument has it.
 static std::string freeName(func::FuncOp func, std::string name) {
   auto isGiven = [&](unsigned argument) {
     auto dims = func.getArgAttrOfType<ArrayAttr>(argument, "transformer.dims");
@@ -35,8 +35,8 @@ static std::string freeName(func::FuncOp func, std::string name) {
   return name;
 }
 
-/// Named dimensions as given, others get a name by the argument's position: its own name may be any
-/// text.
+/// Named dimensions as given. Others are named after the argument's position, because an argument's
+/// own name may be any text.
 void ShapeExpressions::argument(func::FuncOp func, unsigned index) {
   Value value = func.getArgument(index);
   Shape shape = staticShape(value.getType());

@@ -1,9 +1,9 @@
-//===- TileClasses.cpp - Which tiles of an attention are visited ----------===//
+//===- TileClasses.cpp - Empty, partial and full tiles of masks -----------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Asks the bounds of a mask about every tile. Packed documents are cut into tiles
-// and asked one by one, in their own coordinates, as kernels do.
+// Evaluates the mask's bounds for every tile. Packed documents are cut into
+// tiles one by one, in their own coordinates, as in kernels.
 
 #include "heddle/Analysis/TileClasses.h"
 
@@ -41,13 +41,13 @@ static TileClass classOf(const MaskBounds &bounds) {
 }
 
 namespace {
-/// Rows [q0, q1) and keys [k0, k1) of the packed row.
+/// A packed document: rows [q0, q1) and keys [k0, k1) of the packed row.
 struct Document {
   int64_t q0, q1, k0, k1;
 };
 } // namespace
 
-/// The documents that the starts tell of, each inside the packed row.
+/// The documents between neighbouring starts, each checked to lie inside the packed row.
 static llvm::Expected<SmallVector<Document>> documentsOf(MaskDocumentsOp op, const MaskPlace &place,
                                                          const MaskInputs &inputs) {
   auto queries = inputs.find(op.getQueries()), keys = inputs.find(op.getKeys());
@@ -64,7 +64,7 @@ static llvm::Expected<SmallVector<Document>> documentsOf(MaskDocumentsOp op, con
   return documents;
 }
 
-/// Appends the starts of the tiles of [from, to); returns the number of the first.
+/// Appends the tile starts of [from, to); returns the index of the first.
 static int64_t appendStarts(std::vector<int64_t> &starts, int64_t from, int64_t to, int64_t size) {
   auto first = static_cast<int64_t>(starts.size());
   for (int64_t start = from; start < to; start += size)
@@ -73,13 +73,13 @@ static int64_t appendStarts(std::vector<int64_t> &starts, int64_t from, int64_t 
 }
 
 namespace {
-/// The tiles of one document, or of the only sequence: rows [r0, r1) by columns [c0, c1) of the map.
+/// Tiles of one document, or of the whole attention: rows [r0, r1) by columns [c0, c1) of the map.
 struct Part {
   int64_t r0, r1, c0, c1;
 };
 } // namespace
 
-/// Cuts rows and columns at each document.
+/// Cuts rows and columns anew at each document.
 static SmallVector<Part> cutTiles(TileMap &map, ArrayRef<Document> documents,
                                   const MaskPlace &place) {
   SmallVector<Part> parts;
@@ -91,7 +91,7 @@ static SmallVector<Part> cutTiles(TileMap &map, ArrayRef<Document> documents,
     part.c1 = static_cast<int64_t>(map.columnStarts.size());
     parts.push_back(part);
   }
-  // What no document holds.
+  // Rows and keys behind the last document.
   appendStarts(map.rowStarts, documents.empty() ? 0 : documents.back().q1, place.queries,
                map.tileRows);
   appendStarts(map.columnStarts, documents.empty() ? 0 : documents.back().k1, place.keys,
@@ -103,7 +103,7 @@ static SmallVector<Part> cutTiles(TileMap &map, ArrayRef<Document> documents,
   return parts;
 }
 
-/// The tiles of a part, asked in its own coordinates.
+/// Classifies the tiles of a part in the document's coordinates.
 static void classify(TileMap &map, const Part &part, const Document &d, const MaskPlace &place,
                      MaskEvaluator &mask, TileClass least) {
   for (int64_t row = part.r0; row < part.r1; ++row)

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one list of reasons for which a fusion is not made, each with what would
-// have to change. `heddle explain` prints them, each has a test.
+// Every reason for which a fusion is not made, with its remedy. `heddle
+// explain` prints them; each has a test.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -17,11 +17,11 @@ enum class MissedFusion {
   RowReduction,      ///< the reader needs whole rows, the kernel holds tiles of columns
   SecondContraction, ///< the reader is a contraction of its own
   FunctionResult,    ///< the value leaves the function
-  SessionState,      ///< the value is stored in the session's memory, that is where it is read
-  ConsumerBetween,   ///< a reader stands before the last op of the kernel
+  SessionState,      ///< the value is kept in the session's memory and read from there
+  ConsumerBetween,   ///< a reader stands between the ops of the kernel
   TooManyParts,      ///< a launch has room for a limited number of parts
-  UnevenHeads,       ///< heads that 16 does not divide lie padded, the reader needs whole rows
-  NoEpilogue,        ///< the kernel has no epilogue that does what the reader does
+  UnevenHeads,       ///< heads of a size that 16 does not divide are padded; the reader needs rows
+  NoEpilogue,        ///< the kernel cannot apply the reader to its tiles
   OtherReader,       ///< the projections do not feed the same attention
 };
 

@@ -1,11 +1,11 @@
-//===- ScalarProgram.h - Code on scalars, run on the host -------*- C++ -*-===//
+//===- ScalarProgram.h - Interpreter of scalar arith and math ---*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one evaluator of arith and math: formulas in the reference, elementwise ops
-// of models, and the code that masks emit for kernels all run by it. A number is
-// a double: integers are exact (i1 is 0 or 1), and f32 numbers are rounded after
-// each op of a program.
+// The one interpreter of arith and math: formulas in the reference, elementwise
+// ops of models, and the code that masks emit for kernels all run by it. Values
+// are doubles: integers are exact (i1 is 0 or 1), f32 results are rounded after
+// each op.
 #pragma once
 
 #include "mlir/IR/Block.h"
@@ -17,40 +17,41 @@
 
 namespace heddle {
 
-/// The value of an op from those of its operands, not rounded to f32.
+/// Computes one op from its operands, without rounding the result to f32.
 using ScalarOp = std::function<double(const double *operands)>;
 
-/// The meaning of an op of arith or math, elementwise on tensors; null where it has none here. Every
-/// integer op has a value for all operands: x / 0 and a shift too far give 0.
+/// The elementwise semantics of an arith or math op; null for other ops. Every integer op is total,
+/// as in `mask.where`: x / 0 is 0, a shift by less than 0 or more than 31 gives 0 (`shrsi` of a
+/// negative number -1).
 ScalarOp scalarOp(mlir::Operation *op);
 
-/// The number that an attribute of an arith.constant holds; of a splat, its element.
+/// The number in the attribute of an arith.constant; the element of a splat.
 double scalarNumber(mlir::Attribute attribute);
 
-/// A block of arith, math, scf.for and functions of the host, as a list of steps over numbered
-/// cells. Tensors inside the block hold one element.
+/// A block of arith, math, scf.for and calls to host functions, compiled to a list of steps over
+/// numbered cells. Tensors inside the block hold one element.
 class ScalarProgram {
 public:
   using Function = std::function<void(const double *operands, double *results)>;
-  /// What the block takes from outside.
+  /// How the block reaches values and ops that it does not define.
   struct Site {
-    /// A number that is defined outside the block.
+    /// The value of a number defined outside the block.
     std::function<double(mlir::Value)> captured;
-    /// An op without a meaning of its own; null where it has none at all. Tensors from outside are
-    /// left out of `operands`.
+    /// A function for an op that `scalarOp` does not know; null is an error. Tensors from outside
+    /// are left out of `operands`.
     std::function<Function(mlir::Operation *)> function;
   };
   using Cells = std::vector<double>;
 
-  /// Returns the first op that nothing gives a meaning to, or null.
+  /// Compiles the block; returns the first op that has no function, or null.
   mlir::Operation *compile(mlir::Block &block, const Site &site);
-  /// The number of a value's cell. Values that the code does not use must come from the block.
+  /// The cell of a value. Values that no compiled op uses must come from the block.
   unsigned cellOf(mlir::Value value, const Site &site);
 
-  /// The cells after a run, arguments of the block first.
+  /// Runs the steps and returns all cells, arguments of the block first.
   Cells run(llvm::ArrayRef<double> arguments) const;
-  /// Whether some op of the run had operands for which a device traps or has no value: a division
-  /// by zero, a quotient that does not fit, a shift too far.
+  /// Whether an op of the run had operands for which a device traps or has an unspecified value:
+  /// division by zero, a quotient that overflows, a shift out of range.
   bool hasTrapped(const Cells &cells) const { return cells[trapped] != 0; }
 
 private:

@@ -1,10 +1,10 @@
-//===- ShapeExpressions.h - Shapes as expressions of dimensions -*- C++ -*-===//
+//===- ShapeExpressions.h - Symbolic shapes of a function -------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gives every tensor of a function a shape in terms of the function's named
-// dimensions, and collects the equalities that the ops rely on and the names do
-// not prove: the runtime checks those when it knows the values.
+// Symbolic shapes: every tensor of a function in terms of the function's named
+// dimensions, and the equalities that its ops need but the names do not prove.
+// The runtime checks those equalities once it knows the values.
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/OpInterfaces.h"
@@ -37,7 +37,7 @@ private:
 };
 
 /// Size of the heads that attention stores side by side in a result of its group, each padded to a
-/// multiple of 16 columns; 0 where rows are whole.
+/// multiple of 16 columns; 0 if rows are stored without such gaps.
 int64_t paddedHeadSize(kernel::GroupOp group, mlir::Value yielded);
 
 } // namespace heddle

@@ -1,8 +1,8 @@
-//===- Passes.h - From the model to kernels --------------------*- C++ -*-===//
+//===- Passes.h - Passes of the mid-end -------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The mid-end: group, outline, tile. Pipelines puts them in order.
+// Mid-end passes: group, outline, tile. Pipelines puts them in order.
 #pragma once
 
 #include "mlir/Pass/Pass.h"

@@ -1,8 +1,8 @@
-//===- Passes.td - From the model to kernels ---------------*- tablegen -*-===//
+//===- Passes.td - Passes of the mid-end -------------------*- tablegen -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The passes of the mid-end, in the order in which they run.
+// Passes of the mid-end, in the order in which they run.
 
 #ifndef HEDDLE_TRANSFORMS_PASSES_TD
 #define HEDDLE_TRANSFORMS_PASSES_TD
@@ -10,12 +10,11 @@
 include "mlir/Pass/PassBase.td"
 
 def CheckSupported : Pass<"check-supported", "mlir::ModuleOp"> {
-  let summary = "say at the op what no kernel can do yet";
+  let summary = "reject what kernels do not support";
   let description = [{
-    Matches functions, their arguments and results, and all ops. Changes nothing: what the dialect can say and kernels
-    cannot do is an error with its place, its reason and, where there is one, the remedy. After: tensors have ranks, sizes and
-    elements that kernels take, names are printable, matrices of contractions are weights, and weights stand nowhere else than
-    as matrices, vectors and tables.
+    Checks functions, their arguments and results, and all ops; changes nothing. A construct that the dialect allows and kernels do not support is an
+    error with its place, its reason and, where there is one, the remedy. After: tensors have ranks, sizes and elements that kernels take, names are
+    printable, matrices of contractions are weights, and weights are used only as matrices, vectors and tables.
 
     ```mlir
     %y = transformer.linear %x, %argument : …
@@ -25,11 +24,11 @@ def CheckSupported : Pass<"check-supported", "mlir::ModuleOp"> {
 }
 
 def SplitAttentionWeights : Pass<"split-attention-weights", "mlir::func::FuncOp"> {
-  let summary = "compute returned attention weights from row statistics";
+  let summary = "recompute returned attention weights from row statistics";
   let description = [{
-    Matches `transformer.attention` with a `weights` result. Leaves alone: attention without one. Before: the transformer
-    stage. After: attention returns its output only; `transformer.attention.statistics` gives each row's base-2 maximum and sum,
-    `transformer.attention.weights` repeats the scores and uses them, so that no T×T buffer but the result itself exists.
+    Matches `transformer.attention` with a `weights` result; attention without one is left alone. Before: the transformer stage. After: attention
+    returns its output only; `transformer.attention.statistics` gives each row's base-2 maximum and sum, and `transformer.attention.weights`
+    recomputes the scores with them, so that no Tq×Tk buffer but the result itself exists.
 
     ```mlir
     %o, %w = transformer.attention %q, %k, %v {scale = 0.125 : f32} : (…) -> … weights …
@@ -43,10 +42,10 @@ def SplitAttentionWeights : Pass<"split-attention-weights", "mlir::func::FuncOp"
 }
 
 def SplitCrossEntropy : Pass<"split-cross-entropy", "mlir::func::FuncOp"> {
-  let summary = "compute a loss row by row, then its mean";
+  let summary = "split a loss into its rows and their mean";
   let description = [{
-    Matches `transformer.cross_entropy` and replaces it by `transformer.cross_entropy.rows`, which rows share among workgroups, and
-    `transformer.cross_entropy.mean`, which one workgroup adds up in a fixed order. Leaves all else alone. Nothing must hold before.
+    Replaces `transformer.cross_entropy` by `transformer.cross_entropy.rows`, which is parallel over rows, and `transformer.cross_entropy.mean`, which
+    one workgroup sums in a fixed order. Other ops are left alone. No precondition.
 
     ```mlir
     %l = transformer.cross_entropy %logits, %ids {padding_id = 0 : i64} : (…) -> tensor<1xf32>
@@ -59,12 +58,12 @@ def SplitCrossEntropy : Pass<"split-cross-entropy", "mlir::func::FuncOp"> {
 }
 
 def GroupKernels : Pass<"group-kernels", "mlir::ModuleOp"> {
-  let summary = "put every op of the model into the group that becomes its kernel";
+  let summary = "group ops into kernels";
   let description = [{
-    Matches the ops of the transformer stage, after `decompose-ffn`, `split-attention-weights` and `split-cross-entropy`. Leaves alone weights, constants, the reading of
-    states and cache lengths: they are operands. After: nothing is computed outside `kernel.group`. A group has one root
-    (linear, attention, weights, norm, pool, softmax, loss, loss_mean, shift, embedding, elementwise, relayout), its epilogue, and for linears over the same rows up to three parts. Every
-    fusion that was not made stands in the group's `missed_fusions`, with a reason of `MissedFusion`.
+    Matches the ops of the transformer stage, after `decompose-ffn`, `split-attention-weights` and `split-cross-entropy`. Weights, constants, reads of
+    states and cache lengths stay outside: they are operands. After: nothing is computed outside `kernel.group`. A group has one root (linear,
+    attention, weights, norm, patches, pool, quantize, softmax, loss, loss_mean, shift, embedding, elementwise, relayout), its epilogue, and up to
+    three parts for linears over the same rows. Its `missed_fusions` list every fusion that was not made, with a reason of `MissedFusion`.
 
     ```mlir
     %h = transformer.linear %x, %w : …
@@ -77,10 +76,10 @@ def GroupKernels : Pass<"group-kernels", "mlir::ModuleOp"> {
 }
 
 def OutlineKernels : Pass<"outline-kernels", "mlir::ModuleOp"> {
-  let summary = "turn functions of groups into programs that launch shared kernels";
+  let summary = "outline groups into kernels and functions into launch lists";
   let description = [{
-    Matches functions whose ops all stand in groups. After: one `kernel.program` a function, with buffers, ports, checks
-    and one launch a group; one `kernel.def` for each distinct group (equal bodies, shapes and storage share one).
+    Matches functions whose ops all stand in groups. After: one `kernel.program` a function, with buffers, ports, checks and one launch a group; one
+    `kernel.def` for each distinct group. Groups with equal bodies, shapes and storage share one.
 
     ```mlir
     func.func @f(%x: …) { %y = kernel.group(%x, %w) {…} ; return %y }
@@ -93,10 +92,10 @@ def OutlineKernels : Pass<"outline-kernels", "mlir::ModuleOp"> {
 }
 
 def TileKernels : Pass<"tile-kernels", "mlir::ModuleOp"> {
-  let summary = "write each kernel's tiled body for a kind of device";
+  let summary = "tile kernels for a target";
   let description = [{
-    Matches `kernel.def`. Replaces each definition by a `kernel.func` of the same name, which programs go on to launch: a grid, and a body on
-    static tiles. Both targets get the same ops; tile sizes, chunk and schedule come from the target's description.
+    Replaces each `kernel.def` by a `kernel.func` of the same name, so that launches keep their callee: a grid, and a body on static tiles. Every
+    target gets the same ops; tile sizes, chunk and schedule come from its description.
 
     ```mlir
     kernel.def @linear(%x, %w) -> … { transformer.linear … }
@@ -106,7 +105,7 @@ def TileKernels : Pass<"tile-kernels", "mlir::ModuleOp"> {
   }];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "`cpu` or `vulkan`">,
                  Option<"level", "level", "int", "0", "level of Vulkan devices: GpuTarget.h">,
-                 Option<"countTiles", "count-tiles", "bool", "false", "store how many tiles attention visits instead of its output, for tests">];
+                 Option<"countTiles", "count-tiles", "bool", "false", "for tests: attention stores the number of tiles it visits instead of its output">];
   let dependentDialects = ["heddle::kernel::KernelDialect", "mlir::arith::ArithDialect", "mlir::math::MathDialect",
                            "mlir::scf::SCFDialect", "heddle::transformer::TransformerDialect"];
 }

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The last step before the artifact: programs and tiled kernels as the structures of
-// Support/Program.h.
+// Converts program ops and tiled kernels to the structures of
+// Support/Program.h, the last step before the artifact.
 #pragma once
 
 #include "heddle/Support/Program.h"
@@ -19,8 +19,8 @@ struct TiledModule {
   const GpuTarget *gpu = nullptr; ///< null: tiled for CPUs
 };
 
-/// The program of modules that hold the same kernels, tiled for one target each. A workgroup's size
-/// comes from the schedule.
+/// Builds the program of modules that hold the same kernels, tiled for one target each. A schedule
+/// gives the workgroup's size.
 Expected<Program> buildProgram(llvm::ArrayRef<TiledModule> tiled);
 
 } // namespace heddle

@@ -1,4 +1,4 @@
-//===- TileableOpInterface.h - How an op becomes tiles ----------*- C++ -*-===//
+//===- TileableOpInterface.h - Grouping and tiling of ops -------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -18,12 +18,12 @@ struct KernelBuilder;
 
 namespace heddle {
 
-/// The kernel that an op begins, or none.
+/// The root that `op` gives a kernel of its own; none if it stays between kernels.
 std::optional<kernel::Root> rootOf(mlir::Operation *op);
-/// Operands of kernels and the session's bookkeeping.
+/// Whether `op` is an operand of kernels or bookkeeping of the session.
 bool staysBetweenKernels(mlir::Operation *op);
 
-/// Lets ops of the transformer and arith dialects answer TileableOpInterface.
+/// Attaches the external models of TileableOpInterface to transformer and arith ops.
 void registerTilers(mlir::DialectRegistry &registry);
 
 } // namespace heddle

@@ -1,4 +1,4 @@
-//===- ConvertKernelToCpu.cpp - Kernels to functions on native vectors ----===//
+//===- ConvertKernelToCpu.cpp - Lowering of kernels to CPU code -----------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -27,7 +27,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-/// Stack that a kernel may use; threads have a few megabytes.
+/// Limit of a kernel's stack; threads have a few megabytes.
 static constexpr int64_t maxStackBytes = 512 << 10;
 
 //===- The function around the body --------------------------------------===//
@@ -67,13 +67,13 @@ void CpuEmitter::bindArguments() {
   });
 }
 
-/// Each part in a branch of its own: grid points of the last axis are handed out in order.
+/// Emits each part in a branch: the grid points of the last axis run through the parts in order.
 LogicalResult CpuEmitter::emitParts() {
   Value tile = function.getBody().front().getArgument(2 + kernel.getNumAxes());
   for (PartOp part : kernel.getBody().getOps<PartOp>()) {
     Value rounded = add(sizeOf(part.getExtent()), constant(part.getTile() - 1));
     Value count = builder.createOrFold<arith::DivUIOp>(loc, rounded, constant(part.getTile()));
-    // One unsigned comparison: tiles of earlier parts have become negative.
+    // One unsigned comparison tests both ends: the tile is negative if an earlier part has it.
     Value mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, tile, count);
     auto branch = scf::IfOp::create(builder, loc, mine, /*withElseRegion=*/false);
     {
@@ -103,8 +103,7 @@ LogicalResult CpuEmitter::emitBody(Block &body) {
   return emitTileBlock(body, {});
 }
 
-/// Where the instruction set has no fused multiply-add, the body's own are a multiplication and an
-/// addition.
+/// Splits the body's own fused multiply-adds, for instruction sets without them.
 static void splitMultiplyAdds(FuncOp kernel) {
   kernel.walk([](math::FmaOp op) {
     OpBuilder builder(op);
@@ -115,7 +114,7 @@ static void splitMultiplyAdds(FuncOp kernel) {
   });
 }
 
-/// Functions of a library must not be called: only what is an instruction everywhere.
+/// Rejects ops that LLVM would lower to a library call: kernels are linked with no library.
 static LogicalResult checkMath(FuncOp kernel) {
   WalkResult result = kernel.walk([](Operation *op) {
     if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
@@ -168,7 +167,7 @@ struct ConvertKernelToCpu : heddle::impl::ConvertKernelToCpuBase<ConvertKernelTo
       return signalPassFailure();
     }
     for (auto program : llvm::make_early_inc_range(module.getOps<ProgramOp>()))
-      program.erase(); // code knows no launches
+      program.erase(); // generated code holds no launches
     OpBuilder builder(module.getContext());
     for (FuncOp kernel : llvm::make_early_inc_range(module.getOps<FuncOp>())) {
       if (failed(CpuEmitter(builder, kernel, *target).run()))

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conversions between f32 and narrow formats, by instructions where there are some.
+// Conversions between f32 and narrow formats, by instructions where the target
+// has them.
 
 #include "CpuEmitter.h"
 
@@ -12,7 +13,7 @@
 using namespace mlir;
 using namespace heddle::kernel;
 
-/// vscalefps is exact where the result is no denormal.
+/// Exact by vscalefps unless the result is denormal, which the mask makes 0.
 Value CpuEmitter::scaleByPower(Value x, Value n) {
   auto floats = dyn_cast<VectorType>(x.getType());
   if (!floats || target.lanes != 16)
@@ -28,7 +29,7 @@ Value CpuEmitter::scaleByPower(Value x, Value n) {
       .getResult(0);
 }
 
-/// To bf16 or f16, as 16 bits, or the low byte of integers.
+/// Rounds to bf16 or f16, held as 16 bits, or truncates integers to their low byte.
 Value CpuEmitter::narrow(Value value, Type element) {
   if (element.isF16())
     return narrowedToHalf(value);
@@ -49,7 +50,7 @@ Value CpuEmitter::narrow(Value value, Type element) {
   return arith::TruncIOp::create(builder, loc, bits, words);
 }
 
-/// Registers of 16 bits as f32.
+/// Widens f16, held as 16 bits, to f32.
 Value CpuEmitter::widened(Value bits) {
   if (!target.has("f16c"))
     return widenedHalves(arith::ExtUIOp::create(
@@ -60,7 +61,7 @@ Value CpuEmitter::widened(Value bits) {
                                halves);
 }
 
-/// f32 rounded to f16, as 16 bits.
+/// Rounds f32 to f16, held as 16 bits.
 Value CpuEmitter::narrowedToHalf(Value value) {
   Type bits = withElement(value.getType(), builder.getI16Type());
   if (!target.has("f16c"))
@@ -70,7 +71,7 @@ Value CpuEmitter::narrowedToHalf(Value value) {
   return arith::BitcastOp::create(builder, loc, bits, halves);
 }
 
-/// The even (low) and the odd (high) halves of words, as f32.
+/// Widens the even (low) and odd (high) f16 of words to f32.
 std::pair<Value, Value> CpuEmitter::widenedPair(Value words) {
   if (!target.has("f16c"))
     return {widenedHalves(

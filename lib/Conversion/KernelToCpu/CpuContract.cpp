@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where a contraction stands in the loops of its body: what it begins with, the
-// blocks of features that a large one goes by, and masks. CpuProduct.cpp multiplies.
+// Contractions in the loops of their body: initial sums, blocks of features
+// (k-blocks) and masks. CpuProduct.cpp multiplies.
 
 #include "CpuProduct.h"
 
@@ -86,8 +86,8 @@ int64_t CpuEmitter::lastBlock(ContractOp op) {
   return (featuresOf(op) - 1) / size * size;
 }
 
-/// One block of features of all rows: partial sums come from memory and go back. The chain of an
-/// element goes on where it stopped, so its bits are those of one pass.
+/// Runs one block of features over all rows; partial sums are read from memory and written back.
+/// The chain of an element continues where it stopped, so its bits are those of one pass.
 LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool first) {
   CpuProduct &product = this->product(op);
   const TileMemory memory = *product.partialSums;
@@ -108,7 +108,8 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
   return result;
 }
 
-/// All blocks but the last, which runs with what follows the product: its sums stay in registers.
+/// Runs all blocks but the last. That one runs with the ops behind the product, so that its sums
+/// stay in registers.
 LogicalResult CpuEmitter::emitFirstBlocks(ContractOp op) {
   int64_t size = kernel.getScheduleOrDefault().getKblock(), end = lastBlock(op);
   TileMemory memory = allocate(op.getType(), /*allRows=*/true);

@@ -2,17 +2,17 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The CPU's side of the walker. One function computes one grid point:
+// BodyEmitter for CPUs: one function computes one grid point.
 //
 //   scalars and views of the body
-//   [k-blocks of large contractions, partial sums in row memory]
-//   for row fragments of the tile            (rows_inside: this loop stands inside the loop over
-//   keys)
+//   [k-blocks of large contractions; partial sums of all rows in scratch]
+//   for row fragments of the tile   (rows_inside: inside the loop over keys)
 //     ops on narrow tiles, in registers
-//     for column fragments of a wide tile    (a nest of fused ops; results that later nests need stay in scratch)
+//     for column fragments of a wide tile   (a nest of fused ops)
 //
-// The last rows of a tile run through a register tile of few rows, the last
-// columns through one of 16: the same chains, so the same bits.
+// Later nests read results of earlier ones from scratch. The last rows of a tile
+// run in a smaller register tile, the last columns in one of 16 columns. Each
+// element keeps its chain of products, so its bits do not depend on the split.
 #pragma once
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
@@ -24,22 +24,22 @@
 
 namespace heddle::kernel {
 
-/// Register tile of a body and what must be trimmed, see CpuPlan.cpp.
+/// Register tile of a body, and the tile widths that need clipping; chosen in CpuPlan.cpp.
 struct CpuPlan {
   int64_t tileRows = 1;        ///< rows of the body's tiles
   CpuFragment fragment{1, 16}; ///< rows and columns of the register tile
-  int64_t fewRows = 0;         ///< rows of the one for the last rows; 0: none
-  bool oneRow = false;         ///< a single row has one of its own
+  int64_t fewRows = 0;         ///< rows of the register tile for the last rows; 0: none
+  bool oneRow = false;         ///< a lone row has a register tile of its own
   int64_t visitTile = 1 << 20; ///< columns of the narrowest tile that a mask decides on
   llvm::SmallSet<int64_t, 4> clippedColumns; ///< tile widths that may reach past a view's columns
 };
 
-/// Last value that an index can have, if the grid and constants decide it.
+/// Largest value of an index, if the grid, loop bounds and constants decide it.
 std::optional<int64_t> largestIndex(mlir::Value index);
 mlir::FailureOr<CpuPlan> planBody(mlir::Block &body, const CpuTarget &target,
                                   const ScheduleAttr &schedule);
 
-/// Columns [from, to) of a tile; null is the first and the last.
+/// Columns [from, to) of a tile; a null bound is the tile's.
 struct ColumnRange {
   mlir::Value from, to;
 };
@@ -48,14 +48,14 @@ struct ColumnRange {
 struct TileMemory {
   mlir::Value base;
   int64_t rows = 0, columns = 0; ///< stored; columns is the pitch
-  bool allRows = false;          ///< of the tile; otherwise one fragment's
-  mlir::Type element;            ///< as it lies in memory
+  bool allRows = false;          ///< holds all rows of the tile, else one fragment's
+  mlir::Type element;            ///< element type in memory
   ColumnRange valid;
 };
 
-/// Stack memory of a function, used again by tiles that do not live together.
+/// Stack memory of a function, reused by tiles whose lifetimes do not overlap.
 struct CpuScratch {
-  /// Gives a tile memory of a slot that nobody uses now, or of a new one at the function's start.
+  /// Gives a tile a free slot of its size, or a new one allocated at the function's entry.
   void place(TileMemory &tile, mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &entry) {
     int64_t elements = tile.rows * tile.columns;
     int64_t bytes = elements * tile.element.getIntOrFloatBitWidth() / 8;
@@ -89,12 +89,14 @@ struct CpuScratch {
     int64_t bytes = 0;
   };
   llvm::SmallVector<Slot> slots;
-  /// By slot, none behind its end; saved and restored around what is free again behind it.
+  /// Whether each slot is in use; slots past the end are free. Saved and restored around code whose
+  /// slots are free again behind it.
   llvm::SmallVector<bool> used;
   int64_t bytes = 0; ///< of all slots
 };
 
-/// Columns of both sides of a product.
+/// Extent of B's last dimension: the features that are summed, or with `over rows` the columns of
+/// the result.
 inline int64_t featuresOf(ContractOp op) {
   return op.getRhs().getType().getDims().back().extent.value;
 }
@@ -103,14 +105,14 @@ using Registers = llvm::SmallVector<mlir::Value>;
 
 class CpuProduct;
 
-/// The part of a tile that is emitted: a register tile, in a loop over rows and maybe one over
-/// columns. Null is the first row or column.
+/// Position of the register tile that is being emitted: in a loop over rows, and for wide tiles in
+/// one over columns. Null is the first row or column.
 struct TileContext {
   int64_t rows = 1;
   mlir::Value row;
-  mlir::Value fewTurns; ///< whether fewer than four large register tiles are run
+  mlir::Value fewTurns; ///< i1: fewer than four large register tiles run
   mlir::Value column;   ///< null: in no loop over columns
-  int64_t columns = 0;  ///< of a step of that loop
+  int64_t columns = 0;  ///< columns of a step of that loop
 };
 
 class CpuEmitter : public BodyEmitter {
@@ -140,7 +142,7 @@ public:
                                              int64_t count) override;
   void storeVector(mlir::Value value, const BoundView &view, Address place) override;
   void storeScalar(mlir::Value value, const BoundView &view, Address place) override;
-  /// Words that begin at an element of a view: a vector of them, or one.
+  /// Loads words of 4 bytes from an element of a view on: a vector of them, or one.
   mlir::Value loadWords(const BoundView &view, Address place, bool vector);
   mlir::Type memoryElement(mlir::Type element) const;
   mlir::Value address(mlir::Value base, Address place, mlir::Type element);
@@ -152,27 +154,27 @@ public:
   void place(TileMemory &memory) {
     scratch.place(memory, builder, loc, function.getBody().front());
   }
-  /// Where the fragment's registers go, of a view in rows.
+  /// Addresses of a fragment's registers in a row-major view.
   llvm::SmallVector<Address> storePlaces(StoreOp op, const Fragment &shape);
 
   // f16 (CpuArithmetic.cpp).
   mlir::Value widened(mlir::Value bits);
   std::pair<mlir::Value, mlir::Value> widenedPair(mlir::Value words);
 
-  // What products need of the loops around them.
+  // Loops and conditions around products.
   bool isBlocked(mlir::Operation &op);
   mlir::Value columnsLeft(mlir::Operation &op, int64_t columns);
   mlir::scf::ForOp loopBy(mlir::Value from, mlir::Value to, int64_t step);
-  /// What `product` computes under a condition, else `otherwise`.
+  /// Emits `product` under a condition; the result is `otherwise` where it is false.
   Registers ifVisited(mlir::Value condition, mlir::ValueRange otherwise,
                       llvm::function_ref<Registers()> product);
-  /// Emits `body` where the large register tile runs.
+  /// Emits `body` under the condition that the large register tile runs at all.
   void ifLargeTileRuns(llvm::function_ref<void()> body);
 
   FuncOp kernel;
   const CpuTarget &target;
   llvm::SmallVector<mlir::Value> pointers;
-  mlir::Value readNext; ///< where the thread reads panels after this grid point; null: behind these
+  mlir::Value readNext; ///< panels that the thread reads after this grid point; null: those behind
   CpuPlan plan;         ///< of the body that is being emitted
   TileContext at;
   CpuScratch scratch;
@@ -214,8 +216,8 @@ private:
   bool canTakePlace(mlir::Value value, mlir::scf::IfOp branch);
   mlir::LogicalResult emitTileIf(mlir::scf::IfOp op);
   mlir::Value rowsOfLargeTile(mlir::Value count, int64_t large, int64_t small);
-  /// The rows of a tile that products run: those from 0 on of the large register tile, those of
-  /// the small one up to `several`, and then a lone one.
+  /// Split of a tile's rows for products: [0, large) in the large register tile, [large, several)
+  /// in the small one, a lone row behind `several` in one of its own.
   struct RowSplit {
     mlir::Value large, several;
   };
@@ -238,7 +240,7 @@ private:
   void keepResults(LoopNest &nest);
   bool outlives(mlir::Value value, llvm::ArrayRef<mlir::Operation *> nest) const;
   mlir::LogicalResult emitColumnStep(LoopNest &nest, llvm::MutableArrayRef<mlir::Value> sums);
-  /// Loops over the columns of a tile, carrying `sums`; `alone`: without a product.
+  /// Loops over the columns of a tile, carrying `sums`; `alone`: the nest holds no product.
   mlir::LogicalResult overColumns(int64_t columns, ColumnRange range, bool alone, Registers &sums,
                                   llvm::function_ref<mlir::LogicalResult(Registers &sums)> step);
   mlir::LogicalResult overColumns(int64_t columns, ColumnRange range, Callback step);
@@ -273,7 +275,7 @@ private:
   mlir::LogicalResult emitFirstBlocks(ContractOp op);
   mlir::LogicalResult emitFeatures(ContractOp op, mlir::Value from, mlir::Value to, bool first);
 
-  // Rows that are walked over (CpuPrefetch.cpp).
+  // Prefetch of rows (CpuPrefetch.cpp).
   bool fetchesNextRows(LoadOp op);
   void fetchNextRows(LoadOp op);
 

@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A loop nest of fused ops becomes one loop over column fragments; what later nests read of it stays
-// in scratch, in place of a tile that is read for the last time if there is one.
-// The columns that no fragment divides run through one of 16.
+// Loops over the column fragments of wide tiles, each around a nest of fused
+// ops. Results that later nests read stay in scratch, in the place of a tile
+// that is read for the last time if there is one. Remaining columns run in
+// fragments of 16.
 
 #include "CpuEmitter.h"
 
@@ -17,9 +18,9 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-//===- What is kept and what is made again -------------------------------===//
+//===- Kept and recomputed tiles -----------------------------------------===//
 
-/// Predicates are cheaper to make again than to keep, and so is rounding.
+/// Predicates and rounding are cheaper to recompute than to keep in scratch.
 bool CpuEmitter::recomputes(Operation &op) const {
   if (BodyEmitter::recomputes(op))
     return true;
@@ -32,7 +33,7 @@ bool CpuEmitter::recomputes(Operation &op) const {
          isa<arith::ArithDialect>(op.getDialect());
 }
 
-/// Whether a value is read after the nest, also through ops that are made again at their uses.
+/// Whether a value is read after the nest, directly or through recomputed ops.
 bool CpuEmitter::outlives(Value value, ArrayRef<Operation *> nest) const {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     for (Operation *op = user; op; op = op->getParentOp())
@@ -42,7 +43,7 @@ bool CpuEmitter::outlives(Value value, ArrayRef<Operation *> nest) const {
   });
 }
 
-/// Whether no op after the nest (or in the next round of a loop around it) reads the value.
+/// Whether no op after the nest, or in the next iteration of a loop around it, reads the value.
 static bool diesIn(Value value, ArrayRef<Operation *> nest,
                    function_ref<bool(Operation *)> isMadeAgain) {
   Block *block = nest.front()->getBlock();
@@ -57,7 +58,7 @@ static bool diesIn(Value value, ArrayRef<Operation *> nest,
   });
 }
 
-/// Tiles in memory that the nest reads column by column, also through ops that are made again.
+/// Tiles in memory that the nest reads column by column, directly or through recomputed ops.
 void CpuEmitter::collectRead(Operation &op, SmallVectorImpl<Value> &tiles) {
   op.walk([&](Operation *inner) {
     for (Value operand : inner->getOperands()) {
@@ -106,7 +107,7 @@ void CpuEmitter::keepResults(LoopNest &nest) {
 
 //===- Bounds ------------------------------------------------------------===//
 
-/// Columns that a view has from the op's first one on; null where that is enough for the tile.
+/// Columns that the view still has from the op's first one on; null if they cover the tile.
 Value CpuEmitter::columnsLeft(Operation &op, int64_t columns) {
   auto left = [&](Value index, Value stored) -> Value {
     std::optional<int64_t> last = index ? largestIndex(index) : std::optional<int64_t>(0),
@@ -115,7 +116,7 @@ Value CpuEmitter::columnsLeft(Operation &op, int64_t columns) {
       return {};
     return index ? sub(stored, scalar(index)) : stored;
   };
-  // Static rows are padded; a dynamic one ends at its extent, rounded up by the last step.
+  // Static columns are padded to 16. Dynamic ones end at the extent; the last step of 16 rounds up.
   auto storedColumns = [&](Value v) {
     const Size &extent = view(v).type.getDims().back().extent;
     return extent.isStatic() ? constant(padded(extent.value)) : view(v).extents.back();
@@ -141,12 +142,12 @@ Value CpuEmitter::columnsLeft(Operation &op, int64_t columns) {
                                                         : view(contract.getRhs()).extents[0]);
 }
 
-/// The columns that every op of the nest can give and some needs.
+/// Columns to compute: those that all views and tiles in memory of the nest have.
 ColumnRange CpuEmitter::nestRange(const LoopNest &nest) {
   ColumnRange range;
   auto tighten = [&](ColumnRange other) {
     range.to = !range.to ? other.to : other.to ? minimum(range.to, other.to) : range.to;
-    // Starts are handed on from the contraction that has one: they are the same value.
+    // Only a contraction has a start; tiles computed from its result inherit that value.
     range.from = range.from ? range.from : other.from;
   };
   for (Operation *op : nest.ops) {
@@ -166,9 +167,9 @@ ColumnRange CpuEmitter::nestRange(const LoopNest &nest) {
   return range;
 }
 
-/// One bit of a mask decides on a fragment, which is therefore inside a visited tile. Without a
-/// product to keep in registers a fragment is small: what is computed of each of its vectors, and
-/// what that needs, lives at the same time.
+/// Columns of a fragment, which divide those of the tile if possible. One bit of a mask decides on
+/// a whole fragment, so it must not cross a visit tile. Without a product the fragment is smaller:
+/// all intermediate values of its vectors live at the same time.
 int64_t CpuEmitter::stepColumns(int64_t columns, bool alone) const {
   constexpr int64_t liveVectors = 8;
   int64_t most = std::min({plan.fragment.columns, columns, plan.visitTile});
@@ -186,7 +187,7 @@ int64_t CpuEmitter::fragmentVectors(int64_t tileColumns) const {
   return (isWideColumns(tileColumns) ? at.columns : tileColumns) / width;
 }
 
-/// Whole fragments, then fragments of 16. A start is a multiple of a fragment.
+/// Runs whole fragments, then fragments of 16. `range.from` is a multiple of a fragment.
 LogicalResult CpuEmitter::overColumns(int64_t columns, ColumnRange range, bool alone,
                                       Registers &sums,
                                       function_ref<LogicalResult(Registers &)> body) {
@@ -230,7 +231,7 @@ LogicalResult CpuEmitter::overColumns(int64_t columns, ColumnRange range, Callba
   return overColumns(columns, range, /*alone=*/false, none, [&](Registers &) { return body(); });
 }
 
-/// The nest's ops at one column fragment.
+/// Emits the nest's ops at one column fragment.
 LogicalResult CpuEmitter::emitColumnStep(LoopNest &nest, MutableArrayRef<Value> sums) {
   for (Operation *op : nest.ops) {
     auto reduce = dyn_cast<ReduceOp>(op);
@@ -252,7 +253,7 @@ LogicalResult CpuEmitter::emitColumnStep(LoopNest &nest, MutableArrayRef<Value> 
   return success();
 }
 
-/// Neutral starts: -0 + x is x, also for x = -0.
+/// Neutral element of a reduction: -0 + x is x, also for x = -0.
 static float neutral(ReduceKind kind) {
   return kind == ReduceKind::Max ? -std::numeric_limits<float>::infinity() : -0.0f;
 }

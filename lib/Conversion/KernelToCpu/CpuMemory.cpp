@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory of the generated code: pointers with computed and constant offsets, no
-// memref. Nothing is said about aliases: a launch may pass one buffer twice.
+// Addresses, scratch and stores of the generated code: pointers with computed
+// and constant offsets, no memref. No alias information is attached, since a
+// launch may pass one buffer twice.
 
 #include "CpuEmitter.h"
 
@@ -29,7 +30,7 @@ Value CpuEmitter::address(Value base, Address place, Type element) {
   return base;
 }
 
-/// Elements of 4 bytes, of 2 or of 1: places count them.
+/// Type of an element in memory, the unit of addresses: f32 for 4 bytes, else an integer.
 Type CpuEmitter::memoryElement(Type element) const {
   return perWord(element) == 1 ? Type(builder.getF32Type()) : narrowElement(element);
 }
@@ -137,7 +138,7 @@ FailureOr<Fragment> CpuEmitter::materialize(Value tile) {
 
 //===- Stores ------------------------------------------------------------===//
 
-/// Rows that the fragment may write; null: all of them.
+/// Rows that may be written, from the fragment's first on; null: all.
 Value CpuEmitter::rowsLeft(StoreOp op) {
   int64_t tileRows = op.getTile().getType().getDimSize(0);
   if (tileRows == 1 && !op.getRows())
@@ -150,7 +151,7 @@ Value CpuEmitter::rowsLeft(StoreOp op) {
   return sub(limit, tileRows == 1 ? Value() : at.row);
 }
 
-/// `store(none)` for a whole fragment, `store(r)` for single rows where fewer are left.
+/// Calls `store(none)` for a whole fragment, `store(r)` for each row left of an incomplete one.
 void CpuEmitter::guardRows(Value left, int64_t count,
                            function_ref<void(std::optional<int64_t>)> store) {
   if (!left)
@@ -161,7 +162,7 @@ void CpuEmitter::guardRows(Value left, int64_t count,
   auto branch = scf::IfOp::create(builder, loc, whole, /*withElseRegion=*/true);
   builder.setInsertionPointToStart(branch.thenBlock());
   store(std::nullopt);
-  // Fewer are left than the fragment has: its last row is never among them.
+  // Fewer rows are left than the fragment has, so its last row is never among them.
   for (int64_t r = 0; r + 1 < std::max<int64_t>(count, 2); ++r) {
     builder.setInsertionPoint(branch.elseBlock()->getTerminator());
     Value valid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, left, constant(r));
@@ -202,8 +203,10 @@ LogicalResult CpuEmitter::emitStore(StoreOp op) {
   auto storeRow = [&](int64_t r) {
     for (int64_t j = 0; j < tile->columns(); ++j) {
       int64_t i = r * tile->columns() + j;
-      tile->vectors ? storeVector(tile->registers[i], to, where[i])
-                    : storeScalar(tile->registers[i], to, where[i]);
+      if (tile->vectors)
+        storeVector(tile->registers[i], to, where[i]);
+      else
+        storeScalar(tile->registers[i], to, where[i]);
     }
   };
   guardRows(rowsLeft(op), tile->rows, [&](std::optional<int64_t> single) {
@@ -215,9 +218,9 @@ LogicalResult CpuEmitter::emitStore(StoreOp op) {
 
 //===- Stores into panels ------------------------------------------------===//
 
-/// Element (row, c) lies at row / 16 * 16 * columns + c * 16 + row % 16: whole fragments whose rows
-/// share a panel are transposed in registers, anything else goes element by element. Of bf16, words
-/// of two columns take the place of elements.
+/// Element (row, c) lies at row / 16 * 16 * columns + c * 16 + row % 16. A whole fragment inside
+/// one panel is transposed in registers, any other is stored element by element. For bf16, words of
+/// two columns take the place of elements.
 LogicalResult CpuEmitter::storeToPanels(StoreOp op, const Fragment &tile, const BoundView &to,
                                         Value offset, Value first, Value column) {
   if (!tile.vectors)
@@ -252,7 +255,7 @@ LogicalResult CpuEmitter::storeToPanels(StoreOp op, const Fragment &tile, const 
   return success();
 }
 
-/// A register of narrow elements as words.
+/// Casts a register of narrow elements to words.
 static Value inWords(OpBuilder &builder, Location loc, Value value, int64_t lanes) {
   auto type = VectorType::get({lanes}, builder.getI32Type());
   if (getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() == 32)
@@ -260,7 +263,8 @@ static Value inWords(OpBuilder &builder, Location loc, Value value, int64_t lane
   return vector::BitCastOp::create(builder, loc, type, value);
 }
 
-/// rows x lanes registers become short columns: log2(rows) rounds of interleaving, then cuts.
+/// Transposes rows x lanes registers by log2(rows) rounds of interleaving; each cut of `rows`
+/// elements is then a column.
 void CpuEmitter::storePanelColumns(const Fragment &tile, const BoundView &to, Address start) {
   int64_t count = tile.rows, panel = to.type.getPanel() * perWord(to), lanes = width / perWord(to);
   for (int64_t j = 0; j < tile.vectors; ++j) {
@@ -352,7 +356,7 @@ Value CpuEmitter::loadNeighbours(const BoundView &view, Value indices, Value val
                                     builder.getI32IntegerAttr(4), UnitAttr());
 }
 
-/// A vector at a time; lanes past the end repeat what is known.
+/// Loads a vector at a time; lanes past the end keep the extremes found so far.
 std::pair<Value, Value> CpuEmitter::rangeOfElements(const BoundView &view, Value from, Value to) {
   Type i32 = builder.getI32Type();
   auto type = VectorType::get({width}, i32);

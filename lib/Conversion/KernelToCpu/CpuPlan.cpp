@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Chooses the register tile of a body from those that the instruction set
-// offers: the first one whose columns divide those of all contractions and whose
-// rows suit stores into panels. And finds the tile widths that may reach past
-// the columns of a view, so that their column loops need a dynamic end.
+// Choice of a body's register tile among those of the instruction set: the
+// first whose columns divide those of all contractions and, if the body stores
+// panels, whose rows are a power of two. Also collects the tile widths that may
+// reach past the columns of a view: their column loops need a dynamic end.
 
 #include "CpuProduct.h"
 
@@ -22,7 +22,7 @@ static std::optional<int64_t> largestStart(Size size, int64_t tile) {
   return std::max<int64_t>(size.value - 1, 0) / tile * tile;
 }
 
-/// The last value that a loop counts through, where its bounds are known.
+/// Last value of a loop's induction variable, if its bounds are constant.
 static std::optional<int64_t> lastStep(scf::ForOp loop) {
   std::optional<int64_t> from = getConstantIntValue(loop.getLowerBound()),
                          to = getConstantIntValue(loop.getUpperBound()),
@@ -64,7 +64,7 @@ static bool reachesPast(Value index, int64_t columns, const Size &stored) {
   return !last || *last + columns > padded(stored.value);
 }
 
-/// Whether the op's columns need a check against a view.
+/// Whether an op's columns may have to be clipped to a view's; sets `columns` to their number.
 static bool mayClip(Operation &op, int64_t &columns) {
   auto lastDim = [](Value view) { return cast<ViewType>(view.getType()).getDims().back().extent; };
   if (auto load = dyn_cast<LoadOp>(op)) {
@@ -94,7 +94,7 @@ static bool mayClip(Operation &op, int64_t &columns) {
 }
 
 namespace {
-/// What a body asks of its register tile.
+/// Properties of a body on which the choice of its register tile depends.
 struct BodyNeeds {
   int64_t tileRows = 1;
   llvm::SmallSet<int64_t, 4> products, widths, clipped;
@@ -145,7 +145,7 @@ static FailureOr<BodyNeeds> collectNeeds(Block &body, const CpuTarget &target) {
   return needs;
 }
 
-/// Rows run together where nothing is multiplied: enough to hide the latency of the sums.
+/// Rows that run together in a body without products: enough to hide the latency of sums.
 static constexpr int64_t rowsWithoutProduct = 4;
 
 static CpuFragment chooseFragment(const BodyNeeds &needs, const CpuTarget &target) {
@@ -182,16 +182,16 @@ FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target
     return failure();
   CpuPlan plan;
   plan.tileRows = needs->tileRows;
-  needs->weights = schedule.getPrefetch() != 0; // it is asked for where products read weights
+  needs->weights = schedule.getPrefetch() != 0; // only products with weights prefetch
   plan.fragment = chooseFragment(*needs, target);
   plan.clippedColumns = needs->clipped;
   body.walk(
       [&](MaskOp op) { plan.visitTile = std::min<int64_t>(plan.visitTile, op.getVisitTile()); });
   if (needs->products.empty())
     return plan;
-  // Products with weights wait for memory where there is one row, and then a tile of one has the
-  // longest queue of loads; other rows are few only at the end. Attention is large code, and its
-  // rows are mostly one or many: two tiles do.
+  // Products with weights are bound by memory when there is one row: a register tile of one row
+  // queues the most loads. Other small row counts occur only at the end of a tile. Attention is
+  // large code, and its rows are mostly one or many: two register tiles do.
   plan.oneRow = needs->weights && plan.fragment.rows > 1;
   int64_t few = plan.oneRow ? 2 * target.fewRows : target.fewRows;
   if (plan.fragment.rows > few)

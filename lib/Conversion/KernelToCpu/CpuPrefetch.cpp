@@ -1,9 +1,10 @@
-//===- CpuPrefetch.cpp - Lines fetched before they are needed -*- C++ -*-===//
+//===- CpuPrefetch.cpp - Software prefetch on the CPU -----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product fetches what comes next, some lines in each step; a kernel that multiplies
-// nothing but walks over rows fetches the next ones.
+// Software prefetch. A product fetches the next panels and the lines of its
+// result, some in each step; a kernel without products that walks over rows
+// fetches the next.
 
 #include "CpuProduct.h"
 
@@ -24,7 +25,7 @@ void CpuEmitter::fetch(Value start, Address place, Type element, bool isWritten)
 
 //===- During a product --------------------------------------------------===//
 
-/// Tiles of few rows are bound by memory: fetching more than they use would only slow them.
+/// Only the large register tile prefetches panels: tiles of few rows are bound by memory already.
 CpuPrefetch::CpuPrefetch(CpuEmitter &emitter, ContractOp op, const Fragment &shape, Value to,
                          Value first, Value last, bool fetchesPanels)
     : e(emitter), op(op), first(first), last(last) {
@@ -51,11 +52,10 @@ void CpuPrefetch::atStep(Value word, int64_t stepWords) {
 
 //===- The next panels ---------------------------------------------------===//
 
-/// Where the panels begin that these columns of the next tile (or, in a k-block but the last, of the
-/// next block) read: all row fragments have taken their turns before them. The next tile lies behind
-/// this one, or where `readNext` says.
-/// Row fragments take turns: each of four or more fetches a quarter of the lines, each of fewer two
-/// quarters. All in words.
+/// Finds the panels that these columns read next: those of the next block of features, or behind
+/// the last block those of the next tile. The next tile lies behind this one, unless `readNext`
+/// points elsewhere. Row fragments share the work in turns: with four or more, each prefetches a
+/// quarter of the lines; with fewer, each prefetches two quarters. All counts are words.
 void CpuPrefetch::findNextPanels() {
   const BoundView right = e.view(op.getRhs());
   int64_t word = CpuEmitter::perWord(right), columns = CpuEmitter::columnsOf(op.getType()),
@@ -89,8 +89,9 @@ void CpuPrefetch::findNextPanels() {
       e.address(base, e.moved({}, e.add(element, e.mul(turn, quarter))), e.builder.getF32Type());
 }
 
-/// One line a panel in each step of four words, or one of each of two quarters (two neighbours a
-/// step come in more slowly): without a second quarter the first again.
+/// Prefetches one line a panel in each step of four words. With few row fragments it is one line of
+/// each of two quarters, because two neighbouring lines a step arrive more slowly. Without a second
+/// quarter the first line is fetched twice.
 void CpuPrefetch::fetchPanels(Value word) {
   int64_t count = e.fragmentVectors(CpuEmitter::columnsOf(op.getType())) * e.width / 16;
   Value first = e.mul(word, 4);
@@ -102,8 +103,8 @@ void CpuPrefetch::fetchPanels(Value word) {
 
 //===- Lines of results --------------------------------------------------===//
 
-/// Whether views and indices that are used behind the product are emitted before it: those of a whole
-/// body are, whatever their order, and those of a loop or branch are not.
+/// Whether the values are emitted before the product. Those of a whole body are, in any order;
+/// those of a loop or branch only if they precede it.
 static bool areKnown(ContractOp op, ValueRange values) {
   return isa<FuncOp, PartOp>(op->getParentOp()) || llvm::all_of(values, [&](Value value) {
            Operation *producer = value.getDefiningOp();
@@ -112,8 +113,8 @@ static bool areKnown(ContractOp op, ValueRange values) {
          });
 }
 
-/// Where the fragment is stored to, and what of its shape is added to it: either would wait for memory
-/// one line after the other.
+/// Adds the lines that the fragment is stored to, and those of later loads of its shape, such as a
+/// residual: either would miss the cache line after line.
 void CpuPrefetch::addResultLines(const Fragment &shape) {
   auto add = [&](auto access, Value tile, bool isWritten, auto places) {
     if (cast<ShapedType>(tile.getType()).getShape() != op.getType().getShape() ||
@@ -134,9 +135,10 @@ void CpuPrefetch::addResultLines(const Fragment &shape) {
       add(load, load, false, [&] { return e.loadPlaces(load); });
 }
 
-/// The lines of this step, of `steps`: all in the first three quarters of them, so that the last one
-/// comes in time. Steps of a line are a power of two, which makes the division a shift; once
-/// all lines are fetched, the last one is fetched again, which costs nothing.
+/// Prefetches this step's share of the lines. They are spread over the first three quarters of the
+/// steps, so that the last one arrives in time. The number of steps a line is a power of two, which
+/// makes the division a shift. Once all lines are fetched, the last one is fetched again, which
+/// costs nothing.
 void CpuPrefetch::fetchLines(const Lines &lines, Value step, int64_t steps) {
   int64_t count = lines.rows * lines.perRow, share = std::max<int64_t>(steps * 3 / 4, 1),
           each = (count + share - 1) / share,
@@ -152,11 +154,11 @@ void CpuPrefetch::fetchLines(const Lines &lines, Value step, int64_t steps) {
   }
 }
 
-//===- Rows --------------------------------------------------------------===//
+//===- Rows of kernels without products --------------------------------------------------------------===//
 
-/// Whether the load is the first of rows that the kernel only walks over: several rows side by side
-/// are several streams of a few lines each, too short for the processor's own fetching. Rows that
-/// fill a first cache would push each other out before they are read again.
+/// Whether the load is the first of its rows in a kernel without products. Several rows side by
+/// side are short streams, for which the hardware prefetcher starts too late. Rows that fill a
+/// first-level cache would evict each other before they are read.
 bool CpuEmitter::fetchesNextRows(LoadOp op) {
   constexpr int64_t most = 64 << 10; // bytes of the rows of a fragment
   const BoundView &from = view(op.getView());
@@ -177,7 +179,7 @@ bool CpuEmitter::fetchesNextRows(LoadOp op) {
   return !multiplies && first == op;
 }
 
-/// The same lines of the rows behind the fragment's.
+/// Prefetches the same columns of the rows behind the fragment.
 void CpuEmitter::fetchNextRows(LoadOp op) {
   const BoundView &from = view(op.getView());
   Type element = memoryElement(from.type.getElementType());

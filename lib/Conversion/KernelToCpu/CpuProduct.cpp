@@ -1,15 +1,15 @@
-//===- CpuProduct.cpp - Chains of products, and who multiplies them -------===//
+//===- CpuProduct.cpp - Products on the CPU -------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The list of strategies, and what they share: the unrolled loop over k, packed B,
-// and guarded products. Of those the fast chain is run first; where its result is
-// not finite, it is run again with the products of a zero and a non-finite value
-// left out. A finite result proves that there were none.
+// List of strategies and their common part: the unrolled loop over k, packed B,
+// and guarded products. A guarded product runs the fast chain first. Only if
+// its result is not finite, it runs again and leaves out products of a zero and
+// a non-finite value: a finite result proves that there were none.
 //
-// Some formats of B cost instructions before they can be multiplied. Where many row
-// fragments read B, it is packed in scratch before the loop over them. The last rows
-// of a tile, which a smaller register tile runs, read the view.
+// Formats of B that cost instructions before they can be multiplied are packed
+// in scratch, if many row fragments read B. The last rows of a tile, which run
+// in a smaller register tile, read the view.
 
 #include "CpuProduct.h"
 
@@ -52,7 +52,7 @@ Value CpuProduct::multiplyAdd(Value a, Value b, Value c, bool guarded) {
   return guarded ? leaveOut(a, b, c, sum) : sum;
 }
 
-/// One loop whose accumulators are carried: each element is one ascending chain.
+/// Emits one loop that carries the accumulators: each element is one ascending chain.
 Registers CpuProduct::emitChain(const Chain &chain, Registers sums) {
   const Fragment &shape = chain.shape;
   auto emitStep = [&](Value k, int64_t unrolled, Registers &sums) {
@@ -80,7 +80,7 @@ Registers CpuProduct::emitChain(const Chain &chain, Registers sums) {
     scf::YieldOp::create(builder, loc, carried);
     sums.assign(loopOp.result_begin(), loopOp.result_end());
   };
-  // Whole steps of four or so, then what is left one by one, with the same code for a k.
+  // Whole unrolled steps, then the remainder, with the same code for each k.
   std::optional<int64_t> first = e.constantOf(chain.from), end = e.constantOf(chain.to);
   if (first && end) {
     int64_t whole = *first + (*end - *first) / chain.unroll * chain.unroll;
@@ -116,8 +116,9 @@ Value CpuProduct::wordsOf(Value features) {
                            loc, e.add(features, e.constant(word() - 1)), e.constant(word()));
 }
 
-/// Where several features lie in a word, k counts the words (bf16, i8), or it counts the features and
-/// goes by whole words (f16, i4): the last of an incomplete word have zeros of padding beside them.
+/// Counts k in words where several features of a word are multiplied at once (bf16, i8). Where B is
+/// decoded (f16, i4) it counts features, in whole words: an incomplete last word is padded with
+/// zeros.
 Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value from, Value to) {
   Chain chain{shape, from, to, {}, isPacked() ? loadPacked(shape) : loadB(shape), {}};
   chain.unroll = isPacked() ? 8 : unrolled();
@@ -158,7 +159,8 @@ void CpuProduct::fetchMeanwhile(Chain &chain, Value first, Value last) {
   };
 }
 
-/// The features [from, to) of the register tile's rows as f32 in scratch, which the caller releases.
+/// Widens features [from, to) of the register tile's rows to f32 in scratch, which the caller
+/// releases.
 TileMemory CpuProduct::widenLeft(const Fragment &shape, Value from, Value to) {
   const BoundView left = this->left();
   SmallVector<Address> places = leftRows(shape);
@@ -189,8 +191,8 @@ CpuProduct::RowPart CpuProduct::sumRows(const Fragment &shape, const TileMemory 
   };
 }
 
-/// Sums from zero over the rows of the op's range that are visited; and once more with care where
-/// the result is not finite.
+/// Sums the visited rows of the op's range from zero, and again with guards if the result is not
+/// finite.
 Registers CpuProduct::overRows(const Fragment &shape, const TileMemory &left) {
   RowPart part = sumRows(shape, left);
   Registers zeros(shape.size(), e.zeroVector());
@@ -209,7 +211,7 @@ Registers CpuProduct::overRows(const Fragment &shape, const TileMemory &left) {
   return e.ifVisited(anyNotFinite(sums), sums, [&] { return product(/*guarded=*/true); });
 }
 
-/// The chain over the visited tiles of [from, to), ascending.
+/// Runs the chain over the visited tiles of [from, to), ascending.
 Registers CpuProduct::overVisited(Value from, Value to, ValueRange start,
                                   function_ref<Registers(Value, Value, Registers)> part) {
   Value tile = e.constant(*op.getVisitTile());
@@ -227,7 +229,8 @@ Registers CpuProduct::overVisited(Value from, Value to, ValueRange start,
   return Registers(loop.getResults());
 }
 
-/// x * 0 is 0 or NaN: the sum over all registers tells. Four sums, so that none waits long.
+/// Whether any value is not finite: x * 0 is 0 or NaN, and NaN survives the sum. Four sums hide the
+/// latency of additions.
 Value CpuProduct::anyNotFinite(ArrayRef<Value> registers) {
   Value zero = e.zeroVector();
   Registers sums(4, zero);
@@ -260,7 +263,7 @@ Value CpuProduct::leaveOut(Value a, Value b, Value kept, Value sum) {
 
 //===- Packed B ----------------------------------------------------------===//
 
-/// Features of a panel in scratch, whole words of them.
+/// Features of a packed panel, rounded up to whole words.
 int64_t CpuProduct::packedFeatures() {
   int64_t whole = (features() + word() - 1) / word() * word();
   return e.isBlocked(*op) ? std::min(e.kernel.getScheduleOrDefault().getKblock(), whole) : whole;
@@ -275,8 +278,8 @@ std::optional<TileMemory> CpuProduct::decodedForm() {
   return form.rows * form.columns > mostElements ? std::nullopt : std::optional(form);
 }
 
-/// Fills scratch for the large register tile, where it runs at all: a mask's tiles that are not
-/// visited stay empty. One fragment that has all rows reads B once, as it lies.
+/// Packs B for the large register tile, if that runs at all; tiles that a mask does not visit stay
+/// uninitialised. A tile of a single fragment reads B only once, so it does not pack.
 void CpuProduct::pack(Value from, Value to) {
   std::optional<TileMemory> form = packedForm();
   if (!form || e.plan.fragment.rows == e.plan.tileRows)
@@ -308,7 +311,7 @@ void CpuProduct::release() {
   releasePacked();
 }
 
-/// The visited tiles of [from, to), one after the other, or all of it at once.
+/// Runs `part` on each visited tile of [from, to), or once on the whole range without a mask.
 void CpuProduct::forVisited(Value from, Value to, function_ref<void(Value begin, Value end)> part) {
   if (!op.getVisited())
     return part(from, to);

@@ -1,23 +1,23 @@
-//===- CpuProduct.h - What multiplies on the CPU ---------------*- C++ -*-===//
+//===- CpuProduct.h - Strategies of products on the CPU ---------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A contraction multiplies by one of the strategies in Products/, which the formats
-// of its sides and the target choose (CpuProduct.cpp). Two kinds of products:
+// Strategies of products. Each contraction has one of Products/, chosen by the formats of its sides
+// and by the target (CpuProduct.cpp). There are two kinds of products:
 //
-//   over features   rows of a view by panels; the next panels are fetched meanwhile
+//   over features   rows of a view by panels; the next panels are prefetched
 //   over rows       a tile in scratch by rows of a view, maybe guarded
 //
-// A further strategy is a file in Products/, its declaration at the end of this one, and
-// its place in the list.
+// To add a strategy: a file in Products/, its declaration at the end of this
+// header, and its place in the list.
 #pragma once
 
 #include "CpuEmitter.h"
 
 namespace heddle::kernel {
 
-/// One contraction of a body: of f32, by a fused multiply-add a step. Other strategies derive from
-/// it and say how they load, pack and multiply.
+/// The product of one contraction. This base class multiplies f32 by a fused multiply-add a step;
+/// other strategies override how operands are loaded, packed and multiplied.
 class CpuProduct {
 public:
   CpuProduct(CpuEmitter &emitter, ContractOp op)
@@ -26,22 +26,22 @@ public:
   static bool accepts(const NumberFormat &, const CpuTarget &) { return true; }
   static bool takesApart(const CpuTarget &target) { return false; }
 
-  /// Packs the features [from, to) of B, null: all of them, for the large register tile, where the
-  /// strategy does so: B is then read from scratch.
+  /// Packs features [from, to) of B (null: all) into scratch, if the strategy packs. The large
+  /// register tile then reads them there.
   void pack(mlir::Value from = {}, mlir::Value to = {});
   void releasePacked();
   /// Frees packed B and partial sums.
   void release();
-  /// `sums` and the products of the features [from, to).
+  /// Adds the products of features [from, to) to `sums`.
   Registers overFeatures(const Fragment &shape, Registers sums, mlir::Value from, mlir::Value to);
-  /// The products of a tile in scratch by the op's rows.
+  /// Multiplies a tile in scratch by the op's rows.
   Registers overRows(const Fragment &shape, const TileMemory &left);
 
-  /// Sums over all blocks of features but the last.
+  /// Partial sums over all blocks of features but the last.
   std::optional<TileMemory> partialSums;
 
 protected:
-  /// Register `i` of a side at k + `unrolled`: the scalar of row i on the left, a vector on the right.
+  /// Loads an operand at k + `unrolled`: of A the scalar of row `i`, of B register `i`.
   using Operand = std::function<mlir::Value(mlir::Value k, int64_t i, int64_t unrolled)>;
   /// A chain of products over k in [from, to).
   struct Chain {
@@ -50,7 +50,8 @@ protected:
     Operand left, right;
     std::function<void(mlir::Value k)> atStep; ///< once in each step of the unrolled loop
     int64_t unroll = 4;
-    /// Steps of k that are never parted: what is left behind whole unrolled steps goes by so many.
+    /// Steps of k that stay together: the remainder behind the unrolled loop runs in groups of so
+    /// many.
     int64_t grain = 1;
     bool guarded = false; ///< leaves out products of a zero and a non-finite value
   };
@@ -63,11 +64,11 @@ protected:
   virtual mlir::Value step(mlir::Value a, mlir::Value b, mlir::Value c, bool guarded) {
     return multiplyAdd(a, b, c, guarded);
   }
-  /// The registers of B, from its panels or rows: elements as they lie, or words of several.
+  /// Loads registers of B from its panels or rows: elements as stored, or words of several.
   virtual Operand loadB(const Fragment &shape);
-  /// Whether B is stored narrower than it is multiplied: k then counts features instead of words.
+  /// Whether B is widened before it is multiplied. k then counts features instead of words.
   virtual bool decodes() const { return false; }
-  /// Steps of a chain that reads B unpacked.
+  /// Unroll factor of a chain that reads B unpacked.
   virtual int64_t unrolled() { return decodes() ? 8 : 4; }
   virtual bool fetchesNextPanels() const { return true; }
   /// Sums over the features of a chain, the words [first, last).
@@ -77,7 +78,7 @@ protected:
       std::function<Registers(mlir::Value begin, mlir::Value end, Registers sums, bool guarded)>;
   virtual RowPart sumRows(const Fragment &shape, const TileMemory &left);
 
-  /// The form of packed B; none where the strategy packs nothing.
+  /// The form of packed B; none if the strategy does not pack.
   virtual std::optional<TileMemory> packedForm() { return std::nullopt; }
   virtual void packRows(const TileMemory &packed, mlir::Value begin, mlir::Value end) {}
   virtual void packPanels(const TileMemory &packed, ColumnRange columns, mlir::Value from,
@@ -88,21 +89,21 @@ protected:
   //===--------------------------------------------------------------------===//
 
   Registers emitChain(const Chain &chain, Registers sums);
-  /// The words that begin among some features.
+  /// Words that hold so many features, rounded up.
   mlir::Value wordsOf(mlir::Value features);
   void fetchMeanwhile(Chain &chain, mlir::Value first, mlir::Value last);
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c, bool guarded);
   BoundView left() { return e.view(op.getLhs()); }
   BoundView right() { return e.view(op.getRhs()); }
-  /// The features of B, without padding.
+  /// Extent of B's last dimension, without padding.
   int64_t features() { return featuresOf(op); }
   int64_t word() { return CpuEmitter::perWord(right()); }
-  /// Where the rows of the left view begin.
+  /// Addresses of a register tile's rows in the left view.
   llvm::SmallVector<Address> leftRows(const Fragment &shape);
   bool isPacked() const { return packed && e.at.rows == e.plan.fragment.rows; }
   Operand loadPacked(const Fragment &shape);
-  /// Packed B of decoded f32, panels [c/16][k][16] or rows; none where it would leave little room
-  /// in the second cache.
+  /// Form of B decoded to f32: panels [c/16][k][16], or rows. None if it would leave too little
+  /// room in the second-level cache.
   std::optional<TileMemory> decodedForm();
   int64_t packedFeatures();
 
@@ -123,24 +124,24 @@ private:
 
   struct Packed {
     TileMemory memory;
-    mlir::Value from; ///< first feature that is there; null: the first of all
+    mlir::Value from; ///< first feature that is packed; null: feature 0
   };
   std::optional<Packed> packed;
 };
 
-/// What a product fetches meanwhile (CpuPrefetch.cpp): the panels of the next tile and the lines of
-/// its result, some in each step. A core has room for some twenty lines on their way, and the
-/// product's own loads need it too. What is fetched need not exist: such addresses are no error.
+/// Prefetch during a product (CpuPrefetch.cpp): each step fetches some lines of the next tile's
+/// panels and of this tile's result. A core has about twenty line fill buffers, and the product's
+/// own loads need them too. Addresses need not exist, because a prefetch never faults.
 class CpuPrefetch {
 public:
-  /// For a product of `shape` over the features up to `to`, the words [first, last) of them.
+  /// Prefetches for a product of `shape` over words [first, last), whose features end at `to`.
   CpuPrefetch(CpuEmitter &emitter, ContractOp op, const Fragment &shape, mlir::Value to,
               mlir::Value first, mlir::Value last, bool fetchesPanels);
-  /// The lines of the step of `words` words that begins at `word`.
+  /// Prefetches the lines of the step of `words` words at `word`.
   void atStep(mlir::Value word, int64_t words);
 
 private:
-  /// Lines of row-major memory that the steps fetch one after the other.
+  /// Lines of row-major memory that the steps prefetch in order.
   struct Lines {
     mlir::Value start, pitch; ///< pitch: elements from row to row
     mlir::Type element;
@@ -158,17 +159,18 @@ private:
   CpuEmitter &e;
   ContractOp op;
   mlir::Value first, last;
-  mlir::Value panels;  ///< where the next ones begin; null: none are fetched
-  int64_t quarter = 0; ///< words of one fragment's turn in a panel
-  int64_t stored = 0;  ///< words of a panel's column
+  mlir::Value panels;  ///< the next panels; null: none are prefetched
+  int64_t quarter = 0; ///< words of a panel that a row fragment prefetches
+  int64_t stored = 0;  ///< words of a column in a panel
   llvm::SmallVector<Lines> results;
-  int64_t words = 0; ///< of the product; 0: unknown, and no results
+  int64_t words = 0; ///< words of the product; 0: unknown, and no result lines
 };
 
-/// One way to multiply, as the list in CpuProduct.cpp names it.
+/// An entry of the list of strategies in CpuProduct.cpp.
 struct ProductStrategy {
   bool (*accepts)(const NumberFormat &format, const CpuTarget &target);
-  /// Whether a step is other instructions on parts of words, which need registers.
+  /// Whether a step emulates the product by several instructions, which take registers of their
+  /// own.
   bool (*takesApart)(const CpuTarget &target);
   std::unique_ptr<CpuProduct> (*make)(CpuEmitter &emitter, ContractOp op);
 };

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tile level of a body: scalars once, tile ops in loops over row fragments.
-// With rows_inside a loop over keys stands outside of the row loops and what it
-// carries lives in memory.
+// Tile level of a body: scalars are computed once, tile ops run in loops over
+// row fragments. With rows_inside, a loop over keys stands outside of the row
+// loops, and its carried tiles live in memory.
 
 #include "CpuProduct.h"
 
@@ -15,7 +15,7 @@ using namespace heddle::kernel;
 
 //===- Row fragments -----------------------------------------------------===//
 
-/// Rows that are worth running: as many as some store writes.
+/// Rows to run: the most that any store writes.
 Value CpuEmitter::rowsToRun(Block &body) {
   Value most, all = constant(plan.tileRows);
   for (StoreOp store : body.getOps<StoreOp>()) {
@@ -32,7 +32,7 @@ Value CpuEmitter::rowsToRun(Block &body) {
   return !most || nested ? all : most;
 }
 
-/// Scratch of one fragment is free again for the next piece of code.
+/// Emits `body` for fragments of `count` rows. Scratch taken inside is free again behind it.
 LogicalResult CpuEmitter::rowsOf(int64_t count, Value from, Value to, Value fewTurns,
                                  Callback body) {
   OpBuilder::InsertionGuard guard(builder);
@@ -47,12 +47,13 @@ LogicalResult CpuEmitter::rowsOf(int64_t count, Value from, Value to, Value fewT
   return result;
 }
 
-/// Rows that go to the large tile, as few as possible being computed in vain; the small one runs
-/// the others.
+/// Rows that the large register tile runs; the small one runs the others. The split computes as few
+/// rows in vain as possible.
 Value CpuEmitter::rowsOfLargeTile(Value count, int64_t large, int64_t small) {
   auto inVain = [&](int64_t rows) { return (rows + small - 1) / small * small - rows; };
-  // Of the rows that whole large tiles leave, from `more` on another large one is no worse; up to
-  // `fewer` it is better to take one back: 8 rows are 4 + 4, not 6 + 4.
+  // Of r rows behind whole large tiles: r >= `more` take another large tile, since large - r <=
+  // inVain(r); 0 < r <= `fewer` give one back, since inVain(large + r) < inVain(r). With tiles of 6
+  // and 4, 8 rows are 4 + 4, not 6 + 4.
   int64_t more = large, fewer = 0;
   while (more > 1 && large - (more - 1) <= inVain(more - 1))
     --more;
@@ -85,7 +86,7 @@ CpuEmitter::RowSplit CpuEmitter::splitRows() {
   return {rowsOfLargeTile(several, plan.fragment.rows, plan.fewRows), several};
 }
 
-/// The large tile, the small one for the last rows, and that of a lone row.
+/// Runs the large register tile, then the small one for the last rows, then that of a lone row.
 LogicalResult CpuEmitter::rowLoop(bool hasProducts, Callback body) {
   int64_t large = plan.fragment.rows, small = plan.fewRows;
   Value zero = constant(0);
@@ -101,7 +102,7 @@ LogicalResult CpuEmitter::rowLoop(bool hasProducts, Callback body) {
   return plan.oneRow ? rowsOf(1, several, rowCount, fewTurns, body) : success();
 }
 
-/// Copies a tile from wherever it is to memory.
+/// Copies a tile to memory, from registers or other memory.
 LogicalResult CpuEmitter::keep(Value value, const TileMemory &memory) {
   auto type = cast<RankedTensorType>(value.getType());
   const TileMemory *from = memoryOf(value);
@@ -140,8 +141,8 @@ static bool holdsProduct(Operation &op) {
   return op.walk([](ContractOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
-/// Results of `ops` that are read outside of them in the block stay in row memory; `yields` go to
-/// `targets`.
+/// Emits ops in row loops. Results that other ops of the block read are kept in row memory;
+/// `yields` are copied to `targets`.
 LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, ValueRange yields,
                                       ArrayRef<TileMemory> targets) {
   if (ops.empty() && yields.empty())
@@ -218,7 +219,7 @@ LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carri
   return emitSegment(block, segment, yields, carried);
 }
 
-/// The loop over keys outside of the rows: carried tiles in memory, of all rows.
+/// Emits a loop over keys outside of the row loops; carried tiles of all rows are in memory.
 LogicalResult CpuEmitter::emitTileFor(scf::ForOp op) {
   SmallVector<TileMemory> carried;
   for (Value init : op.getInitArgs()) {
@@ -238,15 +239,15 @@ LogicalResult CpuEmitter::emitTileFor(scf::ForOp op) {
   return emitTileBlock(*op.getBody(), carried);
 }
 
-/// A tile of the branch's own block that nothing but the branch reads: what the branch makes of it
-/// takes its place in memory, so a branch that leaves it as it is does nothing.
+/// Whether only the branch reads the value, a tile of its block. The branch's result then takes its
+/// memory, so that a side that passes it through copies nothing.
 bool CpuEmitter::canTakePlace(Value value, scf::IfOp branch) {
   return rowMemory.contains(value) && value.getParentBlock() == branch->getBlock() &&
          llvm::all_of(value.getUsers(), [&](Operation *user) { return branch->isAncestor(user); });
 }
 
-/// A branch around all rows: its results are tiles in memory, which either side fills. A loop of
-/// one chunk is no loop any more: what it carried, constants, comes out of one side of the branch.
+/// Emits a branch around all rows; its results are tiles in memory, which either side fills. It
+/// stands in place of a loop with a single chunk: its other side yields the initial constants.
 LogicalResult CpuEmitter::emitTileIf(scf::IfOp op) {
   SmallVector<TileMemory> kept;
   llvm::SmallDenseSet<Value> taken;
@@ -276,7 +277,8 @@ LogicalResult CpuEmitter::emitTileIf(scf::IfOp op) {
 
 //===- Loops inside the rows ---------------------------------------------===//
 
-/// Narrow carried tiles are carried registers, wide ones stay in scratch.
+/// Emits a loop inside the rows: narrow carried tiles are carried registers, wide ones stay in
+/// scratch.
 LogicalResult CpuEmitter::emitFor(scf::ForOp op) {
   auto isWideValue = [&](Value value) {
     auto tile = dyn_cast<RankedTensorType>(value.getType());

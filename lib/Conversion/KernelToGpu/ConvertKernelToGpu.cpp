@@ -1,9 +1,9 @@
-//===- ConvertKernelToGpu.cpp - Tile bodies to one invocation -------------===//
+//===- ConvertKernelToGpu.cpp - Lowering of kernels to SPIR-V -------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The pass around GpuEmitter: every kernel.func becomes a spirv.module in its
-// place.
+// Pass `convert-kernel-to-gpu`: GpuEmitter replaces every kernel.func by a
+// module with the code of one invocation.
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
 
 #include "GpuEmitter.h"
@@ -32,13 +32,13 @@ struct ConvertKernelToGpu : heddle::impl::ConvertKernelToGpuBase<ConvertKernelTo
     }
     for (auto program :
          llvm::make_early_inc_range(getOperation().getOps<heddle::kernel::ProgramOp>()))
-      program.erase(); // code knows no launches
+      program.erase(); // generated code holds no launches
     OpBuilder builder(&getContext());
     for (auto func : llvm::make_early_inc_range(getOperation().getOps<heddle::kernel::FuncOp>())) {
       FailureOr<heddle::GpuPlacement> placement = heddle::placeInvocations(func);
       if (failed(placement) ||
           failed(heddle::GpuEmitter(builder, func, **target, *placement).run()))
-        return signalPassFailure(); // the reason stands at the op
+        return signalPassFailure(); // the error is reported at the op
       func.erase();
     }
   }

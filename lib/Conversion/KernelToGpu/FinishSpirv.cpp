@@ -1,10 +1,10 @@
-//===- FinishSpirv.cpp - One conversion to SPIR-V -------------------------===//
+//===- FinishSpirv.cpp - Conversion of bodies to SPIR-V -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All pattern sets of upstream in one full conversion, because partial ones leave
-// casts between them, and then the decoration that keeps a driver from fusing
-// what the language says is rounded twice.
+// Pass `finish-spirv`: one full conversion with all pattern sets of upstream,
+// because partial ones leave casts between them, then the decoration that
+// forbids a driver to fuse operations that the language rounds twice.
 #include "heddle/Conversion/KernelToGpu/KernelToGpu.h"
 #include "heddle/Target/GpuTarget.h"
 
@@ -30,7 +30,7 @@ using namespace mlir;
 
 namespace {
 
-/// math.exp2 %x  ->  spirv.GL.Exp2 %x, which upstream has no pattern for.
+/// math.exp2 %x  ->  spirv.GL.Exp2 %x; upstream has no pattern for it.
 struct ConvertExp2 : OpConversionPattern<math::Exp2Op> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(math::Exp2Op op, OpAdaptor adaptor,
@@ -44,7 +44,7 @@ struct ConvertExp2 : OpConversionPattern<math::Exp2Op> {
 };
 
 /// arith.maxnumf %a, %b  ->  spirv.GL.FMax %a, %b, without upstream's two tests for NaN: bodies
-/// tell NaN apart before they compare, and which operand a NaN leaves is not promised.
+/// test for NaN before they compare, and no result with a NaN operand is promised.
 template <typename From, typename To>
 struct ConvertExtremum : OpConversionPattern<From> {
   using OpConversionPattern<From>::OpConversionPattern;
@@ -66,17 +66,18 @@ struct ConvertExtremum : OpConversionPattern<From> {
 ///                      Branch ^header(%i + %step, %y)
 ///   ^merge:            merge %x
 /// }
-/// Upstream's pattern keeps results in variables that each step writes: drivers then carry every
-/// value twice, which costs a product a tenth, and a loop without a step leaves them undefined.
+/// Upstream's pattern keeps results in variables that each iteration writes. Drivers then carry
+/// every value twice, which makes products a tenth slower, and a loop without an iteration leaves
+/// the results undefined.
 struct ConvertFor : OpConversionPattern<scf::ForOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult matchAndRewrite(scf::ForOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    // Types that change would need values that the terminator does not have yet.
+    // Converted types would need casts of values that the terminator does not have yet.
     for (Type type : op.getBody()->getArgumentTypes())
       if (getTypeConverter()->convertType(type) != type)
-        return rewriter.notifyMatchFailure(op, "expected values of types that SPIR-V has");
+        return rewriter.notifyMatchFailure(op, "expected values whose types need no conversion");
     auto loop =
         spirv::LoopOp::create(rewriter, op.getLoc(), op.getResultTypes(), spirv::LoopControl::None);
     loop.addEntryAndMergeBlock(rewriter);
@@ -87,7 +88,7 @@ struct ConvertFor : OpConversionPattern<scf::ForOp> {
   }
 
 private:
-  /// The entry and the header; the latter's branch follows with the body.
+  /// Builds entry and header; moveBody adds the header's branch.
   static Block *buildHeader(scf::ForOp op, OpAdaptor adaptor, spirv::LoopOp loop,
                             ConversionPatternRewriter &rewriter) {
     SmallVector<Value> start = {adaptor.getLowerBound()};
@@ -143,8 +144,8 @@ spirv::TargetEnvAttr targetEnvironment(const heddle::GpuTarget &target, MLIRCont
 /// %r = spirv.mlir.loop …              %r = spirv.mlir.loop …
 ///                                     Store %variable, %r ;  %c = Load %variable
 /// Branch ^header of a loop around(%r) ->  Branch ^header(%c)
-/// The serialiser of LLVM 22 writes a header's phi before it has numbered the results of loops
-/// inside, and does not come back for them as it does for other values.
+/// Copies carried results through variables. The serialiser of LLVM 22 writes a header's phi before
+/// it has numbered the results of inner loops, and does not patch them as it does other values.
 void copyCarriedResults(ModuleOp kernel) {
   kernel.walk([](spirv::LoopOp loop) {
     OpBuilder builder(loop);
@@ -183,7 +184,7 @@ struct FinishSpirv : heddle::impl::FinishSpirvBase<FinishSpirv> {
     SmallVector<ModuleOp> kernels(getOperation().getOps<ModuleOp>());
     for (ModuleOp kernel : kernels) {
       if (failed(convert(kernel, environment)))
-        return signalPassFailure(); // the conversion has named the op
+        return signalPassFailure(); // the conversion reports the op
       copyCarriedResults(kernel);
       decorate(kernel);
       enclose(kernel, environment.getTripleAttr());
@@ -218,7 +219,7 @@ private:
     });
   }
 
-  /// module @k {…}  ->  spirv.module @k {…}, which may hold nothing else.
+  /// module @k {…}  ->  spirv.module @k {…}, whose body may hold only SPIR-V.
   static void enclose(ModuleOp kernel, spirv::VerCapExtAttr triple) {
     OpBuilder builder(kernel);
     auto module = spirv::ModuleOp::create(builder, kernel.getLoc(), spirv::AddressingModel::Logical,

@@ -1,4 +1,4 @@
-//===- GpuElements.cpp - Predicates and tables, an element at a time ------===//
+//===- GpuElements.cpp - Predicates and lookups by element ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -17,7 +17,7 @@ using heddle::kernel::MaskYieldOp;
 
 namespace heddle {
 
-/// Elements of a register outside of these loops; inside them it is a scalar.
+/// Elements of a register outside of element loops; inside them a register is a scalar.
 static constexpr int64_t kLanes = 4;
 static constexpr int64_t kWordBits = 32;
 
@@ -26,7 +26,7 @@ static RankedTensorType tileOf(Operation &op) {
                                  : RankedTensorType();
 }
 
-//===- What can be computed an element at a time -------------------------===//
+//===- Tiles that can be computed by element ----- -------------------------===//
 
 bool GpuElements::holds(Value tile) const {
   if (auto found = known.find(tile); found != known.end())
@@ -41,7 +41,7 @@ bool GpuElements::holds(Value tile) const {
   return result;
 }
 
-/// Whether an op loads each element of its tile by itself.
+/// Whether an op needs one load for each element of its tile.
 static bool loadsElements(Operation &op) {
   if (auto load = dyn_cast<LoadOp>(op))
     return !GpuEmitter::hasVec4(cast<kernel::ViewType>(load.getView().getType()));
@@ -87,7 +87,7 @@ bool GpuElements::serves(Operation &op) const {
 
 //===- Loops -------------------------------------------------------------===//
 
-/// A loop of `count` steps; `carried` are its values before and after it.
+/// Emits a loop of `count` steps; `carried` are its values before and after it.
 LogicalResult GpuElements::repeat(int64_t count, SmallVectorImpl<Value> &carried,
                                   function_ref<LogicalResult(Value)> step) {
   auto loop = scf::ForOp::create(e.builder, e.loc, e.constant(0), e.constant(count), e.constant(1),
@@ -103,8 +103,8 @@ LogicalResult GpuElements::repeat(int64_t count, SmallVectorImpl<Value> &carried
   return emitted;
 }
 
-/// While `body` is emitted, the fragment is the one element at `row` (null: of a tile of one row)
-/// and at the context's column, a scalar.
+/// While `body` is emitted, the fragment is one scalar: the element at `row` (null: of a tile of
+/// one row) and at the context's column.
 LogicalResult GpuElements::atElement(Value row, function_ref<LogicalResult()> body) {
   GpuContext inside{1, e.add(e.at.firstRow, row), e.at.runColumn, /*byElement=*/true,
                     e.at.elementColumn};
@@ -121,7 +121,7 @@ static Value quadOf(OpBuilder &builder, Location loc, ArrayRef<int32_t> lanes) {
 
 //===- Predicates --------------------------------------------------------===//
 
-/// The truths of one row as bits, from bit 0 on.
+/// Truths of one row as bits, column 0 in bit 0.
 FailureOr<Value> GpuElements::truthsOfRow(MaskOp op, int64_t columns, Value row) {
   Block &block = op.getPredicate().front();
   Value truth = cast<MaskYieldOp>(block.getTerminator()).getTruth();
@@ -158,7 +158,7 @@ LogicalResult GpuElements::emitPredicate(MaskOp op, SmallVectorImpl<Value> &trut
     if (failed(bits))
       return failure();
     for (auto [w, word] : llvm::enumerate(words)) {
-      // Rows of other words are shifted to where they are not seen.
+      // Rows of other words contribute zero.
       Value place = e.sub(row, e.constant(w * rowsOfWord));
       Value here = e.compare(arith::CmpIPredicate::ult, place, e.constant(rowsOfWord));
       Value moved = arith::ShLIOp::create(
@@ -183,9 +183,9 @@ LogicalResult GpuElements::emitPredicate(MaskOp op, SmallVectorImpl<Value> &trut
   return emitted;
 }
 
-//===- Tables outside of predicates --------------------------------------===//
+//===- Lookups outside of predicates --------------------------------------===//
 
-/// The registers of one row of an op's tile, or its one scalar.
+/// The registers of one row of an op's tile, or its single scalar.
 LogicalResult GpuElements::emitRowOf(Operation &op, Value row, SmallVectorImpl<Value> &registers) {
   Value tile = op.getResult(0);
   int64_t vectors = e.shapeOf(tile.getType()).vectors;

@@ -1,10 +1,10 @@
-//===- GpuElements.h - Predicates and tables, an element at a time -*- C++ -*-===//
+//===- GpuElements.h - Predicates and lookups by element --------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An element that is looked up is a load of its own. An invocation has 64 of them
-// for each table, and drivers take minutes over all of them written out. So they
-// stand once, in loops over the invocation's rows and columns:
+// Loops over elements. Each element of a lookup is a load of its own; an invocation has 64 of them
+// for each table, and drivers take minutes to compile them unrolled. These loops over the
+// invocation's rows and columns hold the code once:
 //
 //   %word = scf.for %r = 0 to 4 iter_args(%w) {
 //     %row = scf.for %c = 0 to 8 iter_args(%b) {
@@ -15,7 +15,7 @@
 //   }
 //   element (3, 0) is allowed where %word & 1 << 24 is not 0
 //
-// Numbers that are looked up, for a bias, are put in their place in the registers.
+// Looked-up numbers of a bias are inserted into the registers.
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
@@ -28,13 +28,13 @@ class GpuElements {
 public:
   explicit GpuElements(GpuEmitter &emitter) : e(emitter) {}
 
-  /// Whether any element of the tile can be computed by itself: a tree of ops that do nothing else.
+  /// Whether single elements of the tile can be computed: a tree of loads and elementwise ops.
   bool holds(mlir::Value tile) const;
-  /// Whether an op that stands outside of such loops gets its own.
+  /// Whether an op outside of element loops gets its own.
   bool takes(mlir::Operation &op) const;
-  /// Whether only such loops need the tile: it is computed in them.
+  /// Whether only element loops read the tile: it is computed inside them.
   bool serves(mlir::Operation &op) const;
-  /// Whether the loops pay for themselves: where matrices are looked up, and for long formulas.
+  /// Whether element loops pay for a predicate: if it looks up matrices, or is a long formula.
   bool takesPredicate(kernel::MaskOp op) const;
 
   mlir::LogicalResult emit(mlir::Operation &op);

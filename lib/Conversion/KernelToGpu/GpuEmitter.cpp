@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GpuEmitter.h: how a workgroup shares a tile, the arguments and grid of a
-// kernel, its parts, and access to memory. Buffers are arrays of four floats;
-// element addresses are divided by four where all of them are multiples of it.
+// See GpuEmitter.h: placement of invocations, arguments and grid of a kernel,
+// its parts, and memory. Buffers are arrays of vec4; element addresses are
+// divided by four where all of them are multiples of four.
 #include "GpuEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,7 +18,7 @@ namespace heddle {
 
 //===- Placement ---------------------------------------------------------===//
 
-/// Rows of the kernel's tiles: all that have more than one agree.
+/// Rows of the kernel's tiles: all tiles of more than one row agree.
 static FailureOr<int64_t> tileRows(kernel::FuncOp func) {
   int64_t rows = 1;
   WalkResult walked = func.walk([&](Operation *op) -> WalkResult {
@@ -35,8 +35,8 @@ static FailureOr<int64_t> tileRows(kernel::FuncOp func) {
   return walked.wasInterrupted() ? FailureOr<int64_t>(failure()) : rows;
 }
 
-/// Without a contraction four invocations share a row, a vec4 each: of a wider tile a loop would
-/// carry its first columns only.
+/// Rejects loops that carry wide tiles in bodies without a contraction: four invocations share a
+/// row, a vec4 each, so a loop would carry only the first columns.
 static LogicalResult carriesNarrowTiles(kernel::FuncOp func) {
   WalkResult walked = func.walk([](scf::ForOp loop) {
     for (Type type : loop.getResultTypes())
@@ -64,7 +64,7 @@ FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func) {
            << threads.size();
   if (placement.strided && failed(carriesNarrowTiles(func)))
     return failure();
-  if (placement.strided) { // lanes are owned by exactly four invocations
+  if (placement.strided) { // an invocation owns four of the sixteen lanes of a reduction
     placement.tx = 4;
     placement.ty = std::min<int64_t>(*rows, threads.empty() ? 16 : threads[0]);
   } else {
@@ -86,8 +86,8 @@ GpuEmitter::GpuEmitter(OpBuilder &builder, kernel::FuncOp func, const GpuTarget 
   at.rows = placement.rows;
 }
 
-/// Columns that follow each other in one invocation: the fewest vec4s with which all columns are
-/// covered once.
+/// Consecutive columns of one invocation: the fewest vec4s with which the invocations cover all
+/// columns once.
 static int64_t blockOfColumns(int64_t tileColumns, int64_t tx) {
   int64_t columns = 4;
   while (columns < tileColumns && (tileColumns % columns != 0 || tileColumns / columns > tx))
@@ -111,7 +111,7 @@ int64_t GpuEmitter::vectorColumn(int64_t j, int64_t) const {
   return placement.strided ? j * width * placement.tx : j * width;
 }
 
-/// Invocations without columns of their own repeat the last ones; they do not store.
+/// Invocations without columns of their own repeat the last ones, but do not store.
 Value GpuEmitter::columnBase(int64_t tileColumns) {
   if (placement.strided)
     return add(at.runColumn, mul(tx, width));
@@ -124,8 +124,7 @@ bool GpuEmitter::isWide(RankedTensorType type) const {
   return placement.strided && type.getDimSize(1) > 1;
 }
 
-/// In strided bodies wide tiles are never kept: a column loop computes what it needs at its
-/// columns.
+/// Strided bodies keep no wide tiles: a column loop computes what it needs at its columns.
 bool GpuEmitter::recomputes(Operation &op) const {
   if (op.getNumResults() != 1 || op.getNumRegions())
     return false;
@@ -137,7 +136,7 @@ bool GpuEmitter::recomputes(Operation &op) const {
   return BodyEmitter::recomputes(op);
 }
 
-/// Neither operand is NaN in a reduction: scores are finite by then.
+/// Reductions compare only finite scores, so neither operand is NaN.
 Value GpuEmitter::larger(Value a, Value b) {
   auto finite = arith::FastMathFlagsAttr::get(builder.getContext(), arith::FastMathFlags::nnan);
   return arith::MaxNumFOp::create(builder, loc, a, b, finite);
@@ -191,7 +190,7 @@ LogicalResult GpuEmitter::emitParts() {
   return emitPartsFrom(parts, entry.gridPoint(func.getNumAxes()));
 }
 
-/// A chain of branches on the point of the last axis, the same for the whole workgroup.
+/// A chain of branches on the point of the last axis, uniform in the workgroup.
 LogicalResult GpuEmitter::emitPartsFrom(ArrayRef<kernel::PartOp> parts, Value point) {
   kernel::PartOp part = parts.front();
   scalars[part.getIndex()] = mul(point, part.getTile());
@@ -246,7 +245,7 @@ void GpuEmitter::noteRows(Value condition) {
   rowsKnownIn = builder.getInsertionBlock();
 }
 
-/// Rows past the extent do nothing: their loops have no steps. No barrier is inside.
+/// Loops of invocations whose rows do not exist have no iterations. They hold no barrier.
 Value GpuEmitter::unlessMissing(Value end) {
   Block *here = builder.getInsertionBlock();
   if (!rowsExist ||
@@ -255,7 +254,7 @@ Value GpuEmitter::unlessMissing(Value end) {
   return arith::SelectOp::create(builder, loc, rowsExist, end, constant(0));
 }
 
-//===- Tiles whose elements are computed by themselves -------------------===//
+//===- Tiles computed by element ---------------------------------------===//
 
 LogicalResult GpuEmitter::emitPredicate(kernel::MaskOp op, SmallVectorImpl<Value> &truth) {
   return elements.takesPredicate(op) ? elements.emitPredicate(op, truth)
@@ -272,7 +271,7 @@ LogicalResult GpuEmitter::emitLoad(kernel::LoadOp op) {
 
 //===- Memory ------------------------------------------------------------===//
 
-/// Made once where the count is made.
+/// Emitted once, right behind the definition of the count.
 Value GpuEmitter::inGroups(Value elements, int64_t shift) {
   Value &found = groups[{elements, shift}];
   if (!found) {
@@ -348,12 +347,12 @@ std::pair<Value, Value> GpuEmitter::packFour(Value value, Type element) {
   return {word(0), word(2)};
 }
 
-/// The low bytes of four integers as one word, which is stored as a float and never computed with.
+/// Packs the low bytes of four integers into a word, stored as a float but never used as one.
 Value GpuEmitter::packBytes(Value value) {
   Value word;
   for (int64_t lane = 0; lane < width; ++lane) {
     Value code = vector::ExtractOp::create(builder, loc, value, lane);
-    if (lane < 3) // what is left of the last one is shifted out
+    if (lane < 3) // the shift drops the high bytes of the last
       code = arith::AndIOp::create(builder, loc, code, constant(0xff));
     if (lane)
       code = arith::ShLIOp::create(builder, loc, code, constant(8 * lane));

@@ -2,19 +2,19 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The Vulkan target of the walker (BodyEmitter.h). A workgroup of ty x tx
-// invocations has one tile; an invocation has `rows` rows and some columns of it:
+// BodyEmitter for Vulkan. A workgroup of ty x tx invocations computes one tile;
+// an invocation has `rows` rows and some columns of it:
 //
-//   blocked    bodies with a contraction: columns that follow each other, tiles in registers
-//   strided    all others: every tx-th group of four columns, tiles wider than the registers in
-//   column loops
-//              that compute again what they need (loads hit the cache); with tx = 4 an invocation
-//              owns four of the sixteen lanes of a row reduction
+//   blocked   bodies with a contraction: consecutive columns, tiles in registers
+//   strided   other bodies: every tx-th group of four columns. Column loops go over
+//             wider tiles and recompute what they need (loads hit the cache). With
+//             tx = 4 an invocation owns four of the sixteen lanes of a row reduction
 //
-// bf16 and f16 lie in memory in words of two. In registers they are the same numbers as f32: of
-// bf16 the low half is zero. Codes of i8 lie in words of four; in registers each is an i32.
+// bf16 and f16 are stored two in a word. Registers hold them as f32; the low half
+// of a bf16 is zero. i8 codes are stored four in a word; registers hold each as an
+// i32.
 //
-// Tiles that a contraction reads, and reductions over rows, go through Workgroup memory.
+// Tiles that a contraction reads, and row reductions, go through Workgroup memory.
 #pragma once
 
 #include "GpuElements.h"
@@ -35,12 +35,12 @@ struct GpuPlacement {
 /// The placement that the kernel's schedule and tiles ask for.
 mlir::FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func);
 
-/// The part of a tile that is emitted: an invocation's fragment, or one element of it.
+/// Position of what is emitted: an invocation's fragment of a tile, or one element of it.
 struct GpuContext {
   int64_t rows = 1;
   mlir::Value firstRow;
-  mlir::Value runColumn; ///< first column of a step of a column loop; null: in none
-  /// In loops over elements: fragments are one scalar, and tiles are emitted where they are used.
+  mlir::Value runColumn; ///< first column in a column loop; null: outside
+  /// In loops over elements a fragment is one scalar, and tiles are emitted at their uses.
   bool byElement = false;
   mlir::Value elementColumn;
 };
@@ -51,7 +51,7 @@ public:
              GpuPlacement placement);
   /// Emits the whole module before `func`.
   mlir::LogicalResult run();
-  /// Rows of floats start at multiples of four words; index tables and tables of dynamic width do
+  /// Whether rows start at multiples of four words. Index tables and tables of dynamic width do
   /// not.
   static bool hasVec4(kernel::ViewType type);
 
@@ -61,7 +61,7 @@ public:
   mlir::Value rowBase() override { return at.firstRow; }
   mlir::Value columnBase(int64_t tileColumns) override;
   int64_t vectorColumn(int64_t j, int64_t tileColumns) const override;
-  /// Whether this invocation is the one that stores its part of a tile; null: every one is.
+  /// Whether this invocation stores its part of a tile; null: every one does.
   mlir::Value owns(mlir::RankedTensorType tile);
 
   // Memory.
@@ -72,19 +72,19 @@ public:
                    kernel::Address place) override;
   void storeScalar(mlir::Value value, const kernel::BoundView &view,
                    kernel::Address place) override;
-  /// A count of elements in groups of four.
+  /// A number of elements in groups of four.
   mlir::Value quarter(mlir::Value elements) { return inGroups(elements, 2); }
-  /// Pointer to the four words at a place, or to one.
+  /// Pointers to the vec4 of words at a place, and to one word.
   mlir::Value vec4At(const kernel::BoundView &view, kernel::Address place);
   mlir::Value wordAt(const kernel::BoundView &view, kernel::Address place);
-  /// The even (low) and the odd (high) elements of words, as f32.
+  /// The even (low) and odd (high) elements of words, widened to f32.
   std::pair<mlir::Value, mlir::Value> unpackedWords(mlir::Value words, mlir::Type element);
-  /// Two words as four floats.
+  /// Widens the elements of two words to four floats.
   mlir::Value unpackFour(mlir::Value first, mlir::Value second, mlir::Type element);
-  /// Four floats that the element type can hold as two words.
+  /// Packs four floats, already rounded to `element`, into two words.
   std::pair<mlir::Value, mlir::Value> packFour(mlir::Value value, mlir::Type element);
 
-  // What products, reductions, stores and loops over elements need of the walker.
+  // Interface for products, reductions, stores and loops over elements.
   mlir::LogicalResult emitOp(mlir::Operation &op) override;
   using BodyEmitter::emitOps;
   mlir::Value larger(mlir::Value a, mlir::Value b) override;
@@ -93,9 +93,9 @@ public:
   /// Emits `body` under a condition; null is true.
   void onlyIf(mlir::Value condition, llvm::function_ref<void()> body,
               llvm::function_ref<void()> otherwise = {});
-  /// From here on in this block, `condition` says whether this invocation's rows exist.
+  /// From here on in this block, `condition` tells whether this invocation's rows exist.
   void noteRows(mlir::Value condition);
-  /// The end of a loop over k, 0 where this invocation's rows do not exist.
+  /// The end of a loop over k; 0 if this invocation's rows do not exist.
   mlir::Value unlessMissing(mlir::Value end);
 
   const GpuTarget &target;
@@ -127,9 +127,9 @@ private:
   void bindArguments();
   mlir::LogicalResult emitParts();
   mlir::LogicalResult emitPartsFrom(llvm::ArrayRef<kernel::PartOp> parts, mlir::Value point);
-  /// Invocations over the columns of a tile that have any.
+  /// Number of invocations that own columns of a tile.
   int64_t activeColumns(int64_t tileColumns) const;
-  /// A count of elements in groups of 2^shift.
+  /// A number of elements in groups of 2^shift.
   mlir::Value inGroups(mlir::Value elements, int64_t shift);
   mlir::Value packBytes(mlir::Value value);
   mlir::Value elementIndex(kernel::Address place);

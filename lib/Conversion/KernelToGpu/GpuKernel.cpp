@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GpuKernel.h. A launch is told in words of i32: the scalars, one offset an
-// argument in units of four elements, the grid's base (z, y, x). They are push
-// constants, all of them or, where they are too many for that, the last three;
-// the others are then read from a block.
+// See GpuKernel.h. A launch passes i32 words: the scalars, the offset of each
+// argument in units of four elements, the grid's base (z, y, x). All are push
+// constants; if they do not fit, only the last three are, and the others are
+// read from an argument block.
 #include "GpuKernel.h"
 
 #include "heddle/Support/Program.h"
@@ -40,13 +40,13 @@ GpuKernel::Binding GpuKernel::bindingOf(int64_t argument) {
   auto view = cast<kernel::ViewType>(func.getView(argument).getType());
   if (view.holdsIndices())
     return {kWords, view.getElementType(), false};
-  // Narrow elements lie in words that are loaded as f32 and never computed with as such.
+  // Words of narrow elements are loaded as f32, but never used as such.
   Type vec4 = VectorType::get({4}, builder.getF32Type());
   return {func.isWeight(argument) ? kWeights : kMemory, vec4, false};
 }
 
-/// One variable for each binding that some view needs; the memory may be seen through two of them,
-/// as floats and as words.
+/// Declares a variable for each binding that some view needs. Two of them may alias the same
+/// memory, as floats and as words.
 void GpuKernel::declareBindings() {
   std::map<int, Binding> used;
   for (int64_t i = 0; i < func.getNumViews(); ++i) {
@@ -82,7 +82,7 @@ void GpuKernel::pushWords(int64_t first, int64_t count) {
                                                 builder.getI32Type(), builder));
 }
 
-/// Four words a load.
+/// Loads four words at a time.
 void GpuKernel::loadArgumentBlock(int64_t count) {
   Type four = VectorType::get({4}, builder.getI32Type());
   spirv::StructType::MemberDecorationInfo readOnly(0, spirv::Decoration::NonWritable,
@@ -119,7 +119,7 @@ LogicalResult GpuKernel::begin(int64_t invocations) {
   auto end = spirv::ReturnOp::create(builder, loc());
   declareBindings();
   builder.setInsertionPoint(end);
-  // All words and numbers first, where every use can see them.
+  // All words and numbers come first, so that they dominate every use.
   int64_t count = func.getScalars().size() + func.getNumViews();
   bool hasBlock = takesArgumentBlock(func.getScalars().size(), func.getNumViews());
   if (hasBlock)

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What surrounds a body on Vulkan: the module, its bindings, push constants and
-// built-in variables, memory of the workgroup, barriers, and the entry point.
-// The interface between runtime and kernel (Support/Program.h) is here and
-// nowhere else on the compiler's side of the GPU.
+// Frame of a kernel on Vulkan: module, bindings, push constants, built-in
+// variables, workgroup memory, barriers and entry point. On the compiler's side
+// of the GPU, only this file knows the interface between runtime and kernel
+// (Support/Program.h).
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
@@ -19,7 +19,7 @@
 
 namespace heddle {
 
-/// Arrays in Workgroup memory; each has one use, so that few barriers are needed between them.
+/// Arrays in Workgroup memory. Each has a single use, so that few barriers are needed.
 enum class SharedArray { Tile, Maxima, Sums, Lanes };
 
 class GpuKernel {
@@ -27,24 +27,24 @@ public:
   GpuKernel(mlir::OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target)
       : builder(builder), func(func), target(target) {}
 
-  /// Opens the module and the entry point; the builder then stands in its body.
+  /// Opens the module and the entry point, and leaves the builder in its body.
   mlir::LogicalResult begin(int64_t invocations);
-  /// Closes the module: interface, entry point, workgroup size. The memory of the workgroup must
-  /// fit.
+  /// Closes the module: interface, entry point, workgroup size. Fails if the workgroup memory does
+  /// not fit.
   mlir::LogicalResult finish();
 
   mlir::Value scalar(llvm::StringRef name);
-  /// First element of a view's argument, counted from the start of its binding.
+  /// Start of a view's argument, in elements from the start of its binding.
   mlir::Value argumentStart(int64_t argument);
   mlir::Value gridPoint(int64_t axis);
   mlir::Value invocation();
 
   /// Pointer to four consecutive words (f32), `index` counted in fours.
   mlir::Value vec4(int64_t argument, mlir::Value index);
-  /// Pointer to one word, of either type.
+  /// Pointer to one word, f32 or i32.
   mlir::Value element(int64_t argument, mlir::Value index);
 
-  /// Pointer to entry `index` of an array in Workgroup memory, which is made on first use.
+  /// Pointer to entry `index` of an array in Workgroup memory, declared on first use.
   mlir::Value shared(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index);
   void barrier();
 

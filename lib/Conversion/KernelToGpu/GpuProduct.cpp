@@ -1,18 +1,19 @@
-//===- GpuProduct.cpp - Chains of products, and who multiplies them -------===//
+//===- GpuProduct.cpp - Products on the GPU -------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The list of strategies, and what they share:
+// List of strategies and their common part:
 //
-// result[r, c] = sum over k of left[r, k] * right[k, c], one chain of Fma a
-// value, k ascending from zero:
+// result[r, c] = sum over k of left[r, k] * right[k, c], one chain of Fma for
+// each value, k ascending from zero:
 //
-//   scf.for k step 4        the left side four k at a time, as one vec4 a row
+//   scf.for k step 4        left side: one vec4 of four k for each row
 //     for u in 0..3         right vec4s of k + u, then rows x vec4s fma
-//   the same one by one for what is left of k
+//   remaining k one by one
 //
-// Each left vec4 is loaded where it is first used: drivers keep it in registers
-// then (loading all before the products costs 12 % on llvmpipe).
+// Each left vec4 is loaded at its first use, so that drivers keep it in
+// registers: loading all before the products costs 12 % on llvmpipe.
+
 #include "GpuProduct.h"
 
 #include "heddle/Support/Program.h"
@@ -52,8 +53,8 @@ LogicalResult GpuEmitter::emitContract(ContractOp op) {
 
 //===- Operands ----------------------------------------------------------===//
 
-/// Column c is row c of the view: panel c / 16, place c % 16. Fragments that are not of whole panels
-/// may begin inside of one.
+/// Column c is row c of the view: panel c / 16, place c % 16. A fragment narrower than a panel may
+/// begin inside of one.
 void GpuProduct::placeRight() {
   const BoundView right = this->right();
   int64_t panel = right.type.getPanel();
@@ -75,7 +76,7 @@ void GpuProduct::placeRight() {
     rightStep = panel * word();
 }
 
-/// Where a column begins.
+/// Address of a column at k = 0.
 Value GpuProduct::panelStart(Value column) {
   const BoundView right = this->right();
   int64_t stored = padded(right.type.getDims().back().pitch.value);
@@ -96,7 +97,7 @@ LogicalResult GpuProduct::placeLeft() {
   Value row =
       e.add(e.scalar(op.getLhsIndex()), op.getType().getDimSize(0) > 1 ? e.rowBase() : Value());
   int64_t features = left.type.getDims().back().extent.value;
-  // Whole words of the right side.
+  // k covers whole words of the right side, whose padding is zero.
   int64_t perWord = GpuEmitter::perWord(right()), words = (features + perWord - 1) / perWord;
   count = e.constant(words * (perWord / word()));
   leftPitch = padded(left.type.getDims().back().pitch.value);
@@ -107,7 +108,7 @@ LogicalResult GpuProduct::placeLeft() {
 
 //===- The chain ---------------------------------------------------------===//
 
-/// left[row, k + u]; `loaded` keeps the vec4 of k for the row. Steps of one take a single element.
+/// left[row, k + u]; `loaded` caches the row's vec4 at k. Remaining steps load single elements.
 Value GpuProduct::leftScalar(Value &loaded, Value k, int64_t row, int64_t u, bool whole) {
   if (leftStart)
     return loadLeft(loaded, {e.add(leftStart, e.mul(k, word())), row * leftPitch}, u, whole);
@@ -148,7 +149,7 @@ GpuProduct::Registers GpuProduct::loadRight(Value k, int64_t u, Registers &) {
   return vec4s;
 }
 
-/// One product of floats, or none where the mask hides it.
+/// c + a * b in f32; guarded, c where a is zero and b is not finite.
 Value GpuProduct::step(Value a, Value b, Value c, bool guarded) {
   Value next = math::FmaOp::create(builder, loc, a, b, c);
   if (!guarded)
@@ -208,10 +209,10 @@ FailureOr<Fragment> GpuProduct::run() {
   return shape;
 }
 
-//===- Values that are not finite ----------------------------------------===//
+//===- Non-finite values -------------------------------------------------===//
 
-/// Lane by lane, whether some value is infinite or NaN: by its bits, since a device's comparisons
-/// need not know them.
+/// Whether each lane is infinite or NaN in some value. Tests bits, because devices may flush or
+/// ignore NaN in comparisons.
 Value GpuProduct::anyNotFinite(ArrayRef<Value> values) {
   Type words = VectorType::get({width}, builder.getI32Type());
   auto all = [&](int32_t word) {
@@ -227,10 +228,10 @@ Value GpuProduct::anyNotFinite(ArrayRef<Value> values) {
   return e.compare(arith::CmpIPredicate::sge, largest, all(kExponentBits));
 }
 
-/// A value that is not finite in the right side makes the sums it enters not finite, so finite sums
-/// are right as they are and the last few k follow. Others begin again: the loop for the last k,
-/// which leaves out the products that the mask hides (left factor 0), then does all of them.
-/// Returns where it starts.
+/// Restarts a guarded product. A non-finite value on the right makes the sums that it enters
+/// non-finite, so finite sums are right and only the remaining k follow. Otherwise the loop for the
+/// remaining k, which skips products of a zero and a non-finite value, runs over all k from zero
+/// sums. Returns where that loop starts.
 Value GpuProduct::restartIfNotFinite(Value whole, Registers &sums) {
   Value lanes = anyNotFinite(sums), any;
   for (int64_t lane = 0; lane < width; ++lane) {

@@ -1,23 +1,23 @@
-//===- GpuProduct.h - What multiplies on a GPU -----------------*- C++ -*-===//
+//===- GpuProduct.h - Strategies of products on the GPU ---------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A contraction multiplies by one of the strategies in Products/, which the elements of
-// its sides and the target choose (GpuProduct.cpp):
+// Strategies of products. Each contraction has one of Products/, chosen by the
+// elements of its sides and by the target (GpuProduct.cpp):
 //
 //   over features   rows of a view by panels
 //   over rows       the staged tile by rows of a view, maybe guarded
 //
-// A further strategy is a file in Products/, its declaration at the end of this one, and
-// its place in the list.
+// To add a strategy: a file in Products/, its declaration at the end of this
+// header, and its place in the list.
 #pragma once
 
 #include "GpuEmitter.h"
 
 namespace heddle {
 
-/// One contraction of an invocation: of f32, by a fused multiply-add a step. Other strategies derive
-/// from it and say how they load and multiply.
+/// The product of one contraction in an invocation. This base class multiplies f32 by a fused
+/// multiply-add a step; other strategies override how operands are loaded and multiplied.
 class GpuProduct {
 public:
   GpuProduct(GpuEmitter &emitter, kernel::ContractOp op)
@@ -26,7 +26,7 @@ public:
   virtual ~GpuProduct() = default;
   static bool accepts(kernel::ContractOp, const GpuTarget &) { return true; }
 
-  /// The op's fragment.
+  /// Emits the product; returns the op's fragment.
   mlir::FailureOr<kernel::Fragment> run();
 
 protected:
@@ -36,7 +36,7 @@ protected:
   /// A loop over k in [from, to).
   struct Loop {
     mlir::Value from, to;
-    int64_t steps;        ///< of k, in one turn
+    int64_t steps;        ///< of k in one iteration
     bool guarded = false; ///< leaves out 0 * w where w is not finite
   };
 
@@ -46,22 +46,22 @@ protected:
 
   /// c + a * b of one step of k; `a` is broadcast to a register.
   virtual mlir::Value step(mlir::Value a, mlir::Value b, mlir::Value c, bool guarded);
-  /// Features of a step of k.
+  /// Features in a step of k.
   virtual int64_t word() const { return 1; }
   /// Steps of the main loop, a multiple of `vec4`.
   virtual int64_t unrolled() const { return vec4; }
-  /// Steps that are never parted: what is left behind the main loop goes by so many.
+  /// Steps that stay together: the remainder behind the main loop runs in groups of so many.
   virtual int64_t grain() const { return 1; }
-  /// The k of step number `step` of a turn.
+  /// Order of the steps in an iteration: the k of step number `step`.
   virtual int64_t inOrder(int64_t step, int64_t steps) const { return step; }
   virtual void placeRight();
-  /// The registers of the right side at k + u. `kept` is what the loads of the steps before it left
-  /// in this turn.
+  /// The registers of the right side at k + u. `kept` passes what a load leaves for the next steps
+  /// of the iteration.
   virtual Registers loadRight(mlir::Value k, int64_t u, Registers &kept);
-  /// Element or word `u` behind `place` on the left; `loaded` keeps what one load gave. A turn of
-  /// the main loop is `whole`.
+  /// Element or word `u` behind `place` on the left; `loaded` caches a load. `whole`: in the main
+  /// loop.
   virtual mlir::Value loadLeft(mlir::Value &loaded, kernel::Address place, int64_t u, bool whole);
-  /// The loops between the main one and the last steps; returns where those begin.
+  /// Emits loops between the main one and the remaining steps; returns where those begin.
   virtual mlir::Value middleLoops(mlir::Value from, Registers &sums) { return from; }
 
   //===--------------------------------------------------------------------===//
@@ -70,7 +70,7 @@ protected:
 
   void emitLoop(const Loop &loop, Registers &sums);
   const kernel::BoundView &right() { return e.view(op.getRhs()); }
-  /// The end of a loop over k, 0 where this invocation's rows do not exist.
+  /// The end of a loop over k; 0 if this invocation's rows do not exist.
   mlir::Value end(mlir::Value k) { return e.unlessMissing(k); }
 
   GpuEmitter &e;
@@ -95,7 +95,7 @@ private:
   int64_t leftPitch = 0; ///< of the view, or columns of the staged tile
 };
 
-/// One way to multiply, as the list in GpuProduct.cpp names it.
+/// An entry of the list of strategies in GpuProduct.cpp.
 struct GpuProductStrategy {
   bool (*accepts)(kernel::ContractOp op, const GpuTarget &target);
   std::unique_ptr<GpuProduct> (*make)(GpuEmitter &emitter, kernel::ContractOp op);

@@ -1,10 +1,10 @@
-//===- GpuReduce.cpp - Sums and maxima of rows ----------------------------===//
+//===- GpuReduce.cpp - Row reductions in workgroup memory -----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Row statistics in workgroup memory. Sums of a row follow the order of the
-// language: sixteen lanes (column mod 16), each ascending, then lanes l and l + 8,
-// l and l + 4, and so on. Maxima need no order.
+// Row reductions in workgroup memory. Sums follow the order that the language fixes: sixteen lanes
+// (column mod 16), each ascending, then lanes l and l + 8, l and l + 4, and so on. Maxima need no
+// order.
 //
 //   blocked   the tile is staged, one invocation sums one row of it
 //   strided   an invocation holds four lanes of its row; the four of a row exchange them
@@ -20,7 +20,7 @@ using heddle::kernel::ReduceOp;
 
 namespace heddle {
 
-/// Below every score and every finite partial maximum.
+/// Identity of maxima: below every finite value, and finite itself.
 static constexpr float kLowest = -0x1.fffffep+127f;
 /// Virtual lanes of a sum, in vec4s.
 static constexpr int64_t kLaneVectors = 4;
@@ -87,8 +87,8 @@ Value RowReductions::sumOfStagedRow(Value row, int64_t columns) {
   return e.reduceLanes(ReduceKind::Add, lanes);
 }
 
-/// Of the staged tile: invocation i sums rows i, i + invocations, ...; then every one reads its own
-/// rows' sums.
+/// Sums the staged tile: invocation i sums rows i, i + invocations, ...; then each reads the sums
+/// of its own rows.
 Fragment RowReductions::sumsOfRows(RankedTensorType type) {
   int64_t rows = type.getDimSize(0), invocations = e.placement.ty * e.placement.tx;
   Type f32 = builder.getF32Type();
@@ -132,7 +132,7 @@ LogicalResult GpuEmitter::emitReduce(ReduceOp op) {
 
 //===- Column loops over strided tiles -----------------------------------===//
 
-/// One vec4 of lanes for each row of each reduction.
+/// Initial lanes: one vec4 for each row of each reduction.
 SmallVector<Value> RowReductions::identities(ArrayRef<ReduceOp> reductions) {
   SmallVector<Value> lanes;
   for (ReduceOp op : reductions) {
@@ -144,7 +144,7 @@ SmallVector<Value> RowReductions::identities(ArrayRef<ReduceOp> reductions) {
   return lanes;
 }
 
-/// The four invocations of a row exchange their lanes; each then goes through the same tree.
+/// Exchanges lanes among the four invocations of a row; each then reduces them by the same tree.
 Fragment RowReductions::finishLanes(ReduceKind kind, ArrayRef<Value> lanes) {
   int64_t entries = e.placement.ty * e.placement.rows * kLaneVectors;
   auto place = [&](int64_t row, Value vec4) {
@@ -165,7 +165,7 @@ Fragment RowReductions::finishLanes(ReduceKind kind, ArrayRef<Value> lanes) {
   return result;
 }
 
-/// The ops of a run at the current columns; reductions add to their lanes.
+/// Emits the ops of a nest at the current columns; reductions accumulate in their lanes.
 LogicalResult RowReductions::emitLoopNestStep(ArrayRef<Operation *> run,
                                               SmallVectorImpl<Value> &lanes) {
   Value *lane = lanes.begin();

@@ -1,11 +1,12 @@
-//===- GpuStore.cpp - Results of one invocation ----------------------------===//
+//===- GpuStore.cpp - Stores of an invocation -----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stores write only what exists: rows below rows(%n), and each column by the one
+// Stores write only what exists: rows below rows(%n), each column by the one
 // invocation that owns it. Panels [r / 16][c][16] take rows at any offset: four
-// rows at a multiple of four are transposed and stored as vec4s, others one by one. Of bf16 and f16,
-// two columns of a row are one word there.
+// rows that start at a multiple of four are transposed and stored as vec4s,
+// others one by one. For bf16 and f16, panels hold words of two columns of a
+// row.
 #include "GpuEmitter.h"
 
 #include "heddle/Support/Program.h"
@@ -20,7 +21,7 @@ using heddle::kernel::Fragment;
 namespace heddle {
 
 namespace {
-/// A fragment on its way to a view.
+/// Stores a fragment to a view.
 class TileStore {
 public:
   TileStore(GpuEmitter &emitter, const BoundView &view, Fragment tile, int64_t columns)
@@ -72,8 +73,8 @@ void TileStore::storeRows(Value rowsLeft) {
 
 //===- Panels ------------------------------------------------------------===//
 
-/// Address of element (row, first column + column): whole panels before it, then columns of 16 rows,
-/// or words of two columns.
+/// Address of element (row, first column + column): whole panels, then columns of 16 rows, or of 16
+/// words of two columns.
 Value TileStore::panelPlace(Value row, int64_t column) {
   int64_t panel = view.type.getPanel();
   int64_t stored = padded(view.type.getDims().back().pitch.value);
@@ -83,7 +84,7 @@ Value TileStore::panelPlace(Value row, int64_t column) {
   return e.add(offset, e.add(e.add(start, across), e.mul(inside, e.perWord(view))));
 }
 
-/// The words of a register: its elements, or pairs of them.
+/// The words of a register: its elements, or pairs of narrow ones.
 SmallVector<Value> TileStore::wordsOf(Value value) {
   if (e.perWord(view) == 2) {
     auto [first, second] = e.packFour(value, view.type.getElementType());
@@ -105,7 +106,7 @@ void TileStore::storePanelRow(int64_t row) {
     }
 }
 
-/// All rows, four at a time; the first is a multiple of four.
+/// Stores all rows, four at a time; the first row is a multiple of four.
 void TileStore::storePanelVec4s() {
   int64_t word = e.perWord(view), panel = view.type.getPanel();
   for (int64_t row = 0; row < tile.rows; row += width) {

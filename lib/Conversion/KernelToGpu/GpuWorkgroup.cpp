@@ -1,9 +1,8 @@
-//===- GpuWorkgroup.cpp - What invocations of a workgroup share -----------===//
+//===- GpuWorkgroup.cpp - Workgroup memory and barriers -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See GpuWorkgroup.h. Tiles that a contraction reads are staged as they are: rows of
-// groups of four columns.
+// See GpuWorkgroup.h. Staged tiles are row-major, in vec4s of four columns.
 #include "GpuEmitter.h"
 
 using namespace mlir;

@@ -1,11 +1,11 @@
-//===- GpuWorkgroup.h - What invocations of a workgroup share --*- C++ -*-===//
+//===- GpuWorkgroup.h - Workgroup memory and barriers -----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Workgroup memory: its arrays, and the barriers between writes and reads. A barrier
-// stands before a write only where an earlier read of the same array may not be over:
-// every array has one use, and the barriers of the others in the same block usually lie
-// between.
+// Workgroup memory: its arrays, and barriers between writes and reads. A write
+// needs a barrier before it only if an earlier read of the same array may still
+// run. Each array has one use, and barriers for other arrays of the block
+// usually lie between.
 #pragma once
 
 #include "GpuKernel.h"
@@ -20,7 +20,7 @@ class GpuWorkgroup {
 public:
   explicit GpuWorkgroup(GpuEmitter &emitter) : e(emitter) {}
 
-  /// Puts a tile where all invocations see it; once for all its readers in a block.
+  /// Stages a tile for all invocations; once for all its readers in a block.
   mlir::LogicalResult stage(mlir::Value tile);
   mlir::Value stagedVec4(int64_t tileColumns, mlir::Value row, mlir::Value vec4Column);
 
@@ -32,7 +32,7 @@ public:
 
 private:
   GpuEmitter &e;
-  /// What the memory holds, and what was read from it since the last barrier of the block.
+  /// The staged tile, and the arrays read since the last barrier of the block.
   mlir::Value stagedTile;
   mlir::Block *stagedIn = nullptr, *barrierIn = nullptr;
   std::set<SharedArray> readSince;

@@ -1,8 +1,9 @@
-//===- KernelToCpu.h - Kernels to CPU code ---------------------*- C++ -*-===//
+//===- KernelToCpu.h - Lowering of kernels to CPU code ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The pass `convert-kernel-to-cpu`: tiled bodies to functions on native vectors.
+// Pass `convert-kernel-to-cpu`: lowers tiled bodies to functions on native
+// vectors.
 #pragma once
 
 #include "mlir/Pass/Pass.h"

@@ -1,8 +1,8 @@
-//===- Passes.td - Kernels to CPU code ---------------------*- tablegen -*-===//
+//===- Passes.td - Lowering of kernels to CPU --------------*- tablegen -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The pass of the cpu stage.
+// The pass of stage `cpu`.
 
 #ifndef HEDDLE_CONVERSION_KERNELTOCPU_PASSES_TD
 #define HEDDLE_CONVERSION_KERNELTOCPU_PASSES_TD
@@ -10,17 +10,17 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertKernelToCpu : Pass<"convert-kernel-to-cpu", "::mlir::ModuleOp"> {
-  let summary = "kernel.func to functions on native vectors";
+  let summary = "lower kernel.func to functions on native vectors";
   let description = [{
-    Matches every `kernel.func` of the module and replaces it by a `func.func` of the same name that computes one grid point:
+    Replaces every `kernel.func` of the module by a `func.func` of the same name that computes one grid point:
 
     ```mlir
     func.func @name(%args: !llvm.ptr, %scalars: !llvm.ptr, %g0: i64, %g1: i64, %g2: i64)
     ```
 
-    The body is emitted for register tiles of the instruction set; rows and columns that no register tile divides are run by narrower
-    ones. Leaves all other ops alone. Before: tiles have 1 or a multiple of 16 columns, scratch stays below 512 KiB.
-    After: only `func`, `llvm`, `scf`, `arith`, `math` and `vector` are alive, vectors are native.
+    The body is emitted for register tiles of the instruction set; the remaining rows and columns run in narrower register tiles. Other ops are left
+    alone. Before: tiles have 1 or a multiple of 16 columns, scratch stays below 512 KiB. After: only `func`, `llvm`, `scf`, `arith`, `math` and
+    `vector` are alive, vectors are native.
 
     Before:
     ```mlir
@@ -41,7 +41,7 @@ def ConvertKernelToCpu : Pass<"convert-kernel-to-cpu", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let options = [Option<"isa", "isa", "std::string", "\"x86-64-v3\"", "instruction set: x86-64-v2, x86-64-v3 (default), x86-64-v4 or native">];
+  let options = [Option<"isa", "isa", "std::string", "\"x86-64-v3\"", "instruction set: a name of Target/CpuTarget.cpp, such as x86-64-v4, or native">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }

@@ -1,8 +1,8 @@
-//===- KernelToGpu.h - Tile bodies on a Vulkan device ----------*- C++ -*-===//
+//===- KernelToGpu.h - Lowering of kernels to SPIR-V ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Declares the passes that lower `kernel.func` to SPIR-V for a level of Vulkan devices.
+// Passes that lower `kernel.func` to SPIR-V for a level of Vulkan devices.
 #pragma once
 
 #include "mlir/Pass/Pass.h"

@@ -1,8 +1,8 @@
-//===- Passes.td - From tile bodies to SPIR-V --------------*- tablegen -*-===//
+//===- Passes.td - Lowering of kernels to SPIR-V -----------*- tablegen -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The two steps that a kernel takes on its way to a Vulkan device.
+// The passes of stages `gpu` and `spirv`.
 
 #ifndef HEDDLE_CONVERSION_KERNELTOGPU_PASSES_TD
 #define HEDDLE_CONVERSION_KERNELTOGPU_PASSES_TD
@@ -10,15 +10,15 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertKernelToGpu : Pass<"convert-kernel-to-gpu", "mlir::ModuleOp"> {
-  let summary = "lower tile bodies to one invocation's work";
+  let summary = "lower kernel.func to the code of one invocation";
   let description = [{
-    Matches every `kernel.func`; leaves everything else alone. Each becomes a nested module of the same name with an entry point
-    `main` that holds `scf`, `arith`, `math` and `vector` on vec4 values, and `spirv` where memory is meant: what one invocation of the
-    workgroup does for its fragment of the tile. (`spirv.module` would refuse the mixture; `finish-spirv` makes one.)
-    Bindings, push constants and grid are those of `Support/Program.h`. The kernel's attribute `storage`, one of "memory" and
-    "weight" for each view (default: all "memory"), chooses the binding. Attribute `kernel.workgroup` of the module is the workgroup's size.
+    Replaces every `kernel.func` by a nested module of the same name; other ops are left alone. Its entry point `main` computes one invocation's
+    fragment of the tile, by `scf`, `arith`, `math` and `vector` on vec4 values and by `spirv` for memory. It is no `spirv.module` yet, because that
+    would reject the mixture; `finish-spirv` makes one. Bindings, push constants and grid are those of `Support/Program.h`. Attribute `storage` of the
+    kernel, "memory" or "weight" for each view (default: all "memory"), chooses the binding. Attribute `kernel.workgroup` of the module is the
+    workgroup's size.
 
-    Before, the rows of all tiles must divide among the schedule's `threads`. An op that has no lowering is an error at the op.
+    Before: the schedule's `threads` divide the rows of every tile. An op without a lowering is an error at the op.
 
     ```mlir
     kernel.func @double(%x: !kernel.view<[d0, 64], f32>, %y: !kernel.view<[d0, 64], f32>) scalars(d0) grid(%i = d0 by 32) {…}
@@ -34,12 +34,11 @@ def ConvertKernelToGpu : Pass<"convert-kernel-to-gpu", "mlir::ModuleOp"> {
 }
 
 def FinishSpirv : Pass<"finish-spirv", "mlir::ModuleOp"> {
-  let summary = "convert the bodies of SPIR-V modules to SPIR-V";
+  let summary = "convert bodies to spirv.module";
   let description = [{
-    Matches the nested modules that `convert-kernel-to-gpu` makes; leaves everything else alone. One full conversion of `arith`,
-    `math`, `scf` and `vector`: an op without a SPIR-V form is an error. After it each is a `spirv.module` (its attribute `workgroup` is the size) in which every floating-point
-    addition, subtraction, multiplication, division and negation carries `no_contraction`, so that the only fused operations are those
-    written as such (`math.fma`).
+    Replaces each nested module that `convert-kernel-to-gpu` makes by a `spirv.module` with its size in the attribute `workgroup`; other ops are left
+    alone. One full conversion of `arith`, `math`, `scf` and `vector`: an op without a SPIR-V form is an error. Every floating-point addition,
+    subtraction, multiplication, division and negation carries `no_contraction`, so that only `math.fma` is fused.
 
     ```mlir
     %s = arith.mulf %a, %b : vector<4xf32>

@@ -2,11 +2,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The loop over k goes by words of two elements: two features of panels, or two rows of
-// a view. A step is one instruction where there is one, else two products of f32.
+// The loop over k counts words of two elements: two features of a panel, or two rows of a view. A
+// step is one instruction where there is one, else two f32 products.
 //
-// Keys' values of bf16 lie row by row: the elements of two rows are interleaved as they
-// are loaded, or once for all row fragments (packed).
+// Attention's values of bf16 lie row by row: two rows are interleaved as they are loaded, or once
+// for all row fragments (packed).
 //
 //   low  a0 a1 ...     word j: low half a[j], high half b[j]
 //   high b0 b1 ...
@@ -30,7 +30,7 @@ struct Bf16Dot2 : CpuProduct {
   }
   static bool takesApart(const CpuTarget &target) { return !target.bf16Dot2; }
 
-  /// One instruction where there is one; guarded products are looked at one by one, odd first.
+  /// One instruction where there is one; guarded products are checked one by one, odd first.
   Value step(Value a, Value b, Value c, bool guarded) override {
     if (!e.target.bf16Dot2 || guarded) {
       auto [evenA, oddA] = e.halvesOf(a);
@@ -46,7 +46,7 @@ struct Bf16Dot2 : CpuProduct {
         .getResult(0);
   }
 
-  /// In pairs from an even row of the range on; the last one of an odd number stands alone.
+  /// Sums pairs of rows from an even row of the range on; a last single row is paired with zero.
   RowPart sumRows(const Fragment &shape, const TileMemory &left) override {
     Operand pairs, alone;
     if (isPacked()) {
@@ -82,7 +82,7 @@ struct Bf16Dot2 : CpuProduct {
     };
   }
 
-  /// Pairs of rows in words; none over features, whose panels hold words.
+  /// Pairs of rows in words. Over features B is not packed: its panels hold words already.
   std::optional<TileMemory> packedForm() override {
     constexpr int64_t mostWords = 32 << 10;
     if (!op.getRows())
@@ -94,7 +94,7 @@ struct Bf16Dot2 : CpuProduct {
     return form.rows * form.columns > mostWords ? std::nullopt : std::optional(form);
   }
 
-  /// `begin` is even; the last one of an odd number of rows stands beside zero.
+  /// Packs from an even row on; a last single row is paired with zero.
   void packRows(const TileMemory &packed, Value begin, Value end) override {
     Fragment shape;
     shape.rows = 1;

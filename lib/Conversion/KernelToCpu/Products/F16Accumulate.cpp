@@ -2,17 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of f16 times panels of f16 where there are multiply-adds of f16. A word of the
-// row, two features, is broadcast to a register and meets a line of the panel as it lies:
-// 16 columns of two features each. Every lane is a sum of one column's even or odd
-// features.
+// Rows of f16 times panels of f16 by multiply-adds of f16. A word of the row, two features, is
+// broadcast and multiplied with a line of the panel as stored: 16 columns of two features each.
+// Every lane sums the even or the odd features of one column.
 //
 //   for blocks of 256 features   even, odd = 0, 128 products each, in f16
 //                                sum += f32(even) + f32(odd)
 //
-// Blocks begin at multiples of 256 whatever else is blocked, so that an element's
-// bits depend on nothing but its row and its column. Elsewhere both sides are widened
-// (F16Widened.cpp).
+// Blocks begin at multiples of 256 regardless of k-blocks, so that an element's bits depend on
+// nothing but its row and its column. Other targets widen both sides (F16Widened.cpp).
 
 #include "../CpuProduct.h"
 
@@ -32,14 +30,14 @@ struct F16Accumulate : CpuProduct {
     return target.f16Accumulate && format.peak == Arithmetic::F16;
   }
 
-  /// Two products in each word, and two sums.
+  /// Multiplies both halves of each word into two sums.
   Value step(Value a, Value b, Value c, bool) override {
     a = vector::BitCastOp::create(builder, loc, c.getType(), a);
     b = vector::BitCastOp::create(builder, loc, c.getType(), b);
     return math::FmaOp::create(builder, loc, a, b, c);
   }
 
-  /// Block by block, each from zero.
+  /// Sums block by block, each from zero.
   Registers sumFeatures(Chain chain, Registers sums, Value first, Value last) override {
     const int64_t block = op.getFormat().sumBlock / 2;
     fetchMeanwhile(chain, first, last);
@@ -75,8 +73,8 @@ struct F16Accumulate : CpuProduct {
     return sums;
   }
 
-  /// Adds the sums of even and odd features to that of all. One permutation brings the even ones
-  /// into the low half of the register: taken out one by one, they would cost two narrowings.
+  /// Adds the sums of even and odd features to the f32 sum. One permutation moves the even ones
+  /// into the low half of the register; extracting each half by itself would cost two narrowings.
   Value addHalves(Value sum, Value halves) {
     SmallVector<int64_t> evenFirst;
     for (int64_t first : {0, 1})

@@ -2,10 +2,11 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// f16 is a form of storage: B is widened, exactly, and multiplied as f32 is, feature by
-// feature or row by row. Few rows widen it in registers as it is loaded, since memory is
-// what they wait for; many read what was widened once (packed). A left side of f16 is
-// widened too, one register tile's rows at a time.
+// f16 as a storage format: B is widened, exactly, and multiplied as f32,
+// feature by feature or row by row. Register tiles of few rows widen as they
+// load, because they are bound by memory; the large one reads B widened once
+// (packed). A left side of f16 is widened too, one register tile's rows at a
+// time.
 
 #include "../CpuProduct.h"
 
@@ -31,7 +32,8 @@ struct F16Widened : CpuProduct {
       };
     int64_t step = 0;
     SmallVector<Address> places = e.rightPlaces(op, shape, step);
-    // Few rows wait for memory, and widening leaves the processor's own fetching too little ahead.
+    // Few rows are bound by memory, and widening leaves the hardware prefetcher too short a
+    // distance.
     bool streams =
         e.kernel.getScheduleOrDefault().getPrefetch() && shape.rows < e.plan.fragment.rows;
     return
@@ -63,7 +65,7 @@ struct F16Widened : CpuProduct {
                 e.moved({e.mul(row, packed.columns), lane}, column), packed.element);
   }
 
-  /// Columns from a multiple of 16 on, of the features [from, to).
+  /// Widens columns from a multiple of 16 on, features [from, to).
   void packPanels(const TileMemory &packed, ColumnRange columns, Value from, Value to) override {
     OpBuilder::InsertionGuard guard(builder);
     const BoundView right = this->right();

@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// c + the four products of the bytes of two words, in one instruction (vpdpbusd)
-// where there is one. Elsewhere bytes become 16 bits: the even ones of a word are
-// one vector, the odd ones another, and vpmaddwd adds two products of each. On
-// other processors than x86 each byte becomes a word.
+// c + the four products of the bytes of two words: one instruction (vpdpbusd) where there is one.
+// Other x86 targets widen bytes to 16 bits, even ones in one vector and odd ones in another, and
+// vpmaddwd adds two products of each. Other processors widen each byte to a word.
 //
 //   a = a3 a2 a1 a0    even: a2 a0, odd: a3 a1
 //   c + (a2 b2 + a0 b0) + (a3 b3 + a1 b1)
@@ -21,7 +20,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-/// The form of an instruction for vectors of `width` words.
+/// The intrinsic for vectors of `width` words.
 static StringRef formOf(int64_t width, StringRef of4, StringRef of8, StringRef of16) {
   return width == 4 ? of4 : width == 8 ? of8 : of16;
 }
@@ -51,10 +50,10 @@ struct Int8Dot4 : CpuProduct {
         .getResult(0);
   }
 
-  /// One row waits for memory alone. Short panels are read one after the other from end to end, as
-  /// one stream; long ones side by side, since several streams are fetched ahead at once
-  /// (docs/benchmarks.md). Integers may be added in any order: a panel has some sums, so that few
-  /// products wait for another; with many, lines are not loaded in their order.
+  /// A single row is bound by memory. Short panels are read one after the other, as one stream;
+  /// long ones side by side, because several streams are prefetched at once (docs/benchmarks.md).
+  /// Integer sums may be reordered: each vector has several partial sums to hide latency, but few,
+  /// since lines would otherwise be loaded out of order.
   Registers sumFeatures(Chain chain, Registers sums, Value from, Value to) override {
     if (chain.shape.rows > 1)
       return CpuProduct::sumFeatures(std::move(chain), std::move(sums), from, to);
@@ -100,7 +99,7 @@ struct Int8Dot4 : CpuProduct {
     Value even, odd;
   };
 
-  /// Bytes of words as 16 bits: the even ones, and the odd ones.
+  /// Widens the bytes of words to 16 bits: the even ones, and the odd ones.
   Bytes bytesOf(Value words, bool isSigned) {
     Bytes &known = knownBytes[words];
     if (known.even)
@@ -127,11 +126,9 @@ struct Int8Dot4 : CpuProduct {
     return arith::AddIOp::create(builder, loc, c, sums);
   }
 
-  /// Bytes of words that were made in the block of the words.
+  /// Widened bytes by their words, emitted in the same block.
   llvm::DenseMap<Value, Bytes> knownBytes;
 };
 } // namespace
-
-//===- One row -----------------------------------------------------------===//
 
 const ProductStrategy heddle::kernel::int8Dot4 = strategyOf<Int8Dot4>();

@@ -1,9 +1,10 @@
-//===- Bf16Dot2.cpp - Products with bf16 in pairs -------------------------===//
+//===- Bf16Dot2.cpp - Products of bf16, two at once -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In panels a word holds two features, and each product is two, the odd one first. Rows
-// of a view are widened as they are loaded, and taken in pairs in the same order.
+// Products of bf16. A word of a panel holds two features, so that a step
+// multiplies two, the odd one first. Rows of a view are widened as they are
+// loaded, and multiplied in pairs in the same order.
 
 #include "../GpuProduct.h"
 
@@ -42,7 +43,7 @@ struct Bf16Rows : GpuProduct {
     return steps > 1 ? step ^ 1 : step;
   }
 
-  /// Pairs first, then the last one of an odd number.
+  /// Pairs first, then a last single row.
   Value middleLoops(Value from, Registers &sums) override {
     Value pairs = arith::AndIOp::create(builder, loc, count, e.constant(-2));
     emitLoop({from, end(pairs), 2, op.getGuarded()}, sums);

@@ -1,9 +1,9 @@
-//===- F16Widened.cpp - Products with panels of f16 -----------------------===//
+//===- F16Widened.cpp - Products with f16, summed in f32 ------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Both sides are widened as they are loaded, and k counts features as with f32: of two
-// features, which share a word, neither goes alone.
+// Both sides are widened as they are loaded. k counts features as with f32, two
+// at a time, because two share a word.
 
 #include "../GpuProduct.h"
 
@@ -22,7 +22,7 @@ struct F16Widened : GpuProduct {
 
   int64_t grain() const override { return 2; }
 
-  /// An even step keeps the words' other halves for the next one.
+  /// An even step keeps the odd halves of its words for the next step.
   Registers loadRight(Value k, int64_t u, Registers &odd) override {
     if (u % 2 != 0)
       return odd;
@@ -39,7 +39,7 @@ struct F16Widened : GpuProduct {
     return even;
   }
 
-  /// `place` begins a word; `loaded` keeps the four of a whole turn, or the two of a word.
+  /// `place` begins a word; `loaded` caches the vec4 of an iteration, or the two of a word.
   Value loadLeft(Value &loaded, Address place, int64_t u, bool whole) override {
     const kernel::BoundView left = e.view(op.getLhs());
     if (!left.type.getElementType().isF16())

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A word holds four features, each product is four, and sums are i32.
+// A word holds four features, so that a step multiplies four; sums are i32.
 
 #include "../GpuProduct.h"
 

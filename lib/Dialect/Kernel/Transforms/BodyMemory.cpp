@@ -151,6 +151,9 @@ LogicalResult BodyEmitter::emitStore(StoreOp op) {
   Value offset = pointOffset(to, op.getIndices(), std::min<int64_t>(rank, 2));
   for (auto [value, place] :
        llvm::zip(tile->registers, places(to, offset, row, column, *tile, columns)))
-    tile->vectors ? storeVector(value, to, place) : storeScalar(value, to, place);
+    if (tile->vectors)
+      storeVector(value, to, place);
+    else
+      storeScalar(value, to, place);
   return success();
 }
