@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The order of all passes, transformer ▶ fused ▶ program ▶ tiled, and from there
-// cpu ▶ llvm or gpu ▶ spirv. Cleaning up between stages is cse and canonicalise
-// where they help readers and later passes; never between the CPU lowering and
-// LLVM, where canonicalisation of vectors can explode.
+// Order of all passes: transformer ▶ fused ▶ program ▶ tiled, and from there
+// cpu ▶ llvm or gpu ▶ spirv. cse and canonicalize run between stages where they
+// help readers and later passes, but never between the CPU lowering and LLVM,
+// where canonicalization of vectors can explode.
 
 #include "heddle/Pipelines/Pipelines.h"
 
@@ -32,7 +32,6 @@ using namespace mlir;
 
 namespace heddle {
 
-// Alive: transformer, arith, tensor, func.
 void buildTransformerPipeline(OpPassManager &pm, const std::string &dtype) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(transformer::createLowerConvolutions());
@@ -41,8 +40,6 @@ void buildTransformerPipeline(OpPassManager &pm, const std::string &dtype) {
   pm.addPass(transformer::createSetPrecision({dtype}));
 }
 
-// Alive: kernel (group, yield) around transformer, arith, tensor; func, and operands of groups
-// outside them.
 void buildFusedPipeline(OpPassManager &pm) {
   OpPassManager &function = pm.nest<func::FuncOp>();
   function.addPass(transformer::createDecomposeFfn());
@@ -53,10 +50,8 @@ void buildFusedPipeline(OpPassManager &pm) {
   pm.addPass(createGroupKernels());
 }
 
-// Alive: kernel (program and def); in definitions also transformer, arith, tensor.
 void buildProgramPipeline(OpPassManager &pm) { pm.addPass(createOutlineKernels()); }
 
-// Alive: kernel (program; func and what it holds), arith, math, scf.
 void buildTiledPipeline(OpPassManager &pm, const StageOptions &options) {
   pm.addPass(createTileKernels({toString(options.target), options.level, options.countTiles}));
   OpPassManager &body = pm.nest<kernel::FuncOp>();
@@ -64,13 +59,12 @@ void buildTiledPipeline(OpPassManager &pm, const StageOptions &options) {
   body.addPass(createCSEPass());
 }
 
-// Alive: func, llvm, scf, arith, math, vector.
 void buildCpuPipeline(OpPassManager &pm, const std::string &isa) {
   pm.addPass(createConvertKernelToCpu({isa}));
 }
 
-// Alive: llvm. What does not change in a loop leaves it while loops are still structured; kernels
-// are lowered in parallel up to the conversions that need the module.
+// Loop invariants are hoisted while loops are still structured. Conversions are nested as far as
+// possible, because nested pipelines lower kernels in parallel.
 void buildLlvmPipeline(OpPassManager &pm) {
   OpPassManager &function = pm.nest<func::FuncOp>();
   function.addPass(createCSEPass());
@@ -85,7 +79,6 @@ void buildLlvmPipeline(OpPassManager &pm) {
   pm.addPass(createReconcileUnrealizedCastsPass());
 }
 
-// Alive: spirv (module, globals, functions) holding scf, arith, vector.
 void buildGpuPipeline(OpPassManager &pm, int level) {
   pm.addPass(createConvertKernelToGpu({level}));
   OpPassManager &kernel = pm.nest<ModuleOp>();
@@ -93,7 +86,6 @@ void buildGpuPipeline(OpPassManager &pm, int level) {
   kernel.addPass(createCSEPass());
 }
 
-// Alive: spirv.
 void buildSpirvPipeline(OpPassManager &pm, int level) { pm.addPass(createFinishSpirv({level})); }
 
 } // namespace heddle

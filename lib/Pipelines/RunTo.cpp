@@ -1,9 +1,9 @@
-//===- RunTo.cpp - From one stage to another ------------------------------===//
+//===- RunTo.cpp - Pipelines from one stage to another --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Strings the stages' pipelines together, in a compilation and, by name, in
-// heddle-opt.
+// Concatenates the stages' pipelines for a compilation, and for heddle-opt by
+// name.
 
 #include "heddle/Pipelines/Passes.h"
 #include "heddle/Pipelines/Pipelines.h"
@@ -19,7 +19,7 @@ namespace heddle {
 
 namespace {
 
-/// The stage that `stage` is made from.
+/// The stage from which `stage` is made.
 Stage before(Stage stage) {
   switch (stage) {
   case Stage::Gpu:
@@ -76,7 +76,7 @@ struct TargetOptions : PassPipelineOptions<TargetOptions> {
                             llvm::cl::init("f32")};
 };
 
-/// `heddle-to-<stage>`: the whole way from the transformer stage.
+/// Registers `heddle-to-<stage>`: all passes from the transformer stage on.
 void registerStage(Stage stage) {
   std::string name = std::string("heddle-to-") + toString(stage);
   std::string text =
@@ -98,7 +98,7 @@ void registerStage(Stage stage) {
 LogicalResult runTo(ModuleOp module, Stage from, Stage to, const StageOptions &options) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   if (from == to)
-    addStage(pm, to, options); // the transformer stage begins with itself
+    addStage(pm, to, options); // the transformer stage is made from itself
   else
     addStages(pm, from, to, options);
   return pm.run(module);

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The words of `--emit` and `--target`, both ways.
+// Names of stages and targets, the words of `--emit` and `--target`, both ways.
 
 #include "heddle/Pipelines/Stage.h"
 
@@ -13,7 +13,7 @@ namespace heddle {
 
 namespace {
 
-// In the order of the enums.
+// Indexed by the enums.
 constexpr std::array stageNames = {"transformer", "fused", "program", "tiled", "cpu",
                                    "llvm",        "asm",   "gpu",     "spirv", "artifact"};
 constexpr std::array targetNames = {"cpu", "vulkan"};

@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of described instruction sets. Register tiles leave room for one
-// row of the right side and one broadcast: 24 + 4 + 1 of 32 registers, 12 + 2 + 1
-// of 16.
+// Table of instruction sets. Register tiles leave room for one row of the right
+// side and one broadcast: 24 + 4 + 1 of 32 registers, 12 + 2 + 1 of 16.
 
 #include "heddle/Target/CpuTarget.h"
 
@@ -17,7 +16,7 @@
 
 using namespace heddle;
 
-/// Instructions for products of narrow elements, by Linux' name and as LLVM is told.
+/// An instruction set extension for narrow products, by Linux' and LLVM's names.
 namespace {
 struct Products {
   Arithmetic arithmetic;
@@ -37,7 +36,7 @@ static bool CpuTarget::*flagOf(Arithmetic arithmetic) {
                                           : nullptr;
 }
 
-/// A target under another name, that has these instructions too.
+/// A target that has these instructions too, under another name.
 static CpuTarget with(CpuTarget target, std::string name, Products products) {
   target.name = std::move(name);
   target.*flagOf(products.arithmetic) = true;
@@ -109,7 +108,7 @@ std::vector<std::string> heddle::cpuTargetNames() {
   return names;
 }
 
-/// LLVM's name of a feature that Linux spells otherwise.
+/// LLVM's name of a feature that Linux spells differently.
 static std::string_view llvmName(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> others[] = {{"sse4_1", "sse4.1"},
                                                                       {"sse4_2", "sse4.2"},
@@ -125,7 +124,7 @@ static std::string_view llvmName(std::string_view name) {
   return name;
 }
 
-/// Whether this machine has what the target needs.
+/// Whether this machine has all features that the target requires.
 static bool runsHere(const CpuTarget &target) {
   const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   return std::all_of(target.required.begin(), target.required.end(),
@@ -138,12 +137,11 @@ static Expected<CpuTarget> nativeTarget() {
       continue;
     CpuTarget target = *it;
     target.name = "native";
-    // Independent of all the others, and not used but where sums of f16 are asked for.
+    // Independent of the other extensions, and used only where sums of f16 are asked for.
     if (CpuTarget more = with(target, "native", avx512Fp16);
         !target.f16Accumulate && runsHere(more))
       target = std::move(more);
-    // Tuned for this machine; only the described features are relied on, so that the checks at load
-    // stay true.
+    // Tuning does not add features: the code relies only on those that are checked at load.
     target.tune = llvm::sys::getHostCPUName().str();
     return target;
   }
@@ -175,7 +173,7 @@ CpuTarget heddle::without(CpuTarget target, Arithmetic arithmetic) {
       continue;
     std::erase(target.required, products.feature);
     if (size_t at = target.features.find(products.attribute); at != std::string::npos)
-      target.features.erase(at > 0 ? at - 1 : at, products.attribute.size() + 1); // and its comma
+      target.features.erase(at > 0 ? at - 1 : at, products.attribute.size() + 1); // with its comma
   }
   return target;
 }

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of described levels.
+// Table of levels.
 
 #include "heddle/Target/GpuTarget.h"
 
@@ -12,7 +12,7 @@ using namespace heddle;
 
 const std::vector<GpuTarget> &heddle::gpuTargets() {
   static const std::vector<GpuTarget> targets = {
-      // What every device of Vulkan 1.1 has.
+      // Level 0: every device of Vulkan 1.1.
       {.level = 0,
        .sharedBytes = 16 * 1024,
        .invocations = 128,

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LLD keeps global state and reads and writes files: one link at a time, in a
-// directory of its own that is removed afterwards. File names enter no output.
+// LLD in process. It keeps global state and works on files: one link at a time,
+// in a temporary directory. No file name enters the output.
 
 #include "heddle/Target/ObjectCode.h"
 
@@ -24,7 +24,7 @@ LLD_HAS_DRIVER(elf)
 using namespace heddle;
 
 namespace {
-/// A directory that goes when it is no longer needed.
+/// A temporary directory, removed by the destructor.
 class TemporaryDirectory {
 public:
   TemporaryDirectory() { error = llvm::sys::fs::createUniqueDirectory("heddle", path); }
@@ -55,7 +55,7 @@ static Status writeFile(const std::string &path, const std::string &bytes) {
   return {};
 }
 
-/// First line of what LLD said.
+/// First line of LLD's messages.
 static std::string firstLine(llvm::StringRef text) { return text.trim().split('\n').first.str(); }
 
 Expected<std::vector<char>> heddle::linkSharedObject(const std::vector<std::string> &objects) {

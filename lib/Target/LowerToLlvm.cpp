@@ -1,9 +1,9 @@
-//===- LowerToLlvm.cpp - From the cpu stage to the llvm dialect -----------===//
+//===- LowerToLlvm.cpp - Lowering of stage cpu to the llvm dialect --------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A short list of MLIR's own conversions: the code is already on native vectors
-// and pointers, so that nothing has to be tiled, bufferised or unrolled.
+// MLIR's own conversions. The list is short because the code is already on
+// native vectors and pointers: nothing has to be tiled, bufferised or unrolled.
 
 #include "heddle/Target/ObjectCode.h"
 

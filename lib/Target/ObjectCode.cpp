@@ -2,14 +2,14 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One LLVM module and context a function, so that functions are optimised and
-// compiled at once on all cores:
+// Code generation with one LLVM module and context for each function, so that
+// functions are compiled on all cores at once:
 //
-//   llvm dialect -> one LLVM module each -> a few passes of O2 -> object -> one
-//   shared object
+//   llvm dialect -> one LLVM module each -> a few passes of O2 -> object ->
+//   one shared object
 //
-// No function of a library may be called: idioms are not recognised, and the
-// linker refuses what is undefined.
+// Kernels call no library function: idiom recognition is off, and the linker
+// rejects undefined symbols.
 
 #include "heddle/Target/ObjectCode.h"
 
@@ -36,13 +36,13 @@
 using namespace heddle;
 
 namespace {
-/// One function on its way to code.
+/// One function on its way to object code.
 struct Unit {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<llvm::TargetMachine> machine;
   std::string output;
-  std::string failure; ///< empty: none
+  std::string failure; ///< empty: success
 };
 
 enum class Output { Text, Assembly, Object };
@@ -62,7 +62,7 @@ static Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const CpuTar
   if (!found)
     return deviceError(target.name + ": " + error);
   llvm::TargetOptions options;
-  // Multiplications and additions stay apart unless the code says fma.
+  // No contraction: products and sums stay separate unless the code says fma.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(
       found->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
@@ -71,7 +71,7 @@ static Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const CpuTar
 
 //===- MLIR's side -------------------------------------------------------===//
 
-/// Runs the conversions on a copy; the first error that MLIR reports becomes ours.
+/// Runs the conversions on a copy; MLIR's first error is returned.
 static Expected<mlir::OwningOpRef<mlir::ModuleOp>> lowerCopy(mlir::ModuleOp module) {
   std::string message;
   mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
@@ -104,7 +104,7 @@ static void setAttributes(llvm::Module &module, const CpuTarget &target) {
   }
 }
 
-/// From a module that holds one function.
+/// Translates a module that holds one function.
 static Expected<std::unique_ptr<Unit>> translateOne(mlir::ModuleOp single, llvm::StringRef name,
                                                     const CpuTarget &target) {
   auto unit = std::make_unique<Unit>();
@@ -119,7 +119,7 @@ static Expected<std::unique_ptr<Unit>> translateOne(mlir::ModuleOp single, llvm:
   return unit;
 }
 
-/// A module of its own for each function.
+/// Translates each function in a module of its own.
 static Expected<std::vector<std::unique_ptr<Unit>>> translate(mlir::ModuleOp lowered,
                                                               const CpuTarget &target) {
   std::vector<std::unique_ptr<Unit>> units;
@@ -138,8 +138,8 @@ static Expected<std::vector<std::unique_ptr<Unit>>> translate(mlir::ModuleOp low
 
 //===- LLVM's side -------------------------------------------------------===//
 
-/// What is left to do on code that is vectorised, unrolled and mostly simplified before it comes
-/// here. The whole of O2 takes 0.8 s longer for a Transformer and gives kernels of the same speed.
+/// Clean-up of code that is vectorised, unrolled and mostly simplified already. The whole of O2
+/// takes 0.8 s longer for a Transformer and gives kernels of the same speed.
 static constexpr llvm::StringLiteral cleanup =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,"
     "lcssa,loop-mssa(loop-rotate,licm),early-cse<memssa>,instcombine<no-verify-fixpoint>,"
@@ -196,7 +196,7 @@ static Expected<std::vector<std::string>> compile(mlir::ModuleOp module, const C
   }
   auto units = HEDDLE_TRY(translate(copy ? *copy : module, target));
   if (units.size() == 1) {
-    generate(*units.front(), kind); // the caller may be one of many threads
+    generate(*units.front(), kind); // no pool: the caller may already be one of many threads
   } else {
     llvm::DefaultThreadPool pool(llvm::hardware_concurrency());
     for (std::unique_ptr<Unit> &unit : units)

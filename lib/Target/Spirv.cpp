@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Serialises a module without names and debug information: nothing in the words
-// depends on anything but the module.
+// Serialises without names and debug information, so that the words depend on
+// nothing but the module.
 #include "heddle/Target/Spirv.h"
 
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"

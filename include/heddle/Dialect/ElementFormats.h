@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Element types of tensors, views and registers as rows of Support/Formats.h.
+// Maps element types of tensors, views and registers to rows of
+// Support/Formats.h.
 #pragma once
 
 #include "heddle/Support/Formats.h"
@@ -25,7 +26,7 @@ inline mlir::Type mlirTypeOf(DType type, mlir::MLIRContext *context) {
   return mlir::IntegerType::get(context, static_cast<unsigned>(bits));
 }
 
-/// The element type of a tensor or number; none where programs have no such elements.
+/// The element type of a tensor or number; none if programs have no such elements.
 inline std::optional<DType> findDType(mlir::Type type) {
   type = mlir::getElementTypeOrSelf(type);
   if (type.isIndex())
@@ -35,11 +36,11 @@ inline std::optional<DType> findDType(mlir::Type type) {
       return row.type;
   return std::nullopt;
 }
-/// The same where the type was checked.
+/// findDType of a type that was verified.
 inline DType dtypeOf(mlir::Type type) { return findDType(type).value(); }
 inline const ElementFormat &formatOf(mlir::Type type) { return formatOf(dtypeOf(type)); }
 
-/// The first format whose products have operands of these types; null where none has.
+/// The first format whose products take these operand types; null if there is none.
 inline const NumberFormat *findProduct(mlir::Type rows, mlir::Type weights) {
   std::optional<DType> left = findDType(rows), right = findDType(weights);
   return left && right ? findProduct(*left, *right) : nullptr;

@@ -2,8 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one pass of the pipelines themselves: it proves what the head of each
-// stage's function claims.
+// Pass by which tests prove the lists of live dialects in Pipelines.h.
 
 #ifndef HEDDLE_PIPELINES_PASSES_TD
 #define HEDDLE_PIPELINES_PASSES_TD
@@ -13,8 +12,8 @@ include "mlir/Pass/PassBase.td"
 def CheckDialects : Pass<"check-dialects", "mlir::ModuleOp"> {
   let summary = "prove which dialects a module uses";
   let description = [{
-    Matches every op of the module. Changes nothing. Fails at the first op whose dialect is not listed in `allowed`; `builtin` is
-    always allowed. With `print` the dialects in use are printed as a remark at the module, sorted.
+    Matches every op of the module; changes nothing. Fails at the first op whose dialect is not listed in `allowed`; `builtin` is always allowed. With
+    `print`, a remark at the module lists the dialects in use, sorted.
 
     ```mlir
     // heddle-opt --check-dialects=allowed=func,arith

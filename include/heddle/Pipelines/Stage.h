@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The stages that `--emit` names. The way forks after `program`: `tiled` is
-// written for a kind of device, then `cpu`, `llvm`, `asm` follow for a CPU and
-// `gpu`, `spirv` for Vulkan. No MLIR here: tools read stage names without it.
+// Named stages of a compilation, the words of `--emit`. After `program` they
+// fork: `tiled` is written for a kind of device, then follow `cpu`, `llvm`,
+// `asm` for CPUs and `gpu`, `spirv` for Vulkan. No MLIR here: tools parse stage
+// names without it.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -15,7 +16,7 @@ namespace heddle {
 
 enum class Stage { Transformer, Fused, Program, Tiled, Cpu, Llvm, Asm, Gpu, Spirv, Artifact };
 
-/// A kind of device that `tiled` is written for.
+/// A kind of device for which `tiled` is written.
 enum class TargetKind { Cpu, Vulkan };
 
 /// "transformer", "fused", …: the words of `--emit`.

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the lowerings and the code generator know about a CPU: vector width,
-// fused multiply-add, good register tiles, the names that LLVM uses, and the
-// features a machine must have to run the code.
+// Instruction sets as data, for the lowering and the code generator: vector
+// width, fused multiply-add, register tiles, LLVM's names, and the features
+// that a machine needs to run the code.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -31,36 +31,36 @@ struct CpuTarget {
   std::string tune;     ///< LLVM's -mtune, empty for that of `cpu`
   int64_t lanes = 4;    ///< f32 lanes of a native vector
   bool fusedMultiplyAdd = false;
-  bool bf16Dot2 = false; ///< pairs of bf16 products are one instruction, vdpbf16ps
-  bool int8Dot4 = false; ///< four products of bytes are one instruction, vpdpbusd
+  bool bf16Dot2 = false; ///< dot product of two bf16 is one instruction, vdpbf16ps
+  bool int8Dot4 = false; ///< dot product of four bytes is one instruction, vpdpbusd
   /// Register tiles, the best first; columns are multiples of 16.
   std::vector<CpuFragment> fragments;
-  /// The same for products with weights, if they differ: sixteen rows should be whole tiles, each of
-  /// which fetches its part of the weights that come next.
+  /// Register tiles of products with weights; empty: `fragments`. Sixteen rows should be whole
+  /// tiles, because each tile prefetches its share of the next weights.
   std::vector<CpuFragment> weightFragments;
-  /// The same for products of bf16 or bytes that are made of other instructions on their parts.
+  /// Register tiles of bf16 and int8 products without dot instructions, which split their operands.
   std::vector<CpuFragment> pairFragments;
-  /// Rows of the tile that runs the last few rows.
+  /// Rows of the register tile for the last rows.
   int64_t fewRows = 2;
   /// CPUID features that the runtime checks at load, by the names of /proc/cpuinfo.
   std::vector<std::string> required;
-  /// Multiply-adds of f16 on vectors of twice the lanes, for sums that may be f16.
+  /// Multiply-adds of f16, on vectors of twice the lanes, for sums that may be f16.
   bool f16Accumulate = false;
 
   /// Whether products of this kind have instructions of their own.
   bool multiplies(Arithmetic arithmetic) const;
-  /// Whether it needs, and so may use, a feature of /proc/cpuinfo.
+  /// Whether the target requires, and so may use, a feature of /proc/cpuinfo.
   bool has(std::string_view feature) const {
     return std::find(required.begin(), required.end(), feature) != required.end();
   }
 };
 
-/// The described instruction set of this name. `native` is the best one that this machine has,
-/// tuned for it.
+/// The described instruction set of this name. `native` is the best that this machine runs, tuned
+/// for it.
 Expected<CpuTarget> findCpuTarget(std::string_view name);
 
-/// The same without the instructions for products of this kind (not f32), neither used nor required:
-/// code that multiplies nothing so runs without them too.
+/// The target without the instructions for products of this kind (not f32): neither used nor
+/// required. Kernels without such products then run on more machines.
 CpuTarget without(CpuTarget target, Arithmetic arithmetic);
 
 /// Names of all described instruction sets.

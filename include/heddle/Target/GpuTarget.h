@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What tiling, the lowering and the serialiser know about the devices that a shader is
-// made for: limits, features and instructions beyond Vulkan 1.1, tile sizes. A further
-// level is a row of the table in GpuTarget.cpp.
+// Levels of Vulkan devices as data, for tiling, the lowering and the
+// serialiser: limits, features and instructions beyond Vulkan 1.1, tile sizes.
+// A new level is a row of the table in GpuTarget.cpp.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -13,21 +13,21 @@
 
 namespace heddle {
 
-/// One level. Of a kernel's variants a device runs the one of the highest level that it can.
+/// A level. A device runs the variant of a kernel with the highest level that it supports.
 struct GpuTarget {
   int level = 0;
-  int64_t sharedBytes = 0; ///< workgroup memory that a kernel may take
-  int64_t invocations = 0; ///< of a workgroup, at most
-  int64_t subgroup = 0;    ///< invocations of a subgroup that kernels are written for; 0: any
-  /// Features that a device must have, by Vulkan's names, as the runtime checks them at load.
+  int64_t sharedBytes = 0; ///< limit of a kernel's workgroup memory
+  int64_t invocations = 0; ///< limit of a workgroup's invocations
+  int64_t subgroup = 0;    ///< subgroup size that kernels rely on; 0: any
+  /// Features that the runtime checks at load, by Vulkan's names.
   std::vector<std::string> required;
-  /// What modules declare, by SPIR-V's names, above version 1.3.
+  /// Capabilities and extensions of modules, by SPIR-V's names, on top of version 1.3.
   std::vector<std::string> capabilities, extensions;
-  std::vector<MatrixShape> matrices; ///< products of one instruction of a subgroup
+  std::vector<MatrixShape> matrices; ///< shapes of cooperative matrix products
   const TileSizes &tiles;
 };
 
-/// All described levels, the lowest first.
+/// All levels, the lowest first.
 const std::vector<GpuTarget> &gpuTargets();
 Expected<const GpuTarget *> findGpuTarget(int level);
 

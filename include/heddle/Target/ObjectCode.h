@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The `llvm` and `asm` stages and the CPU member of the artifact. Input is a
-// module of the cpu stage: func, llvm, scf, arith, math, vector on native
-// vectors, one function a kernel.
+// Code generation for CPUs: the stages `llvm` and `asm`, and the CPU member of
+// the artifact. Input is a module of stage `cpu`: func, llvm, scf, arith, math,
+// vector on native vectors, one function a kernel.
 #pragma once
 
 #include "heddle/Target/CpuTarget.h"
@@ -20,19 +20,18 @@ class OpPassManager;
 
 namespace heddle {
 
-/// The conversions of MLIR to the llvm dialect.
+/// Adds MLIR's conversions to the llvm dialect.
 void addLowerToLlvmPasses(mlir::OpPassManager &manager);
 
-/// Registers what the translation to LLVM IR needs.
+/// Registers the dialect translations to LLVM IR.
 void registerLlvmTranslation(mlir::DialectRegistry &registry);
 
-/// The object of a module with one kernel, at the stage `cpu` or `llvm`. Several threads may call
-/// it.
+/// The object file of a module with one kernel, at stage `cpu` or `llvm`. Thread-safe.
 Expected<std::string> emitCpuObject(mlir::ModuleOp module, const CpuTarget &target);
-/// A shared object that imports nothing, linked by LLD in process. Equal objects give equal bytes.
+/// Links a shared object without imports, by LLD in process. Equal objects give equal bytes.
 Expected<std::vector<char>> linkSharedObject(const std::vector<std::string> &objects);
 
-/// LLVM IR as it goes to code generation, and assembly, function by function.
+/// LLVM IR as the code generator takes it, and assembly, function by function.
 Expected<std::string> emitLlvmText(mlir::ModuleOp module, const CpuTarget &target);
 Expected<std::string> emitAssembly(mlir::ModuleOp module, const CpuTarget &target);
 

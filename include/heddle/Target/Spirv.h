@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The last step towards a Vulkan device: a module of the `spirv` dialect as the
-// words of a binary. Equal modules give equal words.
+// Serialisation of a module of the `spirv` dialect to the words of a SPIR-V
+// binary. Equal modules give equal words.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -17,7 +17,7 @@ class ModuleOp;
 
 namespace heddle {
 
-/// Words of `module`, whose entry point is `main`.
+/// Serialises `module`, whose entry point is `main`.
 Expected<std::vector<uint32_t>> emitSpirv(mlir::spirv::ModuleOp module);
 
 } // namespace heddle

@@ -1,9 +1,10 @@
-//===- TileSizes.h - Sizes of the tiles that bodies work on ----*- C++ -*-===//
+//===- TileSizes.h - Tile sizes of CPUs and GPUs ----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bodies are the same for all targets but for these numbers. CPUs share them, whatever
-// their instruction set; each level of Vulkan devices has its own (GpuTarget.h).
+// Tile sizes, the only difference between tiled bodies of different targets.
+// All CPUs share theirs, whatever the instruction set; each level of Vulkan
+// devices has its own (GpuTarget.h).
 #pragma once
 
 #include <array>
@@ -15,15 +16,15 @@ namespace heddle {
 
 struct TileSizes {
   int64_t linearRows;
-  std::span<const int64_t> linearColumns; ///< the first that divides the columns is taken
-  /// Rows of attention's tile, the first that is small enough for `mostValues`.
+  std::span<const int64_t> linearColumns; ///< the first that divides the columns is chosen
+  /// Rows of attention's tile: the first that keeps the tile below `mostValues`.
   std::span<const int64_t> attentionRows;
-  int64_t chunk; ///< keys that are a softmax of their own: docs/semantics.md
+  int64_t chunk; ///< keys of one step of the online softmax (docs/semantics.md)
   int64_t weightsRows, normRows, softmaxRows, copyRows;
-  std::span<const int64_t> copyColumns; ///< the first that divides the columns is taken
-  std::span<const int64_t> poolColumns; ///< likewise, of rows that are added up
-  /// Values that attention and norms may hold of a tile of rows. No row's result depends on how
-  /// many there are beside it.
+  std::span<const int64_t> copyColumns; ///< the first that divides the columns is chosen
+  std::span<const int64_t> poolColumns; ///< likewise, for rows that are summed
+  /// Limit of the values in a tile of rows of attention and norms. A row's result does not depend
+  /// on how many rows share its tile.
   int64_t mostValues;
 };
 
@@ -40,7 +41,7 @@ inline constexpr std::array<int64_t, 4> copyTileColumns{64, 48, 32, 16},
 inline constexpr std::array<int64_t, 3> cpuAttentionRows{96, 48, 16};
 inline constexpr std::array<int64_t, 1> gpuAttentionRows{32}, gpuPoolColumns{16};
 
-/// Tiles of rows stand on a thread's stack.
+/// Tiles of rows are on a thread's stack, hence `mostValues`.
 inline constexpr TileSizes cpuTiles{.linearRows = 128,
                                     .linearColumns = cpuLinearColumns,
                                     .attentionRows = cpuAttentionRows,
@@ -53,8 +54,8 @@ inline constexpr TileSizes cpuTiles{.linearRows = 128,
                                     .poolColumns = copyTileColumns,
                                     .mostValues = 96 * 1024};
 
-/// Workgroup memory of 16 KiB holds a strip of 32 rows by 64 keys and its statistics. What a loop
-/// of a pool carries lies in registers: four columns in each of the four invocations of a row.
+/// 16 KiB of workgroup memory hold a strip of 32 rows by 64 keys and its statistics. Values that a
+/// pool's loop carries are in registers: four columns in each of a row's four invocations.
 inline constexpr TileSizes gpuTiles{.linearRows = 64,
                                     .linearColumns = gpuLinearColumns,
                                     .attentionRows = gpuAttentionRows,

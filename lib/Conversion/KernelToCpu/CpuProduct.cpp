@@ -146,7 +146,8 @@ Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value 
 
 Registers CpuProduct::sumFeatures(Chain chain, Registers sums, Value first, Value last) {
   fetchMeanwhile(chain, first, last);
-  chain.from = e.mul(first, chain.grain), chain.to = e.mul(last, chain.grain);
+  chain.from = e.mul(first, chain.grain);
+  chain.to = e.mul(last, chain.grain);
   return emitChain(chain, std::move(sums));
 }
 

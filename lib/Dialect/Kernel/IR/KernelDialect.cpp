@@ -1,8 +1,8 @@
-//===- KernelDialect.cpp - Registration -*- C++ -*-===//
+//===- KernelDialect.cpp - Registration of the kernel dialect ---*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Makes the dialect's types, attributes and ops known.
+// Registers the dialect's types, attributes and ops.
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 
@@ -15,7 +15,7 @@ using namespace heddle::kernel;
 #include "heddle/Dialect/Kernel/IR/KernelDialect.cpp.inc"
 
 namespace {
-/// Constants that folding makes stay inside their part: nothing may stand beside parts.
+/// Folding materializes constants inside their part: a kernel with parts holds nothing else.
 struct KernelFolds : DialectFoldInterface {
   using DialectFoldInterface::DialectFoldInterface;
   bool shouldMaterializeInto(Region *region) const override {

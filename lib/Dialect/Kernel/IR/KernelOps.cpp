@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers of what stands inside a tiled body. Each names the constraint of the
+// Verifiers of the ops in a tiled body. Each error names a constraint of the
 // op's description.
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-/// Views are printed whole: a bare `<[d0, 64], f32>` reads badly beside tiles.
+/// Views are printed with their full type: a bare `<[d0, 64], f32>` reads badly beside tiles.
 static ParseResult parseView(OpAsmParser &parser, Type &type) { return parser.parseType(type); }
 
 static void printView(OpAsmPrinter &printer, Operation *, Type type) { printer << type; }
@@ -129,7 +129,7 @@ LogicalResult StoreOp::verify() {
 
 //===- Tiles -------------------------------------------------------------===//
 
-/// C2: features against features, the right side in panels.
+/// C2: features of two views, the right one in panels.
 static LogicalResult verifyFeatures(ContractOp op) {
   auto lhs = dyn_cast<ViewType>(op.getLhs().getType());
   ViewType rhs = viewOf(op.getRhs());
@@ -164,7 +164,7 @@ const heddle::NumberFormat *ContractOp::findFormat() {
   return findProduct(elementOf(getLhs()), elementOf(getRhs()));
 }
 
-/// C7: what the sides' number format says.
+/// C7: the sides have the elements of a number format, the result those of its sums.
 static LogicalResult verifyElements(ContractOp op) {
   Type left = elementOf(op.getLhs()), right = elementOf(op.getRhs());
   const NumberFormat *format = op.findFormat();
@@ -176,7 +176,7 @@ static LogicalResult verifyElements(ContractOp op) {
   return verifyElement(op, "C7", op.getType(), mlirTypeOf(format->sums, op.getContext()));
 }
 
-/// Column tiles whose bits fit an i32.
+/// C6 of contract, C2 of mask: column tiles divide the tile, and their bits fit an i32.
 static LogicalResult verifyVisitTile(Operation *op, StringRef constraint, int64_t visit,
                                      Type tile) {
   int64_t columns = cast<RankedTensorType>(tile).getDimSize(1);

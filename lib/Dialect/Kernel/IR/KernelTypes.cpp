@@ -1,13 +1,13 @@
-//===- KernelTypes.cpp - Views and schedules -*- C++ -*-===//
+//===- KernelTypes.cpp - Text of views and schedules ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The text of views and schedules.
+// Text of views and schedules:
 //
 //   !kernel.view<[d0, 8, d1|d2, 64], f32, panel = 16>
 //   #kernel.schedule<order = rows_inside, prefetch = 1, threads = [8, 8]>
 //
-// Values of programs have theirs from ProgramText.h.
+// ProgramText.h has the text of a program's values.
 
 #include "heddle/Dialect/Kernel/IR/KernelTypes.h"
 
@@ -24,7 +24,7 @@ using namespace heddle::kernel;
 
 #include "heddle/Dialect/Kernel/IR/KernelEnums.cpp.inc"
 
-/// An integer or a name.
+/// Parses an integer or a name.
 static ParseResult parseSize(AsmParser &parser, Size &size) {
   OptionalParseResult number = parser.parseOptionalInteger(size.value);
   if (number.has_value())
@@ -36,7 +36,7 @@ static ParseResult parseSize(AsmParser &parser, Size &size) {
   return success();
 }
 
-/// Sizes of layouts.
+/// Parses the sizes of #kernel.layout.
 template <>
 struct mlir::FieldParser<Size> {
   static FailureOr<Size> parse(AsmParser &parser) {

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text and verifiers of the `program` stage: tables have generators, a launch
-// gives one offset an argument.
+// Text and verifiers of stage `program`: tables have generators, a launch has
+// one offset for each argument.
 
 #include "ProgramText.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
-/// An attribute that holds a value of a program, without its name.
+/// Text of an attribute that holds a program value, without the attribute's name.
 template <typename AttrT>
 static ParseResult parseBare(OpAsmParser &parser, AttrT &attribute) {
   std::decay_t<decltype(attribute.getValue())> value;

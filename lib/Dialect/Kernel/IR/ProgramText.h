@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The text of any structure of Support/Program.h, from its list of fields: sizes
-// and strings in quotes, words bare, lists in brackets. Shown fields come first,
-// the others by name in braces, where they are not the default.
+// Text of any structure of Support/Program.h, derived from its list of fields:
+// sizes and strings in quotes, words bare, lists in brackets. Shown fields come
+// first, the others by name in braces if they are not the default.
 //
 //   "x" f32 ["B", "16"] {dense, range = ["0", "100"]}
 #pragma once
@@ -90,7 +90,7 @@ void printValue(mlir::AsmPrinter &printer, const T &value) {
   printText(printer.getStream(), value);
 }
 
-/// The key of an attribute that holds a value of a program: what prints alike is alike.
+/// Hash of an attribute's value: values with equal text are equal.
 template <typename T>
   requires Structure<T> || std::is_same_v<T, SizeExpr> || std::is_same_v<T, std::vector<SizeExpr>>
 llvm::hash_code hash_value(const T &value) {
@@ -155,10 +155,12 @@ mlir::ParseResult parseNamed(mlir::AsmParser &parser, T &value) {
   visitFields(value, [&](const std::string &name, auto &field) {
     if (name != key)
       return;
-    if constexpr (std::is_same_v<decltype(field), bool &>)
-      result = (field = true, mlir::success());
-    else
+    if constexpr (std::is_same_v<decltype(field), bool &>) {
+      field = true;
+      result = mlir::success();
+    } else {
       result = mlir::failure(parser.parseEqual() || parseValue(parser, field));
+    }
   });
   if (result)
     return *result;

@@ -1,10 +1,10 @@
-//===- BodyContract.cpp - Right sides and row reductions -*- C++ -*-===//
+//===- BodyContract.cpp - Addresses of products, row reductions -*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the right side of a product lies, and the fixed order of sums over a row:
-// its registers are combined lane by lane, ascending, then the lanes in one tree,
-// l and l + 8, l and l + 4, ...
+// Addresses of a product's right side, and row reductions in their fixed order:
+// registers of a row are combined lane by lane, ascending, then the lanes by
+// one tree, l and l + 8, l and l + 4, ...
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -49,8 +49,7 @@ Value BodyEmitter::combine(ReduceKind kind, Value a, Value b) {
 }
 
 Value BodyEmitter::reduceLanes(ReduceKind kind, SmallVector<Value> groups) {
-  // Lanes l and l + 8, then l and l + 4, ...: between registers first, then inside the one that is
-  // left.
+  // Lanes l and l + 8, then l and l + 4, ...: between registers first, then inside the last one.
   for (size_t half = groups.size() / 2; half >= 1; half /= 2) {
     for (size_t i = 0; i < half; ++i)
       groups[i] = combine(kind, groups[i], groups[i + half]);

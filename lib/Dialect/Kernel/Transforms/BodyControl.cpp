@@ -1,22 +1,23 @@
-//===- BodyControl.cpp - Loops, branches and runs of a body -*- C++ -*-===//
+//===- BodyControl.cpp - Loops, branches and loop nests ---------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Control flow over fragments, and how ops are gathered in runs:
+// Control flow over fragments, and fusion of ops on wide tiles into loop nests:
 //
 //   s = contract, t = s * c, m = reduce max t | e = t - m, u = reduce add e | ...
 //
-// A run ends where an op needs what a reduction (or a product) of the run only
-// yields at its end. Independent ops on scalars go before the run.
+// A nest ends at an op that needs the result of one of its reductions, or reads
+// a tile of the nest whole, as the left side of a product. Independent scalar
+// ops go before the nest.
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
 using namespace mlir;
 using namespace heddle::kernel;
 
-//===- Runs --------------------------------------------------------------===//
+//===- Loop nests---------------------------------------------------------===//
 
-/// What a branch inside a run may hold: ops that work element by element.
+/// Whether a branch may be part of a nest: its ops work element by element.
 static bool isElementwiseBranch(scf::IfOp op) {
   return !op.walk([](Operation *inner) {
               return isa<ContractOp, ReduceOp, StoreOp, scf::ForOp>(inner) ? WalkResult::interrupt()
@@ -38,7 +39,7 @@ int64_t BodyEmitter::nestColumns(Operation &op) const {
     return isElementwiseBranch(branch) ? wide(op.getResultTypes()) : 0;
   if (int64_t columns = wide(op.getResultTypes()))
     return columns;
-  // The left tile of a contraction is read whole.
+  // A contraction reads its left tile whole.
   return isa<ContractOp>(op) ? 0 : wide(op.getOperandTypes());
 }
 
@@ -57,8 +58,8 @@ bool BodyEmitter::dependsOn(Operation &op, const OpSet &ops) const {
       .wasInterrupted();
 }
 
-/// Fills `run` with the ops that share the column loop of the first of `ops`, `before` with
-/// independent ones among them; returns how many ops were taken.
+/// Collects in `run` the ops that share the column loop of the first of `ops`, and in `before`
+/// independent ops among them. Returns how many ops were taken.
 size_t BodyEmitter::collectRun(ArrayRef<Operation *> ops, SmallVectorImpl<Operation *> &run,
                                SmallVectorImpl<Operation *> &before) const {
   int64_t columns = nestColumns(*ops.front());
@@ -73,7 +74,7 @@ size_t BodyEmitter::collectRun(ArrayRef<Operation *> ops, SmallVectorImpl<Operat
       continue;
     }
     if (nestColumns(*op) == columns) {
-      // A contraction reads its left tile whole: the tile must be complete.
+      // The left tile of a contraction must be complete.
       auto contract = dyn_cast<ContractOp>(op);
       Operation *left = contract ? contract.getLhs().getDefiningOp() : nullptr;
       if (left && members.contains(left))
@@ -131,7 +132,7 @@ LogicalResult BodyEmitter::emitLoopNest(ArrayRef<Operation *> run) {
 
 //===- Loops and branches ------------------------------------------------===//
 
-/// Carried tiles are carried registers.
+/// Carried tiles become carried registers.
 LogicalResult BodyEmitter::emitFor(scf::ForOp op) {
   SmallVector<Value> inits, yields;
   for (Value init : op.getInitArgs())
@@ -158,7 +159,7 @@ LogicalResult BodyEmitter::emitFor(scf::ForOp op) {
   return success();
 }
 
-/// One arm: what it computes is known inside only.
+/// Emits one side of a branch; fragments that it computes are unknown outside.
 LogicalResult BodyEmitter::emitArm(Region &from, Block *to) {
   OpBuilder::InsertionGuard guard(builder);
   auto saved = fragments;

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dispatch, scalars, constants, elementwise ops and the arithmetic of indices.
-// Nothing here knows a target.
+// Dispatch, scalars, constants, elementwise ops and index arithmetic,
+// independent of the target.
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -153,7 +153,7 @@ FailureOr<Fragment> BodyEmitter::materialize(Value tile) {
 Value BodyEmitter::scalar(Value value) {
   if (auto known = scalars.find(value); known != scalars.end())
     return known->second;
-  // Constants are made where they are needed.
+  // Constants are emitted at their first use.
   if (auto producer = value.getDefiningOp<arith::ConstantOp>())
     if (succeeded(emitConstant(producer)))
       return scalars.lookup(value);
@@ -274,7 +274,7 @@ LogicalResult BodyEmitter::emitScalarOp(Operation &op) {
 
 //===- Elementwise ops, broadcast, iota ----------------------------------===//
 
-/// The same op once a register, on registers of the same place.
+/// Clones the op once for each register.
 LogicalResult BodyEmitter::emitElementwise(Operation &op) {
   if (op.getNumResults() != 1 || op.getNumRegions() || !isTile(op.getResult(0).getType()) ||
       !isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op.getDialect()))
@@ -346,7 +346,7 @@ LogicalResult BodyEmitter::emitBroadcast(BroadcastOp op) {
     return failure();
   for (int64_t row = 0; row < result.rows; ++row)
     for (int64_t column = 0; column < result.columns(); ++column) {
-      // A scalar a row is broadcast once and serves all registers of the row.
+      // A scalar of the row is broadcast once, for all registers of the row.
       if (column && !from->vectors)
         result.registers.push_back(result.registers.back());
       else

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// f16 to f32 and back where no instruction is known to do it exactly. No f32
-// denormal takes part, so the mode in which a kernel runs changes no bit: a
-// denormal of f16 is a normal f32, made by one exact subtraction, and comes from
-// one addition that rounds it.
+// Conversions between f16 and f32 by integer arithmetic, for targets without an
+// exact instruction. No f32 denormal occurs, so a kernel's denormal mode
+// changes no bit: an f16 denormal is a normal f32, made by one exact
+// subtraction, and comes from one addition that rounds it.
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace heddle::kernel;
 
 namespace {
-/// Words and constants like them, in short.
+/// Shorthand for ops on words and constants of their type.
 struct Words {
   OpBuilder &builder;
   Location loc;
@@ -41,7 +41,8 @@ struct Words {
 };
 } // namespace
 
-/// Biases differ by 112 (0x38000000 in place). m * 2^-24 is 2^-14 * (1 + m / 1024) less 2^-14.
+/// Rebias: f32's exponent bias is larger by 112 (0x38000000 = 112 << 23). A denormal m * 2^-24 is
+/// 2^-14 * (1 + m / 1024) - 2^-14, an exact subtraction.
 Value BodyEmitter::widenedHalves(Value words) {
   auto constant = [&](uint32_t word) {
     return wordConstant(static_cast<int32_t>(word), words.getType());
@@ -57,7 +58,8 @@ Value BodyEmitter::widenedHalves(Value words) {
   return asFloats(w.either(all, w.left(w.masked(words, 0x8000), 16)));
 }
 
-/// To nearest, ties to even. Beside 0.5 an f32 counts in steps of 2^-24, as denormals of f16 do.
+/// Rounds to nearest, ties to even. For denormals the addition of 0.5 rounds: an f32 next to 0.5
+/// counts in steps of 2^-24, the unit of f16 denormals.
 Value BodyEmitter::roundedHalves(Value floats) {
   Value bits = asWords(floats);
   auto constant = [&](uint32_t word) {

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A mask is a branch a fragment: full tiles pass, others ask the predicate. Table
-// lookups never leave their table, whatever the index.
+// Masks branch once for each fragment: full tiles pass, others evaluate the
+// predicate. Table lookups never read outside their table, whatever the index.
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -69,7 +69,7 @@ LogicalResult BodyEmitter::emitMask(MaskOp op) {
   builder.setInsertionPointToStart(whole.thenBlock());
   scf::YieldOp::create(builder, loc, tile->registers);
   builder.setInsertionPointToStart(whole.elseBlock());
-  if (visit == columns) { // the only tile: who is here visits it
+  if (visit == columns) { // a single tile: the body runs only if it is visited
     if (failed(choose()))
       return failure();
   } else {
@@ -134,7 +134,7 @@ LogicalResult BodyEmitter::emitLookup(LookupOp op) {
     Value valid, place;
     for (auto [dim, fragment] : llvm::enumerate(indices)) {
       Value index = fragment.registers[i];
-      // A negative index is a large one.
+      // The unsigned comparison rejects negative indices too.
       Value inside = arith::CmpIOp::create(builder, loc, CmpIPredicate::ult, index,
                                            asRegister(from.extents[dim], type));
       valid = valid ? arith::AndIOp::create(builder, loc, valid, inside) : inside;

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the elements of a fragment lie. All offsets are counted in elements;
-// what does not depend on the launch stays a constant.
+// Addresses of fragments, loads and stores. Offsets count elements; whatever
+// does not depend on the launch stays constant.
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -24,7 +24,7 @@ BoundView BodyEmitter::bindView(Value value, ViewType type, int64_t argument,
   return bound;
 }
 
-/// Places that the last dimension takes: rows of numbers are padded to 16, indices and vectors are
+/// Elements that a row takes in memory: rows of numbers are padded to 16, indices and vectors are
 /// dense.
 static Value storedColumns(const BoundView &view, function_ref<Value(int64_t)> constant) {
   const Size &pitch = view.type.getDims().back().pitch;
@@ -37,7 +37,7 @@ Value BodyEmitter::stride(const BoundView &view, int64_t dim) {
   int64_t last = view.type.getRank() - 1;
   if (dim == last)
     return constant(1);
-  // In panels a row's elements are 16 apart; a whole row still takes as many places.
+  // In panels a row's elements are 16 apart, but a row takes as many elements in all.
   Value result = storedColumns(view, [&](int64_t value) { return constant(value); });
   for (int64_t i = last - 1; i > dim; --i)
     result = mul(result, view.pitches[i]);
@@ -112,7 +112,8 @@ LogicalResult BodyEmitter::emitRead(ReadOp op) {
   return success();
 }
 
-/// A row of the table for each row; an index outside of it (rows past the extent) is moved inside.
+/// Gathers a table row for each row. Indices outside the table, in rows past the extent, are
+/// clamped.
 LogicalResult BodyEmitter::emitGather(GatherOp op) {
   const BoundView &from = view(op.getView());
   FailureOr<Fragment> rows = use(op.getRows());
@@ -136,7 +137,7 @@ LogicalResult BodyEmitter::emitGather(GatherOp op) {
   return success();
 }
 
-/// All rows of the fragment, to row-major memory or to a vector.
+/// Stores all rows of the fragment, to row-major memory or to a vector.
 LogicalResult BodyEmitter::emitStore(StoreOp op) {
   const BoundView &to = view(op.getView());
   FailureOr<Fragment> tile = use(op.getTile());

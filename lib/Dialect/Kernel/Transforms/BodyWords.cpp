@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Integer arithmetic on words of 4 bytes: the bits of an f32, from which powers of
-// two are made and to which rounding is applied, and words that hold several
-// elements, two bf16 or four bytes, the even one low. Taking a word apart is exact;
-// what is taken out is kept, since several products read it.
+// Integer arithmetic on words of 4 bytes: bits of f32, for powers of two and
+// rounding, and words that hold several elements, two bf16 or four bytes, the
+// even one low. Unpacking is exact, and its results are cached, because several
+// products read them.
 
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 
@@ -17,7 +17,7 @@ Type BodyEmitter::withElement(Type type, Type element) {
   return vector ? Type(VectorType::get(vector.getShape(), element)) : element;
 }
 
-/// The power is made of its exponent's bits.
+/// Builds the power from its exponent bits.
 Value BodyEmitter::scaleByPower(Value x, Value n) {
   auto floats = [&](float value) -> Value {
     auto vector = dyn_cast<VectorType>(n.getType());
@@ -64,7 +64,7 @@ std::pair<Value, Value> BodyEmitter::halvesOf(Value words) {
   return known;
 }
 
-/// To nearest, ties to even; a NaN stays one, a denormal becomes zero.
+/// Rounds to nearest, ties to even; keeps NaN, flushes denormals to zero.
 Value BodyEmitter::roundedWords(Value floats) {
   Value bits = asWords(floats);
   Type type = bits.getType();
@@ -86,7 +86,7 @@ Value BodyEmitter::roundedWords(Value floats) {
   return arith::SelectOp::create(builder, loc, isSmall, masked(bits, 0x80000000), rounded);
 }
 
-/// One byte of each word as i32; made once where the words are.
+/// Extracts one byte of each word as i32; cached.
 Value BodyEmitter::byteOf(Value words, int64_t byte, bool isSigned) {
   Value &known = bytes[{words, 2 * byte + isSigned}];
   if (known)

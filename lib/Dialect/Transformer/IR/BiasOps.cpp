@@ -48,7 +48,10 @@ SmallVector<int32_t> heddle::transformer::bucketStarts(int64_t buckets, int64_t 
     int64_t low = starts.back(), high = maxDistance;
     while (low < high) {
       int64_t middle = (low + high) / 2;
-      (bucket(middle) >= k ? high : low) = bucket(middle) >= k ? middle : middle + 1;
+      if (bucket(middle) >= k)
+        high = middle;
+      else
+        low = middle + 1;
     }
     starts.push_back(static_cast<int32_t>(low));
   }

@@ -92,7 +92,8 @@ TileTruth MaskDocumentsOp::bound(OpBuilder &b, MaskSite &site, const TileCorners
   Value from = t.i0, to = t.i1;
   if (getOffset()) {
     Value first = a.limit(site.scalar(b, getOffset()));
-    from = a.add(from, first), to = a.add(to, first);
+    from = a.add(from, first);
+    to = a.add(to, first);
   }
   auto [ql, qh] = site.tableRange(b, getQueries(), from, to);
   auto [kl, kh] = site.tableRange(b, getKeys(), t.j0, t.j1);

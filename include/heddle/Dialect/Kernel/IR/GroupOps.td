@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What stands before tiling: regions of the `fused` stage that become one kernel
-// each, and the distinct kernels among them (`program` stage). Bodies on tiles are
-// in KernelOps.td.
+// Ops before tiling: groups, the regions of stage `fused` that become one
+// kernel each, and the distinct kernels among them (stage `program`). Bodies on
+// tiles are in KernelOps.td.
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_GROUPOPS_TD
 #define HEDDLE_DIALECT_KERNEL_IR_GROUPOPS_TD
@@ -18,8 +18,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Kernel_GroupOp : Kernel_Op<"group", [IsolatedFromAbove, SingleBlock]> {
   let summary = "ops that become one kernel";
   let description = [{
-    The region computes on tensors; its arguments are the operands. `root` is the kind of kernel, `name` is for people and
-    becomes part of the kernel's name.
+    The region computes on tensors; its arguments are the operands. `root` is the kind of kernel; `name` helps readers and becomes part of the
+    kernel's name.
 
     C1: the region's arguments have the operands' types. C2: the region ends in a `kernel.yield` of the results' types.
 
@@ -40,10 +40,10 @@ def Kernel_GroupOp : Kernel_Op<"group", [IsolatedFromAbove, SingleBlock]> {
 }
 
 def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpInterface]> {
-  let summary = "a distinct kernel, over tensors, before tiling";
+  let summary = "a kernel over tensors, before tiling";
   let description = [{
-    A group that launches refer to by name. Equal groups share one. Outlined definitions have `scalars`, the names of the numbers that
-    a launch gives, and attribute `kernel.layout` (`#kernel.layout`) on each argument and result.
+    A kernel that launches refer to by name; equal groups share one. Outlined definitions have `scalars`, the names of the numbers that a launch
+    passes, and attribute `kernel.layout` (`#kernel.layout`) on each argument and result.
 
     C1: the region ends in a `kernel.yield` of the results' types. C2: where there are `scalars`, each argument and result has a layout over them.
 
@@ -63,11 +63,11 @@ def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpI
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The types of the function's arguments and results, as FunctionOpInterface wants them.
+    /// Types of arguments and results, required by FunctionOpInterface.
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
-    /// How arguments and results are stored, by C2.
+    /// Storage of arguments and results, by C2.
     LayoutAttr getArgLayout(unsigned index) { return getArgAttrOfType<LayoutAttr>(index, LayoutAttr::name); }
     LayoutAttr getResultLayout(unsigned index) { return getResultAttrOfType<LayoutAttr>(index, LayoutAttr::name); }
   }];

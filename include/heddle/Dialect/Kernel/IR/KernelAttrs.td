@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a target may choose below a body, and the words of the ops.
+// Schedules, the choices of a target below a body, and enumerations of the ops.
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELATTRS_TD
 #define HEDDLE_DIALECT_KERNEL_IR_KERNELATTRS_TD
@@ -11,19 +11,19 @@ include "heddle/Dialect/Kernel/IR/KernelDialect.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 
-def Kernel_LoopOrder : I32EnumAttr<"LoopOrder", "where the rows of a tile run", [
+def Kernel_LoopOrder : I32EnumAttr<"LoopOrder", "order of the loops over rows and in the body", [
     I32EnumAttrCase<"RowsOutside", 0, "rows_outside">,
     I32EnumAttrCase<"RowsInside", 1, "rows_inside">]> {
   let cppNamespace = "::heddle::kernel";
 }
 
-def Kernel_ReduceKind : I32EnumAttr<"ReduceKind", "how a row becomes one number", [
+def Kernel_ReduceKind : I32EnumAttr<"ReduceKind", "reduction of a row", [
     I32EnumAttrCase<"Add", 0, "add">,
     I32EnumAttrCase<"Max", 1, "max">]> {
   let cppNamespace = "::heddle::kernel";
 }
 
-def Kernel_Root : I32EnumAttr<"Root", "what a kernel is made around", [
+def Kernel_Root : I32EnumAttr<"Root", "the op around which a kernel is made", [
     I32EnumAttrCase<"Linear", 0, "linear">, I32EnumAttrCase<"Attention", 1, "attention">, I32EnumAttrCase<"Weights", 2, "weights">,
     I32EnumAttrCase<"Norm", 3, "norm">, I32EnumAttrCase<"Patches", 4, "patches">, I32EnumAttrCase<"Pool", 5, "pool">,
     I32EnumAttrCase<"Quantize", 6, "quantize">, I32EnumAttrCase<"Softmax", 7, "softmax">, I32EnumAttrCase<"Loss", 8, "loss">,
@@ -34,19 +34,18 @@ def Kernel_Root : I32EnumAttr<"Root", "what a kernel is made around", [
 }
 
 def Kernel_RootAttr : EnumAttr<Kernel_Dialect, Kernel_Root, "root"> {
-  let summary = "what a kernel is made around";
+  let summary = "the op around which a kernel is made";
   let assemblyFormat = "`<` $value `>`";
 }
 
 def Kernel_ScheduleAttr : AttrDef<Kernel_Dialect, "Schedule"> {
   let mnemonic = "schedule";
-  let summary = "all that a target chooses below a body";
+  let summary = "a target's choices for a body";
   let description = [{
-    `order`: whether the row fragments of a tile run outside the loops of the body (`rows_outside`, the default, carried tiles in
-    registers) or inside (`rows_inside`, carried tiles in memory). `prefetch`: 1 asks for the next panels and the lines of the result to
-    be fetched while this product is computed; a CPU kernel then reads one address more behind its arguments (Program.h). `kblock`:
-    features of a block of the reduction, 0 for all at once. `threads` are a workgroup's invocations on a GPU, over rows and
-    over columns of a tile, each of which has a fragment of the tile; on a CPU fragments follow from the instruction set.
+    `order`: whether the row fragments of a tile run outside the loops of the body (`rows_outside`, the default, carried tiles in registers) or inside
+    (`rows_inside`, carried tiles in memory). `prefetch`: 1 prefetches the next panels and the lines of the result during a product; a CPU kernel then
+    reads one more address behind its arguments (Program.h). `kblock`: features in a block of the reduction, 0 for all at once. `threads`: a
+    workgroup's invocations on a GPU, over rows and over columns of a tile; on a CPU, fragments follow from the instruction set.
 
     ```mlir
     #kernel.schedule<order = rows_inside, prefetch = 1>
@@ -63,7 +62,7 @@ def Kernel_ScheduleAttr : AttrDef<Kernel_Dialect, "Schedule"> {
 
 //===- Layouts -----------------------------------------------------------===//
 
-def Kernel_Storage : I32EnumAttr<"Storage", "what memory holds an argument", [
+def Kernel_Storage : I32EnumAttr<"Storage", "the memory of an argument", [
     I32EnumAttrCase<"Memory", 0, "memory">,
     I32EnumAttrCase<"Weight", 1, "weight">,
     I32EnumAttrCase<"Table", 2, "table">]> {
@@ -77,10 +76,10 @@ def Kernel_LayoutAttr : AttrDef<Kernel_Dialect, "Layout"> {
   let mnemonic = "layout";
   let summary = "how an argument or result of a kernel.def is stored";
   let description = [{
-    Attribute `kernel.layout` of the arguments and results of a `kernel.def`: `view` is the memory as the tiled body sees it. An argument
-    without a view is a number that the launch gives, `scalar`. `storage` is `memory`, `weight`, or `table`, memory that no operand of the
-    group stands for. Rows of a result are stored from `at` on. `slots` are the rows of a grid that has a tile for each part of each
-    document, where the argument holds the documents' starts.
+    Attribute `kernel.layout` of the arguments and results of a `kernel.def`. `view` is the memory as the tiled body sees it; an argument without a
+    view is a number that the launch passes, `scalar`. `storage` is `memory`, `weight`, or `table`: memory that the kernel reads although no operand
+    of the group stands for it. Rows of a result are stored from `at` on. `slots` are the rows of a grid with one tile for each part of each document,
+    if the argument holds the documents' starts.
 
     ```mlir
     #kernel.layout<view = !kernel.view<[64, 5], f32, panel = 16>, storage = weight>
@@ -97,8 +96,8 @@ def Kernel_LayoutAttr : AttrDef<Kernel_Dialect, "Layout"> {
 
 //===- Values of Support/Program.h ---------------------------------------===//
 
-/// A structure of a program, or a size, as an attribute. Its text follows from the structure's fields:
-/// `#kernel.port<"x" f32 ["B", "16"] {dense}>`; ops print it without the name and the brackets.
+/// A structure of a program, or a size, as an attribute. Its text follows from the structure's fields: `#kernel.port<"x" f32 ["B", "16"] {dense}>`.
+/// Ops print it without name and brackets.
 class Kernel_ProgramAttr<string name, string text, string type> : AttrDef<Kernel_Dialect, name> {
   let mnemonic = text;
   let parameters = (ins AttrParameter<type, "", "const " # type # " &">:$value);

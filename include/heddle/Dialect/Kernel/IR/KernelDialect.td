@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dialect that holds what the compiler makes of a model: groups, kernels,
-// tile bodies, launches and programs. It is no part of the language.
+// The kernel dialect: groups, kernels, tile bodies, launches and programs,
+// which the compiler makes of a model. It is not part of the language.
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELDIALECT_TD
 #define HEDDLE_DIALECT_KERNEL_IR_KERNELDIALECT_TD
@@ -15,8 +15,8 @@ def Kernel_Dialect : Dialect {
   let cppNamespace = "::heddle::kernel";
   let summary = "groups, kernels and their tile bodies, programs";
   let description = [{
-    Three stages live here. `fused`: `kernel.group` regions over tensors. `program`: launch lists and one `kernel.def` a
-    distinct kernel. `tiled`: `kernel.func` bodies in value semantics on static tiles, read from and stored to views.
+    The dialect serves three stages. `fused`: `kernel.group` regions over tensors. `program`: launch lists, and one `kernel.def` for each distinct
+    kernel. `tiled`: `kernel.func` bodies in value semantics on static tiles, read from and stored to views.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops of the `tiled` stage: func, part and what they hold. Tiles are static
-// tensors of rank 2 that keep their dimensions: a row vector is 1xN, a column
-// vector Mx1. Groups and kernels over tensors are in GroupOps.td, launch lists
-// in ProgramOps.td.
+// Ops of stage `tiled`: kernel.func, its parts and their bodies. Tiles are
+// static tensors of rank 2 that keep their dimensions: a row vector is 1xN, a
+// column vector Mx1. Groups and kernels over tensors are in GroupOps.td, launch
+// lists in ProgramOps.td.
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELOPS_TD
 #define HEDDLE_DIALECT_KERNEL_IR_KERNELOPS_TD
@@ -26,9 +26,9 @@ def Kernel_TileOrView : AnyTypeOf<[Kernel_Tile, Kernel_View]>;
 def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator]> {
   let summary = "a kernel: a grid of workgroups that run one body";
   let description = [{
-    Arguments are views; `scalars` names the kernel's numbers, in the order in which a launch gives them. The grid has up to three axes,
-    each a number or scalar cut in tiles; the body sees the first element of its tile on each axis. A body that consists of
-    `kernel.part` ops has one more axis, last, over the tiles of all its parts.
+    Arguments are views. `scalars` names the kernel's numbers, in the order in which a launch passes them. The grid has up to three axes, each a
+    number or scalar cut in tiles; the body gets the first element of its tile on each axis. A body that consists of `kernel.part` ops has one more
+    axis, the last, over the tiles of all its parts.
 
     C1: views use only listed scalars. C2: so do grid axes; tiles are positive. C3: the block's arguments are the views, then one index an axis.
     C4: parts come alone, and leave room for their axis (at most three in all). C5: `storage`, where it is given, says `memory` or `weight` for each
@@ -48,7 +48,7 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
                        OptionalAttr<Kernel_ScheduleAttr>:$schedule, OptionalAttr<StrArrayAttr>:$storage);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
-  // Makes the block too: views first, then one index a grid axis.
+  // Creates the block too: views first, then one index for each grid axis.
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::llvm::ArrayRef<::mlir::Type>":$views, "::llvm::ArrayRef<::mlir::StringRef>":$scalars,
                                  "::llvm::ArrayRef<Size>":$gridSizes, "::llvm::ArrayRef<int64_t>":$gridTiles, CArg<"ScheduleAttr", "{}">:$schedule)>];
   let hasCustomAssemblyFormat = 1;
@@ -59,7 +59,7 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
     Size getGridSize(int64_t axis) { return Size::fromAttribute(getGridSizes()[axis]); }
     ::mlir::BlockArgument getView(int64_t i) { return getBody().getArgument(i); }
     ::mlir::BlockArgument getGridIndex(int64_t axis) { return getBody().getArgument(getNumViews() + axis); }
-    /// Position of a scalar in the list, -1 if it is not there.
+    /// Position of a scalar in the list, or -1.
     int64_t getScalarIndex(::llvm::StringRef name);
     bool hasParts();
     /// Whether any store writes through argument `i`.
@@ -74,7 +74,7 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
 def Kernel_PartOp : Kernel_Op<"part", [HasParent<"FuncOp">, SingleBlock, NoTerminator]> {
   let summary = "one of several bodies that share a launch";
   let description = [{
-    Grid points along the kernel's last axis are handed to its parts in order; a part has as many as its size has tiles.
+    The kernel's last axis numbers the grid points of its parts one after the other; a part has one point for each of its tiles.
 
     C1: the tile is positive. C2: the block has one index argument.
 
@@ -99,7 +99,7 @@ def Kernel_PartOp : Kernel_Op<"part", [HasParent<"FuncOp">, SingleBlock, NoTermi
 }
 
 def Kernel_ScalarOp : Kernel_Op<"scalar", [Pure]> {
-  let summary = "a number that the launch gives";
+  let summary = "a number that the launch passes";
   let description = [{
     C1: the kernel lists the scalar.
 
@@ -189,9 +189,9 @@ def Kernel_LoadOp : Kernel_Op<"load", [Pure]> {
 }
 
 def Kernel_GatherOp : Kernel_Op<"gather", [Pure]> {
-  let summary = "one row of a table for each row of the tile";
+  let summary = "a table row for each row of the tile";
   let description = [{
-    `result[r, c] = view[rows[r], column + c]`. Rows past the extent of the tile may hold any index: the lowering clamps to the table.
+    `result[r, c] = view[rows[r], column + c]`. Rows past the extent of the tile may hold any index: the lowering clamps it to the table.
 
     C1: the view is a row-major table of rank 2. C2: rows is Mx1 of i32 with the tile's rows. C3: the tile has the view's element type.
 
@@ -230,24 +230,24 @@ def Kernel_StoreOp : Kernel_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOpe
 //===- Tiles -------------------------------------------------------------===//
 
 def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments]> {
-  let summary = "rows times columns: one ascending chain of fused multiply-adds an element";
+  let summary = "matrix product: one ascending chain of fused multiply-adds an element";
   let description = [{
     `%x[%i], %w[%j]`: `result[r, c] = sum over k of lhs[i + r, k] * rhs[j + c, k]`, k ascending from zero; the right view is in panels.
-    `%p, %v[%k] over rows(%n)`: `sum over s < n of lhs[r, s] * rhs[k + s, c]`, the left a tile, n at most its columns; 
-    `{guarded}`: where a value of those rows is not finite, products with a left factor of 0 are left out.
-    `columns(%n)`: only the first n columns of the result need to be right.
-    `from(%f)`: nor those before column f; with `over rows` the sum begins at row f of the range. `tiles(%visited by 64)`: nor those
-    of column tiles (64 wide, counted from column 0) whose bit is not set; with `over rows` such tiles of rows are left out of the sum.
-    bf16 on both sides: the sum goes in pairs k, k + 1 from an even k (with `over rows` counted from row 0 of the range), the odd one first, then
-    the even one, each a fused multiply-add; a missing partner is zero. Denormals are zero.
-    i8 on both sides: the left's are bytes without sign, the right's have one; the sum is an exact i32.
+    `%p, %v[%k] over rows(%n)`: `sum over s < n of lhs[r, s] * rhs[k + s, c]`; the left is a tile, n at most its columns. `{guarded}`: products with a
+    left factor of 0 are left out where a value of those rows is not finite.
+    `columns(%n)`: only the first n columns of the result are needed. `from(%f)`: nor are those before column f; with `over rows` the sum begins at
+    row f of the range. `tiles(%visited by 64)`: nor are column tiles (64 wide, counted from column 0) whose bit is not set; with `over rows` such
+    tiles of rows are left out of the sum.
+    bf16 on both sides: the sum takes pairs k, k + 1 from an even k (with `over rows` counted from row 0 of the range), the odd k first, then the even
+    one, each by a fused multiply-add; a missing partner is zero. Denormals count as zero.
+    i8 on both sides: bytes are unsigned on the left, signed on the right; the sum is an exact i32.
 
     C1: a view on the left has an index, a tile has none. C2: without `over rows` both are views of rank 2 that agree in their last dimension and the right is in panels.
     C3: with `over rows` the left is a tile and the right a row-major view of rank 2. C4: `guarded` needs `over rows`. C5: the result's rows are the left tile's.
     C6: a tile of `tiles` divides the columns of the result (with `over rows`, of the left), into at most 32.
-    C7: the sides have elements of rows and weights of a number format (`Support/Formats.h`), the result those of its sums; with `over rows` the
-    format has no scales. What is stored narrower than it is multiplied is widened, or stands for what its codes mean, and all is as with f32, features
-    beyond the last that share a word with it counted too; where both sides have f16, up to 128 products may be summed in f16 first.
+    C7: the sides have the elements of rows and weights of a number format (`Support/Formats.h`), the result has those of its sums; with `over rows`
+    the format has no scales. Elements stored narrower than they are multiplied are widened or decoded, and summed as f32, including padding features
+    that share a word with the last one. With f16 on both sides, up to 128 products may be summed in f16 first.
 
     Example:
     ```mlir
@@ -259,7 +259,7 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments]> 
                        Optional<Index>:$columns, Optional<Index>:$from, Optional<I32>:$visited, OptionalAttr<I64Attr>:$visit_tile, UnitAttr:$guarded);
   let results = (outs Kernel_Tile:$result);
   let extraClassDeclaration = [{
-    /// How both sides are multiplied; null before the op was verified.
+    /// Format of both sides; null in an op that is not verified.
     const ::heddle::NumberFormat *findFormat();
     const ::heddle::NumberFormat &getFormat() { return *findFormat(); }
   }];
@@ -292,9 +292,9 @@ def Kernel_BroadcastOp : Kernel_Op<"broadcast", [Pure]> {
 }
 
 def Kernel_ReduceOp : Kernel_Op<"reduce", [Pure]> {
-  let summary = "each row becomes one number";
+  let summary = "row reduction";
   let description = [{
-    `add` goes through 16 virtual lanes (column mod 16), ascending, then one fixed tree: lanes l and l + 8, l and l + 4, and so on.
+    `add` sums 16 virtual lanes (column mod 16), each ascending, then the lanes in one fixed tree: l and l + 8, l and l + 4, and so on.
 
     C1: the result is Mx1 with the operand's rows and element.
 
@@ -329,7 +329,7 @@ def Kernel_ScalebOp : Kernel_Op<"scaleb", [Pure, AllTypesMatch<["value", "expone
 }
 
 def Kernel_IotaOp : Kernel_Op<"iota", [Pure]> {
-  let summary = "numbers of rows or columns";
+  let summary = "row or column indices";
   let description = [{
     `rows from %i`: `result[r, c] = i + r`; `columns from %j`: `result[r, c] = j + c`. The start wraps to i32.
 
@@ -349,11 +349,10 @@ def Kernel_IotaOp : Kernel_Op<"iota", [Pure]> {
 //===- Masks and tables --------------------------------------------------===//
 
 def Kernel_MaskOp : Kernel_Op<"mask", [Pure, SingleBlock, AllTypesMatch<["tile", "result"]>]> {
-  let summary = "another value where a predicate is false, asked for only where it matters";
+  let summary = "replaces elements where a predicate is false";
   let description = [{
-    The region's truth says which elements keep their value; the others become `value`. Column tiles (`by` columns wide, counted from
-    column 0) have a bit each in `visited` and `full`: a tile that is full is kept as it is, one that is not visited becomes `value`,
-    and the region need not be computed for either.
+    Elements keep their value where the region yields true; the others become `value`. Column tiles (`by` columns wide, counted from column 0) have a
+    bit each in `visited` and `full`: a full tile is kept, one that is not visited becomes `value`, and the region need not be evaluated for either.
 
     C1: the region yields i1 of the tile's shape. C2: the column tile divides the tile's columns, into at most 32.
 
@@ -389,7 +388,7 @@ def Kernel_MaskYieldOp : Kernel_Op<"mask.yield", [Pure, Terminator, HasParent<"M
 def Kernel_LookupOp : Kernel_Op<"lookup", [Pure]> {
   let summary = "an element of a vector or matrix for each element of the tile";
   let description = [{
-    `result[r, c] = view[y[r, c], x[r, c]]`, without `y` in a vector; 0 where an index is outside the view's extent.
+    `result[r, c] = view[y[r, c], x[r, c]]`, without `y` in a vector; 0 if an index is outside the view's extent.
 
     C1: one tile of indices a dimension of the view, at most two, i32 and of the result's shape. C2: the result has the view's
     element type. C3: the view is row-major.
@@ -406,9 +405,9 @@ def Kernel_LookupOp : Kernel_Op<"lookup", [Pure]> {
 }
 
 def Kernel_TableRangeOp : Kernel_Op<"table_range", [Pure]> {
-  let summary = "smallest and largest element of a part of a vector";
+  let summary = "smallest and largest element in a range of a vector";
   let description = [{
-    Over `view[x]` for x in `[from, to)`, i32 values; a place outside the view's extent counts as 0. Without any x both are 0.
+    Over `view[x]` for x in `[from, to)`, i32 values; a place outside the view's extent counts as 0. In an empty range both are 0.
 
     C1: the view is a vector of i32.
 

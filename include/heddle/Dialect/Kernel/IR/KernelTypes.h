@@ -1,9 +1,10 @@
-//===- KernelTypes.h - Views of memory -*- C++ -*-===//
+//===- KernelTypes.h - Types of the kernel dialect --------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ViewDim, the dimension of a view, and the generated types and attributes. Those that
-// hold values of a program are whole where Support/Program.h is included.
+// Sizes and dimensions of views, and the generated types and attributes.
+// Attributes that hold values of a program are complete only where
+// Support/Program.h is included.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -24,7 +25,7 @@ struct Port;
 
 namespace heddle::kernel {
 
-/// A number, or the name of one of the kernel's scalars. Exactly one of the two is set.
+/// A constant, or the name of one of the kernel's scalars; exactly one is set.
 struct Size {
   mlir::StringAttr name;
   int64_t value = 0;
@@ -42,13 +43,13 @@ struct Size {
     return llvm::hash_combine(size.name.getAsOpaquePointer(), size.value);
   }
 
-  /// As an attribute of an op (a string or an i64), and back.
+  /// Conversion to an attribute of an op (a string or an i64), and back.
   mlir::Attribute toAttribute(mlir::MLIRContext *context) const;
   static Size fromAttribute(mlir::Attribute attribute);
 };
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const Size &size);
 
-/// One dimension of a view: how many elements are valid, and how many places they are stored in.
+/// A dimension of a view: the number of valid elements, and of places that store them.
 struct ViewDim {
   Size extent, pitch;
 

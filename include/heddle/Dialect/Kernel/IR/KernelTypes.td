@@ -1,9 +1,10 @@
-//===- KernelTypes.td - Views of memory -*- tablegen -*-===//
+//===- KernelTypes.td - Types of the kernel dialect --------*- tablegen -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one type of the tiled body besides tiles: a view of memory with its
-// extents, its pitches and its layout. And the buffer of the program stage.
+// Types of the kernel dialect: views of memory with extents, pitches and
+// layout, which tiled bodies use beside tiles, and the buffers of stage
+// `program`.
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_KERNELTYPES_TD
 #define HEDDLE_DIALECT_KERNEL_IR_KERNELTYPES_TD
@@ -35,11 +36,11 @@ def Kernel_ViewType : TypeDef<Kernel_Dialect, "View"> {
   let extraClassDeclaration = [{
     int64_t getRank() const { return getDims().size(); }
     const ViewDim &getDim(int64_t i) const { return getDims()[i]; }
-    /// Whether the elements are ids, lengths or flags, whose rows lie as callers give them.
+    /// Whether elements are ids, lengths or flags; their rows are dense, as callers give them.
     bool holdsIndices() const { return getElementType().isInteger(32); }
-    /// The last `rank` dimensions, as kernel.slice makes them.
+    /// The view without its first `count` dimensions, as kernel.slice makes it.
     ViewType dropLeading(int64_t count) const;
-    /// Places between elements that follow each other in dimension `rank - 2` of a row-major view, if static.
+    /// Elements from one row to the next of a row-major view, if static.
     std::optional<int64_t> getRowPitch() const;
   }];
 }

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The walker that both lowerings of kernel.func share. It emits a body for one
-// fragment of the tile: a grid of native vectors in registers, whose place in
-// the tile the target decides.
+// BodyEmitter, the walker that both lowerings of kernel.func share. It emits a
+// body for one fragment of the tile: a grid of native vectors in registers,
+// whose place in the tile the target decides.
 //
 //   tensor<96x64xf32>  a fragment of rows x vectors registers vector<Wxf32>
 //   tensor<1x64xf32>   one row of registers
@@ -12,10 +12,10 @@
 //   tensor<96x64xbf16> registers of the target's own form; i8 likewise
 //   index              the target's index type
 //
-// Elementwise ops are cloned once a register; contract is one loop whose
-// accumulators are carried; ops over tiles wider than the fragment (`isWide`) are
-// gathered in runs, which the target turns into column loops. A target supplies
-// placement and memory, and may override any op.
+// Elementwise ops are cloned once for each register. A contraction is one loop
+// that carries its accumulators. Ops on tiles wider than the fragment
+// (`isWide`) are gathered in loop nests, which the target emits as column
+// loops. A target supplies placement and memory, and may override any op.
 #pragma once
 
 #include "heddle/Dialect/ElementFormats.h"
@@ -27,7 +27,7 @@
 
 namespace heddle::kernel {
 
-/// A view with its numbers: where it starts in its argument, what is valid, how it is stored.
+/// A view bound to values: its start in an argument, its extents and pitches.
 struct BoundView {
   ViewType type;
   int64_t argument = 0;
@@ -35,7 +35,7 @@ struct BoundView {
   llvm::SmallVector<mlir::Value> extents, pitches;
 };
 
-/// A tile's part that is in registers.
+/// The part of a tile that is in registers.
 struct Fragment {
   llvm::SmallVector<mlir::Value> registers; ///< row by row
   int64_t rows = 0;
@@ -60,7 +60,7 @@ public:
 
 protected:
   //===--------------------------------------------------------------------===//
-  // What a target supplies: placement
+  // Placement, supplied by the target
   //===--------------------------------------------------------------------===//
 
   virtual int64_t fragmentRows() const = 0;
@@ -73,26 +73,26 @@ protected:
   virtual int64_t vectorColumn(int64_t j, int64_t tileColumns) const { return j * width; }
 
   //===--------------------------------------------------------------------===//
-  // What a target supplies: memory
+  // Memory, supplied by the target
   //===--------------------------------------------------------------------===//
 
   virtual mlir::Value loadVector(const BoundView &view, Address place) = 0;
-  /// `count` elements that follow each other.
+  /// Loads `count` consecutive elements.
   virtual llvm::SmallVector<mlir::Value> loadScalars(const BoundView &view, Address place,
                                                      int64_t count) = 0;
   virtual void storeVector(mlir::Value value, const BoundView &view, Address place) = 0;
   virtual void storeScalar(mlir::Value value, const BoundView &view, Address place) = 0;
   /// x * 2^n for integers n <= 127, 0 below -125.
   virtual mlir::Value scaleByPower(mlir::Value x, mlir::Value n);
-  /// A register of f32 rounded to `element`, or of i32 cut to i8, in the target's form of it.
+  /// Rounds a register of f32 to `element`, or truncates i32 to i8, in the target's form.
   virtual mlir::Value narrow(mlir::Value value, mlir::Type element) = 0;
-  /// The elements of a register that holds a narrow type.
+  /// Type in which a register holds elements of a narrow type.
   virtual mlir::Type narrowElement(mlir::Type element) const = 0;
-  /// The larger one; neither order of NaN is promised.
+  /// The larger operand; unspecified if one is NaN.
   virtual mlir::Value larger(mlir::Value a, mlir::Value b);
 
   //===--------------------------------------------------------------------===//
-  // Ops; a target overrides what it does differently
+  // Ops, which a target may override
   //===--------------------------------------------------------------------===//
 
   virtual mlir::LogicalResult emitOp(mlir::Operation &op);
@@ -105,18 +105,18 @@ protected:
   virtual mlir::LogicalResult emitIota(IotaOp op);
   virtual mlir::LogicalResult emitRead(ReadOp op);
   virtual mlir::LogicalResult emitMask(MaskOp op);
-  /// One truth a register of the mask's tile, emitted where the builder stands.
+  /// One truth for each register of the mask's tile, emitted at the insertion point.
   virtual mlir::LogicalResult emitPredicate(MaskOp op, llvm::SmallVectorImpl<mlir::Value> &truth);
   virtual mlir::LogicalResult emitLookup(LookupOp op);
   virtual mlir::LogicalResult emitTableRange(TableRangeOp op);
   /// `view[indices]` lane by lane where `valid`, else 0; registers of i32 and i1.
   virtual mlir::Value loadElements(const BoundView &view, mlir::Value indices, mlir::Value valid);
-  /// The same of elements that follow each other, the register's first one at `indices` lane 0.
+  /// Loads consecutive elements where `valid`, else 0; the register's first is at `indices` lane 0.
   virtual mlir::Value loadNeighbours(const BoundView &view, mlir::Value indices,
                                      mlir::Value valid) {
     return loadElements(view, indices, valid);
   }
-  /// Smallest and largest of the elements [from, to) of a vector of i32, at least one.
+  /// Smallest and largest of the elements [from, to) of a vector of i32; the range is not empty.
   virtual std::pair<mlir::Value, mlir::Value> rangeOfElements(const BoundView &view,
                                                               mlir::Value from, mlir::Value to);
   virtual mlir::LogicalResult emitFor(mlir::scf::ForOp op);
@@ -129,25 +129,24 @@ protected:
   mlir::LogicalResult emitScalarOp(mlir::Operation &op);
   mlir::LogicalResult emitIndexCast(mlir::arith::IndexCastOp op);
 
-  /// Ops in order; runs over wide tiles go through emitLoopNest.
+  /// Emits ops in order; ops on wide tiles in loop nests.
   mlir::LogicalResult emitOps(llvm::ArrayRef<mlir::Operation *> ops);
   mlir::LogicalResult emitBlock(mlir::Block &block);
-  /// A tile that does not fit a fragment: its ops stand in runs.
+  /// Whether a tile does not fit a fragment, so that its ops stand in loop nests.
   virtual bool isWide(mlir::RankedTensorType type) const { return false; }
-  /// Inside a run's loop over columns: ops are emitted one by one.
+  /// Whether the column loop of a nest is being emitted; its ops are then emitted one by one.
   virtual bool inColumnLoop() const { return false; }
-  /// Ops over wide tiles of one width, none of which needs the result of a reduction or contraction
-  /// of the run.
+  /// Emits ops on wide tiles of one width as one column loop. None needs the result of a reduction
+  /// or contraction of the nest.
   virtual mlir::LogicalResult emitLoopNest(llvm::ArrayRef<mlir::Operation *> run);
-  /// Whether an op is emitted where its result is used, and again wherever it is not at hand: it
-  /// breaks no run.
+  /// Whether an op is rematerialized at each use instead of emitted in order, so that it ends no
+  /// nest.
   virtual bool recomputes(mlir::Operation &op) const;
-  /// A tile that is not in registers: computed again here, or (targets) read from where it was
-  /// kept.
+  /// Registers of a tile that has none: recomputed here, or (in targets) loaded from its memory.
   virtual mlir::FailureOr<Fragment> materialize(mlir::Value tile);
 
   //===--------------------------------------------------------------------===//
-  // Helpers, also for what emits a part of a body
+  // Helpers, also of products and element loops
   //===--------------------------------------------------------------------===//
 
 public:
@@ -165,10 +164,10 @@ public:
   /// Takes the registers of `values` from the front of `registers`.
   void bindRegisters(mlir::ValueRange values, mlir::ValueRange registers);
   mlir::Value splat(mlir::Value value, mlir::Type type);
-  /// Whether the bit of the column tile with this column is set; a null column is the first.
+  /// Whether the bit of the column tile that holds this column is set; null: the first column.
   mlir::Value visitBit(mlir::Value bits, int64_t visitTile, mlir::Value column);
   mlir::Value zeroVector();
-  /// What the sums of a contraction begin with.
+  /// The zero with which sums of a contraction begin.
   mlir::Value zeroSum(ContractOp op);
 
   /// Distance in elements between neighbours of dimension `dim`.
@@ -176,17 +175,17 @@ public:
   /// Offset of the points that leading `indices` name: all but the last `kept` dimensions of the
   /// view.
   mlir::Value pointOffset(const BoundView &view, mlir::ValueRange indices, int64_t kept);
-  /// Places of the registers of a fragment whose first row and column in the view are given (`row`
-  /// null in vectors).
+  /// Addresses of a fragment's registers, given its first row and column in the view (`row` null in
+  /// vectors).
   llvm::SmallVector<Address> places(const BoundView &view, mlir::Value offset, mlir::Value row,
                                     mlir::Value column, const Fragment &shape, int64_t tileColumns);
-  /// Places of the registers of a load from row-major memory.
+  /// Addresses of the registers of a load from row-major memory.
   llvm::SmallVector<Address> loadPlaces(LoadOp op);
   BoundView bindView(mlir::Value value, ViewType type, int64_t argument,
                      llvm::function_ref<mlir::Value(const Size &)> size);
 
-  /// Places of the right side of a contraction at k = 0, one a register; `stepElements` is the
-  /// distance from k to k + 1.
+  /// Addresses of the right side of a contraction at k = 0, one for each register; `stepElements`
+  /// is the distance from k to k + 1.
   llvm::SmallVector<Address> rightPlaces(ContractOp op, const Fragment &shape,
                                          int64_t &stepElements);
 
@@ -198,13 +197,13 @@ public:
   std::pair<mlir::Value, mlir::Value> halvesOf(mlir::Value words);
   /// One byte of each word as i32, with its sign or without.
   mlir::Value byteOf(mlir::Value words, int64_t byte, bool isSigned);
-  /// Four products of bytes in words, exact: those of `a` have no sign, those of `b` do. `c` is a
-  /// vector of i32.
+  /// c plus the four products of the bytes of two words, exact. Bytes of `a` are unsigned, those of
+  /// `b` signed; `c` is a vector of i32.
   mlir::Value dot4(mlir::Value a, mlir::Value b, mlir::Value c);
-  /// The words of f32 values rounded to bf16, in their high half; the low one is zero.
+  /// f32 values rounded to bf16 in the high halves of words; the low halves are zero.
   mlir::Value roundedWords(mlir::Value floats);
-  /// The f16 in the low halves of words (the high ones are zero), as f32: by integers, so that no
-  /// mode of denormals matters.
+  /// Widens the f16 in the low halves of words (high halves are zero) to f32. Integer ops only, so
+  /// that no denormal mode matters.
   mlir::Value widenedHalves(mlir::Value words);
   /// f32 values rounded to f16, in the low halves of words; the high ones are zero.
   mlir::Value roundedHalves(mlir::Value floats);
@@ -212,10 +211,10 @@ public:
   mlir::Value combine(ReduceKind kind, mlir::Value a, mlir::Value b);
   /// Registers that make up the 16 virtual lanes of a row reduction.
   int64_t laneGroups() const { return std::max<int64_t>(16 / width, 1); }
-  /// Adds a row's registers to the lanes, ascending; a null lane is empty.
+  /// Accumulates a row's registers in its lanes, ascending; a null lane is empty.
   void accumulateLanes(ReduceKind kind, const Fragment &from, int64_t row,
                        llvm::MutableArrayRef<mlir::Value> groups);
-  /// The fixed tree over the lanes: a scalar.
+  /// Reduces the lanes to a scalar, by the fixed tree.
   mlir::Value reduceLanes(ReduceKind kind, llvm::SmallVector<mlir::Value> groups);
 
   mlir::Value constant(int64_t value);
@@ -229,7 +228,7 @@ public:
   Address moved(Address place, mlir::Value dynamic, int64_t constant = 0);
 
   static bool isTile(mlir::Type type) { return mlir::isa<mlir::RankedTensorType>(type); }
-  /// Whether the op or one inside it has to do with tiles.
+  /// Whether the op, or an op inside it, reads or yields tiles.
   static bool touchesTiles(mlir::Operation &op);
   /// Elements in a word of 4 bytes.
   static int64_t perWord(mlir::Type element) { return formatOf(element).perWord; }
@@ -249,13 +248,12 @@ protected:
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, BoundView> views;
   llvm::DenseMap<mlir::Value, Fragment> fragments;
-  /// Halves of words that were made in the block of the words.
+  /// Cached halves of words, emitted in the block of the words.
   llvm::DenseMap<mlir::Value, std::pair<mlir::Value, mlir::Value>> halves;
-  /// Bytes of words that were made in the block of the words: by twice their number, and 1 more with
-  /// their sign.
+  /// Cached bytes of words, emitted in the block of the words. The key is 2 * byte + isSigned.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> bytes;
 
-  /// The column count of the wide tiles that the op works on column by column, 0 if there are none.
+  /// Width of the wide tiles on which the op works column by column; 0 if there are none.
   int64_t nestColumns(mlir::Operation &op) const;
 
 private:
