@@ -118,7 +118,7 @@ func.func @mask_documents_c2_starts(%q: tensor<?xi32>, %k: tensor<?x?xi32>) {
 // -----
 
 func.func @mask_documents_c3_count(%q: tensor<4xi32>, %k: tensor<5xi32>) {
-  // expected-error @+1 {{'transformer.mask.documents' op C3: starts of queries and keys must be as many, found 4 and 5}}
+  // expected-error @+1 {{'transformer.mask.documents' op C3: expected as many starts of queries as of keys, found 4 and 5}}
   %m = transformer.mask.documents starts(%q, %k) : tensor<4xi32>, tensor<5xi32>
   return
 }

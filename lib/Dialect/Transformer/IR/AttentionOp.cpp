@@ -1,9 +1,9 @@
-//===- AttentionOp.cpp - Attention and the masks that it uses -------------===//
+//===- AttentionOp.cpp - Attention ----------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builder and verifier of attention. What its mask and its score rules must
-// fulfil is in AttentionRules.cpp.
+// Builder and verifier of attention. The constraints of its mask and score
+// rules are in AttentionRules.cpp.
 
 #include "AttentionRules.h"
 #include "ShapeChecks.h"
@@ -18,7 +18,7 @@ using namespace heddle::transformer;
 using heddle::transformer::detail::differ;
 
 namespace {
-/// Sizes of an attention; a size is dynamic where no operand knows it.
+/// Sizes of an attention; dynamic where no operand has them.
 struct Sizes {
   int64_t batch, heads, queries, keys, keyHeads, features, valueFeatures;
 
@@ -84,7 +84,7 @@ static LogicalResult verifyOperands(AttentionOp op, const Sizes &s) {
   return success();
 }
 
-/// One result against the shape that it must have; heads and features must be written.
+/// Checks the shape of a result; heads and features must be static.
 static LogicalResult verifyResult(AttentionOp op, StringRef constraint, Value result,
                                   ArrayRef<int64_t> expected, ArrayRef<StringRef> names) {
   auto type = cast<RankedTensorType>(result.getType());
@@ -100,7 +100,7 @@ static LogicalResult verifyResult(AttentionOp op, StringRef constraint, Value re
   return success();
 }
 
-/// C8 and C9.
+/// C8 and C9: the weights.
 static LogicalResult verifyWeights(AttentionOp op, const Sizes &s) {
   if (!op.getWeights() && op.getAverageWeights())
     return op.emitOpError("C9: average_weights needs the result weights");
@@ -113,7 +113,7 @@ static LogicalResult verifyWeights(AttentionOp op, const Sizes &s) {
                       {"sequences", "heads", "queries", "keys"});
 }
 
-/// C6 to C9.
+/// C6 to C9: all results.
 static LogicalResult verifyResults(AttentionOp op, const Sizes &s) {
   LogicalResult output =
       verifyResult(op, "C6: output", op.getOutput(), {s.batch, s.heads, s.queries, s.valueFeatures},
@@ -135,7 +135,7 @@ LogicalResult AttentionOp::verify() {
       succeeded(verifyElements(*this, getQuery(), getKey(), getValue())));
 }
 
-//===- What passes ask ---------------------------------------------------===//
+//===- TransformerOpInterface----------------------------------------------===//
 
 void AttentionOp::inferShapes(SymbolicShapes &shapes) {
   Shape q = shapes.of(getQuery()), k = shapes.of(getKey()), v = shapes.of(getValue());

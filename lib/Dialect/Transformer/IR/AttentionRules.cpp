@@ -1,10 +1,10 @@
-//===- AttentionRules.cpp - What the mask and rules of an attention must fulfil ===//
+//===- AttentionRules.cpp - Constraints of masks and rules ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An attention walks the ops that its mask and its score rule are made of and
-// checks that each fits its sizes: constraints C10 and C12 to C18, for attention
-// itself and for the two ops that returned weights become.
+// Walks the ops of an attention's mask and score rule and checks that each fits
+// its sizes: constraints C10 and C12 to C18, for attention and for the two ops
+// that compute returned weights.
 
 #include "AttentionRules.h"
 #include "ShapeChecks.h"
@@ -28,7 +28,7 @@ class RuleVerifier {
 public:
   RuleVerifier(Operation *op, const RuleSizes &sizes) : op(op), sizes(sizes) {}
 
-  /// Every op that `value`, a mask or a score rule, is made of.
+  /// Checks every op of `value`, a mask or a score rule.
   LogicalResult check(Value value, StringRef constraint, StringRef what) {
     constraintName = constraint;
     subject = what;
@@ -77,14 +77,14 @@ private:
                    << " sequences, the batch is " << sizes.batch;
   }
 
-  /// A dimension that has `size` places, or may also have 1.
+  /// A dimension of `size`, or also of 1.
   struct Dimension {
     StringRef name;
     int64_t size;
     bool orOne = false;
   };
 
-  /// A table of these dimensions; of another rank the op's own verifier says so.
+  /// Checks the dimensions of a table. A wrong rank is reported by the op's own verifier.
   LogicalResult checkTable(Value table, StringRef what, ArrayRef<Dimension> dimensions) {
     auto type = cast<RankedTensorType>(table.getType());
     if (type.getRank() != static_cast<int64_t>(dimensions.size()))
@@ -120,7 +120,7 @@ private:
                        {"blocks of keys", blocks(sizes.keys, mask.getColumns())}});
   }
 
-  /// Under an offset ids of queries are some of a longer table.
+  /// With an offset the ids of queries are part of a longer table.
   LogicalResult checkIds(MaskDocumentsOp mask) {
     int64_t queries = mask.getOffset() ? ShapedType::kDynamic : sizes.queries;
     LogicalResult fits = checkTable(mask.getQueries(), "ids of queries",
@@ -165,8 +165,8 @@ static llvm::SetVector<Operation *> partsOf(ArrayRef<Value> values) {
   return parts;
 }
 
-/// Whether a mask may say of each sequence which keys are valid: a cache of such keys has a length a
-/// sequence.
+/// Whether a mask may give each sequence its own valid keys: a cache of such keys has a length for
+/// each sequence.
 static bool tellsLengths(Operation *part) {
   if (auto dense = dyn_cast<MaskDenseOp>(part)) {
     auto table = cast<RankedTensorType>(dense.getTable().getType());
@@ -175,8 +175,8 @@ static bool tellsLengths(Operation *part) {
   return isa<MaskLengthsOp, MaskPrefixOp>(part);
 }
 
-/// C17: an offset that is left out counts from the number of keys, which says where the queries
-/// stand only if all of these are valid.
+/// C17: a default offset derives from the number of keys, which locates the queries only if all
+/// keys are valid.
 static LogicalResult verifyOffsets(Operation *op, const llvm::SetVector<Operation *> &parts) {
   Operation *keys = cast<ScoresOpInterface>(op).getKey().getDefiningOp();
   bool whole = isa_and_nonnull<StateGetOp>(keys);
@@ -196,8 +196,8 @@ static LogicalResult verifyOffsets(Operation *op, const llvm::SetVector<Operatio
   return success();
 }
 
-/// C16: packed documents are a conjunct, the only one of their kind, alone in their batch, without
-/// tables of whole rows.
+/// C16: packed documents are a conjunct, once in the mask, with a batch of 1, and without tables
+/// over whole rows.
 static LogicalResult verifyPacked(Operation *op, const RuleSizes &sizes, Value mask,
                                   const llvm::SetVector<Operation *> &parts) {
   int64_t all = llvm::count_if(parts, isPacked);
@@ -220,7 +220,7 @@ static LogicalResult verifyPacked(Operation *op, const RuleSizes &sizes, Value m
   return success();
 }
 
-/// C13 to C15.
+/// C13 to C15: sinks, softcap and hidden_score.
 static LogicalResult verifyNumbers(Operation *op, const RuleSizes &sizes, Value mask,
                                    const ScoreRules &rules) {
   if (rules.sinks)
@@ -238,8 +238,7 @@ static LogicalResult verifyNumbers(Operation *op, const RuleSizes &sizes, Value 
   return success();
 }
 
-/// Sizes that the tables of masks and rules must have: under packed documents, those inside a
-/// document.
+/// Sizes that the tables of masks and rules must have; under packed documents, those of a document.
 static RuleSizes sizesOfTables(const RuleSizes &sizes, const llvm::SetVector<Operation *> &parts) {
   const auto *packed = llvm::find_if(parts, isPacked);
   if (packed == parts.end())

@@ -1,8 +1,8 @@
-//===- AttentionRules.h - What masks and rules must fulfil ------*- C++ -*-===//
+//===- AttentionRules.h - Constraints of masks and rules --------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The checks that attention, its statistics and its weights share.
+// Checks shared by attention, its statistics and its weights.
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/OpInterfaces.h"
@@ -11,24 +11,24 @@
 
 namespace heddle::transformer {
 
-/// Sizes of the scores; dynamic where nothing tells them.
+/// Sizes of the scores; dynamic where no operand has them.
 struct RuleSizes {
   int64_t batch, heads, queries, keys;
 };
 
-/// C18: the types that attention multiplies; a null value is left out.
+/// C18: element types of the operands; a null value is skipped.
 llvm::LogicalResult verifyElements(mlir::Operation *op, mlir::Value query, mlir::Value key,
                                    mlir::Value value);
 /// The constraints of an attention's mask and score rules, C10 and C12 to C17; `mask` may be null.
 llvm::LogicalResult verifyRules(mlir::Operation *op, const RuleSizes &sizes, mlir::Value mask,
                                 const ScoreRules &rules);
 
-/// What the masks and rules of an attention over `full`, its batch, heads, queries and keys, ask of
-/// the shapes of their tables (ScoreShapes.cpp).
+/// Requires the shapes that the tables of masks and rules need, in an attention over `full` (batch,
+/// heads, queries, keys): ScoreShapes.cpp.
 void requireRuleShapes(SymbolicShapes &shapes, mlir::Value mask, mlir::Value bias,
                        const Shape &full);
 
-// What attention, its statistics and its weights answer alike (AttentionWeights.cpp).
+// Shape of the weights, per head or averaged (AttentionWeights.cpp).
 Shape weightsShape(const Shape &query, const Shape &key, bool averaged);
 
 } // namespace heddle::transformer

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builders and verifiers of the two ops that returned attention weights become.
+// Builders and verifiers of attention.statistics and attention.weights.
 
 #include "AttentionRules.h"
 
@@ -49,7 +49,7 @@ void AttentionWeightsOp::build(OpBuilder &builder, OperationState &state, Attent
 
 //===- Verifying ---------------------------------------------------------===//
 
-/// The rules of either op.
+/// Checks the constraints that both ops share.
 template <typename Op>
 static LogicalResult verifyRulesOf(Op op) {
   auto q = cast<RankedTensorType>(op.getQuery().getType()),
@@ -82,7 +82,7 @@ LogicalResult AttentionWeightsOp::verify() {
   return failed(shape) ? shape : verifyRulesOf(*this);
 }
 
-//===- What passes ask ---------------------------------------------------===//
+//===- TransformerOpInterface----------------------------------------------===//
 
 static void requireKeys(ScoresOpInterface op, SymbolicShapes &shapes) {
   shapes.require(shapes.of(op.getQuery())[0], shapes.of(op.getKey())[0],

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The numbers that score rules add, on a tile. Slopes and bucket borders are
-// computed here, once, in the precision that PyTorch models use for them.
+// Score rules, emitted on a tile. Slopes and bucket starts are computed here,
+// once for all targets, in the precision that PyTorch models use.
 
 #include "MaskArith.h"
 
@@ -43,7 +43,7 @@ SmallVector<int32_t> heddle::transformer::bucketStarts(int64_t buckets, int64_t 
   SmallVector<int32_t> starts;
   for (int64_t k = 0; k <= exact; ++k)
     starts.push_back(static_cast<int32_t>(k));
-  // Buckets grow with the distance: look for the first distance of each.
+  // Finds the first distance of each bucket by bisection, since buckets grow with the distance.
   for (int64_t k = exact + 1; k < buckets; ++k) {
     int64_t low = starts.back(), high = maxDistance;
     while (low < high) {
@@ -60,7 +60,7 @@ SmallVector<int32_t> heddle::transformer::bucketStarts(int64_t buckets, int64_t 
 
 //===- alibi, relative ---------------------------------------------------===//
 
-/// j - (i + offset) on the tile. An offset beyond +-2^30 counts as that: sums with coordinates must
+/// j - (i + offset) on the tile. The offset is limited to +-2^30, so that sums with coordinates do
 /// not wrap.
 static Value ahead(OpBuilder &b, MaskSite &site, Value offset) {
   MaskArith a{b, site.loc()};
@@ -68,7 +68,7 @@ static Value ahead(OpBuilder &b, MaskSite &site, Value offset) {
   return a.sub(difference, site.splat(b, a.limit(offsetValue(b, site, offset))));
 }
 
-/// One of `numbers`, chosen by the scalar `x`: a tree of selections.
+/// Selects one of `numbers` by the scalar `x`, in a tree of selects.
 static Value choose(MaskArith &a, Value x, ArrayRef<float> numbers, int64_t first = 0) {
   if (llvm::all_equal(numbers))
     return arith::ConstantOp::create(a.b, a.loc, a.b.getF32FloatAttr(numbers[0]));
@@ -78,7 +78,7 @@ static Value choose(MaskArith &a, Value x, ArrayRef<float> numbers, int64_t firs
   return a.select(a.less(x, a.i32(first + half)), low, high);
 }
 
-/// An i32 tile as f32.
+/// Converts an i32 tile to f32.
 static Value toReal(MaskArith &a, Value tile) {
   return arith::SIToFPOp::create(a.b, a.loc,
                                  cast<ShapedType>(tile.getType()).clone(a.b.getF32Type()), tile);
@@ -102,7 +102,7 @@ LogicalResult BiasAlibiOp::verify() {
   return success();
 }
 
-/// table[first + k, h] for the k whose bucket holds `distance`.
+/// table[first + k, h], where bucket k holds `distance`.
 static Value emitBuckets(MaskArith &a, MaskSite &site, Value table, Value distance,
                          ArrayRef<int32_t> starts, int64_t first) {
   Value result = site.splat(a.b, site.perHead(a.b, table, a.i32(first)));

@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Soundness rests on two rules. A function that is monotone on an interval is
-// bounded by its values at the ends; one that wraps, or is not monotone, by what
-// is known of all its values. Points are computed exactly, wrapping included.
+// Bounds are sound by two rules. A function that is monotone on an interval is
+// bounded by its values at the ends; one that wraps, or is not monotone, by
+// what is known of all its values. Points are computed exactly, including
+// wrapping.
 
 #include "Intervals.h"
 
@@ -61,7 +62,7 @@ std::pair<Value, Value> IntervalArith::multiply(Value x, Value y) {
   return {compare(Order::ne, product.getHigh(), sign), product.getLow()};
 }
 
-/// Monotone; whether it wraps is told by comparing the ends with the last factors that do not.
+/// Monotone. The product wraps if an end is beyond the last number whose product fits.
 Interval IntervalArith::timesConstant(const Interval &x, int64_t factor) {
   if (factor == 0)
     return constant(0);
@@ -123,10 +124,10 @@ Interval IntervalArith::larger(const Interval &x, const Interval &y) {
           std::max(x.most, y.most)};
 }
 
-//===- Quotients and rests -----------------------------------------------===//
+//===- Quotients and remainders------------------------------------------===//
 
-/// Quotients grow with x where the divisor is positive, and fall where it is negative; with a
-/// divisor in an interval of positive numbers the ends are at the corners.
+/// Quotients grow with x for a positive divisor, and fall for a negative one. For a divisor in an
+/// interval of positive numbers, the extremes are at the corners.
 Interval IntervalArith::quotientBy(const Interval &x, const Interval &y,
                                    llvm::function_ref<Value(Value, Value)> divide) {
   if (x.isPoint() && y.isPoint())
@@ -175,7 +176,7 @@ Interval IntervalArith::quotientCeil(const Interval &x, const Interval &y) {
   return result;
 }
 
-/// Inside one block of `size` numbers the rest grows with x.
+/// Inside one block of `size` numbers the remainder grows with x.
 Interval IntervalArith::modulo(const Interval &x, int64_t size) {
   Value s = i32(size), first = divideFloor(x.low, s);
   Value low = sub(x.low, mul(first, s));
@@ -186,7 +187,7 @@ Interval IntervalArith::modulo(const Interval &x, int64_t size) {
   return {select(together, low, i32(0)), select(together, high, i32(size - 1)), 0, size - 1};
 }
 
-/// With the sign of x. Where the quotients of both ends are equal the rest grows with x.
+/// The remainder has the sign of x, and grows with x where the quotients of both ends are equal.
 Interval IntervalArith::rest(const Interval &x, const Interval &y) {
   if (x.isPoint() && y.isPoint())
     return point(remainder(x.low, y.low));
@@ -220,14 +221,14 @@ Interval IntervalArith::bitAnd(const Interval &x, const Interval &y) {
     if (std::optional<int64_t> mask = bits->constant();
         mask && *mask > 0 && *mask < largest && llvm::isMask_64(*mask))
       return modulo(*other, *mask + 1);
-  // With one operand that is not negative, the result is not, nor is it larger than that operand.
+  // If one operand is not negative, the result is neither negative nor larger than that operand.
   Value zero = i32(0), most = i32(largest);
   Value xCounts = atMost(zero, x.low), yCounts = atMost(zero, y.low);
   Value high = min(select(xCounts, x.high, most), select(yCounts, y.high, most));
   return unless(negate(either(xCounts, yCounts)), {zero, high});
 }
 
-/// Of numbers that are not negative: between the larger one and the sum.
+/// For non-negative numbers: between the larger one and the sum.
 Interval IntervalArith::bitOr(const Interval &x, const Interval &y) {
   if (x.isPoint() && y.isPoint())
     return point(either(x.low, y.low));
@@ -236,8 +237,7 @@ Interval IntervalArith::bitOr(const Interval &x, const Interval &y) {
   return unless(negate(counts), {max(x.low, y.low), select(less(s, zero), i32(largest), s)});
 }
 
-/// Of numbers that are not negative: at most the sum. With -1 it is the complement, which falls as
-/// x grows.
+/// For non-negative numbers: at most the sum. With -1: the complement, which falls as x grows.
 Interval IntervalArith::bitXor(const Interval &x, const Interval &y) {
   if (x.isPoint() && y.isPoint())
     return point(differ(x.low, y.low));
@@ -263,11 +263,11 @@ Interval IntervalArith::right(const Interval &x, const Interval &by) {
   if (by.isPoint())
     return x.isPoint() ? point(shiftRight(x.low, by.low))
                        : Interval{shiftRight(x.low, by.low), shiftRight(x.high, by.low)};
-  // Nearer to 0, or -1, than before.
+  // Between the number and 0, or -1.
   return {min(x.low, i32(0)), max(x.high, i32(-1))};
 }
 
-/// Numbers of one sign keep their order as unsigned ones.
+/// Numbers of one sign keep their order as unsigned numbers.
 Interval IntervalArith::rightUnsigned(const Interval &x, const Interval &by) {
   if (!by.isPoint())
     return everything();
@@ -335,7 +335,7 @@ TileTruth IntervalArith::order(Order p, const Interval &x, const Interval &y) {
   llvm_unreachable("all orders are listed");
 }
 
-/// Intervals that hold numbers of both signs are not intervals of unsigned numbers.
+/// Unknown for an interval of both signs, which is no interval of unsigned numbers.
 TileTruth IntervalArith::unsignedOrder(Order p, const Interval &x, const Interval &y) {
   Value zero = i32(0);
   auto mixed = [&](const Interval &v) { return both(less(v.low, zero), atMost(zero, v.high)); };

@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An interval of i32 is two scalars that code computes at run time, and what is
-// known of them while compiling. Where a result could wrap, the interval is all
-// of i32: sound, whatever the formula does next. Truths are intervals too, of
-// must (least) and may (most).
+// Interval arithmetic as emitted code. An interval of i32 has two ends, which
+// code computes at run time, and bounds of these that are known at compile
+// time. Where a result could wrap, the interval is all of i32: sound, whatever
+// the formula does next. Truths are intervals too, from must to may.
 #pragma once
 
 #include "MaskArith.h"
@@ -17,18 +17,18 @@ struct Interval {
                            largest = std::numeric_limits<int32_t>::max();
 
   mlir::Value low, high;
-  /// Numbers between which `low` and `high` lie, known while compiling.
+  /// Bounds of `low` and `high`, known at compile time.
   int64_t least = smallest, most = largest;
 
-  /// One number: the same SSA value at both ends.
+  /// A single number: the same SSA value at both ends.
   bool isPoint() const { return low == high; }
-  /// A number known while compiling.
+  /// The number, if it is known at compile time.
   std::optional<int64_t> constant() const {
     return least == most ? std::optional(least) : std::nullopt;
   }
 };
 
-/// Ops on intervals; each result holds every value of the op for operands inside the operands'
+/// Ops on intervals. A result contains every value of the op for operands inside the operands'
 /// intervals.
 class IntervalArith : public MaskArith {
 public:
@@ -59,9 +59,9 @@ public:
   Interval right(const Interval &x, const Interval &by);
   Interval rightUnsigned(const Interval &x, const Interval &by);
   Interval choice(const TileTruth &c, const Interval &x, const Interval &y);
-  /// The low bits of a number, with their sign.
+  /// Truncation to `bits`, sign-extended.
   Interval narrow(const Interval &x, unsigned bits);
-  /// A number of few bits, without its sign.
+  /// Zero extension of a number of `bits`.
   Interval unsign(const Interval &x, unsigned bits);
 
   TileTruth order(Order p, const Interval &x, const Interval &y);
@@ -77,7 +77,7 @@ public:
 private:
   /// `x`, or all of i32 where `wraps`.
   Interval unless(Value wraps, Interval x);
-  /// Whether x * y does not fit, and its low half.
+  /// Whether x * y overflows, and its low half.
   std::pair<Value, Value> multiply(Value x, Value y);
   Interval timesConstant(const Interval &x, int64_t factor);
   Interval quotientBy(const Interval &x, const Interval &y,

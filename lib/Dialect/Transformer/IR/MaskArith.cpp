@@ -1,9 +1,10 @@
-//===- MaskArith.cpp - Words for the code that masks emit -----------------===//
+//===- MaskArith.cpp - Arithmetic that masks emit -------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Divisions and shifts that have a value everywhere. Remainders are computed
-// from quotients: some devices leave the remainder of negative numbers open.
+// Divisions and shifts that are defined for all operands. Remainders are
+// computed from quotients, because some devices leave the remainder of negative
+// numbers undefined.
 
 #include "MaskArith.h"
 
@@ -32,7 +33,7 @@ Value MaskArith::real(float v, Value like) {
   return constantLike(b, loc, b.getF32FloatAttr(v), like);
 }
 
-/// The number that a value is everywhere, if it is a constant.
+/// The number of a constant, scalar or splat.
 static std::optional<int64_t> constantOf(Value v) {
   APInt number;
   if (matchPattern(v, m_ConstantInt(&number)))

@@ -1,10 +1,10 @@
-//===- MaskArith.h - Words for the code that masks emit ---------*- C++ -*-===//
+//===- MaskArith.h - Arithmetic that masks emit -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Arithmetic on i32, i1 and f32, scalars and tiles alike, as mask and rule ops
-// emit it. A scalar meets a tile as a constant of the tile's type, or through
-// the site's splat; both operands of a word have one type.
+// emit it. Both operands of an op have one type: a scalar meets a tile as a
+// constant of the tile's type, or through the site's splat.
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/MaskInterface.h"
@@ -13,7 +13,7 @@
 
 namespace heddle::transformer {
 
-/// Small words for arithmetic at one place.
+/// Shorthand for ops at one location.
 struct MaskArith {
   using Value = mlir::Value;
   using Order = mlir::arith::CmpIPredicate;
@@ -22,9 +22,9 @@ struct MaskArith {
 
   Value i32(int64_t v) { return mlir::arith::ConstantIntOp::create(b, loc, v, 32); }
   Value i1(bool v) { return mlir::arith::ConstantIntOp::create(b, loc, v, 1); }
-  /// A number in the type of `like`, an integer scalar or tile.
+  /// A constant in the type of `like`, an integer scalar or tile.
   Value integer(int64_t v, Value like);
-  /// A number in the type of `like`, f32 or a tile of it.
+  /// A constant in the type of `like`, f32 or a tile of it.
   Value real(float v, Value like);
 
   Value add(Value x, Value y) { return mlir::arith::AddIOp::create(b, loc, x, y); }
@@ -42,17 +42,17 @@ struct MaskArith {
   Value compare(Order p, Value x, Value y) { return mlir::arith::CmpIOp::create(b, loc, p, x, y); }
   Value select(Value c, Value x, Value y) { return mlir::arith::SelectOp::create(b, loc, c, x, y); }
   Value clamp(Value x, int64_t low, int64_t high) { return max(min(x, i32(high)), i32(low)); }
-  /// A bound of a band: coordinates are in [0, 2^30), so a number outside [-2^30, 2^30) says no
-  /// more than the nearest one inside.
+  /// Clamps a bound of a band: coordinates are in [0, 2^30), so a number outside [-2^30, 2^30)
+  /// bounds no more than the nearest one inside.
   Value limit(Value x) { return clamp(x, -(int64_t(1) << 30), (int64_t(1) << 30) - 1); }
 
-  /// Division that rounds to zero: x / 0 = 0, and the smallest number by -1 is itself.
+  /// Division rounded to zero: x / 0 = 0, and the smallest number by -1 is itself.
   Value divide(Value x, Value y);
   /// The remainder of that division, with the sign of x; x % 0 = 0.
   Value remainder(Value x, Value y);
   Value divideFloor(Value x, Value y);
   Value divideCeil(Value x, Value y);
-  /// Shifts by less than 0 or more than 31 give 0, arithmetic ones to the right the sign.
+  /// Shifts by less than 0 or more than 31 give 0, or the sign (arithmetic right shift).
   Value shiftLeft(Value x, Value by);
   Value shiftRight(Value x, Value by);
   Value shiftRightUnsigned(Value x, Value by);
@@ -60,13 +60,13 @@ struct MaskArith {
 private:
   /// A divisor that cannot trap: 1 in place of 0, and of -1 under the smallest number.
   Value safeDivisor(Value x, Value y);
-  /// The quotient and the remainder that divideFloor and divideCeil correct.
+  /// Truncated quotient and remainder, which divideFloor and divideCeil correct.
   std::pair<Value, Value> quotient(Value x, Value y);
-  /// 1 where a shift is in range, of i1 type; and the shift, 0 where it is not.
+  /// Whether a shift is in range, as i1; and the shift, 0 if it is not.
   std::pair<Value, Value> shiftInRange(Value by);
 };
 
-/// The offset operand of a mask or rule, the site's default where there is none; any i32.
+/// The offset operand of a mask or rule, or the site's default; any i32.
 mlir::Value offsetValue(mlir::OpBuilder &b, MaskSite &site, mlir::Value operand);
 
 } // namespace heddle::transformer

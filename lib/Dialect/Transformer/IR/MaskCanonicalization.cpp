@@ -1,10 +1,10 @@
-//===- MaskCanonicalization.cpp - Simpler masks ---------------------------===//
+//===- MaskCanonicalization.cpp - Canonicalization of masks ---------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Canonical forms of masks: masks that allow everything or nothing disappear,
-// bands merge, nots move to where they are bands, and tables that are bands
-// become them. A band gives kernels a loop in closed form; a table does not.
+// Canonical forms of masks: constant masks disappear, bands merge, nots move to
+// where they are bands, and tables that are bands become bands. A band gives
+// kernels a loop in closed form; a table does not.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -55,8 +55,8 @@ static bool isUsedWithSizes(Value mask, int64_t batch, int64_t queries, int64_t 
   return true;
 }
 
-/// Whether a constant table has the sizes of every attention that uses the mask, or 1, and these
-/// are known: else the run checks them, and a mask without the table would drop that check.
+/// Whether the sizes of a constant table are known to fit every attention that uses the mask.
+/// Otherwise the run checks them, and dropping the table would drop that check.
 static bool fitsWhereUsed(Value mask) {
   while (auto inner = mask.getDefiningOp<MaskNotOp>())
     mask = inner.getMask();
@@ -71,7 +71,7 @@ namespace {
 
 /// and(m, true) ──▶ m        and(m, false) ──▶ false
 /// or(m, false) ──▶ m        or(m, true)   ──▶ true
-/// Packed documents stay: sizes and places count inside them, whatever the mask.
+/// Packed documents stay: sizes and positions count inside them, whatever the mask.
 template <typename Op>
 struct DropConstant : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
@@ -109,7 +109,7 @@ struct DropMask : OpRewritePattern<AttentionOp> {
 
 //===- Bands -------------------------------------------------------------===//
 
-/// A window, or causal as one that has no end behind the query.
+/// A window; `causal` is one that reaches back to the first key.
 struct Window {
   int64_t before, after;
   Value offset;
@@ -128,7 +128,7 @@ static std::optional<Window> windowOf(MaskOpInterface mask) {
   return std::nullopt;
 }
 
-/// Back from a window: one without an end behind the query that ends with it is causal.
+/// Creates a window, or `causal` if it reaches back to the first key and ends with the query.
 static Value createWindow(PatternRewriter &rewriter, Location loc, const Window &window) {
   if (window.before == everything && window.after == 0)
     return MaskCausalOp::create(rewriter, loc, window.offset);
@@ -136,8 +136,7 @@ static Value createWindow(PatternRewriter &rewriter, Location loc, const Window 
                               window.after, window.offset);
 }
 
-/// The first two masks of `conjuncts` that are windows around the same key, merged into one in
-/// place of the first.
+/// Merges the first two windows of equal offset among `conjuncts` into one, in place of the first.
 static bool mergeWindows(SmallVectorImpl<Value> &conjuncts, Location loc,
                          PatternRewriter &rewriter) {
   for (size_t n = 0; n < conjuncts.size(); ++n)
@@ -153,7 +152,7 @@ static bool mergeWindows(SmallVectorImpl<Value> &conjuncts, Location loc,
   return false;
 }
 
-/// Whether some mask stands twice in a tree of `and`.
+/// Whether a mask occurs twice in a tree of `and`.
 static bool repeats(Value mask) {
   SmallVector<Value> open{mask};
   llvm::SmallDenseSet<Value> seen;
@@ -169,8 +168,8 @@ static bool repeats(Value mask) {
 
 namespace {
 
-/// and(and(causal, m), window) ──▶ and(window, m), where both have the same offset; a mask that
-/// stands twice stands once.
+/// and(and(causal, m), window) ──▶ and(window, m), if both have the same offset. A mask that occurs
+/// twice is kept once.
 struct MergeConjuncts : OpRewritePattern<MaskAndOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -193,7 +192,7 @@ struct MergeConjuncts : OpRewritePattern<MaskAndOp> {
 };
 
 /// not(and(not(a), not(b))) ──▶ or(a, b)        not(or(a, b)) ──▶ and(not(a), not(b))
-/// The second where both complements are simple: nots, or bands with one end.
+/// The second only if both complements are simple: nots, or bands with one end.
 struct MoveNot : OpRewritePattern<MaskNotOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -222,15 +221,14 @@ struct MoveNot : OpRewritePattern<MaskNotOp> {
 
 //===- Tables that are bands ---------------------------------------------===//
 
-/// All pairs (i, j) of a table that are true, as bounds of j - i; of j alone where the table has
-/// one row for all.
+/// Bounds of j - i over the true pairs (i, j) of a table; bounds of j if the table has one row.
 struct TableBand {
   int64_t low = std::numeric_limits<int64_t>::max(), high = std::numeric_limits<int64_t>::min();
 };
 
 } // namespace
 
-/// The bounds of a table with `rows` rows, if the table is true exactly inside them.
+/// The band of a table that is true exactly inside it.
 static std::optional<TableBand> bandOfTable(DenseElementsAttr table, int64_t rows,
                                             int64_t columns) {
   TableBand band;
@@ -248,7 +246,7 @@ static std::optional<TableBand> bandOfTable(DenseElementsAttr table, int64_t row
   return band;
 }
 
-/// low <= j <= high.
+/// Creates the mask low <= j <= high.
 static Value createKeyRange(PatternRewriter &rewriter, Location loc, int64_t low, int64_t high) {
   auto where = MaskWhereOp::create(rewriter, loc, rewriter.getType<MaskType>());
   OpBuilder::InsertionGuard guard(rewriter);

@@ -1,10 +1,10 @@
-//===- MaskInterface.cpp - What masks and score rules know ----------------===//
+//===- MaskInterface.cpp - Interfaces of masks and rules ------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The generated interfaces, bands of keys, and conjunctions: the bands of all
-// conjuncts are intersected first, component by component, so that a tile is
-// tested once and exactly; the bounds of the other conjuncts are combined.
+// Generated interfaces, bands of keys, and conjunctions. The bands of all
+// conjuncts are intersected first, component by component, so that one exact
+// test covers them; the bounds of the other conjuncts are combined with it.
 
 #include "heddle/Dialect/Transformer/IR/MaskInterface.h"
 
@@ -25,7 +25,7 @@ BiasOpInterface heddle::transformer::biasOf(Value bias) {
   return cast<BiasOpInterface>(bias.getDefiningOp());
 }
 
-//===- Each mask once ----------------------------------------------------===//
+//===- Memoised masks------------------------------------------------===//
 
 template <typename T>
 T MaskSite::once(llvm::DenseMap<Value, T> &known, Value mask, llvm::function_ref<T()> ask) {
@@ -65,9 +65,8 @@ KeyBand heddle::transformer::intersect(OpBuilder &b, Location loc, const KeyBand
           smaller(x.relativeHigh, y.relativeHigh)};
 }
 
-/// The keys of the tile that the absolute bounds leave, and the differences j - i from them to the
-/// tile's rows take every value from `nearest` to `farthest`: a pair fits where these meet the
-/// relative bounds.
+/// From the keys that the absolute bounds leave to the tile's rows, the differences j - i take
+/// every value from `nearest` to `farthest`. A pair fits if this range meets the relative bounds.
 TileTruth heddle::transformer::boundOf(OpBuilder &b, Location loc, const KeyBand &band,
                                        const TileCorners &t) {
   MaskArith a{b, loc};

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For each mask op: its predicate on a tile of (i, j), the bounds of that
-// predicate over a tile, and the band of keys that it is, where it is one.
-// Everything is emitted as arith on i32 and i1, scalars or tiles.
+// Mask ops: the predicate on a tile of (i, j), its bounds over a tile, and the
+// band of keys if the mask is one. All code is arith on i32 and i1, scalars or
+// tiles.
 
 #include "MaskArith.h"
 
@@ -43,8 +43,7 @@ std::optional<KeyBand> MaskCausalOp::keyRange(OpBuilder &b, MaskSite &site) {
   return KeyBand{{}, {}, {}, a.limit(offsetValue(b, site, getOffset()))};
 }
 
-/// offset - before <= j - i <= offset + after, sums that stop at the ends of i32 instead of
-/// wrapping.
+/// offset - before <= j - i <= offset + after, with sums that saturate instead of wrapping.
 std::optional<KeyBand> MaskWindowOp::keyRange(OpBuilder &b, MaskSite &site) {
   MaskArith a{b, site.loc()};
   constexpr int64_t least = std::numeric_limits<int32_t>::min(),
@@ -70,7 +69,7 @@ std::optional<KeyBand> MaskPrefixOp::keyRange(OpBuilder &b, MaskSite &site) {
 
 //===- documents ---------------------------------------------------------===//
 
-/// Under packed documents the site already counts inside one document: there every key is its own.
+/// Under packed documents the site counts inside one document, in which every key is allowed.
 std::optional<KeyBand> MaskDocumentsOp::keyRange(OpBuilder &, MaskSite &) {
   return getStarts() ? std::optional(KeyBand()) : std::nullopt;
 }
@@ -83,8 +82,8 @@ Value MaskDocumentsOp::emitPredicate(OpBuilder &b, MaskSite &site) {
   return a.equal(site.lookupRow(b, getQueries(), first), site.lookupColumn(b, getKeys()));
 }
 
-/// The ids of the tile's queries and keys as intervals: equal ones are possible where these
-/// overlap, certain where both are the same single number.
+/// Compares the id ranges of the tile's queries and keys: a match is possible if they overlap,
+/// certain if both are the same single id.
 TileTruth MaskDocumentsOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
   if (getStarts())
     return boundOf(b, site.loc(), KeyBand(), t);
@@ -118,7 +117,7 @@ Value MaskBlocksOp::emitPredicate(OpBuilder &b, MaskSite &site) {
                     a.divide(j, a.integer(getColumns(), j)));
 }
 
-/// Looks at every block that the tile touches.
+/// Reads every block that the tile touches.
 TileTruth MaskBlocksOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
   Location loc = site.loc();
   MaskArith a{b, loc};
@@ -142,7 +141,7 @@ TileTruth MaskBlocksOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t
 
 //===- and, or, not ------------------------------------------------------===//
 
-/// The intersection of all bands as one, then the other conjuncts.
+/// One test of the intersection of all bands, then the other conjuncts.
 Value MaskAndOp::emitPredicate(OpBuilder &b, MaskSite &site) {
   MaskArith a{b, site.loc()};
   KeyBand band;
@@ -164,7 +163,7 @@ TileTruth MaskAndOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
   return boundOf(getResult(), b, site, t);
 }
 
-/// A band where all conjuncts are.
+/// A band if all conjuncts are bands.
 std::optional<KeyBand> MaskAndOp::keyRange(OpBuilder &b, MaskSite &site) {
   KeyBand band;
   for (MaskOpInterface conjunct : conjunctsOf(getResult())) {
@@ -197,7 +196,7 @@ TileTruth MaskNotOp::bound(OpBuilder &b, MaskSite &site, const TileCorners &t) {
   return {a.negate(m.must), a.negate(m.may)};
 }
 
-/// What a band with one bound leaves is a band with one bound.
+/// The complement of a band with one bound is a band with one bound.
 std::optional<KeyBand> MaskNotOp::keyRange(OpBuilder &b, MaskSite &site) {
   std::optional<KeyBand> band = site.keyRangeOf(b, getMask());
   if (!band ||
@@ -208,8 +207,8 @@ std::optional<KeyBand> MaskNotOp::keyRange(OpBuilder &b, MaskSite &site) {
     return KeyBand{{}, band->low, {}, {}};
   if (band->high)
     return KeyBand{band->high, {}, {}, {}};
-  // Differences are above -2^30 and below 2^30 - 1: a bound of either end, moved by one, may stop
-  // there.
+  // Differences lie strictly between -2^30 and 2^30 - 1, so clamping a bound that moved by one
+  // loses nothing.
   if (band->relativeLow)
     return KeyBand{{}, {}, {}, a.limit(a.sub(band->relativeLow, a.i32(1)))};
   return KeyBand{{}, {}, a.limit(a.add(band->relativeHigh, a.i32(1))), {}};
@@ -217,7 +216,7 @@ std::optional<KeyBand> MaskNotOp::keyRange(OpBuilder &b, MaskSite &site) {
 
 //===- Limits of values --------------------------------------------------===//
 
-/// The attention of the group that a mask stands in.
+/// The attention in the group of a mask.
 static ScoresOpInterface scoresBeside(Operation *mask) {
   for (Operation &op : *mask->getBlock())
     if (auto scores = dyn_cast<ScoresOpInterface>(op))
@@ -225,7 +224,7 @@ static ScoresOpInterface scoresBeside(Operation *mask) {
   llvm_unreachable("masks are read by attention");
 }
 
-/// Lengths are at most the number of keys, which may be those of a document.
+/// Lengths are at most the number of keys, counted in the document under packed documents.
 void MaskLengthsOp::limitValues(OpOperand &, ValueLimits &limits) {
   limits.addBelow(limits.shapes.of(scoresBeside(*this).getKey())[2] + 1);
   for (auto documents : (*this)->getBlock()->getOps<MaskDocumentsOp>())
@@ -233,7 +232,7 @@ void MaskLengthsOp::limitValues(OpOperand &, ValueLimits &limits) {
       limits.addWithin(documents.getKeys());
 }
 
-/// Documents start from 0 to the number of rows.
+/// Starts of documents are between 0 and the number of rows.
 void MaskDocumentsOp::limitValues(OpOperand &operand, ValueLimits &limits) {
   if (!getStarts())
     return;

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a mask op can check by itself; what depends on the attention that uses it
-// is in AttentionRules.cpp.
+// Verifiers of what a mask op can check by itself. AttentionRules.cpp checks
+// what depends on the attention that uses the mask.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -80,7 +80,7 @@ LogicalResult MaskDocumentsOp::verify() {
   if (q == 0 || k == 0)
     return emitOpError("C3: expected at least one start, found none");
   if (!ShapedType::isDynamic(q) && !ShapedType::isDynamic(k) && q != k)
-    return emitOpError("C3: starts of queries and keys must be as many, found ")
+    return emitOpError("C3: expected as many starts of queries as of keys, found ")
            << q << " and " << k;
   return success();
 }

@@ -1,9 +1,9 @@
-//===- OpInterfaces.cpp - What passes ask of an op ------------------------===//
+//===- OpInterfaces.cpp - Interfaces of ops -------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the implementations of the interfaces share; each op's stands beside its
-// verifier.
+// Common parts of the interfaces' implementations; those of an op are beside
+// its verifier.
 
 #include "heddle/Dialect/Transformer/IR/OpInterfaces.h"
 

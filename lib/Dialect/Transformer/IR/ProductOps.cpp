@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What linear, ffn and conv1x1 check, and how ffn becomes linears.
+// Verifiers and interfaces of linear, ffn and conv1x1, and the decomposition of
+// ffn.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -88,11 +89,11 @@ void FfnOp::decompose() {
     gate = LinearOp::create(b, getLoc(), getInput(), gate, getGateBias(), getActivation());
     hidden = arith::MulFOp::create(b, getLoc(), gate, hidden);
   }
-  // The second product rounds what the first one does.
+  // The input of the second product is rounded like that of the first.
   auto type = cast<RankedTensorType>(hidden.getType());
   if (Type element = getElementTypeOrSelf(getInput()); element != type.getElementType())
     hidden = arith::TruncFOp::create(b, getLoc(), type.clone(element), hidden);
-  // The written type of the result is kept: it may know more than what is inferred.
+  // The written result type is kept: it may be more precise than the inferred one.
   Value result = LinearOp::create(b, getLoc(), getType(), hidden, getOutWeight(), getOutBias(),
                                   Activation::None);
   replaceAllUsesWith(result);
@@ -118,7 +119,7 @@ LogicalResult Conv1x1Op::verify() {
   return shapes;
 }
 
-/// Matrices of products are packed in panels.
+/// Matrices of products are packed in panels, other operands stored by rank.
 static OperandStorage storageIn(OpOperand &operand, std::initializer_list<OpOperand *> matrices) {
   return llvm::is_contained(matrices, &operand) ? OperandStorage::Panels : storageByRank(operand);
 }

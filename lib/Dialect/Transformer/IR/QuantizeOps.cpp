@@ -1,9 +1,9 @@
-//===- QuantizeOps.cpp - Rows with scales, and what they need -------------===//
+//===- QuantizeOps.cpp - Quantised rows and weights -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers and inferred types of `quantize`, and the constraints of `weight` and
-// `linear` that concern scales.
+// Verifiers and inferred types of `quantize`, and the constraints on scales of
+// `weight` and `linear`.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -45,7 +45,7 @@ LogicalResult QuantizeOp::verify() {
 }
 
 bool QuantizeOp::isCompatibleReturnTypes(TypeRange, TypeRange) {
-  return true; // the verifier says which dimension is wrong
+  return true; // the verifier names the wrong dimension
 }
 
 //===- weight, linear ----------------------------------------------------===//

@@ -101,7 +101,7 @@ void PoolOp::limitValues(OpOperand &operand, ValueLimits &limits) {
 
 //===- shift_right, cross_entropy ----------------------------------------===//
 
-// The same ids, but for the last and the start.
+// The result holds the ids but the last, behind the start id: its readers limit them too.
 void ShiftRightOp::limitValues(OpOperand &, ValueLimits &limits) {
   limits.addReadersOf(getResult());
 }
@@ -115,7 +115,7 @@ LogicalResult ShiftRightOp::verify() {
   return success();
 }
 
-/// Ids and padding of a loss.
+/// Checks the ids and the padding id of a loss.
 static LogicalResult verifyReference(Operation *op, Value logits, Value ids,
                                      std::optional<uint64_t> padding) {
   ArrayRef<int64_t> rows = typeOf(logits).getShape().drop_back();

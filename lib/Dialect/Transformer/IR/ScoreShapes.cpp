@@ -1,10 +1,10 @@
-//===- ScoreShapes.cpp - What the tables of masks must fit -----------------===//
+//===- ScoreShapes.cpp - Shapes of the tables of masks --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes that are known before a call only by name: each table of a mask or score
-// rule against the attention that uses it. Under packed documents a number a
-// sequence is a number a document.
+// Requirements on symbolic sizes: each table of a mask or score rule against
+// the attention that uses it. Under packed documents, one number a sequence
+// means one number a document.
 
 #include "AttentionRules.h"
 
@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
-/// All ops that a mask or rule is made of.
+/// Collects all ops of a mask or rule.
 static void collect(Value value, llvm::SetVector<Operation *> &ops) {
   if (!value || !value.getDefiningOp() || !ops.insert(value.getDefiningOp()))
     return;
@@ -27,12 +27,12 @@ static void collect(Value value, llvm::SetVector<Operation *> &ops) {
 }
 
 namespace {
-/// What the masks and rules of one attention over `full` ask of the shapes of their tables.
+/// Requires the shapes that tables of masks and rules need in an attention over `full`.
 class RuleShapes {
 public:
   RuleShapes(SymbolicShapes &of, const Shape &full) : of(of), full(full), sequences(full[0]) {}
 
-  /// First of all: under packed documents, tables have one row a document.
+  /// To be called first: under packed documents, tables have one row a document.
   void countSequences(MaskDocumentsOp op);
   void check(Operation *rule);
 
@@ -97,7 +97,7 @@ void RuleShapes::oneASequence(Value table, const char *what) {
     of.require(shape(table)[0], sequences, what);
 }
 
-/// A dimension is 1 or `size`. Keys of a cache: the table may say more than has been seen.
+/// Requires 1 or `size`. A table over the keys of a cache may be longer than the keys so far.
 void RuleShapes::fits(const SizeExpr &found, const SizeExpr &size, bool keys, const char *what) {
   if (found == SizeExpr(1) || found == size || of.isOneOrFull(found))
     return;
@@ -127,7 +127,7 @@ void RuleShapes::documentIds(MaskDocumentsOp op) {
   of.require(queries[0], sequences, "the documents of queries");
   if (!op.getOffset())
     of.require(queries[1], full[2], "the documents of queries");
-  else // of a cache: of its keys and the queries that come now
+  else // on a cache: ids of its keys and of the new queries
     fits(queries[1], full[3], true, "the documents of queries");
   of.require(keys[0], sequences, "the documents of keys");
   fits(keys[1], full[3], true, "the documents of keys");

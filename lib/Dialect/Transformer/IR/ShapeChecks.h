@@ -1,9 +1,9 @@
-//===- ShapeChecks.h - Shapes that verifiers compare -----------*- C++ -*-===//
+//===- ShapeChecks.h - Shape checks of verifiers ----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the verifiers of activations share: each check names its constraint and the
-// dimension that is wrong.
+// Shapes and checks that verifiers share. Each check names its constraint and
+// the wrong dimension.
 #pragma once
 
 #include "heddle/Dialect/ElementFormats.h"
@@ -23,7 +23,7 @@ namespace heddle::transformer::detail {
 
 using namespace mlir;
 
-// QuantizeOps.cpp: the constraints that concern codes and their scales.
+// QuantizeOps.cpp: constraints of codes and their scales.
 LogicalResult verifyScales(WeightOp op);
 LogicalResult verifyCodes(LinearOp op);
 
@@ -31,12 +31,12 @@ inline RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(valu
 inline int64_t dim(Value value, int64_t i) { return typeOf(value).getDimSize(i); }
 inline int64_t features(Value value) { return typeOf(value).getShape().back(); }
 
-/// Two sizes that cannot be equal at run time.
+/// Whether two sizes cannot be equal at run time.
 inline bool differ(int64_t a, int64_t b) {
   return !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b) && a != b;
 }
 
-/// The type of `value` with other features, in f32: sums are, whatever the operands are.
+/// The type of `value` with other features, in f32: sums are f32, whatever the operands.
 inline RankedTensorType withFeatures(Value value, int64_t count) {
   SmallVector<int64_t> shape(typeOf(value).getShape());
   shape.back() = count;
@@ -51,7 +51,7 @@ inline SmallVector<int64_t> embeddedShape(Value ids, Value table) {
   return shape;
 }
 
-/// Patches of an image, or 0 where its sides are no multiple of theirs.
+/// Number of patches of an image; 0 if `side` does not divide its height and width.
 inline int64_t patchCount(Value image, int64_t side) {
   int64_t height = dim(image, 2), width = dim(image, 3);
   bool divides = side > 0 && height % side == 0 && width % side == 0;
@@ -104,8 +104,8 @@ inline std::string shapeText(ArrayRef<int64_t> shape) {
   return text + "]";
 }
 
-/// Checks a result against the shape that follows from the operands; `fixed` dimensions must be
-/// written, not `?`.
+/// Checks a shape against the one that follows from the operands; `fixed` dimensions must be
+/// static.
 inline LogicalResult verifyShape(Operation *op, StringRef constraint, StringRef what, Value value,
                                  ArrayRef<int64_t> expected, ArrayRef<int64_t> fixed = {}) {
   ArrayRef<int64_t> found = typeOf(value).getShape();
@@ -123,7 +123,7 @@ inline LogicalResult verifyShape(Operation *op, StringRef constraint, StringRef 
   return success();
 }
 
-/// `left` must equal `right`; both are described.
+/// Checks that two sizes are equal; the error describes both.
 inline LogicalResult verifyEqual(Operation *op, StringRef constraint, const Twine &left, int64_t a,
                                  StringRef right, int64_t b) {
   if (!differ(a, b))
@@ -137,17 +137,17 @@ inline LogicalResult verifyColumns(Operation *op, StringRef constraint, StringRe
   return verifyEqual(op, constraint, "columns of " + name, dim(matrix, 1), other, size);
 }
 
-/// A vector, which may be absent.
+/// Checks the size of a vector, which may be absent.
 inline LogicalResult verifySize(Operation *op, StringRef constraint, StringRef name, Value vector,
                                 StringRef other, int64_t size) {
   return vector ? verifyEqual(op, constraint, "size of " + name, dim(vector, 0), other, size)
                 : success();
 }
 
-/// Whether a product takes operands of these types; `kept`: of weights, keys or values.
+/// Whether a product takes operands of these types; `kept`: a weight, keys or values.
 inline bool multiplies(Type operand, Type kept) { return findProduct(operand, kept) != nullptr; }
 
-/// Operands of one product.
+/// Checks the element types of a product's operands.
 inline LogicalResult verifyElements(Operation *op, StringRef constraint, StringRef name,
                                     Value weight, Value input) {
   Type found = typeOf(weight).getElementType(), expected = typeOf(input).getElementType();

@@ -1,8 +1,8 @@
-//===- StateOps.cpp - What a session keeps between calls ------------------===//
+//===- StateOps.cpp - States of a session ---------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers of states and of the ops that name them.
+// Verifiers of states and of ops that refer to them.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -98,7 +98,7 @@ void CacheLengthOp::inferShapes(SymbolicShapes &shapes) {
   shapes.set(getResult(), Shape{SizeExpr::dim(getDim().str())});
 }
 
-/// C1 of all users: the name is a state's.
+/// C1 of all users: the symbol is a state.
 static FailureOr<StateOp> findState(Operation *op, FlatSymbolRefAttr name,
                                     SymbolTableCollection &symbols) {
   if (auto state = symbols.lookupNearestSymbolFrom<StateOp>(op, name))
@@ -129,7 +129,7 @@ LogicalResult StateGetOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-/// C2 of cache.append: new rows equal the state's type but for their number.
+/// C2 of cache.append: new rows have the state's type, except for their number.
 static LogicalResult verifyRows(CacheAppendOp op, StateOp state) {
   static constexpr StringLiteral names[] = {"batch", "heads", "rows", "features"};
   auto rows = cast<RankedTensorType>(op.getRows().getType());

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Registration, the attributes of functions' arguments and results, and the
-// errors for what the language has and this version does not.
+// error about unknown ops.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -26,7 +26,7 @@ using namespace heddle::transformer;
 #include "heddle/Dialect/Transformer/IR/TransformerAttrs.cpp.inc"
 
 namespace {
-/// Constants of a formula stay in its region.
+/// Folding materializes the constants of a formula inside its region.
 struct FoldInTransformer : DialectFoldInterface {
   using DialectFoldInterface::DialectFoldInterface;
   bool shouldMaterializeInto(Region *region) const final {
@@ -51,10 +51,9 @@ void TransformerDialect::initialize() {
       >();
 }
 
-//===- Ops that there are none of ----------------------------------------===//
+//===- Unknown ops -------------------------------------------------------===//
 
-/// Stateless, because MLIR keeps a reference to what the hook holds no longer than the hook itself
-/// lives.
+/// A plain function, because MLIR refers to the hook and copies no captures.
 static ParseResult refuseUnknown(OpAsmParser &parser, OperationState &state) {
   StringRef name = state.name.getStringRef(), nearest;
   unsigned least = ~0u;
@@ -64,7 +63,7 @@ static ParseResult refuseUnknown(OpAsmParser &parser, OperationState &state) {
       nearest = known.getStringRef();
       least = distance;
     }
-  // The parser begins the message with the name.
+  // The parser puts the op's name in front of the message.
   return parser.emitError(parser.getNameLoc(),
                           "is not supported yet or misspelt, the nearest op is '")
          << nearest << "'";
@@ -77,7 +76,7 @@ std::optional<Dialect::ParseOpHook> TransformerDialect::getParseOperationHook(St
 //===- Attributes of arguments and results -------------------------------===//
 
 namespace {
-/// Where an attribute stands, for messages: "argument 0: transformer.dims: ...".
+/// Position of an attribute, for messages: "argument 0: transformer.dims: ...".
 struct PortSite {
   Operation *function;
   StringRef kind;
@@ -169,7 +168,7 @@ static LogicalResult verifyPort(const PortSite &place, Attribute attribute, Arra
   return success();
 }
 
-/// The full sizes of an input of which callers may give 1 in place of each.
+/// transformer.broadcast: the full sizes of an input; callers may give 1 in place of each.
 static LogicalResult verifyBroadcast(const PortSite &place, Attribute attribute, Type type) {
   auto sizes = dyn_cast<ArrayAttr>(attribute);
   auto isSize = [](Attribute size) {
@@ -223,7 +222,7 @@ static LogicalResult verifyRange(const PortSite &place, Attribute attribute, Typ
   return success();
 }
 
-/// True if an argument of `function` is named `name`.
+/// Whether an argument of `function` is named `name`.
 static bool hasArgumentNamed(FunctionOpInterface function, StringRef name) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (auto other = function.getArgAttrOfType<StringAttr>(i, TransformerDialect::nameAttr))
@@ -258,7 +257,7 @@ static LogicalResult verifyDefault(const PortSite &place, Attribute attribute, T
   return success();
 }
 
-/// The name must not be taken by an earlier argument (or result).
+/// Checks that no earlier argument (or result) has the name.
 template <typename NameOf>
 static LogicalResult verifyUnique(const PortSite &place, StringAttr name, NameOf nameOf) {
   for (unsigned i = 0; i < place.index; ++i)

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each op's verifier checks the constraints C1, C2, ... of its description in
-// order and names the dimension that is wrong. Matrix products are in
-// ProductOps.cpp, ops over whole rows in RowOps.cpp.
+// Verifiers check the constraints C1, C2, ... of an op's description in order,
+// and name the wrong dimension. Matrix products are in ProductOps.cpp, ops over
+// whole rows in RowOps.cpp.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -18,7 +18,7 @@ using namespace heddle;
 using namespace heddle::transformer;
 using namespace heddle::transformer::detail;
 
-/// `custom<SameTypes>`: one type, written once, of two results.
+/// `custom<SameTypes>`: the common type of two results, written once.
 static ParseResult parseSameTypes(OpAsmParser &parser, Type &first, Type &second) {
   ParseResult parsed = parser.parseType(first);
   second = first;
@@ -104,7 +104,7 @@ static LogicalResult verifyRank3(Operation *op, Value input) {
   return op->emitOpError("C1: input must have rank 3 [batch, rows, features], found rank ") << rank;
 }
 
-/// Where positions are counted from.
+/// Checks the origin of positions: the starts of documents, or an offset.
 static LogicalResult verifyOrigin(Operation *op, StringRef constraint, Value documents,
                                   Value offset) {
   if (!documents)
@@ -148,7 +148,7 @@ void PositionSinusoidalOp::inferShapes(SymbolicShapes &shapes) {
 
 void PositionLearnedOp::inferShapes(SymbolicShapes &shapes) {
   SizeExpr rows = shapes.of(getInput())[1];
-  Value offset = getOffset(); // of positions that a session counts, or another number: 0
+  Value offset = getOffset(); // a length that a session counts; other numbers are not known here
   SizeExpr before = offset && shapes.knows(offset) ? shapes.of(offset)[0] : SizeExpr(0);
   if (getDocuments())
     shapes.requireBatchOfOne(getInput());
@@ -157,7 +157,7 @@ void PositionLearnedOp::inferShapes(SymbolicShapes &shapes) {
   shapes.inferRows(*this);
 }
 
-/// Starts of documents count the rows of `input`.
+/// Limits starts of documents by the rows of `input`.
 static void limitStarts(Value documents, Value input, OpOperand &operand, ValueLimits &limits,
                         int64_t maxLength = 0) {
   if (documents == operand.get())
@@ -190,7 +190,7 @@ static LogicalResult verifyPatches(Operation *op, StringRef constraint, Value im
          << " and the width " << dim(image, 3) << " of the image, found a side of " << side;
 }
 
-/// Static but for the batch of the image.
+/// Sizes of patches are static, except the batch.
 static void inferPatches(Value result, Value image, SymbolicShapes &shapes) {
   Shape shape = staticShape(result.getType());
   shape.front() = shapes.of(image).front();
@@ -287,7 +287,7 @@ void MergeHeadsOp::inferShapes(SymbolicShapes &shapes) {
   shapes.set(getResult(), Shape{in[0], in[2], features(getResult())});
 }
 
-// Splitting what was just merged, or merging what was just split, gives the tensor back.
+// Splitting merged heads, or merging split heads, gives the original tensor.
 OpFoldResult SplitHeadsOp::fold(FoldAdaptor) {
   auto merge = getInput().getDefiningOp<MergeHeadsOp>();
   return merge && merge.getInput().getType() == getType() ? merge.getInput() : Value();

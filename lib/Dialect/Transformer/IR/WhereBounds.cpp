@@ -2,13 +2,14 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Walks the region of mask.where with intervals in place of numbers: b and h are
-// points, i and j what the tile's corners span. Tables that are read at i or j,
-// or at these plus a number of the whole tile, are bounded by their smallest and
+// Interval analysis of the region of mask.where: b and h are points, i and j
+// the ranges of the tile. A table that is read at i or j, or at one of them
+// plus a number that is uniform over the tile, is bounded by its smallest and
 // largest entries there; any other load is unknown.
 //
-// Sums lose that both terms hold the same variable, which matters in one idiom:
-// x - (x / c) * c, the rest of a division, is found by its shape.
+// Sums ignore that both terms may hold the same variable. One idiom in which
+// that matters is recognised by its shape: x - (x / c) * c, the remainder of a
+// division.
 
 #include "Intervals.h"
 
@@ -68,7 +69,7 @@ private:
         return {tile.j0, a.sub(tile.j1, one), 0, coordinates - 1};
       }
     }
-    // The site may know a number that the formula does not.
+    // The site may know a number as a constant.
     APInt number;
     Value scalar = matchPattern(v, m_ConstantInt(&number)) ? v : site.scalar(b, v);
     if (matchPattern(scalar, m_ConstantInt(&number)))
@@ -111,13 +112,13 @@ TileTruth FormulaBounds::truthOf(Operation *op) {
       .Case([&](arith::TruncIOp) { return lowestBit(interval(op->getOperand(0))); })
       .Case([&](arith::SelectOp) {
         TileTruth c = x(0);
-        // One of the two branches is taken at each pair.
+        // Each pair takes one of the two branches.
         return a.disjunction(a.conjunction(c, x(1)), a.conjunction(a.opposite(c), x(2)));
       })
       .Default([&](Operation *) { return TileTruth{a.i1(true), a.i1(false)}; });
 }
 
-/// Truths are compared as numbers, a signed true being -1.
+/// Compares i1 values as numbers; true is -1 in signed comparisons.
 TileTruth FormulaBounds::compare(arith::CmpIOp op) {
   using P = arith::CmpIPredicate;
   P p = op.getPredicate();
@@ -138,7 +139,7 @@ TileTruth FormulaBounds::compare(arith::CmpIOp op) {
   return a.order(p, number(x), number(y));
 }
 
-/// Known for a single number.
+/// Known if the interval is a single number.
 TileTruth FormulaBounds::lowestBit(const Interval &x) {
   Value single = a.equal(x.low, x.high),
         odd = a.compare(arith::CmpIPredicate::ne, a.both(x.low, a.i32(1)), a.i32(0));
@@ -182,7 +183,7 @@ Interval FormulaBounds::binary(Operation *op, const Interval &x, const Interval 
       .Default([&](Operation *) { return a.everything(); });
 }
 
-/// x - x is 0, x - floor(x / c) * c lies in [0, c), x - (x / c) * c is the rest of x / c.
+/// x - x is 0, x - floor(x / c) * c lies in [0, c), x - (x / c) * c is the remainder of x / c.
 Interval FormulaBounds::difference(arith::SubIOp op) {
   Value x = op.getLhs();
   if (x == op.getRhs())
@@ -202,7 +203,7 @@ Interval FormulaBounds::difference(arith::SubIOp op) {
   return a.difference(interval(x), interval(op.getRhs()));
 }
 
-/// Numbers of 8 and 16 bits are kept in 32, with their sign.
+/// Numbers of 8 and 16 bits are kept in 32 bits, sign-extended.
 Interval FormulaBounds::resize(Operation *op) {
   Value from = op->getOperand(0);
   unsigned bits = from.getType().getIntOrFloatBitWidth();
@@ -219,7 +220,7 @@ Interval FormulaBounds::resize(Operation *op) {
 
 //===- Loads -------------------------------------------------------------===//
 
-/// A number of the whole tile: it depends on neither i nor j.
+/// Whether a number is uniform over the tile: it depends on neither i nor j.
 bool FormulaBounds::isUniform(Value v) {
   if (auto argument = dyn_cast<BlockArgument>(v); argument && argument.getOwner() == &body)
     return argument.getArgNumber() < 2;
@@ -229,8 +230,8 @@ bool FormulaBounds::isUniform(Value v) {
   });
 }
 
-/// i or j, or one of them plus or minus a number of the whole tile: as many numbers as the tile has
-/// rows or columns.
+/// Whether an index is i or j, perhaps plus or minus a uniform number: it takes as many values as
+/// the tile has rows or columns.
 bool FormulaBounds::isRun(Value v) {
   if (v == body.getArgument(2) || v == body.getArgument(3))
     return true;
@@ -251,14 +252,14 @@ Interval FormulaBounds::load(MaskLoadOp op) {
   return isRun(index) ? loadRange(op.getTable(), x) : a.everything();
 }
 
-/// Everything where the index may wrap: then its interval is all of i32, and looking at all of the
+/// All of i32 where the index may wrap: its interval is all of i32 then, and a scan of the whole
 /// table would cost a tile too much.
 Interval FormulaBounds::loadRange(Value table, const Interval &index) {
   Value everywhere = a.both(a.equal(index.low, a.i32(Interval::smallest)),
                             a.equal(index.high, a.i32(Interval::largest)));
   Value from = index.low, last = index.high;
   if (index.least < 0 || index.most >= coordinates) {
-    // Beyond the coordinates every table has ended; one index there stands for all.
+    // Every table ends before the coordinates do; one index beyond stands for all.
     from = a.select(everywhere, a.i32(0), a.clamp(from, -1, coordinates));
     last = a.select(everywhere, a.i32(0), a.clamp(last, -1, coordinates));
   }

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Walks the region of mask.where or bias.where and emits each op for the whole
-// tile, divisions and shifts in forms that have a value everywhere. What depends
-// on neither i nor j stays a scalar until it meets a tile.
+// Emits the ops of mask.where or bias.where for a whole tile, divisions and
+// shifts in forms that are defined for all operands. Values that depend on
+// neither i nor j stay scalars until they meet a tile.
 
 #include "MaskArith.h"
 
@@ -34,7 +34,7 @@ public:
 private:
   static bool isTile(Value v) { return isa<ShapedType>(v.getType()); }
 
-  /// A scalar as a tile; constants stay constants, which divisions look for.
+  /// Broadcasts a scalar to a tile. Constants stay constants, because divisions look for them.
   Value broadcast(Value scalar) {
     TypedAttr number;
     if (!matchPattern(scalar, m_Constant(&number)))
@@ -45,7 +45,7 @@ private:
                                      DenseElementsAttr::get(type, ArrayRef<Attribute>(number)));
   }
 
-  /// Operands of one op: all scalars, or all tiles.
+  /// Operands of an op: all scalars, or all tiles.
   SmallVector<Value> alike(OperandRange operands) {
     SmallVector<Value> result = llvm::map_to_vector(operands, [&](Value v) { return value(v); });
     if (llvm::any_of(result, isTile))
@@ -154,7 +154,7 @@ Value FormulaEmitter::floatOp(Operation *op, ArrayRef<Value> x) {
       .Default([](Operation *) -> Value { llvm_unreachable("the verifier refuses other ops"); });
 }
 
-/// Truths are compared as numbers, a signed true being -1.
+/// Compares i1 values as numbers; true is -1 in signed comparisons.
 Value FormulaEmitter::compare(arith::CmpIOp op, Value x, Value y) {
   using P = arith::CmpIPredicate;
   P p = op.getPredicate();
@@ -178,7 +178,7 @@ Value FormulaEmitter::select(Value c, Value x, Value y) {
   return a.either(a.both(c, x), a.both(a.negate(c), y));
 }
 
-/// Numbers of 8 and 16 bits are kept in 32, with their sign.
+/// Numbers of 8 and 16 bits are kept in 32 bits, sign-extended.
 Value FormulaEmitter::resize(Operation *op, Value x) {
   unsigned from = op->getOperand(0).getType().getIntOrFloatBitWidth(),
            to = op->getResult(0).getType().getIntOrFloatBitWidth();

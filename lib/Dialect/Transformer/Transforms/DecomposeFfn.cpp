@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ffn(x) becomes linear(activation(linear(x))): two products that later stages
-// fuse each with what surrounds it.
+// ffn(x) becomes linear(activation(linear(x))): two products, each of which
+// later stages fuse with its neighbours.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A convolution whose kernel sees one row, or whose stride is its kernel, is a
-// product with the weight as a matrix: no later pass knows convolutions.
+// A convolution of kernel size 1, or whose stride is its kernel size, becomes a
+// product with the weight as a matrix, so that no later pass handles
+// convolutions.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
@@ -15,8 +16,8 @@ namespace heddle::transformer {
 #define GEN_PASS_DEF_LOWERCONVOLUTIONS
 #include "heddle/Dialect/Transformer/Transforms/Passes.h.inc"
 
-/// The product of `input` and a tensor of the checkpoint as a matrix: its first dimension, and the
-/// others. Weights that are no tensors of the checkpoint are refused later.
+/// Replaces `op` by a product with a tensor of the checkpoint as a matrix: its first dimension by
+/// all others. Other weights are rejected later.
 template <typename Op>
 static void replaceByProduct(OpBuilder &b, Op op, WeightOp kernels, Value input,
                              Activation activation) {
@@ -25,7 +26,7 @@ static void replaceByProduct(OpBuilder &b, Op op, WeightOp kernels, Value input,
                                     b.getF32Type());
   auto matrix = WeightOp::create(b, kernels.getLoc(), type, kernels.getName(),
                                  b.getDenseI64ArrayAttr(kernels.getCheckpointShape()));
-  // The written type of the result is kept: it may know more than what is inferred.
+  // The written result type is kept: it may be more precise than the inferred one.
   Value result =
       LinearOp::create(b, op.getLoc(), op.getType(), input, matrix, op.getBias(), activation);
   op.replaceAllUsesWith(result);
@@ -40,7 +41,7 @@ static void lower(Conv1x1Op op) {
     replaceByProduct(b, op, kernels, op.getInput(), op.getActivation());
 }
 
-/// Pixels of a patch lie side by side.
+/// Patches become rows that hold their pixels.
 static void lower(PatchEmbeddingOp op) {
   OpBuilder b(op);
   auto kernels = op.getWeight().getDefiningOp<WeightOp>();

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products on f32 as products of a number format.
+// Rewrites of f32 products to a number format.
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
@@ -11,7 +11,7 @@
 
 namespace heddle::transformer {
 
-/// The matrices of a product with weights.
+/// The matrix operands of a product.
 inline llvm::SmallVector<mlir::OpOperand *> matricesOf(TransformerOpInterface op) {
   llvm::SmallVector<mlir::OpOperand *> matrices;
   for (mlir::OpOperand &operand : op->getOpOperands())
@@ -20,8 +20,8 @@ inline llvm::SmallVector<mlir::OpOperand *> matricesOf(TransformerOpInterface op
   return matrices;
 }
 
-/// Every `linear` and `ffn` on f32 whose matrices are tensors of the checkpoint multiplies what the
-/// format says. Others are left as they are.
+/// Gives every f32 `linear` and `ffn` whose matrices are tensors of the checkpoint the format's
+/// operands. Other products are left alone.
 void quantizeProducts(mlir::ModuleOp module, const NumberFormat &format);
 
 } // namespace heddle::transformer

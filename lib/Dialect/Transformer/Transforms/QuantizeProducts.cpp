@@ -8,9 +8,9 @@
 //                            linear(q, w as f16) scales(s)                      f16
 //                            linear(x, w as codes with their scales)            i4
 //
-// A value is quantised behind the op that makes it, once for all its readers. The
-// codes of weights are made when the checkpoint is packed; as f16 they are what
-// they are, rounded.
+// A value is quantised right behind the op that computes it, once for all its
+// readers. Codes of weights are computed when the checkpoint is packed; f16
+// weights are only rounded.
 
 #include "ProductRewrites.h"
 
@@ -27,8 +27,8 @@ namespace {
 bool isF32(Value value) { return getElementTypeOrSelf(value.getType()).isF32(); }
 bool isF32Weight(Value value) { return isF32(value) && value.getDefiningOp<WeightOp>(); }
 
-/// Whether the columns of a matrix that reads `input` are stored head by head, each padded to a
-/// multiple of 16: groups of columns count along the matrix' own, and padding would tear them.
+/// Whether the columns of a matrix that reads `input` are stored head by head, each head padded to
+/// a multiple of 16. Columns share scales in groups, which such padding would split.
 bool hasPaddedHeads(Value input) {
   auto merge = input.getDefiningOp<MergeHeadsOp>();
   if (!merge)
@@ -37,7 +37,7 @@ bool hasPaddedHeads(Value input) {
   return heads.getDimSize(1) > 1 && heads.getDimSize(3) % 16 != 0;
 }
 
-/// Codes, and what scales them, if it does not lie beside them.
+/// Codes, and their scales unless they are stored beside them.
 struct Quantized {
   Value codes, scales;
 };

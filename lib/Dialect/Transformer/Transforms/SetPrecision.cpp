@@ -2,19 +2,20 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The precision of a product is the type of its operands, so that every later
-// stage, and the reference, reads it where it stands:
+// The precision of a product is the type of its operands, from which every
+// later stage and the reference read it:
 //
 //   linear(x, w)          ──▶  linear(truncf x, w as bf16)
 //   attention(q, k, v)    ──▶  attention(truncf q, truncf k, truncf v)
 //   cache.append(s, rows) ──▶  cache.append(s as bf16, truncf rows)
 //
-// f16 is a form of storage: only what is kept and read again takes it, weights,
-// keys and values. A format whose linear layers multiply other operands than all
-// else (int8, f16-sum, int4) has these from QuantizeProducts.cpp.
+// f16 is a storage format: only values that are kept and read repeatedly take
+// it, that is weights, keys and values. Formats whose linear layers have other
+// operands than the rest (int8, f16-sum, int4) get them from
+// QuantizeProducts.cpp.
 //
-// A value is rounded behind the op that makes it: kernels then round what they
-// store, not each column tile what it reads.
+// A value is rounded right behind the op that computes it: kernels then round
+// once what they store, not in each column tile what it reads.
 
 #include "ProductRewrites.h"
 
@@ -50,7 +51,8 @@ public:
   }
 
 private:
-  /// The operands of one product, all of them or none: what is multiplied, and what is kept.
+  /// Narrows all operands of a product or none: `operand` if rows are rounded too, and the kept
+  /// ones.
   void narrow(OpOperand &operand, ArrayRef<OpOperand *> kept) {
     SmallVector<OpOperand *> all(kept);
     if (!roundsRows && !isF32(operand.get()))
@@ -68,7 +70,7 @@ private:
     return cast<RankedTensorType>(value.getType()).clone(element);
   }
 
-  /// The value in the narrow type, made once behind its definition.
+  /// The value in the narrow type, created once behind its definition.
   Value rounded(Value value) {
     if (isNarrow(value))
       return value;
@@ -88,7 +90,7 @@ private:
   // States
   //===--------------------------------------------------------------------===//
 
-  /// Keys and values, and nothing else.
+  /// Whether a value is read only as keys or values.
   static bool feedsAttentionOnly(Value value) {
     return llvm::all_of(value.getUses(), [](OpOperand &use) {
       auto attention = dyn_cast<AttentionOp>(use.getOwner());
@@ -138,7 +140,7 @@ private:
   ModuleOp module;
   OpBuilder builder;
   Type element;
-  bool roundsRows; ///< of products, besides what is kept
+  bool roundsRows; ///< whether first operands of products are rounded too
   llvm::DenseMap<Value, Value> known;
 };
 

@@ -1,8 +1,8 @@
-//===- SinkFormulaConstants.cpp - Constants of formulas stand inside them -===//
+//===- SinkFormulaConstants.cpp - Constants of formulas sink into them ----===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies the constants that formulas use from outside into their regions.
+// Copies scalar constants from outside a formula into its region.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
@@ -16,7 +16,7 @@ namespace heddle::transformer {
 #define GEN_PASS_DEF_SINKFORMULACONSTANTS
 #include "heddle/Dialect/Transformer/Transforms/Passes.h.inc"
 
-/// Always legal: a constant has no operands. One copy serves all uses in a region.
+/// One copy serves all uses in a region. Always legal, because constants have no operands.
 static void sinkConstants(Region &formula) {
   OpBuilder b(formula);
   llvm::DenseMap<Operation *, Operation *> copies;

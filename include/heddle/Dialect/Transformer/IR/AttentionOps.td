@@ -2,15 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention, with masks, score rules and optional results, and the two ops that
-// returned weights become.
+// Attention with masks, score rules and optional results, and the two ops that
+// compute returned weights.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_ATTENTIONOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_ATTENTIONOPS_TD
 
 include "heddle/Dialect/Transformer/IR/WhereOps.td"
 
-/// What the ops that compute scores answer alike.
+/// Base of the ops that compute scores.
 class Transformer_ScoresOp<string mnemonic, list<Trait> traits, list<string> answers>
     : Transformer_Op<mnemonic, !listconcat([Pure, AttrSizedOperandSegments, Transformer_Contracts, Transformer_ScoresOpInterface], traits),
                      !listconcat(["storageOf", "takesWeight", "documentStarts"], answers)> {
@@ -36,7 +36,7 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
     score[j]  = scale * sum_d query[b, h, i, d] * key[b, g, j, d]
     score[j]  = softcap * tanh(score[j] / softcap)        with softcap
     score[j]  = score[j] + bias(b, h, i, j)               with a score rule
-    lse       = log (sum_j exp(score[j]) + exp(sinks[h])) the sink only where there is one
+    lse       = log (sum_j exp(score[j]) + exp(sinks[h])) the sink only if there is one
     weight[j] = exp(score[j] - lse)
     output[b, h, i, :] = sum_j weight[j] * value[b, g, j, :]
     ```
@@ -45,9 +45,9 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
     result `lse` is `[B, H, Tq]`; `weights` is `[B, H, Tq, Tk]`, or with `average_weights` their mean over heads,
     `[B, Tq, Tk]`.
 
-    A row without an allowed key gives zeros (weights zero, lse minus infinity; with a sink, the sink). A score of minus infinity counts as
-    masked; a NaN or plus infinity at an allowed key makes the row NaN. Values at masked keys never reach a result. With
-    `hidden_score` no key is masked: the score of a pair that `mask` hides is that number instead, unless its bias is minus infinity.
+    A row without an allowed key gives zeros (weights zero, lse minus infinity; with a sink, the sink). A score of minus infinity counts as masked; a
+    NaN or plus infinity at an allowed key makes the row NaN. Values at masked keys never reach a result. With `hidden_score` no key is masked: a pair
+    that `mask` hides has that number as its score, unless its bias is minus infinity.
 
     Constraints:
     * C1: the batch of `key` and `value` equals that of `query`.
@@ -67,8 +67,8 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
     * C15: `hidden_score` is finite, and stands beside a mask.
     * C16: packed documents (`mask.documents starts`) stand as a conjunct of the mask, once, with a batch of 1, and without `mask.dense`,
       `mask.blocks` and `bias.dense` beside them.
-    * C17: keys that come from a cache with a length a sequence (`mask.lengths`, `mask.prefix` or a `mask.dense` of each sequence stands
-      in the mask) need an explicit `offset` on `mask.causal`, `mask.window`, `bias.alibi` and `bias.relative`.
+    * C17: keys from a state, or from a cache whose sequences differ in length (the mask holds `mask.lengths`, `mask.prefix` or a `mask.dense` of each
+      sequence), need an explicit `offset` on `mask.causal`, `mask.window`, `bias.alibi` and `bias.relative`.
     * C18: `key` and `value` have the element type of `query`, or f16 beside f32. With bf16, the weights are rounded to it too before they meet
       the values; f16 is widened, and all is as with f32.
 
@@ -103,7 +103,7 @@ def Transformer_AttentionOp : Transformer_ScoresOp<"attention", [AttrSizedResult
                    CArg<"::heddle::transformer::WeightsResult", "::heddle::transformer::WeightsResult::None">:$weights,
                    CArg<"bool", "false">:$lse, CArg<"::heddle::transformer::ScoreRules", "{}">:$rules)>];
   let extraClassDeclaration = [{
-    /// What changes its scores, and what joins them.
+    /// Rules that change the scores, and sinks that join them.
     ::heddle::transformer::ScoreRules getRules() { return {getBias(), getSinks(), getSoftcapAttr(), getHiddenScoreAttr()}; }
   }];
   let hasCanonicalizer = 1;
@@ -140,7 +140,7 @@ def Transformer_AttentionStatisticsOp : Transformer_ScoresOp<"attention.statisti
     `:` `(` type($query) `,` type($key) `)` `->` custom<SameTypes>(type($maximum), type($sum))
   }];
   let builders = [
-    // The statistics of an attention, and nothing of its values.
+    // Builds the statistics of an attention, without its values.
     OpBuilder<(ins "::heddle::transformer::AttentionOp":$attention)>];
 }
 
@@ -173,7 +173,7 @@ def Transformer_AttentionWeightsOp : Transformer_ScoresOp<"attention.weights", [
     `:` `(` type($query) `,` type($key) `,` type($maximum) `,` type($sum) `)` `->` type($weights)
   }];
   let builders = [
-    // The weights of an attention that returns them.
+    // Builds the weights of an attention that returns them.
     OpBuilder<(ins "::heddle::transformer::AttentionOp":$attention, "::heddle::transformer::AttentionStatisticsOp":$statistics)>];
 }
 

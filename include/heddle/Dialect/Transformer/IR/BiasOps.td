@@ -1,4 +1,4 @@
-//===- BiasOps.td - What is added to scores ----------------*- tablegen -*-===//
+//===- BiasOps.td - Score rules ----------------------------*- tablegen -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -19,11 +19,11 @@ class Transformer_BiasOp<string mnemonic, string name, list<Trait> traits = [], 
 }
 
 def Transformer_BiasAlibiOp : Transformer_BiasOp<"alibi", "alibi"> {
-  let summary = "less for keys far away, by a slope a head";
+  let summary = "a penalty for distance, with a slope for each head";
   let description = [{
-    `-slope[h] * |j - (i + offset)|`, `offset` being that of `mask.causal`. For H heads, a power of two, `slope[h] = factor * 2^(-8 (h + 1) / H)`.
-    For another H, with P the power of two below, the first P slopes are those of P heads, the others are slopes 0, 2, 4, ... of 2 P heads.
-    `factor` is 1 unless said: models that scale a score after its rule (Falcon) have that scale there.
+    `-slope[h] * |j - (i + offset)|`; `offset` is that of `mask.causal`. For H heads, a power of two, `slope[h] = factor * 2^(-8 (h + 1) / H)`. For
+    another H, with P the power of two below, the first P slopes are those of P heads, the others are slopes 0, 2, 4, ... of 2 P heads. `factor`, by
+    default 1, serves models that scale scores after the rule (Falcon).
 
     Constraints:
     * C1: the result is used by score rules and attention of the same block.
@@ -47,7 +47,7 @@ def Transformer_BiasAlibiOp : Transformer_BiasOp<"alibi", "alibi"> {
 }
 
 def Transformer_BiasRelativeOp : Transformer_BiasOp<"relative", "relative", [], ["takesWeight"]> {
-  let summary = "a learned number for each bucket of distances";
+  let summary = "a learned bias for each bucket of distances";
   let description = [{
     `table[bucket(j - (i + offset)), h]`, T5's buckets, `offset` being that of `mask.causal`. `table` is `[N, H]`. One-directional: with
     d the distance backwards, `max(0, i + offset - j)`, and E = N / 2, `bucket = d` where `d < E`, else
@@ -79,8 +79,8 @@ def Transformer_BiasRelativeOp : Transformer_BiasOp<"relative", "relative", [], 
 def Transformer_BiasDenseOp : Transformer_BiasOp<"dense", "table"> {
   let summary = "a table of numbers";
   let description = [{
-    `table[b, h, i, j]`, each dimension of the table being 1 (the entry holds for all) or as large as the attention's:
-    `[B|1, H|1, Tq|1, Tk|1]`. Minus infinity excludes a pair.
+    `table[b, h, i, j]`, in which each dimension is 1 (the entry holds for all) or as large as the attention's: `[B|1, H|1, Tq|1, Tk|1]`. Minus
+    infinity excludes a pair.
 
     Constraints:
     * C1: the result is used by score rules and attention of the same block.

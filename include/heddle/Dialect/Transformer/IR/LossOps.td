@@ -1,9 +1,9 @@
-//===- LossOps.td - What is left between logits and ids ----*- tablegen -*-===//
+//===- LossOps.td - Losses ---------------------------------*- tablegen -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What scoring a given text needs: the ids that a decoder reads, and the
-// likelihood of those that it should have written.
+// Losses: the ids that a decoder reads when it scores a given text, and the
+// likelihood of the ids that it should predict.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_LOSSOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_LOSSOPS_TD
@@ -35,7 +35,7 @@ def Transformer_ShiftRightOp : Transformer_Op<"shift_right", [Pure, AllTypesMatc
   let hasVerifier = 1;
 }
 
-/// Logits against the ids that were right.
+/// Base of the ops that compare logits with the right ids.
 class Transformer_CrossEntropy<string mnemonic, list<Trait> traits = []>
     : Transformer_InferredOp<mnemonic, traits, ["inferShapes", "limitValues"]> {
   let arguments = (ins Transformer_Activations:$logits, Transformer_Index:$ids, OptionalAttr<I64Attr>:$padding_id);
@@ -45,8 +45,8 @@ class Transformer_CrossEntropy<string mnemonic, list<Trait> traits = []>
 def Transformer_CrossEntropyOp : Transformer_CrossEntropy<"cross_entropy"> {
   let summary = "mean negative log-likelihood of ids";
   let description = [{
-    The mean of `log(sum_n exp(logits[..., n])) - logits[..., ids[...]]` over all rows, without those whose id is `padding_id`, if that
-    is given; 0 where no row is left. Logits count as in `transformer.softmax`. The pass `split-cross-entropy` makes two ops of it.
+    The mean of `log(sum_n exp(logits[..., n])) - logits[..., ids[...]]` over all rows, except those whose id is `padding_id`, if it is given; 0 if no
+    row is left. Logits are treated as in `transformer.softmax`. The pass `split-cross-entropy` makes two ops of it.
 
     Constraints:
     * C1: `ids` has the shape of `logits` without the last dimension.
@@ -68,7 +68,8 @@ def Transformer_CrossEntropyOp : Transformer_CrossEntropy<"cross_entropy"> {
 def Transformer_CrossEntropyRowsOp : Transformer_CrossEntropy<"cross_entropy.rows", [Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "the negative log-likelihood of each id";
   let description = [{
-    For each row of `logits` two numbers: the negative log-likelihood of its id and 1, or where the id is `padding_id` 0 and 0. Compilers write it.
+    Two numbers for each row of `logits`: the negative log-likelihood of its id and 1, or 0 and 0 if the id is `padding_id`. Only compilers write this
+    op.
 
     Constraints:
     * C1: `ids` has the shape of `logits` without the last dimension.
@@ -88,9 +89,9 @@ def Transformer_CrossEntropyRowsOp : Transformer_CrossEntropy<"cross_entropy.row
 }
 
 def Transformer_CrossEntropyMeanOp : Transformer_InferredOp<"cross_entropy.mean", [Transformer_ReducesRows, Transformer_RowsAlike], ["countFlops"]> {
-  let summary = "the mean of what cross_entropy.rows gives";
+  let summary = "the mean of the losses of cross_entropy.rows";
   let description = [{
-    The sum of the first numbers of all rows over the sum of the second; 0 where that is 0. Compilers write it.
+    The sum of the first numbers of all rows over the sum of the second; 0 if that is 0. Only compilers write this op.
 
     Constraints:
     * C1: `rows` has 2 features.

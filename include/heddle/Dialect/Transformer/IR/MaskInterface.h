@@ -1,11 +1,11 @@
-//===- MaskInterface.h - What masks and score rules know -------*- C++ -*-===//
+//===- MaskInterface.h - Interfaces of masks and rules ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The interfaces through which kernels, reports and pictures ask a mask for its
+// Interfaces through which kernels, reports and pictures ask a mask for its
 // truth over a tile, and a score rule for its numbers. Coordinates are i32, at
-// least 0 and below 2^30. Everything that is emitted is arith (with scf.for on
-// scalars, and math in score rules) on i32, i1 and f32, and none of it can trap.
+// least 0 and below 2^30. The emitted code is arith (with scf.for on scalars,
+// and math in score rules) on i32, i1 and f32, and never traps.
 #pragma once
 
 #include "mlir/IR/Builders.h"
@@ -27,23 +27,23 @@ struct TileTruth {
   mlir::Value may, must;
 };
 
-/// The keys of row i: j in [low, high), and relativeLow <= j - i <= relativeHigh; i32 values in
-/// [-2^30, 2^30), null where nothing binds. Sums of a bound and a coordinate do not wrap.
+/// Band of keys of row i: j in [low, high), and relativeLow <= j - i <= relativeHigh; i32 values in
+/// [-2^30, 2^30), null if unbounded. Sums of a bound and a coordinate do not wrap.
 struct KeyBand {
   mlir::Value low, high, relativeLow, relativeHigh;
 
   bool isEverything() const { return !low && !high && !relativeLow && !relativeHigh; }
 };
 
-/// Where a mask's code is emitted: supplies coordinates, reads the operands of masks and rules.
+/// Place where a mask's code is emitted: supplies coordinates, reads operands of masks and rules.
 class MaskSite {
 public:
   virtual ~MaskSite() = default;
   virtual mlir::Location loc() const = 0;
 
-  /// What the op of a mask gives (`MaskOpInterface`). A mask that several others are made of is
-  /// asked once: it may stand in exponentially many places. Nothing is kept between two questions
-  /// from outside, whose code may stand in different blocks.
+  /// Calls the mask's MaskOpInterface. A mask that several others use is emitted once, because it
+  /// may occur on exponentially many paths. Results are dropped after each outer call, since the
+  /// code of two such calls may be in different blocks.
   mlir::Value predicateOf(mlir::OpBuilder &b, mlir::Value mask);
   TileTruth boundOf(mlir::OpBuilder &b, mlir::Value mask, const TileCorners &tile);
   std::optional<KeyBand> keyRangeOf(mlir::OpBuilder &b, mlir::Value mask);
@@ -75,14 +75,14 @@ public:
   /// `table[x]` (rank 1) or `table[b, x]` (rank 2) for each x of an i32 tile, in the table's
   /// element type (i32 or f32); 0 where x is outside.
   virtual mlir::Value lookup(mlir::OpBuilder &b, mlir::Value table, mlir::Value indexTile) = 0;
-  /// The same with x the row index i, plus a scalar if there is one, or the column index j, of each
-  /// element.
+  /// `lookup` at the row index i of each element, plus an optional scalar, or at its column index
+  /// j.
   virtual mlir::Value lookupRow(mlir::OpBuilder &b, mlir::Value table, mlir::Value offset = {}) = 0;
   virtual mlir::Value lookupColumn(mlir::OpBuilder &b, mlir::Value table) = 0;
-  /// The same for a scalar x: a scalar.
+  /// `lookup` at a scalar x: a scalar.
   virtual mlir::Value lookupScalar(mlir::OpBuilder &b, mlir::Value table, mlir::Value x) = 0;
-  /// Smallest and largest of `table[(b,) x]` for x in [from, to), from < to, 0 counted where some x
-  /// is outside; i32 tables.
+  /// Smallest and largest of `table[(b,) x]` for x in [from, to), from < to; an x outside counts as
+  /// 0. i32 tables.
   virtual std::pair<mlir::Value, mlir::Value> tableRange(mlir::OpBuilder &b, mlir::Value table,
                                                          mlir::Value from, mlir::Value to) = 0;
   /// `table[x, h]` of a rank 2 f32 table for a scalar i32 x inside it: a scalar.
@@ -99,16 +99,16 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> predicates;
   llvm::DenseMap<mlir::Value, TileTruth> bounds;
   llvm::DenseMap<mlir::Value, std::optional<KeyBand>> bands;
-  int depth = 0; ///< of the questions that wait for an answer
+  int depth = 0; ///< of nested calls
 };
 
-/// The smaller of two bands, component by component.
+/// The intersection of two bands, component by component.
 KeyBand intersect(mlir::OpBuilder &b, mlir::Location loc, const KeyBand &x, const KeyBand &y);
 
 /// Whether the elements of the site's tile lie in the band, `tensor<RxCxi1>`.
 mlir::Value emitBand(mlir::OpBuilder &b, MaskSite &site, const KeyBand &band);
 
-/// Whether some pair of the tile, and whether every pair of it, lies in the band: exact.
+/// Whether some pair of the tile, and whether every pair, lies in the band: exact.
 TileTruth boundOf(mlir::OpBuilder &b, mlir::Location loc, const KeyBand &band,
                   const TileCorners &tile);
 
@@ -117,22 +117,22 @@ TileTruth boundOf(mlir::OpBuilder &b, mlir::Location loc, const KeyBand &band,
 #include "heddle/Dialect/Transformer/IR/MaskInterface.h.inc"
 
 namespace heddle::transformer {
-/// The op that defines a mask value, or a score rule; they never cross block boundaries.
+/// The op that defines a mask or score rule; neither crosses block boundaries.
 MaskOpInterface maskOf(mlir::Value mask);
 BiasOpInterface biasOf(mlir::Value bias);
 
-/// What a mask is everywhere, where its ops alone tell.
+/// The constant truth of a mask, if its ops alone decide it.
 std::optional<bool> constantTruth(mlir::Value mask);
 
-/// The masks whose conjunction `mask` is, in order, each once.
+/// The conjuncts of a mask, in order, each once.
 llvm::SmallVector<MaskOpInterface> conjunctsOf(mlir::Value mask);
 
 /// A band that holds every pair that `mask` allows: the intersection of the bands of its conjuncts.
 KeyBand bandOf(mlir::Value mask, mlir::OpBuilder &b, MaskSite &site);
 
-/// Whether its band is all that `mask` is.
+/// Whether the mask equals its band.
 bool isBand(mlir::Value mask, mlir::OpBuilder &b, MaskSite &site);
 
-/// Bounds of `mask` over a tile: its band as one exact test, and the bounds of the other conjuncts.
+/// Bounds of `mask` over a tile: an exact test of its band, and the bounds of the other conjuncts.
 TileTruth boundOf(mlir::Value mask, mlir::OpBuilder &b, MaskSite &site, const TileCorners &tile);
 } // namespace heddle::transformer

@@ -1,11 +1,11 @@
-//===- MaskInterface.td - What masks and score rules know --*- tablegen -*-===//
+//===- MaskInterface.td - Interfaces of masks and rules ----*- tablegen -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A mask op knows two things: how to emit its truth for the elements of a tile,
-// and how to bound that truth over a tile without looking at its elements. A
-// score rule knows how to emit its number. Kernels, reports and pictures all ask
-// through these interfaces.
+// Interfaces of masks and score rules. A mask op emits its truth for the
+// elements of a tile, and bounds that truth over a tile without looking at
+// elements. A score rule emits its number. Kernels, reports and pictures all
+// use these interfaces.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_MASKINTERFACE_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_MASKINTERFACE_TD
@@ -15,9 +15,8 @@ include "mlir/IR/OpBase.td"
 def MaskOpInterface : OpInterface<"MaskOpInterface"> {
   let cppNamespace = "::heddle::transformer";
   let description = [{
-    A boolean function of (batch, head, query i, key j); true: i may attend to j. `site` stands for
-    the place where code is emitted: it supplies the coordinates and reads operands. An op that is a
-    band of keys says which; the defaults of the other methods follow from it.
+    A boolean function of (batch, head, query i, key j); true: i may attend to j. `site` is the place where code is emitted: it supplies the
+    coordinates and reads operands. An op that is a band of keys implements `keyRange`; the defaults of the other methods follow from it.
   }];
   let methods = [
     InterfaceMethod<[{The truth of every element of the site's tile, `tensor<RxCxi1>`.}],
@@ -25,15 +24,15 @@ def MaskOpInterface : OpInterface<"MaskOpInterface"> {
       (ins "::mlir::OpBuilder &":$builder, "::heddle::transformer::MaskSite &":$site),
       /*methodBody=*/"", /*defaultImplementation=*/"return emitBand(builder, site, *$_op.keyRange(builder, site));">,
     InterfaceMethod<[{
-        Bounds of the truth over rows [i0, i1) and keys [j0, j1): `may` false means no pair is allowed,
-        `must` true means every pair is. Sound always; both are i1 values.
+        Bounds of the truth over rows [i0, i1) and keys [j0, j1), as i1 values: `may` false means no pair is allowed, `must` true means every pair is.
+        Always sound.
       }],
       "::heddle::transformer::TileTruth", "bound",
       (ins "::mlir::OpBuilder &":$builder, "::heddle::transformer::MaskSite &":$site,
            "const ::heddle::transformer::TileCorners &":$tile),
       /*methodBody=*/"", /*defaultImplementation=*/"return boundOf(builder, site.loc(), *$_op.keyRange(builder, site), tile);">,
     InterfaceMethod<[{
-        The mask as a band of keys, where it is exactly that; nothing where it is not.
+        The band of keys that the mask equals; none if it is not a band.
       }],
       "::std::optional<::heddle::transformer::KeyBand>", "keyRange",
       (ins "::mlir::OpBuilder &":$builder, "::heddle::transformer::MaskSite &":$site),

@@ -1,9 +1,9 @@
-//===- MaskOps.td - Who may attend to whom -----------------*- tablegen -*-===//
+//===- MaskOps.td - Masks ----------------------------------*- tablegen -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masks as ops: each is a predicate over (batch b, head h, query i, key j).
-// Their truth and bounds over tiles are in MaskInterface.td; the mask that is a
+// Masks: each is a predicate over (batch b, head h, query i, key j). Their
+// truth and bounds over tiles are in MaskInterface.td; the mask that is a
 // formula is in WhereOps.td.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_MASKOPS_TD
@@ -14,21 +14,21 @@ include "heddle/Dialect/Transformer/IR/TransformerDialect.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-/// The result is used by masks, score rules and attention of the same block only.
+/// The result is used only by masks, score rules and attention of the same block.
 def Transformer_StaysInBlock : NativeOpTrait<"StaysInBlock"> {
   let cppNamespace = "::heddle::transformer";
 }
 
 def Transformer_OffsetOperand : AnyTypeOf<[I32, Transformer_PerSequence], "i32 or tensor<?xi32>">;
 
-/// What the text calls a result.
+/// Name of a result in printed IR.
 class Transformer_ResultName<string name> {
   code definition = [{
     void $cppClass::getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) { setName(getResult(), "}] # name # [{"); }
   }];
 }
 
-/// `overridden`: methods of the interface that the op implements itself; the others are those of a band.
+/// `overridden`: methods of the interface that the op implements itself; the others have the defaults for a band.
 class Transformer_MaskOp<string mnemonic, string name, list<string> overridden, list<Trait> traits = [], list<string> answers = []>
     : Transformer_Op<"mask." # mnemonic, !listconcat(traits, [Pure, Transformer_StaysInBlock,
           DeclareOpInterfaceMethods<MaskOpInterface, overridden>,
@@ -158,10 +158,10 @@ def Transformer_MaskLengthsOp : Transformer_MaskOp<"lengths", "real", ["keyRange
 def Transformer_MaskPrefixOp : Transformer_MaskOp<"prefix", "prefix", ["keyRange"]> {
   let summary = "the first keys of each sequence, for every query";
   let description = [{
-    Every query may attend to key j where `j < prefix[b]`. It is `lengths` by another name, for the keys that all queries see
-    beside what another mask gives them: `causal or prefix` is a prefix language model. Any number goes: below 1 it is no key, above
-    the number of keys all of them. Keys of a prefix ahead of the query count where all queries stand in one call; a step
-    on a cache has no keys after its own, and so gives another result: compiling such a decoder warns.
+    Every query may attend to key j where `j < prefix[b]`. It is `lengths` by another name, for the keys that all queries see beside those of another
+    mask: `causal or prefix` is a prefix language model. Any number is allowed: below 1 it is no key, above the number of keys all of them. Prefix
+    keys ahead of the query count if all queries are in one call. A step on a cache has no keys after its own, and so gives another result: compiling
+    such a decoder warns.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -258,9 +258,9 @@ def Transformer_MaskDocumentsOp : Transformer_MaskOp<"documents", "documents", [
 def Transformer_MaskDenseOp : Transformer_MaskOp<"dense", "dense", ["emitPredicate", "bound"]> {
   let summary = "a table of booleans";
   let description = [{
-    Query i may attend to key j where `table[b, h, i, j]` is true. Each dimension of the table is 1 (the entry holds for
-    all) or as large as the attention's: `[B|1, H|1, Tq|1, Tk|1]`. Keys to keep, `[B, 1, 1, Tk]`, are the usual use. A constant table
-    that is a band becomes one, which `heddle compile` says as a `remark:`.
+    Query i may attend to key j where `table[b, h, i, j]` is true. Each dimension of the table is 1 (the entry holds for all) or as large as the
+    attention's: `[B|1, H|1, Tq|1, Tk|1]`. Its usual use is a table of keys to keep, `[B, 1, 1, Tk]`. A constant table that is a band becomes one,
+    which `heddle compile` reports as a `remark:`.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -336,9 +336,9 @@ def Transformer_MaskBlocksOp : Transformer_MaskOp<"blocks", "blocks", ["emitPred
 def Transformer_MaskAndOp : Transformer_MaskOp<"and", "both", ["keyRange", "emitPredicate", "bound"], [Commutative]> {
   let summary = "both masks";
   let description = [{
-    Query i may attend to key j where `lhs(b, h, i, j) && rhs(b, h, i, j)`. A mask and itself is that mask; windows of one offset (and
-    `causal`, which is a window without an end) become one window. The classes of tiles are exact for masks over ranges of keys (causal,
-    window, lengths, prefix, packed documents, and what `not` makes of one bound), however many there are.
+    Query i may attend to key j where `lhs(b, h, i, j) && rhs(b, h, i, j)`. A mask and itself is that mask; windows of one offset (and `causal`, a
+    window without an end) become one window. The classes of tiles are exact for any number of masks over ranges of keys (causal, window, lengths,
+    prefix, packed documents, and `not` of one bound).
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -376,8 +376,8 @@ def Transformer_MaskAndOp : Transformer_MaskOp<"and", "both", ["keyRange", "emit
 def Transformer_MaskOrOp : Transformer_MaskOp<"or", "either", ["emitPredicate", "bound"], [Commutative]> {
   let summary = "either mask";
   let description = [{
-    Query i may attend to key j where `lhs(b, h, i, j) || rhs(b, h, i, j)`. A mask or itself is that mask. A tile is empty where both
-    masks are, and full where one of them is: one that both fill together is looked at as a partial one.
+    Query i may attend to key j where `lhs(b, h, i, j) || rhs(b, h, i, j)`. A mask or itself is that mask. A tile is empty if both masks are, and full
+    if one of them is; a tile that only both together fill is treated as partial.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.
@@ -418,10 +418,9 @@ def Transformer_MaskOrOp : Transformer_MaskOp<"or", "either", ["emitPredicate", 
 }
 
 def Transformer_MaskNotOp : Transformer_MaskOp<"not", "not", ["keyRange", "emitPredicate", "bound"]> {
-  let summary = "what a mask hides, and nothing else";
+  let summary = "the complement of a mask";
   let description = [{
-    Query i may attend to key j where `!mask(b, h, i, j)`. Twice not is the mask itself. Full tiles of the mask are empty here, empty ones
-    full.
+    Query i may attend to key j where `!mask(b, h, i, j)`. Twice not is the mask itself. Full tiles of the mask become empty, empty ones full.
 
     Constraints:
     * C1: the result is used by masks and attention of the same block.

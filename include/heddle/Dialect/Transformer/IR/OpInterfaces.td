@@ -1,11 +1,11 @@
-//===- OpInterfaces.td - What passes ask of an op ----------*- tablegen -*-===//
+//===- OpInterfaces.td - Interfaces of ops -----------------*- tablegen -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Passes do not know ops by name: shapes in terms of dimensions, the cost, the
-// storage of each operand and the limits of index values stand here. How an op is
-// computed on tiles is an interface of its own (Transforms/TileableOpInterface.td),
-// so that the dialect knows no kernels.
+// Interfaces of ops, so that passes do not know ops by name: symbolic shapes,
+// cost, storage of operands and limits of index values. Tiling is an interface
+// of its own (Transforms/TileableOpInterface.td), so that the dialect knows no
+// kernels.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_OPINTERFACES_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_OPINTERFACES_TD
@@ -15,13 +15,12 @@ include "mlir/IR/OpBase.td"
 def Transformer_OpInterface : OpInterface<"TransformerOpInterface"> {
   let cppNamespace = "::heddle::transformer";
   let description = [{
-    What every op of the dialect answers. The defaults are those of an op that computes each row of its first operand from that row
-    and from weights.
+    Interface of every op of the dialect. The defaults are those of an op that computes each row of its first operand from that row and from weights.
   }];
   let methods = [
     InterfaceMethod<[{
-        Gives every result its shape in terms of the function's dimensions, and requires what the op relies on. By default results
-        have the shape of the first operand, but for features that their types know.
+        Sets the symbolic shape of every result, and requires the conditions that the op relies on. By default results have the shape of the first
+        operand, except for features that their types have.
       }],
       "void", "inferShapes", (ins "::heddle::transformer::SymbolicShapes &":$shapes),
       /*methodBody=*/"", /*defaultImplementation=*/"shapes.inferRows($_op);">,
@@ -31,20 +30,20 @@ def Transformer_OpInterface : OpInterface<"TransformerOpInterface"> {
         return ConcreteOp::template hasTrait<::heddle::transformer::ReducesRows>()
                    ? ::heddle::product(shapes.of($_op->getOperand(0))) * 8 : ::heddle::SizeExpr(0);
       }]>,
-    InterfaceMethod<[{How kernels want an operand stored; by default vectors are dense and all else are rows.}],
+    InterfaceMethod<[{The storage of an operand in kernels; by default vectors are dense and all else are rows.}],
       "::heddle::transformer::OperandStorage", "storageOf", (ins "::mlir::OpOperand &":$operand),
       /*methodBody=*/"", /*defaultImplementation=*/[{
         return ::heddle::transformer::storageByRank(operand);
       }]>,
-    InterfaceMethod<[{Whether an operand may be a weight; by default any but the rows that are computed with.}],
+    InterfaceMethod<[{Whether an operand may be a weight; by default any but the first.}],
       "bool", "takesWeight", (ins "::mlir::OpOperand &":$operand),
       /*methodBody=*/"", /*defaultImplementation=*/"return operand.getOperandNumber() > 0;">,
-    InterfaceMethod<[{What the op asks of the values of an operand of integers.}],
+    InterfaceMethod<[{Adds the op's limits on the values of an integer operand.}],
       "void", "limitValues", (ins "::mlir::OpOperand &":$operand, "::heddle::transformer::ValueLimits &":$limits),
       /*methodBody=*/"", /*defaultImplementation=*/"return;">,
-    InterfaceMethod<[{Where the packed documents start that the rows of the first operand belong to; null by default: rows are of sequences.}],
+    InterfaceMethod<[{The starts of the packed documents that hold the rows of the first operand; null by default: rows belong to sequences.}],
       "::mlir::Value", "documentStarts", (ins), /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
-    InterfaceMethod<[{The table that the op reads and that is no operand: the runtime fills it. None by default.}],
+    InterfaceMethod<[{The table that the op reads though it is no operand, filled by the runtime. None by default.}],
       "::std::optional<::heddle::transformer::RowTable>", "rowTable", (ins),
       /*methodBody=*/"", /*defaultImplementation=*/"return ::std::nullopt;">,
   ];
@@ -60,8 +59,8 @@ def Transformer_ScoresOpInterface : OpInterface<"ScoresOpInterface"> {
     InterfaceMethod<"Keys, `[B, Hkv, Tk, D]`.", "::mlir::Value", "getKey">,
     InterfaceMethod<"The operand that holds the keys.", "::mlir::OpOperand &", "getKeyMutable">,
     InterfaceMethod<"The mask, or null.", "::mlir::Value", "getMask">,
-    InterfaceMethod<"What multiplies each product.", "::mlir::FloatAttr", "getScaleAttr">,
-    InterfaceMethod<"What changes the scores, and what joins them.", "::heddle::transformer::ScoreRules", "getRules", (ins),
+    InterfaceMethod<"The factor of each product of a query and a key.", "::mlir::FloatAttr", "getScaleAttr">,
+    InterfaceMethod<"Rules that change the scores, and sinks that join them.", "::heddle::transformer::ScoreRules", "getRules", (ins),
       /*methodBody=*/"return {$_op.getBias(), $_op.getSinks(), $_op.getSoftcapAttr(), $_op.getHiddenScoreAttr()};">,
   ];
   let extraSharedClassDeclaration = [{

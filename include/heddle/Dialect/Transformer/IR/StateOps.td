@@ -1,9 +1,9 @@
-//===- StateOps.td - What a session keeps between calls ----*- tablegen -*-===//
+//===- StateOps.td - States of a session -------------------*- tablegen -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Caches of keys and values as symbols of the module, and the ops that read,
-// set, extend, empty and permute them.
+// States of a session: caches of keys and values as symbols of the module, and
+// the ops that read, set, extend, empty and permute them.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_STATEOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_STATEOPS_TD
@@ -21,9 +21,9 @@ def Transformer_ReadWriteState
 def Transformer_StateOp : Transformer_Op<"state", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "a tensor that a session keeps between calls";
   let description = [{
-    Declares a state of the module's sessions by name. `dims` has one entry a dimension: a number where it is static, a
-    name where it is dynamic. With `capacity`, rows are appended along dimension 2, at most `capacity` of them, and the
-    name of that dimension is the length that the session counts; without, the state is set as a whole.
+    Declares a state of the module's sessions by name. `dims` has one entry a dimension: a number if it is static, a name if it is dynamic. With
+    `capacity`, rows are appended along dimension 2, at most `capacity` of them, and the name of that dimension is the length that the session counts;
+    without, the state is set as a whole.
 
     Constraints:
     * C1: `dims` has one entry a dimension of `type`.
@@ -43,18 +43,18 @@ def Transformer_StateOp : Transformer_Op<"state", [Symbol, HasParent<"::mlir::Mo
   let extraClassDeclaration = [{
     /// The type as a tensor.
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
-    /// The name of dimension `i`, or "" where it is a number.
+    /// The name of dimension `i`, or "" if it is a number.
     ::llvm::StringRef getDimName(int64_t i);
     /// The name of the length that appends advance; only with a capacity.
     ::llvm::StringRef getLengthName() { return getDimName(2); }
   }];
 }
 
-/// An op that names a state.
+/// Base of the ops that refer to a state.
 class Transformer_StateUserOp<string mnemonic, list<Trait> traits>
     : Transformer_Op<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<SymbolUserOpInterface>]), ["inferShapes"]> {
   code stateAccess = [{
-    /// The state that the op names; null where there is none.
+    /// The state that the op refers to; null if there is none.
     ::heddle::transformer::StateOp lookupState();
   }];
   let extraClassDeclaration = stateAccess;
@@ -109,9 +109,8 @@ def Transformer_StateGetOp : Transformer_StateUserOp<"state.get", [Transformer_R
 def Transformer_CacheAppendOp : Transformer_StateUserOp<"cache.append", [Transformer_ReadWriteState]> {
   let summary = "appends rows to a state and returns all of it";
   let description = [{
-    Writes `rows` `[B, H, T, D]` behind the rows that the state has, and returns its whole content `[B, H, P + T, D]`, P
-    being the length before the call. When the function returns, the length is P + T. Appending past the capacity is an
-    error of the caller, reported before anything runs.
+    Writes `rows` `[B, H, T, D]` behind the rows of the state, and returns its whole content `[B, H, P + T, D]`, where P is the length before the
+    call. When the function returns, the length is P + T. Appending past the capacity is an error of the caller, reported before anything runs.
 
     Constraints:
     * C1: `state` names a `transformer.state` with a capacity.
@@ -179,8 +178,8 @@ def Transformer_CacheClearOp : Transformer_Op<"cache.clear", [Transformer_WriteS
 def Transformer_CacheReorderOp : Transformer_Op<"cache.reorder", [Transformer_ReadWriteState]> {
   let summary = "permutes the sequences of all states";
   let description = [{
-    Sequence r of every state becomes what sequence `parents[r]` was: a beam search keeps some of its hypotheses and
-    drops others. The batch becomes the size of `parents`.
+    Sequence r of every state becomes the former sequence `parents[r]`: a beam search keeps some of its hypotheses and drops others. The batch becomes
+    the size of `parents`.
 
     Example:
     ```mlir

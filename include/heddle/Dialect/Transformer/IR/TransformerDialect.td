@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dialect itself, its types, its attributes, and the base classes of its
-// ops. Everything a reader needs to know about the language stands in these .td
-// files; docs/language.md is generated from them.
+// The transformer dialect, its types and attributes, and the base classes of
+// its ops. The .td files define the whole language; docs/language.md is
+// generated from them.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMERDIALECT_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMERDIALECT_TD
@@ -21,27 +21,25 @@ def Transformer_Dialect : Dialect {
   let cppNamespace = "::heddle::transformer";
   let summary = "a Transformer as its author would draw it";
   let description = [{
-    Activations are ranked tensors of f32, usually `[B, T, E]`: batch, rows, features. Heads are explicit and are the
-    second of four dimensions: queries `[B, H, Tq, D]`, keys `[B, Hkv, Tk, D]`, values `[B, Hkv, Tk, Dv]`. Feature sizes
-    and head counts are static; batch and lengths are usually dynamic. Weights keep the layout of the checkpoint,
-    `[out, in]`. Masks are values of type `!transformer.mask`: predicates, never tables of Tq x Tk. Residual addition is
-    `arith.addf` on tensors. Operands of products (`linear`, `ffn`, `attention`) may be of a narrower type than f32, to which `arith.truncf`
-    rounds them; weights, keys and values alone may be of f16, and rows that `transformer.quantize` gave scales; weights of `linear` also codes with
-    scales. Sums and everything else stay f32. `set-precision` writes that for `--dtype`; `Support/Formats.h` lists what can meet.
+    Activations are ranked tensors of f32, usually `[B, T, E]`: batch, rows, features. Heads are explicit and are the second of four dimensions:
+    queries `[B, H, Tq, D]`, keys `[B, Hkv, Tk, D]`, values `[B, Hkv, Tk, Dv]`. Feature sizes and head counts are static; batch and lengths are
+    usually dynamic. Weights keep the layout of the checkpoint, `[out, in]`. Masks are values of type `!transformer.mask`: predicates, never tables of
+    Tq x Tk. Residual addition is `arith.addf` on tensors. Operands of products (`linear`, `ffn`, `attention`) may have a narrower type than f32, to
+    which `arith.truncf` rounds them. Only weights, keys and values, and rows with scales of `transformer.quantize`, may be f16; weights of `linear`
+    may also be codes with scales. Sums and everything else stay f32. `set-precision` rewrites a model for `--dtype`; `Support/Formats.h` lists the
+    formats that can be multiplied.
 
-    Functions are `func.func`. Their arguments and results carry `transformer.name` (the name by which a caller gives or
-    receives the tensor) and `transformer.dims` (one name or number a dimension); integer arguments may carry
-    `transformer.range = [low, high]`, where low <= value < high (expressions of dimensions are allowed), and an argument that the caller may leave out
-    `transformer.default = {lengths_of = "source", padding = 0 : i64}`, or `{running_lengths_of = ...}` where all tokens
-    since the caches were emptied count. `transformer.port` (a list like `transformer.dims`) is the shape that a caller sees where
-    it is another one: dimensions of 1 left out (`["B", "S"]` of `["B", 1, 1, "S"]`), or the first two transposed (`["S", "B", 512]`).
-    `transformer.broadcast` (sizes like `["B", 8, "T", "S"]`; expressions of dimensions are allowed) says that a caller may give 1 in
-    place of each of these sizes, and may leave leading dimensions out. Of four dimensions three may be given as `[B, T, S]` or
-    `[B * 8, T, S]`. Where `transformer.dims` has a name in place of a number or of another name, the function sees the 1; elsewhere it
-    sees the entry repeated.
+    Functions are `func.func`. Their arguments and results carry `transformer.name` (the name by which a caller passes or receives the tensor) and
+    `transformer.dims` (one name or number a dimension). Integer arguments may carry `transformer.range = [low, high]`, so that low <= value < high
+    (expressions of dimensions are allowed). An argument that the caller may leave out carries `transformer.default = {lengths_of = "source", padding
+    = 0 : i64}`, or `{running_lengths_of = ...}` if all tokens since the caches were emptied count. `transformer.port` (a list like
+    `transformer.dims`) is the shape that a caller sees if it differs: dimensions of 1 left out (`["B", "S"]` of `["B", 1, 1, "S"]`), or the first two
+    transposed (`["S", "B", 512]`). With `transformer.broadcast` (sizes like `["B", 8, "T", "S"]`; expressions of dimensions are allowed) a caller may
+    pass 1 in place of each of these sizes, and may leave leading dimensions out. Of four dimensions three may be passed as `[B, T, S]` or `[B * 8, T,
+    S]`. Where `transformer.dims` has a name in place of a number or of another name, the function sees the 1; elsewhere it sees the entry repeated.
 
-    Each op lists its constraints as C1, C2, ...; error messages name them. A mask's picture shows the tiles of its first example:
-    `.` is empty and skipped, `o` is partial, `#` is full and needs no look at the mask.
+    Each op lists its constraints as C1, C2, ...; error messages name them. A mask's picture shows the tiles of its first example: `.` is empty and
+    skipped, `o` is partial, `#` is full and needs no test of the mask.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let useDefaultTypePrinterParser = 1;
@@ -57,10 +55,10 @@ def Transformer_Dialect : Dialect {
     static constexpr llvm::StringLiteral portAttr = "transformer.port";
     static constexpr llvm::StringLiteral broadcastAttr = "transformer.broadcast";
 
-    /// True if `port` is `dims` with its first two entries transposed.
+    /// Whether `port` is `dims` with its first two entries transposed.
     static bool isTransposed(::mlir::ArrayAttr dims, ::mlir::ArrayAttr port);
 
-    /// Names of no op get an error that says which is nearest.
+    /// Reports an unknown op, with the name of the nearest known one.
     std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef opName) const override;
   }];
 }
@@ -95,7 +93,7 @@ def Transformer_Bias : DialectType<Transformer_Dialect, Transformer_BiasType.pre
 
 def Transformer_Index : RankedTensorOf<[I32]>;
 def Transformer_PerSequence : 1DTensorOf<[I32]>;
-/// Sizes that must be written and not zero: a dynamic size is negative.
+/// Sizes that must be static and positive: a dynamic size is negative.
 class Transformer_Positive<string dim> : CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getShape()" # dim # " > 0">;
 class Transformer_Rank<string condition>
     : CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getRank() " # condition>;
@@ -115,7 +113,7 @@ def Transformer_ProductRows : ConfinedType<RankedTensorOf<[F32, BF16]>, [Transfo
 def Transformer_ProductHeads : ConfinedType<RankedTensorOf<[F32, BF16]>,
     [Transformer_Rank<"== 4">, Transformer_Positive<"[1]">, Transformer_Positive<"[3]">],
     "tensor of f32 or bf16, rank 4 [batch, heads, rows, features], heads and features static and positive", "::mlir::RankedTensorType">;
-/// What products only read again and again, weights, keys and values, may be f16 beside operands of f32.
+/// Weights, keys and values, which products read many times, may be f16 beside operands of f32.
 def Transformer_ProductMatrix : ConfinedType<2DTensorOf<[F32, BF16, F16]>, [Transformer_Positive<"[0]">, Transformer_Positive<"[1]">],
     "static matrix of f32, bf16 or f16, not empty", "::mlir::RankedTensorType">;
 def Transformer_KeptHeads : ConfinedType<RankedTensorOf<[F32, BF16, F16]>,
@@ -183,13 +181,12 @@ def Transformer_PoolingAttr : EnumAttr<Transformer_Dialect, Transformer_Pooling,
 
 //===- Base classes of ops -----------------------------------------------===//
 
-/// Attributes that the op does not know are errors unless another dialect's name stands before them: a misspelt or
-/// unbuilt attribute must not be dropped.
+/// Rejects attributes that the op does not know, unless they have another dialect's prefix: a misspelt or unsupported attribute must not be dropped.
 def Transformer_KnownAttributes : NativeOpTrait<"KnownAttributes"> {
   let cppNamespace = "::heddle::transformer";
 }
 
-/// What passes ask for (OpInterfaces.h).
+/// Traits that passes use (OpInterfaces.h).
 class Transformer_Trait<string name> : NativeOpTrait<name> {
   let cppNamespace = "::heddle::transformer";
 }
@@ -202,9 +199,8 @@ class Transformer_Op<string mnemonic, list<Trait> traits = [], list<string> answ
     : Op<Transformer_Dialect, mnemonic,
          !listconcat(traits, [Transformer_KnownAttributes, DeclareOpInterfaceMethods<Transformer_OpInterface, answers>])>;
 
-/// An op whose result type follows from its operands, as `resultType` says in terms of its `adaptor`: leniently, since an op
-/// that the verifier will refuse has some type too. The type is inferred where an op is built; where it is written, the op's
-/// verifier compares and names the dimension.
+/// An op whose result type follows from its operands: `resultType` computes it from the `adaptor`. It must be lenient, because an op that the
+/// verifier rejects has some type too. Builders infer the type; a written type is compared by the verifier, which names the dimension.
 class Transformer_InferredOp<string mnemonic, list<Trait> traits = [], list<string> answers = []>
     : Transformer_Op<mnemonic, !listconcat(traits, [Pure, InferTypeOpAdaptorWithIsCompatible]), answers> {
   string resultType = ?;

@@ -34,10 +34,10 @@ class AttentionStatisticsOp;
 class StateOp;
 
 namespace detail {
-/// What a dimension may be called, for messages.
+/// The grammar of dimension names, for messages.
 inline constexpr llvm::StringLiteral dimName =
     "a name of letters, digits, _ and . that begins with a letter or _";
-/// Names of dimensions stand in size expressions (Support/SizeExpr.h).
+/// Whether `text` can name a dimension in size expressions (Support/SizeExpr.h).
 bool isDimName(llvm::StringRef text);
 llvm::LogicalResult verifyKnownAttributes(mlir::Operation *op);
 llvm::LogicalResult verifyStaysInBlock(mlir::Operation *op);
@@ -51,7 +51,7 @@ void printDocumentTables(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir:
                          mlir::Value keys, mlir::UnitAttr starts);
 } // namespace detail
 
-/// Refuses attributes that the op does not define and that no other dialect claims.
+/// Rejects attributes that the op does not define and that no other dialect claims.
 template <typename ConcreteOp>
 class KnownAttributes : public mlir::OpTrait::TraitBase<ConcreteOp, KnownAttributes> {
 public:
@@ -60,7 +60,7 @@ public:
   }
 };
 
-/// Masks and score rules are used by their like and by attention, of the same block only.
+/// A mask or score rule, which only other ones and attention of the same block may use.
 template <typename ConcreteOp>
 class StaysInBlock : public mlir::OpTrait::TraitBase<ConcreteOp, StaysInBlock> {
 public:

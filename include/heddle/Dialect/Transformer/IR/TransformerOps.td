@@ -4,8 +4,8 @@
 //
 // Weights, projections, normalisation and heads. Rows of ids and images are in
 // EmbeddingOps.td, attention in AttentionOps.td, masks and score rules in
-// MaskOps.td, BiasOps.td and WhereOps.td, states and caches in StateOps.td, rows
-// in a narrow type with a scale in QuantizeOps.td, losses in LossOps.td.
+// MaskOps.td, BiasOps.td and WhereOps.td, states and caches in StateOps.td,
+// rows in a narrow type with a scale in QuantizeOps.td, losses in LossOps.td.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
@@ -22,13 +22,13 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "a tensor of the checkpoint";
   let description = [{
-    The tensor `name` of the checkpoint. Its values never enter the compiler. A type that is narrower than f32 asks for the values rounded
-    to it, to nearest, ties to even; from 65520 on, f16 has infinity only. Where the checkpoint holds the same elements, in the same order, under another shape, `stored` is
-    that shape: a convolution of kernel size 1 is a matrix, and so are the matrices of all heads below each other.
+    The tensor `name` of the checkpoint. Its values never enter the compiler. For a type narrower than f32 the values are rounded to nearest, ties to
+    even; in f16 they are infinite from 65520 on. `stored` is the shape in the checkpoint if that holds the same elements, in the same order, under
+    another shape: a convolution of kernel size 1 is a matrix, and so are the matrices of all heads below each other.
 
-    A matrix of i8 or i4, which only products take, holds codes, as `transformer.quantize` defines them; those of i4 have their scales beside
-    them. With `scales` the value is `[2, N]`, all that a product needs to know of codes of i8: the scale of each of the N rows of the matrix, and
-    below it the sum of the row's codes. `stored` then is the matrix' shape in the checkpoint.
+    A matrix of i8 or i4, which only products take, holds codes, as `transformer.quantize` defines them; i4 codes are stored with their scales. With
+    `scales` the value is `[2, N]`, all that a product needs to know of i8 codes: the scale of each of the N rows of the matrix, and below it the sum
+    of the row's codes. `stored` then is the matrix' shape in the checkpoint.
 
     Constraints:
     * C1: the type is static.
@@ -83,19 +83,20 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
     `[N, K]`, `bias` `[N]`, the result `[..., N]`.
 
     Operands of i8 are codes that have `scales`: first those of the rows of `input`, `[..., 1]`, as `transformer.quantize` gives them, then those of
-    the rows of `weight`, `[2, N]`, a `transformer.weight` with `scales`. The sum of the codes' products is exact; as f32 it is multiplied by the
-    row's scale, then by the column's, and from there on all is as without scales.
+    the rows of `weight`, `[2, N]`, a `transformer.weight` with `scales`. The sum of the codes' products is exact. As f32 it is multiplied by the
+    row's scale, then by the column's; bias and activation follow as without scales.
 
     Rows of f16 have one of `scales`, their own, `[..., 1]`, as `transformer.quantize` gives them. Their products with a weight of f16 may be summed
-    in f16, at most 128 of them, before they are added in f32; a device that has no such instruction sums them in f32, feature by feature. The
-    sum is multiplied by the row's scale.
+    in f16, at most 128 of them, before they are added in f32; a device without such an instruction sums them in f32, feature by feature. The sum is
+    multiplied by the row's scale.
 
     Constraints:
     * C1: the columns of `weight` equal the features of `input`.
     * C2: the size of `bias` equals the rows of `weight`.
     * C3: the result has the shape of `input` with N features.
-    * C4: `input` and `weight` have the types of rows and weights of a number format (`Support/Formats.h`). With bf16, products are summed in f32
-      in pairs of k, the odd one first; beside f32 a weight of f16 is widened, codes stand for what `transformer.quantize` says, and all is as with f32.
+    * C4: `input` and `weight` have the types of rows and weights of a number format (`Support/Formats.h`). With bf16, products are summed in f32 in
+      pairs of k, the odd one first. Beside f32 a weight of f16 is widened, and codes are decoded as `transformer.quantize` says; the product is then
+      that of f32.
     * C5: operands have as many `scales` as their format. The first are those of `input`, with as many features as a row has scales, the second
       are `[2, N]`.
     * C6: operands whose sum is an i32 have at most 2^17 features.
@@ -121,7 +122,7 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
   let results = (outs Transformer_Activations:$result);
   let resultType = "withFeatures(adaptor.getInput(), dim(adaptor.getWeight(), 0))";
   let assemblyFormat = "$input `,` $weight (`bias` `(` $bias^ `)`)? (`scales` `(` $scales^ `)`)? attr-dict `:` functional-type(operands, results)";
-  // Of numbers, which have no scales.
+  // Builders for operands without scales.
   let builders = [
     OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight, "::mlir::Value":$bias, "Activation":$activation), [{
       build($_builder, $_state, input, weight, bias, /*scales=*/::mlir::ValueRange(), activation);
@@ -130,9 +131,9 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
       build($_builder, $_state, result, input, weight, bias, /*scales=*/::mlir::ValueRange(), activation);
     }]>];
   let extraClassDeclaration = [{
-    /// How its operands are multiplied.
+    /// The number format of the product.
     const ::heddle::NumberFormat &getFormat();
-    /// Scales of the rows of the input, and of those of the weight; null where there are none.
+    /// Scales of the input's rows, and of the weight's; null if the format has none.
     ::mlir::Value getInputScales() { return getScales().empty() ? ::mlir::Value() : getScales().front(); }
     ::mlir::Value getWeightScales() { return getScales().size() < 2 ? ::mlir::Value() : getScales().back(); }
   }];
@@ -155,10 +156,10 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
     * C3: the columns of `out_weight` equal the rows of `in_weight`.
     * C4: the size of `out_bias` equals the rows of `out_weight`.
     * C5: the result has the shape of `input` with N features.
-    * C6: `in_weight`, `gate_weight` and `out_weight` have the element type of `input`, to which what stands between the products is rounded, or
+    * C6: `in_weight`, `gate_weight` and `out_weight` have the element type of `input`, to which the input of the second product is rounded too, or
       f16 beside f32.
     * C7: `gate_weight` has the shape of `in_weight`.
-    * C8: the size of `gate_bias` equals the rows of `gate_weight`, without which it does not stand.
+    * C8: the size of `gate_bias` equals the rows of `gate_weight`, which it requires.
 
     Example:
     ```mlir
@@ -185,7 +186,7 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
     (`gate` `(` $gate_weight^ (`,` $gate_bias^)? `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
-    /// Writes it as two `linear`, or three and a product, which is always legal: the verifier has checked what they need.
+    /// Rewrites the op as two `linear`, or three and a product. Always legal, since the verifier has checked their operands.
     void decompose();
   }];
 }
@@ -193,9 +194,8 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
 def Transformer_Conv1x1Op : Transformer_InferredOp<"conv1x1", [], ["storageOf"]> {
   let summary = "a convolution of kernel size 1 over rows";
   let description = [{
-    A convolution whose kernel sees one row is a product with its matrix: `result[..., n] = activation(sum_k input[..., k] *
-    weight[n, k, 0] + bias[n])`. `weight` is `[N, K, 1]`, else all is as in `transformer.linear`, which the pass
-    `lower-convolutions` makes of it.
+    A convolution of kernel size 1, which is a product with its matrix: `result[..., n] = activation(sum_k input[..., k] * weight[n, k, 0] +
+    bias[n])`. `weight` is `[N, K, 1]`; the rest is as in `transformer.linear`, to which the pass `lower-convolutions` rewrites the op.
 
     Constraints:
     * C1: the input channels of `weight` equal the features of `input`.
@@ -271,10 +271,10 @@ def Transformer_RmsNormOp : Transformer_InferredOp<"rms_norm", [Transformer_Redu
 }
 
 def Transformer_SoftmaxOp : Transformer_Op<"softmax", [Pure, AllTypesMatch<["input", "result"]>, Transformer_ReducesRows, Transformer_RowsAlike]> {
-  let summary = "each row as probabilities";
+  let summary = "softmax of each row";
   let description = [{
-    `result[..., e] = exp(input[..., e]) / sum_n exp(input[..., n])` over the features of each row, of any number. As in attention minus
-    infinity has the probability 0, a row of nothing else is zeros, and NaN or plus infinity make their row NaN.
+    `result[..., e] = exp(input[..., e]) / sum_n exp(input[..., n])` over the features of each row, of any number. As in attention, minus infinity has
+    probability 0, a row of nothing else gives zeros, and NaN or plus infinity make their row NaN.
 
     Example:
     ```mlir
@@ -292,9 +292,9 @@ def Transformer_SoftmaxOp : Transformer_Op<"softmax", [Pure, AllTypesMatch<["inp
 def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegments, Transformer_ReducesRows], ["inferShapes", "countFlops", "limitValues"]> {
   let summary = "one row for each sequence";
   let description = [{
-    `[B, T, E]` becomes `[B, E]`: of the rows of each sequence `kind` makes one. With `lengths`, `[B]`, only the first
-    `lengths[b]` rows count. With `documents`, the starts of packed documents as in `transformer.mask.documents`, B is 1
-    and the result has a row for each document, `[N, E]`. Of no row the result is zeros.
+    `[B, T, E]` becomes `[B, E]`: `kind` makes one row of the rows of each sequence. With `lengths`, `[B]`, only the first `lengths[b]` rows count.
+    With `documents`, the starts of packed documents as in `transformer.mask.documents`, B is 1 and the result has a row for each document, `[N, E]`.
+    A sequence without rows gives zeros.
 
     Constraints:
     * C1: `input` has rank 3.

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A mask or a score rule as a region over (b, h, i, j), what such a region may
-// load, and its terminator.
+// Formulas: a mask or a score rule as a region over (b, h, i, j), the load that
+// its region may use, and its terminator.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_WHEREOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_WHEREOPS_TD
@@ -18,12 +18,12 @@ def Transformer_IsWhere : Transformer_WhereRegion;
 def Transformer_MaskWhereOp : Transformer_MaskOp<"where", "where", ["emitPredicate", "bound"], [SingleBlock, Transformer_IsWhere]> {
   let summary = "a mask that is a formula";
   let description = [{
-    Query i may attend to key j where the region yields true for (b, h, i, j), the sequence, the query head, the query and the key. The
-    region may use `transformer.mask.load` and, from `arith`, `constant`, `addi`, `subi`, `muli`, `floordivsi`, `ceildivsi`, `divsi`, `remsi`, `minsi`, `maxsi`,
-    `andi`, `ori`, `xori`, `shli`, `shrsi`, `shrui`, `cmpi`, `select`, `extsi`, `extui`, `trunci`.
-    From outside it may use tensors that it loads from, and i32 numbers.
+    Query i may attend to key j where the region yields true for (b, h, i, j): the sequence, the query head, the query and the key. The region may use
+    `transformer.mask.load` and, from `arith`, `constant`, `addi`, `subi`, `muli`, `floordivsi`, `ceildivsi`, `divsi`, `remsi`, `minsi`, `maxsi`,
+    `andi`, `ori`, `xori`, `shli`, `shrsi`, `shrui`, `cmpi`, `select`, `extsi`, `extui`, `trunci`. From outside it may use tensors to load from, and
+    i32 numbers.
 
-    Every formula has a value everywhere: arithmetic wraps, `x / 0` and `x % 0` are 0, the smallest i32 by -1 is itself, a shift by less than 0 or
+    Every op is defined for all operands: arithmetic wraps, `x / 0` and `x % 0` are 0, the smallest i32 by -1 is itself, a shift by less than 0 or
     more than 31 gives 0 (`shrsi`: -1 for a negative number, else 0), a load outside its table gives 0.
 
     Constraints:
@@ -67,9 +67,9 @@ def Transformer_MaskWhereOp : Transformer_MaskOp<"where", "where", ["emitPredica
 def Transformer_BiasWhereOp : Transformer_BiasOp<"where", "where", [SingleBlock, Transformer_IsWhere]> {
   let summary = "a score rule that is a formula";
   let description = [{
-    The number that the region yields for (b, h, i, j), as in `mask.where`. Beside the ops of `mask.where` the region may use, on f32, `arith`'s
-    `constant`, `addf`, `subf`, `mulf`, `divf`, `negf`, `maximumf`, `minimumf`, `cmpf`, `select`, `sitofp`, and `math`'s `absf`, `exp`, `log`; and
-    `transformer.mask.load` from tensors of f32.
+    Adds the number that the region yields for (b, h, i, j). Beside the ops of `mask.where` the region may use, on f32, `arith`'s `constant`, `addf`,
+    `subf`, `mulf`, `divf`, `negf`, `maximumf`, `minimumf`, `cmpf`, `select`, `sitofp`, and `math`'s `absf`, `exp`, `log`; and `transformer.mask.load`
+    from tensors of f32.
 
     Constraints:
     * C1: the result is used by score rules and attention of the same block.
@@ -102,8 +102,8 @@ def Transformer_MaskLoadOp : Transformer_Op<"mask.load", [Pure, ParentOneOf<["Ma
     TypesMatchWith<"the result has the element type of the table", "table", "result", "::mlir::getElementTypeOrSelf($_self)">], ["takesWeight"]> {
   let summary = "an entry of a table, in a formula";
   let description = [{
-    `table[index]` (rank 1), or `table[b, index]` (rank 2, b being the region's own first argument); 0 where the index is outside the table.
-    A table of rank 1 may also be indexed by b, h, i or j.
+    `table[index]` (rank 1), or `table[b, index]` (rank 2, where b is the region's own first argument); 0 if the index is outside the table. A table
+    of rank 1 may also be indexed by b, h, i or j.
 
     Constraints:
     * C1: there are as many indices as the table has dimensions.

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Passes that read and write the transformer dialect only; Passes.td says what
-// each does.
+// Passes that read and write only the transformer dialect; described in
+// Passes.td.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -10,10 +10,11 @@
 include "mlir/Pass/PassBase.td"
 
 def DecomposeFfn : Pass<"decompose-ffn"> {
-  let summary = "writes feed-forward blocks as two matrix products";
+  let summary = "decompose feed-forward blocks into matrix products";
   let description = [{
-    Matches every `transformer.ffn` and replaces it by a `transformer.linear` that has the activation, followed by one
-    that has none. Where its operands are narrower than f32, what stands between the two is rounded like them. Leaves all other ops alone. Nothing must hold before; afterwards no `transformer.ffn` is left.
+    Replaces every `transformer.ffn` by a `transformer.linear` with the activation and a `transformer.linear` without; a gated block has two of the
+    first kind side by side, and their product. If operands are narrower than f32, the input of the second product is rounded like that of the first.
+    Other ops are left alone. No precondition; afterwards no `transformer.ffn` is left.
 
     ```mlir
     // before
@@ -26,11 +27,11 @@ def DecomposeFfn : Pass<"decompose-ffn"> {
 }
 
 def LowerConvolutions : Pass<"lower-convolutions"> {
-  let summary = "writes convolutions as matrix products";
+  let summary = "lower convolutions to matrix products";
   let description = [{
-    Matches every `transformer.conv1x1` and `transformer.patch_embedding` whose weight is a `transformer.weight`, and replaces it by a
-    `transformer.linear` of the same tensor as a matrix; the pixels of an image become rows by `transformer.patches`. Leaves all other ops alone.
-    Nothing must hold before; afterwards no convolution with a weight of the checkpoint is left.
+    Replaces every `transformer.conv1x1` and `transformer.patch_embedding` whose weight is a `transformer.weight` by a `transformer.linear` of the
+    same tensor as a matrix; `transformer.patches` makes rows of an image's patches. Other ops are left alone. No precondition; afterwards no
+    convolution with a weight of the checkpoint is left.
 
     ```mlir
     // before
@@ -44,18 +45,18 @@ def LowerConvolutions : Pass<"lower-convolutions"> {
 }
 
 def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
-  let summary = "rounds the operands of products";
+  let summary = "round the operands of products";
   let description = [{
-    Matches every `transformer.linear`, `transformer.ffn` and `transformer.attention` on f32, and gives it operands of type `dtype`: a weight
-    is asked for in that type, any other operand is rounded by `arith.truncf` where it is made, once for all its readers. States that
-    nothing but attention reads hold that type, their rows are rounded before they are stored. Leaves alone products of narrower types, and all else: results,
-    biases, norms, embeddings and residuals stay f32. `f16` is a form of storage: weights, keys and values take it, the first operands of products
-    stay f32. With `f32`, the default, nothing changes. Nothing must hold before.
+    Gives every f32 `transformer.linear`, `transformer.ffn` and `transformer.attention` operands of type `dtype`: a weight is asked for in that type,
+    any other operand is rounded by `arith.truncf` behind its definition, once for all its readers. States that only attention reads take that type
+    too; their rows are rounded before they are stored. Everything else stays f32: results, biases, norms, embeddings and residuals. Products of
+    narrower types are left alone. `f16` is a storage format: weights, keys and values take it, the first operands of products stay f32. With `f32`,
+    the default, nothing changes. No precondition.
 
     A number format (`Support/Formats.h`) may have operands of its own for `transformer.linear` with a `transformer.weight`: rows by
-    `transformer.quantize` where they have scales, the matrix in the format's type; `transformer.ffn` is written as two `transformer.linear` for that.
-    Attention, states, and products with other matrices are rounded to the format's other type: `int8` leaves them as with `bf16`, `f16-sum` as with
-    `f16`. Matrices whose columns share scales are left as these where they stand behind merged heads whose size is not a multiple of 16.
+    `transformer.quantize` if they have scales, the matrix in the format's type. `transformer.ffn` is then decomposed into `transformer.linear`.
+    Attention, states, and products with other matrices are rounded to the format's other type: `int8` treats them as `bf16` does, `f16-sum` as `f16`
+    does. Formats whose columns share scales leave a matrix in that other type too, if it follows merged heads whose size is not a multiple of 16.
 
     ```mlir
     // before
@@ -81,11 +82,11 @@ def SetPrecision : Pass<"set-precision", "::mlir::ModuleOp"> {
 }
 
 def SinkFormulaConstants : Pass<"sink-formula-constants"> {
-  let summary = "copies constants into the formulas that use them";
+  let summary = "copy constants into the formulas that use them";
   let description = [{
-    Matches every `transformer.mask.where` and `transformer.bias.where`, and replaces scalar constants from outside its region by copies inside.
-    Leaves tables and other numbers alone. Nothing must hold before; afterwards a formula can be cut out with its tables and numbers, and its
-    bounds see that a divisor is a constant. It belongs behind `cse`, which shares constants between a formula and what stands around it.
+    Replaces scalar constants from outside a `transformer.mask.where` or `transformer.bias.where` by copies inside its region. Tables and other
+    numbers are left alone. No precondition; afterwards a formula is self-contained but for its tables and numbers, and its bounds see constant
+    divisors. Run it after `cse`, which shares constants between a formula and its surroundings.
 
     ```mlir
     // before
