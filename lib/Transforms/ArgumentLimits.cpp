@@ -1,9 +1,10 @@
-//===- ArgumentLimits.cpp - What values an argument may have ------------===//
+//===- ArgumentLimits.cpp - Limits of integer arguments -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ids, lengths, and the starts of packed documents: kernels reach no further than
-// these say, so a call that gives others is refused.
+// Limits on the values of integer arguments: ids, lengths, and starts of packed
+// documents. Kernels rely on these limits, so a call with other values is
+// rejected.
 
 #include "ArgumentLimits.h"
 

@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masks say which keys a tile of rows needs (a range), which column tiles of a
-// chunk they let through, whole or in part (bits), and which elements of a tile
-// (the predicate). Only tiles that are let through in part ask the predicate.
+// Scores of a tile of queries and keys. A mask bounds the range of keys that a
+// tile of rows needs, classifies the column tiles of a chunk (bits of visited
+// and full tiles), and decides on single elements by its predicate. Only
+// visited tiles that are not full evaluate it.
 //
 // Order of the rules (docs/semantics.md): scale, soft-cap, bias, mask.
 
@@ -19,7 +20,7 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::Size;
 
-//===- The place for which a mask emits code -----------------------------===//
+//===- The mask site of a tile ------------------------------------------===//
 
 namespace {
 class TileMaskSite : public MaskSite {
@@ -48,7 +49,7 @@ public:
     return read(f.view(f.viewOf(table)), {t.toIndex(x), h});
   }
 
-  /// Dimensions of size 1 are repeated.
+  /// Dimensions of size 1 are broadcast.
   Value dense(OpBuilder &, Value table) override {
     Value view = f.view(f.viewOf(table));
     auto type = cast<kernel::ViewType>(view.getType());
@@ -121,8 +122,8 @@ private:
   Value at(kernel::ViewType type, int64_t dim, Value index) {
     return isOne(type, dim) ? t.index(0) : index;
   }
-  /// The matrix of this sequence and head. How many there are may be known to the run only: one
-  /// that all share is the last there is.
+  /// The matrix of this sequence and head. Their number may be known only at run time: the index is
+  /// clamped, so that a single matrix serves all.
   Value sharedSlice(Value view) {
     auto type = cast<kernel::ViewType>(view.getType());
     auto point = [&](int64_t dim, Value index) -> Value {
@@ -147,7 +148,7 @@ private:
     return arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne, flags,
                                  t.constantI(0, flags));
   }
-  /// A vector, or the row of a table that belongs to the sequence.
+  /// A vector, or the sequence's row of a table.
   Value rowOf(Value table) {
     Value view = f.view(f.viewOf(table));
     if (cast<kernel::ViewType>(view.getType()).getRank() == 1)
@@ -226,7 +227,7 @@ void Scores::enter(const Sequence &entered, Value enteredHead) {
   k = f.slice(f.view(keyView), {batch, keyHead});
 }
 
-//===- Ranges and tiles that the mask lets through -----------------------===//
+//===- Ranges and tiles that the mask visits -----------------------------===//
 
 Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
   Value zero = t.index(0);
@@ -253,8 +254,9 @@ Scores::Range Scores::range(Value i, int64_t rows, int64_t chunk) {
   return {t.mul(t.div(low, size), size), low, high};
 }
 
-/// Every key is one; tiles that the end cuts are not full. A mask of replaced scores is applied
-/// apart. All 32 bits may be set, and a shift by 32 has no value: the shift is made in two.
+/// Visits every tile of a chunk; all are full, except one that the end cuts. A mask with
+/// hidden_score is applied apart. All 32 bits may be set, and a shift by 32 is undefined, so it is
+/// split in two.
 void Scores::visitAll(KeyChunk &chunk, Value width) {
   Value one = t.i32(t.index(1)), zero = t.index(0);
   chunk.from = zero;
@@ -265,14 +267,14 @@ void Scores::visitAll(KeyChunk &chunk, Value width) {
   chunk.tiles = tilesIn(zero, chunk.count, width);
 }
 
-/// How many tiles [from, to) touches, `from` the start of one.
+/// Number of tiles that [from, to) touches, where `from` begins a tile.
 Value Scores::tilesIn(Value from, Value to, Value width) {
   Value span = t.max(t.add(t.sub(to, from), t.sub(width, t.index(1))), t.index(0));
   return t.i32(t.div(span, width));
 }
 
-/// What is carried from tile to tile of a chunk: bits of full tiles; then those of visited ones,
-/// and from where to where they reach; then how many.
+/// Next values of what the loop over a chunk's tiles carries: bits of full tiles; with `skips` also
+/// bits of visited tiles and their first and last column; for counting also their number.
 SmallVector<Value> Scores::nextTile(const KeyChunk &chunk, Value i, Value end, Value column,
                                     Value width, ValueRange carried, RankedTensorType type) {
   Value zero = arith::ConstantIntOp::create(t.b, t.loc, 0, 32),
@@ -282,7 +284,7 @@ SmallVector<Value> Scores::nextTile(const KeyChunk &chunk, Value i, Value end, V
   TileCorners corners{t.i32(i), t.i32(end), t.i32(first),
                       t.i32(t.add(chunk.first, t.min(columnEnd, chunk.count)))};
   TileTruth truth = boundOf(mask, t.b, site, corners);
-  // Keys past the end lie in the last tile: it is never full.
+  // A tile with keys past the end is never full.
   Value whole =
       arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sle, columnEnd, chunk.count);
   Value must = arith::AndIOp::create(t.b, t.loc, truth.must, whole);
@@ -312,7 +314,7 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
     visitAll(chunk, width);
     return chunk;
   }
-  // More than a band: tiles between visited ones may be empty.
+  // Tiles between visited ones may be empty if the mask is more than a band.
   RankedTensorType type = t.type(rows, columns);
   TileMaskSite place(f, sequence, head, i, c, type, heads);
   chunk.skips = !isBand(mask, t.b, place);
@@ -397,7 +399,7 @@ Value Scores::tile(Value i, const KeyChunk &chunk, RankedTensorType type) {
     score = masked(score, all, none, visit, value, [&] { return site.predicateOf(t.b, mask); });
   }
   if (rules.bias) {
-    // A key whose bias is minus infinity is excluded, whatever its score is.
+    // A bias of minus infinity excludes a key, whatever its score.
     Value excluded = t.less(biasTile, t.constant(-0x1.fffffep+127, biasTile));
     score = t.select(excluded, t.constant(maskedScore, score), score);
   }

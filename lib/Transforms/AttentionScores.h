@@ -2,31 +2,30 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What attention and its returned weights have in common: where a head's queries
-// and keys lie, which tiles of them the mask lets through, and the scores of a
-// tile in base 2 with all rules applied.
+// Common part of attention and its returned weights: views of a head's queries
+// and keys, the tiles of them that the mask visits, and the scores of a tile,
+// in base 2, with all rules applied.
 #pragma once
 
 #include "Tiling.h"
 
 namespace heddle {
 
-/// Scores of hidden pairs, and where a row's maximum starts: below every score that
-/// counts, finite because some devices do not keep infinities.
+/// Score of hidden pairs, and initial maximum of a row: below every score that counts, and finite,
+/// because some devices do not keep infinities.
 constexpr double maskedScore = -0x1p+127, lowestMaximum = -0x1p+120;
 
-/// The queries and keys that one workgroup works on, and where they are stored. All are index
-/// values.
+/// Queries and keys of a workgroup, and where they are stored. All are index values.
 struct Sequence {
-  mlir::Value batch;         ///< of the tensors in memory
-  mlir::Value number;        ///< index as masks count: of the batch element, or of the document
-  mlir::Value queries, keys; ///< how many there are
-  mlir::Value firstQuery;    ///< row of query 0; null is 0
+  mlir::Value batch;                   ///< batch element of the tensors in memory
+  mlir::Value number;                  ///< index for masks: the batch element, or the document
+  mlir::Value queries, keys;           ///< how many there are
+  mlir::Value firstQuery;              ///< row of query 0; null is 0
   mlir::Value firstKey, firstPanelRow; ///< row of key 0 in values and in panels of keys; null is 0
 };
 
-/// Keys [first, first + count) of a chunk, of which those before `from` need not be computed; and
-/// the column tiles among them that the mask lets through.
+/// Keys [first, first + count) of a chunk, and the column tiles among them that the mask visits.
+/// Keys before `from` need not be computed.
 struct KeyChunk {
   mlir::Value first, from, count;
   mlir::Value visited, full; ///< a bit for each column tile, i32
@@ -40,29 +39,29 @@ public:
   Scores(KernelBuilder &f, mlir::Value query, mlir::Value key, mlir::Value mask, double scale,
          transformer::ScoreRules rules);
 
-  /// Whether a mask needs keys that begin at each document.
+  /// Packed documents of the mask, each of which needs panels of its own; null if there are none.
   transformer::MaskDocumentsOp packed() const { return documents; }
-  /// Enters a head of a sequence: views of its queries and keys.
+  /// Selects a head of a sequence: views of its queries and keys.
   void enter(const Sequence &sequence, mlir::Value head);
-  /// The document that a tile of rows belongs to, and the tile's first row in it; `slot` is the
-  /// tile's place in a grid of `slots` (KernelBuilder).
+  /// The document of a tile of rows, and the tile's first row in it. `slot` is the tile's place in
+  /// a grid of `slots` (KernelBuilder).
   std::pair<Sequence, mlir::Value> document(mlir::Value batch, mlir::Value slot, int64_t rows);
-  /// A whole element of the batch, without packed documents.
+  /// A whole batch element, without packed documents.
   Sequence batchElement(mlir::Value batch);
 
-  /// First key of the first chunk, first key and end of the keys that rows [i, i + rows) need.
+  /// Keys that rows [i, i + rows) need: the first key of the first chunk, the first key, the end.
   struct Range {
     mlir::Value start, low, high;
   };
   Range range(mlir::Value i, int64_t rows, int64_t chunk);
   /// The part of a chunk of `columns` keys from `c` on that lies in the range.
   KeyChunk chunk(const Range &range, mlir::Value i, int64_t rows, mlir::Value c, int64_t columns);
-  /// `columns` keys from place `column` on among those of all packed documents, whichever document
-  /// they are of. The sequence's keys lie in panels that begin with the first document.
+  /// `columns` keys from `column` on, counted over all packed documents and belonging to any of
+  /// them. Their panels run on from the first document.
   KeyChunk unalignedChunk(mlir::Value column, int64_t columns);
-  /// Base-2 scores of rows from i and the keys of a chunk; hidden pairs get the hidden score.
+  /// Base-2 scores of rows from i and the keys of a chunk; hidden pairs have `maskedScore`.
   mlir::Value tile(mlir::Value i, const KeyChunk &chunk, mlir::RankedTensorType type);
-  /// 2^(score - maximum), 0 where that is below 2^-125.
+  /// 2^(score - maximum), 0 where that is below 2^-125; `rounded` is the rounded score.
   mlir::Value power(mlir::Value score, mlir::Value rounded, mlir::Value maximum);
 
   unsigned queryView, keyView;
@@ -98,7 +97,7 @@ private:
   transformer::MaskDocumentsOp documents;
   int64_t heads, group; ///< query heads, and how many of them share a key head
   mlir::Value q, k;
-  mlir::Value biasTile; ///< of the last tile; null without a bias
+  mlir::Value biasTile; ///< bias of the last tile; null without a bias
 };
 
 } // namespace heddle

@@ -1,11 +1,11 @@
-//===- CheckSupported.cpp - What the dialect says and no kernel does -------===//
+//===- CheckSupported.cpp - Limits of what kernels support ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dialect is wider than the kernels. Everything that later passes take for
-// granted is asked here, once, so that the answer stands at the op that was
-// written and not at what became of it. What holds for one op only, its tiler
-// says (TileableOpInterface).
+// The dialect allows more than kernels support. Every assumption of later
+// passes is checked here once, so that an error is at the op that was written
+// and not at what it was lowered to. Limits of a single op are checked by its
+// tiler (TileableOpInterface).
 
 #include "heddle/Dialect/ElementFormats.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
@@ -25,14 +25,14 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
-/// Kernels count what one tensor holds, padding included, in 64 bits and its dimensions in 32.
+/// Limits of a tensor: kernels count elements, with padding, in 64 bits, dimensions in 32.
 static constexpr int64_t mostElements = int64_t(1) << 40, mostOfDimension = INT32_MAX;
-/// Features of a row.
+/// Limit of the features of a row.
 static constexpr int64_t mostFeatures = 1 << 20;
 
 //===- Names and types ---------------------------------------------------===//
 
-/// Names are written into files and messages.
+/// Names must be printable, because they are written into files and messages.
 static LogicalResult checkText(Operation *op) {
   std::optional<StringRef> wrong;
   auto check = [&](StringRef text) {
@@ -50,8 +50,8 @@ static LogicalResult checkText(Operation *op) {
   return op->emitOpError("expected names of printable UTF-8, found \"") << shown << "\"";
 }
 
-/// Why no kernel takes a tensor of this type; empty: one does. Results of ops inside a function may be
-/// rounded or codes (of those that hold scales only weights), callers give and get none that are.
+/// Why kernels do not support a tensor of this type; empty if they do. Results of ops `inside`
+/// functions may be narrow (with scales only weights), those of functions may not.
 static std::string problemOf(Type given, Operation *inside = nullptr) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -83,7 +83,7 @@ static std::string problemOf(Type given, Operation *inside = nullptr) {
   return text;
 }
 
-/// Arguments and results without a name are called by their position.
+/// Rejects a name that another argument or result would get by its position.
 template <typename NameOf>
 static LogicalResult checkNames(func::FuncOp function, unsigned count, StringRef kind,
                                 StringRef prefix, NameOf nameOf) {
@@ -124,7 +124,7 @@ static LogicalResult checkOperand(OpOperand &use) {
   Operation *op = use.getOwner(), *def = use.get().getDefiningOp();
   auto error = [&] { return op->emitOpError("operand ") << use.getOperandNumber(); };
   bool takesWeight = heddle::transformer::takesWeight(use);
-  bool isPacked = takesWeight && storageOf(use) == OperandStorage::Panels; // when the model is
+  bool isPacked = takesWeight && storageOf(use) == OperandStorage::Panels; // with the model
   if (isPacked && !isa_and_nonnull<WeightOp>(def))
     return error() << ": expected a transformer.weight, found "
                    << (def ? def->getName().getStringRef() : "an argument")

@@ -1,12 +1,12 @@
-//===- ChooseSchedule.cpp - How a target runs a tiled body ----------------===//
+//===- ChooseSchedule.cpp - Schedules of tiled bodies ---------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The only place that chooses schedules: from the products, reductions and tiles of a
-// body, whichever op of the model it was written for.
+// Choice of schedules, made only here: from the products, reductions and tiles
+// of a body, whichever op of the model it computes.
 //
-//   CPU   products with weights fetch what comes next, long ones go by blocks of features;
-//         loops over keys stand outside of the rows
+//   CPU   products with weights prefetch, long ones go by k-blocks; loops over
+//         keys are outside of the rows
 //   GPU   a workgroup of at most 64 invocations shares a tile
 
 #include "Tiling.h"
@@ -16,12 +16,12 @@ using namespace heddle;
 using kernel::ContractOp;
 
 namespace {
-/// What schedules depend on.
+/// Properties of a body on which its schedule depends.
 struct BodyFacts {
   int64_t rows = 1, columns = 1; ///< of the largest tiles
   ContractOp features, overRows; ///< the first product over features, and over rows
   bool wide = true;              ///< products have multiples of 32 columns
-  bool reduces = false;          ///< whole rows to one value
+  bool reduces = false;          ///< some op reduces rows
 };
 } // namespace
 
@@ -37,7 +37,8 @@ static BodyFacts factsOf(kernel::FuncOp body) {
     if (auto product = dyn_cast<ContractOp>(op)) {
       facts.wide &= product.getType().getDimSize(1) % 32 == 0;
       ContractOp &first = product.getRows() ? facts.overRows : facts.features;
-      first = first ? first : product;
+      if (!first)
+        first = product;
     }
   });
   return facts;
@@ -45,8 +46,8 @@ static BodyFacts factsOf(kernel::FuncOp body) {
 
 //===- CPU ---------------------------------------------------------------===//
 
-/// Features of a block of the reduction: a tile of columns of the weight and one of rows of the
-/// input then stay in a cache of 1 MiB. 0: all at once. Blocks are whole sums of the format.
+/// Features of a k-block, 0 for all at once. A tile of columns of the weight and one of rows of the
+/// input then stay in a cache of 1 MiB. Blocks are multiples of the format's sumBlock.
 static int64_t featureBlock(ContractOp product) {
   const NumberFormat &format = product.getFormat();
   int64_t features =
@@ -77,8 +78,8 @@ static kernel::ScheduleAttr cpuSchedule(kernel::FuncOp body, BodyFacts facts) {
 
 //===- GPU ---------------------------------------------------------------===//
 
-/// Invocations over the rows and over the columns of a tile. Without a product, four share a row;
-/// where rows are reduced, each row has its own four, which hold the sixteen lanes of a sum.
+/// Invocations over the rows and the columns of a tile. Without a product, four share a row; if
+/// rows are reduced, each row has its own four, which hold the sixteen lanes of a sum.
 static kernel::ScheduleAttr gpuSchedule(kernel::FuncOp body, BodyFacts facts) {
   int64_t columns = facts.features ? facts.features.getType().getDimSize(1) : facts.columns;
   bool multiplies = facts.features || facts.overRows;

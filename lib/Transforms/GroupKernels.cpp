@@ -1,10 +1,10 @@
-//===- GroupKernels.cpp - Ops that share a kernel become a group ----------===//
+//===- GroupKernels.cpp - Fused ops become groups -------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// KernelClusters.h says which ops share a kernel. Here keys that come from elsewhere get a group
-// that copies them into panels, then every cluster is moved to the place of its last op and wrapped
-// into a kernel.group.
+// Builds the groups that KernelClusters.h finds. Keys that are not computed in
+// panels first get a group that copies them. Then every cluster is moved to the
+// place of its last op and wrapped in a kernel.group.
 
 #include "KernelClusters.h"
 
@@ -29,21 +29,24 @@ using namespace heddle;
 using namespace heddle::transformer;
 using heddle::kernel::GroupOp;
 
-/// Weights, constants and lengths go to the top: groups may then move freely behind them.
+/// Moves weights, constants and lengths to the top, so that groups can move freely behind them.
 static void hoistOperands(func::FuncOp func) {
   Block &body = func.getBody().front();
   Operation *last = nullptr;
   for (Operation &op : llvm::make_early_inc_range(body)) {
     if (!staysBetweenKernels(&op) || op.getNumResults() == 0)
       continue;
-    last ? op.moveAfter(last) : op.moveBefore(&body, body.begin());
+    if (last)
+      op.moveAfter(last);
+    else
+      op.moveBefore(&body, body.begin());
     last = &op;
   }
 }
 
 //===- Panels ------------------------------------------------------------===//
 
-/// True where the value is produced in the storage that attention's keys need.
+/// Whether the value is computed in the storage that attention's keys need.
 static bool canBeStoredInPanels(Value key) {
   if (stateOf(key))
     return true;
@@ -54,7 +57,7 @@ static bool canBeStoredInPanels(Value key) {
   return isStored && llvm::all_of(key.getUses(), readAsKeys);
 }
 
-/// A copy of keys into panels, which begin anew with each document where `starts` is one.
+/// Creates a copy of keys in panels, which begin anew at each document if there are `starts`.
 static Value relayout(OpBuilder &builder, Value key, Value starts, Location loc) {
   SmallVector<Value> operands{key};
   if (starts)
@@ -68,10 +71,10 @@ static Value relayout(OpBuilder &builder, Value key, Value starts, Location loc)
   return group.getResult(0);
 }
 
-/// Keys that come from elsewhere are copied: a group that yields its first argument is a relayout.
-/// Packed documents need keys whose panels begin with each document: the group's second argument
-/// says where.
-/// Weights are those of all pairs, whatever the document: their keys lie one after another.
+/// Copies keys that come from elsewhere; a group that yields its first argument is a relayout.
+/// Packed documents need panels that begin anew at each document, by the starts in the group's
+/// second argument. Returned weights cover all pairs, so their keys are packed without regard to
+/// documents.
 static void addPanelRelayouts(func::FuncOp func) {
   OpBuilder builder(func.getContext());
   DenseMap<std::pair<Value, Value>, Value> copies;
@@ -85,7 +88,9 @@ static void addPanelRelayouts(func::FuncOp func) {
     builder.setInsertionPoint(op);
     auto copied = [&](Value starts) {
       Value &copy = copies[{key, starts}];
-      return copy ? copy : copy = relayout(builder, key, starts, op.getLoc());
+      if (!copy)
+        copy = relayout(builder, key, starts, op.getLoc());
+      return copy;
     };
     auto replace = [&](Value copy, bool onlyWeights) {
       key.replaceUsesWithIf(copy, [&](OpOperand &use) {
@@ -104,8 +109,8 @@ static void addPanelRelayouts(func::FuncOp func) {
 
 //===- Groups ------------------------------------------------------------===//
 
-/// A name that says what the kernel does: "linear_relu_add", "linear3_heads" for three parts that
-/// store heads.
+/// Kernel name made of its ops: "linear_relu_add", or "linear3_heads" for three parts that store
+/// heads.
 static std::string nameOf(const Cluster &cluster) {
   std::string name = stringifyRoot(cluster.root).str();
   if (cluster.root != kernel::Root::Linear)
@@ -124,7 +129,7 @@ static std::string nameOf(const Cluster &cluster) {
   return name;
 }
 
-/// Masks and rules that `value` is made of, operands first, each once.
+/// Collects the masks and rules that `value` is made of, operands first, each once.
 static void collectRules(Value value, llvm::SetVector<Operation *> &rules) {
   Operation *op = value.getDefiningOp();
   if (!op || !isRule(op) || rules.contains(op))
@@ -134,7 +139,7 @@ static void collectRules(Value value, llvm::SetVector<Operation *> &rules) {
   rules.insert(op);
 }
 
-/// What an op reads, the captures of a formula included.
+/// Values that an op reads, including the captures of a formula.
 static SmallVector<Value> readBy(Operation *op) {
   SmallVector<Value> values(op->getOperands());
   llvm::SetVector<Value> captured;
@@ -192,7 +197,7 @@ static LogicalResult groupKernels(func::FuncOp func) {
   OpBuilder builder(func.getContext());
   for (const Cluster &cluster : *clusters)
     build(builder, cluster);
-  // A group stands where its last op stood; what reads one of its earlier results moves behind it.
+  // A group is where its last op was; readers of its earlier results move behind it.
   mlir::sortTopologically(&func.getBody().front());
   // Masks and rules were cloned into the groups that use them.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))

@@ -1,8 +1,8 @@
-//===- KernelBuilder.cpp - A kernel's arguments as views --------------------===//
+//===- KernelBuilder.cpp - Arguments of a kernel as views -----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Makes the signature of a kernel.func from the layouts of its kernel.def.
+// Builds the signature of a kernel.func from the layouts of its kernel.def.
 
 #include "Tiling.h"
 
@@ -65,7 +65,7 @@ static Value firstTile(TileBuilder &t, Value starts, Value d, int64_t tile) {
 
 DocumentTile heddle::findDocument(TileBuilder &t, Value starts, Value count, Value number,
                                   int64_t tile) {
-  // Halves [low, high), at most 31 times: counts are i32.
+  // Bisection of [low, high): at most 31 steps, because counts are i32.
   Value zero = t.index(0), one = t.index(1);
   auto loop = scf::ForOp::create(t.b, t.loc, zero, t.index(31), one, ValueRange{zero, count});
   OpBuilder::InsertionGuard guard(t.b);
@@ -73,7 +73,7 @@ DocumentTile heddle::findDocument(TileBuilder &t, Value starts, Value count, Val
   Value low = loop.getRegionIterArg(0), high = loop.getRegionIterArg(1);
   Value middle = t.div(t.add(low, high), t.index(2));
   Value beyond = t.less(number, firstTile(t, starts, middle, tile));
-  // Where one document is left, its number is both ends of what follows.
+  // Once one document is left, both bounds stay.
   Value open = t.less(t.add(low, one), high);
   Value down = arith::AndIOp::create(t.b, t.loc, open, beyond);
   Value nextHigh = t.select(down, middle, high);
@@ -87,7 +87,7 @@ DocumentTile heddle::findDocument(TileBuilder &t, Value starts, Value count, Val
 
 Value KernelBuilder::scalar(Value argument) {
   const Argument &known = arguments[cast<BlockArgument>(argument).getArgNumber()];
-  if (known.view >= 0) // a caller's number lies in memory
+  if (known.view >= 0) // a caller's number is in memory
     return kernel::ReadOp::create(t.b, t.loc, func.getView(known.view), ValueRange{t.index(0)});
   return t.i32(sizeValue(known.layout.getScalar()));
 }

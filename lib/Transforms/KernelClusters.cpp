@@ -1,12 +1,12 @@
-//===- KernelClusters.cpp - Which ops share a kernel ----------------------===//
+//===- KernelClusters.cpp - Fusion of ops into kernels --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Walks a function once. Each op that begins a kernel takes the ops that can
-// follow it on its tiles (Tilers.cpp); up to three linears over the same rows
-// share one. The last value of each is rounded (arith.truncf) where it is stored,
-// also where it is stored as it is besides. What cannot follow is written down
-// with its reason.
+// Fusion, in one walk over a function. Each op that begins a kernel takes the
+// ops that can follow it on its tiles (Tilers.cpp); up to three linears over
+// the same rows share a kernel. The last value of a chain is rounded
+// (arith.truncf) where it is stored, even if it is stored unrounded too. Missed
+// fusions are recorded with their reasons.
 
 #include "KernelClusters.h"
 
@@ -102,7 +102,7 @@ Cluster ClusterFinder::chainFrom(Operation *op, kernel::Root root) {
   return cluster;
 }
 
-/// Ops that begin no kernel but read the same scores: a by-product of the same loop.
+/// Adds statistics of the same scores, which begin no kernel: a by-product of attention's loop.
 void ClusterFinder::addStatistics(Cluster &cluster, ScoresOpInterface scores) {
   for (Operation *user : scores.getKey().getUsers())
     if (auto other = dyn_cast<ScoresOpInterface>(user);
@@ -112,7 +112,7 @@ void ClusterFinder::addStatistics(Cluster &cluster, ScoresOpInterface scores) {
       cluster.ops.push_back(user);
 }
 
-/// Takes further linears over the same rows as parts of the same launch.
+/// Merges further linears over the same rows into the launch, as parts.
 void ClusterFinder::mergeParts(Cluster &first, Operation *op) {
   size_t parts = 1;
   SmallVector<Operation *> others;
@@ -148,7 +148,7 @@ void ClusterFinder::mergeParts(Cluster &first, Operation *op) {
   }
 }
 
-/// Why an op that reads the last value of a kernel alone does not follow.
+/// Why the sole reader of a kernel's last value does not follow.
 static MissedFusion missedFusionOf(Operation *reader) {
   return isa<MergeHeadsOp>(reader)                              ? MissedFusion::UnevenHeads
          : reader->hasTrait<heddle::transformer::ReducesRows>() ? MissedFusion::RowReduction
@@ -156,7 +156,7 @@ static MissedFusion missedFusionOf(Operation *reader) {
                                                                 : MissedFusion::NoEpilogue;
 }
 
-/// Appends readers as long as each is the only one and can follow; notes why the chain ends.
+/// Appends each sole reader that can be fused; records why the chain stops.
 void ClusterFinder::extend(Cluster &cluster) {
   while (cluster.ops.back()->getNumResults() >= 1) {
     Operation *last = cluster.ops.back(), *reader = nullptr;
@@ -170,7 +170,8 @@ void ClusterFinder::extend(Cluster &cluster) {
       return;
     if (!reason)
       reason = ::missedFusionOf(reader);
-    if (isa<arith::TruncFOp>(last) && cluster.ops.size() > 1) // people know the op that it rounds
+    if (isa<arith::TruncFOp>(last) &&
+        cluster.ops.size() > 1) // report the op whose result it rounds
       last = last->getOperand(0).getDefiningOp();
     if (reader)
       addMissed(cluster, last, reader, *reason);
@@ -178,8 +179,8 @@ void ClusterFinder::extend(Cluster &cluster) {
   }
 }
 
-/// A value that is read as it is and rounded is stored in both forms. The rounding stands right
-/// behind the value, so that no reader is in front of it.
+/// Adds the rounding of a value that is also read unrounded: both forms are stored. The rounding
+/// must be right behind the value, so that no reader is in front of it.
 bool ClusterFinder::addRounding(Cluster &cluster) {
   Operation *last = cluster.ops.back();
   for (Operation *user : last->getResult(0).getUsers())
@@ -191,8 +192,8 @@ bool ClusterFinder::addRounding(Cluster &cluster) {
   return false;
 }
 
-/// Why no single reader can follow `value`, or none and the reader; no reader where nothing but the
-/// function's result reads it.
+/// Why no single reader can follow `value`; none if one can. `reader` becomes the first reader;
+/// null if only the function returns the value.
 std::optional<MissedFusion> ClusterFinder::missedFusionOf(Value value, Operation *&reader) {
   bool returned = false;
   auto position = [&](Operation *user) {
@@ -222,7 +223,7 @@ void ClusterFinder::addMissed(Cluster &cluster, Operation *op, Operation *reader
   cluster.missed.push_back(entry.getDictionary(builder.getContext()));
 }
 
-/// A group stands where its last op stands: everything that reads it has to come later.
+/// Whether all readers come after the last op, which is where the group will be.
 bool ClusterFinder::readersFollow(ArrayRef<Operation *> ops) {
   llvm::SmallPtrSet<Operation *, 8> inside(llvm::from_range, ops);
   return llvm::all_of(ops, [&](Operation *op) {

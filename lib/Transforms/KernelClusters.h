@@ -1,9 +1,9 @@
-//===- KernelClusters.h - Which ops share a kernel --------------*- C++ -*-===//
+//===- KernelClusters.h - Fusion of ops into kernels ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The first half of group-kernels: it reads a function and says which ops become one group, and why
-// no more do. It changes nothing; GroupKernels.cpp builds the groups.
+// Analysis of group-kernels: finds the ops of each group, and why no more are
+// fused. It changes nothing; GroupKernels.cpp builds the groups.
 
 #ifndef HEDDLE_LIB_TRANSFORMS_KERNELCLUSTERS_H
 #define HEDDLE_LIB_TRANSFORMS_KERNELCLUSTERS_H
@@ -16,8 +16,8 @@
 
 namespace heddle::transformer {
 
-/// What a chain of a linear ends in: the attention that reads it, or the stack of states that it is
-/// stored in.
+/// Destination of a linear's chain: the attention that reads it, or the stack of states that stores
+/// it.
 struct Sink {
   mlir::Operation *attention = nullptr;
   mlir::StringAttr states;
@@ -30,18 +30,18 @@ struct Sink {
 struct Cluster {
   kernel::Root root;
   llvm::SmallVector<mlir::Operation *> ops;
-  /// What could not follow, each with its reason: entries of the group's attribute `missed_fusions`.
+  /// Missed fusions with their reasons: entries of the group's attribute `missed_fusions`.
   llvm::SmallVector<mlir::Attribute> missed;
-  /// What the parts of a linear feed.
+  /// Common destination of the parts of a linear.
   Sink sink;
 };
 
-/// Masks and score rules: cloned into the groups that use them.
+/// Whether an op is a mask or score rule, which is cloned into the groups that use it.
 bool isRule(mlir::Operation *op);
 
-/// The clusters of a function in the order of their first ops; groups that it has already stay as
-/// they are. Every op of the function but operands, rules and the session's bookkeeping is in one;
-/// an op that no kernel can be made of is an error at the op.
+/// The clusters of a function in the order of their first ops; existing groups are kept. Every op
+/// except operands, rules and bookkeeping of the session is in a cluster. An op that no kernel
+/// supports is an error at the op.
 llvm::FailureOr<llvm::SmallVector<Cluster>> findClusters(mlir::func::FuncOp func);
 
 } // namespace heddle::transformer

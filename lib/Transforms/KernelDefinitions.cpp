@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builds the definition of a group under a neutral name, prints it, and looks
-// the text up: what prints alike is alike.
+// Deduplicates groups by text: builds a group's definition under a neutral
+// name, prints it, and looks the text up.
 
 #include "KernelDefinitions.h"
 
@@ -44,11 +44,11 @@ private:
 
 KernelDefinitions::KernelDefinitions(ModuleOp module)
     : module(module), builder(module.getContext()) {
-  for (auto symbol : module.getOps<SymbolOpInterface>()) // a function may be called like a kernel
+  for (auto symbol : module.getOps<SymbolOpInterface>()) // a function may have a kernel's name
     names.insert(symbol.getName());
 }
 
-/// Kernels that treat every row alike see all leading dimensions as one.
+/// Whether a kernel treats every row alike, so that its leading dimensions become one.
 static bool treatsRowsAlike(GroupOp group) {
   return group.getRoot() != kernel::Root::Relayout &&
          llvm::all_of(group.getBody().front(), [](Operation &op) {
@@ -70,7 +70,7 @@ static Shape flattened(const PlannedTensor &place, bool ids) {
   return result;
 }
 
-/// How an argument of this type is stored; ids are words that callers give, not codes.
+/// The layout of an argument of this type; `ids` are words that callers pass, not codes.
 static kernel::LayoutAttr layoutOf(const PlannedTensor &place, Type type, bool flat, bool ids,
                                    ScalarNames &names) {
   MLIRContext *context = type.getContext();
@@ -83,7 +83,7 @@ static kernel::LayoutAttr layoutOf(const PlannedTensor &place, Type type, bool f
     dims.push_back(names.name(size));
   if (sizes.size() > 2 && !(place.rows == sizes[sizes.size() - 2]))
     dims[dims.size() - 2].pitch = names.name(place.rows);
-  // Tables of flags are padded like other rows; views of integers are dense unless they say so.
+  // Rows of flag tables are padded like other rows; views of integers are dense without a pitch.
   if (!place.dense && !place.weight && !sizes.empty() && (ids || !sizes.back().isConstant()))
     dims.back().pitch = names.name(SizeExpr::roundUp(sizes.back(), 16));
   Type element = getElementTypeOrSelf(type);
@@ -98,7 +98,7 @@ static kernel::LayoutAttr layoutOf(const PlannedTensor &place, Type type, bool f
       {}, at, slots);
 }
 
-/// Stores into states become results of the definition: it does not know whose memory it writes.
+/// Turns stores into states to results: a definition does not know whose memory it writes.
 static void yieldStores(Block &body) {
   Operation *yield = body.getTerminator();
   SmallVector<Value> values;
@@ -126,7 +126,7 @@ static SizeExpr flopsOf(GroupOp group, const ShapeExpressions &shapes) {
   return total;
 }
 
-/// What a launch reads of an operand, in bytes: of a table in which ids are looked up, as many rows as
+/// Bytes of an operand that a launch reads: of a looked-up table only as many rows as there are
 /// ids.
 static SizeExpr bytesRead(GroupOp group, unsigned operand, const PlannedTensor &place,
                           const ShapeExpressions &shapes) {
@@ -142,7 +142,7 @@ static SizeExpr bytesRead(GroupOp group, unsigned operand, const PlannedTensor &
 
 //===- Definitions -------------------------------------------------------===//
 
-/// The definition of a group's body, under a name that the caller replaces.
+/// Creates the definition of a group's body, under a name that the caller replaces.
 kernel::DefOp KernelDefinitions::define(GroupOp group, Region &body,
                                         ArrayRef<kernel::LayoutAttr> layouts, size_t inputs,
                                         size_t scalars) {

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel.def is a group with its arguments' storage: dimensions by the names
-// of the kernel's scalars, pitches, panels, and where results are stored.
+// A kernel.def is a group with the storage of its arguments: dimensions by the
+// names of the kernel's scalars, pitches, panels, and where results are stored.
 // Groups that are equal in all of this share one definition.
 #pragma once
 
@@ -16,31 +16,31 @@
 
 namespace heddle {
 
-/// Where a tensor lies when a program runs.
+/// Storage of a tensor in a program.
 struct PlannedTensor {
   mlir::Value buffer; ///< !kernel.buffer; null for a scalar
   SizeExpr offset = 0;
-  /// Sizes in storage: the last one counts padded heads where `group` is set.
+  /// Sizes in storage; with `group` the last one counts padded heads.
   Shape dims;
-  /// Distance of the matrices of the last two dimensions, in rows.
+  /// Rows from one matrix (the last two dimensions) to the next.
   SizeExpr rows = 1;
   bool panel = false;
   bool weight = false;
   bool dense = false;
   DType element = DType::F32;
-  /// Size of the heads that the last dimension is made of, if they are padded one by one; else 0.
+  /// Size of the heads in the last dimension, if each is padded; else 0.
   int64_t group = 0;
-  /// First row to store to, where not 0 (caches).
+  /// First row to store to (caches); none: 0.
   std::optional<SizeExpr> at = std::nullopt;
-  /// Elements that a launch stores behind the rows that stand there already.
+  /// Elements that a launch appends behind the existing rows.
   std::optional<SizeExpr> appended = std::nullopt;
   /// Value of a scalar operand.
   std::optional<SizeExpr> scalar = std::nullopt;
-  /// Starts of documents: rows of the grid that has a tile for each part of each document.
+  /// For starts of documents: rows of the grid that has a tile for each part of each document.
   std::optional<SizeExpr> slots = std::nullopt;
   bool table = false; ///< an argument without an operand
 
-  /// Bytes of an element; what holds scales is counted by panels.
+  /// Bytes of an element; types with scales are counted by panels instead.
   int64_t elementBytes() const { return 4 / formatOf(element).perWord; }
   kernel::Storage storage() const {
     return weight  ? kernel::Storage::Weight
@@ -49,7 +49,7 @@ struct PlannedTensor {
   }
 };
 
-/// Rows of attention's tile on the device where it is largest.
+/// Rows of attention's tile on the device where they are most.
 constexpr int64_t largestAttentionRows = cpuTiles.attentionRows.front();
 
 /// A launch of a shared definition.
@@ -64,7 +64,7 @@ class KernelDefinitions {
 public:
   explicit KernelDefinitions(mlir::ModuleOp module);
 
-  /// The definition of `group` under these places (made if it is new), and how to launch it.
+  /// The definition of `group` with this storage, created if it is new, and how to launch it.
   mlir::FailureOr<KernelUse> use(kernel::GroupOp group, llvm::ArrayRef<PlannedTensor> operands,
                                  const std::optional<PlannedTensor> &table,
                                  llvm::ArrayRef<PlannedTensor> results,

@@ -1,10 +1,10 @@
-//===- OutlineKernels.cpp - From groups to programs -----------------------===//
+//===- OutlineKernels.cpp - Groups become programs and definitions --------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each function of groups becomes a program (ProgramPlanner), each distinct group
-// a definition (KernelDefinitions). States whose content attention reads as keys
-// are found first: all functions store them alike.
+// Each function of groups becomes a program (ProgramPlanner), each distinct
+// group a definition (KernelDefinitions). States that attention reads as keys
+// are found first, because all functions must store them alike.
 
 #include "ProgramPlanner.h"
 
@@ -20,7 +20,7 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::GroupOp;
 
-/// States whose content attention reads as keys: they are kept in panels.
+/// States that attention reads as keys, which are stored in panels.
 static llvm::StringSet<> statesOfKeys(ModuleOp module) {
   llvm::StringSet<> result;
   module.walk([&](ScoresOpInterface op) {

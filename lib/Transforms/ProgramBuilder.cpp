@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ops hold the structures; here values and symbols become indices.
+// Converts values and symbols to indices; the ops already hold the structures.
 
 #include "heddle/Transforms/ProgramBuilder.h"
 
@@ -27,7 +27,7 @@ static GridAxis axisOf(kernel::FuncOp func, kernel::Size extent, int64_t tile) {
   return axis;
 }
 
-/// The last axis varies fastest; missing axes are of one point, behind.
+/// The grid of a kernel. The last axis varies fastest; missing axes follow it, with one point.
 static Expected<KernelCode> codeOf(kernel::FuncOp func) {
   std::vector<GridAxis> axes;
   for (int64_t a = 0; a < func.getNumAxes(); ++a)
@@ -59,7 +59,7 @@ static VulkanVariant variantOf(kernel::FuncOp func, KernelCode code, const GpuTa
   return variant;
 }
 
-/// What the kernel multiplies: operands of products are rounded before, all else is f32.
+/// Type of the kernel's product operands; everything else is f32.
 static DType productsOf(kernel::FuncOp func) {
   DType products = DType::F32;
   func.walk([&](kernel::ContractOp op) {
@@ -109,7 +109,7 @@ LaunchArgument ProgramBuilder::addBuffer(Function &f, const Buffer &buffer) {
   return {LaunchArgument::Kind::Buffer, index, 0};
 }
 
-/// Equal weights are stored once, whatever function reads them.
+/// Adds a weight. Equal weights are stored once, whichever function reads them.
 LaunchArgument ProgramBuilder::addWeight(kernel::PackAttr attribute) {
   auto [it, isNew] = weightIndex.try_emplace(attribute, static_cast<int>(program.weights.size()));
   if (isNew) {

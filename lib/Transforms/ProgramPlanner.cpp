@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Places of tensors by what they are (weight, state, table, scalar, result), then
-// the program in order: arguments, groups, results.
+// Plans the storage of tensors by their kind (weight, state, table, scalar,
+// result), then the program in order: arguments, groups, results.
 
 #include "ProgramPlanner.h"
 
@@ -18,15 +18,15 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::GroupOp;
 
-//===- Places ------------------------------------------------------------===//
+//===- Storage of tensors------------------------------------------------------===//
 
-/// Dense tensors keep their rows as callers give them: indices and vectors, and numbers.
+/// Whether rows are stored as callers pass them: indices, vectors and numbers.
 static bool isDense(Type type) {
   auto shaped = dyn_cast<ShapedType>(type);
   return !shaped || shaped.getRank() <= 1 || shaped.getElementType().isInteger(32);
 }
 
-/// Elements of 4 bytes of a tensor in memory, where its rows of heads lie `rows` apart.
+/// Size of a tensor in elements of 4 bytes, if its matrices are `rows` apart.
 static SizeExpr elementsOf(const Shape &dims, const SizeExpr &rows, bool dense, int64_t bytes) {
   if (dense)
     return product(dims);
@@ -47,8 +47,8 @@ Value ProgramPlanner::bufferOf(Buffer buffer) {
                                   kernel::BufferAttr::get(b.getContext(), std::move(buffer)));
 }
 
-/// Heads are cut out of the rows of a weight, of which `value` is the product; a head that is no
-/// multiple of 16 is padded on its own.
+/// Size of the heads into which `value`, the product of a weight, is split, if 16 does not divide
+/// it: each head is padded. Otherwise 0.
 static int64_t headGroup(Value value) {
   while (value.hasOneUse()) {
     Operation *next = *value.getUsers().begin();
@@ -63,14 +63,14 @@ static int64_t headGroup(Value value) {
   return 0;
 }
 
-/// How the program calls the storage of a weight.
+/// Layout of a weight in the program.
 static PackEntry::Layout layoutOf(OperandStorage storage) {
   return storage == OperandStorage::Panels   ? PackEntry::Layout::Panels
          : storage == OperandStorage::Vector ? PackEntry::Layout::Vector
                                              : PackEntry::Layout::Rows;
 }
 
-/// A weight's storage follows from the op that reads it.
+/// Storage of a weight, which follows from the op that reads it.
 FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned index,
                                                      WeightOp weight) {
   BlockArgument argument = group.getBody().getArgument(index);
@@ -142,7 +142,7 @@ PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, cons
   return place;
 }
 
-/// The table that an op reads, from the row of its first position on.
+/// Storage of the table that an op reads, from the row of its first position on.
 PlannedTensor ProgramPlanner::tablePlace(Operation *op, const RowTable &read, GroupOp group) {
   const SizeExpr rows = rowsOf(shapes.of(op->getResult(0)));
   SizeExpr first = 0, count = rows;
@@ -191,11 +191,11 @@ FailureOr<PlannedTensor> ProgramPlanner::operandPlace(GroupOp group, unsigned in
                              << operand.getType();
 }
 
-/// Where a store into a state goes.
+/// Storage into which a state is stored.
 PlannedTensor ProgramPlanner::statePlaceOf(Operation *store) {
   if (auto append = dyn_cast<CacheAppendOp>(store)) {
     PlannedTensor place = statePlace(func, append.getState(), shapes.of(append.getResult()));
-    place.at = stateDims(append.getState())[2]; // behind the rows that stand there already
+    place.at = stateDims(append.getState())[2]; // behind the existing rows
     place.appended = product(shapes.of(append.getRows()));
     return place;
   }
@@ -233,7 +233,7 @@ FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned ind
   return place;
 }
 
-//===- The parts of a program --------------------------------------------===//
+//===- Planning of the program---------------------------------------===//
 
 LogicalResult ProgramPlanner::run() {
   b.setInsertionPoint(func);
@@ -258,7 +258,7 @@ static DefaultInput defaultOf(DictionaryAttr attribute) {
   return result;
 }
 
-/// Whether callers see the first two dimensions of an argument or result the other way round.
+/// Whether callers see the first two dimensions of an argument or result transposed.
 static bool isTransposed(DictionaryAttr attributes) {
   if (!attributes)
     return false;
@@ -273,8 +273,8 @@ std::string ProgramPlanner::argumentName(unsigned index) {
   return "arg" + std::to_string(index);
 }
 
-/// Values that readers could not work with are refused when a call binds them, and so are those
-/// outside the range that the argument names.
+/// Sets the range of an argument: a call is rejected if it binds values that readers cannot use, or
+/// that are outside the range that the argument names.
 void ProgramPlanner::limitValues(Port &input, const ArgumentLimits &limits, ArrayAttr named) {
   input.starts = !limits.allStarts().empty();
   Shape range{0, 0};
@@ -350,7 +350,8 @@ LogicalResult ProgramPlanner::planGroups() {
   return success();
 }
 
-/// The grid over packed documents: enough tiles on every device, the largest counts.
+/// Sets the rows of the grid over packed documents: each may end in a partial tile, and the largest
+/// tile of any device counts.
 void ProgramPlanner::addSlots(TransformerOpInterface op, SmallVectorImpl<PlannedTensor> &operands) {
   if (Value starts = op.documentStarts())
     operands[cast<BlockArgument>(starts).getArgNumber()].slots =

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides where every tensor of a function lies, and writes the program: buffers
-// with sizes and lifetimes, ports, launches, what the session keeps, and checks.
+// Plans the storage of every tensor of a function, and writes the program:
+// buffers with sizes and lifetimes, ports, launches, state of the session, and
+// checks.
 #pragma once
 
 #include "ArgumentLimits.h"

@@ -1,8 +1,8 @@
-//===- ProgramPlannerSession.cpp - What outlives a call -------------------===//
+//===- ProgramPlannerSession.cpp - State of the session -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dimensions that the session keeps, and the conditions that a call has to meet.
+// Dimensions that the session keeps, and conditions that a call must meet.
 
 #include "ProgramPlanner.h"
 
@@ -11,7 +11,7 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::GroupOp;
 
-/// Gives a state the size that it has after the call, and gives the dimension that changes.
+/// Gives a state its size after the call; returns the dimension that changes.
 std::string ProgramPlanner::setRows(StateOp state, const SizeExpr &rows) {
   Shape dims = dimsFromAttr(state.getDims());
   std::string batch = dims[0].dimName();
@@ -26,7 +26,7 @@ static void addOnce(std::vector<std::string> &names, const std::string &name) {
     names.push_back(name);
 }
 
-/// Dimensions that outlive the call.
+/// Records the dimensions that outlive the call, and their updates.
 void ProgramPlanner::planSession() {
   Function info;
   auto update = [&](const std::string &name, const SizeExpr &value) {
@@ -44,7 +44,7 @@ void ProgramPlanner::planSession() {
       SmallVector<SizeExpr> dims = stateDims(append.getState());
       Shape rows = shapes.of(append.getRows());
       update(dims[2].dimName(), dims[2] + rows[2]);
-      if (!dims[0].isConstant()) // what goes on has as many sequences
+      if (!dims[0].isConstant()) // later calls have the same batch
         update(dims[0].dimName(), rows[0]);
     } else if (auto get = dyn_cast<StateGetOp>(op)) {
       keep(get.getState());

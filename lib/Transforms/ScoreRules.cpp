@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From products of queries and keys to base-2 scores: scale, soft-cap, bias, and
-// the limits that keep what they make finite.
+// Base-2 scores from products of queries and keys: scale, soft-cap, bias, and
+// the limits that keep scores finite.
 
 #include "AttentionScores.h"
 
@@ -13,8 +13,8 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
-/// Finite scores are kept within +-2^100: a common mask value, the lowest float, times log2 e is
-/// not one.
+/// Clamps finite scores to +-2^100: the lowest float, a common mask value, would overflow when it
+/// is multiplied by log2 e.
 Value Scores::clampFinite(Value score) {
   Value limited = t.max(t.min(score, t.constant(0x1p+100, score)), t.constant(-0x1p+100, score));
   auto bits = cast<RankedTensorType>(score.getType()).clone(t.b.getI32Type());
@@ -26,20 +26,19 @@ Value Scores::clampFinite(Value score) {
   return t.select(finite, limited, score);
 }
 
-/// Minus infinity counts as hidden, whatever it came from; a NaN stays one.
+/// Minus infinity counts as hidden, whatever its origin; NaN is kept.
 Value Scores::hideNegativeInfinity(Value score) {
   Value hidden = t.constant(maskedScore, score);
   return t.select(t.less(score, hidden), hidden, score);
 }
 
-/// The rule's number in the bucket `x` of a head, everywhere in the tile.
+/// The rule's number for bucket `x` of a head, broadcast to the tile.
 static Value bucketEntry(TileBuilder &t, BiasRelativeOp rule, MaskSite &site, int64_t x) {
   Value bucket = arith::ConstantIntOp::create(t.b, t.loc, x, 32);
   return site.splat(t.b, site.perHead(t.b, rule.getTable(), bucket));
 }
 
-/// j - (i + offset) of the last row and the first key of a tile, and of the first row and the last
-/// key.
+/// j - (i + offset) for the last row and first key of a tile, and for the first row and last key.
 static std::pair<Value, Value> distances(TileBuilder &t, BiasRelativeOp rule, MaskSite &site,
                                          Value i, Value j, RankedTensorType type) {
   Value offset = rule.getOffset();
@@ -49,15 +48,15 @@ static std::pair<Value, Value> distances(TileBuilder &t, BiasRelativeOp rule, Ma
   auto number = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(t.b, t.loc, value, 32);
   };
-  constexpr int64_t most = int64_t(1) << 30; // as the rule itself counts
+  constexpr int64_t most = int64_t(1) << 30; // as the rule itself limits it
   offset = t.max(t.min(offset, number(most - 1)), number(-most));
   Value corner = t.sub(t.sub(t.i32(j), t.i32(i)), offset);
   return {t.sub(corner, number(type.getDimSize(0) - 1)),
           t.add(corner, number(type.getDimSize(1) - 1))};
 }
 
-/// A tile of relative positions. Where all keys are far ahead or far behind, one bucket holds them
-/// all, and nothing need be chosen element by element.
+/// The relative bias of a tile. If all keys are far ahead or far behind, one bucket holds them, and
+/// nothing is selected by element.
 Value Scores::relativeTile(BiasRelativeOp rule, MaskSite &site, Value i, Value j,
                            RankedTensorType type) {
   int64_t buckets = cast<RankedTensorType>(rule.getTable().getType()).getDimSize(0);
@@ -99,9 +98,9 @@ Value Scores::ruleTile(Value bias, MaskSite &site, Value i, Value j, RankedTenso
   return biasOf(bias).emitScore(t.b, site);
 }
 
-/// Products of queries and keys as base-2 scores.
+/// Converts products of queries and keys to base-2 scores.
 Value Scores::withRules(Value raw, MaskSite &site, Value i, Value j) {
-  // A float product in f32, as the language's reference order has it.
+  // No rule between scale and log2 e: one multiplication by their product.
   if (!rules.softcap && !rules.bias)
     return t.mul(raw, static_cast<float>(scale) * log2e);
   Value score = t.mul(raw, scale);

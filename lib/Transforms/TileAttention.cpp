@@ -1,11 +1,11 @@
-//===- TileAttention.cpp - The bodies of attention ------------------------===//
+//===- TileAttention.cpp - Body of attention ------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A workgroup computes some rows of one head. Keys come in chunks; each chunk is
-// a softmax of its own, chunks are merged in ascending order by exact powers of
-// two (docs/semantics.md). Masks bound the loop over chunks, and leave
-// out the column tiles of a chunk, and chunks, that they hide whole.
+// Body of attention. A workgroup computes some rows of one head. Keys come in
+// chunks, each with a softmax of its own; chunks are merged in ascending order
+// by exact powers of two (docs/semantics.md). Masks bound the loop over chunks,
+// and skip chunks and column tiles that they hide completely.
 
 #include "AttentionScores.h"
 
@@ -49,8 +49,8 @@ public:
   }
 
 private:
-  /// State of the online softmax of each row, as tiles: sum of weighted values, base-2 maximum, sum of weights; and
-  /// the visited tiles.
+  /// State of the online softmax of each row, as tiles: sum of weighted values, base-2 maximum, sum
+  /// of weights, and for counting the visited tiles.
   struct SoftmaxState {
     Value weighted, maximum, total, tiles;
 
@@ -84,7 +84,7 @@ private:
     return SoftmaxState::of(loop.getResults());
   }
 
-  /// A chunk of which the mask hides every tile is no chunk.
+  /// Skips a chunk in which the mask hides every tile.
   SoftmaxState visit(Value i, const KeyChunk &keys, const SoftmaxState &before, int64_t rows) {
     if (!keys.skips)
       return merged(before, alone(i, keys, rows), keys);
@@ -100,11 +100,11 @@ private:
     return SoftmaxState::of(branch.getResults());
   }
 
-  /// One chunk on its own.
+  /// The softmax of one chunk.
   SoftmaxState alone(Value i, const KeyChunk &keys, int64_t rows) {
     Value score = scores.tile(i, keys, t.type(rows, f.sizes.chunk));
     Value rounded = t.round(score);
-    // The largest of rounded scores is the largest score, rounded: once a row, not an element.
+    // Rounding commutes with the maximum: round once a row, not once an element.
     Value top = t.round(t.reduce(ReduceKind::Max, score));
     top = t.max(top, t.constant(lowestMaximum, top));
     Value p = scores.power(score, rounded, top);
@@ -120,7 +120,7 @@ private:
     return {weighted, top, sum, {}};
   }
 
-  /// The left fold over chunks: products and sums, no fused ones.
+  /// Merges a chunk into the state: a left fold, by separate products and sums, not fused ones.
   SoftmaxState merged(const SoftmaxState &before, const SoftmaxState &chunk, const KeyChunk &keys) {
     Value both = t.max(before.maximum, chunk.maximum);
     Value x = t.exp2Integer(t.sub(before.maximum, both)),
@@ -137,7 +137,7 @@ private:
     return row;
   }
 
-  /// The sink is one more key, the last, of weight exp(sink) and no value.
+  /// Adds the sink as the last key, with weight exp(sink) and no value.
   SoftmaxState withSink(const SoftmaxState &row, Value h) {
     Value natural =
         kernel::ReadOp::create(t.b, t.loc, f.view(f.viewOf(op.getSinks())), ValueRange{h});
@@ -165,7 +165,7 @@ private:
   void store(const SoftmaxState &row, Value i) {
     Value none = arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, row.total,
                                        t.constant(0, row.total));
-    // Rows without an allowed key: 0 / 1.
+    // Rows without an allowed key give 0 / 1.
     Value out = t.div(row.weighted, t.select(none, t.constant(1, row.total), row.total));
     if (row.tiles)
       out = t.broadcast(row.tiles, cast<RankedTensorType>(out.getType()));

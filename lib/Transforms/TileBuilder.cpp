@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elementwise words, and the functions that every device computes by the same
-// operations: powers of two, error function, activations.
+// Elementwise ops, and the functions that every device computes by the same
+// operations: powers of two, error function, activations, logarithm.
 
 #include "Tiling.h"
 
@@ -168,7 +168,7 @@ Value TileBuilder::scaleb(Value x, Value n) {
 Value TileBuilder::exp2Integer(Value d) { return scaleb(constant(1, d), d); }
 
 Value TileBuilder::exp2(Value x) {
-  // A NaN passes through the polynomial; the exponent is made of clamped numbers only.
+  // NaN passes through the polynomial; the exponent comes only from clamped numbers.
   Value clamped = min(max(x, constant(-126, x)), constant(126, x));
   Value n = round(clamped);
   Value whole = scaleb(exp2Fraction(sub(clamped, n)), n);
@@ -178,8 +178,8 @@ Value TileBuilder::exp2(Value x) {
 
 //===- Activations -------------------------------------------------------===//
 
-/// The best quotient of polynomials of degree 5 in x^2 on |x| <= 3.9, beyond which erf is 1 to f32:
-/// absolute error 1.5e-8, with the rounding of the steps 3e-7.
+/// erf by a minimax quotient of polynomials of degree 5 in x^2 on |x| <= 3.9; beyond, erf is 1 in
+/// f32. Absolute error 1.5e-8, with the rounding of the steps 3e-7.
 Value TileBuilder::erf(Value x) {
   Value square = mul(x, x);
   auto polynomial = [&](std::initializer_list<double> coefficients) {
@@ -197,15 +197,15 @@ Value TileBuilder::erf(Value x) {
   return select(less(end, x), one, select(less(x, start), constant(-1, x), inside));
 }
 
-/// x / (1 + 2^(-scale·x·log2 e)): silu, and the sigmoid forms of gelu.
+/// x / (1 + 2^(-argument·log2 e)): silu, and the sigmoid forms of gelu.
 static Value logisticGate(TileBuilder &t, Value x, Value argument) {
   Value e = t.exp2(t.mul(argument, -log2e));
   return t.div(x, t.add(t.constant(1, x), e));
 }
 
-/// x times the normal distribution, that as 1/2 and the best odd polynomial of degree 13 on
-/// |x| <= 4, which is 1 to eight bits above; below, what there is at -4 stays. Absolute error
-/// 1.9e-4, no division, and a NaN stays one.
+/// gelu to eight bits: x times the normal distribution, as 1/2 plus a minimax odd polynomial of
+/// degree 13 on |x| <= 4. Above 4 it is 1 to eight bits; below -4 the value at -4 stays. Absolute
+/// error 1.9e-4, no division; NaN is kept.
 Value TileBuilder::coarseGelu(Value x) {
   Value low = constant(-4, x), high = constant(4, x);
   x = select(less(x, low), low, x);
@@ -283,8 +283,8 @@ Value TileBuilder::log(Value x) {
   return select(compare(arith::CmpFPredicate::OLT, zero), div(zero, zero), result);
 }
 
-/// Near 0 an odd polynomial, elsewhere 1 - 2 / (e^2|x| + 1) with the sign of x. Coefficients:
-/// Cephes, tanhf.
+/// An odd polynomial near 0, elsewhere 1 - 2 / (e^2|x| + 1) with the sign of x. Coefficients of
+/// Cephes' tanhf.
 Value TileBuilder::tanh(Value x) {
   Value zero = constant(0, x), one = constant(1, x), negative = sub(zero, x),
         magnitude = max(x, negative);
@@ -313,7 +313,7 @@ void heddle::expandFunctions(kernel::FuncOp func) {
 }
 
 void heddle::hoistScalars(kernel::FuncOp func) {
-  // Tiles stay where they are: outside of the loop they would need memory.
+  // Tiles are not hoisted: outside of the loop they would need memory.
   auto isScalar = [](Operation *op) {
     return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
            llvm::none_of(op->getResultTypes(),

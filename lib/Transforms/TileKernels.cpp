@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Asks the op around which a definition was made to write its body, and puts the
-// kernel in its place.
+// Pass `tile-kernels`: the root op of a definition writes its body, and the
+// kernel replaces the definition.
 
 #include "Tiling.h"
 
@@ -63,7 +63,7 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
     for (Operation &op : frame.def.getBody().front())
       if (rootOf(&op) == root)
         return cast<TileableOpInterface>(op).tile(frame);
-    if (root == kernel::Root::Relayout) // its argument is all that it stores
+    if (root == kernel::Root::Relayout) // copies its argument, without an op
       return tileRelayout(frame);
     return frame.def.emitOpError("expected an op that begins a kernel around ")
            << stringifyRoot(root) << ", found none";

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pixels change places only: each element of a tile is looked up in its image.
+// Patches of an image as rows: each element of a tile is looked up in the
+// image.
 
 #include "Tiling.h"
 
@@ -11,10 +12,10 @@ using namespace heddle;
 using namespace heddle::transformer;
 
 namespace {
-/// Rows and columns, of a channel, of the pixels of a tile of patches.
+/// Coordinates, in a channel, of the pixels in a tile of patches.
 class PatchPixels {
 public:
-  /// Of patches from `row` on and the elements from `column` on, which are `side` by `side`.
+  /// For patches from `row` on and elements from `column` on; a patch is `side` by `side` pixels.
   PatchPixels(TileBuilder &t, Value row, Value column, RankedTensorType type, int64_t side,
               int64_t across)
       : t(t), element(t.iota(/*rows=*/false, column, type)), side(side) {
@@ -23,7 +24,7 @@ public:
     right = t.sub(patch, t.mul(down, number(across)));
   }
 
-  /// Indices of those that belong to channel `channel`; others are outside of it.
+  /// Indices of the elements of channel `channel`; those of other channels are out of bounds.
   SmallVector<Value> of(Value channel) {
     int64_t pixels = side * side;
     Value first = t.mul(t.i32(channel), arith::ConstantIntOp::create(t.b, t.loc, pixels, 32));
@@ -44,8 +45,8 @@ private:
 };
 } // namespace
 
-/// `[B, C, h, w]` by (b, patches, 16 elements). A tile's elements may be of several channels, each
-/// of which gives 0 for those of the others.
+/// Grid over (b, patches, 16 elements). The elements of a tile may be of several channels; each
+/// lookup gives 0 for the elements of other channels, so that their sum is the tile.
 LogicalResult heddle::tilePatches(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto op = yielded(f).getDefiningOp<PatchesOp>();

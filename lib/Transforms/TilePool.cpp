@@ -1,9 +1,9 @@
-//===- TilePool.cpp - The body of a pooling -------------------------------===//
+//===- TilePool.cpp - Body of a pooling -----------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A grid point adds up the rows of one sequence, or one document, in their order,
-// a strip of columns at a time: so its bits do not depend on what stands beside it.
+// A grid point sums the rows of one sequence or document in order, for a strip
+// of columns, so that the bits of a result do not depend on other sequences.
 
 #include "Tiling.h"
 
@@ -18,7 +18,7 @@ struct RowRange {
 };
 } // namespace
 
-/// The rows of sequence or document n that may count.
+/// Rows of sequence or document n that count.
 static RowRange rowsOf(KernelBuilder &f, PoolOp pool, Value n) {
   TileBuilder &t = f.t;
   Value zero = t.index(0), input = f.view(f.viewOf(pool.getInput()));

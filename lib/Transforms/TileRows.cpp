@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Normalisation, embedding with positions, sums, joined rows, and copies into heads or
-// panels: each tile of rows is read, computed and stored.
+// Bodies without a contraction: norms, embeddings with positions, sums,
+// concatenation, and copies to heads or panels. Each loads, computes and stores
+// tiles of rows.
 
 #include "Tilers.h"
 
@@ -26,7 +27,7 @@ void heddle::storeResults(KernelBuilder &f, Value tile, ValueRange indices, Valu
                             f.view(i), indices, left);
 }
 
-/// Grid over the leading dimensions one by one, rows and columns in tiles.
+/// Creates the kernel, with a grid of leading dimensions one by one, rows and columns in tiles.
 static void rowGrid(KernelBuilder &f, kernel::ViewType view, int64_t rows, int64_t columns,
                     int64_t storedColumns, Size rowExtent) {
   SmallVector<Size> sizes;
@@ -45,7 +46,7 @@ static void rowGrid(KernelBuilder &f, kernel::ViewType view, int64_t rows, int64
 
 //===- Layer normalisation -----------------------------------------------===//
 
-/// A tile with zeros in the columns from `size` on: padding must not count.
+/// Zeroes the columns from `size` on, because padding must not count.
 static Value withoutPadding(TileBuilder &t, Value x, int64_t size) {
   auto type = cast<RankedTensorType>(x.getType());
   if (size == type.getDimSize(1))
@@ -57,7 +58,7 @@ static Value withoutPadding(TileBuilder &t, Value x, int64_t size) {
   return t.select(inside, x, t.constant(0, x));
 }
 
-/// Rows of `size` features over their deviation, or over their root mean square.
+/// Rows of `size` features over their deviation (layer norm), or over their root mean square.
 static Value normalised(TileBuilder &t, Operation *norm, Value x, int64_t size) {
   auto layer = dyn_cast<LayerNormOp>(norm);
   if (layer)
@@ -72,7 +73,7 @@ static Value normalised(TileBuilder &t, Operation *norm, Value x, int64_t size) 
 }
 
 static int64_t rowsOfNorm(const TileSizes &sizes, int64_t stored) {
-  constexpr int64_t rowsAtOnce = 4; // of a reduction, where there are as many
+  constexpr int64_t rowsAtOnce = 4; // rows that a CPU reduces together
   return stored > sizes.mostValues / rowsAtOnce ? 1 : sizes.normRows;
 }
 
@@ -123,7 +124,7 @@ Value ValueTiles::load(Value view, Value row) {
   return LoadOp::create(t.b, t.loc, t.type(rows, columns), view, ValueRange{row, j}, UnitAttr());
 }
 
-/// The starts by which positions are counted, or null.
+/// The starts of the documents in which positions count, or null.
 static Value packedDocuments(KernelBuilder &f) {
   for (auto op : f.def.getBody().getOps<TransformerOpInterface>())
     if (Value starts = op.documentStarts())
@@ -131,8 +132,8 @@ static Value packedDocuments(KernelBuilder &f) {
   return {};
 }
 
-/// Moves to the document of this tile; gives the row behind its last one. Spare tiles stay at the
-/// last row of all, and store nothing.
+/// Moves to the document of this tile; returns the row behind the document's last. Spare tiles stay
+/// at the last row of all and store nothing.
 static Value enterDocument(ValueTiles &tiles, Value starts, Value total) {
   TileBuilder &t = tiles.t;
   Value one = t.index(1), zero = t.index(0), size = t.index(tiles.rows);
@@ -175,7 +176,7 @@ LogicalResult heddle::tileElementwise(KernelBuilder &f) {
 }
 
 namespace {
-/// What is computed row by row.
+/// Model of an op that is computed row by row.
 template <typename Model, typename Op, Root root = Root::Elementwise>
 using RowModel = Tiler<Model, Op, root, tileElementwise>;
 
@@ -188,7 +189,7 @@ LogicalResult checkOffset(Operation *op, Value offset) {
                          "is not supported yet");
 }
 
-/// Rows with positions.
+/// Model of an op that adds positions to rows.
 template <typename Model, typename Op>
 struct PositionModel : RowModel<Model, Op> {
   bool canFollow(Operation *, Root root, ArrayRef<Operation *>) const { return followsRows(root); }
@@ -213,7 +214,7 @@ struct SinusoidalModel : PositionModel<SinusoidalModel, PositionSinusoidalOp> {
 };
 
 struct LearnedModel : PositionModel<LearnedModel, PositionLearnedOp> {
-  /// Rows of a learned table, one by one: unlike the sinusoids it ends.
+  /// Gathers the rows one by one, because a learned table ends, unlike the sinusoids.
   Value positions(PositionLearnedOp op, ValueTiles &tiles) const {
     TileBuilder &t = tiles.t;
     Value numbers = t.iota(/*rows=*/true, tiles.position, t.type(tiles.rows, 1, t.b.getI32Type()));
@@ -225,7 +226,7 @@ struct LearnedModel : PositionModel<LearnedModel, PositionLearnedOp> {
   }
 };
 
-/// Sums, and products of what a gated block multiplies.
+/// Sums, and the products of gated blocks.
 template <typename Op>
 struct BinaryModel : RowModel<BinaryModel<Op>, Op> {
   bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
@@ -240,7 +241,7 @@ struct BinaryModel : RowModel<BinaryModel<Op>, Op> {
     return op->emitOpError("expected tensors of f32 and rank 2 or more, found ")
            << op->getResult(0).getType() << ", which is not supported yet";
   }
-  /// What is loaded comes behind what is computed: it need not wait in registers.
+  /// Loads after it computes, so that the loaded tile need not wait in registers.
   FailureOr<Value> tileOf(Operation *op, ValueTiles &tiles) const {
     Value first = op->getOperand(0), second = op->getOperand(1);
     if (isa<BlockArgument>(first) && !isa<BlockArgument>(second))
@@ -255,7 +256,7 @@ struct BinaryModel : RowModel<BinaryModel<Op>, Op> {
   }
 };
 
-/// Rows of one operand or the other, each element looked up: a tile may hold rows of both.
+/// Looks each element up in one operand or the other: a tile may hold rows of both.
 struct ConcatModel : RowModel<ConcatModel, ConcatOp> {
   FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
     auto op = cast<ConcatOp>(operation);
@@ -312,7 +313,7 @@ void heddle::attachSumTilers(MLIRContext *context) {
 
 //===- Copies ------------------------------------------------------------===//
 
-/// A vector as it is, 32 elements a workgroup: lengths that a session keeps.
+/// Copies a vector, 32 elements a workgroup: lengths that a session keeps.
 static LogicalResult copyVector(KernelBuilder &f) {
   TileBuilder &t = f.t;
   kernel::ViewType type = f.viewType(0);
@@ -325,7 +326,7 @@ static LogicalResult copyVector(KernelBuilder &f) {
   return success();
 }
 
-/// Keys of packed documents into panels that begin with each document.
+/// Packs the keys of packed documents in panels that begin anew at each document.
 static LogicalResult packDocuments(KernelBuilder &f) {
   TileBuilder &t = f.t;
   constexpr int64_t rows = 16; // a panel
@@ -350,7 +351,8 @@ static LogicalResult packDocuments(KernelBuilder &f) {
   return success();
 }
 
-/// A head that begins between vectors, element by element; its padding lies outside the view: 0.
+/// Loads a head that begins inside a vector, element by element. Its padding is looked up out of
+/// bounds, which gives 0.
 static Value unalignedHead(TileBuilder &t, Value rows, Value row, Value column, int64_t size,
                            RankedTensorType type) {
   RankedTensorType indices = t.type(type.getDimSize(0), type.getDimSize(1), t.b.getI32Type());
@@ -361,7 +363,8 @@ static Value unalignedHead(TileBuilder &t, Value rows, Value row, Value column, 
                                   ValueRange{t.iota(/*rows=*/true, row, indices), x});
 }
 
-/// Heads that begin between vectors side by side, 16 columns at a time: each element from its head.
+/// Merges heads that begin inside vectors, 16 columns at a time: each element is looked up in its
+/// head.
 static LogicalResult mergeUnalignedHeads(KernelBuilder &f) {
   TileBuilder &t = f.t;
   kernel::ViewType in = f.viewType(0);
@@ -377,7 +380,7 @@ static LogicalResult mergeUnalignedHeads(KernelBuilder &f) {
             t.min(t.add(t.div(t.add(j, t.index(columns - 1)), t.index(size)), one), t.index(heads));
   RankedTensorType type = t.type(rows, columns);
   Value tile = t.sum(first, end, type, [&](Value head) -> Value {
-    // Columns of other heads are outside this one's view: 0.
+    // Columns of other heads are out of bounds in this one: 0.
     Value inHead = t.iota(/*rows=*/false, t.sub(j, t.mul(head, t.index(size))), indices);
     return kernel::LookupOp::create(t.b, t.loc, type, f.slice(f.view(0), {b, head}),
                                     ValueRange{y, inHead});
@@ -386,7 +389,7 @@ static LogicalResult mergeUnalignedHeads(KernelBuilder &f) {
   return success();
 }
 
-/// `[B, H, T, D]` by (b, h, rows): heads are cut out of rows or put back, keys go into panels.
+/// Copies `[B, H, T, D]` by (b, h, rows): splits or merges heads, or packs keys in panels.
 LogicalResult heddle::tileRelayout(KernelBuilder &f) {
   TileBuilder &t = f.t;
   Value value = yielded(f);

@@ -1,9 +1,10 @@
-//===- TileSoftmax.cpp - Bodies of a softmax over features, and of a loss -===//
+//===- TileSoftmax.cpp - Bodies of softmax and losses ---------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops go over a row 16 columns at a time (RowWalk.h), for the maximum, the sum
-// and the quotients. Powers are those of attention (docs/semantics.md).
+// Bodies of softmax over features, and of losses. Loops go over a row 16
+// columns at a time (RowWalk.h), for the maximum, the sum and the quotients.
+// Powers are those of attention (docs/semantics.md).
 
 #include "AttentionScores.h"
 #include "RowWalk.h"
@@ -13,13 +14,13 @@ using namespace heddle;
 using namespace heddle::transformer;
 
 namespace {
-/// The scores of a row.
+/// Walks the scores of rows.
 class ScoreWalk : public RowWalk {
 public:
   using RowWalk::RowWalk;
 
-  /// The scores in base 2 of the columns from `c` on: finite, and so low where a column counts for
-  /// nothing that its power is 0.
+  /// Base-2 scores of the columns from `c` on: finite, and so low for minus infinity and padding
+  /// that their power is 0.
   Value scores(Value c) {
     Value score = t.mul(load(c), log2e), hidden = t.constant(maskedScore, score);
     score = t.select(t.less(score, hidden), hidden, score);
@@ -35,7 +36,7 @@ public:
     return reduced(kernel::ReduceKind::Add, 0,
                    [&](Value lanes, Value c) { return t.add(lanes, power(c, maximum)); });
   }
-  /// The element of a row in the column that `ids` names.
+  /// The element of a row in the column `ids`.
   Value element(Value ids) {
     return reduced(kernel::ReduceKind::Add, 0, [&](Value lanes, Value c) {
       Value column = t.iota(/*rows=*/false, c, t.type(type.getDimSize(0), 16, t.b.getI32Type()));
@@ -57,7 +58,7 @@ public:
 };
 } // namespace
 
-/// 1 where a divisor is 0.
+/// The sum as a divisor: 1 if it is 0.
 static Value orOne(TileBuilder &t, Value sum) {
   Value none =
       arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, sum, t.constant(0, sum));
@@ -86,7 +87,7 @@ LogicalResult heddle::tileSoftmax(KernelBuilder &f) {
 
 //===- The loss ----------------------------------------------------------===//
 
-/// A loss and its count side by side, in the first two of 16 columns.
+/// A loss and its count side by side, in columns 0 and 1 of 16.
 static Value sideBySide(TileBuilder &t, Value loss, Value count, int64_t rows) {
   RankedTensorType type = t.type(rows, 16);
   Value column = t.iota(/*rows=*/false, t.index(0), t.type(rows, 16, t.b.getI32Type()));
@@ -121,7 +122,7 @@ LogicalResult heddle::tileLoss(KernelBuilder &f) {
   return success();
 }
 
-/// One grid point adds up all rows.
+/// One grid point sums all rows.
 LogicalResult heddle::tileLossMean(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto op = yielded(f).getDefiningOp<CrossEntropyMeanOp>();
@@ -147,7 +148,7 @@ LogicalResult heddle::tileLossMean(KernelBuilder &f) {
   return success();
 }
 
-/// A grid point an id: ids are few beside all else.
+/// One grid point for each id: ids are few compared with everything else.
 LogicalResult heddle::tileShift(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto op = yielded(f).getDefiningOp<ShiftRightOp>();

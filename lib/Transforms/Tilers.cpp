@@ -1,9 +1,9 @@
-//===- Tilers.cpp - Which op is tiled how, and behind what ----------------===//
+//===- Tilers.cpp - Models of TileableOpInterface -------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The models of TileableOpInterface: for each op the writer of its kernel's body,
-// the kernels on whose tiles it can follow,
+// Models of TileableOpInterface: for each op the function that writes its
+// kernel's body, the kernels that it can follow,
 //
 //   linear ── activation ── + residual ── split_heads ── cache.append | state.set
 //
@@ -11,9 +11,9 @@
 //
 //   embedding ── position
 //
-// and what is not supported. The last value of each is rounded (arith.truncf) where
-// it is stored. Ops that are computed tile by tile have their models beside the
-// writers of such kernels.
+// and what is not supported. The last value of a chain is rounded
+// (arith.truncf) where it is stored. Ops that are computed tile by tile have
+// their models beside the code that writes such kernels.
 
 #include "Tilers.h"
 
@@ -27,7 +27,7 @@ using kernel::Root;
 
 #include "heddle/Transforms/TileableOpInterface.cpp.inc"
 
-/// Dimensions of `function` that have names.
+/// Names of the dimensions of a function's arguments, and of the states that it reads.
 static llvm::StringSet<> namedDims(func::FuncOp function) {
   llvm::StringSet<> names;
   auto add = [&](ArrayAttr dims) {
@@ -43,9 +43,9 @@ static llvm::StringSet<> namedDims(func::FuncOp function) {
 
 namespace {
 
-//===- What begins a kernel of its own -----------------------------------===//
+//===- Ops with a kernel of their own ------------------------------------===//
 
-/// An op that answers no more than that.
+/// A model with nothing but a root and a writer.
 template <typename Op, Root root, LogicalResult (*write)(KernelBuilder &)>
 struct Plain : Tiler<Plain<Op, root, write>, Op, root, write> {};
 
@@ -65,7 +65,7 @@ struct NormModel : Tiler<NormModel<Op>, Op, Root::Norm, tileNorm> {
 };
 
 struct AttentionModel : Tiler<AttentionModel, AttentionOp, Root::Attention, tileAttention> {
-  /// A state that any attention reads as keys is stored in panels, which nothing else can read.
+  /// Rejects other readers of a state that attention reads as keys: only keys are in panels.
   LogicalResult checkSupported(Operation *operation) const {
     auto op = cast<AttentionOp>(operation);
     if (failed(checkFeatures(op, op.getValue(), "heads of values",
@@ -91,11 +91,11 @@ struct AttentionModel : Tiler<AttentionModel, AttentionOp, Root::Attention, tile
   }
 };
 
-//===- What follows where heads are --------------------------------------===//
+//===- Ops on heads -----------------------------------------------------===//
 
 struct MergeHeadsModel : Tiler<MergeHeadsModel, MergeHeadsOp, Root::Relayout, tileRelayout> {
-  /// Attention leaves heads that are no multiple of 16 wide padded one by one. The weight of a
-  /// projection is packed alike and a result is copied head by head; other readers want whole rows.
+  /// Attention pads each head if 16 does not divide its size. The weight of a projection is packed
+  /// alike, and a result is copied head by head; other readers need whole rows.
   bool canFollow(Operation *merge, Root root, ArrayRef<Operation *>) const {
     auto heads = cast<MergeHeadsOp>(merge).getInput().getType();
     if (root != Root::Attention)
@@ -113,7 +113,7 @@ struct MergeHeadsModel : Tiler<MergeHeadsModel, MergeHeadsOp, Root::Relayout, ti
   }
 };
 
-/// Heads are stored in states where they are computed or copied.
+/// A store of heads into a state, where they are computed or copied.
 template <typename Model, typename Op>
 struct StoreModel : Tiler<Model, Op, Root::Relayout, tileRelayout> {
   bool canFollow(Operation *op, Root root, ArrayRef<Operation *> before) const {
@@ -127,7 +127,7 @@ struct AppendModel : StoreModel<AppendModel, CacheAppendOp> {
 };
 
 struct StateSetModel : StoreModel<StateSetModel, StateSetOp> {
-  /// A state is as large as the inputs say: the names of its dimensions must be theirs.
+  /// Inputs determine the size of a state, so they must name its dimensions.
   LogicalResult checkSupported(Operation *operation) const {
     auto op = cast<StateSetOp>(operation);
     llvm::StringSet<> names = namedDims(op->getParentOfType<func::FuncOp>());
@@ -141,13 +141,13 @@ struct StateSetModel : StoreModel<StateSetModel, StateSetOp> {
   }
 };
 
-/// Heads go to where they are stored, all else is an elementwise kernel.
+/// Rounding of heads is a relayout, any other an elementwise kernel.
 struct RoundingModel : TileableOpInterface::ExternalModel<RoundingModel, arith::TruncFOp> {
   std::optional<Root> getRoot(Operation *op) const {
     return cast<ShapedType>(op->getResult(0).getType()).getRank() == 4 ? Root::Relayout
                                                                        : Root::Elementwise;
   }
-  /// Kernels that cannot round store what they compute as it is.
+  /// Kernels with these roots store what they compute unrounded.
   bool canFollow(Operation *, Root root, ArrayRef<Operation *>) const {
     return !llvm::is_contained(
         {Root::Weights, Root::Quantize, Root::Loss, Root::LossMean, Root::Shift}, root);
@@ -157,7 +157,7 @@ struct RoundingModel : TileableOpInterface::ExternalModel<RoundingModel, arith::
   }
 };
 
-//===- What stands between kernels ---------------------------------------===//
+//===- Ops between kernels ----------------------------------------------===//
 
 template <typename Model, typename Op>
 struct OutsideModel : TileableOpInterface::ExternalModel<Model, Op> {

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The model of an op says with which root it begins a kernel and which function
-// writes the body; it overrides what else the op answers otherwise than most.
+// Base of the models: the root with which an op begins a kernel, and the
+// function that writes the body. A model overrides the other methods of the
+// interface where it differs.
 #pragma once
 
 #include "Tiling.h"
@@ -12,7 +13,7 @@
 
 namespace heddle {
 
-/// An op that begins kernels around `root`, whose bodies `write` writes.
+/// Model of an op that begins kernels around `root`; `write` writes their bodies.
 template <typename Model, typename Op, kernel::Root root,
           mlir::LogicalResult (*write)(KernelBuilder &)>
 struct Tiler : TileableOpInterface::ExternalModel<Model, Op> {
@@ -28,7 +29,7 @@ bool has(llvm::ArrayRef<mlir::Operation *> ops) {
 
 /// Linears and the heads that they are cut into (TileLinear.cpp).
 void attachLinearTilers(mlir::MLIRContext *context);
-/// What is computed row by row (TileRows.cpp): embeddings and positions; ops of `arith`.
+/// Ops that are computed row by row (TileRows.cpp): embeddings and positions; ops of `arith`.
 void attachRowTilers(mlir::MLIRContext *context);
 void attachSumTilers(mlir::MLIRContext *context);
 

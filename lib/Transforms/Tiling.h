@@ -1,10 +1,10 @@
-//===- Tiling.h - Writing tiled bodies -------------------------*- C++ -*-===//
+//===- Tiling.h - Builders of tiled bodies ----------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the files that write bodies share: a builder of tile arithmetic, and the
-// arguments of a kernel.def as views. One function a root writes the body; Tilers.cpp
-// says which.
+// Common part of the files that write bodies: a builder of tile arithmetic, and
+// the arguments of a kernel.def as views. One function for each root writes the
+// body; Tilers.cpp assigns them.
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
@@ -22,7 +22,7 @@ namespace heddle {
 
 using std::numbers::ln2, std::numbers::log2e;
 
-/// Tile arithmetic with broadcasting spelled out.
+/// Tile arithmetic with explicit broadcasts.
 class TileBuilder {
 public:
   TileBuilder(mlir::OpBuilder &b, mlir::Location loc) : b(b), loc(loc) {}
@@ -34,7 +34,7 @@ public:
   mlir::Value index(int64_t value);
   mlir::Value i32(mlir::Value index);
   mlir::Value toIndex(mlir::Value i32);
-  /// A constant of the type of `like`.
+  /// A constant in the type of `like`.
   mlir::Value constant(double value, mlir::Value like);
   mlir::Value constantI(int64_t value, mlir::Value like);
   mlir::Value broadcast(mlir::Value value, mlir::RankedTensorType type);
@@ -47,25 +47,24 @@ public:
   mlir::Value max(mlir::Value x, mlir::Value y);
   mlir::Value min(mlir::Value x, mlir::Value y);
   mlir::Value round(mlir::Value x);
-  /// Rounded to a narrower type of floats; f32 stays as it is.
+  /// Rounds to a narrower float type; f32 stays as it is.
   mlir::Value narrow(mlir::Value x, mlir::Type element);
   mlir::Value less(mlir::Value x, mlir::Value y);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   mlir::Value reduce(kernel::ReduceKind kind, mlir::Value x);
   mlir::Value iota(bool rows, mlir::Value from, mlir::RankedTensorType type);
-  /// The sum of next(n) for each `step`th n from `first` to before `end`, in that order, from 0:
-  /// tiles of f32.
+  /// The sum of next(n) for every `step`th n in [first, end), ascending from 0; tiles of f32.
   mlir::Value sum(mlir::Value first, mlir::Value end, mlir::RankedTensorType type,
                   llvm::function_ref<mlir::Value(mlir::Value)> next, int64_t step = 1);
-  /// Such a sum of as many as there are: sixteen a round keep errors small, and loops shorter than
-  /// the 65,535 rounds after which Mesa's CPU driver leaves them.
+  /// A sum of any number of terms. Rounds of sixteen keep errors small, and loops shorter than
+  /// the 65,535 iterations after which Mesa's CPU driver leaves them.
   mlir::Value sumOfMany(mlir::Value first, mlir::Value end, mlir::RankedTensorType type,
                         llvm::function_ref<mlir::Value(mlir::Value)> next);
 
-  /// What a function must be good for: numbers of f32, or such whose neighbours are operands that
-  /// are rounded to eight bits.
+  /// Accuracy needed: f32, or eight bits if only operands of at most eight significant bits follow
+  /// (bf16, int8).
   enum class Accuracy { F32, EightBits };
-  /// What suffices beside operands of products of this type.
+  /// The accuracy that suffices if operands of products of this type follow.
   static Accuracy accuracyBeside(DType operands) {
     return formatOf(operands).significant <= 8 ? Accuracy::EightBits : Accuracy::F32;
   }
@@ -90,26 +89,26 @@ private:
   mlir::Value coarseGelu(mlir::Value x);
 };
 
-/// The arguments and results of a definition as views of a kernel under construction.
+/// A kernel under construction, with the definition's arguments and results as views.
 struct KernelBuilder {
   KernelBuilder(kernel::DefOp def, const TileSizes &sizes, bool countTiles, mlir::OpBuilder &b);
 
   kernel::DefOp def;
   const TileSizes &sizes;
-  /// A build for tests: attention stores how many column tiles each tile of rows visited, instead
-  /// of its output.
+  /// For tests: attention stores how many column tiles a tile of rows visits, instead of its
+  /// output.
   bool countTiles;
   TileBuilder t;
 
   kernel::ViewType viewType(unsigned index) const { return types[index]; }
-  /// Position among the views of an argument of the definition's block; -1 for scalars.
+  /// Index of an argument's view; -1 for scalars.
   int64_t viewOf(mlir::Value argument) const;
   unsigned firstResult() const { return resultStart; }
-  /// Position of the view of the table, or -1.
+  /// Index of the view of the table, or -1.
   int64_t tableView() const;
-  /// Where a result's rows start: the `at` scalar, or null.
+  /// First row of a result: the `at` scalar, or null.
   mlir::Value storeBase(unsigned result);
-  /// Rows of a grid over the tiles of documents that start where `argument` says.
+  /// Rows of the grid over the tiles of documents whose starts are `argument`.
   kernel::Size slots(mlir::Value argument) const;
   /// Value of a scalar argument, i32.
   mlir::Value scalar(mlir::Value argument);
@@ -138,7 +137,7 @@ private:
   unsigned resultStart = 0;
 };
 
-/// Tiles of the values of a definition at one place of a kernel: rows from `i`, columns from `j` on,
+/// Tiles of a definition's values at one position of a kernel: rows from `i`, columns from `j` on,
 /// of the matrix at `points`.
 class ValueTiles {
 public:
@@ -146,7 +145,7 @@ public:
              mlir::Value i, mlir::Value j)
       : f(f), t(f.t), rows(rows), columns(columns), points(points), i(i), j(j), position(i) {}
 
-  /// An argument's tile is loaded, any other value's computed by its op.
+  /// Loads the tile of an argument; computes that of any other value by its op.
   mlir::FailureOr<mlir::Value> of(mlir::Value value);
   /// The matrix of an argument.
   mlir::Value matrix(mlir::Value argument) { return f.slice(f.view(f.viewOf(argument)), points); }
@@ -157,37 +156,36 @@ public:
   int64_t rows, columns;
   llvm::SmallVector<mlir::Value> points;
   mlir::Value i, j;
-  mlir::Value position; ///< of row i: the row itself, or its place in a document
+  mlir::Value position; ///< position of row i: the row itself, or its place in a document
 };
 
-/// A document among those that lie one after another, found by a place in a grid over their tiles.
-/// The tiles of document d are numbered from starts[d] / tile + d: always enough of them, and no
-/// table is needed to find d again.
+/// A document found by the number of a tile, in a grid over the tiles of all documents. The tiles
+/// of document d are numbered from starts[d] / tile + d: enough for each document, and no table is
+/// needed to find d again.
 struct DocumentTile {
   mlir::Value document; ///< index
   mlir::Value first;    ///< number of the document's first tile
 };
-/// Emits a search among `count` documents for the one that tile number `number` (an index) belongs
-/// to.
+/// Emits a search among `count` documents for the one that holds tile `number` (an index).
 DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count, mlir::Value number,
                           int64_t tile);
 
-/// How the target runs a body: a level of Vulkan devices, or, null, CPUs.
+/// The schedule of a body, for a level of Vulkan devices, or null: for CPUs.
 kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu);
-/// A linear's product as its format multiplies and scales it.
+/// The tile of a linear's product, multiplied and scaled as its format says.
 mlir::Value tileProduct(ValueTiles &tiles, transformer::LinearOp linear);
-/// The only value that a definition yields, before it is rounded: it may yield both forms.
+/// The value that a definition yields, before rounding; a definition may yield both forms.
 mlir::Value yielded(KernelBuilder &f);
 /// Stores a tile as each of the results, rounded where they are narrower.
 void storeResults(KernelBuilder &f, mlir::Value tile, mlir::ValueRange indices, mlir::Value left);
 
-// One writer a root; each fails with an error at the definition.
+// Functions that write bodies, one for each root; errors are at the definition.
 mlir::LogicalResult tileLinear(KernelBuilder &frame);
 mlir::LogicalResult tileAttention(KernelBuilder &frame);
 mlir::LogicalResult tileAttentionWeights(KernelBuilder &frame);
-/// Moves scalars that a loop computes again and again in front of it.
+/// Hoists scalars out of loops.
 void hoistScalars(kernel::FuncOp func);
-/// Writes out the functions of `math` that a score rule's formula calls.
+/// Expands the functions of `math` in a score rule's formula.
 void expandFunctions(kernel::FuncOp func);
 mlir::LogicalResult tileNorm(KernelBuilder &frame);
 mlir::LogicalResult tilePatches(KernelBuilder &frame);

@@ -33,7 +33,7 @@ double scalarNumber(mlir::Attribute attribute);
 class ScalarProgram {
 public:
   using Function = std::function<void(const double *operands, double *results)>;
-  /// How the block reaches values and ops that it does not define.
+  /// Access to values and ops that the block does not define itself.
   struct Site {
     /// The value of a number defined outside the block.
     std::function<double(mlir::Value)> captured;

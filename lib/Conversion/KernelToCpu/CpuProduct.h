@@ -57,7 +57,7 @@ protected:
   };
 
   //===--------------------------------------------------------------------===//
-  // What a strategy supplies
+  // Hooks of strategies
   //===--------------------------------------------------------------------===//
 
   /// c + a * b of one step of k; `a` is broadcast to a register.

@@ -51,7 +51,7 @@ LogicalResult CpuEmitter::rowsOf(int64_t count, Value from, Value to, Value fewT
 /// rows in vain as possible.
 Value CpuEmitter::rowsOfLargeTile(Value count, int64_t large, int64_t small) {
   auto inVain = [&](int64_t rows) { return (rows + small - 1) / small * small - rows; };
-  // Of r rows behind whole large tiles: r >= `more` take another large tile, since large - r <=
+  // For r rows behind whole large tiles: r >= `more` take another large tile, since large - r <=
   // inVain(r); 0 < r <= `fewer` give one back, since inVain(large + r) < inVain(r). With tiles of 6
   // and 4, 8 rows are 4 + 4, not 6 + 4.
   int64_t more = large, fewer = 0;
@@ -246,8 +246,9 @@ bool CpuEmitter::canTakePlace(Value value, scf::IfOp branch) {
          llvm::all_of(value.getUsers(), [&](Operation *user) { return branch->isAncestor(user); });
 }
 
-/// Emits a branch around all rows; its results are tiles in memory, which either side fills. It
-/// stands in place of a loop with a single chunk: its other side yields the initial constants.
+/// Emits a branch around all rows, which attention has around a chunk; its results are tiles in
+/// memory, which either side fills. With a single chunk the loop around it is folded away, and the
+/// other side yields the loop's initial constants.
 LogicalResult CpuEmitter::emitTileIf(scf::IfOp op) {
   SmallVector<TileMemory> kept;
   llvm::SmallDenseSet<Value> taken;

@@ -25,7 +25,7 @@
 
 namespace heddle {
 
-/// How a workgroup's invocations share a tile.
+/// Placement of a workgroup's invocations on a tile.
 struct GpuPlacement {
   int64_t ty = 1, tx = 1; ///< invocations over rows and columns
   int64_t rows = 1;       ///< rows of an invocation

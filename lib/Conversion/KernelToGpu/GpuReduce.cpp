@@ -30,11 +30,11 @@ class RowReductions {
 public:
   explicit RowReductions(GpuEmitter &emitter) : e(emitter), builder(e.builder), loc(e.loc) {}
 
-  // Of blocked tiles.
+  // Blocked tiles.
   Fragment maximaOfRows(const Fragment &tile);
   Fragment sumsOfRows(RankedTensorType type);
 
-  // Of strided tiles.
+  // Strided tiles.
   SmallVector<Value> identities(ArrayRef<ReduceOp> reductions);
   LogicalResult emitLoopNestStep(ArrayRef<Operation *> run, SmallVectorImpl<Value> &lanes);
   Fragment finishLanes(ReduceKind kind, ArrayRef<Value> lanes);
