@@ -7,7 +7,7 @@
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 
 func.func @attention_c1_batch(%q: tensor<2x8x?x4xf32>, %k: tensor<3x2x?x4xf32>, %v: tensor<?x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C1: batch of key 3 must equal batch of query 2}}
+  // expected-error @+1 {{'transformer.attention' op C1: expected batch of key equal to batch of query 2, found 3}}
   %o = transformer.attention %q, %k, %v {scale = 1.0 : f32} : (tensor<2x8x?x4xf32>, tensor<3x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x8x?x4xf32>
   return
 }
@@ -15,7 +15,7 @@ func.func @attention_c1_batch(%q: tensor<2x8x?x4xf32>, %k: tensor<3x2x?x4xf32>, 
 // -----
 
 func.func @attention_c1_value_batch(%q: tensor<?x8x?x4xf32>, %k: tensor<3x2x?x4xf32>, %v: tensor<2x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C1: batch of value 2 must equal batch of key 3}}
+  // expected-error @+1 {{'transformer.attention' op C1: expected batch of value equal to batch of key 3, found 2}}
   %o = transformer.attention %q, %k, %v {scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<3x2x?x4xf32>, tensor<2x2x?x4xf32>) -> tensor<?x8x?x4xf32>
   return
 }
@@ -23,7 +23,7 @@ func.func @attention_c1_value_batch(%q: tensor<?x8x?x4xf32>, %k: tensor<3x2x?x4x
 // -----
 
 func.func @attention_c2_features(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x5xf32>, %v: tensor<?x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C2: features of key 5 must equal features of query 4}}
+  // expected-error @+1 {{'transformer.attention' op C2: expected features of key equal to features of query 4, found 5}}
   %o = transformer.attention %q, %k, %v {scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x2x?x5xf32>, tensor<?x2x?x4xf32>) -> tensor<?x8x?x4xf32>
   return
 }
@@ -31,7 +31,7 @@ func.func @attention_c2_features(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x5xf32
 // -----
 
 func.func @attention_c3_heads(%q: tensor<?x8x?x4xf32>, %k: tensor<?x3x?x4xf32>, %v: tensor<?x3x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C3: key heads 3 must divide query heads 8}}
+  // expected-error @+1 {{'transformer.attention' op C3: expected key heads that divide query heads 8, found 3}}
   %o = transformer.attention %q, %k, %v {scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x3x?x4xf32>, tensor<?x3x?x4xf32>) -> tensor<?x8x?x4xf32>
   return
 }
@@ -39,7 +39,7 @@ func.func @attention_c3_heads(%q: tensor<?x8x?x4xf32>, %k: tensor<?x3x?x4xf32>, 
 // -----
 
 func.func @attention_c4_value_heads(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, %v: tensor<?x4x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C4: value heads 4 must equal key heads 2}}
+  // expected-error @+1 {{'transformer.attention' op C4: expected value heads equal to key heads 2, found 4}}
   %o = transformer.attention %q, %k, %v {scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x4x?x4xf32>) -> tensor<?x8x?x4xf32>
   return
 }
@@ -47,7 +47,7 @@ func.func @attention_c4_value_heads(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4x
 // -----
 
 func.func @attention_c5_rows(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x7x4xf32>, %v: tensor<?x2x6x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C5: rows of value 6 must equal rows of key 7}}
+  // expected-error @+1 {{'transformer.attention' op C5: expected rows of value equal to rows of key 7, found 6}}
   %o = transformer.attention %q, %k, %v {scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x2x7x4xf32>, tensor<?x2x6x4xf32>) -> tensor<?x8x?x4xf32>
   return
 }
@@ -55,7 +55,7 @@ func.func @attention_c5_rows(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x7x4xf32>, %
 // -----
 
 func.func @attention_c6_features(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, %v: tensor<?x2x?x5xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C6: output must have 5 features in dimension 3}}
+  // expected-error @+1 {{'transformer.attention' op C6: expected output with 5 features in dimension 3}}
   %o = transformer.attention %q, %k, %v {scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x5xf32>) -> tensor<?x8x?x4xf32>
   return
 }
@@ -63,7 +63,7 @@ func.func @attention_c6_features(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32
 // -----
 
 func.func @attention_c6_heads(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, %v: tensor<?x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C6: output must have 8 heads in dimension 1}}
+  // expected-error @+1 {{'transformer.attention' op C6: expected output with 8 heads in dimension 1}}
   %o = transformer.attention %q, %k, %v {scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x2x?x4xf32>
   return
 }
@@ -71,7 +71,7 @@ func.func @attention_c6_heads(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, 
 // -----
 
 func.func @attention_c7_lse(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, %v: tensor<?x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C7: lse must have rank 3}}
+  // expected-error @+1 {{'transformer.attention' op C7: expected lse of rank 3}}
   %o, %r0 = transformer.attention %q, %k, %v {scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x8x?x4xf32> lse tensor<?x8xf32>
   return
 }
@@ -79,7 +79,7 @@ func.func @attention_c7_lse(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, %v
 // -----
 
 func.func @attention_c8_weights(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x7x4xf32>, %v: tensor<?x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C8: weights must have 7 keys in dimension 3}}
+  // expected-error @+1 {{'transformer.attention' op C8: expected weights with 7 keys in dimension 3}}
   %o, %r0 = transformer.attention %q, %k, %v {scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x2x7x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x8x?x4xf32> weights tensor<?x8x?x6xf32>
   return
 }
@@ -87,7 +87,7 @@ func.func @attention_c8_weights(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x7x4xf32>
 // -----
 
 func.func @attention_c8_averaged(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, %v: tensor<?x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C8: averaged weights must have rank 3}}
+  // expected-error @+1 {{'transformer.attention' op C8: expected averaged weights of rank 3}}
   %o, %r0 = transformer.attention %q, %k, %v {average_weights, scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x8x?x4xf32> weights tensor<?x8x?x?xf32>
   return
 }
@@ -95,7 +95,7 @@ func.func @attention_c8_averaged(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32
 // -----
 
 func.func @attention_c9_no_weights(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, %v: tensor<?x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C9: average_weights needs the result weights}}
+  // expected-error @+1 {{'transformer.attention' op C9: expected the result weights beside average_weights, found none}}
   %o = transformer.attention %q, %k, %v {average_weights, scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x8x?x4xf32>
   return
 }
@@ -103,7 +103,7 @@ func.func @attention_c9_no_weights(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf
 // -----
 
 func.func @attention_c11_scale(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, %v: tensor<?x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C11: scale must be finite}}
+  // expected-error @+1 {{'transformer.attention' op C11: expected a finite scale}}
   %o = transformer.attention %q, %k, %v {scale = 0x7F800000 : f32} : (tensor<?x8x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x8x?x4xf32>
   return
 }
@@ -119,7 +119,7 @@ func.func @attention_no_scale(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, 
 // -----
 
 func.func @attention_softcap(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, %v: tensor<?x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C14: softcap must be finite and positive, found 0.000000e+00 : f32}}
+  // expected-error @+1 {{'transformer.attention' op C14: expected a finite positive softcap, found 0.000000e+00 : f32}}
   %o = transformer.attention %q, %k, %v {scale = 1.0 : f32, softcap = 0.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x8x?x4xf32>
   return
 }
@@ -128,7 +128,7 @@ func.func @attention_softcap(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, %
 
 func.func @attention_c10_dense_keys(%x: tensor<2x2x6x4xf32>, %t: tensor<1x1x6x5xi1>) {
   %m = transformer.mask.dense %t : tensor<1x1x6x5xi1>
-  // expected-error @+1 {{'transformer.attention' op C10: dimension 3 of the dense mask (keys) must be 1 or 6, found 5}}
+  // expected-error @+1 {{'transformer.attention' op C10: expected dimension 3 of the dense mask (keys) to be 1 or 6, found 5}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>) -> tensor<2x2x6x4xf32>
   return
 }
@@ -137,7 +137,7 @@ func.func @attention_c10_dense_keys(%x: tensor<2x2x6x4xf32>, %t: tensor<1x1x6x5x
 
 func.func @attention_c10_dense_heads(%x: tensor<2x2x6x4xf32>, %t: tensor<2x3x6x6xi1>) {
   %m = transformer.mask.dense %t : tensor<2x3x6x6xi1>
-  // expected-error @+1 {{'transformer.attention' op C10: dimension 1 of the dense mask (heads) must be 1 or 2, found 3}}
+  // expected-error @+1 {{'transformer.attention' op C10: expected dimension 1 of the dense mask (heads) to be 1 or 2, found 3}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>) -> tensor<2x2x6x4xf32>
   return
 }
@@ -146,7 +146,7 @@ func.func @attention_c10_dense_heads(%x: tensor<2x2x6x4xf32>, %t: tensor<2x3x6x6
 
 func.func @mask_lengths_c2_batch(%x: tensor<2x2x6x4xf32>, %t: tensor<3xi32>) {
   %m = transformer.mask.lengths %t : tensor<3xi32>
-  // expected-error @+1 {{'transformer.attention' op C10: the mask has numbers for 3 sequences, the batch is 2}}
+  // expected-error @+1 {{'transformer.attention' op C10: expected numbers of the mask for 2 sequences, found 3}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>) -> tensor<2x2x6x4xf32>
   return
 }
@@ -155,7 +155,7 @@ func.func @mask_lengths_c2_batch(%x: tensor<2x2x6x4xf32>, %t: tensor<3xi32>) {
 
 func.func @mask_causal_offset_batch(%x: tensor<2x2x6x4xf32>, %t: tensor<3xi32>) {
   %m = transformer.mask.causal offset(%t : tensor<3xi32>)
-  // expected-error @+1 {{'transformer.attention' op C10: the mask has numbers for 3 sequences, the batch is 2}}
+  // expected-error @+1 {{'transformer.attention' op C10: expected numbers of the mask for 2 sequences, found 3}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>) -> tensor<2x2x6x4xf32>
   return
 }
@@ -163,7 +163,7 @@ func.func @mask_causal_offset_batch(%x: tensor<2x2x6x4xf32>, %t: tensor<3xi32>) 
 // -----
 
 func.func @attention_c10_argument(%x: tensor<2x2x6x4xf32>, %m: !transformer.mask) {
-  // expected-error @+1 {{'transformer.attention' op C10: the mask must be made by mask ops of the same block}}
+  // expected-error @+1 {{'transformer.attention' op C10: expected the mask to be made by mask ops of the same block, found another value}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>) -> tensor<2x2x6x4xf32>
   return
 }
@@ -195,7 +195,7 @@ func.func @attention_weights_c2_average(%q: tensor<?x8x?x4xf32>, %m: tensor<?x8x
 // -----
 
 func.func @attention_c18_elements(%q: tensor<1x2x?x8xbf16>, %k: tensor<1x2x?x8xbf16>, %v: tensor<1x2x?x8xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C18: elements of value must be those of query, 'bf16', found 'f32'}}
+  // expected-error @+1 {{'transformer.attention' op C18: expected elements of value that multiply with 'bf16' of query, found 'f32'}}
   %o = transformer.attention %q, %k, %v {scale = 1.0 : f32} : (tensor<1x2x?x8xbf16>, tensor<1x2x?x8xbf16>, tensor<1x2x?x8xf32>) -> tensor<1x2x?x8xf32>
   return
 }

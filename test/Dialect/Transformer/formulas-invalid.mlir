@@ -219,7 +219,7 @@ func.func @bias_alibi_c3_factor(%x: tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32> 
 // -----
 
 func.func @bias_alibi_c1_mask(%x: tensor<2x8x6x4xf32>) -> !transformer.bias {
-  // expected-error @+1 {{'transformer.bias.alibi' op C1: a score rule is used by score rules and attention only, found 'func.return'}}
+  // expected-error @+1 {{'transformer.bias.alibi' op C1: expected only score rules and attention to use a score rule, found 'func.return'}}
   %s = transformer.bias.alibi
   return %s : !transformer.bias
 }
@@ -227,7 +227,7 @@ func.func @bias_alibi_c1_mask(%x: tensor<2x8x6x4xf32>) -> !transformer.bias {
 // -----
 
 func.func @bias_add_c1_argument(%s: !transformer.bias) {
-  // expected-error @+1 {{'transformer.bias.add' op C1: a score rule must be made by a score rule op of the same block}}
+  // expected-error @+1 {{'transformer.bias.add' op C1: expected a score rule made by a score rule op of the same block, found another value}}
   %n = transformer.bias.add %s, %s
   return
 }
@@ -235,7 +235,7 @@ func.func @bias_add_c1_argument(%s: !transformer.bias) {
 // -----
 
 func.func @bias_relative_c3_buckets(%t: tensor<1x8xf32>) {
-  // expected-error @+1 {{'transformer.bias.relative' op C3: table must have at least 2 rows, one a bucket, found 1}}
+  // expected-error @+1 {{'transformer.bias.relative' op C3: expected a table of at least 2 rows, one a bucket, found 1}}
   %s = transformer.bias.relative %t max_distance = 128 : tensor<1x8xf32>
   return
 }
@@ -243,7 +243,7 @@ func.func @bias_relative_c3_buckets(%t: tensor<1x8xf32>) {
 // -----
 
 func.func @bias_relative_c3_odd(%t: tensor<31x8xf32>) {
-  // expected-error @+1 {{'transformer.bias.relative' op C3: table must have an even number of rows, at least 4, one a bucket, found 31}}
+  // expected-error @+1 {{'transformer.bias.relative' op C3: expected a table of an even number of rows, at least 4, one a bucket, found 31}}
   %s = transformer.bias.relative %t max_distance = 128 {bidirectional} : tensor<31x8xf32>
   return
 }
@@ -251,7 +251,7 @@ func.func @bias_relative_c3_odd(%t: tensor<31x8xf32>) {
 // -----
 
 func.func @bias_relative_c4_distance(%t: tensor<32x8xf32>) {
-  // expected-error @+1 {{'transformer.bias.relative' op C4: max_distance must be above 16 and below 1073741824, found 16}}
+  // expected-error @+1 {{'transformer.bias.relative' op C4: expected max_distance above 16 and below 1073741824, found 16}}
   %s = transformer.bias.relative %t max_distance = 16 : tensor<32x8xf32>
   return
 }
@@ -259,7 +259,7 @@ func.func @bias_relative_c4_distance(%t: tensor<32x8xf32>) {
 // -----
 
 func.func @bias_dense_c2_rank(%t: tensor<?x?xf32>) {
-  // expected-error @+1 {{'transformer.bias.dense' op C2: table must have rank 4 [batch|1, heads|1, queries|1, keys|1], found rank 2}}
+  // expected-error @+1 {{'transformer.bias.dense' op C2: expected table of rank 4 [batch|1, heads|1, queries|1, keys|1], found rank 2}}
   %s = transformer.bias.dense %t : tensor<?x?xf32>
   return
 }

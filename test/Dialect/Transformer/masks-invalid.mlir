@@ -8,7 +8,7 @@
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 
 func.func @mask_dense_c2_rank(%t: tensor<?x?xi1>) {
-  // expected-error @+1 {{'transformer.mask.dense' op C2: table must have rank 4 [batch|1, heads|1, queries|1, keys|1], found rank 2}}
+  // expected-error @+1 {{'transformer.mask.dense' op C2: expected table of rank 4 [batch|1, heads|1, queries|1, keys|1], found rank 2}}
   %m = transformer.mask.dense %t : tensor<?x?xi1>
   return
 }
@@ -40,7 +40,7 @@ func.func @mask_causal_offset_type(%n: i64) {
 // -----
 
 func.func @mask_causal_c1_returned() -> !transformer.mask {
-  // expected-error @+1 {{'transformer.mask.causal' op C1: a mask is used by masks and attention only, found 'func.return'}}
+  // expected-error @+1 {{'transformer.mask.causal' op C1: expected only masks and attention to use a mask, found 'func.return'}}
   %m = transformer.mask.causal
   return %m : !transformer.mask
 }
@@ -48,7 +48,7 @@ func.func @mask_causal_c1_returned() -> !transformer.mask {
 // -----
 
 func.func @mask_not_c1_argument(%m: !transformer.mask) {
-  // expected-error @+1 {{'transformer.mask.not' op C1: a mask must be made by a mask op of the same block}}
+  // expected-error @+1 {{'transformer.mask.not' op C1: expected a mask made by a mask op of the same block, found another value}}
   %n = transformer.mask.not %m
   return
 }
@@ -56,7 +56,7 @@ func.func @mask_not_c1_argument(%m: !transformer.mask) {
 // -----
 
 func.func @mask_and_c1_argument(%m: !transformer.mask) {
-  // expected-error @+1 {{'transformer.mask.and' op C1: a mask must be made by a mask op of the same block}}
+  // expected-error @+1 {{'transformer.mask.and' op C1: expected a mask made by a mask op of the same block, found another value}}
   %n = transformer.mask.and %m, %m
   return
 }
@@ -64,7 +64,7 @@ func.func @mask_and_c1_argument(%m: !transformer.mask) {
 // -----
 
 func.func @mask_lengths_c1_other_block(%c: i1, %n: tensor<?xi32>, %x: tensor<?x2x?x4xf32>) -> tensor<?x2x?x4xf32> {
-  // expected-error @+1 {{'transformer.mask.lengths' op C1: a mask is used in its own block only}}
+  // expected-error @+1 {{'transformer.mask.lengths' op C1: expected a mask to be used in its own block, found a use in another}}
   %m = transformer.mask.lengths %n : tensor<?xi32>
   %r = scf.if %c -> tensor<?x2x?x4xf32> {
     %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>, tensor<?x2x?x4xf32>) -> tensor<?x2x?x4xf32>
@@ -78,7 +78,7 @@ func.func @mask_lengths_c1_other_block(%c: i1, %n: tensor<?xi32>, %x: tensor<?x2
 // -----
 
 func.func @mask_window_c2_before() {
-  // expected-error @+1 {{'transformer.mask.window' op C2: before must be at least 0 and below 2147483648, found -1}}
+  // expected-error @+1 {{'transformer.mask.window' op C2: expected before of at least 0 and below 2147483648, found -1}}
   %m = transformer.mask.window before = -1 after = 0
   return
 }
@@ -86,7 +86,7 @@ func.func @mask_window_c2_before() {
 // -----
 
 func.func @mask_window_c2_after() {
-  // expected-error @+1 {{'transformer.mask.window' op C2: after must be at least 0 and below 2147483648, found 2147483648}}
+  // expected-error @+1 {{'transformer.mask.window' op C2: expected after of at least 0 and below 2147483648, found 2147483648}}
   %m = transformer.mask.window before = 0 after = 2147483648
   return
 }
@@ -102,7 +102,7 @@ func.func @mask_prefix_rank(%t: tensor<?x?xi32>) {
 // -----
 
 func.func @mask_documents_c2_ids(%q: tensor<?xi32>, %k: tensor<?x?xi32>) {
-  // expected-error @+1 {{'transformer.mask.documents' op C2: queries must have rank 2 [batch, tokens], found rank 1}}
+  // expected-error @+1 {{'transformer.mask.documents' op C2: expected queries of rank 2 [batch, tokens], found rank 1}}
   %m = transformer.mask.documents %q, %k : tensor<?xi32>, tensor<?x?xi32>
   return
 }
@@ -110,7 +110,7 @@ func.func @mask_documents_c2_ids(%q: tensor<?xi32>, %k: tensor<?x?xi32>) {
 // -----
 
 func.func @mask_documents_c2_starts(%q: tensor<?xi32>, %k: tensor<?x?xi32>) {
-  // expected-error @+1 {{'transformer.mask.documents' op C2: keys must have rank 1 [documents + 1], found rank 2}}
+  // expected-error @+1 {{'transformer.mask.documents' op C2: expected keys of rank 1 [documents + 1], found rank 2}}
   %m = transformer.mask.documents starts(%q, %k) : tensor<?xi32>, tensor<?x?xi32>
   return
 }
@@ -142,7 +142,7 @@ func.func @mask_documents_c8_offset(%q: tensor<?xi32>, %n: i32) {
 // -----
 
 func.func @mask_blocks_c2_rank(%t: tensor<?x?xi1>) {
-  // expected-error @+1 {{'transformer.mask.blocks' op C2: table must have rank 4 [batch|1, heads|1, blocks of queries, blocks of keys], found rank 2}}
+  // expected-error @+1 {{'transformer.mask.blocks' op C2: expected table of rank 4 [batch|1, heads|1, blocks of queries, blocks of keys], found rank 2}}
   %m = transformer.mask.blocks %t rows = 4 columns = 4 : tensor<?x?xi1>
   return
 }
@@ -150,7 +150,7 @@ func.func @mask_blocks_c2_rank(%t: tensor<?x?xi1>) {
 // -----
 
 func.func @mask_blocks_c3_rows(%t: tensor<1x1x?x?xi1>) {
-  // expected-error @+1 {{'transformer.mask.blocks' op C3: rows must be at least 1 and below 1073741824, found 0}}
+  // expected-error @+1 {{'transformer.mask.blocks' op C3: expected rows of at least 1 and below 1073741824, found 0}}
   %m = transformer.mask.blocks %t rows = 0 columns = 4 : tensor<1x1x?x?xi1>
   return
 }
@@ -158,7 +158,7 @@ func.func @mask_blocks_c3_rows(%t: tensor<1x1x?x?xi1>) {
 // -----
 
 func.func @mask_or_c1_argument(%m: !transformer.mask) {
-  // expected-error @+1 {{'transformer.mask.or' op C1: a mask must be made by a mask op of the same block}}
+  // expected-error @+1 {{'transformer.mask.or' op C1: expected a mask made by a mask op of the same block, found another value}}
   %n = transformer.mask.or %m, %m
   return
 }
@@ -166,7 +166,7 @@ func.func @mask_or_c1_argument(%m: !transformer.mask) {
 // -----
 
 func.func @mask_where_c1_returned() -> !transformer.mask {
-  // expected-error @+1 {{'transformer.mask.where' op C1: a mask is used by masks and attention only, found 'func.return'}}
+  // expected-error @+1 {{'transformer.mask.where' op C1: expected only masks and attention to use a mask, found 'func.return'}}
   %m = transformer.mask.where {
   ^bb0(%b: i32, %h: i32, %i: i32, %j: i32):
     %c = arith.cmpi sle, %j, %i : i32

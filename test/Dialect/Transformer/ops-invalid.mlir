@@ -7,7 +7,7 @@
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 
 func.func @weight_c1_dynamic() {
-  // expected-error @+1 {{'transformer.weight' op C1: the type must be static, found 'tensor<?x8xf32>'}}
+  // expected-error @+1 {{'transformer.weight' op C1: expected a static type, found 'tensor<?x8xf32>'}}
   %w = transformer.weight "a" : tensor<?x8xf32>
   return
 }
@@ -39,7 +39,7 @@ func.func @embedding_c1_rank(%i: tensor<?xi32>, %t: tensor<10x8xf32>) {
 // -----
 
 func.func @embedding_c2_padding(%i: tensor<?xi32>, %t: tensor<10x8xf32>) {
-  // expected-error @+1 {{'transformer.embedding' op C2: padding_id 10 must be a row of the table of 10 rows}}
+  // expected-error @+1 {{'transformer.embedding' op C2: expected padding_id below the 10 rows of the table, found 10}}
   %e = transformer.embedding %i, %t {padding_id = 10 : i64} : (tensor<?xi32>, tensor<10x8xf32>) -> tensor<?x8xf32>
   return
 }
@@ -55,7 +55,7 @@ func.func @embedding_ids_type(%i: tensor<?xf32>, %t: tensor<10x8xf32>) {
 // -----
 
 func.func @position_sinusoidal_c1_rank(%x: tensor<?x8xf32>) {
-  // expected-error @+1 {{'transformer.position.sinusoidal' op C1: input must have rank 3 [batch, rows, features], found rank 2}}
+  // expected-error @+1 {{'transformer.position.sinusoidal' op C1: expected input of rank 3 [batch, rows, features], found rank 2}}
   %y = transformer.position.sinusoidal %x : tensor<?x8xf32>
   return
 }
@@ -63,7 +63,7 @@ func.func @position_sinusoidal_c1_rank(%x: tensor<?x8xf32>) {
 // -----
 
 func.func @position_sinusoidal_c2_rank(%x: tensor<1x?x8xf32>, %s: tensor<1x?xi32>) {
-  // expected-error @+1 {{'transformer.position.sinusoidal' op C2: documents must be a vector of starts, found rank 2}}
+  // expected-error @+1 {{'transformer.position.sinusoidal' op C2: expected documents as a vector of starts, found rank 2}}
   %y = transformer.position.sinusoidal %x documents(%s : tensor<1x?xi32>) : tensor<1x?x8xf32>
   return
 }
@@ -79,7 +79,7 @@ func.func @position_sinusoidal_c2_both(%x: tensor<1x?x8xf32>, %s: tensor<?xi32>,
 // -----
 
 func.func @linear_c1_features(%x: tensor<?x8xf32>, %w: tensor<6x9xf32>) {
-  // expected-error @+1 {{'transformer.linear' op C1: columns of weight 9 must equal features of input 8}}
+  // expected-error @+1 {{'transformer.linear' op C1: expected columns of weight equal to features of input 8, found 9}}
   %y = transformer.linear %x, %w : (tensor<?x8xf32>, tensor<6x9xf32>) -> tensor<?x6xf32>
   return
 }
@@ -87,7 +87,7 @@ func.func @linear_c1_features(%x: tensor<?x8xf32>, %w: tensor<6x9xf32>) {
 // -----
 
 func.func @linear_c2_bias(%x: tensor<?x8xf32>, %w: tensor<6x8xf32>, %b: tensor<8xf32>) {
-  // expected-error @+1 {{'transformer.linear' op C2: size of bias 8 must equal rows of weight 6}}
+  // expected-error @+1 {{'transformer.linear' op C2: expected size of bias equal to rows of weight 6, found 8}}
   %y = transformer.linear %x, %w bias(%b) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<8xf32>) -> tensor<?x6xf32>
   return
 }
@@ -127,7 +127,7 @@ func.func @linear_unknown_attribute(%x: tensor<?x8xf32>, %w: tensor<6x8xf32>) {
 // -----
 
 func.func @ffn_c7_features(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %w2: tensor<8x6xf32>, %g: tensor<6x9xf32>) {
-  // expected-error @+1 {{'transformer.ffn' op C7: columns of gate_weight 9 must equal features of input 8}}
+  // expected-error @+1 {{'transformer.ffn' op C7: expected columns of gate_weight equal to features of input 8, found 9}}
   %y = transformer.ffn %x in(%w1) out(%w2) gate(%g) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<8x6xf32>, tensor<6x9xf32>) -> tensor<?x8xf32>
   return
 }
@@ -135,7 +135,7 @@ func.func @ffn_c7_features(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %w2: tenso
 // -----
 
 func.func @ffn_c7_rows(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %w2: tensor<8x6xf32>, %g: tensor<5x8xf32>) {
-  // expected-error @+1 {{'transformer.ffn' op C7: rows of gate_weight 5 must equal rows of in_weight 6}}
+  // expected-error @+1 {{'transformer.ffn' op C7: expected rows of gate_weight equal to rows of in_weight 6, found 5}}
   %y = transformer.ffn %x in(%w1) out(%w2) gate(%g) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<8x6xf32>, tensor<5x8xf32>) -> tensor<?x8xf32>
   return
 }
@@ -143,7 +143,7 @@ func.func @ffn_c7_rows(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %w2: tensor<8x
 // -----
 
 func.func @ffn_c8_bias(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %w2: tensor<8x6xf32>, %b: tensor<5xf32>) {
-  // expected-error @+1 {{'transformer.ffn' op C8: size of gate_bias 5 must equal rows of gate_weight 6}}
+  // expected-error @+1 {{'transformer.ffn' op C8: expected size of gate_bias equal to rows of gate_weight 6, found 5}}
   %y = transformer.ffn %x in(%w1) out(%w2) gate(%w1, %b) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<8x6xf32>, tensor<6x8xf32>, tensor<5xf32>) -> tensor<?x8xf32>
   return
 }
@@ -151,7 +151,7 @@ func.func @ffn_c8_bias(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %w2: tensor<8x
 // -----
 
 func.func @ffn_c1_features(%x: tensor<?x8xf32>, %w1: tensor<6x9xf32>, %b1: tensor<6xf32>, %w2: tensor<8x6xf32>, %b2: tensor<8xf32>) {
-  // expected-error @+1 {{'transformer.ffn' op C1: columns of in_weight 9 must equal features of input 8}}
+  // expected-error @+1 {{'transformer.ffn' op C1: expected columns of in_weight equal to features of input 8, found 9}}
   %y = transformer.ffn %x in(%w1, %b1) out(%w2, %b2) : (tensor<?x8xf32>, tensor<6x9xf32>, tensor<6xf32>, tensor<8x6xf32>, tensor<8xf32>) -> tensor<?x8xf32>
   return
 }
@@ -159,7 +159,7 @@ func.func @ffn_c1_features(%x: tensor<?x8xf32>, %w1: tensor<6x9xf32>, %b1: tenso
 // -----
 
 func.func @ffn_c2_in_bias(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %b1: tensor<7xf32>, %w2: tensor<8x6xf32>, %b2: tensor<8xf32>) {
-  // expected-error @+1 {{'transformer.ffn' op C2: size of in_bias 7 must equal rows of in_weight 6}}
+  // expected-error @+1 {{'transformer.ffn' op C2: expected size of in_bias equal to rows of in_weight 6, found 7}}
   %y = transformer.ffn %x in(%w1, %b1) out(%w2, %b2) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<7xf32>, tensor<8x6xf32>, tensor<8xf32>) -> tensor<?x8xf32>
   return
 }
@@ -167,7 +167,7 @@ func.func @ffn_c2_in_bias(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %b1: tensor
 // -----
 
 func.func @ffn_c3_hidden(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %b1: tensor<6xf32>, %w2: tensor<8x5xf32>, %b2: tensor<8xf32>) {
-  // expected-error @+1 {{'transformer.ffn' op C3: columns of out_weight 5 must equal rows of in_weight 6}}
+  // expected-error @+1 {{'transformer.ffn' op C3: expected columns of out_weight equal to rows of in_weight 6, found 5}}
   %y = transformer.ffn %x in(%w1, %b1) out(%w2, %b2) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<6xf32>, tensor<8x5xf32>, tensor<8xf32>) -> tensor<?x8xf32>
   return
 }
@@ -175,7 +175,7 @@ func.func @ffn_c3_hidden(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %b1: tensor<
 // -----
 
 func.func @ffn_c4_out_bias(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %b1: tensor<6xf32>, %w2: tensor<8x6xf32>, %b2: tensor<6xf32>) {
-  // expected-error @+1 {{'transformer.ffn' op C4: size of out_bias 6 must equal rows of out_weight 8}}
+  // expected-error @+1 {{'transformer.ffn' op C4: expected size of out_bias equal to rows of out_weight 8, found 6}}
   %y = transformer.ffn %x in(%w1, %b1) out(%w2, %b2) : (tensor<?x8xf32>, tensor<6x8xf32>, tensor<6xf32>, tensor<8x6xf32>, tensor<6xf32>) -> tensor<?x8xf32>
   return
 }
@@ -191,7 +191,7 @@ func.func @ffn_c5_result(%x: tensor<?x8xf32>, %w1: tensor<6x8xf32>, %b1: tensor<
 // -----
 
 func.func @layer_norm_c1_gamma(%x: tensor<?x8xf32>, %g: tensor<7xf32>, %b: tensor<8xf32>) {
-  // expected-error @+1 {{'transformer.layer_norm' op C1: size of gamma 7 must equal features of input 8}}
+  // expected-error @+1 {{'transformer.layer_norm' op C1: expected size of gamma equal to features of input 8, found 7}}
   %y = transformer.layer_norm %x, %g, %b {epsilon = 1.0e-5 : f32} : (tensor<?x8xf32>, tensor<7xf32>, tensor<8xf32>) -> tensor<?x8xf32>
   return
 }
@@ -199,7 +199,7 @@ func.func @layer_norm_c1_gamma(%x: tensor<?x8xf32>, %g: tensor<7xf32>, %b: tenso
 // -----
 
 func.func @layer_norm_c2_beta(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %b: tensor<9xf32>) {
-  // expected-error @+1 {{'transformer.layer_norm' op C2: size of beta 9 must equal features of input 8}}
+  // expected-error @+1 {{'transformer.layer_norm' op C2: expected size of beta equal to features of input 8, found 9}}
   %y = transformer.layer_norm %x, %g, %b {epsilon = 1.0e-5 : f32} : (tensor<?x8xf32>, tensor<8xf32>, tensor<9xf32>) -> tensor<?x8xf32>
   return
 }
@@ -215,7 +215,7 @@ func.func @layer_norm_c3_result(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %b: tens
 // -----
 
 func.func @layer_norm_c4_epsilon(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>) {
-  // expected-error @+1 {{'transformer.layer_norm' op C4: epsilon must be finite and not negative}}
+  // expected-error @+1 {{'transformer.layer_norm' op C4: expected a finite epsilon that is not negative}}
   %y = transformer.layer_norm %x, %g, %b {epsilon = -1.0 : f32} : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
   return
 }
@@ -223,7 +223,7 @@ func.func @layer_norm_c4_epsilon(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %b: ten
 // -----
 
 func.func @split_heads_c1_rank(%x: tensor<?x8xf32>) {
-  // expected-error @+1 {{'transformer.split_heads' op C1: input must have rank 3 [batch, rows, features], found rank 2}}
+  // expected-error @+1 {{'transformer.split_heads' op C1: expected input of rank 3 [batch, rows, features], found rank 2}}
   %h = transformer.split_heads %x {heads = 2 : i64} : tensor<?x8xf32> -> tensor<?x2x?x4xf32>
   return
 }
@@ -231,7 +231,7 @@ func.func @split_heads_c1_rank(%x: tensor<?x8xf32>) {
 // -----
 
 func.func @split_heads_c2_heads(%x: tensor<?x?x8xf32>) {
-  // expected-error @+1 {{'transformer.split_heads' op C2: heads 3 must be positive and divide the features of input 8}}
+  // expected-error @+1 {{'transformer.split_heads' op C2: expected a positive number of heads that divides the features of input 8, found 3}}
   %h = transformer.split_heads %x {heads = 3 : i64} : tensor<?x?x8xf32> -> tensor<?x3x?x4xf32>
   return
 }
@@ -239,7 +239,7 @@ func.func @split_heads_c2_heads(%x: tensor<?x?x8xf32>) {
 // -----
 
 func.func @split_heads_c2_zero(%x: tensor<?x?x8xf32>) {
-  // expected-error @+1 {{'transformer.split_heads' op C2: heads 0 must be positive and divide the features of input 8}}
+  // expected-error @+1 {{'transformer.split_heads' op C2: expected a positive number of heads that divides the features of input 8, found 0}}
   %h = transformer.split_heads %x {heads = 0 : i64} : tensor<?x?x8xf32> -> tensor<?x3x?x4xf32>
   return
 }
@@ -279,7 +279,7 @@ func.func @linear_no_features(%x: tensor<?x0xf32>, %w: tensor<6x0xf32>) {
 // -----
 
 func.func @linear_c4_elements(%x: tensor<?x8xf32>, %w: tensor<6x8xbf16>) {
-  // expected-error @+1 {{'transformer.linear' op C4: elements of weight must be those of input, 'f32', found 'bf16'}}
+  // expected-error @+1 {{'transformer.linear' op C4: expected elements of weight that multiply with 'f32' of input, found 'bf16'}}
   %y = transformer.linear %x, %w : (tensor<?x8xf32>, tensor<6x8xbf16>) -> tensor<?x6xf32>
   return
 }
@@ -287,7 +287,7 @@ func.func @linear_c4_elements(%x: tensor<?x8xf32>, %w: tensor<6x8xbf16>) {
 // -----
 
 func.func @linear_c4_four_bits_beside_bf16(%x: tensor<?x8xbf16>, %w: tensor<6x8xi4>) {
-  // expected-error @+1 {{'transformer.linear' op C4: elements of weight must be those of input, 'bf16', found 'i4'}}
+  // expected-error @+1 {{'transformer.linear' op C4: expected elements of weight that multiply with 'bf16' of input, found 'i4'}}
   %y = transformer.linear %x, %w : (tensor<?x8xbf16>, tensor<6x8xi4>) -> tensor<?x6xf32>
   return
 }
@@ -312,7 +312,7 @@ func.func @embedding_of_four_bits(%ids: tensor<?xi32>) {
 // -----
 
 func.func @ffn_c6_elements(%x: tensor<?x8xbf16>, %in: tensor<6x8xbf16>, %out: tensor<8x6xf32>) {
-  // expected-error @+1 {{'transformer.ffn' op C6: elements of out_weight must be those of input, 'bf16', found 'f32'}}
+  // expected-error @+1 {{'transformer.ffn' op C6: expected elements of out_weight that multiply with 'bf16' of input, found 'f32'}}
   %y = transformer.ffn %x in(%in) out(%out) : (tensor<?x8xbf16>, tensor<6x8xbf16>, tensor<8x6xf32>) -> tensor<?x8xf32>
   return
 }
@@ -320,7 +320,7 @@ func.func @ffn_c6_elements(%x: tensor<?x8xbf16>, %in: tensor<6x8xbf16>, %out: te
 // -----
 
 func.func @pool_c1_rank(%x: tensor<?x8xf32>) {
-  // expected-error @+1 {{'transformer.pool' op C1: input must have rank 3 [batch, rows, features], found rank 2}}
+  // expected-error @+1 {{'transformer.pool' op C1: expected input of rank 3 [batch, rows, features], found rank 2}}
   %y = transformer.pool %x {kind = #transformer.pooling<mean>} : tensor<?x8xf32> -> tensor<?x8xf32>
   return
 }
@@ -328,7 +328,7 @@ func.func @pool_c1_rank(%x: tensor<?x8xf32>) {
 // -----
 
 func.func @pool_c2_lengths(%x: tensor<4x?x8xf32>, %n: tensor<3xi32>) {
-  // expected-error @+1 {{'transformer.pool' op C2: size of lengths 3 must equal the batch of input 4}}
+  // expected-error @+1 {{'transformer.pool' op C2: expected size of lengths equal to the batch of input 4, found 3}}
   %y = transformer.pool %x lengths(%n : tensor<3xi32>) {kind = #transformer.pooling<mean>} : tensor<4x?x8xf32> -> tensor<4x8xf32>
   return
 }
@@ -344,7 +344,7 @@ func.func @pool_c3_both(%x: tensor<1x?x8xf32>, %n: tensor<?xi32>) {
 // -----
 
 func.func @pool_c3_batch(%x: tensor<2x?x8xf32>, %n: tensor<?xi32>) {
-  // expected-error @+1 {{'transformer.pool' op C3: packed documents need a batch of 1, found 2}}
+  // expected-error @+1 {{'transformer.pool' op C3: expected packed documents in a batch of 1, found 2}}
   %y = transformer.pool %x documents(%n : tensor<?xi32>) {kind = #transformer.pooling<cls>} : tensor<2x?x8xf32> -> tensor<?x8xf32>
   return
 }
@@ -360,7 +360,7 @@ func.func @pool_c4_result(%x: tensor<1x?x8xf32>, %n: tensor<5xi32>) {
 // -----
 
 func.func @weight_c3_stored() {
-  // expected-error @+1 {{'transformer.weight' op C3: stored must have the elements of 'tensor<6x8xf32>', found [6, 8, 3]}}
+  // expected-error @+1 {{'transformer.weight' op C3: expected stored with the elements of 'tensor<6x8xf32>', found [6, 8, 3]}}
   %w = transformer.weight "w" {stored = array<i64: 6, 8, 3>} : tensor<6x8xf32>
   return
 }
@@ -368,7 +368,7 @@ func.func @weight_c3_stored() {
 // -----
 
 func.func @rms_norm_c1_gamma(%x: tensor<?x8xf32>, %g: tensor<7xf32>) {
-  // expected-error @+1 {{'transformer.rms_norm' op C1: size of gamma 7 must equal features of input 8}}
+  // expected-error @+1 {{'transformer.rms_norm' op C1: expected size of gamma equal to features of input 8, found 7}}
   %y = transformer.rms_norm %x, %g {epsilon = 1.0e-6 : f32} : (tensor<?x8xf32>, tensor<7xf32>) -> tensor<?x8xf32>
   return
 }
@@ -384,7 +384,7 @@ func.func @rms_norm_c2_result(%x: tensor<?x8xf32>, %g: tensor<8xf32>) {
 // -----
 
 func.func @rms_norm_c3_epsilon(%x: tensor<?x8xf32>, %g: tensor<8xf32>) {
-  // expected-error @+1 {{'transformer.rms_norm' op C3: epsilon must be finite and not negative, found -1.000000e+00 : f32}}
+  // expected-error @+1 {{'transformer.rms_norm' op C3: expected a finite epsilon that is not negative, found -1.000000e+00 : f32}}
   %y = transformer.rms_norm %x, %g {epsilon = -1.0 : f32} : (tensor<?x8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
   return
 }
@@ -400,7 +400,7 @@ func.func @softmax_type(%x: tensor<8xf32>) {
 // -----
 
 func.func @learned_c1_rank(%x: tensor<?x8xf32>, %t: tensor<5x8xf32>) {
-  // expected-error @+1 {{'transformer.position.learned' op C1: input must have rank 3 [batch, rows, features], found rank 2}}
+  // expected-error @+1 {{'transformer.position.learned' op C1: expected input of rank 3 [batch, rows, features], found rank 2}}
   %y = transformer.position.learned %x, %t : tensor<?x8xf32>, tensor<5x8xf32>
   return
 }
@@ -408,7 +408,7 @@ func.func @learned_c1_rank(%x: tensor<?x8xf32>, %t: tensor<5x8xf32>) {
 // -----
 
 func.func @learned_c2_columns(%x: tensor<?x?x8xf32>, %t: tensor<5x7xf32>) {
-  // expected-error @+1 {{'transformer.position.learned' op C2: columns of table 7 must equal features of input 8}}
+  // expected-error @+1 {{'transformer.position.learned' op C2: expected columns of table equal to features of input 8, found 7}}
   %y = transformer.position.learned %x, %t : tensor<?x?x8xf32>, tensor<5x7xf32>
   return
 }
@@ -432,7 +432,7 @@ func.func @learned_c4_rows(%x: tensor<?x6x8xf32>, %t: tensor<5x8xf32>) {
 // -----
 
 func.func @conv1x1_c1_channels(%x: tensor<?x8xf32>, %w: tensor<6x7x1xf32>) {
-  // expected-error @+1 {{'transformer.conv1x1' op C1: input channels of weight 7 must equal features of input 8}}
+  // expected-error @+1 {{'transformer.conv1x1' op C1: expected input channels of weight equal to features of input 8, found 7}}
   %y = transformer.conv1x1 %x, %w : (tensor<?x8xf32>, tensor<6x7x1xf32>) -> tensor<?x6xf32>
   return
 }
@@ -440,7 +440,7 @@ func.func @conv1x1_c1_channels(%x: tensor<?x8xf32>, %w: tensor<6x7x1xf32>) {
 // -----
 
 func.func @conv1x1_c2_bias(%x: tensor<?x8xf32>, %w: tensor<6x8x1xf32>, %b: tensor<5xf32>) {
-  // expected-error @+1 {{'transformer.conv1x1' op C2: size of bias 5 must equal output channels of weight 6}}
+  // expected-error @+1 {{'transformer.conv1x1' op C2: expected size of bias equal to output channels of weight 6, found 5}}
   %y = transformer.conv1x1 %x, %w bias(%b) : (tensor<?x8xf32>, tensor<6x8x1xf32>, tensor<5xf32>) -> tensor<?x6xf32>
   return
 }
@@ -464,7 +464,7 @@ func.func @conv1x1_c4_kernel(%x: tensor<?x8xf32>, %w: tensor<6x8x3xf32>) {
 // -----
 
 func.func @shift_right_c1_rank(%r: tensor<?xi32>) {
-  // expected-error @+1 {{'transformer.shift_right' op C1: ids must have rank 2 [batch, rows], found rank 1}}
+  // expected-error @+1 {{'transformer.shift_right' op C1: expected ids of rank 2 [batch, rows], found rank 1}}
   %t = transformer.shift_right %r {start = 2 : i64} : tensor<?xi32>
   return
 }
@@ -472,7 +472,7 @@ func.func @shift_right_c1_rank(%r: tensor<?xi32>) {
 // -----
 
 func.func @shift_right_c2_start(%r: tensor<?x?xi32>) {
-  // expected-error @+1 {{'transformer.shift_right' op C2: start must be an id of i32 that is not negative, found -1}}
+  // expected-error @+1 {{'transformer.shift_right' op C2: expected start to be an id of i32 that is not negative, found -1}}
   %t = transformer.shift_right %r {start = -1 : i64} : tensor<?x?xi32>
   return
 }
@@ -488,7 +488,7 @@ func.func @cross_entropy_c1_ids(%x: tensor<?x4x8xf32>, %r: tensor<?x5xi32>) {
 // -----
 
 func.func @cross_entropy_c2_padding(%x: tensor<?x8xf32>, %r: tensor<?xi32>) {
-  // expected-error @+1 {{'transformer.cross_entropy' op C2: padding_id 8 must be one of 8 columns}}
+  // expected-error @+1 {{'transformer.cross_entropy' op C2: expected padding_id below the 8 columns, found 8}}
   %l = transformer.cross_entropy %x, %r {padding_id = 8 : i64} : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<1xf32>
   return
 }
@@ -512,7 +512,7 @@ func.func @cross_entropy_rows_c3_result(%x: tensor<?x8xf32>, %r: tensor<?xi32>) 
 // -----
 
 func.func @cross_entropy_mean_c1_features(%x: tensor<?x8xf32>) {
-  // expected-error @+1 {{'transformer.cross_entropy.mean' op C1: rows must have 2 features, found 8}}
+  // expected-error @+1 {{'transformer.cross_entropy.mean' op C1: expected rows of 2 features, found 8}}
   %l = transformer.cross_entropy.mean %x : (tensor<?x8xf32>) -> tensor<1xf32>
   return
 }
@@ -544,7 +544,7 @@ func.func @patches_c2_result(%x: tensor<?x3x8x12xf32>) {
 // -----
 
 func.func @patch_embedding_c1_channels(%x: tensor<?x3x8x12xf32>, %w: tensor<6x1x4x4xf32>) {
-  // expected-error @+1 {{'transformer.patch_embedding' op C1: input channels of weight 1 must equal channels of image 3}}
+  // expected-error @+1 {{'transformer.patch_embedding' op C1: expected input channels of weight equal to channels of image 3, found 1}}
   %y = transformer.patch_embedding %x, %w : (tensor<?x3x8x12xf32>, tensor<6x1x4x4xf32>) -> tensor<?x6x6xf32>
   return
 }
@@ -552,7 +552,7 @@ func.func @patch_embedding_c1_channels(%x: tensor<?x3x8x12xf32>, %w: tensor<6x1x
 // -----
 
 func.func @patch_embedding_c2_square(%x: tensor<?x3x8x12xf32>, %w: tensor<6x3x4x2xf32>) {
-  // expected-error @+1 {{'transformer.patch_embedding' op C2: width of the kernels of weight 2 must equal their height 4}}
+  // expected-error @+1 {{'transformer.patch_embedding' op C2: expected width of the kernels of weight equal to their height 4, found 2}}
   %y = transformer.patch_embedding %x, %w : (tensor<?x3x8x12xf32>, tensor<6x3x4x2xf32>) -> tensor<?x6x6xf32>
   return
 }
@@ -568,7 +568,7 @@ func.func @patch_embedding_c2_side(%x: tensor<?x3x8x12xf32>, %w: tensor<6x3x5x5x
 // -----
 
 func.func @patch_embedding_c3_bias(%x: tensor<?x3x8x12xf32>, %w: tensor<6x3x4x4xf32>, %b: tensor<5xf32>) {
-  // expected-error @+1 {{'transformer.patch_embedding' op C3: size of bias 5 must equal output channels of weight 6}}
+  // expected-error @+1 {{'transformer.patch_embedding' op C3: expected size of bias equal to output channels of weight 6, found 5}}
   %y = transformer.patch_embedding %x, %w bias(%b) : (tensor<?x3x8x12xf32>, tensor<6x3x4x4xf32>, tensor<5xf32>) -> tensor<?x6x6xf32>
   return
 }
@@ -584,7 +584,7 @@ func.func @patch_embedding_c4_result(%x: tensor<?x3x8x12xf32>, %w: tensor<6x3x4x
 // -----
 
 func.func @concat_c1_rank(%t: tensor<1x8xf32>, %x: tensor<?x8xf32>) {
-  // expected-error @+1 {{'transformer.concat' op C1: rows must have rank 3 [batch, rows, features], found rank 2}}
+  // expected-error @+1 {{'transformer.concat' op C1: expected rows of rank 3 [batch, rows, features], found rank 2}}
   %y = transformer.concat %t, %x : (tensor<1x8xf32>, tensor<?x8xf32>) -> tensor<?x?x8xf32>
   return
 }
@@ -592,7 +592,7 @@ func.func @concat_c1_rank(%t: tensor<1x8xf32>, %x: tensor<?x8xf32>) {
 // -----
 
 func.func @concat_c2_columns(%t: tensor<1x7xf32>, %x: tensor<?x4x8xf32>) {
-  // expected-error @+1 {{'transformer.concat' op C2: columns of first 7 must equal features of rows 8}}
+  // expected-error @+1 {{'transformer.concat' op C2: expected columns of first equal to features of rows 8, found 7}}
   %y = transformer.concat %t, %x : (tensor<1x7xf32>, tensor<?x4x8xf32>) -> tensor<?x5x8xf32>
   return
 }

@@ -24,7 +24,7 @@ func.func @quantize_c2_scales(%x: tensor<?x8xf32>) {
 // -----
 
 func.func @weight_c3_rows() {
-  // expected-error @+1 {{'transformer.weight' op C3: stored must hold 8 rows, found [6, 5]}}
+  // expected-error @+1 {{'transformer.weight' op C3: expected stored to hold 8 rows, found [6, 5]}}
   %s = transformer.weight "w" {scales, stored = array<i64: 6, 5>} : tensor<2x8xf32>
   return
 }
@@ -32,7 +32,7 @@ func.func @weight_c3_rows() {
 // -----
 
 func.func @weight_c4_type() {
-  // expected-error @+1 {{'transformer.weight' op C4: scales must be [2, N] of f32, found 'tensor<8xf32>'}}
+  // expected-error @+1 {{'transformer.weight' op C4: expected scales of [2, N] f32, found 'tensor<8xf32>'}}
   %s = transformer.weight "w" {scales, stored = array<i64: 8, 4>} : tensor<8xf32>
   return
 }
@@ -88,7 +88,7 @@ func.func @linear_c6_features(%q: tensor<?x131073xi8>, %w: tensor<6x131073xi8>, 
 // -----
 
 func.func @linear_c4_elements(%q: tensor<?x8xi8>, %w: tensor<6x8xbf16>, %s: tensor<?x1xf32>, %sw: tensor<2x6xf32>) {
-  // expected-error @+1 {{'transformer.linear' op C4: elements of weight must be those of input, 'i8', found 'bf16'}}
+  // expected-error @+1 {{'transformer.linear' op C4: expected elements of weight that multiply with 'i8' of input, found 'bf16'}}
   %y = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x8xi8>, tensor<6x8xbf16>, tensor<?x1xf32>, tensor<2x6xf32>) -> tensor<?x6xf32>
   return
 }
@@ -112,7 +112,7 @@ func.func @linear_c5_halves_of_weight(%h: tensor<?x8xf16>, %w: tensor<6x8xf16>, 
 // -----
 
 func.func @linear_c4_halves_beside_numbers(%h: tensor<?x8xf16>, %w: tensor<6x8xf32>, %s: tensor<?x1xf32>) {
-  // expected-error @+1 {{'transformer.linear' op C4: elements of weight must be those of input, 'f16', found 'f32'}}
+  // expected-error @+1 {{'transformer.linear' op C4: expected elements of weight that multiply with 'f16' of input, found 'f32'}}
   %y = transformer.linear %h, %w scales(%s) : (tensor<?x8xf16>, tensor<6x8xf32>, tensor<?x1xf32>) -> tensor<?x6xf32>
   return
 }

@@ -10,7 +10,7 @@
 
 func.func @attention_c10_window_sentences(%x: tensor<2x8x6x4xf32>, %n: tensor<3xi32>) {
   %m = transformer.mask.window before = 1 after = 0 offset(%n : tensor<3xi32>)
-  // expected-error @+1 {{'transformer.attention' op C10: the mask has numbers for 3 sequences, the batch is 2}}
+  // expected-error @+1 {{'transformer.attention' op C10: expected numbers of the mask for 2 sequences, found 3}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -19,7 +19,7 @@ func.func @attention_c10_window_sentences(%x: tensor<2x8x6x4xf32>, %n: tensor<3x
 
 func.func @attention_c10_prefix_sentences(%x: tensor<2x8x6x4xf32>, %n: tensor<3xi32>) {
   %m = transformer.mask.prefix %n : tensor<3xi32>
-  // expected-error @+1 {{'transformer.attention' op C10: the mask has numbers for 3 sequences, the batch is 2}}
+  // expected-error @+1 {{'transformer.attention' op C10: expected numbers of the mask for 2 sequences, found 3}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -28,7 +28,7 @@ func.func @attention_c10_prefix_sentences(%x: tensor<2x8x6x4xf32>, %n: tensor<3x
 
 func.func @attention_c10_ids_of_queries(%x: tensor<2x8x6x4xf32>, %q: tensor<2x5xi32>, %k: tensor<2x6xi32>) {
   %m = transformer.mask.documents %q, %k : tensor<2x5xi32>, tensor<2x6xi32>
-  // expected-error @+1 {{'transformer.attention' op C10: dimension 1 of the ids of queries (queries) must be 6, found 5}}
+  // expected-error @+1 {{'transformer.attention' op C10: expected dimension 1 of the ids of queries (queries) to be 6, found 5}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -37,7 +37,7 @@ func.func @attention_c10_ids_of_queries(%x: tensor<2x8x6x4xf32>, %q: tensor<2x5x
 
 func.func @attention_c10_ids_of_keys(%x: tensor<2x8x6x4xf32>, %q: tensor<2x6xi32>, %k: tensor<1x6xi32>) {
   %m = transformer.mask.documents %q, %k : tensor<2x6xi32>, tensor<1x6xi32>
-  // expected-error @+1 {{'transformer.attention' op C10: dimension 0 of the ids of keys (batch) must be 2, found 1}}
+  // expected-error @+1 {{'transformer.attention' op C10: expected dimension 0 of the ids of keys (batch) to be 2, found 1}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -46,7 +46,7 @@ func.func @attention_c10_ids_of_keys(%x: tensor<2x8x6x4xf32>, %q: tensor<2x6xi32
 
 func.func @attention_c10_blocks_heads(%x: tensor<2x8x6x4xf32>, %t: tensor<1x4x2x3xi1>) {
   %m = transformer.mask.blocks %t rows = 4 columns = 2 : tensor<1x4x2x3xi1>
-  // expected-error @+1 {{'transformer.attention' op C10: dimension 1 of the table of blocks (heads) must be 1 or 8, found 4}}
+  // expected-error @+1 {{'transformer.attention' op C10: expected dimension 1 of the table of blocks (heads) to be 1 or 8, found 4}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -55,7 +55,7 @@ func.func @attention_c10_blocks_heads(%x: tensor<2x8x6x4xf32>, %t: tensor<1x4x2x
 
 func.func @attention_c10_blocks_size(%x: tensor<2x8x6x4xf32>, %t: tensor<1x1x2x2xi1>) {
   %m = transformer.mask.blocks %t rows = 4 columns = 2 : tensor<1x1x2x2xi1>
-  // expected-error @+1 {{'transformer.attention' op C10: dimension 3 of the table of blocks (blocks of keys) must be 3, found 2}}
+  // expected-error @+1 {{'transformer.attention' op C10: expected dimension 3 of the table of blocks (blocks of keys) to be 3, found 2}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -69,7 +69,7 @@ func.func @attention_c10_loaded_table(%x: tensor<2x8x6x4xf32>, %t: tensor<3x6xi3
     %c = arith.cmpi eq, %y, %i : i32
     transformer.yield %c : i1
   }
-  // expected-error @+1 {{'transformer.attention' op C10: dimension 0 of the loaded table (batch) must be 2, found 3}}
+  // expected-error @+1 {{'transformer.attention' op C10: expected dimension 0 of the loaded table (batch) to be 2, found 3}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -78,7 +78,7 @@ func.func @attention_c10_loaded_table(%x: tensor<2x8x6x4xf32>, %t: tensor<3x6xi3
 
 func.func @attention_c12_dense_rule(%x: tensor<2x8x6x4xf32>, %t: tensor<2x4x6x6xf32>) {
   %s = transformer.bias.dense %t : tensor<2x4x6x6xf32>
-  // expected-error @+1 {{'transformer.attention' op C12: dimension 1 of the dense rule (heads) must be 1 or 8, found 4}}
+  // expected-error @+1 {{'transformer.attention' op C12: expected dimension 1 of the dense rule (heads) to be 1 or 8, found 4}}
   %o = transformer.attention %x, %x, %x bias(%s) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -87,7 +87,7 @@ func.func @attention_c12_dense_rule(%x: tensor<2x8x6x4xf32>, %t: tensor<2x4x6x6x
 
 func.func @attention_c12_relative_heads(%x: tensor<2x8x6x4xf32>, %t: tensor<32x4xf32>) {
   %s = transformer.bias.relative %t max_distance = 128 : tensor<32x4xf32>
-  // expected-error @+1 {{'transformer.attention' op C12: dimension 1 of the relative table (heads) must be 8, found 4}}
+  // expected-error @+1 {{'transformer.attention' op C12: expected dimension 1 of the relative table (heads) to be 8, found 4}}
   %o = transformer.attention %x, %x, %x bias(%s) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -98,7 +98,7 @@ func.func @attention_c12_alibi_sentences(%x: tensor<2x8x6x4xf32>, %n: tensor<3xi
   %a = transformer.bias.alibi
   %d = transformer.bias.alibi offset(%n : tensor<3xi32>)
   %s = transformer.bias.add %a, %d
-  // expected-error @+1 {{'transformer.attention' op C12: the score rule has numbers for 3 sequences, the batch is 2}}
+  // expected-error @+1 {{'transformer.attention' op C12: expected numbers of the score rule for 2 sequences, found 3}}
   %o = transformer.attention %x, %x, %x bias(%s) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -114,7 +114,7 @@ func.func @attention_c13_sinks(%x: tensor<2x8x6x4xf32>, %n: tensor<4xf32>) {
 // -----
 
 func.func @attention_c14_softcap(%x: tensor<2x8x6x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C14: softcap must be finite and positive, found -1.000000e+00 : f32}}
+  // expected-error @+1 {{'transformer.attention' op C14: expected a finite positive softcap, found -1.000000e+00 : f32}}
   %o = transformer.attention %x, %x, %x  {scale = 1.0 : f32, softcap = -1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -123,7 +123,7 @@ func.func @attention_c14_softcap(%x: tensor<2x8x6x4xf32>) {
 
 func.func @attention_c15_infinite(%x: tensor<2x8x6x4xf32>) {
   %m = transformer.mask.causal
-  // expected-error @+1 {{'transformer.attention' op C15: hidden_score must be finite, found 0xFF800000 : f32}}
+  // expected-error @+1 {{'transformer.attention' op C15: expected a finite hidden_score, found 0xFF800000 : f32}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32, hidden_score = 0xFF800000 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -131,7 +131,7 @@ func.func @attention_c15_infinite(%x: tensor<2x8x6x4xf32>) {
 // -----
 
 func.func @attention_c15_without_mask(%x: tensor<2x8x6x4xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C15: hidden_score needs a mask, found none}}
+  // expected-error @+1 {{'transformer.attention' op C15: expected a mask beside hidden_score, found none}}
   %o = transformer.attention %x, %x, %x  {scale = 1.0 : f32, hidden_score = -1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -142,7 +142,7 @@ func.func @attention_c16_under_or(%x: tensor<1x8x?x4xf32>, %s: tensor<?xi32>) {
   %d = transformer.mask.documents starts(%s, %s) : tensor<?xi32>, tensor<?xi32>
   %c = transformer.mask.causal
   %m = transformer.mask.or %d, %c
-  // expected-error @+1 {{'transformer.attention' op C16: packed documents must be a conjunct of the mask, found them under transformer.mask.or or transformer.mask.not}}
+  // expected-error @+1 {{'transformer.attention' op C16: expected packed documents as a conjunct of the mask, found them under transformer.mask.or or transformer.mask.not}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>) -> tensor<1x8x?x4xf32>
   return
 }
@@ -162,7 +162,7 @@ func.func @attention_c16_twice(%x: tensor<1x8x?x4xf32>, %s: tensor<?xi32>, %t: t
 
 func.func @attention_c16_batch(%x: tensor<2x8x6x4xf32>, %s: tensor<?xi32>) {
   %m = transformer.mask.documents starts(%s, %s) : tensor<?xi32>, tensor<?xi32>
-  // expected-error @+1 {{'transformer.attention' op C16: packed documents need a batch of 1, found 2}}
+  // expected-error @+1 {{'transformer.attention' op C16: expected packed documents in a batch of 1, found 2}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>) -> tensor<2x8x6x4xf32>
   return
 }
@@ -173,7 +173,7 @@ func.func @attention_c16_dense(%x: tensor<1x8x?x4xf32>, %s: tensor<?xi32>, %t: t
   %d = transformer.mask.documents starts(%s, %s) : tensor<?xi32>, tensor<?xi32>
   %e = transformer.mask.dense %t : tensor<1x1x?x?xi1>
   %m = transformer.mask.and %d, %e
-  // expected-error @+1 {{'transformer.attention' op C16: 'transformer.mask.dense' cannot stand beside packed documents}}
+  // expected-error @+1 {{'transformer.attention' op C16: expected no 'transformer.mask.dense' beside packed documents, found one}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>) -> tensor<1x8x?x4xf32>
   return
 }
@@ -183,7 +183,7 @@ func.func @attention_c16_dense(%x: tensor<1x8x?x4xf32>, %s: tensor<?xi32>, %t: t
 func.func @attention_c16_dense_rule(%x: tensor<1x8x?x4xf32>, %s: tensor<?xi32>, %t: tensor<1x1x?x?xf32>) {
   %m = transformer.mask.documents starts(%s, %s) : tensor<?xi32>, tensor<?xi32>
   %r = transformer.bias.dense %t : tensor<1x1x?x?xf32>
-  // expected-error @+1 {{'transformer.attention' op C16: 'transformer.bias.dense' cannot stand beside packed documents}}
+  // expected-error @+1 {{'transformer.attention' op C16: expected no 'transformer.bias.dense' beside packed documents, found one}}
   %o = transformer.attention %x, %x, %x mask(%m) bias(%r) {scale = 1.0 : f32} : (tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>) -> tensor<1x8x?x4xf32>
   return
 }
@@ -194,7 +194,7 @@ func.func @attention_c16_lengths_of_documents(%x: tensor<1x8x?x4xf32>, %s: tenso
   %d = transformer.mask.documents starts(%s, %s) : tensor<4xi32>, tensor<4xi32>
   %e = transformer.mask.lengths %n : tensor<4xi32>
   %m = transformer.mask.and %d, %e
-  // expected-error @+1 {{'transformer.attention' op C10: the mask has numbers for 4 sequences, the batch is 3}}
+  // expected-error @+1 {{'transformer.attention' op C10: expected numbers of the mask for 3 sequences, found 4}}
   %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>, tensor<1x8x?x4xf32>) -> tensor<1x8x?x4xf32>
   return
 }
@@ -261,7 +261,7 @@ func.func @statistics_c2_sinks(%x: tensor<2x8x6x4xf32>, %n: tensor<4xf32>) {
 
 func.func @weights_c3_mask(%x: tensor<2x8x6x4xf32>, %n: tensor<3xi32>, %s: tensor<2x8x6xf32>) {
   %m = transformer.mask.lengths %n : tensor<3xi32>
-  // expected-error @+1 {{'transformer.attention.weights' op C10: the mask has numbers for 3 sequences, the batch is 2}}
+  // expected-error @+1 {{'transformer.attention.weights' op C10: expected numbers of the mask for 2 sequences, found 3}}
   %w = transformer.attention.weights %x, %x, %s, %s mask(%m) {scale = 1.0 : f32} : (tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6xf32>, tensor<2x8x6xf32>) -> tensor<2x8x6x6xf32>
   return
 }

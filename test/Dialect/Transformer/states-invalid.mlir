@@ -6,7 +6,7 @@
 
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{'transformer.state' op C1: dims has 2 entries, expected 4, one a dimension}}
+// expected-error @+1 {{'transformer.state' op C1: expected 4 entries in dims, one a dimension, found 2}}
 transformer.state @state_c1_rank {dims = ["B", "S"]} : tensor<?x8x?x4xf32>
 
 // -----
@@ -21,23 +21,23 @@ transformer.state @state_c2_name {dims = ["B", 8, 5, 4]} : tensor<?x8x?x4xf32>
 
 // -----
 
-// expected-error @+1 {{'transformer.state' op C3: a state with a capacity must have rank 4 and a dynamic dimension 2}}
+// expected-error @+1 {{'transformer.state' op C3: expected a state with a capacity to have rank 4 and a dynamic dimension 2}}
 transformer.state @state_c3_rank {dims = ["B", "S", 4], capacity = 8 : i64} : tensor<?x?x4xf32>
 
 // -----
 
-// expected-error @+1 {{'transformer.state' op C3: capacity must be positive, found 0}}
+// expected-error @+1 {{'transformer.state' op C3: expected a positive capacity, found 0}}
 transformer.state @state_c3_capacity {dims = ["B", 8, "S", 4], capacity = 0 : i64} : tensor<?x8x?x4xf32>
 
 // -----
 
-// expected-error @+1 {{'transformer.state' op C4: dimension 0 (batch) must be dynamic}}
+// expected-error @+1 {{'transformer.state' op C4: expected a dynamic dimension 0 (batch)}}
 transformer.state @state_c4_batch {dims = [2, 8, "S", 4]} : tensor<2x8x?x4xf32>
 
 // -----
 
 func.func @state_set_c1_name(%x: tensor<?x8x?x4xf32>) {
-  // expected-error @+1 {{'transformer.state.set' op C1: @none does not name a transformer.state}}
+  // expected-error @+1 {{'transformer.state.set' op C1: expected the name of a transformer.state, found @none}}
   transformer.state.set @none, %x : tensor<?x8x?x4xf32>
   return
 }
@@ -47,7 +47,7 @@ func.func @state_set_c1_name(%x: tensor<?x8x?x4xf32>) {
 transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
 transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
 func.func @state_set_c2_capacity(%x: tensor<?x8x?x4xf32>) {
-  // expected-error @+1 {{'transformer.state.set' op C2: @c has a capacity and takes transformer.cache.append only}}
+  // expected-error @+1 {{'transformer.state.set' op C2: expected a state without a capacity, found @c; use transformer.cache.append}}
   transformer.state.set @c, %x : tensor<?x8x?x4xf32>
   return
 }
@@ -57,7 +57,7 @@ func.func @state_set_c2_capacity(%x: tensor<?x8x?x4xf32>) {
 transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
 transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
 func.func @state_set_c3_type(%x: tensor<?x8x?x5xf32>) {
-  // expected-error @+1 {{'transformer.state.set' op C3: value must have the state's type 'tensor<?x8x?x4xf32>', found 'tensor<?x8x?x5xf32>'}}
+  // expected-error @+1 {{'transformer.state.set' op C3: expected value of the state's type 'tensor<?x8x?x4xf32>', found 'tensor<?x8x?x5xf32>'}}
   transformer.state.set @s, %x : tensor<?x8x?x5xf32>
   return
 }
@@ -65,7 +65,7 @@ func.func @state_set_c3_type(%x: tensor<?x8x?x5xf32>) {
 // -----
 
 func.func @state_get_c1_name() {
-  // expected-error @+1 {{'transformer.state.get' op C1: @none does not name a transformer.state}}
+  // expected-error @+1 {{'transformer.state.get' op C1: expected the name of a transformer.state, found @none}}
   %x = transformer.state.get @none : tensor<?x8x?x4xf32>
   return
 }
@@ -75,7 +75,7 @@ func.func @state_get_c1_name() {
 transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
 transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
 func.func @state_get_c2_type() {
-  // expected-error @+1 {{'transformer.state.get' op C2: the result must have the state's type 'tensor<?x8x?x4xf32>', found 'tensor<?x7x?x4xf32>'}}
+  // expected-error @+1 {{'transformer.state.get' op C2: expected a result of the state's type 'tensor<?x8x?x4xf32>', found 'tensor<?x7x?x4xf32>'}}
   %x = transformer.state.get @s : tensor<?x7x?x4xf32>
   return
 }
@@ -85,7 +85,7 @@ func.func @state_get_c2_type() {
 transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
 transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
 func.func @cache_append_c1_no_capacity(%x: tensor<?x8x1x4xf32>) {
-  // expected-error @+1 {{'transformer.cache.append' op C1: @s has no capacity and takes transformer.state.set only}}
+  // expected-error @+1 {{'transformer.cache.append' op C1: expected a state with a capacity, found @s; use transformer.state.set}}
   %k = transformer.cache.append @s, %x : tensor<?x8x1x4xf32> -> tensor<?x8x?x4xf32>
   return
 }
@@ -95,7 +95,7 @@ func.func @cache_append_c1_no_capacity(%x: tensor<?x8x1x4xf32>) {
 transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
 transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
 func.func @cache_append_c2_heads(%x: tensor<?x7x1x4xf32>) {
-  // expected-error @+1 {{'transformer.cache.append' op C2: heads of rows 7 must equal that of the state 8}}
+  // expected-error @+1 {{'transformer.cache.append' op C2: expected heads of rows equal to the state's 8, found 7}}
   %k = transformer.cache.append @c, %x : tensor<?x7x1x4xf32> -> tensor<?x8x?x4xf32>
   return
 }
@@ -105,7 +105,7 @@ func.func @cache_append_c2_heads(%x: tensor<?x7x1x4xf32>) {
 transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
 transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
 func.func @cache_append_c2_capacity(%x: tensor<?x8x17x4xf32>) {
-  // expected-error @+1 {{'transformer.cache.append' op C2: rows 17 must be at most the capacity 16}}
+  // expected-error @+1 {{'transformer.cache.append' op C2: expected at most 16 rows, the capacity, found 17}}
   %k = transformer.cache.append @c, %x : tensor<?x8x17x4xf32> -> tensor<?x8x?x4xf32>
   return
 }
@@ -115,7 +115,7 @@ func.func @cache_append_c2_capacity(%x: tensor<?x8x17x4xf32>) {
 transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
 transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
 func.func @cache_append_c3_type(%x: tensor<?x8x1x4xf32>) {
-  // expected-error @+1 {{'transformer.cache.append' op C3: the result must have the state's type 'tensor<?x8x?x4xf32>', found 'tensor<?x8x1x4xf32>'}}
+  // expected-error @+1 {{'transformer.cache.append' op C3: expected a result of the state's type 'tensor<?x8x?x4xf32>', found 'tensor<?x8x1x4xf32>'}}
   %k = transformer.cache.append @c, %x : tensor<?x8x1x4xf32> -> tensor<?x8x1x4xf32>
   return
 }
@@ -125,7 +125,7 @@ func.func @cache_append_c3_type(%x: tensor<?x8x1x4xf32>) {
 transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
 transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
 func.func @cache_length_c1_dim() {
-  // expected-error @+1 {{'transformer.cache.length' op C1: "S" is not the length of a transformer.state with a capacity}}
+  // expected-error @+1 {{'transformer.cache.length' op C1: expected the length of a transformer.state with a capacity, found "S"}}
   %n = transformer.cache.length "S" : i32
   return
 }
@@ -135,7 +135,7 @@ func.func @cache_length_c1_dim() {
 transformer.state @s {dims = ["B", 8, "S", 4]} : tensor<?x8x?x4xf32>
 transformer.state @c {dims = ["B", 8, "P", 4], capacity = 16 : i64} : tensor<?x8x?x4xf32>
 func.func @cache_clear_c1_dim() {
-  // expected-error @+1 {{'transformer.cache.clear' op C1: "Q" is not the length of a transformer.state with a capacity}}
+  // expected-error @+1 {{'transformer.cache.clear' op C1: expected the length of a transformer.state with a capacity, found "Q"}}
   transformer.cache.clear "Q"
   return
 }

@@ -65,22 +65,24 @@ static LogicalResult verifyOperands(AttentionOp op, const Sizes &s) {
   Value query = op.getQuery(), key = op.getKey(), value = op.getValue();
   for (auto [name, other] : {std::pair("key", key), std::pair("value", value)})
     if (differ(size(other, 0), size(query, 0)))
-      return op.emitOpError("C1: batch of ")
-             << name << " " << size(other, 0) << " must equal batch of query " << size(query, 0);
+      return op.emitOpError("C1: expected batch of ")
+             << name << " equal to batch of query " << size(query, 0) << ", found "
+             << size(other, 0);
   if (differ(size(key, 0), size(value, 0)))
-    return op.emitOpError("C1: batch of value ")
-           << size(value, 0) << " must equal batch of key " << size(key, 0);
+    return op.emitOpError("C1: expected batch of value equal to batch of key ")
+           << size(key, 0) << ", found " << size(value, 0);
   if (size(key, 3) != s.features)
-    return op.emitOpError("C2: features of key ")
-           << size(key, 3) << " must equal features of query " << s.features;
+    return op.emitOpError("C2: expected features of key equal to features of query ")
+           << s.features << ", found " << size(key, 3);
   if (s.keyHeads == 0 || s.heads % s.keyHeads != 0)
-    return op.emitOpError("C3: key heads ") << s.keyHeads << " must divide query heads " << s.heads;
+    return op.emitOpError("C3: expected key heads that divide query heads ")
+           << s.heads << ", found " << s.keyHeads;
   if (size(value, 1) != s.keyHeads)
-    return op.emitOpError("C4: value heads ")
-           << size(value, 1) << " must equal key heads " << s.keyHeads;
+    return op.emitOpError("C4: expected value heads equal to key heads ")
+           << s.keyHeads << ", found " << size(value, 1);
   if (differ(size(value, 2), size(key, 2)))
-    return op.emitOpError("C5: rows of value ")
-           << size(value, 2) << " must equal rows of key " << size(key, 2);
+    return op.emitOpError("C5: expected rows of value equal to rows of key ")
+           << size(key, 2) << ", found " << size(value, 2);
   return success();
 }
 
@@ -89,13 +91,12 @@ static LogicalResult verifyResult(AttentionOp op, StringRef constraint, Value re
                                   ArrayRef<int64_t> expected, ArrayRef<StringRef> names) {
   auto type = cast<RankedTensorType>(result.getType());
   if (type.getRank() != static_cast<int64_t>(expected.size()))
-    return op.emitOpError(constraint)
-           << " must have rank " << expected.size() << ", found " << type;
+    return op.emitOpError(constraint) << " of rank " << expected.size() << ", found " << type;
   for (auto [i, size] : llvm::enumerate(expected)) {
     bool fixed = names[i] == "heads" || names[i] == "features";
     if (differ(type.getDimSize(i), size) || (fixed && type.getDimSize(i) != size))
-      return op.emitOpError(constraint) << " must have " << size << " " << names[i]
-                                        << " in dimension " << i << ", found " << type;
+      return op.emitOpError(constraint)
+             << " with " << size << " " << names[i] << " in dimension " << i << ", found " << type;
   }
   return success();
 }
@@ -103,32 +104,34 @@ static LogicalResult verifyResult(AttentionOp op, StringRef constraint, Value re
 /// C8 and C9: the weights.
 static LogicalResult verifyWeights(AttentionOp op, const Sizes &s) {
   if (!op.getWeights() && op.getAverageWeights())
-    return op.emitOpError("C9: average_weights needs the result weights");
+    return op.emitOpError("C9: expected the result weights beside average_weights, found none");
   if (!op.getWeights())
     return success();
   if (op.getAverageWeights())
-    return verifyResult(op, "C8: averaged weights", op.getWeights(), {s.batch, s.queries, s.keys},
-                        {"sequences", "queries", "keys"});
-  return verifyResult(op, "C8: weights", op.getWeights(), {s.batch, s.heads, s.queries, s.keys},
+    return verifyResult(op, "C8: expected averaged weights", op.getWeights(),
+                        {s.batch, s.queries, s.keys}, {"sequences", "queries", "keys"});
+  return verifyResult(op, "C8: expected weights", op.getWeights(),
+                      {s.batch, s.heads, s.queries, s.keys},
                       {"sequences", "heads", "queries", "keys"});
 }
 
 /// C6 to C9: all results.
 static LogicalResult verifyResults(AttentionOp op, const Sizes &s) {
-  LogicalResult output =
-      verifyResult(op, "C6: output", op.getOutput(), {s.batch, s.heads, s.queries, s.valueFeatures},
-                   {"sequences", "heads", "queries", "features"});
+  LogicalResult output = verifyResult(op, "C6: expected output", op.getOutput(),
+                                      {s.batch, s.heads, s.queries, s.valueFeatures},
+                                      {"sequences", "heads", "queries", "features"});
   if (failed(output) || !op.getLse())
     return failed(output) ? output : verifyWeights(op, s);
-  LogicalResult lse = verifyResult(op, "C7: lse", op.getLse(), {s.batch, s.heads, s.queries},
-                                   {"sequences", "heads", "queries"});
+  LogicalResult lse =
+      verifyResult(op, "C7: expected lse", op.getLse(), {s.batch, s.heads, s.queries},
+                   {"sequences", "heads", "queries"});
   return failed(lse) ? lse : verifyWeights(op, s);
 }
 
 LogicalResult AttentionOp::verify() {
   Sizes s(getQuery(), getKey(), getValue());
   if (!getScale().isFinite())
-    return emitOpError("C11: scale must be finite, found ") << getScaleAttr();
+    return emitOpError("C11: expected a finite scale, found ") << getScaleAttr();
   return success(
       succeeded(verifyOperands(*this, s)) && succeeded(verifyResults(*this, s)) &&
       succeeded(verifyRules(*this, {s.batch, s.heads, s.queries, s.keys}, getMask(), getRules())) &&

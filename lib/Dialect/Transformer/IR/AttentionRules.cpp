@@ -41,7 +41,8 @@ public:
       Operation *def = next.getDefiningOp();
       if (!isa_and_nonnull<MaskOpInterface, BiasOpInterface>(def) ||
           def->getBlock() != op->getBlock())
-        return error() << "the " << what << " must be made by " << what << " ops of the same block";
+        return error() << "expected the " << what << " to be made by " << what
+                       << " ops of the same block, found another value";
       if (LogicalResult fits = checkTables(def); failed(fits))
         return fits;
       for (Value operand : def->getOperands())
@@ -73,8 +74,8 @@ private:
     auto type = table ? dyn_cast<RankedTensorType>(table.getType()) : RankedTensorType();
     if (!type || !differ(type.getDimSize(0), sizes.batch))
       return success();
-    return error() << "the " << subject << " has numbers for " << type.getDimSize(0)
-                   << " sequences, the batch is " << sizes.batch;
+    return error() << "expected numbers of the " << subject << " for " << sizes.batch
+                   << " sequences, found " << type.getDimSize(0);
   }
 
   /// A dimension of `size`, or also of 1.
@@ -92,8 +93,8 @@ private:
     for (auto [i, dimension] : llvm::enumerate(dimensions)) {
       int64_t found = type.getDimSize(i);
       if (differ(found, dimension.size) && !(dimension.orOne && found == 1))
-        return error() << "dimension " << i << " of the " << what << " (" << dimension.name
-                       << ") must be " << (dimension.orOne ? "1 or " : "") << dimension.size
+        return error() << "expected dimension " << i << " of the " << what << " (" << dimension.name
+                       << ") to be " << (dimension.orOne ? "1 or " : "") << dimension.size
                        << ", found " << found;
     }
     return success();
@@ -206,17 +207,18 @@ static LogicalResult verifyPacked(Operation *op, const RuleSizes &sizes, Value m
   int64_t conjuncts =
       mask ? llvm::count_if(conjunctsOf(mask), [&](MaskOpInterface m) { return isPacked(m); }) : 0;
   if (conjuncts != all)
-    return op->emitOpError("C16: packed documents must be a conjunct of the mask, found them under "
-                           "transformer.mask.or or transformer.mask.not");
+    return op->emitOpError(
+        "C16: expected packed documents as a conjunct of the mask, found them under "
+        "transformer.mask.or or transformer.mask.not");
   if (all > 1)
     return op->emitOpError("C16: expected packed documents once in a mask, found them ")
            << all << " times";
   if (differ(sizes.batch, 1))
-    return op->emitOpError("C16: packed documents need a batch of 1, found ") << sizes.batch;
+    return op->emitOpError("C16: expected packed documents in a batch of 1, found ") << sizes.batch;
   for (Operation *part : parts)
     if (isa<MaskDenseOp, MaskBlocksOp, BiasDenseOp>(part))
-      return op->emitOpError("C16: '")
-             << part->getName() << "' cannot stand beside packed documents";
+      return op->emitOpError("C16: expected no '")
+             << part->getName() << "' beside packed documents, found one";
   return success();
 }
 
@@ -230,11 +232,11 @@ static LogicalResult verifyNumbers(Operation *op, const RuleSizes &sizes, Value 
              << sizes.heads << " sinks, one a head, found " << found;
   if (rules.softcap &&
       (!rules.softcap.getValue().isFinite() || !(rules.softcap.getValueAsDouble() > 0)))
-    return op->emitOpError("C14: softcap must be finite and positive, found ") << rules.softcap;
+    return op->emitOpError("C14: expected a finite positive softcap, found ") << rules.softcap;
   if (rules.hiddenScore && !rules.hiddenScore.getValue().isFinite())
-    return op->emitOpError("C15: hidden_score must be finite, found ") << rules.hiddenScore;
+    return op->emitOpError("C15: expected a finite hidden_score, found ") << rules.hiddenScore;
   if (rules.hiddenScore && !mask)
-    return op->emitOpError("C15: hidden_score needs a mask, found none");
+    return op->emitOpError("C15: expected a mask beside hidden_score, found none");
   return success();
 }
 
@@ -254,8 +256,8 @@ LogicalResult heddle::transformer::verifyElements(Operation *op, Value query, Va
   Type expected = getElementTypeOrSelf(query.getType());
   for (auto [name, other] : {std::pair("key", key), std::pair("value", value)})
     if (other && !detail::multiplies(expected, getElementTypeOrSelf(other.getType())))
-      return op->emitOpError("C18: elements of ")
-             << name << " must be those of query, " << expected << ", found "
+      return op->emitOpError("C18: expected elements of ")
+             << name << " that multiply with " << expected << " of query, found "
              << getElementTypeOrSelf(other.getType());
   return success();
 }

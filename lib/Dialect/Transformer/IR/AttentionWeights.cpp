@@ -57,7 +57,8 @@ static LogicalResult verifyRulesOf(Op op) {
   int64_t batch = q.isDynamicDim(0) ? k.getDimSize(0) : q.getDimSize(0), heads = q.getDimSize(1),
           keyHeads = k.getDimSize(1);
   if (heads % keyHeads != 0)
-    return op.emitOpError("C3: key heads ") << keyHeads << " must divide query heads " << heads;
+    return op.emitOpError("C3: expected key heads that divide query heads ")
+           << heads << ", found " << keyHeads;
   if (failed(verifyElements(op, op.getQuery(), op.getKey(), Value())))
     return failure();
   return verifyRules(op, {batch, heads, q.getDimSize(2), k.getDimSize(2)}, op.getMask(),

@@ -131,12 +131,12 @@ LogicalResult BiasRelativeOp::verify() {
   int64_t buckets = cast<RankedTensorType>(getTable().getType()).getDimSize(0);
   bool two = getBidirectional();
   if (buckets < (two ? 4 : 2) || (two && buckets % 2))
-    return emitOpError("C3: table must have ")
+    return emitOpError("C3: expected a table of ")
            << (two ? "an even number of rows, at least 4" : "at least 2 rows")
            << ", one a bucket, found " << buckets;
   int64_t exact = (two ? buckets / 2 : buckets) / 2, distance = getMaxDistance();
   if (distance <= exact || distance >= int64_t(1) << 30)
-    return emitOpError("C4: max_distance must be above ")
+    return emitOpError("C4: expected max_distance above ")
            << exact << " and below " << (int64_t(1) << 30) << ", found " << distance;
   return success();
 }
@@ -148,7 +148,7 @@ Value BiasDenseOp::emitScore(OpBuilder &b, MaskSite &site) { return site.dense(b
 LogicalResult BiasDenseOp::verify() {
   if (int64_t rank = cast<RankedTensorType>(getTable().getType()).getRank(); rank != 4)
     return emitOpError(
-               "C2: table must have rank 4 [batch|1, heads|1, queries|1, keys|1], found rank ")
+               "C2: expected table of rank 4 [batch|1, heads|1, queries|1, keys|1], found rank ")
            << rank;
   return success();
 }

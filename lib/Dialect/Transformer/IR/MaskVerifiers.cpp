@@ -18,16 +18,17 @@ LogicalResult heddle::transformer::detail::verifyStaysInBlock(Operation *op) {
   for (Value operand : op->getOperands())
     if (isa<MaskType, BiasType>(operand.getType()) &&
         !isa_and_nonnull<MaskOpInterface, BiasOpInterface>(operand.getDefiningOp()))
-      return op->emitOpError("C1: a ")
-             << what << " must be made by a " << what << " op of the same block";
+      return op->emitOpError("C1: expected a ")
+             << what << " made by a " << what << " op of the same block, found another value";
   for (Operation *user : op->getResult(0).getUsers()) {
     bool fits = isa<AttentionOp, AttentionStatisticsOp, AttentionWeightsOp>(user) ||
                 (rule ? isa<BiasOpInterface>(user) : isa<MaskOpInterface>(user));
     if (!fits)
-      return op->emitOpError("C1: a ") << what << " is used by " << like
-                                       << " and attention only, found '" << user->getName() << "'";
+      return op->emitOpError("C1: expected only ")
+             << like << " and attention to use a " << what << ", found '" << user->getName() << "'";
     if (user->getBlock() != op->getBlock())
-      return op->emitOpError("C1: a ") << what << " is used in its own block only";
+      return op->emitOpError("C1: expected a ")
+             << what << " to be used in its own block, found a use in another";
   }
   return success();
 }
@@ -38,8 +39,8 @@ LogicalResult MaskWindowOp::verify() {
   for (auto [name, keys] : {std::pair("before", getBefore()), std::pair("after", getAfter())})
     if (static_cast<int64_t>(keys) < 0 ||
         static_cast<int64_t>(keys) > std::numeric_limits<int32_t>::max())
-      return emitOpError("C2: ") << name << " must be at least 0 and below 2147483648, found "
-                                 << static_cast<int64_t>(keys);
+      return emitOpError("C2: expected ")
+             << name << " of at least 0 and below 2147483648, found " << static_cast<int64_t>(keys);
   return success();
 }
 
@@ -68,9 +69,9 @@ LogicalResult MaskDocumentsOp::verify() {
   int64_t rank = getStarts() ? 1 : 2;
   for (auto [name, table] : {std::pair("queries", getQueries()), std::pair("keys", getKeys())})
     if (int64_t found = cast<RankedTensorType>(table.getType()).getRank(); found != rank)
-      return emitOpError("C2: ") << name << " must have rank " << rank
-                                 << (getStarts() ? " [documents + 1]" : " [batch, tokens]")
-                                 << ", found rank " << found;
+      return emitOpError("C2: expected ")
+             << name << " of rank " << rank
+             << (getStarts() ? " [documents + 1]" : " [batch, tokens]") << ", found rank " << found;
   if (!getStarts())
     return success();
   if (getOffset())
@@ -88,20 +89,21 @@ LogicalResult MaskDocumentsOp::verify() {
 LogicalResult MaskDenseOp::verify() {
   if (int64_t rank = cast<RankedTensorType>(getTable().getType()).getRank(); rank != 4)
     return emitOpError(
-               "C2: table must have rank 4 [batch|1, heads|1, queries|1, keys|1], found rank ")
+               "C2: expected table of rank 4 [batch|1, heads|1, queries|1, keys|1], found rank ")
            << rank;
   return success();
 }
 
 LogicalResult MaskBlocksOp::verify() {
   if (int64_t rank = cast<RankedTensorType>(getTable().getType()).getRank(); rank != 4)
-    return emitOpError("C2: table must have rank 4 [batch|1, heads|1, blocks of queries, blocks of "
-                       "keys], found rank ")
+    return emitOpError(
+               "C2: expected table of rank 4 [batch|1, heads|1, blocks of queries, blocks of "
+               "keys], found rank ")
            << rank;
   for (auto [name, size] : {std::pair("rows", getRows()), std::pair("columns", getColumns())})
     if (static_cast<int64_t>(size) < 1 || static_cast<int64_t>(size) >= int64_t(1) << 30)
-      return emitOpError("C3: ") << name << " must be at least 1 and below 1073741824, found "
-                                 << static_cast<int64_t>(size);
+      return emitOpError("C3: expected ")
+             << name << " of at least 1 and below 1073741824, found " << static_cast<int64_t>(size);
   return success();
 }
 

@@ -54,14 +54,14 @@ LogicalResult heddle::transformer::detail::verifyScales(WeightOp op) {
   RankedTensorType type = typeOf(op.getResult());
   if (type.getRank() != 2 || type.getDimSize(0) != 2 || type.getDimSize(1) < 1 ||
       !type.getElementType().isF32())
-    return op.emitOpError("C4: scales must be [2, N] of f32, found ") << type;
+    return op.emitOpError("C4: expected scales of [2, N] f32, found ") << type;
   std::optional<ArrayRef<int64_t>> stored = op.getStored();
   if (!stored)
     return op.emitOpError("C4: expected stored, the shape of the matrix in the checkpoint, beside "
                           "scales, found none");
   bool possible = llvm::all_of(*stored, [](int64_t size) { return size >= 0; });
   if (!possible || ShapedType::getNumElements(*stored) % type.getDimSize(1) != 0)
-    return op.emitOpError("C3: stored must hold ")
+    return op.emitOpError("C3: expected stored to hold ")
            << type.getDimSize(1) << " rows, found " << shapeText(*stored);
   return success();
 }

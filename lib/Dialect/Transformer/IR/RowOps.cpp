@@ -23,7 +23,7 @@ static LogicalResult verifyEpsilon(Operation *op, StringRef constraint, FloatAtt
   if (epsilon.getValue().isFinite() && !epsilon.getValue().isNegative())
     return success();
   return op->emitOpError(constraint)
-         << ": epsilon must be finite and not negative, found " << epsilon;
+         << ": expected a finite epsilon that is not negative, found " << epsilon;
 }
 
 LogicalResult LayerNormOp::verify() {
@@ -57,23 +57,24 @@ LogicalResult RmsNormOp::verify() {
 
 LogicalResult PoolOp::verify() {
   if (int64_t rank = typeOf(getInput()).getRank(); rank != 3)
-    return emitOpError("C1: input must have rank 3 [batch, rows, features], found rank ") << rank;
+    return emitOpError("C1: expected input of rank 3 [batch, rows, features], found rank ") << rank;
   if (getLengths()) {
     if (int64_t rank = typeOf(getLengths()).getRank(); rank != 1)
-      return emitOpError("C2: lengths must be a vector, found rank ") << rank;
+      return emitOpError("C2: expected lengths as a vector, found rank ") << rank;
     if (failed(verifySize(*this, "C2", "lengths", getLengths(), "the batch of input",
                           dim(getInput(), 0))))
       return failure();
   }
   if (getDocuments()) {
     if (int64_t rank = typeOf(getDocuments()).getRank(); rank != 1)
-      return emitOpError("C3: documents must be a vector of starts, found rank ") << rank;
+      return emitOpError("C3: expected documents as a vector of starts, found rank ") << rank;
     if (getLengths())
       return emitOpError("C3: expected documents or lengths, found both");
     if (dim(getDocuments(), 0) == 0)
-      return emitOpError("C3: documents must hold at least the end, found no element");
+      return emitOpError("C3: expected at least the end in documents, found no element");
     if (differ(dim(getInput(), 0), 1))
-      return emitOpError("C3: packed documents need a batch of 1, found ") << dim(getInput(), 0);
+      return emitOpError("C3: expected packed documents in a batch of 1, found ")
+             << dim(getInput(), 0);
   }
   return verifyShape(*this, "C4", "the result", getResult(),
                      pooledShape(getInput(), getDocuments()), {1});
@@ -108,9 +109,9 @@ void ShiftRightOp::limitValues(OpOperand &, ValueLimits &limits) {
 
 LogicalResult ShiftRightOp::verify() {
   if (int64_t rank = typeOf(getIds()).getRank(); rank != 2)
-    return emitOpError("C1: ids must have rank 2 [batch, rows], found rank ") << rank;
+    return emitOpError("C1: expected ids of rank 2 [batch, rows], found rank ") << rank;
   if (getStart() > static_cast<uint64_t>(std::numeric_limits<int32_t>::max()))
-    return emitOpError("C2: start must be an id of i32 that is not negative, found ")
+    return emitOpError("C2: expected start to be an id of i32 that is not negative, found ")
            << static_cast<int64_t>(getStart());
   return success();
 }
@@ -122,9 +123,8 @@ static LogicalResult verifyReference(Operation *op, Value logits, Value ids,
   if (LogicalResult shape = verifyShape(op, "C1", "ids", ids, rows); failed(shape))
     return shape;
   if (padding && *padding >= static_cast<uint64_t>(features(logits)))
-    return op->emitOpError("C2: padding_id ")
-           << static_cast<int64_t>(*padding) << " must be one of " << features(logits)
-           << " columns";
+    return op->emitOpError("C2: expected padding_id below the ")
+           << features(logits) << " columns, found " << static_cast<int64_t>(*padding);
   return success();
 }
 
@@ -173,6 +173,6 @@ LogicalResult CrossEntropyRowsOp::verify() {
 
 LogicalResult CrossEntropyMeanOp::verify() {
   if (int64_t found = features(getRows()); found != 2)
-    return emitOpError("C1: rows must have 2 features, found ") << found;
+    return emitOpError("C1: expected rows of 2 features, found ") << found;
   return verifyShape(*this, "C2", "the result", getResult(), {1}, {0});
 }

@@ -129,7 +129,7 @@ inline LogicalResult verifyEqual(Operation *op, StringRef constraint, const Twin
   if (!differ(a, b))
     return success();
   return op->emitOpError(constraint)
-         << ": " << left << " " << a << " must equal " << right << " " << b;
+         << ": expected " << left << " equal to " << right << " " << b << ", found " << a;
 }
 
 inline LogicalResult verifyColumns(Operation *op, StringRef constraint, StringRef name,
@@ -153,8 +153,8 @@ inline LogicalResult verifyElements(Operation *op, StringRef constraint, StringR
   Type found = typeOf(weight).getElementType(), expected = typeOf(input).getElementType();
   if (multiplies(expected, found))
     return success();
-  return op->emitOpError(constraint) << ": elements of " << name << " must be those of input, "
-                                     << expected << ", found " << found;
+  return op->emitOpError(constraint) << ": expected elements of " << name << " that multiply with "
+                                     << expected << " of input, found " << found;
 }
 
 /// Runs checks until one fails; each has reported its own reason.

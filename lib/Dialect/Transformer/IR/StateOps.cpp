@@ -40,22 +40,22 @@ static LogicalResult verifyDimEntry(StateOp op, int64_t i) {
 LogicalResult StateOp::verify() {
   RankedTensorType type = getTensorType();
   if (static_cast<int64_t>(getDims().size()) != type.getRank())
-    return emitOpError("C1: dims has ")
-           << getDims().size() << " entries, expected " << type.getRank() << ", one a dimension";
+    return emitOpError("C1: expected ")
+           << type.getRank() << " entries in dims, one a dimension, found " << getDims().size();
   for (int64_t i = 0; i < type.getRank(); ++i)
     if (LogicalResult checked = verifyDimEntry(*this, i); failed(checked))
       return checked;
   if (std::optional<uint64_t> capacity = getCapacity()) {
     if (type.getRank() != 4 || !type.isDynamicDim(2))
-      return emitOpError(
-                 "C3: a state with a capacity must have rank 4 and a dynamic dimension 2, found ")
+      return emitOpError("C3: expected a state with a capacity to have rank 4 and a dynamic "
+                         "dimension 2, found ")
              << type;
     if (static_cast<int64_t>(*capacity) <= 0)
-      return emitOpError("C3: capacity must be positive, found ")
+      return emitOpError("C3: expected a positive capacity, found ")
              << static_cast<int64_t>(*capacity);
   }
   if (type.getRank() == 0 || !type.isDynamicDim(0))
-    return emitOpError("C4: dimension 0 (batch) must be dynamic, found ") << type;
+    return emitOpError("C4: expected a dynamic dimension 0 (batch), found ") << type;
   return success();
 }
 
@@ -103,7 +103,7 @@ static FailureOr<StateOp> findState(Operation *op, FlatSymbolRefAttr name,
                                     SymbolTableCollection &symbols) {
   if (auto state = symbols.lookupNearestSymbolFrom<StateOp>(op, name))
     return state;
-  return op->emitOpError("C1: ") << name << " does not name a transformer.state";
+  return op->emitOpError("C1: expected the name of a transformer.state, found ") << name;
 }
 
 LogicalResult StateSetOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -111,10 +111,10 @@ LogicalResult StateSetOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(state))
     return state;
   if (state->getCapacity())
-    return emitOpError("C2: ") << getStateAttr()
-                               << " has a capacity and takes transformer.cache.append only";
+    return emitOpError("C2: expected a state without a capacity, found ")
+           << getStateAttr() << "; use transformer.cache.append";
   if (getValue().getType() != state->getTensorType())
-    return emitOpError("C3: value must have the state's type ")
+    return emitOpError("C3: expected value of the state's type ")
            << state->getTensorType() << ", found " << getValue().getType();
   return success();
 }
@@ -124,7 +124,7 @@ LogicalResult StateGetOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(state))
     return state;
   if (getResult().getType() != state->getTensorType())
-    return emitOpError("C2: the result must have the state's type ")
+    return emitOpError("C2: expected a result of the state's type ")
            << state->getTensorType() << ", found " << getResult().getType();
   return success();
 }
@@ -136,13 +136,13 @@ static LogicalResult verifyRows(CacheAppendOp op, StateOp state) {
   for (int64_t i : {0, 1, 3}) {
     int64_t have = rows.getDimSize(i), want = state.getTensorType().getDimSize(i);
     if (!ShapedType::isDynamic(have) && !ShapedType::isDynamic(want) && have != want)
-      return op.emitOpError("C2: ")
-             << names[i] << " of rows " << have << " must equal that of the state " << want;
+      return op.emitOpError("C2: expected ")
+             << names[i] << " of rows equal to the state's " << want << ", found " << have;
   }
   int64_t capacity = *state.getCapacity();
   if (!rows.isDynamicDim(2) && rows.getDimSize(2) > capacity)
-    return op.emitOpError("C2: rows ")
-           << rows.getDimSize(2) << " must be at most the capacity " << capacity;
+    return op.emitOpError("C2: expected at most ")
+           << capacity << " rows, the capacity, found " << rows.getDimSize(2);
   return success();
 }
 
@@ -151,12 +151,12 @@ LogicalResult CacheAppendOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(state))
     return state;
   if (!state->getCapacity())
-    return emitOpError("C1: ") << getStateAttr()
-                               << " has no capacity and takes transformer.state.set only";
+    return emitOpError("C1: expected a state with a capacity, found ")
+           << getStateAttr() << "; use transformer.state.set";
   if (LogicalResult checked = verifyRows(*this, *state); failed(checked))
     return checked;
   if (getResult().getType() != state->getTensorType())
-    return emitOpError("C3: the result must have the state's type ")
+    return emitOpError("C3: expected a result of the state's type ")
            << state->getTensorType() << ", found " << getResult().getType();
   return success();
 }
@@ -168,8 +168,8 @@ static LogicalResult verifyLength(Operation *op, StringAttr dim) {
     if (state.getCapacity() && state.getDims().size() == 4 &&
         state.getLengthName() == dim.getValue())
       return success();
-  return op->emitOpError("C1: ") << dim
-                                 << " is not the length of a transformer.state with a capacity";
+  return op->emitOpError("C1: expected the length of a transformer.state with a capacity, found ")
+         << dim;
 }
 
 LogicalResult CacheLengthOp::verifySymbolUses(SymbolTableCollection &) {

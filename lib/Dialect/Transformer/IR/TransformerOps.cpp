@@ -50,7 +50,7 @@ LogicalResult heddle::transformer::detail::verifyKnownAttributes(Operation *op) 
 
 LogicalResult WeightOp::verify() {
   if (!typeOf(getResult()).hasStaticShape())
-    return emitOpError("C1: the type must be static, found ") << getResult().getType();
+    return emitOpError("C1: expected a static type, found ") << getResult().getType();
   if (getName().empty())
     return emitOpError("C2: expected the name of a tensor, found an empty one");
   if (getScales())
@@ -59,7 +59,7 @@ LogicalResult WeightOp::verify() {
   int64_t elements = typeOf(getResult()).getNumElements();
   if (stored && (llvm::any_of(*stored, [](int64_t size) { return size < 0; }) ||
                  ShapedType::getNumElements(*stored) != elements))
-    return emitOpError("C3: stored must have the elements of ")
+    return emitOpError("C3: expected stored with the elements of ")
            << getResult().getType() << ", found " << shapeText(*stored);
   return success();
 }
@@ -76,9 +76,8 @@ LogicalResult EmbeddingOp::verify() {
     return checked;
   if (std::optional<uint64_t> id = getPaddingId();
       id && *id >= static_cast<uint64_t>(dim(getTable(), 0)))
-    return emitOpError("C2: padding_id ")
-           << static_cast<int64_t>(*id) << " must be a row of the table of " << dim(getTable(), 0)
-           << " rows";
+    return emitOpError("C2: expected padding_id below the ")
+           << dim(getTable(), 0) << " rows of the table, found " << static_cast<int64_t>(*id);
   return success();
 }
 
@@ -101,7 +100,8 @@ static LogicalResult verifyRank3(Operation *op, Value input) {
   int64_t rank = typeOf(input).getRank();
   if (rank == 3)
     return success();
-  return op->emitOpError("C1: input must have rank 3 [batch, rows, features], found rank ") << rank;
+  return op->emitOpError("C1: expected input of rank 3 [batch, rows, features], found rank ")
+         << rank;
 }
 
 /// Checks the origin of positions: the starts of documents, or an offset.
@@ -111,7 +111,7 @@ static LogicalResult verifyOrigin(Operation *op, StringRef constraint, Value doc
     return success();
   if (int64_t rank = typeOf(documents).getRank(); rank != 1)
     return op->emitOpError(constraint)
-           << ": documents must be a vector of starts, found rank " << rank;
+           << ": expected documents as a vector of starts, found rank " << rank;
   if (offset)
     return op->emitOpError(constraint) << ": expected documents or an offset, found both";
   return success();
@@ -237,7 +237,7 @@ LogicalResult PatchEmbeddingOp::verify() {
 LogicalResult ConcatOp::verify() {
   Operation *op = *this;
   if (int64_t rank = typeOf(getRows()).getRank(); rank != 3)
-    return op->emitOpError("C1: rows must have rank 3 [batch, rows, features], found rank ")
+    return op->emitOpError("C1: expected rows of rank 3 [batch, rows, features], found rank ")
            << rank;
   return inOrder(
       [&] {
@@ -263,12 +263,13 @@ bool ConcatOp::takesWeight(OpOperand &operand) { return &operand == &getFirstMut
 LogicalResult SplitHeadsOp::verify() {
   RankedTensorType input = typeOf(getInput());
   if (input.getRank() != 3)
-    return emitOpError("C1: input must have rank 3 [batch, rows, features], found rank ")
+    return emitOpError("C1: expected input of rank 3 [batch, rows, features], found rank ")
            << input.getRank();
   int64_t heads = getHeads(), size = input.getDimSize(2);
   if (heads <= 0 || size % heads != 0)
-    return emitOpError("C2: heads ")
-           << heads << " must be positive and divide the features of input " << size;
+    return emitOpError(
+               "C2: expected a positive number of heads that divides the features of input ")
+           << size << ", found " << heads;
   return verifyShape(*this, "C3", "the result", getResult(), splitShape(getInput(), heads), {1, 3});
 }
 
