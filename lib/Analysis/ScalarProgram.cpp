@@ -188,6 +188,8 @@ ScalarProgram::Function ScalarProgram::functionOf(Operation *op, const Site &sit
   return [=](const double *x, double *r) { *r = compute(x); };
 }
 
+/// Compiles a loop to one step. The result cells carry the values, so that a loop without an
+/// iteration yields the initial ones.
 Operation *ScalarProgram::compileLoop(Operation *op, const Site &site, Steps &into) {
   auto loop = cast<scf::ForOp>(op);
   Block &body = *loop.getBody();
@@ -223,6 +225,7 @@ Operation *ScalarProgram::compileLoop(Operation *op, const Site &site, Steps &in
   return nullptr;
 }
 
+/// Appends a step for each op before the terminator; the results of an op are consecutive cells.
 Operation *ScalarProgram::compileBlock(Block &block, const Site &site, Steps &into) {
   for (Operation &op : block) {
     if (op.hasTrait<OpTrait::IsTerminator>())

@@ -55,6 +55,7 @@ void ShapeExpressions::argument(func::FuncOp func, unsigned index) {
   shapes[value] = std::move(shape);
 }
 
+/// An addition requires equal shapes; other ops without the interface work row by row.
 void ShapeExpressions::visit(Operation *op) {
   if (isa<kernel::GroupOp>(op))
     return visitGroup(op);
@@ -66,6 +67,7 @@ void ShapeExpressions::visit(Operation *op) {
   inferRows(op);
 }
 
+/// Shapes pass into a group by its arguments and out by its results.
 void ShapeExpressions::visitGroup(Operation *op) {
   auto group = cast<kernel::GroupOp>(op);
   Block &body = group.getBody().front();

@@ -114,6 +114,7 @@ static void classify(TileMap &map, const Part &part, const Document &d, const Ma
     }
 }
 
+/// Bounds are sound but not exact: a tile that no test proves empty or full counts as partial.
 llvm::Expected<TileMap> heddle::transformer::computeTileMap(ScoresOpInterface op,
                                                             const MaskPlace &place,
                                                             const MaskInputs &inputs,
@@ -127,6 +128,7 @@ llvm::Expected<TileMap> heddle::transformer::computeTileMap(ScoresOpInterface op
       return found.takeError();
     documents = std::move(*found);
   }
+  // Each document may end in a partial tile.
   int64_t rows = llvm::divideCeil(place.queries, tileRows) + documents.size(),
           columns = llvm::divideCeil(place.keys, tileColumns) + documents.size();
   if (rows > mostTiles || columns > mostTiles || rows * columns > mostTiles)

@@ -29,6 +29,7 @@ static constexpr Products avx512Bf16{Arithmetic::BF16, "avx512_bf16", "+avx512bf
     avx512Fp16{Arithmetic::F16, "avx512_fp16", "+avx512fp16"},
     neonFp16{Arithmetic::F16, "asimdhp", "+fullfp16"};
 
+/// The flag that instructions for these products set; null for f32.
 static bool CpuTarget::*flagOf(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::BF16   ? &CpuTarget::bf16Dot2
          : arithmetic == Arithmetic::Int8 ? &CpuTarget::int8Dot4
@@ -131,6 +132,8 @@ static bool runsHere(const CpuTarget &target) {
                      [&](const std::string &name) { return features.lookup(llvmName(name)); });
 }
 
+/// The last set of the table that this machine runs. bf16 dot products count only if they are
+/// faster here than f32 (cpuRates).
 static Expected<CpuTarget> nativeTarget() {
   for (auto it = table().rbegin(); it != table().rend(); ++it) {
     if (!runsHere(*it) || (it->bf16Dot2 && !cpuRates().dot2Pays()))

@@ -48,6 +48,7 @@ struct Unit {
 enum class Output { Text, Assembly, Object };
 } // namespace
 
+/// LLVM's target machine; all targets are registered on the first call.
 static Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const CpuTarget &target) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -87,6 +88,7 @@ static Expected<mlir::OwningOpRef<mlir::ModuleOp>> lowerCopy(mlir::ModuleOp modu
   return copy;
 }
 
+/// Sets the target of each function. `no-builtins` keeps LLVM from making library calls of loops.
 static void setAttributes(llvm::Module &module, const CpuTarget &target) {
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
@@ -166,6 +168,7 @@ static llvm::Error optimize(Unit &unit) {
   return llvm::Error::success();
 }
 
+/// Optimises and emits a unit. Errors go to `failure`, since units run on a thread pool.
 static void generate(Unit &unit, Output kind) {
   if (llvm::Error error = optimize(unit)) {
     unit.failure = llvm::toString(std::move(error));
@@ -188,6 +191,7 @@ static void generate(Unit &unit, Output kind) {
   unit.output = bytes.str().str();
 }
 
+/// Output of each function, compiled in parallel if there are several.
 static Expected<std::vector<std::string>> compile(mlir::ModuleOp module, const CpuTarget &target,
                                                   Output kind) {
   mlir::OwningOpRef<mlir::ModuleOp> copy;

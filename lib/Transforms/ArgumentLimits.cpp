@@ -20,6 +20,7 @@ ArgumentLimits::ArgumentLimits(Value argument, const ShapeExpressions &shapes)
   readAll(argument);
 }
 
+/// Asks all groups that read the value. Copies lead to further groups, so `group` is restored.
 void ArgumentLimits::readAll(Value value) {
   GroupOp outer = group;
   for (OpOperand &use : value.getUses())

@@ -328,6 +328,7 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
     init.append({none, chunk.count, zero});
   if (counts)
     init.push_back(none);
+  // Column tiles are classified at run time, because lengths and offsets are dynamic.
   auto loop = scf::ForOp::create(t.b, t.loc, chunk.from, chunk.count, width, init);
   {
     OpBuilder::InsertionGuard guard(t.b);

@@ -34,6 +34,7 @@ struct KeyChunk {
   bool unaligned = false;    ///< whether keys may lie in front of the sequence or behind it
 };
 
+/// Scores of an attention, for one head at a time.
 class Scores {
 public:
   Scores(KernelBuilder &f, mlir::Value query, mlir::Value key, mlir::Value mask, double scale,

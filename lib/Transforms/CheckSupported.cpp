@@ -120,6 +120,8 @@ static LogicalResult checkSignature(func::FuncOp function) {
 
 //===- Weights and constants ---------------------------------------------===//
 
+/// Matrices in panels must be weights, weights are only for operands that take them, and constant
+/// tensors are for none.
 static LogicalResult checkOperand(OpOperand &use) {
   Operation *op = use.getOwner(), *def = use.get().getDefiningOp();
   auto error = [&] { return op->emitOpError("operand ") << use.getOperandNumber(); };

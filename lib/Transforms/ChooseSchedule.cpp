@@ -60,6 +60,7 @@ static int64_t featureBlock(ContractOp product) {
   return llvm::alignTo(llvm::divideCeil(features, blocks), format.sumBlock);
 }
 
+/// Whether the product reads a packed weight, which it streams and can prefetch.
 static bool readsWeights(kernel::FuncOp body, ContractOp product) {
   auto argument = dyn_cast<BlockArgument>(product.getRhs());
   return argument && body.isWeight(argument.getArgNumber());

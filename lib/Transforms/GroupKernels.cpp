@@ -148,6 +148,8 @@ static SmallVector<Value> readBy(Operation *op) {
   return values;
 }
 
+/// Clones a cluster and the rules that it uses into a group; readers outside read the group's
+/// results.
 static void build(OpBuilder &builder, const Cluster &cluster) {
   llvm::SetVector<Operation *> all;
   for (Operation *op : cluster.ops) {

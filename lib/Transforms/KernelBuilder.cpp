@@ -22,6 +22,7 @@ KernelBuilder::KernelBuilder(kernel::DefOp def, const TileSizes &sizes, bool cou
     results.push_back(describe(def.getResultLayout(i)));
 }
 
+/// Appends the view of an argument or result; a scalar has none.
 KernelBuilder::Argument KernelBuilder::describe(kernel::LayoutAttr layout) {
   if (!layout.getView())
     return {layout, -1};

@@ -26,6 +26,7 @@ namespace {
 /// A launch runs at most this many contractions: queries, keys and values of one attention.
 constexpr size_t maxParts = 3;
 
+/// Greedy in program order: an op belongs to the first kernel that can take it.
 class ClusterFinder {
 public:
   explicit ClusterFinder(func::FuncOp func) : func(func), builder(func.getContext()) {}
@@ -60,6 +61,7 @@ static void inBlockOrder(SmallVectorImpl<Operation *> &ops) {
   llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
 }
 
+/// Destination of a chain that ends in `last`.
 static Sink sinkOf(Operation *last) {
   if (auto set = dyn_cast<StateSetOp>(last))
     return {nullptr, StringAttr::get(last->getContext(), set.getState().rsplit('.').first)};
@@ -79,6 +81,7 @@ FailureOr<SmallVector<Cluster>> ClusterFinder::run() {
   return std::move(clusters);
 }
 
+/// Makes a cluster around an op that no other has claimed.
 LogicalResult ClusterFinder::collect(Operation &op) {
   if (isa<kernel::GroupOp, func::ReturnOp>(op) || staysBetweenKernels(&op) || isRule(&op))
     return success();
@@ -95,6 +98,7 @@ LogicalResult ClusterFinder::collect(Operation &op) {
   return success();
 }
 
+/// The chain of `op` and the readers that follow it, with its destination.
 Cluster ClusterFinder::chainFrom(Operation *op, kernel::Root root) {
   Cluster cluster{root, {op}, {}, {}};
   extend(cluster);

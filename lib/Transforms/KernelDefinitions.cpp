@@ -57,6 +57,7 @@ static bool treatsRowsAlike(GroupOp group) {
          });
 }
 
+/// Sizes with all leading dimensions as one number of rows.
 static Shape flattened(const PlannedTensor &place, bool ids) {
   if (place.weight || place.dims.size() < 2)
     return place.dims;
@@ -200,6 +201,7 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<PlannedTenso
              place.appended.value_or(product(place.dims)) * place.elementBytes());
   kernel::DefOp def = define(group, body, layouts, inputs, names.list.size());
 
+  // Definitions with equal text are equal; a new one is named after its group.
   std::string text;
   llvm::raw_string_ostream(text) << def;
   StringAttr &name = known[text];

@@ -60,6 +60,7 @@ struct KernelUse {
   SizeExpr flops, bytes;
 };
 
+/// The definitions of a module, shared by equal groups.
 class KernelDefinitions {
 public:
   explicit KernelDefinitions(mlir::ModuleOp module);

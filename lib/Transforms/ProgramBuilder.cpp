@@ -17,6 +17,7 @@ using namespace heddle;
 
 //===- Kernels -----------------------------------------------------------===//
 
+/// A grid axis: a constant number of tiles, or a scalar that is cut in tiles at run time.
 static GridAxis axisOf(kernel::FuncOp func, kernel::Size extent, int64_t tile) {
   GridAxis axis;
   axis.tile = tile;
@@ -47,6 +48,7 @@ static Expected<KernelCode> codeOf(kernel::FuncOp func) {
   return code;
 }
 
+/// The kernel's code for one level of Vulkan devices.
 static VulkanVariant variantOf(kernel::FuncOp func, KernelCode code, const GpuTarget &target) {
   VulkanVariant variant{std::move(code)};
   variant.member = ArtifactWriter::vulkanMember(func.getSymName(), target.level);
@@ -85,6 +87,7 @@ static Kernel kernelOf(kernel::FuncOp func) {
 //===- Functions ---------------------------------------------------------===//
 
 namespace {
+/// Converts functions. Weights are numbered for the whole program.
 class ProgramBuilder {
 public:
   void addFunction(kernel::ProgramOp op);
@@ -169,6 +172,7 @@ Expected<Program> heddle::buildProgram(ArrayRef<TiledModule> tiled) {
     builder.addFunction(function);
   for (auto func : first.getOps<kernel::FuncOp>())
     kernels.push_back(kernelOf(func));
+  // All modules were tiled from the same definitions, so their kernels are in the same order.
   for (auto [module, gpu] : tiled)
     for (auto [kernel, func] :
          llvm::zip_equal(kernels, ModuleOp(module).getOps<kernel::FuncOp>())) {

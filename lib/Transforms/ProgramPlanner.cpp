@@ -81,6 +81,7 @@ FailureOr<PlannedTensor> ProgramPlanner::weightPlace(GroupOp group, unsigned ind
   entry.layout = weight.getScales() ? PackEntry::Layout::Scales : layoutOf(storageOf(use));
   entry.type = dtypeOf(type);
   bool isPanel = entry.layout == PackEntry::Layout::Panels;
+  // Padded heads: rows of a projection into heads, columns of a matrix that reads merged ones.
   if (rootOf(use.getOwner()) == kernel::Root::Linear) {
     entry.rowGroup = headGroup(use.getOwner()->getResult(0));
     if (auto input = dyn_cast<BlockArgument>(use.getOwner()->getOperand(0)); input && isPanel)
@@ -123,6 +124,7 @@ SmallVector<SizeExpr> ProgramPlanner::stateDims(StringRef symbol) {
   return SmallVector<SizeExpr>(dimsFromAttr(op.getDims()));
 }
 
+/// Storage of a state: one buffer, with room for its capacity.
 PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, const Shape &content) {
   auto op = SymbolTable::lookupNearestSymbolFrom<StateOp>(user, b.getStringAttr(symbol));
   Shape dims = dimsFromAttr(op.getDims());
@@ -203,6 +205,8 @@ PlannedTensor ProgramPlanner::statePlaceOf(Operation *store) {
   return statePlace(func, set.getState(), shapes.of(set.getValue()));
 }
 
+/// Storage of a result: behind the rows of a state, or a new buffer, in panels if attention reads
+/// it as keys.
 FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int launch) {
   Value result = group.getResult(index);
   Value yielded = group.getBody().front().getTerminator()->getOperand(index);
@@ -364,6 +368,7 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
     FailureOr<PlannedTensor> place = operandPlace(group, i);
     if (failed(place))
       return failure();
+    // A temporary lives until its last reader.
     if (auto buffer = place->buffer ? place->buffer.getDefiningOp<kernel::BufferOp>() : nullptr)
       if (buffer.getInfo().getValue().kind == Buffer::Kind::Temporary)
         buffer.change([&](Buffer &b) { b.last = index; });

@@ -72,6 +72,7 @@ void ProgramPlanner::planSession() {
   program.setInfoAttr(kernel::FunctionAttr::get(b.getContext(), std::move(info)));
 }
 
+/// Adds each condition once: equalities of shapes, limits of arguments, capacities of caches.
 void ProgramPlanner::addChecks() {
   llvm::StringSet<> seen;
   auto check = [&](Check::Kind relation, const SizeExpr &left, const SizeExpr &right,

@@ -11,6 +11,7 @@
 
 namespace heddle {
 
+/// Loops over the columns of some rows.
 class RowWalk {
 public:
   /// Walks rows of `size` columns from row `i` of a matrix on, as many as `type`, a tile of 16

@@ -14,6 +14,7 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::ReduceKind;
 
+/// The most rows of a tile whose values fit `mostValues`.
 static int64_t rowsOf(AttentionOp op, const TileSizes &sizes) {
   int64_t columns = padded(op.getValue().getType().getShape().back());
   for (int64_t rows : sizes.attentionRows)
@@ -23,6 +24,7 @@ static int64_t rowsOf(AttentionOp op, const TileSizes &sizes) {
 }
 
 namespace {
+/// Writes the body of one attention.
 class AttentionTiler {
 public:
   AttentionTiler(KernelBuilder &f, AttentionOp op)
@@ -65,6 +67,7 @@ private:
     }
   };
 
+  /// Folds the chunks of the keys that the rows need.
   SoftmaxState chunks(Value i, int64_t rows) {
     Scores::Range range = scores.range(i, rows, f.sizes.chunk);
     auto tile = [&](int64_t columns, double value) -> Value {
@@ -162,6 +165,7 @@ private:
     return arith::BitcastOp::create(t.b, t.loc, lse.getType(), pattern);
   }
 
+  /// Normalises and stores the output, and whichever statistics the definition yields.
   void store(const SoftmaxState &row, Value i) {
     Value none = arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, row.total,
                                        t.constant(0, row.total));

@@ -72,6 +72,7 @@ static Value normalised(TileBuilder &t, Operation *norm, Value x, int64_t size) 
   return t.mul(x, t.div(t.constant(1, divisor), divisor));
 }
 
+/// Rows of a norm's tile: one if a few would exceed `mostValues`.
 static int64_t rowsOfNorm(const TileSizes &sizes, int64_t stored) {
   constexpr int64_t rowsAtOnce = 4; // rows that a CPU reduces together
   return stored > sizes.mostValues / rowsAtOnce ? 1 : sizes.normRows;

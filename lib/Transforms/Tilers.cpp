@@ -49,6 +49,7 @@ namespace {
 template <typename Op, Root root, LogicalResult (*write)(KernelBuilder &)>
 struct Plain : Tiler<Plain<Op, root, write>, Op, root, write> {};
 
+/// Limits the last dimension of `value`, which a tile must hold whole.
 LogicalResult checkFeatures(Operation *op, Value value, StringRef what, int64_t most) {
   int64_t size = cast<RankedTensorType>(value.getType()).getShape().back();
   if (size <= most)

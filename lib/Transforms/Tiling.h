@@ -42,13 +42,17 @@ public:
   mlir::Value sub(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, double y) { return mul(x, constant(y, x)); }
+  /// Quotient; of integers the unsigned one.
   mlir::Value div(mlir::Value x, mlir::Value y);
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z);
+  /// maxnum and minnum: of a number and a NaN the number.
   mlir::Value max(mlir::Value x, mlir::Value y);
   mlir::Value min(mlir::Value x, mlir::Value y);
+  /// To the nearest integer, ties to even.
   mlir::Value round(mlir::Value x);
   /// Rounds to a narrower float type; f32 stays as it is.
   mlir::Value narrow(mlir::Value x, mlir::Type element);
+  /// Ordered comparison, false for NaN; signed for integers.
   mlir::Value less(mlir::Value x, mlir::Value y);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   mlir::Value reduce(kernel::ReduceKind kind, mlir::Value x);

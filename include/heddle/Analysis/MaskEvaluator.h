@@ -42,6 +42,7 @@ struct MaskBounds {
   bool may, must;
 };
 
+/// A compiled mask or score rule, which can be evaluated at any place and tile.
 class MaskEvaluator {
 public:
   /// Compiles a mask or score rule of an attention with `heads` query heads. `elements` gives tiles

@@ -19,6 +19,7 @@ namespace kernel {
 class GroupOp;
 }
 
+/// Symbolic shapes of all values of a function.
 class ShapeExpressions : public transformer::SymbolicShapes {
 public:
   /// Analyses a function at the transformer or fused stage.

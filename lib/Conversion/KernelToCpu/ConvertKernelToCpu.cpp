@@ -38,6 +38,8 @@ Value CpuEmitter::sizeOf(const Size &size) {
   return scalarArguments[kernel.getScalarIndex(size.name)];
 }
 
+/// Loads pointers and scalars from the two argument arrays. With prefetch one more pointer follows
+/// the views: `readNext`.
 void CpuEmitter::bindArguments() {
   Block &entry = function.getBody().front();
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());

@@ -115,6 +115,7 @@ struct TileContext {
   int64_t columns = 0;  ///< columns of a step of that loop
 };
 
+/// Emits one kernel. Parts of the class are in the files named below.
 class CpuEmitter : public BodyEmitter {
 public:
   CpuEmitter(mlir::OpBuilder &builder, FuncOp kernel, const CpuTarget &target);
@@ -145,10 +146,13 @@ public:
   /// Loads words of 4 bytes from an element of a view on: a vector of them, or one.
   mlir::Value loadWords(const BoundView &view, Address place, bool vector);
   mlir::Type memoryElement(mlir::Type element) const;
+  /// Pointer to a place, which counts elements of type `element`.
   mlir::Value address(mlir::Value base, Address place, mlir::Type element);
   mlir::Value loadAt(mlir::Value base, Address place, mlir::Type type, mlir::Type element);
   void storeAt(mlir::Value value, mlir::Value base, Address place, mlir::Type element);
+  /// Prefetches an element's cache line into all cache levels.
   void fetch(mlir::Value start, Address place, mlir::Type element, bool isWritten = false);
+  /// Place of an element in a tile in memory; a tile of all rows is entered at `at.row`.
   Address placeIn(const TileMemory &memory, int64_t rowOffset, mlir::Value column,
                   int64_t columnOffset);
   void place(TileMemory &memory) {
@@ -162,6 +166,7 @@ public:
   std::pair<mlir::Value, mlir::Value> widenedPair(mlir::Value words);
 
   // Loops and conditions around products.
+  /// Whether the op is a contraction that goes by k-blocks.
   bool isBlocked(mlir::Operation &op);
   mlir::Value columnsLeft(mlir::Operation &op, int64_t columns);
   mlir::scf::ForOp loopBy(mlir::Value from, mlir::Value to, int64_t step);
@@ -245,6 +250,7 @@ private:
                                   llvm::function_ref<mlir::LogicalResult(Registers &sums)> step);
   mlir::LogicalResult overColumns(int64_t columns, ColumnRange range, Callback step);
   int64_t stepColumns(int64_t columns, bool alone) const;
+  /// Whether a tile needs a column loop: it exceeds the fragment, or may reach past a view.
   bool isWideColumns(int64_t columns) const {
     return columns > 1 &&
            (columns > plan.fragment.columns || plan.clippedColumns.contains(columns));
@@ -282,7 +288,9 @@ private:
   mlir::func::FuncOp function;
   llvm::SmallVector<mlir::Value> scalarArguments;
   mlir::Value rowCount; ///< rows of the body's tile that are run
+  /// Tiles in scratch: of the current fragment, and of all rows.
   llvm::DenseMap<mlir::Value, TileMemory> fragmentMemory, rowMemory;
+  /// Strategies of the contractions, with packed B and partial sums.
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<CpuProduct>> products;
 };
 

@@ -70,6 +70,8 @@ void CpuEmitter::collectRead(Operation &op, SmallVectorImpl<Value> &tiles) {
   });
 }
 
+/// Gives memory to results that outlive the nest. A tile that is read for the last time lends its
+/// own: its columns are read before the result's are written.
 void CpuEmitter::keepResults(LoopNest &nest) {
   SmallVector<Value> dying, readWhole, read;
   auto madeAgain = [&](Operation *op) {
@@ -142,7 +144,7 @@ Value CpuEmitter::columnsLeft(Operation &op, int64_t columns) {
                                                         : view(contract.getRhs()).extents[0]);
 }
 
-/// Columns to compute: those that all views and tiles in memory of the nest have.
+/// Columns to compute: the intersection over all views and tiles in memory of the nest.
 ColumnRange CpuEmitter::nestRange(const LoopNest &nest) {
   ColumnRange range;
   auto tighten = [&](ColumnRange other) {
@@ -258,6 +260,7 @@ static float neutral(ReduceKind kind) {
   return kind == ReduceKind::Max ? -std::numeric_limits<float>::infinity() : -0.0f;
 }
 
+/// One column loop that carries the lanes of all reductions, which are combined behind it.
 LogicalResult CpuEmitter::emitLoopNest(ArrayRef<Operation *> ops) {
   LoopNest nest;
   nest.ops = ops;

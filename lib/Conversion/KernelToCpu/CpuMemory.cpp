@@ -297,6 +297,7 @@ void CpuEmitter::storePanelColumns(const Fragment &tile, const BoundView &to, Ad
   }
 }
 
+/// Stores element by element, because rows of the fragment may be in different panels.
 void CpuEmitter::storePanelElements(const Fragment &tile, const BoundView &to, Value offset,
                                     Value first, Value column, Value left) {
   OpBuilder::InsertionGuard guard(builder);
@@ -326,6 +327,7 @@ void CpuEmitter::storePanelElements(const Fragment &tile, const BoundView &to, V
 
 //===- Tables ------------------------------------------------------------===//
 
+/// A masked gather: lanes that are not valid read no memory.
 Value CpuEmitter::loadElements(const BoundView &view, Value indices, Value valid) {
   auto type = dyn_cast<VectorType>(indices.getType());
   if (!type)
@@ -341,6 +343,7 @@ Value CpuEmitter::loadElements(const BoundView &view, Value indices, Value valid
                                      /*alignment=*/4);
 }
 
+/// A masked load: consecutive indices need no gather.
 Value CpuEmitter::loadNeighbours(const BoundView &view, Value indices, Value valid) {
   auto type = dyn_cast<VectorType>(indices.getType());
   if (!type)

@@ -338,6 +338,7 @@ CpuProduct::Operand CpuProduct::loadB(const Fragment &shape) {
   };
 }
 
+/// Packed B is [rows][columns] over rows, else panels [c/16][k][16] from feature `packed->from` on.
 CpuProduct::Operand CpuProduct::loadPacked(const Fragment &shape) {
   const TileMemory memory = packed->memory;
   int64_t columns = CpuEmitter::columnsOf(op.getType()), depth = op.getRows() ? 1 : memory.rows,

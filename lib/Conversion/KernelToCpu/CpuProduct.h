@@ -80,7 +80,9 @@ protected:
 
   /// The form of packed B; none if the strategy does not pack.
   virtual std::optional<TileMemory> packedForm() { return std::nullopt; }
+  /// Packs rows [begin, end) of B, counted from the op's index.
   virtual void packRows(const TileMemory &packed, mlir::Value begin, mlir::Value end) {}
+  /// Packs columns of B, which start at a multiple of 16, at features [from, to).
   virtual void packPanels(const TileMemory &packed, ColumnRange columns, mlir::Value from,
                           mlir::Value to) {}
 

@@ -188,6 +188,8 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
   return result;
 }
 
+/// Gathers ops on tiles in segments, each of which gets its own row loops. With rows_inside, loops
+/// and branches with products stand between segments.
 LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carried) {
   bool rowsInside = kernel.getScheduleOrDefault().getOrder() == LoopOrder::RowsInside;
   SmallVector<Operation *> segment;

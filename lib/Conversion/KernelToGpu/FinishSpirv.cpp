@@ -104,6 +104,7 @@ private:
     return header;
   }
 
+  /// Moves the loop's body between header and merge block, and branches back to the header.
   static void moveBody(scf::ForOp op, OpAdaptor adaptor, spirv::LoopOp loop, Block *header,
                        ConversionPatternRewriter &rewriter) {
     Location loc = op.getLoc();
@@ -128,6 +129,7 @@ private:
   }
 };
 
+/// SPIR-V 1.3 with the target's capabilities and extensions.
 spirv::TargetEnvAttr targetEnvironment(const heddle::GpuTarget &target, MLIRContext *context) {
   SmallVector<spirv::Capability> capabilities;
   for (const std::string &name : target.capabilities)
@@ -192,6 +194,7 @@ struct FinishSpirv : heddle::impl::FinishSpirvBase<FinishSpirv> {
   }
 
 private:
+  /// One full conversion. A benefit of 2 prefers the patterns above to upstream's.
   LogicalResult convert(ModuleOp kernel, spirv::TargetEnvAttr environment) {
     MLIRContext *context = &getContext();
     SPIRVTypeConverter types(environment);
@@ -212,6 +215,7 @@ private:
     return applyFullConversion(kernel, *target, std::move(patterns));
   }
 
+  /// Forbids drivers to contract float ops: a product and a sum are rounded separately.
   static void decorate(ModuleOp kernel) {
     kernel.walk([](Operation *op) {
       if (mayBeContracted(op))

@@ -24,6 +24,7 @@ namespace heddle {
 
 class GpuEmitter;
 
+/// Element loops of the kernel that is being emitted.
 class GpuElements {
 public:
   explicit GpuElements(GpuEmitter &emitter) : e(emitter) {}
@@ -37,7 +38,9 @@ public:
   /// Whether element loops pay for a predicate: if it looks up matrices, or is a long formula.
   bool takesPredicate(kernel::MaskOp op) const;
 
+  /// Emits an op in an element loop; its tile is in registers afterwards.
   mlir::LogicalResult emit(mlir::Operation &op);
+  /// Emits a mask's predicate in an element loop; `truth` gets an i1 vector a register.
   mlir::LogicalResult emitPredicate(kernel::MaskOp op, llvm::SmallVectorImpl<mlir::Value> &truth);
 
 private:
@@ -49,6 +52,7 @@ private:
                                 llvm::SmallVectorImpl<mlir::Value> &registers);
 
   GpuEmitter &e;
+  /// Memoised answers of `holds` and `serves`, whose trees share subtrees.
   mutable llvm::DenseMap<mlir::Value, bool> known;
   mutable llvm::DenseMap<mlir::Operation *, bool> serving;
 };

@@ -211,6 +211,7 @@ LogicalResult GpuEmitter::emitPartsFrom(ArrayRef<kernel::PartOp> parts, Value po
   return emitPartsFrom(parts.drop_front(), rest);
 }
 
+/// Scalars are words of the launch, so that the entry point supplies them.
 LogicalResult GpuEmitter::emitOp(Operation &op) {
   loc = op.getLoc();
   if (auto scalar = dyn_cast<kernel::ScalarOp>(op)) {

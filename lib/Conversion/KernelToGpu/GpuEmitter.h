@@ -45,6 +45,7 @@ struct GpuContext {
   mlir::Value elementColumn;
 };
 
+/// Emits one kernel for one invocation. Parts of the class are in the files named below.
 class GpuEmitter : public kernel::BodyEmitter {
 public:
   GpuEmitter(mlir::OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target,
@@ -135,7 +136,9 @@ private:
   mlir::Value elementIndex(kernel::Address place);
 
   kernel::FuncOp func;
+  /// Results of inGroups, by count and shift.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> groups;
+  /// Whether this invocation's rows exist, for blocks inside `rowsKnownIn`.
   mlir::Value rowsExist;
   mlir::Block *rowsKnownIn = nullptr;
 };

@@ -22,6 +22,7 @@ namespace heddle {
 /// Arrays in Workgroup memory. Each has a single use, so that few barriers are needed.
 enum class SharedArray { Tile, Maxima, Sums, Lanes };
 
+/// Builds the module around the body of a kernel.
 class GpuKernel {
 public:
   GpuKernel(mlir::OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target)
@@ -33,10 +34,13 @@ public:
   /// not fit.
   mlir::LogicalResult finish();
 
+  /// A scalar of the launch, i32.
   mlir::Value scalar(llvm::StringRef name);
   /// Start of a view's argument, in elements from the start of its binding.
   mlir::Value argumentStart(int64_t argument);
+  /// This workgroup's point on a grid axis: its id plus the base of the dispatch.
   mlir::Value gridPoint(int64_t axis);
+  /// Number of this invocation in its workgroup.
   mlir::Value invocation();
 
   /// Pointer to four consecutive words (f32), `index` counted in fours.
@@ -46,9 +50,11 @@ public:
 
   /// Pointer to entry `index` of an array in Workgroup memory, declared on first use.
   mlir::Value shared(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index);
+  /// Workgroup barrier, which orders accesses to Workgroup memory only.
   void barrier();
 
 private:
+  /// A descriptor binding: its number, the type of an entry, whether some view is written.
   struct Binding {
     int number;
     mlir::Type element;
@@ -56,6 +62,7 @@ private:
   };
   mlir::Location loc() { return func.getLoc(); }
   Binding bindingOf(int64_t argument);
+  /// Rejects kernels beyond the target's limits, and stores to weights.
   mlir::LogicalResult checkInterface(int64_t invocations);
   void declareBindings();
   void pushWords(int64_t first, int64_t count);

@@ -33,6 +33,7 @@ static constexpr int32_t kExponentBits = 0x7f800000, kMagnitudeBits = 0x7fffffff
 
 //===- The strategies ----------------------------------------------------===//
 
+/// The first strategy that accepts the op. f32 is last, because it accepts every op.
 static const GpuProductStrategy &chooseStrategy(ContractOp op, const GpuTarget &target) {
   static const GpuProductStrategy f32 = gpuStrategyOf<GpuProduct>();
   static const GpuProductStrategy *const strategies[] = {&gpuInt8Dot4, &gpuInt4,       &gpuBf16Dot2,
@@ -85,6 +86,7 @@ Value GpuProduct::panelStart(Value column) {
                e.mul(inside, GpuEmitter::perWord(right)));
 }
 
+/// Stages a tile for all invocations, or finds the addresses of a view's rows.
 LogicalResult GpuProduct::placeLeft() {
   if (auto tile = dyn_cast<RankedTensorType>(op.getLhs().getType())) {
     count = e.scalar(op.getRows());
@@ -159,6 +161,7 @@ Value GpuProduct::step(Value a, Value b, Value c, bool guarded) {
   return arith::SelectOp::create(builder, loc, skip, c, next);
 }
 
+/// Emits one iteration: for each k the loads, then rows x vec4s products.
 void GpuProduct::emitSteps(const Loop &loop, Value k, Registers &sums) {
   Registers vec4s(shape.rows), kept;
   for (int64_t number = 0; number < loop.steps; ++number) {

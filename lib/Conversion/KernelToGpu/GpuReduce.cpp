@@ -20,12 +20,13 @@ using heddle::kernel::ReduceOp;
 
 namespace heddle {
 
-/// Identity of maxima: below every finite value, and finite itself.
+/// Identity of maxima: the lowest finite float, because some devices do not keep infinities.
 static constexpr float kLowest = -0x1.fffffep+127f;
 /// Virtual lanes of a sum, in vec4s.
 static constexpr int64_t kLaneVectors = 4;
 
 namespace {
+/// Emits reductions of blocked and strided tiles.
 class RowReductions {
 public:
   explicit RowReductions(GpuEmitter &emitter) : e(emitter), builder(e.builder), loc(e.loc) {}
@@ -50,6 +51,7 @@ private:
 
 //===- Blocked tiles -----------------------------------------------------===//
 
+/// Every invocation reduces its columns; then all read the partial maxima of their rows.
 Fragment RowReductions::maximaOfRows(const Fragment &tile) {
   int64_t entries = e.placement.ty * e.placement.rows * e.placement.tx;
   Type f32 = builder.getF32Type();
@@ -77,6 +79,7 @@ Fragment RowReductions::maximaOfRows(const Fragment &tile) {
   return result;
 }
 
+/// One invocation sums a whole row, because the order of a sum is fixed.
 Value RowReductions::sumOfStagedRow(Value row, int64_t columns) {
   SmallVector<Value> lanes(kLaneVectors);
   for (int64_t vec4 = 0; vec4 < columns / e.width; ++vec4) {
@@ -186,6 +189,7 @@ LogicalResult RowReductions::emitLoopNestStep(ArrayRef<Operation *> run,
   return success();
 }
 
+/// A column loop that carries the lanes of its reductions; invocations exchange them behind it.
 LogicalResult GpuEmitter::emitLoopNest(ArrayRef<Operation *> run) {
   SmallVector<ReduceOp> reductions;
   int64_t columns = 0;

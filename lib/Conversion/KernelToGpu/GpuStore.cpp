@@ -127,6 +127,7 @@ void TileStore::storePanelVec4s() {
   }
 }
 
+/// Stores vec4s if all rows exist and start at a multiple of four, else single rows.
 void TileStore::storePanels(Value rowsLeft) {
   auto some = [&] {
     for (int64_t row = 0; row < tile.rows; ++row) {

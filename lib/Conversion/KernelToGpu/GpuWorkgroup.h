@@ -16,14 +16,17 @@ namespace heddle {
 
 class GpuEmitter;
 
+/// Workgroup memory of the kernel that is being emitted.
 class GpuWorkgroup {
 public:
   explicit GpuWorkgroup(GpuEmitter &emitter) : e(emitter) {}
 
   /// Stages a tile for all invocations; once for all its readers in a block.
   mlir::LogicalResult stage(mlir::Value tile);
+  /// A vec4 of the staged tile; its column counts vec4s.
   mlir::Value stagedVec4(int64_t tileColumns, mlir::Value row, mlir::Value vec4Column);
 
+  /// Emits a barrier if other invocations may still read the array.
   void beforeWrite(SharedArray array);
   void barrier();
   void write(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index,

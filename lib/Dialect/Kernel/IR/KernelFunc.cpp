@@ -59,6 +59,7 @@ void DefOp::print(OpAsmPrinter &printer) {
                                            getResAttrsAttrName());
 }
 
+/// C2 of def: an argument or result has a layout over the def's scalars.
 static LogicalResult verifyLayout(DefOp def, LayoutAttr layout, StringRef what, unsigned index) {
   if (!layout)
     return def.emitOpError() << "C2: expected a kernel.layout of " << what << " " << index
@@ -229,6 +230,7 @@ ScheduleAttr FuncOp::getScheduleOrDefault() {
   return ScheduleAttr::get(getContext(), LoopOrder::RowsOutside, 0, 0, {});
 }
 
+/// C1 and C3 of func: arguments are views over listed scalars.
 static LogicalResult verifyViews(FuncOp func) {
   for (BlockArgument argument : func.getBody().getArguments().take_front(func.getNumViews())) {
     auto view = dyn_cast<ViewType>(argument.getType());
@@ -243,6 +245,7 @@ static LogicalResult verifyViews(FuncOp func) {
   return success();
 }
 
+/// C2 and C3 of func: axes over listed scalars, positive tiles, an index for each axis.
 static LogicalResult verifyGrid(FuncOp func) {
   if (func.getGridSizes().size() != func.getGridTiles().size())
     return func.emitOpError("C2: expected one tile an axis");
@@ -259,6 +262,7 @@ static LogicalResult verifyGrid(FuncOp func) {
   return success();
 }
 
+/// C5 of func: `storage` names memory or weight for each view.
 static LogicalResult verifyStorage(FuncOp func) {
   ArrayAttr storage = func.getStorageAttr();
   auto isKnown = [](StringAttr name) { return name == "memory" || name == "weight"; };

@@ -159,6 +159,7 @@ ViewType ViewType::dropLeading(int64_t count) const {
   return get(getContext(), getDims().drop_front(count), getElementType(), getPanel());
 }
 
+/// Rows with a static pitch are padded to 16 elements.
 std::optional<int64_t> ViewType::getRowPitch() const {
   const Size &pitch = getDims().back().pitch;
   if (!pitch.isStatic() || getRank() < 2)

@@ -43,6 +43,7 @@ int64_t BodyEmitter::nestColumns(Operation &op) const {
   return isa<ContractOp>(op) ? 0 : wide(op.getOperandTypes());
 }
 
+/// Whether the op reads a result of `ops`, directly or through recomputed ops.
 bool BodyEmitter::dependsOn(Operation &op, const OpSet &ops) const {
   return op
       .walk([&](Operation *inner) {

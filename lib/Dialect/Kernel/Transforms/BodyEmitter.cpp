@@ -357,6 +357,7 @@ LogicalResult BodyEmitter::emitBroadcast(BroadcastOp op) {
   return success();
 }
 
+/// Row indices are equal in a row, column indices in a column: each is emitted only once.
 LogicalResult BodyEmitter::emitIota(IotaOp op) {
   Fragment result = shapeOf(op.getType());
   int64_t tileColumns = columnsOf(op.getType());

@@ -73,6 +73,7 @@ Value BodyEmitter::roundedHalves(Value floats) {
   Value rounded = arith::AddIOp::create(builder, loc, w.plus(magnitude, 0xfff), odd);
   Value normal = w.plus(w.right(rounded, 13), static_cast<uint32_t>(-0x1c000));
   Value nan = w.either(w.masked(w.right(magnitude, 13), 0x3ff), constant(0x7e00));
+  // f16 is denormal below 2^-14 (0x38800000), infinite from 65520 (0x477ff000) on.
   Value special = w.below(magnitude, 0x7f800001, constant(0x7c00), nan);
   Value finite = w.below(magnitude, 0x38800000, small, normal);
   Value all = w.below(magnitude, 0x477ff000, finite, special);

@@ -40,6 +40,7 @@ LogicalResult BodyEmitter::emitPredicate(MaskOp op, SmallVectorImpl<Value> &trut
   return success();
 }
 
+/// full ? tile : visited ? select(predicate, tile, value) : value, by branches.
 LogicalResult BodyEmitter::emitMask(MaskOp op) {
   FailureOr<Fragment> tile = use(op.getTile());
   if (failed(tile))
@@ -127,6 +128,7 @@ LogicalResult BodyEmitter::emitLookup(LookupOp op) {
     indices.push_back(std::move(*fragment));
   }
   auto iota = op.getIndices().back().getDefiningOp<IotaOp>();
+  // Consecutive column indices load as one vector.
   bool neighbours = indices.size() == 1 && iota && !iota.getOfRows();
   Fragment result = indices.front();
   for (auto [i, value] : llvm::enumerate(result.registers)) {
@@ -177,6 +179,7 @@ LogicalResult BodyEmitter::emitTableRange(TableRangeOp op) {
     scf::YieldOp::create(builder, loc, ValueRange{none, none});
     builder.setInsertionPointToStart(branch.thenBlock());
     auto [low, high] = rangeOfElements(table, begin, end);
+    // Elements outside of the table count as 0.
     Value outside = arith::OrIOp::create(builder, loc, compare(CmpIPredicate::slt, from, begin),
                                          compare(CmpIPredicate::sgt, to, end));
     low = arith::SelectOp::create(builder, loc, outside, minimum(low, none), low);

@@ -75,6 +75,7 @@ Value BodyEmitter::roundedWords(Value floats) {
   auto compare = [&](arith::CmpIPredicate predicate, Value words, uint32_t with) -> Value {
     return arith::CmpIOp::create(builder, loc, predicate, words, constant(with));
   };
+  // Adding 0x7fff and the last kept bit rounds to nearest, ties to even.
   Value odd = masked(arith::ShRUIOp::create(builder, loc, bits, constant(16)), 1);
   Value half = arith::AddIOp::create(builder, loc, odd, constant(0x7fff));
   Value rounded = masked(arith::AddIOp::create(builder, loc, bits, half), 0xffff0000);

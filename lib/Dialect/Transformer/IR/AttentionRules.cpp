@@ -24,6 +24,7 @@ static bool isPacked(Operation *part) {
 }
 
 namespace {
+/// Checks masks and score rules against the sizes of an attention.
 class RuleVerifier {
 public:
   RuleVerifier(Operation *op, const RuleSizes &sizes) : op(op), sizes(sizes) {}

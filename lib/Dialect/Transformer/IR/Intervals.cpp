@@ -100,6 +100,7 @@ Interval IntervalArith::product(const Interval &x, const Interval &y) {
   return unless(either(either(w0, w1), either(w2, w3)), {least4(corners), most4(corners)});
 }
 
+/// Tighter than product(x, x), whose lower corner is negative for an interval around 0.
 Interval IntervalArith::square(const Interval &x) {
   if (x.isPoint())
     return point(mul(x.low, x.low));
@@ -278,6 +279,7 @@ Interval IntervalArith::rightUnsigned(const Interval &x, const Interval &by) {
   return unless(mixed, result);
 }
 
+/// Exact if the interval fits `bits`; otherwise all numbers of so many bits.
 Interval IntervalArith::narrow(const Interval &x, unsigned bits) {
   int64_t end = int64_t(1) << (bits - 1);
   Value shift = i32(32 - bits), low = shiftRight(shiftLeft(x.low, shift), shift);
@@ -298,6 +300,7 @@ Interval IntervalArith::unsign(const Interval &x, unsigned bits) {
 
 //===- Choices and comparisons -------------------------------------------===//
 
+/// The chosen interval where the condition is certain, else the hull of both.
 Interval IntervalArith::choice(const TileTruth &c, const Interval &x, const Interval &y) {
   Value low = select(c.must, x.low, select(c.may, min(x.low, y.low), y.low));
   Value high = select(c.must, x.high, select(c.may, max(x.high, y.high), y.high));
@@ -310,6 +313,7 @@ TileTruth IntervalArith::otherwise(const TileTruth &x, const TileTruth &y) {
   return {may, must};
 }
 
+/// `may` compares the most favourable ends, `must` the least favourable ones.
 TileTruth IntervalArith::order(Order p, const Interval &x, const Interval &y) {
   switch (p) {
   case Order::eq:

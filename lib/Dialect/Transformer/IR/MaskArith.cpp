@@ -97,6 +97,7 @@ Value MaskArith::shiftLeft(Value x, Value by) {
   return select(inside, arith::ShLIOp::create(b, loc, x, count), integer(0, x));
 }
 
+/// A count out of range becomes 31, which leaves the sign.
 Value MaskArith::shiftRight(Value x, Value by) {
   Value inside = compare(Order::ult, by, integer(32, by));
   return arith::ShRSIOp::create(b, loc, x, select(inside, by, integer(31, by)));

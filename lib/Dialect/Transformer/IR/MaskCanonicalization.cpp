@@ -119,6 +119,7 @@ struct Window {
 
 constexpr int64_t everything = std::numeric_limits<int32_t>::max();
 
+/// The mask as a window, if it is one.
 static std::optional<Window> windowOf(MaskOpInterface mask) {
   if (auto causal = dyn_cast<MaskCausalOp>(*mask))
     return Window{everything, 0, causal.getOffset()};
@@ -263,6 +264,7 @@ static Value createKeyRange(PatternRewriter &rewriter, Location loc, int64_t low
   return where;
 }
 
+/// Creates a mask of low <= j - i <= high, with an explicit offset.
 static Value createBand(PatternRewriter &rewriter, Location loc, const TableBand &band,
                         int64_t rows) {
   Value offset = arith::ConstantIntOp::create(rewriter, loc, band.high, 32);

@@ -97,6 +97,7 @@ TileTruth heddle::transformer::boundOf(OpBuilder &b, Location loc, const KeyBand
 
 //===- Conjunctions ------------------------------------------------------===//
 
+/// Walks the tree of `and` from left to right; shared conjuncts are visited once.
 SmallVector<MaskOpInterface> heddle::transformer::conjunctsOf(Value mask) {
   SmallVector<MaskOpInterface> result;
   SmallVector<Value> open{mask};

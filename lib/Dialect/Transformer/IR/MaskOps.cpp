@@ -18,6 +18,7 @@ using namespace heddle::transformer;
 
 //===- Bands: causal, window, lengths, prefix, packed documents ----------===//
 
+/// One comparison for each bound of the band; without a bound, true.
 Value heddle::transformer::emitBand(OpBuilder &b, MaskSite &site, const KeyBand &band) {
   MaskArith a{b, site.loc()};
   Value truth;

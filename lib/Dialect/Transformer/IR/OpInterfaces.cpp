@@ -62,6 +62,7 @@ void SymbolicShapes::requireBatchOfOne(Value rows) {
   require(of(rows)[0], 1, "the batch of packed documents");
 }
 
+/// Static features keep the size that the result type has; all other sizes follow the operand.
 void SymbolicShapes::inferRows(Operation *op) {
   for (Value result : op->getResults()) {
     auto type = dyn_cast<ShapedType>(result.getType());

@@ -92,6 +92,7 @@ void RuleShapes::check(Operation *rule) {
       });
 }
 
+/// Requires a vector, or the first dimension of a table, to have one entry a sequence.
 void RuleShapes::oneASequence(Value table, const char *what) {
   if (table && isa<ShapedType>(table.getType()))
     of.require(shape(table)[0], sequences, what);

@@ -17,6 +17,7 @@ StringRef StateOp::getDimName(int64_t i) {
   return name ? name.getValue() : StringRef();
 }
 
+/// C2 of state for dimension `i`.
 static LogicalResult verifyDimEntry(StateOp op, int64_t i) {
   int64_t size = op.getTensorType().getDimSize(i);
   Attribute entry = op.getDims()[i];

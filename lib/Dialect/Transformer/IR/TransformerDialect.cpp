@@ -121,6 +121,7 @@ static LogicalResult verifyDim(const PortSite &place, Attribute entry, int64_t i
   return success();
 }
 
+/// transformer.dims: one name or number a dimension.
 static LogicalResult verifyDims(const PortSite &place, Attribute attribute, Type type) {
   auto dims = dyn_cast<ArrayAttr>(attribute);
   if (!dims)
@@ -153,6 +154,7 @@ static SmallVector<Attribute> withoutOnes(ArrayAttr dims) {
   });
 }
 
+/// transformer.port: the dims without ones, or with the first two transposed.
 static LogicalResult verifyPort(const PortSite &place, Attribute attribute, ArrayAttr dims) {
   auto port = dyn_cast<ArrayAttr>(attribute);
   if (!port || !llvm::all_of(port, llvm::IsaPred<StringAttr, IntegerAttr>))
@@ -200,6 +202,7 @@ static bool isIntegerTensor(Type type) {
   return tensor && tensor.getElementType().isInteger(32);
 }
 
+/// transformer.range: [low, high] for i32; ends that are expressions are ordered only at run time.
 static LogicalResult verifyRange(const PortSite &place, Attribute attribute, Type type) {
   auto range = dyn_cast<ArrayAttr>(attribute);
   if (!range || range.size() != 2)
@@ -231,6 +234,7 @@ static bool hasArgumentNamed(FunctionOpInterface function, StringRef name) {
   return false;
 }
 
+/// transformer.default: the argument from which lengths are computed, and its padding id.
 static LogicalResult verifyDefault(const PortSite &place, Attribute attribute, Type type) {
   auto fallback = dyn_cast<DictionaryAttr>(attribute);
   StringAttr whole = fallback ? fallback.getAs<StringAttr>("lengths_of") : StringAttr();

@@ -182,6 +182,7 @@ std::optional<RowTable> PositionSinusoidalOp::rowTable() {
 
 //===- patches, patch_embedding, concat ----------------------------------===//
 
+/// Checks that patches of `side` tile the image.
 static LogicalResult verifyPatches(Operation *op, StringRef constraint, Value image, int64_t side) {
   if (patchCount(image, side) > 0)
     return success();

@@ -22,6 +22,7 @@ using namespace mlir;
 using namespace heddle::transformer;
 
 namespace {
+/// Bounds of each value of a formula: intervals of numbers, may and must of truths.
 class FormulaBounds {
 public:
   FormulaBounds(OpBuilder &b, MaskSite &site, Region &region, const TileCorners &tile)
@@ -55,6 +56,7 @@ private:
     return truths[v] = {a.i1(isTrue), a.i1(isTrue)};
   }
 
+  /// Bounds of the region's arguments, and of numbers from outside.
   Interval leaf(Value v) {
     if (auto argument = dyn_cast<BlockArgument>(v); argument && argument.getOwner() == &body) {
       Value one = a.i32(1);

@@ -18,6 +18,7 @@ using namespace mlir;
 using namespace heddle::transformer;
 
 namespace {
+/// Emits a formula op by op; `values` holds the scalar or tile of each value.
 class FormulaEmitter {
 public:
   FormulaEmitter(OpBuilder &b, MaskSite &site, Region &region)

@@ -42,6 +42,7 @@ struct Quantized {
   Value codes, scales;
 };
 
+/// Gives linears the operands of a format; `known` shares them among readers.
 class Quantizer {
 public:
   Quantizer(ModuleOp module, const NumberFormat &format)
@@ -73,6 +74,7 @@ private:
       op.getScalesMutable().append(matrix.scales);
   }
 
+  /// Codes and scales of a product's rows; the rows themselves if the format scales none.
   Quantized rowsOf(Value value) {
     if (!format.scaleGroup)
       return {value, {}};

@@ -34,6 +34,7 @@ namespace heddle::transformer {
 
 namespace {
 
+/// Narrows operands of products; `known` shares rounded values among readers.
 class Rounder {
 public:
   Rounder(ModuleOp module, const NumberFormat &format)
@@ -99,6 +100,7 @@ private:
     });
   }
 
+  /// Narrows the states that only attention reads, and everything that names them.
   void narrowStates() {
     llvm::SmallPtrSet<Operation *, 16> narrow;
     module.walk([&](StateOp op) {
@@ -112,6 +114,7 @@ private:
           append && !feedsAttentionOnly(append.getResult()))
         narrow.erase(append.lookupState());
     });
+    // Collected before they change: rounding inserts ops into the walked blocks.
     SmallVector<Operation *> users;
     module.walk([&](Operation *op) {
       if (isa<StateGetOp, StateSetOp, CacheAppendOp>(op))

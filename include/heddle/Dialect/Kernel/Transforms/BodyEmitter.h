@@ -63,6 +63,7 @@ protected:
   // Placement, supplied by the target
   //===--------------------------------------------------------------------===//
 
+  /// Rows of the fragment in a tile of more than one row.
   virtual int64_t fragmentRows() const = 0;
   /// Registers in a row of a tile of `tileColumns` columns (more than one).
   virtual int64_t fragmentVectors(int64_t tileColumns) const = 0;
@@ -76,6 +77,7 @@ protected:
   // Memory, supplied by the target
   //===--------------------------------------------------------------------===//
 
+  /// Loads a register of consecutive elements.
   virtual mlir::Value loadVector(const BoundView &view, Address place) = 0;
   /// Loads `count` consecutive elements.
   virtual llvm::SmallVector<mlir::Value> loadScalars(const BoundView &view, Address place,
@@ -95,6 +97,7 @@ protected:
   // Ops, which a target may override
   //===--------------------------------------------------------------------===//
 
+  /// Emits one op by its type; an op without an emitter is an error.
   virtual mlir::LogicalResult emitOp(mlir::Operation &op);
   virtual mlir::LogicalResult emitContract(ContractOp op) = 0;
   virtual mlir::LogicalResult emitLoad(LoadOp op);
@@ -125,7 +128,9 @@ protected:
   mlir::LogicalResult emitSlice(SliceOp op);
   mlir::LogicalResult emitElementwise(mlir::Operation &op);
   mlir::LogicalResult emitScaleb(ScalebOp op);
+  /// Emits truncf or trunci of a tile to a type narrower than a word.
   mlir::LogicalResult emitNarrowing(mlir::Operation &op);
+  /// Clones an op on scalars, with the target's type in place of index.
   mlir::LogicalResult emitScalarOp(mlir::Operation &op);
   mlir::LogicalResult emitIndexCast(mlir::arith::IndexCastOp op);
 
@@ -150,12 +155,15 @@ protected:
   //===--------------------------------------------------------------------===//
 
 public:
+  /// The fragment of a tile: its registers if there are any, else by materialize().
   mlir::FailureOr<Fragment> use(mlir::Value tile);
   /// A scalar operand in the target's types.
   mlir::Value scalar(mlir::Value value);
+  /// The binding of a view, which precedes all uses.
   const BoundView &view(mlir::Value value);
   /// Rows and vectors of a tile's fragment, without registers.
   Fragment shapeOf(mlir::Type tile) const;
+  /// Type of a register: a native vector, or a scalar if `vectors` is 0.
   mlir::Type registerType(mlir::Type element, int64_t vectors) const;
   /// The types of a value's registers: one for a scalar.
   void appendRegisterTypes(mlir::Type type, llvm::SmallVectorImpl<mlir::Type> &types) const;
@@ -181,6 +189,7 @@ public:
                                     mlir::Value column, const Fragment &shape, int64_t tileColumns);
   /// Addresses of the registers of a load from row-major memory.
   llvm::SmallVector<Address> loadPlaces(LoadOp op);
+  /// Binds an argument of the kernel; `size` gives the values of extents and pitches.
   BoundView bindView(mlir::Value value, ViewType type, int64_t argument,
                      llvm::function_ref<mlir::Value(const Size &)> size);
 
@@ -245,6 +254,7 @@ public:
   int64_t width; ///< lanes of a native vector; 1: registers are scalars
 
 protected:
+  /// Emitted values of the body's scalars, views and tiles.
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, BoundView> views;
   llvm::DenseMap<mlir::Value, Fragment> fragments;
