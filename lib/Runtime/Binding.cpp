@@ -1,4 +1,4 @@
-//===- Binding.cpp - Inputs of a call, checked ------------------*- C++ -*-===//
+//===- Binding.cpp - Checks and binds the inputs of a call ------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -17,8 +17,7 @@ namespace heddle {
 
 //===- Lengths -----------------------------------------------------------===//
 
-/// Calls body(row, last + 1) for each row of ids, `last` its last element that is not padding, -1
-/// if there is none.
+/// Calls body(row, length) for each row of ids; padding behind the last id is not counted.
 template <typename Body>
 static void forEachLength(const Tensor &ids, int64_t padding, Body &&body) {
   int64_t columns = ids.rank() ? ids.shape().back() : 1;
@@ -195,7 +194,7 @@ Status BoundInputs::bindDims(const Dimensions &session) {
     if (function->inputs[i].broadcast.empty())
       HEDDLE_TRY(bindPort(i));
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (!function->inputs[i].broadcast.empty()) { // what they are to fit is known now
+    if (!function->inputs[i].broadcast.empty()) { // other inputs have bound the full sizes
       HEDDLE_TRY(broadcast(i));
       HEDDLE_TRY(bindPort(i));
     }
@@ -206,7 +205,7 @@ Status BoundInputs::bindDims(const Dimensions &session) {
   return {};
 }
 
-/// Views an input in full rank, and repeats its entries where the program wants the full size.
+/// Views an input in full rank, and repeats entries along the axes that the program reads in full.
 Status BoundInputs::broadcast(size_t index) {
   const Port &port = function->inputs[index];
   const Tensor &given = *tensors[index];
@@ -241,13 +240,13 @@ Status BoundInputs::bindDim(size_t port, size_t axis) {
   int64_t found = tensors[port]->dim(axis);
   if (function->inputs[port].starts && found == 0)
     return inputError(function->inputs[port].name + ": expected at least one start, found none");
-  // An empty tensor may have dimensions that no arithmetic on sizes holds.
+  // Arithmetic on sizes must not overflow, and an empty tensor may have dimensions near 2^63.
   if (found > std::numeric_limits<int32_t>::max())
     return inputError(dimensionText(function->inputs[port], axis) +
                       ": expected at most 2147483647, found " + std::to_string(found));
   const std::string &name = layout->inputs[port].dims[axis];
   if (name.empty() && !formula.isConstant())
-    return {}; // checked when everything is bound
+    return {}; // an expression: check() compares it once all dimensions are bound
   if (name.empty() && formula.constantValue() == found)
     return {};
   if (name.empty())
@@ -284,13 +283,13 @@ Status BoundInputs::check(const Plan &plan) const {
     bool ranged = port.low >= 0;
     int64_t low = ranged ? plan.value(port.low) : std::numeric_limits<int32_t>::min();
     int64_t high = ranged ? plan.value(port.high) : int64_t{1} << 31;
-    // Without a range, i64 must still fit the i32 that kernels see.
+    // Kernels read i64 as i32, so its values must fit even without a range.
     if (ranged || tensors[i]->dtype() == DType::I64)
       HEDDLE_TRY(checkRange(i, low, high));
     if (function->inputs[i].starts)
       HEDDLE_TRY(checkStarts(i, low, high - 1));
   }
-  for (size_t i = 0; i < tensors.size(); ++i) // the starts are known to be good now
+  for (size_t i = 0; i < tensors.size(); ++i) // after checkStarts of all inputs
     for (const std::string &starts : function->inputs[i].boundedBy)
       HEDDLE_TRY(checkBounds(i, starts));
   return {};
@@ -310,7 +309,7 @@ Status BoundInputs::checkBounds(size_t port, const std::string &boundedBy) const
   return {};
 }
 
-/// "[1, 3]": where element `index` lies.
+/// Indices of element `index`: "[1, 3]".
 static std::string placeText(const Tensor &tensor, int64_t index) {
   std::vector<int64_t> place(tensor.rank());
   for (size_t axis = tensor.rank(); axis-- > 0; index /= tensor.dim(axis))

@@ -1,12 +1,10 @@
-//===- Binding.h - Inputs of a call, checked --------------------*- C++ -*-===//
+//===- Binding.h - Checks and binds the inputs of a call --------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything that can be wrong about a caller's inputs is found here, before a
-// device sees them: names, types, ranks, dimensions, ranges. Inputs that the
-// caller left out and that have a default are made here. A session binds each
-// function's inputs in the same object, call after call, so that a call of known
-// shapes finds all memory there.
+// Names, types, ranks, dimensions and ranges of a caller's inputs are checked here,
+// before a device sees them. Omitted inputs get their defaults. A session keeps one
+// BoundInputs a function, so that a call with known shapes allocates nothing.
 #pragma once
 
 #include "Boundary.h"
@@ -16,8 +14,7 @@
 
 namespace heddle {
 
-/// A map by name that is emptied before each call and filled with the same names: its entries wait
-/// in another one meanwhile.
+/// Map that recycles its nodes between calls: clear() keeps them for the next add() of their name.
 template <typename Value>
 class RefilledMap {
 public:
@@ -27,7 +24,7 @@ public:
     waiting.merge(filled);
     filled.clear();
   }
-  /// The entry of that name and whether it is new; one that is there keeps its value.
+  /// The entry of that name, and whether it is new; an existing entry keeps its value.
   std::pair<typename Map::iterator, bool> add(const std::string &name, const Value &value) {
     auto found = filled.find(name);
     if (found != filled.end())
@@ -44,18 +41,19 @@ private:
   Map filled, waiting;
 };
 
-/// Lengths of the rows of one input over all calls since the caches were emptied.
+/// Lengths of each sequence in the caches, summed over all calls since they were emptied, one list
+/// an input. A call's changes count only once it succeeds (commit).
 class RunningLengths {
 public:
-  /// Writes the lengths after `source` as well; kept by commit.
+  /// Adds the ids `source` of this call and writes the new totals to `lengths`.
   void next(const std::string &name, const Tensor &source, int64_t padding, Tensor &lengths);
-  /// Takes the lengths that the caller gave instead.
+  /// Takes totals that the caller gave; `columns` ids a row belong to this call.
   void replace(const std::string &name, const Tensor &lengths, int64_t columns);
-  /// A call begins. What an earlier one did not commit is forgotten: it failed. `emptyCaches`: this
-  /// call empties the caches.
+  /// Begins a call and drops changes that a failed call did not commit. `emptyCaches`: this call
+  /// starts from empty caches.
   void begin(bool emptyCaches);
   void commit();
-  /// Row r continues row parents[r].
+  /// Row r becomes a copy of row parents[r], as in beam search.
   void permute(std::span<const int64_t> parents);
 
 private:
@@ -65,13 +63,13 @@ private:
   };
   struct Entry {
     Count kept, next;
-    bool pending = false; ///< `next` is to be kept
+    bool pending = false; ///< commit keeps `next`
   };
   Count &start(const std::string &name);
 
   std::map<std::string, Entry> entries;
-  std::vector<int32_t> permuted; ///< where permute works
-  bool fresh = false;
+  std::vector<int32_t> permuted; ///< scratch of permute
+  bool fresh = false;            ///< the current call starts from empty caches
 };
 
 /// The inputs of one call, in the order of the function's ports.
@@ -81,15 +79,15 @@ public:
       : layout(&layout), function(layout.function), tensors(function->inputs.size()),
         made(tensors.size()), turned(tensors.size()) {}
 
-  /// Matches names, checks types and ranks, makes defaults and binds dimensions; `session` are the
-  /// dimensions that it keeps. Nothing of an earlier call is left.
+  /// Matches names, checks types and ranks, makes defaults and binds dimensions, beginning with
+  /// those that the session keeps (`session`).
   Status bind(const NamedInputs &inputs, const Dimensions &session, RunningLengths &running);
   /// Checks computed dimensions and ranges of integers, once the plan has evaluated them.
   Status check(const Plan &plan) const;
 
   const Dimensions &dims() const { return values.map(); }
   const Tensor &tensor(size_t port) const { return *tensors[port]; }
-  /// The tensor as its buffer holds it: the first two dimensions transposed where the port says so.
+  /// The tensor as its buffer holds it: its first two dimensions transposed if the port says so.
   const Tensor &stored(size_t port);
   /// The input and dimension that bound `dim` first, "source: dimension 0 (B)"; empty if none did.
   std::string binder(std::string_view dim) const;
@@ -112,7 +110,7 @@ private:
   std::vector<const Tensor *> tensors;
   std::vector<Tensor> made; ///< defaults, and tensors that were broadcast
   std::vector<TransposedTensor> turned;
-  std::vector<int64_t> full, sizes, wanted; ///< where `broadcast` works
+  std::vector<int64_t> full, sizes, wanted; ///< scratch of broadcast
   RefilledMap<int64_t> values;
   RefilledMap<std::pair<size_t, size_t>> binders;
 };

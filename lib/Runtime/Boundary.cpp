@@ -49,13 +49,13 @@ int64_t integerAt(const Tensor &tensor, int64_t index) {
   }
 }
 
-/// Calls body(dense index, memory index, count) for each run of columns, pad(memory index, count)
-/// for its padding.
+/// Calls body(dense index, memory index, count) for each contiguous piece, and
+/// pad(memory index, count) for the padding behind it.
 template <typename Body, typename Pad>
 static void forEachGroup(const RowForm &form, Body &&body, Pad &&pad) {
   if (form.group == 0)
     return;
-  // Without padding everything is one run.
+  // Without padding the whole tensor is one piece.
   bool whole = form.stored == form.group;
   int64_t groups = whole ? 1 : form.rows * (form.columns / form.group);
   int64_t length = whole ? form.rows * form.columns : form.group;
@@ -66,8 +66,8 @@ static void forEachGroup(const RowForm &form, Body &&body, Pad &&pad) {
   }
 }
 
-/// Calls body(T, toWord, fromWord) for elements of this type: how callers hold one, and its way to a
-/// stored word and back.
+/// Calls body(T, toWord, fromWord): T is the C++ type in callers' tensors, the functions convert to
+/// and from the 4-byte word in planned memory.
 template <typename Body>
 static void withElements(DType type, Body &&body) {
   using Word = uint32_t;
@@ -83,7 +83,7 @@ static void withElements(DType type, Body &&body) {
     return body(
         uint16_t(), [](uint16_t v) { return std::bit_cast<Word>(floatFromBFloat(v)); },
         [](Word v) { return bfloatFromFloat(std::bit_cast<float>(v)); });
-  case DType::I64: // checked to fit before
+  case DType::I64: // BoundInputs::check has refused values that do not fit
     return body(
         int64_t(), [](int64_t v) { return static_cast<Word>(v); },
         [](Word v) { return static_cast<int32_t>(v); });
@@ -91,7 +91,7 @@ static void withElements(DType type, Body &&body) {
     return body(
         uint8_t(), [](uint8_t v) { return Word{v != 0}; },
         [](Word v) { return static_cast<uint8_t>(v != 0); });
-  case DType::I8: // no caller's tensor
+  case DType::I8: // types of weights only
   case DType::I4:
     return;
   }

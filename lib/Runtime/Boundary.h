@@ -2,46 +2,46 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Callers' tensors are dense and of several types; planned memory has 4-byte
-// elements in rows whose last dimension is padded group by group. Tables that
-// the host generates are made here too.
+// Callers' tensors are dense and of several types. Planned memory has 4-byte
+// elements; its last dimension consists of groups (heads, for example), each padded
+// to a multiple of 16 elements.
 #pragma once
 
 #include "heddle/Runtime/Tensor.h"
 
 namespace heddle {
 
-/// The rows of a port in planned memory.
+/// Layout of a port in planned memory.
 struct RowForm {
   int64_t rows = 0;
-  int64_t columns = 0; ///< of the caller
-  int64_t group = 0;   ///< columns that lie together, divides columns
-  int64_t stored = 0;  ///< elements that a group takes
+  int64_t columns = 0; ///< last dimension of the caller's tensor
+  int64_t group = 0;   ///< columns of a group; divides `columns`
+  int64_t stored = 0;  ///< elements of a group in memory, padding included
   int64_t elements() const { return group == 0 ? 0 : rows * (columns / group) * stored; }
 };
 
-/// Form of a port whose evaluated shape is `shape`; an error where the groups do not divide it.
+/// Layout of a port with sizes `shape`; an error if its groups do not divide the last size.
 Expected<RowForm> rowForm(const Port &port, std::span<const int64_t> shape);
 
-/// Whether a tensor of type `given` can be an input of type `wanted`.
+/// Whether a tensor of type `given` can be an input of type `wanted`: equal types, i64 for i32, or
+/// f16 for f32.
 bool accepts(DType wanted, DType given);
-/// An integer element, whatever integer type the tensor has.
+/// Element of a tensor of i32, i64 or bool.
 int64_t integerAt(const Tensor &tensor, int64_t index);
 
 /// Writes a whole buffer: values in rows, zero bits in the padding.
 void packTensor(const Tensor &tensor, const RowForm &form, uint32_t *memory);
-/// Reads values back, converting them to the tensor's type.
+/// Reads a buffer back into a tensor whose shape fits `form`, without the padding.
 void unpackTensor(const uint32_t *memory, const RowForm &form, Tensor &tensor);
 
-/// Copies elements into a tensor of the same type whose first two dimensions are the other way
-/// round.
+/// Transposes the first two dimensions: from[r][c][…] becomes to[c][r][…]. `to` has the type and
+/// the transposed shape already.
 void transposeFirstTwo(const Tensor &from, Tensor &to);
 
-/// A tensor with the first two dimensions of another the other way round, in memory that is used
-/// again.
+/// A copy with the first two dimensions transposed, which keeps its memory between calls.
 class TransposedTensor {
 public:
-  /// For a tensor of `shape`; the contents are unspecified.
+  /// The copy's tensor for an original of `shape`; its contents are unspecified.
   Tensor &shapedFor(DType type, std::span<const int64_t> shape);
   const Tensor &of(const Tensor &tensor);
 

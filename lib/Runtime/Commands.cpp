@@ -1,8 +1,9 @@
-//===- Commands.cpp - `run` and `devices` for both drivers ------*- C++ -*-===//
+//===- Commands.cpp - The commands `run` and `devices` ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files in, files or lines out.
+// Inputs are .npy files; results are .npy files, or lines of text without
+// --output-dir. Errors about an input begin with its file.
 #include "heddle/Runtime/Commands.h"
 
 #include "heddle/Runtime/Device.h"
@@ -17,7 +18,7 @@
 
 namespace heddle {
 
-/// The only function that needs no session.
+/// The function that is meant without --function: the only one that needs no session.
 static Expected<const Function *> onlyFunction(const Program &program) {
   const Function *only = nullptr;
   for (const Function &function : program.functions) {
@@ -77,14 +78,14 @@ static Status checkOutputDir(const std::optional<std::string> &directory) {
   return {};
 }
 
-/// Where the results go: in the folder, none over a file that an input was read from.
+/// Paths of the results in the output folder. None may replace a file that an input was read from.
 static Expected<std::vector<std::string>> outputPaths(const NamedTensors &outputs,
                                                       const RunCommand &command) {
   std::vector<std::string> read, paths;
   for (const std::string &argument : command.inputs)
     read.push_back(argument.substr(argument.find('=') + 1));
   for (const auto &[name, tensor] : outputs) {
-    // A name comes from the model: it must not choose another directory.
+    // Names come from the model file, which must not choose another folder.
     if (name.find('/') != std::string::npos)
       return inputError("expected an output whose name is a file name, found " + quotedText(name));
     paths.push_back((std::filesystem::path(*command.outputDir) / (name + ".npy")).string());
@@ -121,7 +122,7 @@ static bool takes(const Function &function, std::string_view name) {
   return std::ranges::any_of(function.inputs, [&](const Port &port) { return port.name == name; });
 }
 
-/// An input that no function takes is an error, which names those that could be meant.
+/// Refuses an input that no function takes.
 static Status checkNames(const std::vector<const Function *> &functions,
                          const NamedTensors &given) {
   std::string known;
@@ -148,7 +149,7 @@ NamedInputs inputsFrom(const Function &function, const NamedTensors &given,
   return inputs;
 }
 
-/// An error about an input that came from a file begins with the file.
+/// Puts the file in front of an error that begins with the name of an input.
 static Error withFile(Error error, const std::vector<std::string> &inputs) {
   for (const std::string &argument : inputs) { // NAME=FILE, which has been checked
     size_t equals = argument.find('=');
@@ -164,7 +165,7 @@ Status runFunctions(const Program &program, const RunCommand &command, const Fun
   HEDDLE_TRY(checkOutputDir(command.outputDir));
   auto given = HEDDLE_TRY(readInputs(command.inputs));
   HEDDLE_TRY(checkNames(functions, given));
-  NamedTensors results; // of all functions so far; a later one replaces an earlier of its name
+  NamedTensors results; // of all functions so far
   for (const Function *function : functions) {
     auto outputs = run(function->name, inputsFrom(*function, given, results));
     if (!outputs)

@@ -1,8 +1,8 @@
-//===- Device.cpp - Choosing and timing devices -----------------*- C++ -*-===//
+//===- Device.cpp - Selects and lists devices -------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the name of a device meets its implementation.
+// The names of devices and their implementations.
 #include "heddle/Runtime/Device.h"
 
 #include "heddle/Runtime/Cpu/CpuCode.h"
@@ -46,7 +46,7 @@ static std::string describe(const VulkanDeviceInfo &info) {
          " MiB, groups " + text(limits.groupCount) + (info.usable ? "" : " (not usable)");
 }
 
-/// Measured once, see CpuRates.h; nothing where the processor has no vectors of 512 bits.
+/// Measured rates, see CpuRates.h; empty if the processor has no vectors of 512 bits.
 static std::string ratesText() {
   const CpuRates &rates = cpuRates();
   if (rates.multiplyAdd == 0)
@@ -70,7 +70,7 @@ Expected<std::vector<std::string>> listDevices() {
   auto found = listVulkanDevices();
   if (!found && found.error().kind != ErrorKind::Input)
     return found.takeError();
-  if (!found) { // no Vulkan is no error here: the list says so
+  if (!found) { // a machine without Vulkan: the reason is a line of the list
     lines.push_back(found.error().message);
     return lines;
   }

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Expressions are told apart by their text, which is canonical.
+// Expressions are equal if their texts are: the text is canonical.
 #include "Formulas.h"
 
 #include "heddle/Support/Try.h"
@@ -20,7 +20,7 @@ int Formulas::add(const SizeExpr &formula) {
   formula.collectDims(used);
   for (const std::string &name : used) {
     auto at = std::find(names.begin(), names.end(), name);
-    if (at == names.end()) // evaluating it will say that the name is unknown
+    if (at == names.end()) // unknown dimension: evaluate reports it
       names.push_back(name), at = names.end() - 1;
     entry.uses.push_back(static_cast<int>(at - names.begin()));
   }

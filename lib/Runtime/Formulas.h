@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A function has hundreds of sizes, offsets and scalars, most of them equal.
-// They are collected once; a new shape evaluates each distinct one once, and
-// only those that name a dimension whose value changed.
+// A function has hundreds of sizes, offsets and scalars, most of them equal. A new
+// shape evaluates each distinct expression once, and only those with a dimension
+// whose value changed.
 #pragma once
 
 #include "heddle/Support/SizeExpr.h"
@@ -23,9 +23,10 @@ public:
   int add(const SizeExpr &formula);
   size_t size() const { return formulas.size(); }
 
-  /// Writes the values of the dimensions in the order of the program's names; one that is not set is -1.
+  /// Writes the values of the dimensions in the order of the program's names; -1 for an unset dimension.
   void dimValues(const Dimensions &dims, std::vector<int64_t> &values) const;
-  /// Brings `values` from the dimensions `before` (empty: nothing is known) to `now`.
+  /// Updates `values`, computed for the dimensions `before`, to the dimensions `now`. Empty
+  /// `before`: evaluates everything.
   Status evaluate(const Dimensions &dims, std::span<const int64_t> before,
                   std::span<const int64_t> now, std::vector<int64_t> &values) const;
 

@@ -1,10 +1,10 @@
-//===- Npy.cpp - Tensors in NumPy files -------------------------*- C++ -*-===//
+//===- Npy.cpp - Reads and writes NumPy files -------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The header of a .npy file is a Python dictionary. Only the form that NumPy
-// writes is read: three keys in any order, a string, a bool and a tuple. It is
-// little more than JSON in other letters.
+// The header of a .npy file is a Python dictionary with three keys: a string, a
+// bool and a tuple. Only the form that NumPy writes is read: its quotes, brackets
+// and words are replaced by those of JSON, and the JSON parser does the rest.
 #include "heddle/Runtime/Npy.h"
 
 #include "heddle/Support/Json.h"
@@ -23,15 +23,15 @@ namespace {
 
 constexpr char magic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 
-/// What the dictionary says.
+/// Values of the dictionary.
 struct Header {
   std::string descr;
   bool fortranOrder = false;
   std::vector<int64_t> shape;
 };
 
-/// A dictionary as NumPy writes it, as JSON: other quotes, brackets and words, and no comma before
-/// what closes.
+/// Rewrites NumPy's dictionary as JSON. "True" becomes "true" by its first letter; a comma before a
+/// closing bracket is dropped.
 std::string asJson(std::string_view text) {
   auto closes = [&](size_t at) {
     at = text.find_first_not_of(" \t\n", at);
@@ -52,7 +52,7 @@ std::string asJson(std::string_view text) {
   return json;
 }
 
-/// Nothing where a key is missing, is unknown, or has a value of another kind.
+/// None if a key is missing or unknown, or if a value has the wrong type.
 std::optional<Header> headerOf(const nlohmann::ordered_json &json) {
   if (!json.is_object() || json.size() != 3)
     return std::nullopt;
@@ -84,7 +84,7 @@ const char *descrOf(DType type) {
   case DType::BF16:
   case DType::I8:
   case DType::I4:
-    break; // NumPy has no such type, or callers do not
+    break; // not NumPy's (bf16, i4), or never a caller's tensor (i8)
   }
   return "";
 }
@@ -98,7 +98,7 @@ Expected<DType> typeOf(const std::string &descr, const std::string &name) {
       quotedText(descr));
 }
 
-/// Length of magic, version and length field, and of the dictionary after them.
+/// Bytes before the dictionary (magic, version and length field), and of the dictionary.
 Expected<std::pair<size_t, size_t>> headerExtent(std::span<const std::byte> bytes,
                                                  const std::string &name) {
   if (bytes.size() < 10 || std::memcmp(bytes.data(), magic, sizeof magic) != 0)
@@ -120,7 +120,7 @@ Expected<std::pair<size_t, size_t>> headerExtent(std::span<const std::byte> byte
 }
 
 Expected<Header> readHeader(std::string_view text, const std::string &name) {
-  bool isPython = text.find_first_of("[]\\") == text.npos; // the others are JSON's
+  bool isPython = text.find_first_of("[]\\") == text.npos; // else asJson would let JSON pass
   auto json = parseJson(isPython ? asJson(text) : "", name);
   std::optional<Header> header = json ? headerOf(*json) : std::nullopt;
   if (!header)
@@ -142,7 +142,7 @@ Expected<Tensor> parseNpy(std::span<const std::byte> bytes, const std::string &n
   Expected<int64_t> count = elementCount(header.shape, type);
   if (!count)
     return inputError(name + ": " + count.error().message);
-  // Judged before anything is allocated: a header may promise more than the file holds.
+  // Checked before allocation: a damaged header may claim more than the file holds.
   auto data = bytes.subspan(start + length);
   if (data.size() != static_cast<size_t>(*count * byteSize(type)))
     return inputError(name + ": expected " + std::to_string(*count * byteSize(type)) +
@@ -150,7 +150,7 @@ Expected<Tensor> parseNpy(std::span<const std::byte> bytes, const std::string &n
                       std::to_string(data.size()));
   Tensor tensor(type, std::move(header.shape));
   std::copy(data.begin(), data.end(), tensor.bytes().begin());
-  if (type == DType::Bool) // any other byte than 0 is true; ours are 0 and 1
+  if (type == DType::Bool) // a file may hold any byte for true; tensors hold 1
     for (uint8_t &value : tensor.values<uint8_t>())
       value = value != 0;
   return tensor;

@@ -1,10 +1,10 @@
-//===- Placement.cpp - Buffers in one arena ---------------------*- C++ -*-===//
+//===- Placement.cpp - Memory planning of buffers ---------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Largest buffers first, each into the tightest gap between buffers that are
-// alive at the same time, else behind them all. The order does not depend on
-// anything but sizes and positions, so equal shapes give equal offsets.
+// Greedy best fit: largest buffers first, each into the tightest gap between
+// buffers that are alive at the same time, else behind them all. The result depends
+// on sizes and lifetimes only, so equal shapes give equal offsets.
 #include "Placement.h"
 
 #include "heddle/Runtime/Device.h"
@@ -24,7 +24,8 @@ struct Interval {
 };
 } // namespace
 
-/// Start of the tightest gap of at least `bytes` between `taken`, which are sorted by begin.
+/// Start of the tightest gap of at least `bytes` between the intervals `taken`, sorted by begin;
+/// their end if there is no gap.
 static int64_t tightestGap(std::span<const Interval> taken, int64_t bytes) {
   int64_t best = -1, bestSize = 0, reached = 0;
   for (const Interval &interval : taken) {

@@ -1,8 +1,8 @@
-//===- Placement.h - Buffers in one arena -----------------------*- C++ -*-===//
+//===- Placement.h - Memory planning of buffers -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Places buffers that live at different times in the same memory.
+// Buffers with disjoint lifetimes share memory in one arena.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace heddle {
 
-/// Bytes needed while launches first … last run.
+/// Bytes of a buffer and its lifetime: launches first … last.
 struct Lifetime {
   int64_t bytes = 0;
   int first = 0, last = 0;
@@ -22,7 +22,7 @@ struct Placement {
   int64_t bytes = 0;            ///< of the whole arena
 };
 
-/// Best fit, largest buffer first. Without `share`, every buffer has memory of its own.
+/// Offsets of the buffers by greedy best fit. Without `share`, buffers never overlap.
 Placement placeBuffers(std::span<const Lifetime> buffers, bool share);
 
 } // namespace heddle

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Evaluation, placement and the arithmetic of addresses. Everything that a
-// damaged program could get wrong about memory is refused here.
+// Evaluation, placement and the arithmetic of addresses. Sizes and offsets of a
+// damaged program that lie outside its memory are errors here.
 #include "Plan.h"
 
 #include "heddle/Support/Try.h"
@@ -71,7 +71,7 @@ void FunctionLayout::findReorder() {
   }
 }
 
-/// Of each weight, whether it is stored in panels.
+/// One flag a weight: whether it is stored in panels.
 static std::vector<bool> weightsInPanels(const Program &program) {
   std::vector<bool> found(program.weights.size());
   for (const PackEntry &entry : program.pack)
@@ -123,8 +123,8 @@ Status Plan::update(const FunctionLayout &layout, const Dimensions &dims,
   return {};
 }
 
-/// Sizes that did not change stay where they are: a step of a decoding has the same ones whatever
-/// its caches hold.
+/// Evaluates the sizes of all buffers. Places them anew only if one of scratch memory has changed:
+/// in decoding steps, only the caches grow.
 Status Plan::measure(const FunctionLayout &layout, bool share) {
   const std::vector<Buffer> &buffers = layout.function->buffers;
   bool moved = bytes.size() != buffers.size() || shared != share;

@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// FunctionLayout is what a function needs at any shape, shared by all sessions:
-// its distinct expressions and where their values go. A Plan is the function at
-// one shape: sizes, the places of its buffers in scratch memory, and the
-// arguments of its launches.
+// FunctionLayout holds the distinct expressions of a function and the places of
+// their values, shared by all sessions. A Plan is the function at one shape: sizes,
+// offsets of its buffers in scratch memory, and the arguments of its launches.
 #pragma once
 
 #include "Formulas.h"
@@ -28,8 +27,8 @@ struct FunctionLayout {
   };
   struct PortLayout {
     std::vector<int> shape;
-    std::vector<std::string> dims; ///< where an axis is just a dimension, its name
-    /// Of an input that is broadcast: axes whose entries are repeated to the full size.
+    std::vector<std::string> dims; ///< by axis: the dimension's name, empty for an expression
+    /// By axis of a broadcast input: whether entries are repeated to the full size.
     std::vector<bool> repeated;
     int low = -1, high = -1; ///< range of integers; -1: none
   };
@@ -41,14 +40,14 @@ struct FunctionLayout {
 
   const Function *function;
   Formulas formulas;
-  std::vector<int> elements;       ///< of each buffer
-  std::vector<std::string> blocks; ///< of each buffer that a session keeps, the name in its memory
+  std::vector<int> elements;       ///< by buffer
+  std::vector<std::string> blocks; ///< by buffer: name of its block if the session keeps it
   std::vector<LaunchLayout> launches;
   std::vector<PortLayout> inputs, outputs;
   std::vector<std::pair<int, int>> checks;
   std::vector<int> updates;
-  /// Of a function that reorders: the input that says how, its dimension, and of each state whether
-  /// it has a row for each of these.
+  /// For a function that reorders rows: the index of the input of parents, the dimension of that
+  /// input, and by state, whether its size depends on the dimension.
   size_t parents = 0;
   std::string rowDim;
   std::vector<bool> movesRows;
@@ -57,13 +56,13 @@ private:
   void findReorder();
 };
 
-/// How blocks of a session's memory are named.
+/// Prefixes of the names of blocks in a session's memory.
 inline constexpr std::string_view statePrefix = "state:", tablePrefix = "table:";
 
 class Plan {
 public:
-  /// Evaluates the layout under `dims`, whose values in the order of its formulas are `dimValues`,
-  /// starting from whatever this plan held. Without `share`, no buffers share memory.
+  /// Evaluates the layout at `dims`; `dimValues` are their values in the order of dimNames().
+  /// Values that this plan holds already are reused. Without `share`, no buffers share memory.
   Status update(const FunctionLayout &layout, const Dimensions &dims,
                 std::span<const int64_t> dimValues, bool share);
 

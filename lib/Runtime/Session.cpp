@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Opening a model, and the questions about it. The steps of a call are in
-// SessionRun.cpp, what lives between calls in SessionStates.cpp.
+// Opens models and answers queries about them. The steps of a call are in
+// SessionRun.cpp, states and tables in SessionStates.cpp.
 #include "SessionImpl.h"
 
 #include "heddle/Support/Text.h"

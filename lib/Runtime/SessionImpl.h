@@ -1,9 +1,9 @@
-//===- SessionImpl.h - Inside a session -------------------------*- C++ -*-===//
+//===- SessionImpl.h - Implementation of sessions ---------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Model is what clones share; Session::Impl is one session's memory, caches and
-// the steps of a call.
+// Model is shared by clones. Session::Impl holds one session's memory and caches,
+// and has a method for each step of a call.
 #pragma once
 
 #include "Binding.h"
@@ -26,7 +26,7 @@ struct Model {
   Expected<const FunctionLayout *> find(std::string_view function) const;
 };
 
-/// Who looks on while the launches of a call run; at most one.
+/// Observer of the launches of a call, or times of them; at most one is set.
 struct CallWitness {
   const LaunchObserver *observer = nullptr; ///< buffers share no memory then
   std::vector<LaunchTime> *times = nullptr;
@@ -51,8 +51,8 @@ private:
     RowForm rows;
   };
 
-  /// What the steps of one call hand to each other. A function has one, for all its calls: what
-  /// they need is there once shapes repeat.
+  /// Data that the steps of a call hand to each other. All calls of a function share one, so that
+  /// repeated shapes need no allocations.
   struct Call {
     explicit Call(const FunctionLayout &layout)
         : layout(layout), function(*layout.function), inputs(layout),
@@ -64,16 +64,16 @@ private:
     BoundInputs inputs;
     Plan *plan = nullptr;
     int64_t scratch = 0;         ///< where scratch memory begins
-    int64_t spareBytes = 0;      ///< scratch memory that moving rows needs
-    std::vector<int64_t> places; ///< of each buffer in planned memory
+    int64_t spareBytes = 0;      ///< scratch memory of the spare row of a reorder
+    std::vector<int64_t> places; ///< offset of each buffer in planned memory
     std::vector<OutputForm> outputs;
-    std::vector<size_t> fresh;    ///< numbers of blocks whose contents are to be made
-    std::vector<int64_t> parents; ///< of a reorder
+    std::vector<size_t> fresh;    ///< numbers of blocks to be initialised
+    std::vector<int64_t> parents; ///< row r continues row parents[r]
     RowMoves reorder;
-    std::span<const RowMove> reordered; ///< of one state, in rows
-    std::vector<Move> rowMoves;         ///< of all of them
-    Dimensions ofOne;                   ///< where bytesOfOne works
-    TransposedTensor turned;            ///< an output before its copy to the caller
+    std::span<const RowMove> reordered; ///< copies of rows, equal for all states
+    std::vector<Move> rowMoves;         ///< the copies of all states, in bytes
+    Dimensions ofOne;                   ///< scratch of bytesOfOne
+    TransposedTensor turned;            ///< scratch for a transposed output
   };
 
   Status requireDims(const Function &function) const;
@@ -108,7 +108,7 @@ private:
   /// The last few plans of each function, most recent first.
   std::vector<std::vector<std::unique_ptr<Plan>>> plans;
   std::vector<std::unique_ptr<Call>> calls; ///< of each function that was called
-  std::vector<int64_t> dimValues;           ///< where planFor works
+  std::vector<int64_t> dimValues;           ///< scratch of planFor
 };
 
 } // namespace heddle

@@ -1,4 +1,4 @@
-//===- SessionMemory.cpp - What lives between calls -------------*- C++ -*-===//
+//===- SessionMemory.cpp - Memory that outlives a call ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -23,7 +23,7 @@ SessionMemory::Block &SessionMemory::require(const std::string &name, int64_t by
   if (!block)
     block = &blocks.emplace_back(Block{name});
   if (bytes > block->capacity) {
-    // Half as much again: a block that grows by a little each time does not leave a trail of holes.
+    // Grows by half: a cache that gains a row each call moves, and leaves a hole, only rarely.
     int64_t capacity =
         aligned(block->capacity ? std::max(bytes, block->capacity + block->capacity / 2) : bytes);
     if (block->live && block->bytes > 0)
@@ -48,7 +48,7 @@ void SessionMemory::forget(std::string_view prefix) {
       block.live = false;
   if (!holes)
     return;
-  blocks.clear(); // tables are made again
+  blocks.clear(); // tables too: the next call fills them again
   used = 0;
   holes = false;
 }
@@ -59,7 +59,7 @@ void RowMoves::offer(int64_t row) {
     ready.push_back(row);
 }
 
-/// A row has its contents: its parent has one reader less.
+/// Counts one reader of `parent` as done, after a copy from it.
 void RowMoves::follow(int64_t parent) {
   auto at = static_cast<size_t>(parent);
   if (at >= parents.size())
@@ -68,7 +68,7 @@ void RowMoves::follow(int64_t parent) {
   offer(parent);
 }
 
-/// By way of the spare row.
+/// Rotates a cycle by saving its first row in the spare row.
 void RowMoves::breakCycle(int64_t start) {
   moves.push_back({start, -1});
   int64_t row = start;
@@ -100,7 +100,7 @@ std::span<const RowMove> RowMoves::plan(std::span<const int64_t> wanted) {
     pending[row] = false;
     follow(parentOf(row));
   }
-  for (int64_t start = 0; start < count; ++start) // what is left are cycles
+  for (int64_t start = 0; start < count; ++start) // only cycles are left
     if (pending[start])
       breakCycle(start);
   return moves;

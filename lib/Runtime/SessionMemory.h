@@ -1,4 +1,4 @@
-//===- SessionMemory.h - What lives between calls ---------------*- C++ -*-===//
+//===- SessionMemory.h - Memory that outlives a call ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -27,23 +27,23 @@ public:
     std::string name;
     int64_t offset = 0, capacity = 0;
     int64_t bytes = 0; ///< in use
-    bool live = false; ///< the contents matter
+    bool live = false; ///< holds contents that must survive a move
   };
 
   const Block *find(const std::string &name) const;
-  /// The block of that name with at least `bytes`; its contents stay if it is live. The reference
-  /// holds until the next call.
+  /// The block of that name with at least `bytes`, made or grown if needed; a live block keeps its
+  /// contents. The reference is valid until the next `require`.
   Block &require(const std::string &name, int64_t bytes);
-  /// Blocks by number, which holds until `forget`.
+  /// Number of a block, which unlike a reference stays valid until `forget`.
   size_t numberOf(const Block &block) const { return static_cast<size_t>(&block - blocks.data()); }
   Block &operator[](size_t number) { return blocks[number]; }
-  /// From now on the contents matter, or no longer do.
   void setLive(const std::string &name, bool live);
-  /// No block whose name begins so is live any more; holes that moving left are taken back.
+  /// Drops the contents of all blocks with this prefix. If moves have left holes, drops every block
+  /// to reclaim them.
   void forget(std::string_view prefix);
-  /// End of the blocks.
+  /// Offset behind the last block.
   int64_t end() const { return used; }
-  /// Copies that `require` made necessary since the last call of this.
+  /// Copies that growing blocks need, since the last takeMoves.
   std::vector<Move> takeMoves() { return std::exchange(moves, {}); }
 
 private:
@@ -53,16 +53,16 @@ private:
   bool holes = false;
 };
 
-/// A copy of a row; -1 is a spare row.
+/// A copy between rows; -1 is the spare row.
 struct RowMove {
   int64_t from, to;
 };
 
-/// Copies that make row r what row parents[r] was, for all r at once, in an order that loses
-/// nothing.
+/// Sequence of copies for a parallel assignment: every row r gets the old contents of row
+/// parents[r]. As in register allocation, chains go leaf first and a cycle needs a spare row.
 class RowMoves {
 public:
-  /// Valid until the next call; its memory is used again.
+  /// The result is valid until the next call. A parent beyond the last row is only read.
   std::span<const RowMove> plan(std::span<const int64_t> parents);
 
 private:
@@ -73,9 +73,9 @@ private:
 
   std::span<const int64_t> parents;
   std::vector<RowMove> moves;
-  std::vector<int> readers;   ///< rows that still need this row's old contents
-  std::vector<char> pending;  ///< rows that wait for theirs
-  std::vector<int64_t> ready; ///< of these, the ones whose old contents nobody needs
+  std::vector<int> readers;   ///< by row: copies that still read its old contents
+  std::vector<char> pending;  ///< by row: whether it still waits for its copy
+  std::vector<int64_t> ready; ///< pending rows without readers, so free to be overwritten
 };
 
 } // namespace heddle

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A call binds and checks its inputs, evaluates the function at this shape,
-// gives every buffer a place, uploads, launches, downloads. Nothing is changed
-// in the session before all checks have passed.
+// places every buffer, uploads, launches, downloads. The session changes only
+// after all checks have passed.
 #include "Boundary.h"
 #include "SessionImpl.h"
 
@@ -16,8 +16,9 @@
 
 namespace heddle {
 
-/// Bits of a NaN; as an integer it is far outside any range.
+/// A quiet NaN; as an integer far outside any range of ids or lengths.
 static constexpr uint32_t poisonBits = 0x7fc00000;
+/// Plans of each function, so that a caller may alternate between a few shapes.
 static constexpr size_t plansKept = 4;
 
 Session::Impl::Impl(std::shared_ptr<const Model> model, SessionOptions options,
@@ -100,7 +101,7 @@ Expected<Plan *> Session::Impl::planFor(const FunctionLayout &layout, const Dime
   if (found == kept.end() && kept.size() < plansKept)
     found = kept.insert(kept.end(), std::make_unique<Plan>());
   else if (found == kept.end())
-    found = kept.end() - 1; // the one not used for longest
+    found = kept.end() - 1; // least recently used
   std::rotate(kept.begin(), found, found + 1);
   Plan &plan = *kept.front();
   if (!plan.matches(dimValues, share))
@@ -125,7 +126,7 @@ Status Session::Impl::checkCall(Call &call) {
   return call.inputs.check(*call.plan);
 }
 
-/// The form of a port in its buffer, which must hold it.
+/// Layout of a port in its buffer; an error if the buffer is too small.
 static Expected<RowForm> formIn(const Port &port, std::span<const int64_t> shape,
                                 const Plan &plan) {
   auto form = rowForm(port, shape);
@@ -183,7 +184,7 @@ Status Session::Impl::launchAll(Call &call, CallWitness witness) {
   return {};
 }
 
-/// The work that was recorded so far is finished first: it is not this launch's.
+/// Finishes recorded work first, so that the time is this launch's alone.
 Status Session::Impl::launchTimed(Call &call, size_t launch, std::vector<LaunchTime> &times) {
   const LaunchCall &timed = call.plan->launches()[launch];
   const FunctionLayout::LaunchLayout &form = call.layout.launches[launch];

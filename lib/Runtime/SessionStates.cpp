@@ -1,9 +1,9 @@
-//===- SessionStates.cpp - What a session keeps between calls ----*- C++ -*-===//
+//===- SessionStates.cpp - States and tables of a session --------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Caches and tables: their places, their growth, and rows that change places
-// when hypotheses are reordered.
+// Places and growth of caches and tables, and the copies of cache rows when beam
+// search reorders its hypotheses.
 #include "Boundary.h"
 #include "SessionImpl.h"
 
@@ -14,10 +14,10 @@
 
 namespace heddle {
 
-/// Place of the spare row, known only when all blocks have theirs.
+/// Stands for the spare row, whose offset is known once all blocks are placed.
 static constexpr int64_t spareRow = -1;
 
-/// Bytes of a buffer where dimension `dim` is 1.
+/// Bytes of a buffer if dimension `dim` were 1, that is, of one row.
 Expected<int64_t> Session::Impl::bytesOfOne(Call &call, int buffer, const std::string &dim) {
   for (const auto &[name, value] : call.inputs.dims())
     if (auto [known, isNew] = call.ofOne.try_emplace(name, value); !isNew)
@@ -64,8 +64,8 @@ Status Session::Impl::placeState(Call &call, const StateUse &use) {
   return {};
 }
 
-/// A live cache has another size than this call needs: an error if an input's dimension is to
-/// blame.
+/// Explains why a live cache of `held` bytes does not fit this call: an error if the dimension of
+/// an input differs from the caches', success if none does.
 Status Session::Impl::explainMismatch(Call &call, const StateUse &use, int64_t held) {
   const Buffer &buffer = call.function.buffers[use.buffer];
   std::vector<std::string> names;
@@ -120,16 +120,16 @@ Status Session::Impl::placeTable(Call &call, size_t buffer) {
   int64_t bytes = call.plan->bufferBytes(static_cast<int>(buffer));
   const SessionMemory::Block *held = memory.find(name);
   if (!held || !held->live || held->bytes < bytes) {
-    memory.setLive(name, false); // made anew, so nothing to keep
+    memory.setLive(name, false); // filled again, so a move need not copy
     SessionMemory::Block &block = memory.require(name, bytes);
-    block.bytes = block.capacity; // all of it is filled: the next rows come for free
+    block.bytes = block.capacity; // fill all of it, for longer sequences to come
     call.fresh.push_back(memory.numberOf(block));
   }
   call.places[buffer] = memory.find(name)->offset;
   return {};
 }
 
-/// Moves blocks and rows, empties new states, fills new tables.
+/// Moves blocks and rows, clears new states, fills new tables.
 Status Session::Impl::prepareStates(Call &call) {
   auto spare = [&](int64_t place) { return place == spareRow ? call.scratch : place; };
   const std::vector<Move> blocks = memory.takeMoves();
@@ -153,7 +153,8 @@ Status Session::Impl::makeFresh(const SessionMemory::Block &block) {
                    {reinterpret_cast<float *>(to), static_cast<size_t>(block.bytes / 4)});
 }
 
-/// Sizes that no start sets, such as the batch of a decoder alone, are those of what follows it.
+/// Forgets sizes that no starting function sets, such as the batch of a decoder-only model: the
+/// next call sets them.
 void Session::Impl::forgetSizes() {
   std::erase_if(sessionDims, [&](const auto &dim) {
     return std::ranges::none_of(model->program().functions, [&](const Function &function) {

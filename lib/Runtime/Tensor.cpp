@@ -1,4 +1,4 @@
-//===- Tensor.cpp - Tensors of the caller -----------------------*- C++ -*-===//
+//===- Tensor.cpp - Dense tensors of the caller -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -17,7 +17,7 @@ namespace heddle {
 Expected<int64_t> elementCount(std::span<const int64_t> shape, DType type) {
   constexpr int64_t limit = int64_t{1} << 62;
   int64_t count = 1;
-  // The zero dimension comes first in thought: [0, 2^60, 2^60] is empty, not too large.
+  // Empty tensors first: [0, 2^60, 2^60] is empty, not too large.
   bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
   for (int64_t dim : shape) {
     if (dim < 0)
@@ -75,7 +75,7 @@ Tensor &NamedTensors::slot(size_t index, std::string_view name) {
 static std::string elementText(const Tensor &tensor, size_t i) {
   switch (tensor.dtype()) {
   case DType::F32:
-    return std::isnan(tensor.values<float>()[i]) ? "nan" // whatever its sign
+    return std::isnan(tensor.values<float>()[i]) ? "nan" // printf would print its sign
                                                  : formatted("%.7g", tensor.values<float>()[i]);
   case DType::F16:
     return formatted("%.4g", floatFromHalf(tensor.values<uint16_t>()[i]));
@@ -87,7 +87,7 @@ static std::string elementText(const Tensor &tensor, size_t i) {
     return std::to_string(tensor.values<int64_t>()[i]);
   case DType::Bool:
     return tensor.values<uint8_t>()[i] ? "true" : "false";
-  case DType::I8: // no caller's tensor
+  case DType::I8: // types of weights only
   case DType::I4:
     break;
   }

@@ -1,10 +1,9 @@
-//===- Commands.h - `run` and `devices` for both drivers -------*- C++ -*-===//
+//===- Commands.h - The commands `run` and `devices` -----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `heddle run` and `heddle-run run` do once the command line is read. The
-// tools parse and print errors; everything else is decided here, so that both
-// behave alike.
+// Commands shared by `heddle` and `heddle-run`. The tools parse the command line
+// and print errors; everything else is decided here, so that both behave alike.
 #pragma once
 
 #include "heddle/Runtime/Session.h"
@@ -15,16 +14,19 @@
 namespace heddle {
 
 struct RunCommand {
-  /// Empty: the only one. Several, by commas, run in this order in one session.
+  /// Names separated by commas, run in this order in one session. Empty: the only function that
+  /// needs no session.
   std::string function;
   std::vector<std::string> inputs;      ///< NAME=FILE.npy
   std::optional<std::string> outputDir; ///< none: results are printed
 };
 
-/// The functions that `--function` means, in order: one that needs no session comes first.
+/// Functions named by `--function`, in order. Usage error for an unknown name, or if the first one
+/// works on caches that no function before it fills.
 Expected<std::vector<const Function *>> chooseFunctions(const Program &program,
                                                         const std::string &names);
-/// What was given for the inputs of a function, else results of earlier ones.
+/// Inputs of a function: the tensor given under the input's name, else an earlier result of that
+/// name, else none.
 NamedInputs inputsFrom(const Function &function, const NamedTensors &given,
                        const NamedTensors &results);
 
@@ -32,13 +34,13 @@ NamedInputs inputsFrom(const Function &function, const NamedTensors &given,
 using FunctionRunner =
     std::function<Expected<NamedTensors>(const std::string &function, const NamedInputs &inputs)>;
 
-/// Reads the inputs, runs the command's functions and writes or prints their results. A function
-/// takes what was given by the names of its inputs, else results of earlier ones.
+/// Reads the inputs, runs the command's functions (see inputsFrom) and writes or prints the results
+/// of all of them; a later result replaces an earlier one of its name.
 Status runFunctions(const Program &program, const RunCommand &command, const FunctionRunner &run,
                     std::ostream &out);
 Status runCommand(Session &session, const RunCommand &command, std::ostream &out);
 
-/// Lists the devices.
+/// Prints listDevices().
 Status devicesCommand(std::ostream &out);
 
 } // namespace heddle

@@ -1,12 +1,12 @@
-//===- Device.h - What a session asks of a device --------------*- C++ -*-===//
+//===- Device.h - Interface of a device ------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two objects. A DeviceCode holds what sessions share: code and weights. A
-// Device holds the planned memory of one session and carries out its calls. A
-// call is: begin, uploads, copies and fills, launches, download requests,
-// finish, then downloads are read. A device may do each step at once (CPU) or
-// record it and run everything in finish (Vulkan).
+// A DeviceCode holds code and weights, which sessions share. A Device holds the
+// planned memory of one session and carries out its calls. A call is: begin,
+// uploads, copies and fills, launches, download requests, finish, then downloads
+// are read. A device may do each step at once (CPU) or record it and run
+// everything in finish (Vulkan).
 //
 // Planned memory is one range of bytes; the session decides what lies where.
 // Offsets and sizes are bytes, multiples of 16; buffers start at multiples of 256.
@@ -28,30 +28,32 @@ struct MemoryRange {
   int64_t bytes = 0;
 };
 
-/// Bytes past the end of planned memory that kernels may read: attention loads queries in fragments
-/// of 8 rows, so at most 7 rows of one head behind its last, 28 bytes a feature. That is enough for
-/// heads of 65,536 features.
+/// Bytes past the end of planned memory that kernels may read. Attention loads queries in
+/// fragments of 8 rows, so it reads up to 7 rows (28 bytes a feature) behind the last one: 2 MiB
+/// serve heads of up to 65,536 features.
 constexpr int64_t memorySlack = int64_t{2} << 20;
+/// Upper bound of Vulkan's minStorageBufferOffsetAlignment, in bytes.
 constexpr int64_t memoryAlignment = 256;
 
-/// Where an argument starts, in planned memory or in the weights, and the bytes of its buffer from
-/// there on.
+/// Address of an argument, in planned memory or in the weights; `bytes` reach to the end of its
+/// buffer.
 struct LaunchAddress {
   bool weight = false;
   int64_t offset = 0;
   int64_t bytes = 0;
 };
 
-/// A launch with everything evaluated.
+/// A launch whose sizes, offsets and scalars are numbers.
 struct LaunchCall {
   int kernel = 0; ///< index into Program::kernels
   std::span<const LaunchAddress> arguments;
   std::span<const int64_t> scalars;
-  std::array<int64_t, 3> grid = {1, 1, 1}; ///< one of no points is not launched
-  int64_t work = 0; ///< operations and bytes, to judge whether threads are worth it; 0: unknown
-  /// Weights that the tiles of the last axis read from end to end, one after the other.
+  std::array<int64_t, 3> grid = {1, 1, 1}; ///< an empty grid is not launched
+  int64_t work = 0; ///< operations + bytes, decides the number of threads; 0: unknown
+  /// Weights in panels, in argument order. Consecutive tiles of the last axis read consecutive
+  /// pieces of them, so a device can prefetch.
   std::span<const LaunchAddress> panels;
-  /// The next launch of the call that has panels, if there is one.
+  /// Next launch of the call that has panels and a grid that is not empty; null if there is none.
   const LaunchCall *next = nullptr;
 
   int64_t points() const { return grid[0] * grid[1] * grid[2]; }
@@ -61,22 +63,21 @@ class Device {
 public:
   virtual ~Device();
 
-  /// Gives planned memory at least `bytes` (and the slack); bytes [0, keep) stay as they are. Not
-  /// inside a call.
+  /// Grows planned memory to at least `bytes` (plus memorySlack); bytes [0, keep) keep their
+  /// contents. Not inside a call.
   virtual Status resize(int64_t bytes, int64_t keep) = 0;
 
   virtual Status begin() = 0;
-  /// Where to write the bytes of `range` before the next launch, copy or finish; the whole range
-  /// must be written.
+  /// Address where the caller writes all bytes of `range` before the next launch, copy or finish.
   virtual Expected<std::byte *> upload(MemoryRange range) = 0;
   virtual Status copy(int64_t from, int64_t to, int64_t bytes) = 0;
   /// Fills with a 4-byte pattern.
   virtual Status fill(MemoryRange range, uint32_t pattern) = 0;
   virtual Status launch(const LaunchCall &call) = 0;
-  /// Asks for the bytes of `range` as they are now.
+  /// Requests the bytes of `range` as they are at this point of the call.
   virtual Status download(MemoryRange range) = 0;
   virtual Status finish() = 0;
-  /// After finish: the bytes of a range that was asked for.
+  /// Bytes of a range that was requested before finish.
   virtual std::span<const std::byte> downloaded(MemoryRange range) const = 0;
 };
 
@@ -85,17 +86,18 @@ public:
   virtual ~DeviceCode();
   /// Memory and a queue of its own for one session. `threads` 0: all processors.
   virtual Expected<std::unique_ptr<Device>> createDevice(int threads) const = 0;
-  /// The form of a kernel that this device runs; null where the program has none.
+  /// Code of a kernel for this device; null if the program has none.
   virtual const KernelCode *codeOf(const Kernel &kernel) const = 0;
-  /// What runs the code, for people: "cpu x86-64-v4, 2 threads".
+  /// Name of the device and its instruction set for people: "cpu x86-64-v4".
   virtual std::string describe() const = 0;
 };
 
-/// Loads code and weights of `artifact` for "cpu", "vulkan" or "vulkan:N". The artifact must
-/// outlive the code.
+/// Loads code and weights of `artifact` for "cpu", "vulkan" or "vulkan:N"; usage error for another
+/// name. The artifact must outlive the code.
 Expected<std::unique_ptr<DeviceCode>> loadCode(const Artifact &artifact, std::string_view device);
 
-/// One line a device that programs could run on, the CPU first.
+/// Lines of text, one a device, the CPU first. A machine without Vulkan is no error: the reason is
+/// the last line.
 Expected<std::vector<std::string>> listDevices();
 
 } // namespace heddle

@@ -2,14 +2,14 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The face of the runtime. A session is a model on a device together with its
-// caches; it serves one thread at a time, and clones of it share weights and
-// code. Inputs are checked here, before a device sees them.
+// A session is a model on a device together with its caches. It serves one thread
+// at a time; clones share weights and code. Inputs are checked before a device
+// sees them.
 //
-// Errors of every call are of three kinds (ErrorKind). Input: a file, a name, a
-// type or a shape that the caller gave; the message names the input, what the
-// function expects and what it found. Usage: functions in an order that the model
-// does not allow. Device: no such device, its memory is exhausted, or it failed.
+// Errors are of three kinds (ErrorKind). Input: a file, a name, a type, a shape or
+// an order of functions that does not fit the model; the message names the input,
+// what the function expects and what it found. Usage: an option that does not
+// exist. Device: it failed, or its memory is exhausted.
 // After an input or usage error the session is as it was before the call; after a
 // device error its caches are unspecified, and `open` or `clone` gives a new one.
 #pragma once
@@ -30,7 +30,7 @@ struct SessionOptions {
   bool poison = false;
 };
 
-/// An input of a call: a name and a tensor that lives until the call returns.
+/// An input of a call: a name and a tensor, both owned by the caller until the call returns.
 class NamedInput {
 public:
   NamedInput(std::string_view name, const Tensor &tensor) : inputName(name), value(&tensor) {}
@@ -43,7 +43,7 @@ private:
 };
 using NamedInputs = std::vector<NamedInput>;
 
-/// What an input or output is, as the model's author named it.
+/// Name, type and symbolic shape of an input or output.
 struct PortInfo {
   std::string name;
   DType type = DType::F32;
@@ -51,14 +51,13 @@ struct PortInfo {
   bool required = true;           ///< inputs: false where there is a default
 };
 
-/// Reads a buffer (index into Function::buffers) as it is after a launch: 4-byte elements, padding
-/// included.
+/// Reads a buffer (index into Function::buffers) after a launch: 4-byte elements with padding.
 using BufferReader = std::function<Expected<std::vector<uint32_t>>(int buffer)>;
 /// Called after each launch with its index; an error ends the run.
 using LaunchObserver =
     std::function<Status(int launch, const Dimensions &dims, const BufferReader &read)>;
 
-/// What one launch of a call took, and what it had to do.
+/// Time and work of one launch.
 struct LaunchTime {
   std::string_view kernel; ///< a name in the session's program
   double seconds = 0;
@@ -72,14 +71,14 @@ public:
   ~Session();
 
   static Expected<Session> open(const std::string &path, const SessionOptions &options = {});
-  /// Takes an artifact that is in memory already: the way of the JIT.
+  /// Opens an artifact that is in memory already, as the JIT compiler makes it.
   static Expected<Session> fromArtifact(Artifact artifact, const SessionOptions &options = {});
-  /// A session of its own (caches, memory) over the same code and weights.
+  /// A new session with its own memory and empty caches over the same code and weights.
   Expected<Session> clone() const;
 
   const Program &program() const;
   const Artifact &artifact() const;
-  /// "cpu x86-64-v4, 2 threads"
+  /// Name of the device and its instruction set: "cpu x86-64-v4".
   std::string deviceText() const;
 
   std::vector<std::string> functions() const;
@@ -87,18 +86,20 @@ public:
   Expected<std::vector<PortInfo>> outputs(std::string_view function) const;
 
   Expected<NamedTensors> run(std::string_view function, const NamedInputs &inputs);
-  /// The same into tensors that an earlier call filled: nothing is allocated once shapes repeat.
+  /// Writes into tensors that an earlier call filled: no allocations once shapes repeat.
   Status run(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs);
-  /// Runs with every buffer in memory of its own, launch by launch.
+  /// Runs launch by launch and calls `observer` after each. Buffers share no memory, so that the
+  /// observer can read any of them.
   Expected<NamedTensors> runObserved(std::string_view function, const NamedInputs &inputs,
                                      const LaunchObserver &observer);
 
   /// Runs as `run` does and times each launch by itself, one entry a launch. A device that records
-  /// its launches submits each alone, so that there the sum is more than a call takes.
+  /// its launches (Vulkan) submits each alone, so the sum is more than a call takes.
   Status runTimed(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs,
                   std::vector<LaunchTime> &times);
 
-  /// A dimension that the session keeps ("P"), if some call has set it.
+  /// Value of a dimension that the session keeps between calls, such as the length "P" of its
+  /// caches; none before a call has set it.
   std::optional<int64_t> stateDim(std::string_view name) const;
 
 private:

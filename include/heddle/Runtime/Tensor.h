@@ -1,10 +1,10 @@
-//===- Tensor.h - A dense tensor of the caller -----------------*- C++ -*-===//
+//===- Tensor.h - Dense tensors of the caller ------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What goes into a session and comes out of it: a type, a shape and dense bytes
-// in row-major order, owned. The padded forms of planned memory never reach a
-// caller; the session copies at the boundary.
+// Inputs and outputs of a session: a type, a shape and dense bytes in row-major
+// order, owned. The padded forms of planned memory never reach a caller; the
+// session copies at the boundary.
 #pragma once
 
 #include "heddle/Support/Program.h"
@@ -26,11 +26,11 @@ Expected<int64_t> elementCount(std::span<const int64_t> shape, DType type);
 class Tensor {
 public:
   Tensor() = default;
-  /// Zeros. The shape must be sound (elementCount gives a value), else the program ends.
+  /// Zeros. elementCount must accept the shape, else the process aborts.
   Tensor(DType type, std::vector<int64_t> shape);
 
-  /// A tensor of `values`, whose number must be that of the shape: values beyond it are left out,
-  /// missing ones are zero. T is float, int32_t, int64_t, bool or uint16_t (F16 bits).
+  /// A tensor of `values`, as many as the shape has elements (asserted; otherwise the rest is left
+  /// out, or zero). T is float, int32_t, int64_t, bool or uint16_t (F16 bits).
   template <typename T>
   static Tensor of(std::vector<int64_t> shape, std::span<const T> values);
   static Tensor f32(std::vector<int64_t> shape, std::span<const float> values) {
@@ -49,7 +49,7 @@ public:
   std::span<std::byte> bytes() { return data; }
   std::span<const std::byte> bytes() const { return data; }
 
-  /// The elements; T must be the C++ type of dtype(): one of another size ends the program.
+  /// The elements. T must be the C++ type of dtype(); a T of another size aborts the process.
   template <typename T>
   std::span<T> values() {
     checkElement(sizeof(T));
@@ -61,8 +61,7 @@ public:
     return {reinterpret_cast<const T *>(data.data()), static_cast<size_t>(count)};
   }
 
-  /// Gives the tensor another type and shape; memory is kept where it is large enough, contents are
-  /// not.
+  /// Changes type and shape; contents become unspecified. Memory that is large enough is kept.
   void reset(DType newType, std::span<const int64_t> newShape);
 
 private:
@@ -84,15 +83,14 @@ public:
 
   /// The tensor of that name, or null.
   const Tensor *find(std::string_view name) const;
-  /// The tensor of that name. The name must exist: one that does not ends the program with a line
-  /// that says which. find() asks first.
+  /// The tensor of that name. An unknown name aborts the process with a message; see find().
   const Tensor &operator[](std::string_view name) const;
   Tensor &operator[](std::string_view name);
 
-  /// The tensor of that name, in place of another one or as the last entry.
+  /// Replaces the tensor of that name, or appends it.
   void set(std::string_view name, Tensor tensor);
 
-  /// The entry at `index`, made if needed, and renamed.
+  /// The entry at `index`, appended if needed, under a new name; its memory is kept.
   Tensor &slot(size_t index, std::string_view name);
   void resize(size_t count) { entries.resize(count); }
 
@@ -106,7 +104,7 @@ private:
   std::vector<Entry> entries;
 };
 
-/// Type, shape and the first values of a tensor on one line: "f32 [2, 3] 0.5 1 …".
+/// Type, shape and the first 8 values of a tensor on one line: "f32 [2, 3] 0.5 1 …".
 std::string describe(const Tensor &tensor);
 
 namespace detail {

@@ -1,9 +1,9 @@
-//===- CpuCode.cpp - Kernels as native code ---------------------*- C++ -*-===//
+//===- CpuCode.cpp - The CPU device -----------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every step of a call happens at once here: uploads and downloads are plain
-// addresses, a launch returns when its grid is done.
+// Each step of a call runs at once: uploads and downloads are plain addresses, a
+// launch returns when its grid is done.
 #include "heddle/Runtime/Cpu/CpuCode.h"
 
 #include "DenormalGuard.h"
@@ -23,12 +23,14 @@ namespace heddle {
 
 namespace {
 
-constexpr int64_t lineBytes = 64;
+constexpr int64_t lineBytes = 64; // of a cache line
 
+/// Entry point of a kernel: one point (g0, g1, g2) of its grid. Behind the last argument stands the
+/// address to prefetch for the next launch, or null.
 using KernelFunction = void (*)(void *const *arguments, const int64_t *scalars, int64_t g0,
                                 int64_t g1, int64_t g2);
 
-/// What sessions share: the loaded object and where its kernels are.
+/// The loaded object and the addresses of its kernels, shared by sessions.
 class CpuCode final : public DeviceCode {
 public:
   CpuCode(std::string isa, LoadedObject object, std::span<const std::byte> weights)
@@ -61,7 +63,7 @@ private:
   std::span<const std::byte> weights;
 };
 
-/// The memory of one session.
+/// Planned memory and threads of one session.
 class CpuDevice final : public Device {
 public:
   CpuDevice(const CpuCode &code, int threads)
@@ -112,7 +114,7 @@ private:
   std::vector<void *> pointers; ///< see layArguments; kept between launches
 };
 
-/// Threads for a launch: waking and joining one costs some microseconds, so each must have work for
+/// Threads for a launch. Waking and joining a thread costs some microseconds, so each gets work for
 /// longer than that.
 int threadsFor(const LaunchCall &call, int most) {
   constexpr int64_t grain = 1'000'000; // some 20 microseconds of one core
@@ -120,8 +122,8 @@ int threadsFor(const LaunchCall &call, int most) {
   return static_cast<int>(std::min({int64_t{most}, worth, call.points(), mostThreads}));
 }
 
-/// Where a thread of those `used` begins to read the panels of a launch. Tiles divide them evenly, up
-/// to what pads the last one: this is only fetched ahead.
+/// First address that thread `thread` of `used` reads in the panels of a launch. Assumes that tiles
+/// divide the panels evenly; the error is the last tile's padding, harmless for a prefetch.
 const std::byte *CpuDevice::beginning(const LaunchCall &call, int used, int thread) const {
   const int64_t across = call.grid[2] > 1 ? call.grid[2] : call.grid[1];
   int64_t bytes = 0;
@@ -136,8 +138,9 @@ const std::byte *CpuDevice::beginning(const LaunchCall &call, int used, int thre
   return nullptr;
 }
 
-/// The arguments of a kernel, one row of them for all points but the last of `pieces` threads, which
-/// have a row each: behind them stands what the thread reads next.
+/// Writes rows of kernel arguments to `pointers`: row 0 for all points but the last one of each
+/// thread, then a row for the last point of each of `pieces` threads. Those rows end with the
+/// address that the thread reads first in the next launch, which the kernel prefetches.
 void CpuDevice::layArguments(const LaunchCall &call, int pieces) {
   const int usedNext = pieces > 0 ? threadsFor(*call.next, threads) : 0;
   pointers.clear();
@@ -154,7 +157,7 @@ void CpuDevice::layArguments(const LaunchCall &call, int pieces) {
 Status CpuDevice::launch(const LaunchCall &call) {
   const int64_t points = call.points();
   const int used = threadsFor(call, threads);
-  // Only kernels with panels ask what is read next.
+  // Only kernels with panels prefetch for the next launch.
   const bool asks = call.next && !call.panels.empty();
   layArguments(call, asks ? used : 0);
   KernelFunction function = code.function(call.kernel);
@@ -169,10 +172,10 @@ Status CpuDevice::launch(const LaunchCall &call) {
              call.scalars.data(), first, line - first * n1, point - line * n2);
   };
   auto guarded = [](FunctionRef<void()> run) {
-    DenormalGuard guard; // every thread has a mode of its own
+    DenormalGuard guard; // the mode is a register of each thread
     run();
   };
-  // Alone as parallelFor would, but in one function: tiles of one row take half a microsecond.
+  // One thread: a plain loop that inlines `tile`, since a tile of one row takes only 0.5 µs.
   if (used == 1)
     guarded([&] {
       for (int64_t point = 0; point < points; ++point)
@@ -187,14 +190,15 @@ Expected<std::unique_ptr<Device>> CpuCode::createDevice(int threads) const {
   return std::unique_ptr<Device>(std::make_unique<CpuDevice>(*this, threads));
 }
 
-/// Whether code that needs these features was made for an instruction that is slow here.
+/// Whether code with these features relies on bf16 dot products that measured slow on this
+/// processor.
 bool isSlowHere(const std::vector<std::string> &features) {
   bool pairs = std::find(features.begin(), features.end(), "avx512_bf16") != features.end();
   return pairs && !cpuRates().dot2Pays();
 }
 
-/// The member that asks most of the processor and gets it; null if none can run. Of members with
-/// equal results, those that the measured rates speak against come last.
+/// The member with the most features among those that this processor can run; a member that is slow
+/// here (isSlowHere) is only a last resort. Null if none can run.
 const CpuMember *bestMember(const std::vector<CpuMember> &members) {
   const CpuMember *best = nullptr;
   bool bestIsSlow = false;
@@ -219,7 +223,7 @@ Error noMember(const Artifact &artifact) {
 } // namespace
 
 Expected<std::unique_ptr<DeviceCode>> loadCpuCode(const Artifact &artifact) {
-  if (artifact.program().kernels.empty()) // nothing to run, so nothing to ask of the processor
+  if (artifact.program().kernels.empty()) // no code, so any processor will do
     return std::unique_ptr<DeviceCode>(
         std::make_unique<CpuCode>("none", LoadedObject(), artifact.weights()));
   const CpuMember *member = bestMember(artifact.cpu());

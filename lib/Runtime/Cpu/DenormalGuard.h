@@ -1,9 +1,9 @@
-//===- DenormalGuard.h - Denormals flushed around kernels -------*- C++ -*-===//
+//===- DenormalGuard.h - Flush-to-zero mode around kernels ------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels run with denormals read and written as zero; the caller's mode comes
-// back afterwards.
+// Kernels read and write denormals as zero, so that no input makes them slow. The
+// caller's mode comes back afterwards.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-//===- LoadedObject.cpp - A shared object from memory -----------*- C++ -*-===//
+//===- LoadedObject.cpp - Loads a shared object from memory -----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

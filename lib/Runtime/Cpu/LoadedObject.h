@@ -1,8 +1,8 @@
-//===- LoadedObject.h - A shared object from memory -------------*- C++ -*-===//
+//===- LoadedObject.h - Loads a shared object from memory -------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loads an ELF shared object that lies in memory, without a file.
+// The ELF shared object is a member of the artifact; no file is written to disk.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -16,6 +16,7 @@ namespace heddle {
 class LoadedObject {
 public:
   LoadedObject() = default; ///< without functions
+  /// `name` begins messages.
   static Expected<LoadedObject> load(std::span<const std::byte> object, const std::string &name);
   LoadedObject(LoadedObject &&other) noexcept;
   LoadedObject &operator=(LoadedObject &&) = delete;
@@ -26,7 +27,8 @@ public:
 
 private:
   LoadedObject(int descriptor, void *handle) : descriptor(descriptor), handle(handle) {}
-  /// Stays open: the loader tells objects apart by path, and the path is that of the descriptor.
+  /// Stays open: dlopen tells objects apart by path, here /proc/self/fd/N, and a closed number
+  /// would be used again.
   int descriptor = -1;
   void *handle = nullptr;
 };

@@ -1,9 +1,9 @@
-//===- ArgumentBlocks.cpp - Words of launches in memory -------------*- C++ -*-===//
+//===- ArgumentBlocks.cpp - Kernel arguments in a buffer ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Descriptors see the largest block from any offset, so a whole one must lie
-// behind the last.
+// The dynamic descriptor spans a block of the largest size from any offset, so
+// that much memory must lie behind the last offset too.
 #include "ArgumentBlocks.h"
 
 #include "heddle/Support/Try.h"

@@ -1,9 +1,9 @@
-//===- ArgumentBlocks.h - Words of launches in memory ---------------*- C++ -*-===//
+//===- ArgumentBlocks.h - Kernel arguments in a buffer --------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Launches whose words are too many for push constants read them from a block.
-// Each launch that is recorded has a block of its own, so that none changes
+// A launch whose arguments exceed the push constants reads them from a block of
+// this buffer. Every recorded launch has its own block, so that none changes
 // before its kernel has run. The buffer is made once and never grows. (It is no
 // uniform buffer: some software drivers compile a kernel anew for each content.)
 #pragma once
@@ -21,9 +21,9 @@ public:
   VkBuffer handle() const { return buffer.handle(); }
   /// Whether another block fits.
   bool hasRoom() const { return used + blockBytes <= buffer.size(); }
-  /// Copies the words of a launch; returns where they lie.
+  /// Copies the words of a launch; returns their offset in bytes. Needs hasRoom().
   uint32_t write(std::span<const uint32_t> words);
-  /// All kernels that read blocks have run.
+  /// Frees all blocks; only once the kernels that read them have run.
   void clear() { used = 0; }
 
 private:

@@ -1,10 +1,10 @@
-//===- CommandRecorder.cpp - One command buffer a call ----------*- C++ -*-===//
+//===- CommandRecorder.cpp - Records a call's commands ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything waits for what came before it. Launches share one buffer and one
-// window of it, so that a driver or the validation layer could not tell those
-// that are independent; few are.
+// A full barrier stands between consecutive commands. Launches share one buffer
+// and one window of it, so neither a driver nor the validation layer could tell
+// which launches are independent; few are.
 #include "CommandRecorder.h"
 
 #include "heddle/Support/Try.h"
@@ -51,7 +51,7 @@ Status CommandRecorder::begin() {
   VkCommandBufferBeginInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   HEDDLE_TRY(checked("recording commands", vk.vkBeginCommandBuffer(commands, &info)));
-  // Caches were written by earlier submissions: make that visible to all that follows.
+  // Makes the writes of earlier submissions (caches) visible to this one.
   barrier(transferStage | computeStage, VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT,
           transferStage | computeStage, transferUses | computeUses);
   last = Stage::Nothing;
@@ -107,8 +107,8 @@ void CommandRecorder::dispatch(VkPipelineLayout layout, std::span<const uint32_t
   vk.vkCmdDispatch(commands, groups[0], groups[1], groups[2]);
 }
 
-/// Work may take long on slow devices, and has no limit here. A device that was lost ends a wait
-/// that is without limit only where its driver wakes those who wait; its fence tells in any case.
+/// Waits without a time limit, since slow devices may need long. Polls the fence's status each
+/// second, because some drivers do not wake a waiting thread when the device is lost.
 VkResult CommandRecorder::wait() {
   constexpr uint64_t oneSecond = 1'000'000'000;
   const VolkDeviceTable &vk = device.functions();

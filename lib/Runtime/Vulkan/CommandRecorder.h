@@ -1,9 +1,9 @@
-//===- CommandRecorder.h - One command buffer a call ------------*- C++ -*-===//
+//===- CommandRecorder.h - Records a call's commands ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Records transfers and dispatches in order, with the barriers between them, and
-// runs them. One thread at a time; waits for the end.
+// One command buffer holds the transfers and dispatches of a call in order, with
+// the barriers between them. One thread at a time.
 #pragma once
 
 #include "LogicalDevice.h"
@@ -20,15 +20,16 @@ public:
   CommandRecorder(const CommandRecorder &) = delete;
   CommandRecorder &operator=(const CommandRecorder &) = delete;
 
-  /// Drops what was recorded and starts anew.
+  /// Drops recorded commands and starts a new recording.
   Status begin();
   void copy(VkBuffer from, int64_t fromOffset, VkBuffer to, int64_t toOffset, int64_t bytes);
   void fill(VkBuffer buffer, int64_t offset, int64_t bytes, uint32_t pattern);
-  /// Kernel and bindings of the dispatches that follow; their words lie at `block`.
+  /// Sets pipeline and descriptors of the dispatches that follow; `block` is the dynamic offset of
+  /// their argument block.
   void bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set, uint32_t block);
   void dispatch(VkPipelineLayout layout, std::span<const uint32_t> push,
                 std::array<uint32_t, 3> groups);
-  /// Submits and waits; what was written can then be read by the host.
+  /// Submits, waits for the end, and makes all writes visible to the host.
   Status run();
 
 private:

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pools of a fixed size, added as needed, dropped together.
+// Pools have a fixed size; they are added as needed and destroyed together.
 #include "DescriptorCache.h"
 
 #include "KernelPipelines.h"

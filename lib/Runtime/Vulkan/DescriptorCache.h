@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A launch sees a window of planned memory and one of the weights. Windows begin
-// at few places, so that their descriptor sets are made once and kept.
+// A launch addresses a window of planned memory and one of the weights. Windows
+// begin at few offsets, so each pair's descriptor set is made once and kept.
 #pragma once
 
 #include "LogicalDevice.h"
@@ -12,7 +12,7 @@
 
 namespace heddle::vulkan {
 
-/// A piece of a buffer that a kernel can address.
+/// Range of a buffer that a kernel can address, at most maxStorageBufferRange.
 struct Window {
   VkBuffer buffer = VK_NULL_HANDLE;
   int64_t offset = 0, bytes = 0;
@@ -20,7 +20,7 @@ struct Window {
 
 class DescriptorCache {
 public:
-  /// Blocks of words lie in `blocks`, at offsets that each binding of a set gives.
+  /// `blocks` is the buffer of the dynamic binding; each launch gives its offset.
   DescriptorCache(const LogicalDevice &device, VkDescriptorSetLayout layout, VkBuffer blocks)
       : device(device), layout(layout), blocks(blocks) {}
   ~DescriptorCache();
@@ -29,7 +29,7 @@ public:
 
   /// The set whose bindings 0 and 2 are `memory` and whose binding 1 is `weights`.
   Expected<VkDescriptorSet> find(const Window &memory, const Window &weights);
-  /// Forgets all sets: a buffer is gone.
+  /// Destroys all sets; needed whenever a buffer is replaced.
   void clear();
 
 private:

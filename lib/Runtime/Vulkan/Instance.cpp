@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The loader's functions live in volk's tables; volk is compiled here.
+// This file compiles volk, whose tables hold the loader's functions.
 #define VOLK_IMPLEMENTATION
 #include "Instance.h"
 

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finds the loader at run time. With HEDDLE_VULKAN_VALIDATION=1 the validation
-// layer runs, synchronisation validation included, and keeps what it says.
+// Opens the loader at run time. With HEDDLE_VULKAN_VALIDATION=1 the validation
+// layer runs, synchronisation validation included, and its messages are kept.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -16,11 +16,12 @@
 
 namespace heddle::vulkan {
 
-/// A device error with the name of a Vulkan result, if it is one.
+/// Success, or a device error "vulkan: `what`: `result`".
 Status checked(std::string_view what, VkResult result);
 
 class Instance {
 public:
+  /// Input error if there is no loader or driver, or no validation layer where one is wanted.
   static Expected<std::unique_ptr<Instance>> create();
   ~Instance();
   Instance(const Instance &) = delete;
@@ -28,7 +29,7 @@ public:
 
   VkInstance handle() const { return instance; }
   std::vector<VkPhysicalDevice> physicalDevices() const;
-  /// An error if the validation layer has said anything since the last call.
+  /// Error with the validation layer's first message since the last call; success without one.
   Status takeMessages() const;
 
 private:

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a kernel needs is compared with the device's limits before the driver
-// compiles it: drivers may crash where they should refuse.
+// Kernels are checked against the device's limits before the driver compiles
+// them: drivers may crash where they should refuse.
 #include "KernelPipelines.h"
 
 #include "PipelineCache.h"
@@ -75,8 +75,8 @@ static Status checkLimits(const Kernel &kernel, const VulkanVariant &variant,
   return {};
 }
 
-/// The variant of the highest level that the device can run. Where there is none, the error says
-/// what each needs, or what the lowest one that lacks no feature takes beyond the limits.
+/// The variant of the highest level that the device can run. The error without one names the limit
+/// that a variant exceeds, or else the feature that each variant lacks.
 Expected<KernelPipelines::Chosen> KernelPipelines::choose(const Kernel &kernel,
                                                           const Artifact &artifact) const {
   const PhysicalDevice &physical = device.physical();

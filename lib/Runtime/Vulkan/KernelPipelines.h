@@ -1,11 +1,11 @@
-//===- KernelPipelines.h - Pipelines of a program's kernels -----*- C++ -*-===//
+//===- KernelPipelines.h - Compute pipelines of a program -------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One layout serves all kernels: three storage buffers (memory as vec4, weights,
-// memory as i32), a block of words at an offset that each launch chooses, and the
-// 128 bytes of push constants that every device has. One pipeline a kernel, of the best
-// of its variants that the device can run.
+// memory as i32), an argument block at an offset that each launch chooses, and the
+// 128 bytes of push constants that every device has. Each kernel has one pipeline,
+// from the best of its variants that the device can run.
 #pragma once
 
 #include "LogicalDevice.h"
@@ -14,13 +14,13 @@
 
 namespace heddle::vulkan {
 
-/// Bindings 0 to 2 lie where the window does, the last one, the block, at the launch's offset: all
-/// the storage buffers that Vulkan promises.
+/// Bindings 0 to 2 are windows, binding 3 is the argument block with its dynamic offset. Vulkan
+/// guarantees no more than 4 storage buffers.
 constexpr uint32_t bindingCount = 4, windowBindings = 3;
 
 class KernelPipelines {
 public:
-  /// Compiles every kernel of the artifact that has SPIR-V; limits are compared first.
+  /// Compiles every kernel that has SPIR-V, after a check of the device's limits.
   static Expected<std::unique_ptr<KernelPipelines>> create(const LogicalDevice &device,
                                                            const Artifact &artifact);
   ~KernelPipelines();
@@ -39,7 +39,7 @@ private:
   Status compileAll(const Artifact &artifact);
   struct Chosen {
     const VulkanVariant *variant = nullptr;
-    std::vector<uint32_t> words = {}; ///< until they are compiled
+    std::vector<uint32_t> words = {}; ///< SPIR-V, until it is compiled
     VkPipeline pipeline = VK_NULL_HANDLE;
   };
   Expected<Chosen> choose(const Kernel &kernel, const Artifact &artifact) const;

@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Features that kernels may need are enabled where there are any, and no extension.
+// Enables the optional features that kernels may use, where the device offers them,
+// and no extensions.
 #include "LogicalDevice.h"
 
 #include "heddle/Support/Try.h"

@@ -12,7 +12,8 @@ namespace heddle::vulkan {
 
 class LogicalDevice {
 public:
-  /// Opens device `number` of the loader's list.
+  /// Opens device `number` in the loader's order; an input error if there is none or if it lacks
+  /// Vulkan 1.1 or a compute queue.
   static Expected<std::unique_ptr<LogicalDevice>> open(int number);
   ~LogicalDevice();
   LogicalDevice(const LogicalDevice &) = delete;

@@ -1,8 +1,9 @@
-//===- MemoryBuffer.cpp - A buffer with memory of its own -------*- C++ -*-===//
+//===- MemoryBuffer.cpp - A Vulkan buffer and its memory --------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The choice of memory types is here and nowhere else.
+// Chooses memory types: cached host memory for staging, device memory for kernels,
+// and memory that is both where the device has it.
 #include "MemoryBuffer.h"
 
 #include "heddle/Support/Try.h"

@@ -1,9 +1,9 @@
-//===- MemoryBuffer.h - A buffer with memory of its own ---------*- C++ -*-===//
+//===- MemoryBuffer.h - A Vulkan buffer and its memory ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One VkBuffer on one allocation, mapped for as long as it lives where the host
-// can reach it.
+// One VkBuffer on one allocation, mapped for its whole life if it is staging memory
+// or the device has unified memory.
 #pragma once
 
 #include "LogicalDevice.h"
@@ -23,7 +23,7 @@ public:
 
   VkBuffer handle() const { return buffer; }
   int64_t size() const { return bytes; }
-  /// Null where the host cannot reach it.
+  /// Address in the host's memory; null if it is not mapped.
   std::byte *mapped() const { return address; }
 
 private:

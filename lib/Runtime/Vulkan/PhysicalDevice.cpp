@@ -1,8 +1,8 @@
-//===- PhysicalDevice.cpp - What a Vulkan device offers ---------*- C++ -*-===//
+//===- PhysicalDevice.cpp - Properties of a Vulkan device -------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queries need Vulkan 1.1 only; of an older device just name and version are known.
+// Queries use Vulkan 1.1; for an older device only properties of 1.0 are read.
 #include "PhysicalDevice.h"
 
 #include "heddle/Support/Try.h"
@@ -43,7 +43,7 @@ static VulkanLimits limitsOf(const VkPhysicalDeviceLimits &from) {
   return limits;
 }
 
-/// Features that a kernel may need, by the names that files give them. Others are lacking everywhere.
+/// Features that a kernel may need, by their names in artifacts. Any other name counts as lacking.
 static constexpr std::pair<std::string_view, VkBool32 VkPhysicalDeviceFeatures::*> knownFeatures[] =
     {{"shaderFloat64", &VkPhysicalDeviceFeatures::shaderFloat64},
      {"shaderInt64", &VkPhysicalDeviceFeatures::shaderInt64},
@@ -65,7 +65,7 @@ std::string PhysicalDevice::lacks(const VulkanVariant &variant) const {
   }
   if (variant.subgroup && variant.subgroup != subgroups.subgroupSize)
     return "subgroups of " + std::to_string(variant.subgroup);
-  if (!variant.matrices.empty()) // no device is asked for its shapes yet
+  if (!variant.matrices.empty()) // cooperative matrix properties are not queried yet
     return "products of matrices";
   return {};
 }
@@ -90,7 +90,7 @@ Expected<PhysicalDevice> PhysicalDevice::query(VkPhysicalDevice handle) {
   return device;
 }
 
-/// "minimum", or "name=value,…".
+/// Lowers the limits to `mask`: "minimum" or "name=value,…".
 Status PhysicalDevice::applyMask(std::string_view mask) {
   if (mask == "minimum") {
     offered = {};
@@ -134,7 +134,7 @@ VulkanDeviceInfo PhysicalDevice::info() const {
 }
 
 int64_t PhysicalDevice::windowAlignment() const {
-  // 16 because kernels address a window in vec4.
+  // At least 16 bytes: kernels address a window in vec4.
   return std::max<int64_t>(16,
                            static_cast<int64_t>(properties.limits.minStorageBufferOffsetAlignment));
 }
@@ -148,8 +148,7 @@ std::optional<uint32_t> PhysicalDevice::memoryType(uint32_t allowed,
 }
 
 bool PhysicalDevice::unifiedMemory() const {
-  // Uncached memory of a discrete card can be mapped too, but reading it is slow: that goes through
-  // staging.
+  // Device memory without HOST_CACHED (a discrete card's BAR) is slow to read: staging is faster.
   constexpr VkMemoryPropertyFlags all =
       VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
       VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;

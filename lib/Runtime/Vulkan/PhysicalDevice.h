@@ -1,9 +1,9 @@
-//===- PhysicalDevice.h - What a Vulkan device offers -----------*- C++ -*-===//
+//===- PhysicalDevice.h - Properties of a Vulkan device ---------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names, limits, features and memory types of a device, limits and features masked
-// as HEDDLE_VULKAN_LIMITS says.
+// Names, limits, features and memory types. HEDDLE_VULKAN_LIMITS lowers limits and
+// turns features off.
 #pragma once
 
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
@@ -25,19 +25,19 @@ public:
   int64_t maxAllocation() const {
     return static_cast<int64_t>(maintenance.maxMemoryAllocationSize);
   }
-  /// The features that a kernel may need and this device has.
+  /// Features to enable: all that kernels may need and the device has.
   const VkPhysicalDeviceFeatures &features() const { return offered; }
-  /// What a variant needs and this device lacks, for people: "shaderInt64"; empty: nothing.
+  /// First feature that a variant needs and this device lacks: "shaderInt64"; empty if none.
   std::string lacks(const VulkanVariant &variant) const;
-  /// Offsets of descriptors and windows are multiples of it.
+  /// Alignment of offsets in descriptors, in bytes.
   int64_t windowAlignment() const;
-  /// Family of a queue that computes.
+  /// First queue family with compute support.
   std::optional<uint32_t> queueFamily() const { return family; }
   /// Index of a memory type among `allowed` with all of `flags`.
   std::optional<uint32_t> memoryType(uint32_t allowed, VkMemoryPropertyFlags flags) const;
-  /// The host reads and writes device memory in place.
+  /// Whether the host reads and writes device memory in place.
   bool unifiedMemory() const;
-  /// Text that differs wherever compiled pipelines may differ.
+  /// Key of compiled pipelines: device, driver version and driver build.
   std::string cacheKey() const;
 
 private:

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The file is a hash of the data and the data: drivers check little of what
-// they are given. There is a file a model; those that were used last are kept.
+// A file holds a hash and then the driver's data, since drivers check little of
+// their input. Each model has a file; the most recently used files are kept.
 #include "PipelineCache.h"
 
 #include "heddle/Support/CacheFolder.h"
@@ -26,7 +26,7 @@ uint64_t fnv1a(const void *bytes, size_t count, uint64_t hash) {
   return hash;
 }
 
-/// The data of a sound cache file, else nothing.
+/// Data of a cache file; empty if it is missing or damaged.
 static std::vector<char> readCache(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
   std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};

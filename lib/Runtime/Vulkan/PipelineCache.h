@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the driver made of the kernels of a program, kept in the user's cache
-// directory. A file that is damaged or of another driver is as good as none, and
-// so is a directory that cannot be written.
+// A VkPipelineCache of a program's kernels, kept in the user's cache directory. A
+// damaged file, a file of another driver and a directory that cannot be written are
+// no errors: the driver compiles again.
 #pragma once
 
 #include "LogicalDevice.h"
@@ -15,14 +15,14 @@ namespace heddle::vulkan {
 
 class PipelineCache {
 public:
-  /// `codeHash` tells programs apart.
+  /// `codeHash` is a hash of the program's SPIR-V and names the file.
   static Expected<PipelineCache> open(const LogicalDevice &device, uint64_t codeHash);
   PipelineCache(PipelineCache &&other) noexcept;
   PipelineCache &operator=(PipelineCache &&) = delete;
   ~PipelineCache();
 
   VkPipelineCache handle() const { return cache; }
-  /// Writes the file if pipelines have been added; a driver that keeps none leaves no file.
+  /// Writes the file if pipelines have been added since it was read.
   void save() const;
 
 private:

@@ -1,9 +1,9 @@
-//===- SpirvFacts.cpp - What a SPIR-V module needs --------------*- C++ -*-===//
+//===- SpirvFacts.cpp - Resource use of a SPIR-V module ---------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One pass over the instructions: types give sizes, variables in Workgroup
-// storage add up. Types stand before what uses them.
+// One pass over the instructions sums the sizes of variables in Workgroup storage.
+// SPIR-V declares types before their uses.
 #include "SpirvFacts.h"
 
 #include <string>

@@ -1,8 +1,9 @@
-//===- SpirvFacts.h - What a SPIR-V module needs ----------------*- C++ -*-===//
+//===- SpirvFacts.h - Resource use of a SPIR-V module -----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Facts about a module that limits are compared with, before a driver sees it.
+// Shared memory and workgroup size, to be compared with the device's limits before
+// a driver sees the module.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -17,7 +18,7 @@ struct SpirvFacts {
   int64_t invocations = 1; ///< of a workgroup
 };
 
-/// Reads a module; an error where its words do not add up.
+/// Reads a module; an error if its instruction lengths do not add up.
 Expected<SpirvFacts> readSpirvFacts(std::span<const uint32_t> words);
 
 } // namespace heddle::vulkan

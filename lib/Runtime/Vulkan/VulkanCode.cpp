@@ -1,8 +1,8 @@
-//===- VulkanCode.cpp - Kernels as SPIR-V -----------------------*- C++ -*-===//
+//===- VulkanCode.cpp - Vulkan devices --------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What sessions share on Vulkan: the opened device, weights and pipelines.
+// Opened device, weights and pipelines, which sessions share.
 #include "heddle/Runtime/Vulkan/VulkanCode.h"
 
 #include "VulkanDevice.h"
@@ -49,7 +49,7 @@ private:
 Status VulkanCode::uploadWeights(std::span<const std::byte> bytes) {
   if (bytes.empty())
     return {};
-  // Whole tiles may be read past the last weight, as on the CPU.
+  // Kernels read whole tiles and so may read past the last weight, as on the CPU.
   weights = HEDDLE_TRY(MemoryBuffer::create(*device,
                                             static_cast<int64_t>(bytes.size()) + MappedBytes::slack,
                                             MemoryBuffer::Kind::Device));

@@ -1,9 +1,9 @@
-//===- VulkanDevice.cpp - Planned memory of a session on Vulkan ----*- C++ -*-===//
+//===- VulkanDevice.cpp - A session's memory and calls on Vulkan ---*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Windows keep descriptor ranges under the device's limit, dispatches its group
-// counts.
+// Windows keep descriptor ranges within maxStorageBufferRange; split dispatches keep
+// grids within maxComputeWorkGroupCount.
 #include "VulkanDevice.h"
 
 #include "heddle/Support/Try.h"
@@ -53,7 +53,7 @@ Status VulkanDevice::resize(int64_t bytes, int64_t keep) {
 }
 
 Status VulkanDevice::begin() {
-  // One staging buffer of the whole size serves the next call like this one.
+  // Replaces the staging buffers of the last call by one of their total size.
   if (staging.size() > 1) {
     int64_t total = 0;
     for (const MemoryBuffer &buffer : staging)
@@ -125,14 +125,14 @@ std::span<const std::byte> VulkanDevice::downloaded(MemoryRange range) const {
   auto staged = std::ranges::find_if(downloads, [&](const Staged &s) {
     return s.range.offset == range.offset && s.range.bytes == range.bytes;
   });
-  assert(staged != downloads.end() && "a range that was not asked for");
+  assert(staged != downloads.end() && "a range that was not requested");
   return {staging[staged->buffer].mapped() + staged->offset, bytes};
 }
 
 //===- Launches ----------------------------------------------------------===//
 
 Expected<Window> VulkanDevice::windowOf(const LaunchCall &call, bool weight) const {
-  // A program without weights has something valid bound in their place.
+  // Every binding needs a valid buffer: memory stands in for missing weights.
   const MemoryBuffer &buffer = weight && weights ? *weights : *memory;
   int64_t limit = device.physical().limits().storageRange / 16 * 16;
   if (buffer.size() <= limit)
@@ -168,7 +168,8 @@ Status VulkanDevice::pushArguments(const LaunchCall &call, const Window &memoryW
   return {};
 }
 
-/// Leaves the grid's base to be pushed. Where no block is free, what was recorded runs first.
+/// Moves all arguments but the grid's base from the push constants to a block; returns its offset.
+/// Runs the recorded commands first if no block is free.
 Expected<uint32_t> VulkanDevice::moveToBlock() {
   if (!blocks->hasRoom()) {
     HEDDLE_TRY(recorder->run());
@@ -181,7 +182,7 @@ Expected<uint32_t> VulkanDevice::moveToBlock() {
   return place;
 }
 
-/// Splits the grid where an axis has more groups than the device takes.
+/// Dispatches the grid, in pieces if an axis has more groups than the device allows.
 void VulkanDevice::dispatchAll(const std::array<int64_t, 3> &grid) {
   int64_t limit = device.physical().limits().groupCount;
   uint32_t *base = &push[push.size() - vulkanGridWords];

@@ -1,10 +1,10 @@
-//===- VulkanDevice.h - Planned memory of a session on Vulkan ----*- C++ -*-===//
+//===- VulkanDevice.h - A session's memory and calls on Vulkan ---*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Steps of a call are recorded and run together in finish. Where the host
-// reaches device memory, uploads and fills happen at once, before the launches
-// that they precede; elsewhere they go through staging buffers.
+// Launches are recorded and run together in finish. With unified memory, uploads,
+// copies and fills happen at once, so they must precede a call's launches; without,
+// they are recorded too, uploads and downloads through staging buffers.
 #pragma once
 
 #include "ArgumentBlocks.h"
@@ -37,7 +37,7 @@ private:
   VulkanDevice(const LogicalDevice &device, const KernelPipelines &kernels,
                const MemoryBuffer *weights, const Program &program);
 
-  /// A range of planned memory and where its copy lies in a staging buffer.
+  /// A range of planned memory and the place of its copy in a staging buffer.
   struct Staged {
     MemoryRange range;
     size_t buffer = 0;
@@ -58,11 +58,11 @@ private:
   std::optional<ArgumentBlocks> blocks;
   std::unique_ptr<DescriptorCache> descriptors;
   std::optional<MemoryBuffer> memory;
-  int64_t size = 0; ///< of memory without its slack
+  int64_t size = 0; ///< bytes of `memory` without memorySlack
   std::vector<MemoryBuffer> staging;
-  int64_t stagingUsed = 0; ///< of the last staging buffer
+  int64_t stagingUsed = 0; ///< bytes used of the last staging buffer
   std::vector<Staged> downloads;
-  std::vector<uint32_t> push; ///< kept between launches
+  std::vector<uint32_t> push; ///< push constants of a launch; a member to keep its memory
 };
 
 } // namespace heddle::vulkan

@@ -1,4 +1,4 @@
-//===- CpuCode.h - Kernels as native code ----------------------*- C++ -*-===//
+//===- CpuCode.h - The CPU device ------------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -10,6 +10,8 @@
 
 namespace heddle {
 
+/// Fails if no member of the artifact runs on this processor, or if the member lacks a kernel.
+/// `artifact` must outlive the code, which reads its weights in place.
 Expected<std::unique_ptr<DeviceCode>> loadCpuCode(const Artifact &artifact);
 
 } // namespace heddle

@@ -1,19 +1,19 @@
-//===- VulkanCode.h - Kernels as SPIR-V ------------------------*- C++ -*-===//
+//===- VulkanCode.h - Vulkan devices ---------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs kernels on a Vulkan 1.1 device and needs nothing optional from it. The
-// loader is found at run time. Environment: HEDDLE_VULKAN_VALIDATION=1 turns the
+// Runs SPIR-V kernels on a Vulkan 1.1 device without optional features. The loader
+// is found at run time. Environment: HEDDLE_VULKAN_VALIDATION=1 turns the
 // validation layer on and any message into an error; HEDDLE_VULKAN_LIMITS=minimum
-// (or name=value pairs) masks what the device offers, for tests.
+// (or name=value pairs) lowers the device's limits, for tests.
 #pragma once
 
 #include "heddle/Runtime/Device.h"
 
 namespace heddle {
 
-/// Limits that decide what can run; those of the device, or less where HEDDLE_VULKAN_LIMITS says
-/// so.
+/// Device limits that decide whether a kernel can run, lowered by HEDDLE_VULKAN_LIMITS; behind each
+/// its form there.
 struct VulkanLimits {
   int64_t sharedBytes = 0;    ///< shared=16384
   int64_t invocations = 0;    ///< invocations=128
@@ -28,7 +28,8 @@ struct VulkanDeviceInfo {
   bool usable = false; ///< a compute queue and Vulkan 1.1
 };
 
-/// All devices of the loader; `error: vulkan: …` where there is no loader or driver.
+/// Devices in the order of the loader, whose index is N of "vulkan:N". An input error that begins
+/// with "vulkan: " if there is no loader or driver.
 Expected<std::vector<VulkanDeviceInfo>> listVulkanDevices();
 
 Expected<std::unique_ptr<DeviceCode>> loadVulkanCode(const Artifact &artifact, int device);
