@@ -61,7 +61,7 @@ inline constexpr std::string_view statePrefix = "state:", tablePrefix = "table:"
 
 class Plan {
 public:
-  /// Evaluates the layout at `dims`; `dimValues` are their values in the order of dimNames().
+  /// Evaluates the layout at `dims`; `dimValues` are from Formulas::dimValues.
   /// Values that this plan holds already are reused. Without `share`, no buffers share memory.
   Status update(const FunctionLayout &layout, const Dimensions &dims,
                 std::span<const int64_t> dimValues, bool share);

@@ -1,8 +1,9 @@
-//===- Artifact.cpp - The layout of a .heddle file -------------*- C++ -*-===//
+//===- Artifact.cpp - Compiled models (.heddle files) ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The manifest names the members, which are checked before anything is used.
+// Members and their checksums are checked against the manifest before any is used;
+// the weights' checksum only on demand.
 
 #include "heddle/Support/Artifact.h"
 
@@ -32,7 +33,7 @@ std::string_view asText(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
 }
 
-/// Names of all members that a program's kernels need. Several kernels may share one.
+/// Names of the SPIR-V members of a program's kernels. Several kernels may share one.
 std::set<std::string> vulkanMembers(const Program &program) {
   std::set<std::string> names;
   for (const Kernel &kernel : program.kernels)
@@ -52,7 +53,7 @@ Expected<Artifact> readArtifact(const std::string &path) {
 
 Expected<Artifact> Artifact::fromBytes(MappedBytes bytes, std::string name) {
   auto container = HEDDLE_TRY(ContainerReader::read(bytes.bytes(), name));
-  // Moving the mapping moves no byte: the container's views stay good.
+  // Views of the container stay valid: moving the mapping does not move its bytes.
   Artifact artifact(std::move(bytes), std::move(container), std::move(name));
   for (auto step : {&Artifact::readManifest, &Artifact::findMembers})
     HEDDLE_TRY((artifact.*step)());
@@ -64,7 +65,7 @@ Status Artifact::readManifest() {
   if (!found)
     return inputError(artifactName + ": expected a Heddle file, found an archive without " +
                       manifestName);
-  // Code and manifest are checked before use; weights only when asked for, they may be gigabytes.
+  // Weights may be gigabytes: check() verifies them on demand.
   for (const ContainerMember &member : container.members())
     if (member.name != weightsName)
       HEDDLE_TRY(container.checkMember(member));
@@ -73,7 +74,7 @@ Status Artifact::readManifest() {
   return {};
 }
 
-/// Connects what the manifest names with the members; both sides must be complete.
+/// Finds the members that the manifest names, and refuses missing and unknown ones.
 Status Artifact::findMembers() {
   std::set<std::string> needed = vulkanMembers(program());
   needed.insert({manifestName, weightsName});
@@ -84,7 +85,7 @@ Status Artifact::findMembers() {
   for (const std::string &name : needed)
     if (!container.find(name))
       return inputError(artifactName + ": expected a member " + name + ", found none");
-  // Nothing rides along unseen, not even behind good checksums.
+  // Refuses unknown members: an archive must not carry hidden data.
   for (const ContainerMember &member : container.members())
     if (!needed.count(member.name) && member.name != fusedName)
       return inputError(artifactName + ": expected only members that the manifest names, found " +
@@ -104,7 +105,7 @@ Status Artifact::findMembers() {
   return {};
 }
 
-/// Code and weights are used where they are mapped.
+/// Checks alignments, since code and weights are used in the mapping, without a copy.
 Status Artifact::checkAlignment() const {
   for (const ContainerMember &member : container.members()) {
     uint32_t least = member.name == weightsName ? pageSize : 64;
@@ -155,7 +156,7 @@ std::string ArtifactWriter::vulkanMember(std::string_view kernel, int level) {
   return "vulkan/l" + std::to_string(level) + "/" + std::string(kernel) + ".spv";
 }
 
-/// The order of members is part of the format's stability: equal input, equal bytes.
+/// Adds the members in a fixed order, so that equal models give equal bytes.
 ContainerWriter ArtifactWriter::collect(const std::string &json,
                                         const FillWeights &fillWeights) const {
   ContainerWriter container;
@@ -175,15 +176,15 @@ ContainerWriter ArtifactWriter::collect(const std::string &json,
 
 Status ArtifactWriter::writeFile(const std::string &path, const FillWeights &fillWeights) {
   if (Status valid = validate(manifest.program); !valid)
-    return deviceError("the compiler made a bad program: " + valid.error().message);
+    return deviceError("the compiler made an invalid program: " + valid.error().message);
   std::string json = toJson(manifest);
   return collect(json, fillWeights).writeFile(path);
 }
 
 Expected<Artifact> ArtifactWriter::build(const std::string &name, const FillWeights &fillWeights) {
   if (Status valid = validate(manifest.program); !valid)
-    return deviceError("the compiler made a bad program: " + valid.error().message);
-  // Read back as a file would be: there is one way to load a program, not two.
+    return deviceError("the compiler made an invalid program: " + valid.error().message);
+  // The JSON text is written and read back, so that files and memory load in one way.
   std::string json = toJson(manifest);
   auto bytes = HEDDLE_TRY(collect(json, fillWeights).writeMemory());
   return Artifact::fromBytes(std::move(bytes), name);

@@ -1,8 +1,8 @@
-//===- Broadcast.cpp - Inputs that stand for larger ones ---------------------===//
+//===- Broadcast.cpp - Broadcast inputs --------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Missing dimensions first, then each size against the full one.
+// Adds missing dimensions, then compares each size with the full one.
 
 #include "heddle/Support/Broadcast.h"
 
@@ -22,7 +22,8 @@ static std::string sizesText(std::span<const int64_t> sizes) {
   return text + "]";
 }
 
-/// [sequences, ...] or [sequences * heads, ...] as the first two of four dimensions.
+/// Splits the first of three dimensions, sequences or sequences * heads, into two. PyTorch's
+/// attn_mask of MultiheadAttention has the second form.
 static Status ofThree(const std::string &name, std::span<const int64_t> given,
                       std::span<const int64_t> full, std::vector<int64_t> &sizes) {
   int64_t first = given[0], sequences = full[0], heads = full[1];

@@ -1,10 +1,9 @@
-//===- CacheFolder.cpp - What later processes need not do again -*- C++ -*-===//
+//===- CacheFolder.cpp - The user's cache folder ----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A file's time is that of its last use, so that the oldest are those that
-// nobody runs any more. All errors are ignored: another process may delete what
-// this one looks at.
+// A file's time is that of its last use, for LRU eviction. All errors are ignored:
+// another process may delete a file at any time.
 
 #include "heddle/Support/CacheFolder.h"
 
@@ -24,7 +23,7 @@ namespace heddle {
 
 namespace {
 
-/// No file that is kept comes near; what is larger is not ours.
+/// Limit of a file that is read, far above any file that Heddle writes.
 constexpr off_t kMaxBytes = 1 << 30;
 
 struct CachedFile {
@@ -33,7 +32,7 @@ struct CachedFile {
   uintmax_t bytes;
 };
 
-/// The newest first.
+/// Files of the folder with this prefix, most recently used first.
 std::vector<CachedFile> cachedFiles(std::string_view prefix) {
   std::vector<CachedFile> found;
   std::error_code ended;
@@ -61,8 +60,8 @@ std::string cacheDirectory() {
 }
 
 std::optional<std::string> readFromCache(const std::string &path) {
-  // Not mapped: pages behind the end of a file that is cut meanwhile would be fatal. Not blocking: a
-  // pipe of this name is no cache.
+  // Read, not mapped: if another process truncates a mapped file, access is SIGBUS. O_NONBLOCK:
+  // open must not wait if the path is a pipe.
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat facts = {};
   std::string bytes;

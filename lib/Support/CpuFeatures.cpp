@@ -1,9 +1,9 @@
-//===- CpuFeatures.cpp - What this processor can do -------------*- C++ -*-===//
+//===- CpuFeatures.cpp - CPU feature detection ------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CPUID says what the processor has, XCR0 what the operating system saves and
-// restores; a feature counts only with both. Names are LLVM's.
+// CPUID has the processor's features, XCR0 the register state that the operating
+// system saves and restores. A feature counts only with both. Names are LLVM's.
 #include "heddle/Support/CpuFeatures.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct Feature {
   State state;
 };
 
-constexpr uint32_t ext = 0x80000001;
+constexpr uint32_t ext = 0x80000001; // the leaf of AMD's extended features
 constexpr Feature features[] = {
     {"cx8", 1, 0, EDX, 8, State::None},
     {"cmov", 1, 0, EDX, 15, State::None},
@@ -156,7 +156,7 @@ std::vector<std::string> cpuFeatures() {
   return found;
 }
 
-/// LLVM's name of a feature that Linux spells otherwise; artifacts may use either.
+/// LLVM's name of a feature; artifacts use Linux's names, which differ for some.
 static std::string_view llvmName(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> others[] = {
       {"sse4_1", "sse4.1"},    {"sse4_2", "sse4.2"},          {"bmi1", "bmi"},

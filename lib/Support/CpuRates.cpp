@@ -1,11 +1,10 @@
-//===- CpuRates.cpp - How fast this processor multiplies --------*- C++ -*-===//
+//===- CpuRates.cpp - Peak arithmetic rates of this processor ---*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fourteen chains hide the latency of a multiply-add (4 to 6 cycles, 2 a cycle;
-// with twelve, vdpbf16ps at 6 cycles falls short of its rate).
-// The instructions are written out, so that no compiler option decides what is
-// measured.
+// Independent chains of sums hide the latency of a multiply-add (4 to 6 cycles, 2 a
+// cycle): at least twelve, and more where there are registers for them. Loops are
+// inline assembly, so that no compiler option changes what is measured.
 
 #include "heddle/Support/CpuRates.h"
 
@@ -28,22 +27,22 @@ namespace {
 
 //===- Multiply-adds -----------------------------------------------------===//
 
-/// One way to multiply and add.
+/// An instruction that multiplies and adds, and the loop that times it.
 struct Unit {
   Arithmetic arithmetic;
   const char *instruction, *feature;
-  int lanes;    ///< of the sums
-  int products; ///< a lane takes at once
-  int chains;   ///< instructions of a step
+  int lanes;    ///< sums of a vector
+  int products; ///< products that a lane adds at once
+  int chains;   ///< instructions of a step, each with its own sum
   void (*run)(int64_t steps);
 };
 
 #if defined(__x86_64__)
 
-// Registers are named, so that no compiler option moves a sum through memory. The operands are
-// zeros: a sum stays 0, which no unit is slow at. As many sums as there are registers for: two
-// units of vdpbf16ps take six steps each, and with fourteen sums they now and then wait. The
-// assembler repeats a line for each register.
+// Registers are named, so that no sum is spilled to memory. Operands are zeros, which are slow on
+// no unit. All free registers hold sums: two units of vdpbf16ps have a latency of six cycles each,
+// and with fourteen sums they sometimes wait. The assembler's .irp repeats a line for each
+// register.
 #define HEDDLE_EACH(REGISTERS, LINE) ".irp reg, " REGISTERS "\n" LINE "\n.endr\n"
 #define HEDDLE_LOW "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13"
 #define HEDDLE_HIGH "16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29"
@@ -78,7 +77,7 @@ HEDDLE_RATE(runInt8, "avx2", "ymm", HEDDLE_LOW, "vpxor", "%{vex%} vpdpbusd")
 #undef HEDDLE_LOW
 #undef HEDDLE_HIGH
 
-/// The widest first: the first that the processor has is taken.
+/// Widest vectors first: unitOf takes the first unit that the processor has.
 constexpr Unit kUnits[] = {
     {Arithmetic::F32, "vfmadd231ps", "avx512f", 16, 1, 28, runF32Wide},
     {Arithmetic::F32, "vfmadd231ps", "fma", 8, 1, 14, runF32},
@@ -90,7 +89,7 @@ constexpr Unit kUnits[] = {
 
 #elif defined(__aarch64__)
 
-// The assembler repeats a line for each register.
+// The assembler's .irp repeats a line for each register.
 #define HEDDLE_RATE(NAME, LANES)                                                                   \
   [[gnu::noinline]] void NAME(int64_t steps) {                                                     \
     asm volatile(".arch_extension fp16\n movi v16.4s, #0\n mov x9, %0\n1:\n"                       \
@@ -145,10 +144,10 @@ double measureRate(Arithmetic arithmetic, int threads, int64_t steps) {
          std::max(seconds, 1e-9);
 }
 
-//===- Rates that are kept -----------------------------------------------===//
+//===- Cached rates ------------------------------------------------------===//
 
-/// The best of some short rounds in which the instructions take turns, so that all see the same
-/// clock; the first warms up, since the clock may change for vectors of 512 bits.
+/// Takes the best of some short rounds. Instructions alternate, so that all see the same clock
+/// rate; one round warms up first, because vectors of 512 bits may change the clock.
 CpuRates measureCpuRates() {
   constexpr int64_t steps = 8000;
   CpuRates rates;
@@ -162,7 +161,7 @@ CpuRates measureCpuRates() {
   return rates;
 }
 
-/// Tells machines apart that share a home; decides nothing.
+/// Name of this kind of processor in the cache, since machines may share a home folder.
 static std::string machineKey() {
 #if defined(__x86_64__)
   uint32_t leaf[4][4] = {};

@@ -1,9 +1,8 @@
-//===- Error.cpp - Words of users, and misuse ------------------*- C++ -*-===//
+//===- Error.cpp - Errors and Expected values ------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a message may repeat of an input, and the end of a program that looked
-// inside an Expected without testing it.
+// Quotes users' text for messages, and aborts on misuse of an Expected.
 
 #include "heddle/Support/Error.h"
 
@@ -12,9 +11,7 @@
 
 namespace heddle {
 
-Error outOfMemory() {
-  return inputError("expected memory enough for what was asked, found too little");
-}
+Error outOfMemory() { return inputError("expected enough memory for this call, found too little"); }
 
 std::string printable(std::string_view text) {
   std::string result;
@@ -33,7 +30,7 @@ std::string quotedText(std::string_view text) {
   if (cut) {
     size_t end = most - 3;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
-      --end; // not inside a character of UTF-8
+      --end; // not inside a UTF-8 sequence
     text = text.substr(0, end);
   }
   return "'" + printable(text) + (cut ? "...'" : "'");

@@ -1,8 +1,8 @@
-//===- Fields.cpp - Names as files write them ------------------*- C++ -*-===//
+//===- Fields.cpp - Reflection of structures and enumerations --*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The names of a list in C++, in snake case.
+// Converts names of C++ to snake case for files and the text of ops.
 
 #include "heddle/Support/Fields.h"
 

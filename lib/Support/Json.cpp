@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Builds a value from the parser's events, which is where keys that occur twice
-// and deep nesting can be seen; a finished object shows neither.
+// Builds a value from the parser's events, because a finished object no longer shows
+// duplicate keys, and deep nesting must stop the parser before the stack overflows.
 
 #include "heddle/Support/Json.h"
 
@@ -20,12 +20,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t maxNesting = 64;
 
-/// The parser's listener. It stops the parser by returning false.
+/// SAX handler of the parser, which stops when a method returns false.
 class Builder : public nlohmann::json_sax<Json> {
 public:
   Json root;
   std::string failure;
-  std::optional<size_t> failedAt; ///< of the text, where it is no JSON
+  std::optional<size_t> failedAt; ///< offset in the text, for syntax errors
 
   bool null() override { return place(nullptr); }
   bool boolean(bool value) override { return place(value); }
@@ -33,7 +33,7 @@ public:
   bool number_unsigned(number_unsigned_t value) override { return place(value); }
   bool number_float(number_float_t value, const string_t &) override { return place(value); }
   bool string(string_t &value) override { return place(std::move(value)); }
-  bool binary(binary_t &) override { return false; } // no JSON text has one
+  bool binary(binary_t &) override { return false; } // only in CBOR and its like
   bool start_object(size_t) override { return open(Json::object()); }
   bool start_array(size_t) override { return open(Json::array()); }
   bool end_object() override { return close(); }
@@ -52,12 +52,12 @@ public:
     constexpr int numberOutOfRange = 406;
     failedAt = std::max<size_t>(position, 1) - 1;
     if (error.id == numberOutOfRange)
-      failure = "expected valid JSON, found a number that no double holds";
+      failure = "expected valid JSON, found a number beyond the range of f64";
     return false;
   }
 
 private:
-  /// "a.b: " of the innermost open value; nothing for the outermost.
+  /// Path of the innermost open value, "a.b: "; empty for the outermost.
   std::string where() const {
     std::string path;
     for (size_t i = 1; i < names.size(); ++i)
@@ -74,7 +74,7 @@ private:
       parent.push_back(std::move(value));
       return &parent.back();
     }
-    // The key is known to be new: append without the search that operator[] makes.
+    // The key is new (see key), so append without the linear search of operator[].
     auto &object = parent.get_ref<Json::object_t &>();
     object.push_back({std::move(lastKey), std::move(value)});
     return &object.back().second;
@@ -107,7 +107,7 @@ private:
   std::string lastKey;
 };
 
-/// "3:14", counted from 1 in bytes.
+/// Line and column from 1, in bytes: "3:14".
 std::string lineAndColumn(std::string_view text, size_t at) {
   std::string_view before = text.substr(0, at);
   size_t line = std::count(before.begin(), before.end(), '\n') + 1;
@@ -124,7 +124,7 @@ std::string foundAt(std::string_view text, size_t at) {
   return "byte " + std::to_string(byte);
 }
 
-/// What the parser would pass over: it skips a byte order mark and ends at a NUL, whatever follows.
+/// Error for bytes that the parser accepts silently: it skips a byte order mark and ends at a NUL.
 std::optional<std::string> strayBytes(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF"))
     return "1:1: expected valid JSON, found a byte order mark";

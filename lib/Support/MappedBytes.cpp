@@ -1,9 +1,9 @@
-//===- MappedBytes.cpp - Page-aligned bytes --------------------*- C++ -*-===//
+//===- MappedBytes.cpp - Memory mappings -----------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The slack past the end of a file is made by reserving anonymous pages first
-// and mapping the file over their beginning.
+// Slack past the end of a file: anonymous pages are reserved first and the file is
+// mapped over their beginning (MAP_FIXED).
 
 #include "heddle/Support/MappedBytes.h"
 
@@ -42,7 +42,7 @@ int64_t wholePages(int64_t size) {
 
 constexpr int64_t hugePage = 2 << 20;
 
-/// Private pages that begin at a multiple of a huge page, so that what lies there can be one.
+/// Maps private pages at a multiple of 2 MiB, as huge pages need.
 void *reserve(int64_t size, int protection) {
   void *whole = ::mmap(nullptr, size + hugePage, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (whole == MAP_FAILED)
@@ -56,8 +56,8 @@ void *reserve(int64_t size, int protection) {
   return start;
 }
 
-/// Weights are read from end to end again and again: fewer page table entries. Of a file, where its
-/// file system keeps it in pages that large. Only a hint.
+/// Asks for huge pages: weights are streamed again and again, and fewer TLB entries then cover
+/// them. Only a hint; for a file it depends on the file system.
 void adviseHugePages(void *start, int64_t size) { ::madvise(start, size, MADV_HUGEPAGE); }
 
 } // namespace
@@ -80,7 +80,7 @@ MappedBytes::~MappedBytes() {
 
 Expected<MappedBytes> MappedBytes::openFile(const std::string &path) {
   const char *readable = "a file that can be read";
-  // Not blocking: opening a pipe must come to the error below, not wait for a writer.
+  // O_NONBLOCK: opening a pipe must reach the error below, not wait for a writer.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat facts = {};
   if (file.value < 0 || ::fstat(file.value, &facts) != 0)
@@ -117,7 +117,7 @@ Expected<MappedBytes> MappedBytes::mapForWriting(int descriptor, int64_t size,
   void *start = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (start == MAP_FAILED)
     return systemError(path, space);
-  adviseHugePages(start, size); // what is written in large pages stays in them for its readers
+  adviseHugePages(start, size); // the page cache keeps huge pages for later readers
   return MappedBytes(static_cast<std::byte *>(start), size, size);
 }
 

@@ -1,11 +1,10 @@
-//===- OutputFile.cpp - Files appear whole or not at all ------------------===//
+//===- OutputFile.cpp - Atomic output files -------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files are replaced as a whole; a device, a pipe or standard output gets the
-// bytes as they are. The temporary name holds the process and a number, and is
-// opened exclusively: two processes, or two threads, that write the same file do
-// not meet in it.
+// Files are replaced as a whole; devices, pipes and standard output are written in
+// place. The temporary name holds the process and a serial number and is opened with
+// O_EXCL, so that two writers of one file never share a temporary file.
 
 #include "heddle/Support/OutputFile.h"
 
@@ -25,11 +24,11 @@ namespace heddle {
 
 static constexpr const char *kExpected = "a path that can be written";
 
-/// Follows links by hand, since what the last one names need not exist.
+/// Follows symbolic links by hand, since the last one may name a file that does not exist yet.
 static std::string behindLinks(const std::string &path) {
   std::error_code failure;
   std::filesystem::path target = path;
-  // Circles have been refused before; forty is where the system gives up, too.
+  // Linux too follows at most 40 links; a circle is an error of stat() in open().
   for (int links = 0; links < 40 && std::filesystem::is_symlink(target, failure); ++links)
     target = target.parent_path() / std::filesystem::read_symlink(target, failure);
   return target.string();
@@ -62,8 +61,8 @@ Status AtomicFile::open() {
                       (S_ISDIR(facts.st_mode) ? "a directory" : "a device or a pipe"));
   static std::atomic<int> serial = 0;
   temporary = target + "." + std::to_string(::getpid()) + "." + std::to_string(serial++) + ".part";
-  // Without a file to follow, the umask decides who may read it. Never more is allowed at first
-  // than in the end.
+  // The old file's permissions hold from the start, so that the temporary file is never more
+  // accessible; without an old file the umask decides.
   mode_t mode = exists ? facts.st_mode & 0777 : 0666;
   descriptor = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (descriptor < 0 || (exists && ::fchmod(descriptor, mode) != 0))
@@ -100,11 +99,11 @@ Status replaceFile(const std::string &path, std::string_view bytes) {
   return file.commit();
 }
 
-//===- What tools write --------------------------------------------------===//
+//===- Output of the tools -----------------------------------------------===//
 
 static bool isStandardOutput(const std::string &path) { return path.empty() || path == "-"; }
 
-/// Devices and pipes cannot be renamed over.
+/// Whether `path` is a device or a pipe, which a rename would replace by a file.
 static bool isWrittenInPlace(const std::string &path) {
   std::error_code ignored;
   std::filesystem::file_status facts = std::filesystem::status(path, ignored);
@@ -112,7 +111,7 @@ static bool isWrittenInPlace(const std::string &path) {
          !std::filesystem::is_directory(facts);
 }
 
-/// A device or a pipe at `path` is opened and written as it is.
+/// Writes to the device or pipe at `path`.
 static Status writeInPlace(const std::string &path, std::string_view bytes) {
   std::FILE *file = std::fopen(path.c_str(), "wb");
   if (!file)
@@ -134,7 +133,7 @@ static Status writeStandardOutput(std::string_view bytes) {
 Status checkOutput(const std::string &path) {
   if (isStandardOutput(path) || isWrittenInPlace(path))
     return {};
-  HEDDLE_TRY(AtomicFile::create(path)); // and gone again
+  HEDDLE_TRY(AtomicFile::create(path)); // removed again by its destructor
   return {};
 }
 

@@ -1,11 +1,11 @@
-//===- Parallel.cpp - One parallel loop ------------------------*- C++ -*-===//
+//===- Parallel.cpp - Parallel loops ---------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each thread has a piece of the loop and takes its indices one by one; one that
-// is done takes from the others' pieces, since kernels of causal models differ in
-// work from tile to tile. Neighbouring tiles stay with a thread: it fetches the
-// next one's weights ahead, and the next call finds them in the same cache.
+// Each thread takes the indices of its own piece one by one and then steals from the
+// others, since tiles of causal attention differ in work. Pieces are contiguous and
+// equal in every call: a thread prefetches the next tile's weights, and the next call
+// finds them in the same cache.
 
 #include "heddle/Support/Parallel.h"
 
@@ -23,14 +23,14 @@ int processorCount() { return std::max(1, omp_get_num_procs()); }
 
 namespace {
 
-/// What is left of one thread's piece, on a cache line of its own.
+/// Remaining indices of a thread's piece, on its own cache line against false sharing.
 struct alignas(64) Piece {
   int64_t next, end;
 };
 
 } // namespace
 
-/// Indices of the thread's own piece, then of the others'.
+/// Runs the indices of the thread's own piece, then those left in the others'.
 static void runPieces(std::span<Piece> pieces, int self, LoopBody body) {
   for (size_t t = 0; t < pieces.size(); ++t) {
     Piece &piece = pieces[(static_cast<size_t>(self) + t) % pieces.size()];
@@ -64,9 +64,9 @@ void parallelFor(int64_t n, int threads, LoopBody body) {
   parallelFor(n, threads, body, [](FunctionRef<void()> run) { run(); });
 }
 
-/// The threads of the loops above, which have run for a while before they meet at a barrier: one that
-/// has just been woken shares a processor until the scheduler sees it. The time is from the first
-/// start to the last end, so that threads that take turns are not counted twice.
+/// Threads run for a while before they meet at a barrier, because a thread that has just been woken
+/// shares a processor until the scheduler moves it. Time counts from the first start to the last
+/// end, so that threads that run one after the other do not look parallel.
 double secondsTogether(int threads, const std::function<void(int)> &work) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds warmUp{8};

@@ -1,8 +1,8 @@
-//===- Program.cpp - What an artifact runs ---------------------*- C++ -*-===//
+//===- Program.cpp - The program of an artifact ----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names and sizes of element types, look-ups, and sizes of packed weights.
+// Names of element types, look-ups, and sizes of packed weights.
 
 #include "heddle/Support/Program.h"
 

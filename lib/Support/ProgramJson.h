@@ -2,17 +2,17 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program alone is read and written by toJson and programFromJson.
+// See Program.h for toJson and programFromJson of a program alone.
 #pragma once
 
 #include "heddle/Support/Artifact.h"
 
 namespace heddle {
 
-/// Stable: equal manifests give equal bytes.
+/// JSON text; equal manifests give equal bytes.
 std::string toJson(const Manifest &manifest);
-/// Strict: the version is ours, every field is there, none is unknown, the program is valid. Errors
-/// begin with `place`.
+/// Reads toJson's text. Another version, a missing or unknown field and an invalid program are
+/// errors, which begin with `place`.
 Expected<Manifest> manifestFromJson(std::string_view text, const std::string &place);
 
 } // namespace heddle

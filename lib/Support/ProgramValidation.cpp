@@ -1,10 +1,9 @@
-//===- ProgramValidation.cpp - What every program must keep ----*- C++ -*-===//
+//===- ProgramValidation.cpp - Validation of programs ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks a program that was read from a file, or made by the compiler, before
-// anything trusts its indices. Values of sizes are known only at run time and
-// are checked there.
+// Checks a program from a file or from the compiler before the runtime trusts its
+// indices. Sizes with dimensions are known, and checked, only in a call.
 
 #include "heddle/Support/Program.h"
 
@@ -17,7 +16,8 @@ namespace heddle {
 
 namespace {
 
-/// Sizes past it are damage, and products of two of its kind must not wrap.
+/// Limit of elements, bytes and tiles, beyond which a file must be damaged. Small enough that sizes
+/// in bytes do not overflow.
 constexpr int64_t largest = int64_t(1) << 46;
 
 std::string at(const std::string &what, const std::string &name) {
@@ -27,7 +27,7 @@ std::string at(const std::string &what, size_t index) {
   return what + " " + std::to_string(index) + ": ";
 }
 
-/// Every error of this file: "kernel 'attend': expected a tile of at least 1, found 0".
+/// Error of this file: "kernel 'attend': expected a tile of at least 1, found 0".
 Error expected(const std::string &place, const std::string &what, const std::string &found) {
   return inputError(place + "expected " + what + ", found " + found);
 }
@@ -43,7 +43,7 @@ Status checkIndex(const std::string &place, const std::string &what, int64_t ind
   return expected(place, what + " below " + std::to_string(list.size()), index);
 }
 
-/// Look-ups by name must have one answer.
+/// Checks that names are unique, since look-ups are by name.
 template <typename List, typename Name>
 Status checkNames(const std::string &what, const List &list, Name name) {
   std::set<std::string_view> seen;
@@ -63,7 +63,7 @@ Status checkNames(const std::string &what, const List &list) {
 
 //===- Weights -----------------------------------------------------------===//
 
-/// The order of these comparisons keeps `elements * 4` and the sum from wrapping.
+/// The comparison with `largest` comes first, so that `elements * 4` cannot overflow.
 Status checkWeight(const Weight &weight, int64_t bytes) {
   std::string place = at("weight", weight.name);
   if (weight.offset < 0 || weight.offset % 256 != 0)
@@ -76,13 +76,14 @@ Status checkWeight(const Weight &weight, int64_t bytes) {
   return {};
 }
 
-/// Packing writes packedElements(entry) values: they must be what the weight has room for.
+/// Checks that the weight has the size that packing writes, packedElements(entry).
 Status checkPackEntry(const PackEntry &entry, const std::vector<Weight> &weights) {
   std::string place = at("packing of", entry.tensor);
   int64_t elements = 1;
   for (int64_t size : entry.shape) {
     if (size < 1 || size > largest / elements)
-      return expected(place, "a possible shape", "a dimension of " + std::to_string(size));
+      return expected(place, "a shape of 1 to 2^46 elements",
+                      "a dimension of " + std::to_string(size));
     elements *= size;
   }
   if (entry.rows < 0 || (entry.rows > 0 && elements % entry.rows != 0))
@@ -97,16 +98,16 @@ Status checkPackEntry(const PackEntry &entry, const std::vector<Weight> &weights
     return expected(place, "f32, or a narrower type in panels", toString(entry.type));
   if (format.holdsScales() && entry.columnGroup % 16 != 0)
     return expected(place, "groups of columns without padding", entry.columnGroup);
-  // Groups of one element are padded to 16, in both directions.
+  // Padding grows a tensor at most 256-fold: a group of one element becomes 16 by 16.
   if (elements > largest / 256 || packedElements(entry) != weights[entry.weight].elements)
     return expected(place, "a weight of its packed size", weights[entry.weight].elements);
   return {};
 }
 
-/// No weight is written twice. One that no entry writes is zero.
+/// Refuses weights that two entries write. A weight without an entry is zero.
 Status checkWeights(const Program &program) {
   if (program.weightBytes < 0 || program.weightBytes > largest)
-    return expected("", "a possible size of all weights", program.weightBytes);
+    return expected("", "0 to 2^46 bytes of weights", program.weightBytes);
   for (const Weight &weight : program.weights)
     HEDDLE_TRY(checkWeight(weight, program.weightBytes));
   std::set<int> packed;
@@ -121,7 +122,7 @@ Status checkWeights(const Program &program) {
 
 //===- Kernels -----------------------------------------------------------===//
 
-/// Extents are divided by tiles; -1 stands for a fixed count.
+/// An axis has the extent of a scalar, divided by its tile, or a fixed count (scalar -1).
 Status checkGrid(const std::string &place, const KernelCode &code, size_t scalars) {
   for (const GridAxis &axis : code.grid) {
     if (axis.scalar < -1 || axis.scalar >= static_cast<int64_t>(scalars))
@@ -129,12 +130,13 @@ Status checkGrid(const std::string &place, const KernelCode &code, size_t scalar
     if (axis.tile < 1 || axis.tile > largest)
       return expected(place, "a tile of at least 1", axis.tile);
     if (axis.count < 0 || axis.count > largest)
-      return expected(place, "a possible grid extent", axis.count);
+      return expected(place, "a grid extent of 0 to 2^46", axis.count);
   }
   return {};
 }
 
-/// Within what some Vulkan device offers; the device at hand is asked when the code is loaded.
+/// Checks the limits of all Vulkan devices; those of the actual device are checked when the code is
+/// loaded.
 Status checkVariant(const std::string &place, const VulkanVariant &variant) {
   int64_t invocations = 1;
   for (int32_t size : variant.workgroup) {
@@ -145,7 +147,7 @@ Status checkVariant(const std::string &place, const VulkanVariant &variant) {
   if (invocations > 1024)
     return expected(place, "a workgroup of at most 1024 invocations", invocations);
   if (variant.member.empty())
-    return expected(place, "the name of its code", "none");
+    return expected(place, "the name of a SPIR-V member", "none");
   if (variant.level < 0)
     return expected(place, "a level of at least 0", variant.level);
   if (variant.subgroup < 0 || variant.subgroup > 128)
@@ -171,7 +173,7 @@ Status checkVulkan(const std::string &place, const Kernel &kernel) {
   return {};
 }
 
-/// Weights are mapped for reading: a kernel that writes to one would be a signal.
+/// Refuses kernels that write to weights, whose mapping is read-only.
 Status checkKernel(const Kernel &kernel) {
   std::string place = at("kernel", kernel.name);
   for (const KernelArgument &argument : kernel.arguments)
@@ -218,7 +220,7 @@ private:
     return {};
   }
 
-  /// Any value: scalars, checks and ranges may be negative.
+  /// Checks the names of an expression, whose value may be negative: scalars, checks and ranges.
   Status checkNamed(const std::string &here, const SizeExpr &size) {
     std::vector<std::string> names;
     size.collectDims(names);
@@ -239,12 +241,12 @@ private:
     return {};
   }
 
-  /// Lives decide which buffers share memory.
+  /// Checks lifetimes above all, which decide whether buffers share memory.
   Status checkBuffer(const std::string &here, const Buffer &buffer) {
     int64_t launches = static_cast<int64_t>(function.launches.size());
     bool temporary = buffer.kind == Buffer::Kind::Temporary;
     if (temporary && (buffer.first < 0 || buffer.last < buffer.first || buffer.last >= launches))
-      return expected(here, "a life within " + std::to_string(launches) + " launches",
+      return expected(here, "a lifetime within " + std::to_string(launches) + " launches",
                       std::to_string(buffer.first) + " to " + std::to_string(buffer.last));
     if (buffer.kind == Buffer::Kind::Table && buffer.generator.empty())
       return expected(here, "a generator of the table", "none");
@@ -262,7 +264,7 @@ private:
     return {};
   }
 
-  /// Defaults are computed from another input, which must be there.
+  /// Checks a port, and references to other inputs: starts of documents and sources of defaults.
   Status checkInput(const std::string &here, const Port &port) {
     HEDDLE_TRY(checkPort(here, port));
     if (port.range) {
@@ -294,7 +296,7 @@ private:
     return {};
   }
 
-  /// Arguments and scalars are handed to machine code by position.
+  /// Checks the counts of arguments and scalars, which machine code reads by position.
   Status checkLaunch(const std::string &here, const Launch &launch) {
     auto kernel = std::ranges::find(program.kernels, launch.kernel, &Kernel::name);
     if (kernel == program.kernels.end())
@@ -313,7 +315,7 @@ private:
     return {};
   }
 
-  /// Weights and buffers are separate memories, on Vulkan separate bindings.
+  /// Weights and buffers must not be confused: on Vulkan they are separate bindings.
   Status checkArgument(const std::string &here, const LaunchArgument &argument,
                        const KernelArgument &parameter) {
     bool weight = argument.kind == LaunchArgument::Kind::Weight;
@@ -332,7 +334,7 @@ private:
     return checkAllNamed(here, {check.left, check.right});
   }
 
-  /// The session finds a state by its name and places it where the buffer says.
+  /// Checks that a state names a buffer of kind State, where the session places it.
   Status checkState(const std::string &here, const StateUse &state) {
     if (state.name.empty())
       return expected(here, "a name", "none");
@@ -342,7 +344,7 @@ private:
     return {};
   }
 
-  /// Dimensions that the session keeps from call to call.
+  /// Checks the state dimensions that the call sets.
   Status checkUpdates() {
     for (const auto &[name, value] : function.updates) {
       if (name.empty())
@@ -352,7 +354,7 @@ private:
     return {};
   }
 
-  /// State buffers are found through `states`; reordering reads its input as it runs.
+  /// Checks that every state buffer has a name in `states`, and that the input of parents is i32.
   Status checkReorder() {
     for (size_t i = 0; i < function.buffers.size(); ++i) {
       bool used = std::ranges::any_of(

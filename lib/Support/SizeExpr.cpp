@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Expressions are kept in one form while they are built: sums and products lean
-// to the left, a constant stands at the right end, `x - 2` is a sum with -2.
-// Equal sizes that are built in different ways then mostly print alike.
+// Expressions are canonicalised as they are built: sums and products lean to the
+// left, a constant stands at the right end, `x - 2` is a sum with -2. Equal sizes
+// that are built in different ways then mostly have equal texts.
 
 #include "heddle/Support/SizeExpr.h"
 
@@ -20,9 +20,9 @@ namespace heddle {
 
 namespace {
 
-/// Values stay within it, so that sums of two never wrap.
+/// Limit of absolute values: a sum of two fits into int64.
 constexpr int64_t limit = int64_t(1) << 62;
-/// Nodes above each other; keeps recursion over hostile text within the stack.
+/// Depth of an expression, which bounds the recursion over hostile text.
 constexpr int maxDepth = 512;
 
 enum Op : char {
@@ -62,13 +62,12 @@ struct SizeExpr::Node {
 
 namespace {
 
-/// Beyond it, memory cannot be meant.
 bool inRange(int64_t value) { return value >= -limit && value <= limit; }
 
-/// Division of the language rounds towards zero, that of sizes towards minus infinity.
+/// Quotient rounded towards minus infinity; C++ rounds towards zero.
 int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
-/// The value of `a op b`, or nothing where it is not defined or past the limit.
+/// Value of `a op b`; none for a divisor below 1 or a value beyond the limit.
 std::optional<int64_t> apply(char op, int64_t a, int64_t b) {
   int64_t value = 0;
   bool overflow = false;
@@ -110,7 +109,8 @@ SizeExpr SizeExpr::dim(std::string name) {
   return SizeExpr(std::make_shared<Node>(Node{.op = Op::Dim, .name = std::move(name)}));
 }
 
-/// Sums and products: constants to the right end, everything else leaning to the left.
+/// Canonicalises a sum or product: constants at the right end, everything else leaning left. None
+/// if it is canonical already.
 std::optional<SizeExpr> SizeExpr::makeChain(char op, const SizeExpr &a, const SizeExpr &b) {
   // x + 0 and x*1 are x.
   int64_t neutral = op == Op::Multiply ? 1 : 0;
@@ -134,7 +134,7 @@ std::optional<SizeExpr> SizeExpr::makeChain(char op, const SizeExpr &a, const Si
   return std::nullopt;
 }
 
-/// Whether it is one for all values of its dimensions, as far as can be seen.
+/// Whether the value is a multiple of `factor` for all dimensions; false if that is not obvious.
 bool SizeExpr::isMultipleOf(int64_t factor) const {
   switch (node->op) {
   case Op::Constant:
@@ -153,8 +153,8 @@ bool SizeExpr::isMultipleOf(int64_t factor) const {
   }
 }
 
-/// What is known without values: x/1, x rounded up to what it is a multiple of, min and max of
-/// equals.
+/// Rewrites without values: chains, x / 1, roundup of a multiple, x - x, min and max of equals.
+/// None if no rewrite applies.
 std::optional<SizeExpr> SizeExpr::simplify(char op, const SizeExpr &a, const SizeExpr &b) {
   switch (op) {
   case Op::Add:
@@ -176,8 +176,8 @@ std::optional<SizeExpr> SizeExpr::simplify(char op, const SizeExpr &a, const Siz
   }
 }
 
-/// What cannot be folded, such as a division by zero, stays as it is and is an error when
-/// evaluated.
+/// Folds constants and simplifies. An invalid constant operation, such as a division by zero, is
+/// kept and becomes an error of evaluate.
 SizeExpr SizeExpr::make(char op, const SizeExpr &a, const SizeExpr &b) {
   if (a.isConstant() && b.isConstant())
     if (auto value = apply(op, a.constantValue(), b.constantValue()))
@@ -253,8 +253,8 @@ SizeExpr SizeExpr::substitute(const std::map<std::string, SizeExpr, std::less<>>
               SizeExpr(node->right).substitute(values));
 }
 
-/// `level` is the binding strength around the text: 0 sum, 1 right of a minus, 2 product, 3 right
-/// of a product.
+/// `level` is the precedence around the text: 0 sum, 1 right operand of a sum, 2 product, 3 right
+/// operand of a product.
 std::string SizeExpr::text(int level) const {
   SizeExpr left(node->left ? node->left : node), right(node->right ? node->right : node);
   auto enclosed = [&](int own, std::string inner) {
@@ -266,7 +266,7 @@ std::string SizeExpr::text(int level) const {
   case Op::Dim:
     return node->name;
   case Op::Add:
-    // A negative number at the end reads better as a difference.
+    // x + -2 is written as x - 2.
     if (right.isConstant() && right.constantValue() < 0 && inRange(right.constantValue()))
       return enclosed(0, left.text(0) + " - " + std::to_string(-right.constantValue()));
     return enclosed(0, left.text(0) + " + " + right.text(1));
@@ -291,7 +291,8 @@ bool isNamePart(char c) { return isNameStart(c) || isDigit(c) || c == '.'; }
 
 } // namespace
 
-/// One function a rule of the grammar; `nesting` counts what is open around it.
+/// Recursive-descent parser with a function for each rule; `nesting` counts open parentheses and
+/// calls.
 class SizeExprParser {
 public:
   explicit SizeExprParser(std::string_view text) : text(text) {}
@@ -304,7 +305,7 @@ public:
   }
 
 private:
-  /// The next character that is no space, or 0.
+  /// Next character that is no space, or 0 at the end.
   char peek() {
     while (at < text.size() && text[at] == ' ')
       ++at;
@@ -321,10 +322,10 @@ private:
     return inputError("size " + quotedText(text) + ": expected " + expected + " at character " +
                       std::to_string(at + 1) + ", found " + found);
   }
-  /// Long sums are deep to the left even where nothing is nested.
+  /// Refuses deep expressions: a long sum leans to the left, so it is deep even without nesting.
   Expected<SizeExpr> combine(char op, const SizeExpr &a, const SizeExpr &b) {
     if (std::max(a.depth(), b.depth()) >= maxDepth)
-      return fail("at most " + std::to_string(maxDepth) + " operations above each other");
+      return fail("at most " + std::to_string(maxDepth) + " levels of operations");
     return SizeExpr::make(op, a, b);
   }
 
@@ -349,7 +350,7 @@ private:
 
   Expected<SizeExpr> parseFactor(int nesting) {
     if (nesting >= maxDepth)
-      return fail("less nesting");
+      return fail("at most " + std::to_string(maxDepth) + " levels of nesting");
     char next = peek();
     if (isDigit(next) || next == '-')
       return parseNumber();
@@ -363,7 +364,7 @@ private:
     return value;
   }
 
-  /// A minus belongs to a number only: -B is written 0 - B.
+  /// Only numbers have a sign: -B is written 0 - B.
   Expected<SizeExpr> parseNumber() {
     int64_t value = 0;
     auto [end, code] = std::from_chars(text.data() + at, text.data() + text.size(), value);
@@ -373,7 +374,7 @@ private:
     return SizeExpr(value);
   }
 
-  /// A name before '(' is a function, any other a dimension, be it called "min".
+  /// A name before '(' is a function; any other name is a dimension, even "min".
   Expected<SizeExpr> parseName(int nesting) {
     size_t start = at;
     while (at < text.size() && isNamePart(text[at]))

@@ -1,8 +1,8 @@
-//===- Svg.cpp - Drawings and pages that need nothing beside them ---------===//
+//===- Svg.cpp - SVG drawings and HTML pages ------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text only: the elements of SVG that the pictures use are few.
+// Writes text directly: the pictures need only a few elements of SVG.
 
 #include "heddle/Support/Svg.h"
 
@@ -86,7 +86,7 @@ std::string group(double x, double y, std::string_view attributes, std::string_v
          "</g>\n";
 }
 
-/// A round distance of marks, at most seven of them: 1, 2 or 5 times a power of ten.
+/// Distance of ticks, 1, 2 or 5 times a power of ten, such that there are at most seven.
 static int64_t markDistance(int64_t size) {
   for (int64_t power = 1;; power *= 10)
     for (int64_t factor : {1, 2, 5})
@@ -144,7 +144,7 @@ std::pair<double, std::string> scale(double x, double y, std::string_view least,
                                      std::span<const std::string> fills) {
   constexpr double height = 14, gap = 8, fontSize = 12;
   std::string drawn = text(x, y + 11, least, "class=\"mark least\"");
-  x = std::ceil(x + textWidth(least, fontSize) + gap); // else steps would show seams
+  x = std::ceil(x + textWidth(least, fontSize) + gap); // whole pixels, against seams
   const double width = step * static_cast<double>(fills.size());
   for (size_t i = 0; i < fills.size(); ++i)
     drawn += rectangle(x + step * static_cast<double>(i), y, step, height, fills[i]);
@@ -166,7 +166,7 @@ double textWidth(std::string_view text, double fontSize) {
   double ems = 0;
   for (char c : text) {
     auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0xE0) // the first byte of three or four: mostly squares
+    if (byte >= 0xE0) // first byte of a 3- or 4-byte sequence: mostly square glyphs
       ems += 1;
     else if (byte < 0x80 || byte >= 0xC0)
       ems += 0.64;
@@ -174,7 +174,7 @@ double textWidth(std::string_view text, double fontSize) {
   return ems * fontSize;
 }
 
-/// The first code point of a text that is not empty.
+/// First code point of a nonempty text.
 static std::string_view firstLetter(std::string_view text) {
   size_t size = 1;
   while (size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80)

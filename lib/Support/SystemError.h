@@ -1,8 +1,8 @@
-//===- SystemError.h - Errors of the operating system ----------*- C++ -*-===//
+//===- SystemError.h - Errors from errno -----------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Turns errno into an error of ours.
+// Errors of the operating system as errors of Heddle.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -12,7 +12,7 @@
 
 namespace heddle {
 
-/// "m.heddle: expected a file that can be read, found: No such file or directory"
+/// Input error "m.heddle: expected a file that can be read, found: No such file or directory".
 inline Error systemError(const std::string &path, const std::string &expected, int code = errno) {
   return inputError(path + ": expected " + expected +
                     ", found: " + std::generic_category().message(code));

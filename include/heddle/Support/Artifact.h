@@ -1,8 +1,8 @@
-//===- Artifact.h - The layout of a .heddle file ---------------*- C++ -*-===//
+//===- Artifact.h - Compiled models (.heddle files) ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is in a compiled model, as a file or in memory: the manifest
+// A compiled model, as a file or in memory, consists of members: the manifest
 // `heddle.json` (format version and program), `fused.mlirbc`, `cpu/<isa>.so`,
 // `vulkan/l<level>/<kernel>.spv`, `text/<name>`, and `weights.bin` last, on a page
 // boundary. The compiler writes it, the runtime reads it.
@@ -13,20 +13,20 @@
 
 namespace heddle {
 
-/// Raised whenever a reader would misunderstand a file of another version, or the program in it
-/// gains or loses a field: a file is for the version that wrote it.
+/// Format version, raised whenever the layout changes or Program gains or loses a field. A reader
+/// accepts its own version only.
 inline constexpr int artifactFormat = 9;
 
 /// CPU code for one instruction set: an ELF shared object that imports nothing.
 struct CpuMember {
   std::string isa;                   ///< "x86-64-v3"
-  std::vector<std::string> features; ///< all must be there: "avx2", "fma", … as LLVM spells them
-  std::span<const std::byte> code;   ///< 64-byte aligned; a member of its own
+  std::vector<std::string> features; ///< required: "avx2", "avx512_bf16", … as Linux spells them
+  std::span<const std::byte> code;   ///< 64-byte aligned; the member `cpu/<isa>.so`
   HEDDLE_FIELDS(2, isa, features)
 };
 
-/// What `heddle.json` says. All other members follow from it, and one that it does not name is an
-/// error.
+/// Contents of `heddle.json`. It names all other members but `fused.mlirbc`; a member that it does
+/// not name is an error.
 struct Manifest {
   int64_t heddle = artifactFormat;
   std::vector<CpuMember> cpu;
@@ -41,28 +41,28 @@ struct TextMember {
   std::string_view text;
 };
 
-/// A compiled model. Owns its bytes; all spans live as long as it does (moving it keeps them).
+/// A compiled model, which owns its bytes. All spans live as long as it does; moving it keeps them.
 class Artifact {
 public:
-  /// Reads and checks everything but the checksum of the weights. `name` is how errors call it.
+  /// Reads and checks everything but the checksum of the weights (see check). Errors begin with
+  /// `name`.
   static Expected<Artifact> fromBytes(MappedBytes bytes, std::string name);
 
   const std::string &name() const { return artifactName; }
   const Program &program() const { return manifest.program; }
   const std::vector<CpuMember> &cpu() const { return manifest.cpu; }
-  /// SPIR-V of a member named by VulkanVariant::member; 64-byte aligned. Empty: there is none.
+  /// SPIR-V of a member named by VulkanVariant::member; 64-byte aligned. Empty if there is none.
   std::span<const std::byte> vulkan(std::string_view member) const;
   bool hasVulkan() const;
-  /// The `fused` stage as MLIR bytecode; empty: there is none.
+  /// The `fused` stage as MLIR bytecode; empty if there is none.
   std::span<const std::byte> fused() const;
   const std::vector<TextMember> &texts() const { return textMembers; }
   std::optional<std::string_view> text(std::string_view name) const;
   /// Program::weightBytes bytes on a page boundary; MappedBytes::slack bytes past their end can be
   /// read.
   std::span<const std::byte> weights() const;
-  /// The members in order, to be listed.
   const std::vector<ContainerMember> &members() const { return container.members(); }
-  /// Compares all checksums: no single changed byte passes.
+  /// Compares the checksums of all members, the weights included.
   Status check() const { return container.check(); }
 
 private:
@@ -80,10 +80,11 @@ private:
   std::vector<TextMember> textMembers;
 };
 
-/// Maps and reads a file.
+/// Maps a file and reads it, see Artifact::fromBytes.
 Expected<Artifact> readArtifact(const std::string &path);
 
-/// Puts an artifact together: everything else first, then the weights straight into their place.
+/// Assembles an artifact. Weights come last and are written straight to their place in the file or
+/// in memory, never copied.
 class ArtifactWriter {
 public:
   /// Fills Program::weightBytes zeroed bytes on a page boundary.
@@ -101,16 +102,16 @@ public:
   static std::string vulkanMember(std::string_view kernel, int level = 0);
 
   Status writeFile(const std::string &path, const FillWeights &fillWeights);
-  /// The same bytes in memory, for the JIT: weights are written once, where the runtime reads them.
+  /// Builds the artifact in memory, for the JIT compiler, with the bytes that a file would have.
   Expected<Artifact> build(const std::string &name, const FillWeights &fillWeights);
 
 private:
-  /// The members, which borrow from this writer and from `json`.
+  /// Members, whose bytes are borrowed from this writer and from `json`.
   ContainerWriter collect(const std::string &json, const FillWeights &fillWeights) const;
   Manifest manifest;
-  std::vector<std::vector<char>> objects; ///< one an instruction set
+  std::vector<std::vector<char>> objects; ///< parallel to manifest.cpu
   std::vector<std::pair<std::string, std::vector<uint32_t>>> vulkan;
-  std::vector<std::string> texts; ///< one a name
+  std::vector<std::string> texts; ///< parallel to manifest.texts
   std::string fused;
 };
 

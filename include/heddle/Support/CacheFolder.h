@@ -1,10 +1,10 @@
-//===- CacheFolder.h - What later processes need not do again --*- C++ -*-===//
+//===- CacheFolder.h - The user's cache folder -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One folder holds what was measured or compiled on this machine. It is a
-// convenience: nothing fails where it is missing or cannot be written, and any of
-// its files may be deleted at any time.
+// Kernels, pipelines and measured rates are kept for later processes. Nothing fails
+// if the folder is missing or cannot be written, and any file in it may be deleted
+// at any time.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@
 
 namespace heddle {
 
-/// $XDG_CACHE_HOME/heddle, else ~/.cache/heddle; empty where neither is known.
+/// $XDG_CACHE_HOME/heddle, else ~/.cache/heddle; empty if neither variable holds an absolute path.
 std::string cacheDirectory();
 
-/// The content of a file of the folder, whatever it is worth; nothing where it cannot be read.
+/// Content of a file, which the caller must check; none if it is empty or cannot be read.
 std::optional<std::string> readFromCache(const std::string &path);
 
-/// Writes a file of the folder, which is made if need be. Readers find all of it or nothing, but
-/// for a power cut: they check what they find.
+/// Writes a file and makes its folder if needed; ignores errors. The file appears atomically but
+/// without fsync, so after a power cut its content may be damaged.
 void keepInCache(const std::string &path, std::string_view bytes);
 
-/// Says that a file was of use: those that were of use last go last.
+/// Sets a file's time to now, which limitCache takes for its last use.
 void touchInCache(const std::string &path);
 
-/// Of the folder's files whose names begin with `prefix`, deletes the oldest until at most `files`
-/// are left and at most `bytes` in them.
+/// Deletes the least recently used files whose names begin with `prefix` until at most `files` are
+/// left, with at most `bytes` in them.
 void limitCache(std::string_view prefix, size_t files, uintmax_t bytes);
 
 } // namespace heddle

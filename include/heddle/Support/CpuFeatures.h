@@ -1,8 +1,8 @@
-//===- CpuFeatures.h - What this processor can do --------------*- C++ -*-===//
+//===- CpuFeatures.h - CPU feature detection -------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Features count only where the operating system has enabled them too.
+// A feature counts only if the operating system has enabled it too.
 #pragma once
 
 #include <span>
@@ -11,12 +11,11 @@
 
 namespace heddle {
 
-/// Features of this processor that its operating system has enabled, by the names that
-/// artifacts use ("avx2", "avx512f", …), sorted.
+/// Features of this processor by LLVM's names ("avx2", "avx512bf16", …), sorted.
 std::vector<std::string> cpuFeatures();
-/// Those of `required` that are missing here.
+/// Features of `required`, by LLVM's or Linux's names, that this processor lacks.
 std::vector<std::string> missingCpuFeatures(std::span<const std::string> required);
-/// "x86-64-v4" for the highest level whose features are all there, else the architecture.
+/// Highest x86-64 level with all its features, "x86-64-v4"; on other processors the architecture.
 std::string cpuLevel();
 
 } // namespace heddle

@@ -1,12 +1,11 @@
-//===- CpuRates.h - How fast this processor multiplies ---------*- C++ -*-===//
+//===- CpuRates.h - Peak arithmetic rates of this processor ----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one place that measures what the processor could reach. The denominators of
-// every share stand in each round beside what they are compared with. And among
-// forms of code with equal results the faster one is taken, by rates that
-// were measured once on the processor at hand and never by its name: vdpbf16ps runs
-// at twice the rate of multiply-adds on one processor and at half of it on another.
+// Benchmarks measure a peak in each round beside the kernel that they compare with
+// it. The runtime uses rates, measured once on each machine, to choose among code
+// members with equal results. A processor's name would not do: vdpbf16ps runs at
+// twice the rate of multiply-adds on one processor and at half of it on another.
 #pragma once
 
 #include "heddle/Support/Formats.h"
@@ -18,15 +17,15 @@ namespace heddle {
 
 const char *toString(Arithmetic arithmetic); ///< "f32", "bf16", "int8", "f16"
 
-/// The instruction that `measureRate` counts, on the widest vectors that the processor has:
-/// "vfmadd231ps, 16 lanes"; empty where it has none.
+/// Instruction that `measureRate` times, on the widest vectors of the processor: "vfmadd231ps, 16
+/// lanes"; empty if the processor has none.
 std::string rateInstruction(Arithmetic arithmetic);
 
-/// Operations a second (a multiply-add is two) of `threads` threads together on registers alone;
-/// 0 where the processor lacks the instruction. By default it takes a few milliseconds.
+/// Operations a second (a multiply-add is two) of `threads` threads together, on registers alone; 0
+/// if the processor lacks the instruction. The default `steps` take some milliseconds.
 double measureRate(Arithmetic arithmetic, int threads, int64_t steps = 2'000'000);
 
-/// Operations of one core, in 10^9 a second; 0 where there is no such instruction.
+/// Rates of one core in 10^9 operations a second; 0 if the processor lacks the instruction.
 struct CpuRates {
   double multiplyAdd = 0;   ///< f32
   double bf16Dot2 = 0;      ///< vdpbf16ps
@@ -37,15 +36,15 @@ struct CpuRates {
   bool operator==(const CpuRates &) const = default;
 };
 
-/// Takes a millisecond.
+/// Measures for about a millisecond.
 CpuRates measureCpuRates();
 
-/// The rates of this machine: measured by the first process that asks, and kept in the cache folder
-/// for the others.
+/// Rates of this machine, from the cache folder; the first process measures and keeps them.
 const CpuRates &cpuRates();
 
-/// The file's text, and back; rates that are not possible are measured anew.
+/// Text of the cached file.
 std::string toText(const CpuRates &rates);
+/// Reads toText's result; false, and `rates` unchanged, if the text is damaged.
 bool parseRates(const std::string &text, CpuRates &rates);
 
 } // namespace heddle

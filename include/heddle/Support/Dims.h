@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What users say of sizes, and what they are told.
+// Shapes in messages, and checks of --dim.
 #pragma once
 
 #include "heddle/Support/SizeExpr.h"
@@ -17,7 +17,7 @@ inline std::string shapeText(const std::vector<SizeExpr> &shape) {
   return shape.empty() ? "[]" : "[" + listText(shape, &SizeExpr::str) + "]";
 }
 
-/// A name of `--dim` that the model does not know would be ignored silently.
+/// Usage error for a name of `--dim` that is not in `known`, which would otherwise have no effect.
 template <typename Names>
 Status checkNames(const Dimensions &dims, const Names &known) {
   for (const auto &[name, value] : dims)

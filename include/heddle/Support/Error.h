@@ -1,15 +1,14 @@
-//===- Error.h - A value or an error ---------------------------*- C++ -*-===//
+//===- Error.h - Errors and Expected values --------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every function of the runtime side that can fail returns Expected<T> (or
-// Status where there is no value). No exception crosses a library boundary. An
-// error is one line, `place: expected …, found …`, and the kind that decides a
-// tool's exit status.
+// Functions of the runtime that can fail return Expected<T>, or Status if there is
+// no value. No exception crosses a library boundary. An error is one line,
+// `place: expected …, found …`, and a kind, which decides a tool's exit status.
 //
-// Asking for what is not there (the value of an error, the error of a value) is a
-// defect of the caller. It ends the program with a line that says so, in every
-// build: no exception, no undefined behaviour.
+// Reading the value of a failed Expected, or the error of a good one, is a defect of
+// the caller. It aborts the process with a message in every build: no exception, no
+// undefined behaviour.
 #pragma once
 
 #include <new>
@@ -21,11 +20,11 @@
 
 namespace heddle {
 
-/// Who is at fault; the value is the exit status of the tools.
+/// Kind of an error; the value is the exit status of the tools.
 enum class ErrorKind {
-  Input = 1,  ///< a file, a shape, a value that the user gave
-  Usage = 2,  ///< a command that cannot be carried out as written
-  Device = 3, ///< the device failed, results differ, or a defect of ours
+  Input = 1,  ///< a file, a shape or a value that does not fit
+  Usage = 2,  ///< a command line that is wrong
+  Device = 3, ///< a device that fails, results that differ, or a defect of Heddle
 };
 
 /// One line of text without a trailing newline, and its kind.
@@ -38,18 +37,19 @@ inline Error inputError(std::string message) { return {ErrorKind::Input, std::mo
 inline Error usageError(std::string message) { return {ErrorKind::Usage, std::move(message)}; }
 inline Error deviceError(std::string message) { return {ErrorKind::Device, std::move(message)}; }
 
-/// That of memory which ran out for what was asked.
+/// Input error for memory that is exhausted.
 Error outOfMemory();
 
-/// Text with control characters written out: it stays on its line and moves no cursor.
+/// Text with control characters as \xNN, so that a hostile name cannot break a line or move the
+/// terminal's cursor.
 std::string printable(std::string_view text);
-/// What a user wrote, for a message: in quotes, printable, and cut where it is long.
+/// Text of a user for a message: in quotes, printable, and cut to 60 bytes.
 std::string quotedText(std::string_view text);
 
-/// Ends the program: "heddle: expected `what`, found `found`" on standard error, then abort().
+/// Prints "heddle: expected `what`, found `found`" to standard error and aborts.
 [[noreturn]] void misused(std::string_view what, std::string_view found);
 
-/// A value or an error. Test it before looking inside: a value that is not there ends the program.
+/// A value or an error. Test it first: reading a missing value aborts the process.
 template <typename T>
 class [[nodiscard]] Expected {
 public:
@@ -62,13 +62,13 @@ public:
   T *operator->() { return &get(); }
   const T *operator->() const { return &const_cast<Expected *>(this)->get(); }
 
-  /// The error; only where there is no value.
+  /// The error; only if there is no value.
   const Error &error() const {
     if (const Error *error = std::get_if<1>(&storage))
       return *error;
     misused("an error", "a value");
   }
-  /// Moves the error out, to hand it on as another Expected.
+  /// Moves the error out, to return it as another Expected.
   Error takeError() { return std::move(const_cast<Error &>(error())); }
 
 private:
@@ -80,7 +80,7 @@ private:
   std::variant<T, Error> storage;
 };
 
-/// Success, or an error.
+/// Success or an error. The error of a success is empty.
 class [[nodiscard]] Status {
 public:
   Status() = default;
@@ -94,8 +94,8 @@ private:
   Error stored;
 };
 
-/// Calls `work`, which gives a Status or an Expected. Nothing of ours throws; memory that runs out
-/// does, and ends here as an error: no exception leaves the library.
+/// Calls `work`, which returns a Status or an Expected, and turns std::bad_alloc into an error.
+/// Heddle throws nothing else, so no exception leaves the library.
 template <typename Work>
 auto withinMemory(const Work &work) -> decltype(work()) {
   try {

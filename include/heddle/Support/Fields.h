@@ -1,4 +1,4 @@
-//===- Fields.h - Structures and enumerations that know their names -------===//
+//===- Fields.h - Reflection of structures and enumerations ---------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -21,9 +21,8 @@
 #include <tuple>
 #include <vector>
 
-/// The fields of a structure, in the order of its text. The first `Shown` are written without their
-/// names in the text of ops, always; the others with their names, where they are not as the
-/// structure's default has them.
+/// Fields of a structure in the order of its text. In the text of ops, the first `Shown` are always
+/// written, without names; the others only if they differ from the structure's default, with names.
 #define HEDDLE_FIELDS(Shown, ...)                                                                  \
   static constexpr size_t shownFields = Shown;                                                     \
   static constexpr const char *fieldNames = #__VA_ARGS__;                                          \
@@ -61,7 +60,7 @@ template <typename Enum>
 const std::string &wordOf(Enum value) {
   return enumWords<Enum>()[static_cast<size_t>(value)];
 }
-/// False where no value has this name.
+/// False if no value has this name.
 template <typename Enum>
 bool parseWord(std::string_view word, Enum &value) {
   const std::vector<std::string> &words = enumWords<Enum>();

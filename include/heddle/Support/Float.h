@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conversions between f32 and the bits of f16 and bf16, without branches where
-// a loop is to be vectorised. Narrowing rounds to nearest, ties to even.
+// Conversions between f32 and the bits of f16 and bf16. The inline ones have no
+// branches, so that loops over them vectorise. Narrowing rounds to nearest, ties to
+// even.
 #pragma once
 
 #include <bit>
@@ -18,8 +19,8 @@ inline float floatFromBFloat(uint16_t bits) {
 inline float floatFromHalf(uint16_t bits) {
   uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
   uint32_t rest = static_cast<uint32_t>(bits & 0x7fffu) << 13;
-  // Scaling by 2^112 moves the exponent's bias and makes f16 denormals normal; inf and NaN keep a
-  // full exponent.
+  // Scaling by 2^112 changes the exponent's bias and normalises f16 denormals; inf and NaN need
+  // all exponent bits set.
   uint32_t scaled = std::bit_cast<uint32_t>(std::bit_cast<float>(rest) * 0x1p112f);
   uint32_t special = rest | 0x7f800000u;
   return std::bit_cast<float>(sign | (rest >= 0x0f800000u ? special : scaled));

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parses JSON that may be damaged or hostile: bad text, bad UTF-8, keys that
-// occur twice and absurd nesting are errors.
+// JSON from files may be damaged or hostile: bad text, bad UTF-8, duplicate keys and
+// nesting deeper than 64 levels are errors.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -13,7 +13,8 @@
 
 namespace heddle {
 
-/// The value of `text`; objects keep the order of their keys. `place` begins the error's text.
+/// Parses `text`; objects keep the order of their keys. Errors begin with `place`, and with line
+/// and column where the text is no JSON.
 Expected<nlohmann::ordered_json> parseJson(std::string_view text, const std::string &place);
 
 } // namespace heddle

@@ -1,10 +1,10 @@
-//===- MappedBytes.h - Page-aligned bytes ----------------------*- C++ -*-===//
+//===- MappedBytes.h - Memory mappings -------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bytes that begin on a page boundary: a file mapped for reading, a new file
-// mapped for writing, or anonymous memory. Kernels read whole tiles, so that
-// `slack` bytes past the end of readable mappings can be read as well.
+// A mapping is a file for reading, a new file for writing, or anonymous memory.
+// Kernels read whole tiles, so `slack` bytes past the end of files and memory can be
+// read as well.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -15,9 +15,9 @@
 
 namespace heddle {
 
-/// Owns one mapping; movable, not copyable. Files and memory begin at a multiple of 2 MiB, and the
-/// system is asked to keep them in pages of that size: of a file it does where it was written by
-/// mapForWriting (or in pieces as large) and its file system has such pages.
+/// Owns one mapping. Files for reading and anonymous memory begin at a multiple of 2 MiB and ask
+/// for huge pages. A file gets them only if its file system has huge pages and mapForWriting (or a
+/// writer with blocks as large) made it.
 class MappedBytes {
 public:
   static constexpr int64_t slack = 64 * 1024;
@@ -29,14 +29,14 @@ public:
 
   /// Maps a whole file for reading. Directories and files that cannot be opened are errors.
   static Expected<MappedBytes> openFile(const std::string &path);
-  /// Zeroed memory that can be written.
+  /// Zeroed memory of `size` bytes for reading and writing.
   static Expected<MappedBytes> allocate(int64_t size);
-  /// Gives the open file `descriptor` (named `path` in errors) this size, with its space reserved,
-  /// and maps it for writing: a full disk is an error here, not a signal later.
+  /// Sets the size of the open file `descriptor` (`path` in errors) and maps it for writing.
+  /// Reserves its space, so that a full disk is an error here and not SIGBUS later.
   static Expected<MappedBytes> mapForWriting(int descriptor, int64_t size, const std::string &path);
 
   std::span<const std::byte> bytes() const { return {start, static_cast<size_t>(length)}; }
-  /// Only of memory that `allocate` or `mapForWriting` made.
+  /// Only for mappings of `allocate` and `mapForWriting`.
   std::span<std::byte> writable() { return {start, static_cast<size_t>(length)}; }
 
 private:

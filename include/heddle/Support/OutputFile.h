@@ -1,10 +1,10 @@
-//===- OutputFile.h - Files appear whole or not at all ---------*- C++ -*-===//
+//===- OutputFile.h - Atomic output files ----------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one way in which Heddle writes a file: beside its place, and renamed when it
-// is whole. A reader never sees half a file, a crash or a full disk leaves what was
-// there, and nothing of a failed write stays behind.
+// Heddle writes every file under a temporary name beside its target and renames it
+// when it is complete. A reader never sees half a file, a crash or a full disk leaves
+// the old file, and a failed write leaves nothing behind.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -15,24 +15,22 @@
 
 namespace heddle {
 
-/// A new file beside its target. It takes the target's place on `commit` and is removed otherwise.
+/// A temporary file that replaces its target on `commit` and is removed otherwise.
 class AtomicFile {
 public:
-  /// Behind a symbolic link the file is replaced and not the link; the permissions of a file that
-  /// was there are kept. Folders, devices and pipes are errors.
+  /// Follows symbolic links, so that the file behind them is replaced. Keeps the permissions of an
+  /// existing file. Folders, devices and pipes are errors.
   static Expected<AtomicFile> create(const std::string &path);
   AtomicFile(AtomicFile &&other) noexcept;
   AtomicFile &operator=(AtomicFile &&) = delete;
   ~AtomicFile();
 
-  /// The descriptor, open for reading and writing.
+  /// File descriptor, open for reading and writing.
   int file() const { return descriptor; }
-  /// Appends `bytes`.
   Status write(std::string_view bytes);
-  /// Data first, then the name: a crash leaves the old file or the new one.
+  /// Calls fsync and renames: a crash leaves the old file or the new one.
   Status commit();
-  /// Without waiting for the disk: a power cut may leave another content, so that this is for files
-  /// that carry a check of their own.
+  /// Renames without fsync: a power cut may damage the content. For files that carry a checksum.
   Status commitUnsynced();
 
 private:
@@ -41,19 +39,19 @@ private:
   Status open();
 
   std::string path;      ///< as given, for messages
-  std::string target;    ///< behind all links
+  std::string target;    ///< path behind all symbolic links
   std::string temporary; ///< beside the target
   int descriptor = -1;
 };
 
-/// Writes a whole file: `bytes` and nothing else.
+/// Replaces a file by `bytes`, atomically.
 Status replaceFile(const std::string &path, std::string_view bytes);
 
-/// Whether `writeOutput` could write there: asked before long work, not after it.
+/// Error if `writeOutput` could not write to `path`; to be called before long work.
 Status checkOutput(const std::string &path);
-/// An error where `path` is one of `inputs`, under whatever name: writing would destroy it.
+/// Error if `path` is one of `inputs`, also through links: writing would destroy it.
 Status checkNotAnInput(const std::string &path, const std::vector<std::string> &inputs);
-/// Writes `bytes` to `path`, or to standard output where the path is empty or "-".
+/// Writes `bytes` to `path`, or to standard output if the path is empty or "-".
 Status writeOutput(const std::string &path, std::string_view bytes);
 
 } // namespace heddle

@@ -1,9 +1,9 @@
-//===- Parallel.h - One parallel loop --------------------------*- C++ -*-===//
+//===- Parallel.h - Parallel loops -----------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The only place that knows OpenMP. Results never depend on which thread runs
-// which index.
+// Parallel.cpp alone uses OpenMP. Results must not depend on which thread runs which
+// index.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace heddle {
 template <typename Signature>
 class FunctionRef;
 
-/// A borrowed callable (std::function_ref comes with C++26): it must outlive the call that takes it.
+/// A borrowed callable, as llvm::function_ref or C++26's std::function_ref; the callable must
+/// outlive the call that takes it.
 template <typename Result, typename... Arguments>
 class FunctionRef<Result(Arguments...)> {
 public:
@@ -36,16 +37,16 @@ private:
 
 /// Called as body(index, thread), thread in [0, threads).
 using LoopBody = FunctionRef<void(int64_t, int)>;
-/// What a thread has around its indices: called as scope(run), it calls run() once.
+/// Wraps all indices of a thread, to set a mode of the thread: scope(run) calls run() once.
 using ThreadScope = FunctionRef<void(FunctionRef<void()>)>;
 
-/// Processors that this process may use.
+/// Processors that this process may use, by its affinity mask.
 int processorCount();
 
-/// More threads than these are not used.
+/// Upper limit of threads in a loop.
 constexpr int64_t mostThreads = 256;
 
-/// Where the piece of a thread ends that has its share of n indices.
+/// End of a thread's piece when n indices are divided evenly.
 constexpr int64_t pieceEnd(int64_t n, int threads, int thread) {
   return n * (thread + 1) / threads;
 }
@@ -55,12 +56,13 @@ constexpr int pieceOf(int64_t n, int threads, int64_t i) {
 }
 
 /// Runs body(i, thread) for each i in [0, n) on at most `threads` threads (0: all processors). Each
-/// has a piece of neighbouring indices, in ascending order, and helps with the others' when it is
-/// done. Serial, in ascending order, where threads or n is 1. The body must not throw.
+/// thread runs its own piece of consecutive indices (pieceOf) in ascending order, then steals from
+/// the others. Serial and in ascending order if threads or n is 1. The body must not throw.
 void parallelFor(int64_t n, int threads, LoopBody body);
 void parallelFor(int64_t n, int threads, LoopBody body, ThreadScope scope);
 
-/// Seconds that `threads` threads need for work(thread) each, all started together.
+/// Seconds from the first start to the last end of work(thread) on `threads` threads, which start
+/// together.
 double secondsTogether(int threads, const std::function<void(int)> &work);
 
 } // namespace heddle

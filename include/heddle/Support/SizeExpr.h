@@ -22,8 +22,8 @@ namespace heddle {
 /// Values of named dimensions.
 using Dimensions = std::map<std::string, int64_t, std::less<>>;
 
-/// An immutable expression; copying shares it. Constants fold when built, so
-/// two equal static sizes are equal as text.
+/// An immutable expression; copies share it. Constants fold when expressions are built, so equal
+/// static sizes have equal texts.
 /// Grammar of the text: integers, names ([A-Za-z_][A-Za-z0-9_.]*), `+ - *`,
 /// parentheses, and ceildiv(a, b), floordiv(a, b), roundup(a, b), min(a, b), max(a, b).
 class SizeExpr {
@@ -45,16 +45,16 @@ public:
   friend bool operator==(const SizeExpr &a, const SizeExpr &b) { return a.str() == b.str(); }
 
   bool isConstant() const;
-  /// The value of a constant expression.
+  /// Value of a constant expression; any other aborts the process.
   int64_t constantValue() const;
-  /// Name of the dimension if the expression is just one, else empty.
+  /// Name of the dimension if the expression is a lone name, else empty.
   std::string dimName() const;
-  /// Adds the names that occur to `names`, each once, in order of occurrence.
+  /// Appends the expression's names to `names`, each once, in order of occurrence.
   void collectDims(std::vector<std::string> &names) const;
 
-  /// Value under `dims`; an unknown name, a division by zero or a value past 2^62 is an error.
+  /// Value at `dims`; error for an unknown name, a divisor below 1 or a value beyond 2^62.
   Expected<int64_t> evaluate(const Dimensions &dims) const;
-  /// The same expression with names replaced.
+  /// The expression with names replaced by other expressions.
   SizeExpr substitute(const std::map<std::string, SizeExpr, std::less<>> &values) const;
   std::string str() const;
 

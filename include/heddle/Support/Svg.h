@@ -1,9 +1,9 @@
-//===- Svg.h - Drawings and pages that need nothing beside them -*- C++ -*-===//
+//===- Svg.h - SVG drawings and HTML pages -----------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What every picture of the tools is made of: shapes as SVG text, and a page around
-// drawings. Nothing is loaded from anywhere, so that a file can be sent and kept.
+// Shapes as SVG text for the pictures of the tools, and HTML pages around them. Files
+// are self-contained: nothing is loaded from elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,26 @@
 
 namespace heddle {
 
-/// Text as HTML and SVG show it, in content and in attributes between double quotes.
+/// Text escaped for content and for attributes between double quotes.
 std::string escapedHtml(std::string_view text);
 
-/// The page that a template makes: {{title}} stands for a text, {{body}} for HTML.
+/// Fills the template `page`: {{title}} becomes the escaped title, {{body}} the HTML `body`.
 std::string htmlPage(std::string_view page, std::string_view title, std::string_view body);
 
 namespace svg {
 
-/// At most two digits behind the point, none where they are zero.
+/// Number with at most two digits behind the point and no trailing zeros.
 std::string number(double value);
 
 std::string text(double x, double y, std::string_view content, std::string_view attributes);
-/// `inside` is what the rectangle holds: a title shows when the mouse is over it.
+/// `inside` are child elements, such as a <title>, which browsers show as a tooltip.
 std::string rectangle(double x, double y, double width, double height, std::string_view attributes,
                       std::string_view inside = "");
 std::string line(double x1, double y1, double x2, double y2, std::string_view colour);
-/// `content` moved and marked: attributes stand for the whole group.
+/// A <g> element that moves `content` by (x, y).
 std::string group(double x, double y, std::string_view attributes, std::string_view content);
 
-/// A table of rows by columns in a drawing, and where its elements stand.
+/// A table of rows by columns in a drawing, and the coordinates of its elements.
 struct Plot {
   double left, top, width, height;
   int64_t columns, rows;
@@ -45,34 +45,35 @@ struct Plot {
   double x(int64_t column) const { return left + perColumn() * static_cast<double>(column); }
   double y(int64_t row) const { return top + perRow() * static_cast<double>(row); }
 };
-/// A frame with round numbers above and to the left, and what they count.
+/// Frame of a plot with ticks at round numbers above and to the left, labelled `columns` and
+/// `rows`.
 std::string axes(const Plot &plot, std::string_view columns, std::string_view rows);
 
-/// The cells of a plot between the elements that `rows` and `columns` name, each list with its end.
-/// Cells of one colour below each other are one piece and all of a colour one path; an index of no
-/// colour ("") is not drawn.
+/// Cells of a plot with borders at the elements `rows` and `columns`, each list with its end.
+/// Adjacent cells of a column with one colour are merged, and all cells of a colour are one path,
+/// which keeps files small. Cells whose colour is "" are not drawn.
 std::string cells(const Plot &plot, std::span<const int64_t> rows, std::span<const int64_t> columns,
                   std::span<const std::string> colours,
                   const std::function<size_t(size_t row, size_t column)> &colourOf);
 
-/// Steps of a scale of colours, each filled by its attributes, between the least and the greatest
-/// value; begins at (x, y) and ends at the first number.
+/// Colour scale at (x, y): a step for each of `fills` (SVG attributes) between the texts `least`
+/// and `greatest`. Returns its right end and the drawing.
 std::pair<double, std::string> scale(double x, double y, std::string_view least,
                                      std::string_view greatest, double step,
                                      std::span<const std::string> fills);
 
-/// A drawing of its own, on white: a file, or a part of a page.
+/// The <svg> element on white ground: a whole file, or a part of a page.
 std::string drawing(double width, double height, std::string_view content);
 
-/// About how wide `text` is in a sans-serif of this size: code points beyond Latin are squares.
+/// Estimated width of `text` in a sans-serif font; code points of 3 or 4 bytes count as squares.
 double textWidth(std::string_view text, double fontSize);
-/// The text in lines of about `width` at most, at least one: broken at spaces, and inside a word
-/// where it is wider alone.
+/// Breaks text into lines of about `width` at most, at spaces, or inside a word that is wider
+/// alone. Gives at least one line.
 std::vector<std::string> lines(std::string_view text, double fontSize, double width);
 
-inline constexpr const char *grey = "#78909c"; ///< of axes and frames
-inline constexpr const char *ink = "#37474f";  ///< of words
-inline constexpr const char *blue = "#1f5f8b"; ///< of what is there
+inline constexpr const char *grey = "#78909c"; ///< axes and frames
+inline constexpr const char *ink = "#37474f";  ///< text
+inline constexpr const char *blue = "#1f5f8b"; ///< data
 
 } // namespace svg
 

@@ -1,8 +1,8 @@
-//===- Text.h - Text from parts --------------------------------*- C++ -*-===//
+//===- Text.h - Text formatting --------------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lists and numbers as messages and reports write them.
+// Lists and numbers in messages and reports.
 #pragma once
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 namespace heddle {
 
-/// What printf makes of numbers and C strings.
+/// printf into a string; values are numbers and C strings.
 template <typename... Values>
 std::string formatted(const char *form, Values... values) {
   std::string text(static_cast<size_t>(std::snprintf(nullptr, 0, form, values...)), ' ');
@@ -20,7 +20,7 @@ std::string formatted(const char *form, Values... values) {
   return text;
 }
 
-/// The texts of all elements of a list, with a separator between them; "none" of an empty list.
+/// Texts of a list's elements with a separator between them; "none" for an empty list.
 template <typename List, typename TextOf = std::identity>
 std::string listText(const List &list, TextOf textOf = {}, const char *separator = ", ") {
   std::string text;
@@ -31,7 +31,7 @@ std::string listText(const List &list, TextOf textOf = {}, const char *separator
   }
   return std::ranges::empty(list) ? "none" : text;
 }
-/// The names of all elements, by commas.
+/// Names of a list's elements, separated by commas; "none" for an empty list.
 template <typename List>
 std::string namesOf(const List &list) {
   return listText(list, [](const auto &element) -> const std::string & { return element.name; });

@@ -1,8 +1,8 @@
-//===- Try.h - Values, with errors handed on -------------------*- C++ -*-===//
+//===- Try.h - Error propagation -------------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Most callers hand an error on as it is:
+// Most callers pass an error on unchanged:
 //
 //   Tensor tensor = HEDDLE_TRY(readNpy(path));     // the value of an Expected<Tensor>
 //   HEDDLE_TRY(session.run(name, inputs, outputs)); // a Status
@@ -22,8 +22,8 @@ inline void takeValue(Status &) {}
 
 } // namespace heddle
 
-/// The value of an expression, or the end of the function around it with the expression's error.
-/// A statement expression, which Clang and GCC know.
+/// Value of an Expected; on an error, returns it from the function around. Uses a statement
+/// expression, an extension of Clang and GCC.
 #define HEDDLE_TRY(...)                                                                            \
   __extension__({                                                                                  \
     auto &&heddleTried = __VA_ARGS__;                                                              \

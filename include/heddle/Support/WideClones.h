@@ -1,9 +1,10 @@
-//===- WideClones.h - One function for several instruction sets -*- C++ -*-===//
+//===- WideClones.h - Function multiversioning ------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Our own loops over many numbers are compiled for wide vectors too; which clone
-// runs is chosen when the program is loaded. A sanitiser is not ready that early.
+// Hot loops outside of kernels are compiled for several vector widths; the dynamic
+// loader selects a clone (ifunc). Sanitisers are not initialised that early, so they
+// get the default only.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 &&           \

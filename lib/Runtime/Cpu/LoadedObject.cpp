@@ -41,15 +41,16 @@ Expected<LoadedObject> LoadedObject::load(std::span<const std::byte> object,
                                           const std::string &name) {
   int descriptor = memfd_create("heddle", MFD_CLOEXEC);
   if (descriptor < 0)
-    return deviceError(name + ": cannot make memory for code: " + std::strerror(errno));
+    return deviceError(name + ": expected memory for code, found: " + std::strerror(errno));
   LoadedObject loaded(descriptor, nullptr);
   if (!writeAll(descriptor, object))
-    return deviceError(name + ": cannot make memory for code: " + std::strerror(errno));
+    return deviceError(name + ": expected memory for code, found: " + std::strerror(errno));
   loaded.handle =
       dlopen(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!loaded.handle) {
     const char *reason = dlerror();
-    return inputError(name + ": cannot be loaded: " + (reason ? reason : "unknown reason"));
+    return inputError(
+        name + ": expected a shared object, found: " + (reason ? reason : "an unknown error"));
   }
   return loaded;
 }

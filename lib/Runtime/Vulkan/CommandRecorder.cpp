@@ -27,16 +27,16 @@ Status CommandRecorder::createObjects() {
   const VolkDeviceTable &vk = device.functions();
   VkCommandPoolCreateInfo poolInfo{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   poolInfo.queueFamilyIndex = *device.physical().queueFamily();
-  HEDDLE_TRY(checked("making a command pool",
+  HEDDLE_TRY(checked("creating a command pool",
                      vk.vkCreateCommandPool(device.handle(), &poolInfo, nullptr, &pool)));
   VkCommandBufferAllocateInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
   info.commandPool = pool;
   info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
   info.commandBufferCount = 1;
-  HEDDLE_TRY(checked("making a command buffer",
+  HEDDLE_TRY(checked("creating a command buffer",
                      vk.vkAllocateCommandBuffers(device.handle(), &info, &commands)));
   VkFenceCreateInfo fenceInfo{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  return checked("making a fence", vk.vkCreateFence(device.handle(), &fenceInfo, nullptr, &fence));
+  return checked("creating a fence", vk.vkCreateFence(device.handle(), &fenceInfo, nullptr, &fence));
 }
 
 CommandRecorder::~CommandRecorder() {

@@ -29,7 +29,7 @@ Status DescriptorCache::addPool() {
   info.poolSizeCount = 2;
   info.pPoolSizes = sizes;
   VkDescriptorPool pool = VK_NULL_HANDLE;
-  HEDDLE_TRY(checked("making a descriptor pool", device.functions().vkCreateDescriptorPool(
+  HEDDLE_TRY(checked("creating a descriptor pool", device.functions().vkCreateDescriptorPool(
                                                      device.handle(), &info, nullptr, &pool)));
   pools.push_back(pool);
   used = 0;
@@ -65,7 +65,7 @@ Expected<VkDescriptorSet> DescriptorCache::find(const Window &memory, const Wind
   info.descriptorPool = pools.back();
   info.descriptorSetCount = 1;
   info.pSetLayouts = &layout;
-  HEDDLE_TRY(checked("making a descriptor set", device.functions().vkAllocateDescriptorSets(
+  HEDDLE_TRY(checked("creating a descriptor set", device.functions().vkAllocateDescriptorSets(
                                                     device.handle(), &info, &it->second)));
   ++used;
 

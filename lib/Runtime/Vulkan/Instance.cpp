@@ -98,7 +98,7 @@ Status Instance::createInstance(bool validate) {
   VkResult result = vkCreateInstance(&info, nullptr, &instance);
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
     return inputError("vulkan: no Vulkan driver found (the loader knows none)");
-  HEDDLE_TRY(checked("making an instance", result));
+  HEDDLE_TRY(checked("creating an instance", result));
   volkLoadInstanceOnly(instance);
   return {};
 }

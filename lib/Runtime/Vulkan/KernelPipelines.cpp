@@ -41,7 +41,7 @@ Status KernelPipelines::createLayouts() {
   setInfo.bindingCount = bindingCount;
   setInfo.pBindings = bindings;
   HEDDLE_TRY(
-      checked("making a descriptor set layout",
+      checked("creating a descriptor set layout",
               vk.vkCreateDescriptorSetLayout(device.handle(), &setInfo, nullptr, &descriptors)));
   VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, vulkanPushWords * 4};
   VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
@@ -49,7 +49,7 @@ Status KernelPipelines::createLayouts() {
   info.pSetLayouts = &descriptors;
   info.pushConstantRangeCount = 1;
   info.pPushConstantRanges = &range;
-  return checked("making a pipeline layout",
+  return checked("creating a pipeline layout",
                  vk.vkCreatePipelineLayout(device.handle(), &info, nullptr, &pipelineLayout));
 }
 

@@ -27,7 +27,7 @@ Status MemoryBuffer::createBuffer() {
   info.size = static_cast<VkDeviceSize>(bytes);
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  return checked("making a buffer of " + std::to_string(bytes) + " bytes",
+  return checked("creating a buffer of " + std::to_string(bytes) + " bytes",
                  device->functions().vkCreateBuffer(device->handle(), &info, nullptr, &buffer));
 }
 

@@ -49,7 +49,7 @@ Expected<PipelineCache> PipelineCache::open(const LogicalDevice &device, uint64_
   info.initialDataSize = data.size();
   info.pInitialData = data.data();
   HEDDLE_TRY(checked(
-      "making a pipeline cache",
+      "creating a pipeline cache",
       device.functions().vkCreatePipelineCache(device.handle(), &info, nullptr, &opened.cache)));
   opened.loadedBytes = data.size();
   if (!data.empty())

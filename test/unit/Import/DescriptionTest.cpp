@@ -31,7 +31,7 @@ TEST_F(DescriptionTest, TextThatIsNoDescription) {
             "m.json:3:9: expected valid JSON, found '3'");
   EXPECT_EQ(textProblem("{\"size\": NaN}"), "m.json:1:10: expected valid JSON, found 'N'");
   EXPECT_EQ(textProblem("{\"a\": 1e999}"),
-            "m.json:1:11: expected valid JSON, found a number that no double holds");
+            "m.json:1:11: expected valid JSON, found a number beyond the range of f64");
   EXPECT_EQ(textProblem("\xEF\xBB\xBF" + small().dump()),
             "m.json:1:1: expected valid JSON, found a byte order mark");
   EXPECT_EQ(textProblem("{}" + std::string(1, '\0')),
@@ -228,7 +228,8 @@ TEST_F(DescriptionTest, ScoreRules) {
   EXPECT_EQ(problemWith("/attention/sinks", true), "no error");
 }
 
-/// Every key of the schema is a key of the reader: at its default it is accepted, or not supported yet.
+/// Every key of the schema is a key of the reader: at its default it is accepted, or not supported
+/// yet.
 TEST_F(DescriptionTest, SchemaAndReaderAgree) {
   Json schema = Json::parse(modelDescriptionSchema());
   auto check = [&](const std::string &pointer, const Json &object) {

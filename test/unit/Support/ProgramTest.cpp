@@ -70,7 +70,8 @@ TEST(Program, IndicesAndSizesAreChecked) {
       {[](Json &j) { j["functions"][0]["inputs"][0]["buffer"] = 4; }, "a buffer below 4"},
       {[](Json &j) { j["functions"][0]["inputs"][0]["bounded_by"] = {"lengths"}; },
        "an input of starts that lengths stay within, found 'lengths'"},
-      {[](Json &j) { j["functions"][0]["buffers"][1]["last"] = 1; }, "a life within 1 launches"},
+      {[](Json &j) { j["functions"][0]["buffers"][1]["last"] = 1; },
+       "a lifetime within 1 launches"},
       {[](Json &j) { j["functions"][0]["states"][0]["buffer"] = 1; }, "a buffer of the session"},
       {[](Json &j) { j["functions"][0]["states"] = Json::array(); },
        "a name of the session's state"},
@@ -78,7 +79,7 @@ TEST(Program, IndicesAndSizesAreChecked) {
       {[](Json &j) { j["kernels"][0]["cpu"]["grid"][1]["tile"] = 0; }, "a tile of at least 1"},
       {[](Json &j) { j["kernels"][0]["cpu"]["grid"][0]["scalar"] = 2; }, "one of its scalars"},
       {[&](Json &j) { variant(j)["workgroup"] = {64, 64, 1}; }, "1024 invocations"},
-      {[&](Json &j) { variant(j)["member"] = ""; }, "the name of its code, found none"},
+      {[&](Json &j) { variant(j)["member"] = ""; }, "the name of a SPIR-V member, found none"},
       {[&](Json &j) { variant(j)["level"] = -1; }, "a level of at least 0, found -1"},
       {[&](Json &j) { variant(j)["subgroup"] = 256; }, "at most 128 invocations, found 256"},
       {[&](Json &j) { variant(j)["grid"][0]["tile"] = 0; }, "a tile of at least 1"},
@@ -92,7 +93,7 @@ TEST(Program, IndicesAndSizesAreChecked) {
       {[](Json &j) { j["pack"][0]["weight"] = 2; }, "a weight below 2"},
       {[](Json &j) { j["pack"][0]["shape"][0] = 48; }, "a weight of its packed size"},
       {[](Json &j) { j["pack"][0]["shape"] = {int64_t(1) << 40, int64_t(1) << 40}; },
-       "a possible shape"},
+       "a shape of 1 to 2^46 elements"},
       {[](Json &j) { j["pack"].push_back(j["pack"][0]); }, "one that is packed already"},
   };
   for (const auto &[change, message] : cases)

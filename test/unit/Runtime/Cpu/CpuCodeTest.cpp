@@ -76,11 +76,12 @@ TEST(Cpu, DamagedCodeIsRefused) {
   ASSERT_TRUE(artifact) << artifact.error().message;
   auto session = Session::fromArtifact(std::move(*artifact));
   ASSERT_FALSE(session);
-  EXPECT_THAT(session.error().message, testing::HasSubstr("cannot be loaded"));
+  EXPECT_THAT(session.error().message, testing::HasSubstr("expected a shared object, found: "));
 }
 
-/// Two launches of 8 points; the first one writes y[0, 8), the second one, of so much work, y[16, 24).
-/// Panels lie at 0 (of the first launch), 8 and 12 KiB; the second launch reads the last ones first.
+/// Two launches of 8 points; the first one writes y[0, 8), the second one, of so much work, y[16,
+/// 24). Panels lie at 0 (of the first launch), 8 and 12 KiB; the second launch reads the last ones
+/// first.
 static Program twoLaunches(int64_t work) {
   Program program;
   for (int64_t rows : {128, 64, 64}) {
