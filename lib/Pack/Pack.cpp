@@ -1,9 +1,9 @@
-//===- Pack.cpp - From checkpoint tensors to stored weights ----*- C++ -*-===//
+//===- Pack.cpp - Weight packing -------------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A stored matrix is made of units of 16 rows that are independent of each
-// other, and so run in parallel. A row of padding reads as zeros.
+// Units of 16 rows of a stored matrix are independent of each other, so they run in
+// parallel. Padding rows read as zeros.
 
 #include "heddle/Pack/Pack.h"
 
@@ -23,10 +23,10 @@ namespace heddle {
 namespace {
 
 constexpr int64_t panelRows = 16;
-/// Columns that are read and transposed together: 16 rows of them stay in the first cache.
+/// Columns that are read and transposed together: 16 rows of them (16 KiB of f32) fit into L1.
 constexpr int64_t columnsAtOnce = 256;
 
-/// Where the elements of a dimension that is cut in padded groups are stored.
+/// Maps the elements of a dimension in padded groups to stored positions.
 struct Grouping {
   int64_t extent, group;
 
@@ -49,7 +49,7 @@ struct Grouping {
   }
 };
 
-/// Four floats that any processor of ours holds in a register.
+/// Four floats: a vector of SSE and of NEON.
 using Four = float __attribute__((vector_size(16), aligned(4)));
 
 Four loadFour(const float *from) {
@@ -58,13 +58,13 @@ Four loadFour(const float *from) {
   return value;
 }
 
-/// Reads pieces of rows of a tensor, in place where it can.
+/// Reads pieces of rows of a tensor, in place if possible.
 class RowReader {
 public:
   RowReader(const WeightSource &source, int tensor, int64_t columns)
       : source(source), tensor(tensor), columns(columns), memory(source.inPlace(tensor)) {}
 
-  /// `scratch` holds the piece where it is not in place; row -1 is zeros.
+  /// Address of the piece, in place or in `scratch`; row -1 is zeros.
   const float *piece(int64_t row, int64_t first, int64_t count, float *scratch) const {
     if (row >= 0 && !memory.empty())
       return memory.data() + row * columns + first;
@@ -82,7 +82,7 @@ private:
   std::span<const float> memory;
 };
 
-/// Four columns of four rows.
+/// Transposes four columns of four rows.
 void transposeFour(const float *const *rows, int64_t column, float *to) {
   Four a = loadFour(rows[0] + column), b = loadFour(rows[1] + column);
   Four c = loadFour(rows[2] + column), d = loadFour(rows[3] + column);
@@ -98,7 +98,7 @@ void transposeFour(const float *const *rows, int64_t column, float *to) {
     std::memcpy(to + c * panelRows, &turned[c], sizeof(Four));
 }
 
-/// Writes `count` columns of 16 rows, column after column.
+/// Writes `count` columns of 16 rows as f32, column after column.
 void transposePanel(const float *const *rows, int64_t count, float *to) {
   int64_t column = 0;
   for (; column + 4 <= count; column += 4)
@@ -109,8 +109,8 @@ void transposePanel(const float *const *rows, int64_t count, float *to) {
       to[column * panelRows + r] = rows[r][column];
 }
 
-/// Writes `count` columns of 16 rows, rounded, two columns of a row side by side; an odd last one
-/// beside zero.
+/// Writes `count` columns of 16 rows, rounded to 16 bits, in pairs of columns as dot2 instructions
+/// read them; an odd last column is paired with zero.
 template <uint16_t (*rounded)(float)>
 void interleavePanel(const float *const *rows, int64_t count, uint16_t *to) {
   for (int64_t column = 0; column < count; column += 2, to += 2 * panelRows)
@@ -120,8 +120,8 @@ void interleavePanel(const float *const *rows, int64_t count, uint16_t *to) {
     }
 }
 
-/// Writes codes of `count` columns of 16 rows, four columns of a row side by side; missing ones are
-/// zero.
+/// Writes int8 codes of `count` columns of 16 rows, in fours of columns as dot4 instructions read
+/// them; missing columns are zero.
 void interleaveCodes(const float *const *rows, const RowScale *scales, int64_t count,
                      std::byte *to) {
   int8_t codes[columnsAtOnce + 4];
@@ -133,8 +133,8 @@ void interleaveCodes(const float *const *rows, const RowScale *scales, int64_t c
   }
 }
 
-/// How columns of a panel are written in a type: `count` of them, from whole blocks on, up to the end
-/// of a block.
+/// Writer of a panel's columns in a type. A call begins at a block's start and fills its last block
+/// with zeros.
 struct PanelWriter {
   void (*write)(const float *const *rows, const RowScale *scales, int64_t count, std::byte *to);
   bool needsRowScales = false;
@@ -155,12 +155,12 @@ PanelWriter panelWriterOf(DType type) {
     return {interleaveCodes, /*needsRowScales=*/true};
   case DType::I4:
     return {writeAs<std::byte, writeNibbles>};
-  default: // validation lets no other type pass
+  default: // f32; validate() refuses other types
     return {writeAs<float, transposePanel>};
   }
 }
 
-/// One entry of the list, cut in pieces that are independent of each other: panels, or 16 rows.
+/// Packs one entry in independent pieces: panels, or 16 rows.
 class EntryPacker {
 public:
   static Expected<EntryPacker> make(const PackEntry &entry, const WeightSource &source,
@@ -212,7 +212,8 @@ void EntryPacker::packRows(int64_t first, int64_t end) const {
     });
 }
 
-/// Calls body(pieces, position, count) for columns of a panel's rows, so many at once.
+/// Calls body(pieces, position, count) for pieces of up to columnsAtOnce columns: pieces[r] is row
+/// r of the panel, position the piece's first stored column.
 template <typename Body>
 void EntryPacker::forEachPiece(int64_t panel, Body body) const {
   float scratch[panelRows][columnsAtOnce];
@@ -245,7 +246,7 @@ void EntryPacker::packPanel(int64_t panel) const {
   });
 }
 
-/// What the codes of a panel's rows are made with.
+/// Scales of a panel's rows, from the largest magnitude of each.
 EntryPacker::Scales EntryPacker::scalesOf(int64_t panel) const {
   uint32_t largest[panelRows] = {};
   forEachPiece(panel, [&](const float *const *pieces, int64_t, int64_t count) {
@@ -257,7 +258,7 @@ EntryPacker::Scales EntryPacker::scalesOf(int64_t panel) const {
   return scales;
 }
 
-/// The scales of a panel's rows, and the sums of their codes, which a float holds exactly.
+/// Writes the scales of a panel's rows and the sums of their codes, which f32 holds exactly.
 void EntryPacker::packScales(int64_t panel) const {
   Scales scales = scalesOf(panel);
   int32_t sums[panelRows] = {};
@@ -281,7 +282,7 @@ Expected<EntryPacker> EntryPacker::make(const PackEntry &entry, const WeightSour
   int64_t elements = source.tensors()[tensor].elements();
   auto [rows, columns] = matrixOf(entry);
   switch (entry.layout) {
-  case PackEntry::Layout::Vector: // one row, cut like the rows that its elements belong to
+  case PackEntry::Layout::Vector: // one row, in groups of the rows that its elements belong to
     return EntryPacker(RowReader(source, tensor, elements), Grouping(1, 0),
                        Grouping(elements, entry.rowGroup), entry, destination);
   case PackEntry::Layout::Rows:
@@ -311,7 +312,8 @@ Status pack(const PackEntry &entry, const WeightSource &source, std::byte *desti
   return {};
 }
 
-/// One loop over the pieces of all entries: entries differ in size by a factor of a million.
+/// One parallel loop over the pieces of all entries, since entries differ in size by a factor of a
+/// million.
 Status packAll(const Program &program, const WeightSource &source, std::span<std::byte> weights,
                int threads) {
   std::vector<EntryPacker> packers;

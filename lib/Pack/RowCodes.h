@@ -1,10 +1,10 @@
-//===- RowCodes.h - Rows of a matrix as codes of 8 bits --------*- C++ -*-===//
+//===- RowCodes.h - Row-wise int8 quantisation -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Codes of a matrix' rows as `transformer.quantize` defines them. No branches, so
-// that loops over rows are vectorised; what includes this is compiled without
-// contraction, since product and sum are rounded each.
+// Codes of a matrix's rows as `transformer.quantize` defines them. Loops have no
+// branches, so that they vectorise. Files that include this header are compiled with
+// -ffp-contract=off, because product and sum are rounded separately.
 #pragma once
 
 #include <algorithm>
@@ -14,17 +14,16 @@
 
 namespace heddle {
 
-/// What codes of a row are made with, and what they stand for: code = rint(x * factor), and x is
-/// about code * scale.
+/// Scale of a row: code = rint(x * factor), and x is about code * scale.
 struct RowScale {
   float factor, scale;
 };
 
-/// The bits of a magnitude, which are ordered as magnitudes are: NaN is above infinity.
+/// Bits of |x|, which as integers have the order of magnitudes, with NaN above infinity.
 inline uint32_t magnitudeBits(float x) { return std::bit_cast<uint32_t>(x) & 0x7fffffffu; }
 
-/// Of a row whose largest magnitude has these bits. Rows of next to nothing have codes and scale 0,
-/// rows with an infinity, a NaN or 2^127 and more codes 0 and a scale of NaN.
+/// Scale of a row whose largest magnitude has these bits. Rows below 2^-118 have codes and scale 0;
+/// rows with infinity, NaN or 2^127 and more have codes 0 and the scale NaN.
 inline RowScale rowScale(uint32_t largestBits) {
   float largest = std::bit_cast<float>(largestBits);
   if (largestBits >= std::bit_cast<uint32_t>(0x1p127f))
@@ -34,8 +33,8 @@ inline RowScale rowScale(uint32_t largestBits) {
   return {127 / largest, largest / 127};
 }
 
-/// Calls body(k) for each k below `count`, sixteen at a time: compilers make vectors of loops whose
-/// length they know.
+/// Calls body(k) for each k below `count`, in inner loops of 16: compilers vectorise loops of known
+/// length.
 template <typename Body>
 void inSixteens(int64_t count, Body body) {
   int64_t first = 0;
@@ -46,23 +45,22 @@ void inSixteens(int64_t count, Body body) {
     body(first);
 }
 
-/// The largest of `largest` and the magnitudes of a piece of a row, as bits.
+/// Maximum of `largest` and the magnitudes of a piece of a row, as bits.
 inline uint32_t largestMagnitude(const float *row, int64_t count, uint32_t largest) {
   uint32_t lanes[16] = {};
-  inSixteens(count, [&](int64_t k) {
-    lanes[k % 16] = std::max(lanes[k % 16], magnitudeBits(row[k]));
-  });
+  inSixteens(count,
+             [&](int64_t k) { lanes[k % 16] = std::max(lanes[k % 16], magnitudeBits(row[k])); });
   return std::max(largest, *std::max_element(lanes, lanes + 16));
 }
 
-/// rint(x * factor) of magnitudes up to 127, ties to even: the sum with 1.5 * 2^23 has no room for
-/// a fraction. What is not finite has the code 0.
+/// rint(x * factor), ties to even, for magnitudes up to 127: adding 1.5 * 2^23 leaves no bits for a
+/// fraction, and the code is in the low byte. A row with factor 0 has codes 0.
 inline int8_t codeOf(float x, RowScale row) {
   float product = row.factor > 0 ? x * row.factor : 0;
   return static_cast<int8_t>(std::bit_cast<int32_t>(product + 0x1.8p23f));
 }
 
-/// The codes of a piece of a row.
+/// Writes the codes of a piece of a row.
 inline void writeCodes(const float *row, RowScale scale, int64_t count, int8_t *codes) {
   inSixteens(count, [&](int64_t k) { codes[k] = codeOf(row[k], scale); });
 }

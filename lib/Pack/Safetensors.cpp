@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors must follow each other without a gap or an overlap and fill the file:
-// the format demands it, and it makes hostile offsets impossible.
+// Tensors must fill the file without gaps or overlaps: the format demands it, and it
+// makes hostile offsets impossible.
 
 #include "heddle/Pack/Safetensors.h"
 
@@ -25,7 +25,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The format's own limit.
+/// Limit of the format, in bytes.
 constexpr uint64_t largestHeader = 100'000'000;
 constexpr uint64_t prefixSize = 8;
 
@@ -33,14 +33,14 @@ struct FileType {
   const char *written, *name;
   int64_t bytes;
 };
-/// Types without f32, f16 and bf16 are known so that a file that holds some can be opened.
+/// All types of the format. Only f32, f16 and bf16 can be read, but a file may hold others too.
 constexpr FileType fileTypes[] = {
     {"F32", "f32", 4},   {"F16", "f16", 2},        {"BF16", "bf16", 2},     {"F64", "f64", 8},
     {"I64", "i64", 8},   {"I32", "i32", 4},        {"I16", "i16", 2},       {"I8", "i8", 1},
     {"U64", "u64", 8},   {"U32", "u32", 4},        {"U16", "u16", 2},       {"U8", "u8", 1},
     {"BOOL", "bool", 1}, {"F8_E4M3", "f8e4m3", 1}, {"F8_E5M2", "f8e5m2", 1}};
 
-/// A tensor's bytes, from the start of the data.
+/// Range of a tensor's bytes, from the start of the data.
 struct Extent {
   uint64_t begin = 0, end = 0;
 };
@@ -66,14 +66,13 @@ private:
 
   MappedBytes file;
   std::string path;
-  std::span<const std::byte> contents; ///< what follows the header
+  std::span<const std::byte> contents; ///< data behind the header
   std::vector<TensorInfo> infos;
   std::vector<Extent> extents; ///< one a tensor
 };
 
-/// A number that can be a size or an offset.
+/// Value of a size or an offset; none if it is no unsigned integer or beyond int64.
 std::optional<uint64_t> asSize(const Json &json) {
-  // Values past int64 do not fit any file.
   if (!json.is_number_unsigned() || json.get<uint64_t>() > uint64_t(INT64_MAX))
     return std::nullopt;
   return json.get<uint64_t>();
@@ -83,7 +82,7 @@ Status Safetensors::readHeader() {
   std::span<const std::byte> bytes = file.bytes();
   if (bytes.size() < prefixSize)
     return fail("expected a safetensors file, found " + std::to_string(bytes.size()) + " bytes");
-  // Little-endian, whatever the machine is.
+  // Little-endian on every machine.
   uint64_t length = 0;
   for (size_t i = 0; i < prefixSize; ++i)
     length |= static_cast<uint64_t>(bytes[i]) << (8 * i);
@@ -91,7 +90,7 @@ Status Safetensors::readHeader() {
   if (length > largestHeader || length > rest)
     return fail("expected a header of at most " + std::to_string(std::min(rest, largestHeader)) +
                 " bytes, found a length of " + std::to_string(length));
-  // A pickle, a ZIP or text passes the length check by chance at most.
+  // Eight bytes of another format (pickle, ZIP) rarely are a plausible length, but may be.
   std::string_view text(reinterpret_cast<const char *>(bytes.data()) + prefixSize, length);
   if (!text.starts_with('{'))
     return fail("expected a header that begins with '{', found another file");
@@ -103,14 +102,14 @@ Status Safetensors::readHeader() {
   return checkExtents();
 }
 
-/// One entry: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, and nothing else.
+/// Reads an entry {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]} without other fields.
 Status Safetensors::readTensor(const std::string &tensor, const Json &json) {
   if (!json.is_object() || json.size() != 3 || !json.contains("dtype") || !json.contains("shape") ||
       !json.contains("data_offsets"))
     return fail(tensor + ": expected dtype, shape and data_offsets, found other fields");
   TensorInfo info;
   info.name = tensor;
-  int64_t bytes = 0; // an element's, 0 where that is not known
+  int64_t bytes = 0; // of an element; 0 for an unknown type
   uint64_t size = 0;
   HEDDLE_TRY(readType(info, json["dtype"], bytes));
   HEDDLE_TRY(readShape(info, json["shape"], std::max<int64_t>(bytes, 1), size));
@@ -128,8 +127,8 @@ Status Safetensors::readTensor(const std::string &tensor, const Json &json) {
   return {};
 }
 
-/// Multiplies as it reads: an overflow is found before anybody else multiplies.
-/// A type that is not known is told by its own word and refused only when the tensor is read.
+/// Reads the type. An unknown one is kept as quoted text and refused only if the tensor is
+/// required.
 Status Safetensors::readType(TensorInfo &info, const Json &json, int64_t &bytes) const {
   if (!json.is_string())
     return fail(info.name + ": expected a type, found " +
@@ -141,6 +140,8 @@ Status Safetensors::readType(TensorInfo &info, const Json &json, int64_t &bytes)
   return {};
 }
 
+/// Reads the shape and computes the tensor's size in bytes; an overflow is an error here, so later
+/// products of dimensions are safe.
 Status Safetensors::readShape(TensorInfo &info, const Json &json, int64_t bytes,
                               uint64_t &size) const {
   Error wrong = fail(info.name + ": expected a shape that fits in the file, found " +
@@ -158,8 +159,8 @@ Status Safetensors::readShape(TensorInfo &info, const Json &json, int64_t bytes,
   return {};
 }
 
-/// In the order of their data, which need not be that of the header, each begins where the last one
-/// ended.
+/// Checks that tensors, sorted by their data's offsets, follow each other directly and fill the
+/// file. The header's order may differ.
 Status Safetensors::checkExtents() const {
   std::vector<size_t> order(extents.size());
   std::iota(order.begin(), order.end(), 0);
@@ -191,7 +192,7 @@ void Safetensors::read(int tensor, int64_t first, std::span<float> out) const {
   const std::byte *source = data(tensor) + first * 2;
   auto convert = [&](auto widen) {
     for (size_t i = 0; i < out.size(); ++i) {
-      uint16_t bits; // the data may stand at an odd address
+      uint16_t bits; // memcpy, since the data may lie at an odd address
       std::memcpy(&bits, source + i * 2, 2);
       out[i] = widen(bits);
     }

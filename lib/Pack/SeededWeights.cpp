@@ -1,9 +1,9 @@
-//===- SeededWeights.cpp - Weights made from a seed ------------*- C++ -*-===//
+//===- SeededWeights.cpp - Random weights from a seed ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every element depends on the seed, its tensor's name and its own number only,
-// so that any piece can be made at any time.
+// An element depends only on the seed, its tensor's name and its index, so any piece
+// can be generated on its own.
 
 #include "heddle/Pack/SeededWeights.h"
 
@@ -24,7 +24,7 @@ uint64_t fnv1a64(std::string_view text) {
   return hash;
 }
 
-/// One step of splitmix64 from `state`.
+/// One step of splitmix64 (Steele et al. 2014) from `state`.
 inline uint64_t splitmix64(uint64_t state) {
   uint64_t z = state + 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -32,8 +32,8 @@ inline uint64_t splitmix64(uint64_t state) {
   return z ^ (z >> 31);
 }
 
-/// Elements `first` and following of a tensor. Each instruction set gives the same bits: all steps
-/// are integer or exact but the last product, which is rounded once.
+/// Generates `count` elements of a tensor from `first` on. All clones give equal bits: every step
+/// is integer or exact except the last product, which is rounded once.
 HEDDLE_WIDE_CLONES
 void fillUniform(uint64_t state, uint64_t first, float factor, float *out, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -44,7 +44,7 @@ void fillUniform(uint64_t state, uint64_t first, float factor, float *out, size_
   }
 }
 
-/// How the elements of one tensor are made.
+/// Rule for the elements of one tensor: a constant, or a uniform distribution.
 struct Rule {
   bool constant = false;
   float value = 0; ///< the constant, or the factor f32(sqrt(3 / fan_in))
@@ -89,14 +89,14 @@ private:
     return Rule{false, factor, seed ^ fnv1a64(tensor)};
   }
 
-  /// The last dimension; a bias takes that of the weight beside it.
+  /// The tensor's last dimension; for a bias, that of its weight.
   Expected<int64_t> findFanIn(const TensorInfo &info) const {
     const TensorInfo *shaped = &info;
     constexpr std::string_view bias = ".bias";
     if (info.name.ends_with(bias)) {
       std::string weight = info.name.substr(0, info.name.size() - bias.size()) + ".weight";
       int index = find(weight);
-      // A tied classifier's weight is the embedding of the last side.
+      // A tied classifier shares the embedding of the last side as its weight.
       for (std::string_view tied : {"target.embedding.weight", "source.embedding.weight"})
         if (index < 0 && info.name == "classifier.bias")
           index = find(tied);

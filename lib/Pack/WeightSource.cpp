@@ -1,8 +1,8 @@
-//===- WeightSource.cpp - Where a model's tensors come from ----*- C++ -*-===//
+//===- WeightSource.cpp - Sources of a model's tensors ---------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all sources share: finding a tensor, and saying what is wrong with it.
+// Look-ups of tensors and their errors, shared by all sources.
 
 #include "heddle/Pack/WeightSource.h"
 

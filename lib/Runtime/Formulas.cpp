@@ -20,8 +20,10 @@ int Formulas::add(const SizeExpr &formula) {
   formula.collectDims(used);
   for (const std::string &name : used) {
     auto at = std::find(names.begin(), names.end(), name);
-    if (at == names.end()) // unknown dimension: evaluate reports it
-      names.push_back(name), at = names.end() - 1;
+    if (at == names.end()) { // unknown dimension: evaluate reports it
+      names.push_back(name);
+      at = names.end() - 1;
+    }
     entry.uses.push_back(static_cast<int>(at - names.begin()));
   }
   formulas.push_back(std::move(entry));

@@ -30,8 +30,10 @@ static int64_t tightestGap(std::span<const Interval> taken, int64_t bytes) {
   int64_t best = -1, bestSize = 0, reached = 0;
   for (const Interval &interval : taken) {
     int64_t gap = interval.begin - reached;
-    if (gap >= bytes && (best < 0 || gap < bestSize))
-      best = reached, bestSize = gap;
+    if (gap >= bytes && (best < 0 || gap < bestSize)) {
+      best = reached;
+      bestSize = gap;
+    }
     reached = std::max(reached, interval.end);
   }
   return best < 0 ? reached : best;

@@ -33,8 +33,10 @@ static std::vector<FunctionLayout::PortLayout> layoutPorts(const std::vector<Por
       bool isFormula = full.dimName().empty() && !full.isConstant();
       layout.repeated.push_back(isFormula || port.shape[axis] == full);
     }
-    if (port.range)
-      layout.low = formulas.add(port.range->first), layout.high = formulas.add(port.range->second);
+    if (port.range) {
+      layout.low = formulas.add(port.range->first);
+      layout.high = formulas.add(port.range->second);
+    }
   }
   return layouts;
 }
@@ -154,7 +156,10 @@ Status Plan::measure(const FunctionLayout &layout, bool share) {
 Status Plan::resolve(const FunctionLayout &layout, const Program &program,
                      std::span<const int64_t> places) {
   size_t count = layout.launches.size();
-  calls.resize(count), addresses.resize(count), panels.resize(count), scalars.resize(count);
+  calls.resize(count);
+  addresses.resize(count);
+  panels.resize(count);
+  scalars.resize(count);
   for (size_t i = 0; i < count; ++i)
     HEDDLE_TRY(resolveLaunch(layout, program, places, i));
   const LaunchCall *next = nullptr;
@@ -178,7 +183,9 @@ Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
                            std::span<const int64_t> places, size_t launch) {
   const FunctionLayout::LaunchLayout &form = layout.launches[launch];
   const Launch &source = layout.function->launches[launch];
-  addresses[launch].clear(), panels[launch].clear(), scalars[launch].clear();
+  addresses[launch].clear();
+  panels[launch].clear();
+  scalars[launch].clear();
   for (size_t i = 0; i < source.arguments.size(); ++i) {
     const LaunchArgument &argument = source.arguments[i];
     bool weight = argument.kind == LaunchArgument::Kind::Weight;

@@ -83,7 +83,8 @@ void RowMoves::breakCycle(int64_t start) {
 std::span<const RowMove> RowMoves::plan(std::span<const int64_t> wanted) {
   parents = wanted;
   auto count = static_cast<int64_t>(parents.size());
-  moves.clear(), ready.clear();
+  moves.clear();
+  ready.clear();
   readers.assign(parents.size(), 0);
   pending.assign(parents.size(), false);
   for (int64_t row = 0; row < count; ++row) {

@@ -1,12 +1,12 @@
-//===- Attention.h - What a translation looked at --------------*- C++ -*-===//
+//===- Attention.h - Attention weights of a translation --------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The attention weights of an encoder-decoder for a text and its translation: the
-// results that `"return-weights"` gives `encode`, and `decode` over all tokens of
-// the translation at once. A row of `decode` is bit for bit what the step computed
-// that wrote the token, so these are the weights of the decoding itself. And their
-// pictures: a map a layer and head, queries down, keys to the right.
+// Attention weights of an encoder-decoder for a text and its translation, and their
+// pictures: a map for each layer and head, queries down, keys to the right. Weights
+// are results of `encode`, and of `decode` over all tokens of the translation at once
+// (`"return-weights"`). A row of `decode` equals the one of the decoding step bit for
+// bit.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -17,19 +17,19 @@ namespace heddle {
 
 struct SourceTensors;
 
-/// One attention: what part of each key every query took.
+/// Attention weights of one layer.
 struct AttentionMap {
-  std::string name;              ///< of the result: "decoder.0.cross-weights"
-  int64_t heads = 0;             ///< 0: the average over all heads
-  int64_t queries = 0, keys = 0; ///< of every head
-  std::vector<float> weights;    ///< [heads, queries, keys]
+  std::string name;  ///< the result, "decoder.0.cross-weights"
+  int64_t heads = 0; ///< 0: the average over all heads
+  int64_t queries = 0, keys = 0;
+  std::vector<float> weights; ///< [heads, queries, keys]
   std::span<const float> row(int64_t head, int64_t query) const {
     return std::span(weights).subspan(static_cast<size_t>((head * queries + query) * keys),
                                       static_cast<size_t>(keys));
   }
 };
 
-/// One text. At step t the decoder was fed `fed[t]` and wrote `written[t]`.
+/// One text and its translation. At step t the decoder reads `fed[t]` and writes `written[t]`.
 struct AttentionRecord {
   std::string text, translation;
   std::vector<std::string> source, fed, written; ///< tokens, special ones included
@@ -38,10 +38,10 @@ struct AttentionRecord {
 
 class AttentionReader {
 public:
-  /// An error if the model gives no attention weights. Both must outlive the reader.
+  /// Error if the model has no results of attention weights. Both must outlive the reader.
   static Expected<AttentionReader> create(Session &session, const TextModel &model);
 
-  /// `answer` is what TextDecoder gave for `source` with the same limit.
+  /// `answer` is TextDecoder's translation of `source`, made with this `limit`.
   Expected<AttentionRecord> read(const TokenIds &source, const TokenIds &answer, int64_t limit);
 
 private:
@@ -54,9 +54,9 @@ private:
   NamedTensors encoded, decoded;
 };
 
-/// A drawing of all maps, one text below the other.
+/// An SVG file of all maps, one text below the other.
 std::string attentionSvg(const std::vector<AttentionRecord> &records);
-/// A page that shows values under the mouse and walks through the steps of the decoding.
+/// An HTML page that shows the weight under the mouse and steps through the decoding.
 std::string attentionHtml(const std::vector<AttentionRecord> &records);
 
 } // namespace heddle

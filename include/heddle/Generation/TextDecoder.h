@@ -1,11 +1,11 @@
-//===- TextDecoder.h - Sequences from a decoder ----------------*- C++ -*-===//
+//===- TextDecoder.h - Text generation -------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A session of an encoder-decoder or of a decoder alone, decoded by any of the
-// searches of Decoding.h. A batch of sources is encoded once, the memory's keys
-// and values are projected once, and then one token a row is fed; a decoder alone
-// is fed the sources themselves.
+// Runs the searches of Decoding.h on a session of an encoder-decoder or decoder-only
+// model. An encoder-decoder encodes a batch of sources and projects the memory's keys
+// and values once, then reads one token a row. A decoder-only model reads the sources
+// as prompts.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -16,15 +16,15 @@ namespace heddle {
 
 class TextDecoder : private StepModel {
 public:
-  /// Checks that the model has the functions and the inputs that decoding needs. Both must outlive
-  /// the decoder.
+  /// Error if the model lacks functions that decoding needs, or has inputs that text does not give.
+  /// Both must outlive the decoder.
   static Expected<TextDecoder> create(Session &session, const TextModel &model);
 
-  /// Options with the start, the end and the limit of the model's target.
+  /// Options with start, end and limit of the model's target side.
   DecodingOptions defaults() const;
 
-  /// Ids for each source: its translation, or what follows it where the model is a decoder alone,
-  /// whose sources are of one length; no more than there is room for.
+  /// Ids of the translation of each source, or of its continuation by a decoder-only model, for
+  /// which all sources must have one length; at most as many as the caches have room for.
   Expected<std::vector<TokenIds>> decode(const std::vector<TokenIds> &sources,
                                          const DecodingOptions &chosen);
 

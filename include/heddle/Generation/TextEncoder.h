@@ -1,9 +1,9 @@
-//===- TextEncoder.h - One row a text --------------------------*- C++ -*-===//
+//===- TextEncoder.h - Text embedding and classification -------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A session of an encoder with `encoder.pool`: an embedding of each text, or with
-// a classifier a logit or a probability for each class.
+// Runs a session of an encoder with `encoder.pool`: its result is an embedding of each
+// text, or with a classifier, a logit or a probability for each class.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -14,15 +14,15 @@ namespace heddle {
 
 class TextEncoder {
 public:
-  /// Checks that the model gives one row a text and asks for nothing but text. Both must outlive
-  /// the encoder.
+  /// Error if the model's result is not one row a text, or if it has inputs that text does not
+  /// give. Both must outlive the encoder.
   static Expected<TextEncoder> create(Session &session, const TextModel &model);
 
-  /// Whether rows are of classes: their logits, or their probabilities.
+  /// Whether rows hold classes: logits, or probabilities.
   bool classifies() const { return output != "output"; }
   bool givesProbabilities() const { return output == "probabilities"; }
 
-  /// [sources, columns] numbers, valid until the next call.
+  /// Rows [sources, columns], valid until the next call.
   Expected<std::span<const float>> encode(const std::vector<TokenIds> &sources);
 
 private:
@@ -35,7 +35,7 @@ private:
   NamedTensors results;
 };
 
-/// Probabilities of classes from their logits; a NaN among these makes all of them NaN.
+/// Softmax in f64. A NaN among the logits makes all probabilities NaN.
 std::vector<double> softmax(std::span<const float> logits);
 
 } // namespace heddle

@@ -1,11 +1,10 @@
-//===- TextModel.h - What a model says about its text ----------*- C++ -*-===//
+//===- TextModel.h - Text settings of a model ------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The facts of a description that concern text: vocabularies, special ids,
-// lengths. An artifact carries them as JSON beside its programs (Program::model)
-// and the vocabularies as members; here they become the two directions of a
-// side, text to ids and ids to text.
+// Vocabularies, special ids and lengths of a description, and the conversion between
+// text and ids. An artifact carries the settings as JSON in Program::model and the
+// vocabularies as members.
 #pragma once
 
 #include "heddle/Generation/Vocabulary.h"
@@ -15,14 +14,14 @@
 
 namespace heddle {
 
-/// Ids of one text, and how many of its tokens did not fit.
+/// Ids of one text.
 struct EncodedText {
   std::vector<int32_t> ids;
-  int64_t cut = 0;
-  bool empty = false; ///< no token of it is in the text
+  int64_t cut = 0;    ///< tokens that did not fit
+  bool empty = false; ///< the text has no tokens; all ids are special ones
 };
 
-/// One side of a model: its vocabulary and the rules of docs/model-description.md for text.
+/// Vocabulary and text rules of one side of a model, see docs/model-description.md.
 struct TextSide {
   std::string name; ///< "source", "target"
   std::optional<Vocabulary> vocabulary;
@@ -31,16 +30,18 @@ struct TextSide {
   std::optional<int32_t> unknown = 1, start = 2, end = 3;
   bool add = false;              ///< `start` before and `end` after a source text
   std::optional<int64_t> length; ///< text is padded on the right to this many ids
-  std::optional<int64_t> most;   ///< ids that there is room for: those that have learned positions,
-                                 ///< those of a prompt that leave room for one more
-  bool cut = false;              ///< longer text is cut, not an error
+  std::optional<int64_t> most;   ///< most ids: as many as learned positions, or for a prompt, one
+                                 ///< less than the caches hold
+  bool cut = false;              ///< longer text is cut instead of refused
   int64_t limit = 256;           ///< tokens that generation may add
 
-  /// Ids that a text may have, if not any number.
+  /// Most ids of a text; none: no limit.
   std::optional<int64_t> longest() const { return length ? length : most; }
-  /// Splits, looks up, adds, pads or cuts.
+  /// Splits text into tokens, looks them up, adds start and end, pads or cuts. Errors begin with
+  /// `place`.
   Expected<EncodedText> encode(std::string_view text, std::string_view place) const;
-  /// Tokens joined by one space or by nothing, special ones left out. Ids must be in range.
+  /// Text of tokens, joined by a space for Split::Space; special tokens are left out. Ids must be
+  /// in range.
   std::string decode(std::span<const int32_t> ids) const;
   bool isSpecial(int32_t id) const;
 };
@@ -48,20 +49,20 @@ struct TextSide {
 struct TextModel {
   std::string kind;           ///< "encoder", "decoder", "encoder-decoder"
   bool sequenceFirst = false; ///< [T, B] instead of [B, T]
-  /// Whether sources of different lengths may stand in one batch: the encoder masks padding.
+  /// The encoder masks padding, so a batch may hold sources of different lengths.
   bool padded = false;
   std::optional<TextSide> source, target;
   std::optional<Vocabulary> labels; ///< names of a classifier's classes
 
-  /// The side that text comes in on; of a decoder alone its only one.
+  /// The side of input texts: source, or target for a decoder-only model.
   TextSide &input() { return source ? *source : *target; }
   const TextSide &input() const { return source ? *source : *target; }
 };
 
-/// The bytes of a text member of the artifact.
+/// Reads a text member of the artifact.
 using MemberReader = std::function<Expected<std::string>(const std::string &name)>;
 
-/// Reads Program::model and the vocabularies it names. A side without text has no vocabulary.
+/// Reads Program::model and its vocabularies. A side without text has no vocabulary.
 Expected<TextModel> readTextModel(std::string_view json, const MemberReader &readMember);
 
 } // namespace heddle

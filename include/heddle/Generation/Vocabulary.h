@@ -1,10 +1,10 @@
-//===- Vocabulary.h - Tokens and their numbers -----------------*- C++ -*-===//
+//===- Vocabulary.h - Vocabularies and tokenisation ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A vocabulary file has one token a line, numbered from 0. Text is cut into
-// tokens at white space or into code points (ICU says what white space is), and
-// everything that is not UTF-8 is refused with the place of the offending byte.
+// A vocabulary file has one token a line, with ids from 0. Text is split at white
+// space (by ICU's definition) or into code points. Bytes that are not UTF-8 are errors
+// with their offset.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -23,14 +23,14 @@ enum class Split : uint8_t {
   Character, ///< code points, white space dropped
 };
 
-/// Cuts UTF-8 text into tokens. `place` opens the message of an error.
+/// Splits UTF-8 text into tokens. Errors begin with `place`.
 Expected<std::vector<std::string>> splitText(std::string_view text, Split split,
                                              std::string_view place);
 
 class Vocabulary {
 public:
-  /// Reads the text of a vocabulary file. Lines end in "\n" or "\r\n", the last one may lack it. A
-  /// token that occurs twice keeps its first number; an empty line takes a number that no text has.
+  /// Reads the text of a vocabulary file. Lines end in "\n" or "\r\n", optional on the last one. A
+  /// duplicate token keeps its first id; an empty line takes an id that no text can have.
   static Expected<Vocabulary> parse(std::string_view text, std::string name);
 
   const std::string &name() const { return fileName; }

@@ -1,4 +1,4 @@
-//===- SeededWeights.h - Weights made from a seed --------------*- C++ -*-===//
+//===- SeededWeights.h - Random weights from a seed ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,7 +13,8 @@
 
 namespace heddle {
 
-/// `tensors`: names and shapes of all the model's tensors (types are set to f32).
+/// `tensors` are names and shapes of all tensors of the model; types are set to f32. Error for a
+/// bias without its weight, whose fan_in it takes.
 Expected<std::unique_ptr<WeightSource>> makeSeededWeights(uint64_t seed,
                                                           std::vector<TensorInfo> tensors);
 

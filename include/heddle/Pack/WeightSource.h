@@ -1,10 +1,9 @@
-//===- WeightSource.h - Where a model's tensors come from ------*- C++ -*-===//
+//===- WeightSource.h - Sources of a model's tensors -----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Named tensors that can be read as f32, piece by piece: a safetensors file, or
-// numbers made from a seed. Packing reads them once, in any order, from any
-// thread.
+// Named tensors that can be read as f32 in pieces: a safetensors file, or random
+// numbers from a seed. Packing reads them once, in any order, from any thread.
 #pragma once
 
 #include "heddle/Support/Program.h"
@@ -21,7 +20,7 @@ namespace heddle {
 /// A tensor of a checkpoint.
 struct TensorInfo {
   std::string name;
-  std::string type; ///< "f32", "f16", "bf16"; another type is listed, but cannot be read
+  std::string type; ///< "f32", "f16", "bf16"; other types are listed, but cannot be read
   std::vector<int64_t> shape;
 
   int64_t elements() const;
@@ -31,17 +30,18 @@ class WeightSource {
 public:
   virtual ~WeightSource();
 
-  /// How errors call it: the file's path, or "seed 7".
+  /// Name for errors: the file's path, or "seed 7".
   virtual const std::string &name() const = 0;
   virtual const std::vector<TensorInfo> &tensors() const = 0;
-  /// Elements [first, first + out.size()) of tensor number `tensor`, in row-major order.
+  /// Reads elements [first, first + out.size()) of tensor `tensor`, in row-major order.
   virtual void read(int tensor, int64_t first, std::span<float> out) const = 0;
-  /// All elements of a tensor where they lie in memory as f32, else nothing.
+  /// All elements of a tensor if they are in memory as aligned f32; empty otherwise.
   virtual std::span<const float> inPlace(int tensor) const { return {}; }
 
   /// Index into tensors(), or -1.
   int find(std::string_view name) const;
-  /// Index of a tensor with this name and shape and a type that can be read.
+  /// Index of a tensor with this name and shape and a type that can be read; error if there is
+  /// none.
   Expected<int> require(std::string_view name, std::span<const int64_t> shape) const;
 };
 

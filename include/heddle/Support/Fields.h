@@ -65,8 +65,10 @@ template <typename Enum>
 bool parseWord(std::string_view word, Enum &value) {
   const std::vector<std::string> &words = enumWords<Enum>();
   for (size_t i = 0; i < words.size(); ++i)
-    if (words[i] == word)
-      return value = static_cast<Enum>(i), true;
+    if (words[i] == word) {
+      value = static_cast<Enum>(i);
+      return true;
+    }
   return false;
 }
 
