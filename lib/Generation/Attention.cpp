@@ -1,9 +1,9 @@
-//===- Attention.cpp - What a translation looked at ---------------*- C++ -*-===//
+//===- Attention.cpp - Attention weights of a translation ---------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `encode` and `decode` once more for one text, after its translation is known:
-// the caches of a decoding are not touched.
+// Runs `encode` and `decode` for one text once its translation is known. Neither uses
+// the caches of a decoding.
 #include "heddle/Generation/Attention.h"
 
 #include "TextInputs.h"
@@ -24,7 +24,7 @@ Expected<bool> givesWeights(const Session &session, const char *function) {
   return std::ranges::any_of(outputs, [](const PortInfo &port) { return isWeights(port.name); });
 }
 
-/// [1, heads, queries, keys], or [1, queries, keys] where heads were averaged.
+/// Map of a tensor [1, heads, queries, keys], or [1, queries, keys] for an average of heads.
 AttentionMap mapOf(const std::string &name, const Tensor &tensor) {
   const bool averaged = tensor.rank() == 3;
   const std::span<const float> values = tensor.values<float>();
@@ -35,7 +35,7 @@ AttentionMap mapOf(const std::string &name, const Tensor &tensor) {
           {values.begin(), values.end()}};
 }
 
-/// Maps of a function's results, layer by layer.
+/// Appends the maps of a function's results, layer by layer.
 Status addMaps(const Session &session, const char *function, const NamedTensors &results,
                std::vector<AttentionMap> &self, std::vector<AttentionMap> &cross) {
   auto outputs = HEDDLE_TRY(session.outputs(function));
@@ -94,7 +94,7 @@ Status AttentionReader::runEncoder(const SourceTensors &source, AttentionRecord 
 
 Expected<AttentionRecord> AttentionReader::read(const TokenIds &source, const TokenIds &answer,
                                                 int64_t limit) {
-  // Every step was fed the token before; the last one wrote the end, unless the limit came first.
+  // Each step reads the token before; the last one writes the end, unless the limit comes first.
   TokenIds fed = {*model->target->start}, written = answer;
   fed.insert(fed.end(), answer.begin(), answer.end());
   if (model->target->end && static_cast<int64_t>(answer.size()) < limit)

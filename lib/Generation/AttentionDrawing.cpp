@@ -2,11 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A cell's opacity is its weight, which a scale shows from the least to the greatest;
-// its title says the words and the number, so that a drawing shows values under the
-// mouse without a script. The page's script only
-// hides the steps that are still to come. Attributes `data-name`, `data-head` and
-// `data-row` say which results of the model a cell belongs to.
+// A cell's opacity is its weight; a scale shows the range of weights. A cell's <title>
+// has its words and its weight, so that browsers show them under the mouse without a
+// script. The page's script only hides the steps that are still to come. Attributes
+// `data-name`, `data-head` and `data-row` tell which result a cell belongs to.
 #include "heddle/Generation/Attention.h"
 
 #include "heddle/Support/Svg.h"
@@ -20,7 +19,7 @@ using namespace heddle;
 
 namespace {
 
-/// A piece of a drawing, and its size.
+/// Part of a drawing, and its size.
 struct Piece {
   std::string content;
   double width = 0, height = 0;
@@ -37,7 +36,7 @@ struct Piece {
   }
 };
 
-/// One kind of attention of a text: what stands beside its maps.
+/// One kind of attention of a text, with the labels of its maps.
 struct Kind {
   const char *title;
   const std::vector<AttentionMap> &maps;
@@ -48,11 +47,11 @@ struct Kind {
 std::vector<Kind> kindsOf(const AttentionRecord &record) {
   std::vector<Kind> kinds;
   for (const Kind &kind :
-       {Kind{"Encoder: each token of the source (down) looks at the source", record.encoder,
+       {Kind{"Encoder self-attention: source tokens (down) attend to the source", record.encoder,
              record.source, record.source, false},
-        Kind{"Decoder: each step (down: what it writes) looks at what it was fed", record.decoder,
-             record.written, record.fed, true},
-        Kind{"Decoder: each step (down: what it writes) looks at the source", record.cross,
+        Kind{"Decoder self-attention: written tokens (down) attend to the tokens fed",
+             record.decoder, record.written, record.fed, true},
+        Kind{"Cross-attention: written tokens (down) attend to the source", record.cross,
              record.written, record.source, true}})
     if (!kind.maps.empty())
       kinds.push_back(kind);
@@ -78,7 +77,7 @@ std::string shade(const std::string &opacity) {
   return std::string("fill=\"") + svg::blue + "\" fill-opacity=\"" + opacity + "\"";
 }
 
-/// Least and greatest weight of all maps, in this order; none where no weight is a number.
+/// Least and greatest weight of all maps, in this order; none if all weights are NaN.
 std::optional<std::pair<float, float>> rangeOf(const std::vector<AttentionRecord> &records) {
   std::optional<std::pair<float, float>> range;
   for (const AttentionRecord &record : records)
@@ -92,7 +91,7 @@ std::optional<std::pair<float, float>> rangeOf(const std::vector<AttentionRecord
   return range;
 }
 
-/// The colours of cells between the least and the greatest weight, which stand beside them.
+/// Colour scale of the cells; empty if all weights are NaN.
 Piece drawScale(const std::vector<AttentionRecord> &records) {
   auto range = rangeOf(records);
   if (!range)
@@ -110,10 +109,10 @@ Piece drawScale(const std::vector<AttentionRecord> &records) {
           width, 14};
 }
 
-/// "decoder.0.cross-weights" → "decoder.0".
+/// Layer of a map: "decoder.0" for "decoder.0.cross-weights".
 std::string layerOf(const AttentionMap &map) { return map.name.substr(0, map.name.rfind('.')); }
 
-/// The map of one head.
+/// Drawing of one head's map.
 class HeadMap {
 public:
   HeadMap(const Kind &kind, const AttentionMap &map, int64_t head)
@@ -143,12 +142,12 @@ public:
 private:
   double rows() const { return static_cast<double>(map.queries); }
   double columns() const { return static_cast<double>(map.keys); }
-  /// Long texts have small cells.
+  /// Size of a cell: at most 22, smaller for long texts.
   double cell() const { return std::max(10.0, std::min(22.0, 400 / std::max(rows(), columns()))); }
-  /// Where a word's letters stand beside a cell.
+  /// Baseline of a word that is centred on a cell.
   double middle(double edge) const { return edge + cell() / 2 + 4; }
 
-  /// A key's word: upright where it is not wider than its cell.
+  /// Label of a key, rotated if it is wider than its cell.
   std::string above(int64_t key) const {
     const std::string &word = kind.keys[key];
     double y = plot.top - 6;
@@ -167,7 +166,7 @@ private:
     std::span<const float> weights = map.row(head, query);
     for (int64_t key = 0; key < map.keys; ++key) {
       std::string value = weightText(weights[key]);
-      std::string title = escapedHtml(word + " looks at " + kind.keys[key]);
+      std::string title = escapedHtml(word + " attends to " + kind.keys[key]);
       drawn += svg::rectangle(plot.x(key), plot.y(query), cell(), cell(), shade(value),
                               "<title>" + title + ": " + value + "</title>");
     }
@@ -181,7 +180,7 @@ private:
   svg::Plot plot;
 };
 
-/// All maps of one kind: layers down, heads to the right.
+/// Draws all maps of one kind: layers down, heads to the right.
 Piece drawKind(const Kind &kind) {
   Piece all;
   for (const AttentionMap &map : kind.maps) {
@@ -197,7 +196,8 @@ std::string headingOf(const AttentionRecord &record) {
   return record.text + " → " + record.translation;
 }
 
-/// The words of the translation as buttons, and what a step does.
+/// A slider and the translation's tokens as buttons, which select a step, and a paragraph that
+/// describes it.
 std::string stepsHtml(const AttentionRecord &record) {
   std::string html = "<p class=\"steps\">step <input type=\"range\" min=\"0\" max=\"" +
                      std::to_string(record.written.size() - 1) + "\" value=\"" +
@@ -244,5 +244,5 @@ std::string heddle::attentionHtml(const std::vector<AttentionRecord> &records) {
     }
     body += "</section>\n";
   }
-  return htmlPage(page, "What a translation looked at", body);
+  return htmlPage(page, "Attention of a translation", body);
 }

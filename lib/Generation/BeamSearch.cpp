@@ -1,13 +1,13 @@
-//===- BeamSearch.cpp - Several hypotheses a sequence -------------*- C++ -*-===//
+//===- BeamSearch.cpp - Beam search -------------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each step feeds the open hypotheses of all sequences as one batch. Of a
-// sequence's continuations the best `beam` count: those among them that end
-// compete with what has ended before, and the best `beam` that do not end stay
-// open. A sequence is done when no open hypothesis can overtake its best ended
-// one: a log probability only falls, so its worth is bounded by today's log
-// probability and the kindest length.
+// Each step feeds the open hypotheses of all sequences as one batch. An ending
+// among a sequence's best `beam` continuations competes with its best ended
+// hypothesis; the best `beam` continuations that do not end stay open. A sequence is
+// done when no open hypothesis can overtake the best ended one: log probabilities
+// only fall, so a score is bounded by the current log probability and the most
+// favourable length.
 #include "Search.h"
 
 #include "heddle/Support/Try.h"
@@ -23,15 +23,16 @@ namespace {
 struct Hypothesis {
   double logProbability = 0;
   TokenIds tokens;
-  int32_t row = 0; ///< of the batch that was fed last
+  int32_t row = 0; ///< row of the last batch
 };
 
-/// A hypothesis and the token that may follow it.
+/// A hypothesis and a token that may follow it.
 struct Continuation {
-  Candidate next; ///< with the log probability of the whole
+  Candidate next; ///< with the log probability of the whole sequence
   const Hypothesis *from;
 };
 
+/// Score of a hypothesis with length penalty, see DecodingOptions.
 double worthOf(double logProbability, int64_t tokens, const DecodingOptions &options) {
   return logProbability /
          std::pow((5.0 + static_cast<double>(tokens)) / 6.0, options.lengthPenalty);
@@ -47,14 +48,14 @@ public:
   std::vector<Hypothesis> &hypotheses() { return open; }
   TokenIds takeBest() { return std::move(best); }
 
-  /// Takes the scores of all rows, [rows, classes].
+  /// Extends the open hypotheses by the scores [rows, classes] of the batch.
   Status advance(std::span<const float> scores, size_t classes, bool probabilities) {
     std::vector<Continuation> continuations;
     for (const Hypothesis &hypothesis : open) {
       auto row = scores.subspan(static_cast<size_t>(hypothesis.row) * classes, classes);
       HEDDLE_TRY(addContinuations(hypothesis, row, probabilities, continuations));
     }
-    // Stable: of equals the one whose hypothesis was better before, then the lower token.
+    // Stable: among equals, the better hypothesis comes first, then the lower token.
     std::stable_sort(continuations.begin(), continuations.end(),
                      [](const Continuation &a, const Continuation &b) {
                        return a.next.logProbability > b.next.logProbability;
@@ -64,7 +65,7 @@ public:
   }
 
 private:
-  /// At most one continuation of a hypothesis ends it, so twice the beam always leaves a beam of
+  /// Only one continuation of a hypothesis ends it, so 2 * beam candidates leave at least `beam`
   /// open ones.
   Status addContinuations(const Hypothesis &hypothesis, std::span<const float> row,
                           bool probabilities, std::vector<Continuation> &continuations) {
@@ -126,7 +127,7 @@ private:
   double bestWorth = -std::numeric_limits<double>::infinity();
 };
 
-/// The rows of the next batch are the open hypotheses, sequence by sequence.
+/// The next batch: a row for each open hypothesis, sequence by sequence.
 struct Batch {
   std::vector<int32_t> tokens, parents;
 
@@ -141,7 +142,7 @@ struct Batch {
       }
   }
 
-  /// Whether every row goes on where it is.
+  /// Whether no row moves, so that caches need no reorder.
   bool staysAsItIs(size_t rows) const {
     for (size_t r = 0; r < parents.size(); ++r)
       if (parents[r] != static_cast<int32_t>(r))

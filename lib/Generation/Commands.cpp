@@ -1,8 +1,8 @@
-//===- Commands.cpp - Text commands for both drivers --------------*- C++ -*-===//
+//===- Commands.cpp - The text commands ---------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks of the options, and what is written for each batch of texts.
+// Checks of the options, and the output for each batch of texts.
 #include "heddle/Generation/Commands.h"
 
 #include "TextBatches.h"
@@ -23,12 +23,13 @@ using namespace heddle;
 namespace {
 
 Status written(const std::ostream &out) {
-  return out ? Status() : inputError("standard output: cannot be written");
+  return out ? Status()
+             : inputError("standard output: expected to write all results, found an error");
 }
 
 //===- translate, generate -----------------------------------------------===//
 
-/// What `--attention` draws.
+/// Attention weights of all texts for the file of `--attention`.
 class Pictures {
 public:
   Pictures(AttentionReader reader, std::string file)
@@ -51,7 +52,7 @@ public:
   }
 
 private:
-  static constexpr size_t mostCells = 500'000; ///< what browsers draw without complaint
+  static constexpr size_t mostCells = 500'000; ///< browsers still draw so many
 
   AttentionReader reader;
   std::string file;
@@ -59,7 +60,7 @@ private:
   size_t cells = 0;
 };
 
-/// Writes what the texts of a batch become.
+/// Decodes the texts of a batch and writes the answers.
 class Translator {
 public:
   Translator(TextDecoder &decoder, const TextSide &target, bool stream, DecodingOptions chosen,
@@ -71,7 +72,7 @@ public:
   }
 
   Status answer(const std::vector<NumberedText> &texts) {
-    // A text without tokens has no translation: it gives an empty line.
+    // A text without tokens is not decoded; it gives an empty line.
     options.numbers.clear();
     for (const NumberedText &text : texts)
       if (!text.ids.empty())
@@ -96,7 +97,7 @@ private:
     return written(out);
   }
 
-  /// What a token adds to the line that is being written.
+  /// Writes the text that a token adds to the current line.
   Status show(int32_t token) {
     const std::string before = target.decode(line);
     line.push_back(token);
@@ -108,9 +109,9 @@ private:
   const TextSide &target;
   bool stream;
   DecodingOptions options;
-  Pictures *pictures; ///< null: none are asked for
+  Pictures *pictures; ///< null without --attention
   std::ostream &out;
-  TokenIds line; ///< streaming: the tokens written so far
+  TokenIds line; ///< with --stream: tokens of the current line
 };
 
 Expected<int64_t> chooseLimit(const TranslateCommand &command, const TextSide &target) {
@@ -149,7 +150,7 @@ Status heddle::checkTexts(const TextCommand &command) {
   return {};
 }
 
-/// Asked before anything is translated: drawing comes last.
+/// Checks the file of --attention before the translation, because it is written last.
 static Status checkPicture(const std::string &file) {
   if (file.empty())
     return {};
@@ -176,7 +177,7 @@ Status heddle::checkTranslate(const TranslateCommand &command) {
   return {};
 }
 
-/// With a model of this kind.
+/// `translate` and `generate`; refuses models of another kind.
 static Status decodeCommand(const char *kind, Session &session, const TranslateCommand &command,
                             std::istream &in, std::ostream &out, std::ostream &notes) {
   HEDDLE_TRY(checkTranslate(command));
@@ -220,7 +221,7 @@ void writeVector(std::span<const float> row, std::ostream &out) {
     out << formatted("%s%.9g", i ? " " : "", static_cast<double>(row[i]));
 }
 
-/// The likeliest class, of equals the first, and its probability.
+/// Writes the likeliest class (the first among equals) and its probability.
 void writeClass(std::span<const float> row, bool isSoftmax, const TextModel &model,
                 std::ostream &out) {
   const std::vector<double> probabilities =

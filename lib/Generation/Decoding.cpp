@@ -1,10 +1,10 @@
-//===- Decoding.cpp - From scores to sequences --------------------*- C++ -*-===//
+//===- Decoding.cpp - Greedy decoding and sampling ----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks of the options, the choice of a search, and the walk of greedy decoding
-// and sampling: one row a sequence, and rows that have ended leave the batch when
-// half of it has, so long sequences do not pay for short ones.
+// Checks of the options, the choice of a search, and the loop of greedy decoding and
+// sampling. Each sequence is a row; once half of the rows have ended, the batch
+// shrinks, so that long sequences do not pay for short ones.
 #include "Search.h"
 
 #include "heddle/Support/Text.h"
@@ -19,7 +19,7 @@ using namespace heddle;
 
 namespace {
 
-/// What each row of the batch is at. Ended rows stay, unused, until the batch shrinks.
+/// State of each row of the batch. Ended rows stay, unused, until the batch shrinks.
 struct Rows {
   explicit Rows(std::vector<int32_t> first)
       : tokens(std::move(first)), sequence(tokens.size()), ended(tokens.size()) {
@@ -44,12 +44,12 @@ struct Rows {
     ended.assign(rows.size(), false);
   }
 
-  std::vector<int32_t> tokens;  ///< what the next step is fed
+  std::vector<int32_t> tokens;  ///< input of the next step
   std::vector<size_t> sequence; ///< index into the sequences
   std::vector<bool> ended;
 };
 
-/// Takes the next token of every row that has not ended.
+/// Chooses the next token of every row that has not ended.
 Status advance(Rows &rows, std::span<const float> scores, int64_t step,
                const DecodingOptions &options, const ChooseToken &choose,
                std::vector<TokenIds> &sequences) {
@@ -112,7 +112,7 @@ Expected<std::vector<TokenIds>> heddle::walkRows(StepModel &model, size_t count,
     const std::vector<int32_t> alive = rows.alive();
     if (alive.empty() || step + 1 == options.limit)
       break;
-    // Leaving costs a copy of the caches: worth it for half of the batch.
+    // Shrinking copies the caches: worth it once half of the rows have ended.
     if (alive.size() * 2 > rows.tokens.size())
       continue;
     HEDDLE_TRY(model.reorder(alive));

@@ -1,10 +1,9 @@
-//===- RowScores.cpp - The likeliest of a row of scores --------*- C++ -*-===//
+//===- RowScores.cpp - Argmax and top-k of a row of scores -----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens are ranked by their scores as they are; probabilities are computed of those
-// that are asked for. Compiled without contraction, so that all clones give the same
-// bits.
+// Tokens are ranked by their scores; probabilities are computed only for the tokens
+// of the result. Compiled with -ffp-contract=off, so that all clones give equal bits.
 
 #include "RowScores.h"
 
@@ -31,7 +30,7 @@ Error noNumbers() {
   return inputError("decode_step: expected a number among the scores of a token, found only NaN");
 }
 
-/// Minus infinity where there is no number.
+/// Largest score, ignoring NaN; minus infinity if there is no number.
 HEDDLE_WIDE_CLONES
 float largestOf(const float *scores, size_t count) {
   Floats best = Floats{} + never;
@@ -49,8 +48,9 @@ float largestOf(const float *scores, size_t count) {
   return largest;
 }
 
-/// The first block from `start` on, a multiple of its size, that holds a score above `limit` (or at
-/// it); `count` if there is none.
+/// Start of the first block from `start` (a multiple of blockSize) that holds a score above
+/// `limit`, or with orEqual, at least `limit`; the last, partial block always qualifies. `count` if
+/// there is none.
 HEDDLE_WIDE_CLONES
 size_t blockAbove(const float *scores, size_t start, size_t count, float limit, bool orEqual) {
   for (; start + blockSize <= count; start += blockSize) {
@@ -69,8 +69,8 @@ size_t blockAbove(const float *scores, size_t start, size_t count, float limit, 
   return start < count ? start : count;
 }
 
-/// Sum of 2^((x - largest) * factor), NaN counting as minus infinity; factor > 0. Powers to the
-/// accuracy of f32, sums of sixteen lanes in f64.
+/// Sum of 2^((x - largest) * factor) with factor > 0; NaN counts as minus infinity. Powers are f32,
+/// the sixteen partial sums are f64.
 HEDDLE_WIDE_CLONES
 double sumOfPowers(const float *scores, size_t count, float largest, float factor) {
   double sums[lanes] = {};
@@ -79,7 +79,7 @@ double sumOfPowers(const float *scores, size_t count, float largest, float facto
     std::memcpy(&x, scores + i, std::min(lanes, count - i) * sizeof(float));
     x = (x - largest) * factor;
     x = x > -126.0f ? x : Floats{} - 127.0f; // NaN too
-    // Rounded by adding and subtracting 1.5 * 2^23.
+    // Adding and subtracting 1.5 * 2^23 rounds to an integer.
     const Floats whole = (x + 12582912.0f) - 12582912.0f, f = x - whole;
     Floats p = {};
     for (float coefficient : exp2Fine)
@@ -97,7 +97,8 @@ double sumOfPowers(const float *scores, size_t count, float largest, float facto
   return sum;
 }
 
-/// Places of at most `count` scores above minus infinity, larger first, of equals the lower place.
+/// Indices of the `count` largest scores above minus infinity, larger first, among equals the lower
+/// index.
 std::vector<int32_t> largestPlaces(std::span<const float> scores, size_t count) {
   auto before = [&](int32_t a, int32_t b) {
     const float x = scores[a], y = scores[b];
@@ -105,8 +106,8 @@ std::vector<int32_t> largestPlaces(std::span<const float> scores, size_t count) 
   };
   std::vector<int32_t> places;
   float limit = never;
-  // Places come in order, so of equal scores the ones that are kept stand first already. The list
-  // is cut when it is twice too long, and its last score is the limit from then on.
+  // A list of up to 2 * count indices is cut to `count` by nth_element; from then on, its smallest
+  // score is the limit. A later equal score has a higher index, so it may be skipped.
   auto cut = [&] {
     if (places.size() <= count)
       return;
@@ -131,9 +132,9 @@ std::vector<int32_t> largestPlaces(std::span<const float> scores, size_t count) 
 
 /// Sum of all probabilities of a row, in units of the largest one.
 double sumOf(std::span<const float> scores, bool probabilities, float largest, double temperature) {
-  if (std::isinf(largest)) // nothing counts beside them
+  if (std::isinf(largest)) // finite scores have probability 0
     return static_cast<double>(std::count(scores.begin(), scores.end(), largest));
-  if (!probabilities) { // a finite factor: 0 times infinity is NaN
+  if (!probabilities) { // finite factor, since 0 times infinity is NaN
     const double factor = std::min(std::numbers::log2e / temperature, 1e38);
     return sumOfPowers(scores.data(), scores.size(), largest, static_cast<float>(factor));
   }
@@ -170,7 +171,7 @@ Expected<std::vector<Candidate>> heddle::likeliest(std::span<const float> scores
     const double score = scores[place];
     if (probabilities && score <= 0)
       break;
-    // Of an infinite score nothing is subtracted: it would leave NaN.
+    // Infinities are not subtracted from each other, which would be NaN.
     const double behind = score == largest      ? 0
                           : probabilities       ? std::log(score / largest)
                           : std::isinf(largest) ? static_cast<double>(never)

@@ -1,9 +1,9 @@
-//===- RowScores.h - The likeliest of a row of scores ----------*- C++ -*-===//
+//===- RowScores.h - Argmax and top-k of a row of scores -------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A row is as wide as a vocabulary, and every step of a decoding looks at one for
-// each sequence: the loops work on vectors.
+// A row is as wide as a vocabulary and each decoding step scans one for every
+// sequence, so the loops are vectorised.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -18,21 +18,21 @@ namespace heddle {
 struct Candidate {
   double logProbability;
   int32_t token;
-  /// Likelier first, of equals the lower token.
+  /// Likelier first, among equals the lower token.
   bool operator<(const Candidate &other) const {
     return logProbability != other.logProbability ? logProbability > other.logProbability
                                                   : token < other.token;
   }
 };
 
-/// The place of the largest score, the first of equals. A NaN is never larger; a row without any
-/// number is an error.
+/// Index of the largest score, the first among equals. NaN is ignored; a row of nothing but NaN is
+/// an error.
 Expected<int32_t> argmax(std::span<const float> scores);
 
-/// At most `count` tokens of a row with their log probabilities, likelier first, of equal scores
-/// the lower token: softmax(scores / temperature), or of scores that are probabilities already
-/// their powers 1 / temperature. Tokens of probability 0, and those whose score is NaN, are left
-/// out; a row without any number above minus infinity is an error.
+/// The `count` likeliest tokens of a row with their log probabilities, likelier first, among equals
+/// the lower token. The distribution is softmax(scores / temperature); for `probabilities`, their
+/// powers 1 / temperature, normalised. Tokens with probability 0 or a score of NaN are left out. A
+/// row without a number above minus infinity is an error.
 Expected<std::vector<Candidate>> likeliest(std::span<const float> scores, bool probabilities,
                                            size_t count, double temperature = 1);
 

@@ -1,10 +1,10 @@
-//===- Sampling.cpp - Tokens drawn by their probabilities ---------*- C++ -*-===//
+//===- Sampling.cpp - Random sampling of tokens -------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The engine and its seeding are those of the C++ standard, which fixes their
-// numbers on every system. Each token has an engine of its own, so that a
-// sequence draws the same whatever else is in its batch.
+// The C++ standard defines the numbers of mt19937_64 and seed_seq, so they are equal
+// on every system. Each token seeds its own engine, so that a sequence does not depend
+// on the rest of its batch.
 #include "Search.h"
 
 #include "heddle/Support/Try.h"
@@ -17,7 +17,7 @@ using namespace heddle;
 
 namespace {
 
-/// In [0, 1), 53 bits.
+/// Uniform random number in [0, 1) with 53 bits.
 double drawUniform(uint64_t seed, uint64_t sequence, int64_t step) {
   auto low = [](uint64_t x) { return static_cast<uint32_t>(x); };
   auto high = [](uint64_t x) { return static_cast<uint32_t>(x >> 32); };

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the searches share: the two ways to walk on.
+// One function a search; walkRows is the loop of greedy decoding and of sampling.
 #pragma once
 
 #include "RowScores.h"
@@ -11,19 +11,20 @@
 
 namespace heddle {
 
-/// What each sequence is fed first.
+/// First token that each sequence is fed.
 std::vector<int32_t> firstTokens(size_t sequences, const DecodingOptions &options);
 
-/// One token a sequence, by `choose`, until all have ended.
+/// Chooses the next token of a sequence from its row of scores.
 using ChooseToken =
     std::function<Expected<int32_t>(std::span<const float> scores, size_t sequence, int64_t step)>;
+/// Appends a token a step to each sequence until all have ended or reached the limit.
 Expected<std::vector<TokenIds>> walkRows(StepModel &model, size_t sequences,
                                          const DecodingOptions &options, const ChooseToken &choose);
 
 Expected<std::vector<TokenIds>> beamSearch(StepModel &model, size_t sequences,
                                            const DecodingOptions &options);
 
-/// The token of a sampling step.
+/// Draws the token of sequence `sequence` at `step`.
 Expected<int32_t> sampleToken(std::span<const float> scores, bool probabilities,
                               const DecodingOptions &options, size_t sequence, int64_t step);
 

@@ -1,8 +1,8 @@
-//===- TextBatches.cpp - Texts in, answers out --------------------*- C++ -*-===//
+//===- TextBatches.cpp - Batches of texts -------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A text that cannot be encoded ends the command, after those before it have been
+// A text that cannot be encoded ends the command, after the texts before it have been
 // answered.
 #include "TextBatches.h"
 
@@ -16,7 +16,7 @@ using namespace heddle;
 
 namespace {
 
-/// Hands out texts and what to call them in an error.
+/// Texts of a command, from arguments or line by line, and their places for errors.
 class Texts {
 public:
   Texts(const std::vector<std::string> &arguments, std::istream &in)
@@ -69,7 +69,7 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
       Status answered = flush();
       return answered ? Status(encoded.takeError()) : answered;
     }
-    if (encoded->empty) // whatever a model adds or pads with
+    if (encoded->empty) // drops start, end and padding ids
       encoded->ids.clear();
     cut += encoded->cut > 0;
     const bool fits =
@@ -81,9 +81,9 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
       HEDDLE_TRY(flush());
   }
   HEDDLE_TRY(flush());
-  if (in.bad()) // std::getline says so of a line that finds no memory
+  if (in.bad()) // std::getline sets it too if a line does not fit in memory
     return inputError("line " + std::to_string(taken + 1) +
-                      ": expected a line that can be read and kept, found another one");
+                      ": expected a line that fits in memory, found a read error");
   if (cut > 0)
     notes << "note: " << cut << " of " << taken << " texts cut to " << *model.input().longest()
           << " tokens\n";

@@ -1,10 +1,9 @@
-//===- TextBatches.h - Texts in, answers out -------------------*- C++ -*-===//
+//===- TextBatches.h - Batches of texts ------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts come from arguments or line by line, are answered in batches and leave in
-// their order. Batches end early where the model cannot tell padding from text:
-// then only texts of equal length go together.
+// Texts come from arguments or line by line and are answered in batches, in order. If
+// the model does not mask padding, a batch holds only texts of equal length.
 #pragma once
 
 #include "heddle/Generation/Commands.h"
@@ -13,26 +12,27 @@
 
 namespace heddle {
 
-/// A text as ids, and its number among all texts.
+/// Ids of a text, and its number among all texts.
 struct NumberedText {
   TokenIds ids;
   uint64_t number;
 };
 
-/// Ids of the texts that have any, in order.
+/// Ids of all texts that are not empty, in order.
 std::vector<TokenIds> sourcesOf(const std::vector<NumberedText> &texts);
 
-/// Writes the answers to a batch, a line each.
+/// Callback that writes the answers to a batch, a line each.
 using AnswerTexts = std::function<Status(const std::vector<NumberedText> &texts)>;
 
-/// Has all texts of a command answered. Notes about cut texts go to `notes`.
+/// Calls `answer` for all texts of a command, batch by batch. A note about cut texts goes to
+/// `notes`.
 Status answerTexts(const TextCommand &command, const TextModel &model, std::istream &in,
                    std::ostream &notes, const AnswerTexts &answer);
 
-/// `error` with the name of the session's file before it.
+/// `error` behind the name of the session's file.
 Error ofModel(const Session &session, Error error);
 
-/// The facts and vocabularies of a session's model; `command` may allow it to cut texts.
+/// Text settings and vocabularies of a session's model; --truncate of `command` lets it cut texts.
 Expected<TextModel> textModelOf(const Session &session, const TextCommand &command);
 
 } // namespace heddle

@@ -1,11 +1,11 @@
-//===- TextDecoder.cpp - Sequences from a decoder -----------------*- C++ -*-===//
+//===- TextDecoder.cpp - Text generation --------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The three stateful functions of a description carry it: decode_start takes the
-// memory, decode_step one token a row, decode_reorder keeps the rows that go on.
-// A decoder alone has no memory: it reads a prompt, token by token, and goes on.
-// A row's bits do not depend on its batch, so neither does a translation.
+// Decoding uses the stateful functions of a description: decode_start takes the
+// encoder's memory, decode_step one token a row, decode_reorder the parents of rows. A
+// decoder-only model has no memory; it reads its prompt token by token. Results of a
+// row do not depend on its batch, so neither does a translation.
 #include "heddle/Generation/TextDecoder.h"
 
 #include "TextInputs.h"
@@ -27,7 +27,8 @@ Expected<std::string> scoresName(const Session &session) {
   return inputError("expected a model with a classifier, found one that gives vectors");
 }
 
-/// Why the id that begins a translation may be missing though the description does not say null.
+/// Addition to an error about a missing start id: the description need not say null, since the
+/// default id 2 does not exist in a vocabulary of 1 or 2 tokens.
 std::string outsideOf(const Vocabulary &vocabulary) {
   constexpr int64_t standard = 2;
   if (vocabulary.size() > standard)
@@ -38,7 +39,7 @@ std::string outsideOf(const Vocabulary &vocabulary) {
 
 } // namespace
 
-/// What both kinds need of their sides.
+/// Refuses sides without a vocabulary, and an encoder-decoder without a start id.
 static Status checkSides(const TextModel &model) {
   for (const std::optional<TextSide> *side : {&model.source, &model.target})
     if (*side && !(*side)->vocabulary)
@@ -49,7 +50,7 @@ static Status checkSides(const TextModel &model) {
   return {};
 }
 
-/// Each function with the inputs that a decoder gives it.
+/// Checks that the model has all functions of decoding, with no other required inputs.
 static Status checkFunctions(const Session &session, bool encodes) {
   for (const char *function : {"encode", "decode_start", "decode_step", "decode_reorder"})
     if ((encodes || function != std::string_view("encode")) &&
@@ -89,8 +90,8 @@ Status TextDecoder::encode(const std::vector<TokenIds> &sources) {
   return session->run("decode_start", startInputs, nothing);
 }
 
-/// Feeds all but the last token of each prompt, which the sequences then go on from. The caches hold
-/// as many tokens as the model's limit.
+/// Feeds all but the last token of each prompt, which becomes the first token of the search. The
+/// caches hold `limit` tokens in all, so the prompt lowers the search's limit.
 Status TextDecoder::readPrompts(const std::vector<TokenIds> &prompts, DecodingOptions &options) {
   std::vector<TokenIds> columns;
   if (model->target->start)
@@ -105,7 +106,7 @@ Status TextDecoder::readPrompts(const std::vector<TokenIds> &prompts, DecodingOp
     }
   }
   if (columns.empty())
-    return inputError("expected a token to go on from, found none");
+    return inputError("expected a prompt of at least one token, found none");
   options.first = std::move(columns.back());
   columns.pop_back();
   options.limit =
@@ -121,7 +122,7 @@ Expected<std::span<const float>> TextDecoder::step(std::span<const int32_t> toke
   const std::vector<int64_t> shape =
       model->sequenceFirst ? std::vector<int64_t>{1, rows} : std::vector<int64_t>{rows, 1};
   HEDDLE_TRY(session->run("decode_step", {{"target", Tensor::i32(shape, tokens)}}, results));
-  // One position a row: [B, 1, V] and [1, B, V] lie alike.
+  // [B, 1, V] and [1, B, V] have the same memory layout.
   const std::span<const float> values = std::as_const(results)[scores].values<float>();
   const size_t classes = values.size() / tokens.size();
   if (static_cast<int64_t>(classes) != model->target->vocabulary->size())

@@ -1,8 +1,8 @@
-//===- TextEncoder.cpp - One row a text ---------------------------*- C++ -*-===//
+//===- TextEncoder.cpp - Text embedding and classification --------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The function is `encode`, its result [texts, columns].
+// Runs the function `encode`, whose result is [texts, columns].
 #include "heddle/Generation/TextEncoder.h"
 
 #include "TextInputs.h"
@@ -50,8 +50,10 @@ std::vector<double> heddle::softmax(std::span<const float> logits) {
   std::vector<double> values(logits.begin(), logits.end());
   const double largest = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
   double sum = 0;
-  for (double &value : values)
-    sum += value = value == largest ? 1 : std::exp(value - largest);
+  for (double &value : values) {
+    value = value == largest ? 1 : std::exp(value - largest); // also for infinite logits
+    sum += value;
+  }
   for (double &value : values)
     value /= sum;
   return values;

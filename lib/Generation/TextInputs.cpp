@@ -1,9 +1,9 @@
-//===- TextInputs.cpp - Texts as inputs of a function -------------*- C++ -*-===//
+//===- TextInputs.cpp - Texts as inputs of functions --------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Padding stands on the right. A text that was padded to `source.length` counts
-// as long as it was before.
+// Rows are padded on the right. The length of a text does not count padding, not even
+// the padding to `source.length`.
 #include "TextInputs.h"
 
 #include "heddle/Support/Try.h"
@@ -30,7 +30,7 @@ Status heddle::checkInputs(const Session &session, const char *function,
 
 namespace {
 
-/// Rows of ids as one tensor, shorter rows padded on the right.
+/// Tensor of rows of ids, shorter rows padded on the right.
 Tensor padRows(const std::vector<TokenIds> &rows, int32_t padding, bool sequenceFirst) {
   size_t length = 0;
   for (const auto &row : rows)

@@ -1,9 +1,9 @@
-//===- TextInputs.h - Texts as inputs of a function ------------*- C++ -*-===//
+//===- TextInputs.h - Texts as inputs of functions -------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the classes that run models on text share: questions about a function's
-// inputs, and a batch of texts as tensors.
+// Checks of a function's inputs and the tensors of a batch of texts, for TextDecoder,
+// TextEncoder and AttentionReader.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -15,11 +15,12 @@ namespace heddle {
 /// Whether a function takes `name`; an error if the model lacks the function.
 Expected<bool> takesInput(const Session &session, const char *function, std::string_view name);
 
-/// Every input that must be given is one of `known`.
+/// Error if a required input is not one of `known`: text commands cannot give it.
 Status checkInputs(const Session &session, const char *function,
                    std::initializer_list<std::string_view> known);
 
-/// Rows of ids, shorter ones padded on the right, and how many of each are text.
+/// Ids [B, S] (or [S, B], sequence-first), shorter rows padded on the right, and lengths [B]
+/// without padding.
 struct SourceTensors {
   SourceTensors(const std::vector<TokenIds> &sources, const TextModel &model);
   Tensor ids, lengths;

@@ -1,13 +1,13 @@
-//===- TextModel.cpp - What a model says about its text -----------*- C++ -*-===//
+//===- TextModel.cpp - Text settings of a model -------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The JSON was written by our own compiler, but a file may be damaged or foreign:
-// every key is checked for its type here, and every special id against the
-// vocabulary.
+// The compiler writes the JSON, but a file may be damaged or foreign: every key's
+// type is checked, and every special id against the vocabulary.
 #include "heddle/Generation/TextModel.h"
 
 #include "heddle/Support/Json.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Reads keys of one side; the first key that is wrong is kept as the error.
+/// Reads the keys of one side and keeps the first error.
 class SideReader {
 public:
   SideReader(const Json &json, std::string name) : json(json), name(std::move(name)) {}
@@ -47,7 +47,7 @@ public:
     if (found->is_string() &&
         std::find(allowed.begin(), allowed.end(), found->get<std::string>()) != allowed.end())
       return found->get<std::string>();
-    fail(key, "expected a known word", *found);
+    fail(key, "expected one of " + listText(allowed), *found);
     return fallback;
   }
   bool flag(const char *key, bool fallback) {
@@ -61,7 +61,7 @@ public:
   Status status;
 
 private:
-  std::nullopt_t fail(const char *key, const char *expected, const Json &found) {
+  std::nullopt_t fail(const char *key, const std::string &expected, const Json &found) {
     if (status)
       status = inputError(name + "." + key + ": " + expected + ", found " +
                           (found.is_string() ? quotedText(found.get_ref<const std::string &>())
@@ -72,7 +72,7 @@ private:
   std::string name;
 };
 
-/// Special ids name tokens of the vocabulary.
+/// Checks that special ids are ids of the vocabulary.
 Status checkIds(const TextSide &side) {
   const std::pair<const char *, std::optional<int32_t>> ids[] = {{"padding", side.padding},
                                                                  {"unknown", side.unknown},
@@ -86,7 +86,7 @@ Status checkIds(const TextSide &side) {
   return {};
 }
 
-/// The tokens of the member that `file` names, one a line.
+/// Vocabulary in the member that `file` names.
 Expected<Vocabulary> readTokens(const Json &file, const MemberReader &readMember) {
   auto name = file.get<std::string>();
   auto text = HEDDLE_TRY(readMember(name));
@@ -96,7 +96,7 @@ Expected<Vocabulary> readTokens(const Json &file, const MemberReader &readMember
 Expected<TextSide> readSide(const Json &json, const std::string &name,
                             const MemberReader &readMember) {
   if (!json.is_object())
-    return inputError(name + ": expected an object");
+    return inputError(name + ": expected an object, found " + json.type_name());
   TextSide side;
   side.name = name;
   SideReader reader(json, name);
@@ -151,7 +151,7 @@ Expected<TextModel> heddle::readTextModel(std::string_view json, const MemberRea
   auto parsed = HEDDLE_TRY(parseJson(json, "model facts"));
   const Json &facts = parsed;
   if (!facts.is_object())
-    return inputError("model facts: expected a JSON object");
+    return inputError(std::string("model facts: expected an object, found ") + facts.type_name());
   auto kind = facts.find("kind"), layout = facts.find("layout");
   if (kind == facts.end() || !kind->is_string())
     return inputError("expected a described model with texts, found one without a kind (dialect "

@@ -1,9 +1,9 @@
-//===- Vocabulary.cpp - Tokens and their numbers ------------------*- C++ -*-===//
+//===- Vocabulary.cpp - Vocabularies and tokenisation -------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Splitting walks the text once, code point by code point; ICU decides what is
-// white space (the ideographic space U+3000 included).
+// One pass over the code points. ICU defines white space, which includes the
+// ideographic space U+3000.
 #include "heddle/Generation/Vocabulary.h"
 
 #include "heddle/Support/Try.h"
@@ -26,9 +26,10 @@ Error notUtf8(std::string_view place, std::string_view text, int32_t offset) {
 
 Expected<std::vector<std::string>> heddle::splitText(std::string_view text, Split split,
                                                      std::string_view place) {
-  // ICU counts in 32 bits.
+  // ICU's offsets have 32 bits.
   if (text.size() > INT32_MAX)
-    return inputError(std::string(place) + ": expected less than 2 GiB of text");
+    return inputError(std::string(place) + ": expected less than 2 GiB of text, found " +
+                      std::to_string(text.size()) + " bytes");
   std::vector<std::string> tokens;
   const char *data = text.data();
   const int32_t length = static_cast<int32_t>(text.size());
@@ -55,7 +56,7 @@ Expected<std::vector<std::string>> heddle::splitText(std::string_view text, Spli
 }
 
 Expected<Vocabulary> Vocabulary::parse(std::string_view text, std::string name) {
-  // The whole file is checked once; tokens themselves are bytes between line ends.
+  // Checks UTF-8 for the whole file; tokens are the bytes between line ends.
   HEDDLE_TRY(splitText(text, Split::Space, name));
   Vocabulary vocabulary;
   vocabulary.fileName = std::move(name);

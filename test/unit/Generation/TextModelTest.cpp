@@ -101,7 +101,7 @@ TEST(TextModel, FactsThatAreNoFactsAreErrors) {
   EXPECT_EQ(failure(R"(, "padding": -1)", ""),
             "source.padding: expected an id or a count, found -1");
   EXPECT_EQ(failure(R"(, "split": "word")", ""),
-            "source.split: expected a known word, found 'word'");
+            "source.split: expected one of space, character, found 'word'");
   EXPECT_FALSE(readTextModel("{\"kind\": 3}", readMember));
   EXPECT_FALSE(readTextModel("[", readMember));
   EXPECT_FALSE(readTextModel("", readMember));
