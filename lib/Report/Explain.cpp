@@ -1,10 +1,10 @@
-//===- Explain.cpp - What became of each op -------------------------------===//
+//===- Explain.cpp - Fusion decisions of the compiler ---------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads decisions off the fused module: an op's kernel is the launch that its
-// group became, its partners are the other ops of the group, missed fusions stand on
-// the group as the grouping pass left them.
+// Reads decisions from the fused module: an op's kernel is its group's launch, its
+// partners are the other ops of the group, and the grouping pass left missed fusions
+// as an attribute of the group.
 
 #include "heddle/Report/Explain.h"
 
@@ -33,7 +33,7 @@ std::string entryText(DictionaryAttr entry, StringRef key) {
   return value ? value.getValue().str() : "";
 }
 
-/// The missed fusions of a group that concern ops named `op`, in the order in which the ops stand.
+/// Missed fusions of a group's ops named `op`, in the order of these ops.
 std::vector<OpDecision::Missed> missedOf(kernel::GroupOp group, StringRef op) {
   std::vector<OpDecision::Missed> missed;
   auto entries = group->getAttrOfType<ArrayAttr>("missed_fusions");
@@ -48,7 +48,7 @@ std::vector<OpDecision::Missed> missedOf(kernel::GroupOp group, StringRef op) {
   return missed;
 }
 
-/// Ops of a group that are decisions of their own: constants belong to their users.
+/// Ops of a group without constants, which belong to their users.
 std::vector<Operation *> opsOf(kernel::GroupOp group) {
   std::vector<Operation *> ops;
   for (Operation &op : group.getBody().front().without_terminator())
@@ -57,11 +57,11 @@ std::vector<Operation *> opsOf(kernel::GroupOp group) {
   return ops;
 }
 
-/// The decisions about a group's ops; `context` names function, layer and kernel.
+/// Appends the decisions about a group's ops; `context` has function, layer and kernel.
 void addGroup(kernel::GroupOp group, const OpDecision &context, Explanation &explanation) {
   std::vector<Operation *> ops = opsOf(group);
-  llvm::StringMap<size_t>
-      seen; // ops of one name take the missed fusions of that name in turn, the last one what is left
+  // Ops of one name take the missed fusions of that name in turn, the last op all that are left.
+  llvm::StringMap<size_t> seen;
   llvm::StringMap<size_t> count;
   for (Operation *op : ops)
     ++count[op->getName().getStringRef()];
@@ -85,7 +85,7 @@ void addGroup(kernel::GroupOp group, const OpDecision &context, Explanation &exp
   }
 }
 
-/// Names by comma, each once, with its count where there are several.
+/// Names separated by commas, each once, with its count if above 1; `nothing` for an empty list.
 std::string joined(const std::vector<std::string> &words, const char *nothing) {
   std::string text;
   for (auto word = words.begin(); word != words.end(); ++word) {
@@ -130,7 +130,7 @@ Expected<Explanation> explainModel(const std::string &model, const CompileOption
   return explainGroups(opened.module(), launches);
 }
 
-/// Whether two ops of equal layers became the same; each is located in its own layer.
+/// Whether two ops have equal decisions, and equal locations within their layers.
 static bool alike(const OpDecision &a, const OpDecision &b) {
   auto within = [](StringRef part) { return part.drop_front(layerOf(part).size()); };
   return a.function == b.function && a.op == b.op && a.kernel == b.kernel &&
@@ -138,7 +138,7 @@ static bool alike(const OpDecision &a, const OpDecision &b) {
          within(a.location) == within(b.location);
 }
 
-/// The text of all decisions but those that repeat a layer; `repeat` says so of them.
+/// Text of all decisions; a layer that repeats another one is replaced by a line of `repeat`.
 static std::string eachLayerOnce(const Explanation &explanation, bool all,
                                  llvm::function_ref<std::string(const OpDecision &)> text,
                                  llvm::function_ref<std::string(const std::string &)> repeat) {

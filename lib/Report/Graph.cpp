@@ -1,9 +1,9 @@
-//===- Graph.cpp - A model as boxes and arrows ----------------------------===//
+//===- Graph.cpp - Data-flow graph of a model -----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Weights, masks and constants are part of the op that reads them; what only changes
-// the form of a value (heads, roundings, caches) is part of the arrow.
+// Weights, masks and constants are part of the op that reads them. Ops that only change
+// the form of a value (heads, roundings, caches) are part of an arrow.
 
 #include "Graph.h"
 
@@ -33,7 +33,8 @@ bool isPartOfArrow(Operation *op) {
 
 Value behindArrow(Value value) { return behindGroups(value, isPartOfArrow); }
 
-/// Ops with a box: they give a tensor, and are no weight, constant or mask.
+/// Whether an op has a box: its result is a tensor, and it is no weight, constant or part of an
+/// arrow.
 bool hasBox(Operation *op) {
   return op->getNumResults() > 0 && isa<RankedTensorType>(op->getResult(0).getType()) &&
          !isa<WeightOp, kernel::GroupOp>(op) && !op->hasTrait<OpTrait::ConstantLike>() &&
@@ -49,7 +50,7 @@ bool worksOnStates(func::FuncOp function) {
       .wasInterrupted();
 }
 
-/// What is written in the box: the op, and the weight that it is about without its layer.
+/// Label of an op's box: its name, and its weight's name without the layer.
 std::string labelOf(Operation *op, StringRef layer) {
   if (isa<arith::AddFOp>(op))
     return "add";
@@ -64,7 +65,7 @@ std::string labelOf(Operation *op, StringRef layer) {
       name.consume_front(layer);
       name.consume_front(".");
       name.consume_back(".weight");
-      name.consume_back(isa<EmbeddingOp>(op) ? ".embedding" : ".norm"); // the op says so
+      name.consume_back(isa<EmbeddingOp>(op) ? ".embedding" : ".norm"); // repeats the op's name
       return (label + " " + name).str();
     }
   return label.str();
@@ -81,7 +82,7 @@ public:
 private:
   void addOp(Operation *op);
   void addOutputs();
-  /// The node of a value; a function's argument gets one when it is first read.
+  /// Node of a value, none for weights and the like; made for an argument on its first read.
   std::optional<size_t> nodeOf(Value value);
   size_t add(GraphNode node) {
     graph.nodes.push_back(std::move(node));
@@ -117,7 +118,7 @@ void Builder::addOp(Operation *op) {
   if (!numbered(layer))
     layer = "";
   std::vector<size_t> inputs;
-  // Of an attention only queries, keys and values are values: the rest are rules.
+  // Operands of attention other than queries, keys and values are rules, in its label.
   auto scores = dyn_cast<ScoresOpInterface>(op);
   auto isRule = [&](Value operand) {
     return isa<MaskType, BiasType>(operand.getType()) || operand == scores.getRules().sinks;
@@ -136,7 +137,7 @@ void Builder::addOp(Operation *op) {
 void Builder::addOutputs() {
   Operation *end = function.getBody().front().getTerminator();
   for (auto [i, value] : llvm::enumerate(end->getOperands())) {
-    if (isa<BlockArgument>(behindArrow(value))) // passed on as it came
+    if (isa<BlockArgument>(behindArrow(value))) // an input returned unchanged
       continue;
     auto input = nodeOf(value);
     if (!input)
@@ -150,7 +151,7 @@ void Builder::addOutputs() {
   }
 }
 
-/// Leaves one of layers that follow each other and are alike.
+/// Keeps one of consecutive equal layers.
 FunctionGraph folded(FunctionGraph graph) {
   llvm::MapVector<StringRef, std::vector<size_t>> nodesOf;
   for (size_t i = 0; i < graph.nodes.size(); ++i)
@@ -167,7 +168,7 @@ FunctionGraph folded(FunctionGraph graph) {
     return x.label == y.label && x.shape == y.shape;
   };
   std::vector<LayerItems> layers = layerItems(names, alike);
-  // The node that stands for each: its own, or its like in the first layer of the run.
+  // Representative of each node: itself, or the corresponding node of the first equal layer.
   std::vector<size_t> stand(graph.nodes.size());
   std::iota(stand.begin(), stand.end(), 0);
   for (size_t i = 0, times = 1; i < layers.size(); ++i, ++times) {

@@ -1,10 +1,10 @@
-//===- Graph.h - A model as boxes and arrows -------------------*- C++ -*-===//
+//===- Graph.h - Data-flow graph of a model --------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `heddle inspect --graph` draws: the ops of a function that do work, the values
-// that flow between them, and layers. Layers that follow each other and have the same
-// ops over the same shapes are one, with their number beside it.
+// The graph of `heddle inspect --graph`: ops of a function, values between them, and
+// layers. Consecutive layers with equal ops and shapes are drawn once, with their
+// number.
 #pragma once
 
 #include "heddle/Support/SizeExpr.h"
@@ -18,7 +18,7 @@ namespace heddle {
 struct GraphNode {
   enum class Kind : uint8_t { Input, Op, Output } kind = Kind::Op;
   std::string label, shape;
-  std::string layer;          ///< "encoder.0"; empty: of none
+  std::string layer;          ///< "encoder.0"; empty: not in a layer
   std::vector<size_t> inputs; ///< nodes before this one, each once
 };
 
@@ -33,11 +33,11 @@ struct FunctionGraph {
   std::vector<GraphLayer> layers;
 };
 
-/// Functions of a module at the fused stage; those that work on a session's states are left out
-/// where there are others.
+/// Graphs of a module's functions at the fused stage. Functions that use states are left out if
+/// there are others, which compute the same on whole sequences.
 std::vector<FunctionGraph> modelGraph(mlir::ModuleOp fused, const Dimensions &dims);
 
-/// Functions side by side; a result that another function takes is joined with it.
+/// Draws functions side by side, with arrows from results to equally named inputs of later ones.
 std::string graphSvg(const std::vector<FunctionGraph> &functions);
 
 } // namespace heddle

@@ -1,13 +1,13 @@
-//===- GraphDrawing.cpp - Boxes and arrows as SVG -------------------------===//
+//===- GraphDrawing.cpp - Data-flow graphs as SVG -------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Data flows down. A box stands in the row before its first reader, so that the keys of
-// a cross attention stand beside its queries and inputs beside their readers; boxes of
-// a row stand in the order of the function. An arrow to the next row goes straight,
-// one that passes rows goes round them: residuals on the left, inputs on the right.
-// No text is cut off: masks are long, so boxes are as wide as a function's longest word
-// and as high as their lines, rows as high as their boxes.
+// Data flows down. A box stands in the row before its first reader, so that keys of a
+// cross-attention stand beside its queries and inputs beside their readers. Boxes of a
+// row are in the order of the function. An arrow to the next row goes straight; an
+// arrow over several rows goes around them, residuals on the left, inputs on the right.
+// Labels with masks are long and must not be cut off, so boxes are as wide as the
+// longest word and as high as their lines.
 
 #include "Graph.h"
 
@@ -57,7 +57,7 @@ public:
 
   double width() const { return static_cast<double>(widest) * (boxWidth + between) + 4 * aside; }
   double height() const { return tops.back(); }
-  /// Where arrows from and to other functions meet the box with this label.
+  /// Points of a box at which arrows from and to other functions end.
   struct Ends {
     double right, middle, centre, top;
   };
@@ -84,7 +84,7 @@ private:
 
   std::vector<std::vector<std::string>> labels, shapes; ///< lines of each box
   std::vector<int64_t> ranks;
-  std::vector<double> xs, tops = {40}; ///< of boxes; of rows, and the end of the last one
+  std::vector<double> xs, tops = {40}; ///< left of each box; top of each row, and the end
   int64_t rows = 0, widest = 1;
   double boxWidth = leastWidth;
 };
@@ -99,7 +99,7 @@ void FunctionDrawing::breakLines() {
   }
 }
 
-/// As far up as inputs allow, then down to the row before the first reader.
+/// Ranks each box as high as its inputs allow, then lowers it to the row before its first reader.
 void FunctionDrawing::rank() {
   const size_t count = graph.nodes.size();
   ranks.assign(count, 0);
@@ -121,7 +121,7 @@ void FunctionDrawing::place() {
   std::map<int64_t, std::vector<size_t>> members;
   for (size_t node = 0; node < graph.nodes.size(); ++node)
     members[ranks[node]].push_back(node);
-  for (const auto &[row, nodes] : members) { // every row, from the first
+  for (const auto &[row, nodes] : members) { // in order of rows; none is empty
     widest = std::max(widest, static_cast<int64_t>(nodes.size()));
     double highest = 0;
     for (size_t node : nodes)
@@ -173,12 +173,12 @@ std::string point(double x, double y) { return svg::number(x) + " " + svg::numbe
 std::string FunctionDrawing::arrow(size_t from, size_t to) const {
   double fromX = xs[from] + boxWidth / 2, toX = xs[to] + boxWidth / 2;
   if (ranks[to] == ranks[from] + 1) {
-    // Down to the end of the row, whose boxes may be higher, then over to the other box.
+    // Straight down past the row's highest box, then over to the other box.
     double gap = tops[ranks[to]] - below, bend = gap + below / 2;
     return path("M" + point(fromX, y(from) + boxHeight(from)) + "V" + svg::number(gap) + "C" +
                 point(fromX, bend) + " " + point(toX, bend) + " " + point(toX, y(to) - 2));
   }
-  // Round all rows between; inputs are many readers' and go on the other side.
+  // Around the rows between: inputs, which have many readers, on the right, others on the left.
   bool right = graph.nodes[from].kind == GraphNode::Kind::Input;
   double side = right ? width() - aside : aside;
   double start = xs[from] + (right ? boxWidth : 0), end = xs[to] + (right ? boxWidth + 2 : -2);
@@ -196,7 +196,7 @@ std::string FunctionDrawing::frame(const GraphLayer &layer) const {
       first = std::min(first, ranks[node]);
       last = std::max(last, ranks[node]);
     }
-  if (last < first) // folded into another
+  if (last < first) // its nodes are folded into an equal layer
     return "";
   double y = tops[first] - 10;
   double height = tops[static_cast<size_t>(last) + 1] - below + 8 - y;
@@ -230,7 +230,7 @@ std::string graphSvg(const std::vector<FunctionGraph> &functions) {
           continue;
         auto start = drawings[from].ends(node.label, node.kind),
              end = drawings[to].ends(node.label, GraphNode::Kind::Input);
-        if (start && end) // between the functions, then between the rows
+        if (start && end) // along the gap between functions, then between rows
           drawn += path(
               "M" + point(lefts[from] + start->right, margin + start->centre) + "H" +
               svg::number(lefts[to] - gap / 2) + "V" + svg::number(margin + end->top - 16) + "H" +

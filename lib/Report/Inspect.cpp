@@ -1,9 +1,9 @@
-//===- Inspect.cpp - What a model or a file holds -------------------------===//
+//===- Inspect.cpp - Contents of models and compiled files ----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A file is read and its program shown; a model is brought to its program, which
-// is shown the same way. The list of weights is what packing asks a checkpoint for.
+// Compiled files have a program; other models are lowered to theirs. The list of
+// weights has all tensors that packing requires of a checkpoint.
 
 #include "heddle/Report/Inspect.h"
 
@@ -30,7 +30,7 @@ std::string kindOf(const Program &program) {
              : "dialect text";
 }
 
-/// The shaders of a level, and what they need of a device beyond Vulkan 1.1.
+/// Line about a level's shaders and their requirements beyond Vulkan 1.1.
 std::string levelLine(const Program &program, int level) {
   int64_t kernels = 0;
   std::set<std::string> needs;
@@ -72,7 +72,7 @@ std::string memberList(const Artifact &artifact) {
   return text;
 }
 
-/// A name that no function knows would be ignored silently.
+/// Usage error for a name of --dim that no function has.
 Status checkDims(const Program &program, const Dimensions &dims) {
   std::set<std::string> known;
   for (const Function &function : program.functions)
@@ -81,7 +81,7 @@ Status checkDims(const Program &program, const Dimensions &dims) {
   return checkNames(dims, known);
 }
 
-/// The module is at the fused stage, the program is what became of it.
+/// Text of a module at the fused stage and of its program.
 Expected<std::string> describe(mlir::ModuleOp fused, const Program &program,
                                const InspectOptions &options) {
   HEDDLE_TRY(checkDims(program, options.dims));
@@ -95,7 +95,7 @@ Expected<std::string> check(const std::string &path, const CompileOptions &compi
   HEDDLE_TRY(checkCompiled(path, compile));
   Artifact artifact = HEDDLE_TRY(readArtifact(path));
   HEDDLE_TRY(artifact.check());
-  return path + ": every byte is as it was written\n";
+  return path + ": all checksums match\n";
 }
 
 Expected<std::string> weightsList(const std::string &model, const CompileOptions &compile) {

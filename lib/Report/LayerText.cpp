@@ -1,9 +1,8 @@
-//===- LayerText.cpp - Layers of a function as people read them -----------===//
+//===- LayerText.cpp - Text of a function's layers ------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A launch costs what the compiler wrote down for it; a layer is the sum of the
-// launches of its groups.
+// Costs come from the program's launches; a layer's cost is the sum over its groups.
 
 #include "ProgramText.h"
 
@@ -32,7 +31,7 @@ struct LayerCost {
   }
 };
 
-/// Elements of the weights of a group that were not counted before.
+/// Elements of a group's weights that are not in `counted` yet, since groups may share weights.
 int64_t newParameters(kernel::GroupOp group, llvm::DenseSet<Value> &counted) {
   int64_t count = 0;
   auto isScales = [](Value operand) {
@@ -51,8 +50,8 @@ Status addLaunch(const Launch &launch, const Dimensions &dims, LayerCost &cost) 
   return {};
 }
 
-/// Layers in order of their first groups. Kernels that stand for layers without names are one line
-/// where they follow each other.
+/// Costs of layers, in order of their first groups. Consecutive groups without a numbered layer but
+/// of one name share a line.
 Expected<std::vector<LayerCost>> layerCosts(func::FuncOp body, const Function &function,
                                             const Dimensions &dims, bool costs) {
   std::vector<LayerCost> layers;
@@ -60,7 +59,7 @@ Expected<std::vector<LayerCost>> layerCosts(func::FuncOp body, const Function &f
   size_t index = 0;
   for (auto &[group, layer] : layersOf(body)) {
     auto cost = std::ranges::find(layers, layer, &LayerCost::layer);
-    if (!numbered(layer)) // stands for what follows each other only
+    if (!numbered(layer)) // merged with the last line only
       cost = layers.empty() || layers.back().layer != layer ? layers.end() : layers.end() - 1;
     if (cost == layers.end())
       cost = layers.insert(cost, {layer});
@@ -72,7 +71,7 @@ Expected<std::vector<LayerCost>> layerCosts(func::FuncOp body, const Function &f
   return layers;
 }
 
-/// `text` and blanks up to `width` letters.
+/// `text` padded with spaces to `width` characters.
 std::string column(std::string text, size_t width) {
   text.resize(std::max(width, text.size()), ' ');
   return text;

@@ -1,6 +1,9 @@
-//===- Layers.cpp - The parts of a model that ops are of ------------------===//
+//===- Layers.cpp - Layers of a model -------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Layers come from the names of locations, and equal layers from comparing their items
+// one by one.
 
 #include "Layers.h"
 

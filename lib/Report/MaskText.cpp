@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One line for people, as an expression that means the same; a long one ends in
-// dots. Formulas are written from their ops, which are not always the text that
-// they came from.
+// Prints a mask's ops as an equivalent expression on one line; a long one is cut with
+// dots. Canonicalised formulas may differ from the text of the description.
 
 #include "MaskText.h"
 
@@ -48,8 +47,8 @@ std::string operandText(Value value) {
   return inputName(value);
 }
 
-/// Writes masks, and the formulas in them, until it has written as many ops as a line may have: one
-/// op may stand in many places.
+/// Prints masks and their formulas. Stops after a fixed number of ops, since shared operands may
+/// make the expression exponentially long.
 class MaskPrinter {
 public:
   std::string mask(Value mask);
@@ -64,7 +63,7 @@ private:
   std::string remainder(Operation *op);
   std::string call(Operation *op, StringRef name);
 
-  int left = 60;
+  int left = 60; ///< ops that may still be printed
 };
 
 std::string MaskPrinter::nested(Value inner) {
@@ -73,13 +72,13 @@ std::string MaskPrinter::nested(Value inner) {
                                                                              : text;
 }
 
-/// An operand of `&` or `|`; chains of one operator need no parentheses.
+/// Operand of `&` or `|`, without parentheses if it is a chain of the same operator.
 template <typename Op>
 std::string MaskPrinter::chained(Value inner) {
   return inner.getDefiningOp<Op>() ? mask(inner) : nested(inner);
 }
 
-/// Without an offset a mask counts from the difference of keys and queries, which no number says.
+/// Offset between `before` and `behind`; empty without one, which means keys - queries.
 std::string offsetText(Value offset, const char *before, const char *behind = "") {
   return offset ? before + operandText(offset) + behind : "";
 }
@@ -162,7 +161,7 @@ StringRef operatorOf(Operation *op) {
       .Default([](Operation *) { return ""; });
 }
 
-/// x - (x / y) * y, as `%` is written in ops, and 0 where y is.
+/// Text of `x % y`, which import writes as x - (x / y) * y, and 0 for y = 0; empty for other ops.
 std::string MaskPrinter::remainder(Operation *op) {
   if (auto choice = dyn_cast<arith::SelectOp>(op))
     if (auto zero = choice.getCondition().getDefiningOp<arith::CmpIOp>();

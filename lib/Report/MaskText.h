@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A mask of the IR in the words of a description.
+// Prints masks of the IR in the syntax of model descriptions.
 #pragma once
 
 #include <string>
@@ -13,10 +13,11 @@ class Value;
 
 namespace heddle {
 
-/// "causal(0) & lengths(target.lengths)"; "none" for no mask. A mask of very many ops ends in dots.
+/// Text of a mask, "causal(0) & lengths(target.lengths)"; "none" for a null value. Very long masks
+/// are cut with dots.
 std::string maskText(mlir::Value mask);
 
-/// The name of a function's argument, or what else the value is.
+/// Name of a function's argument or of a cache's length; "a computed value" for others.
 std::string inputName(mlir::Value value);
 
 } // namespace heddle

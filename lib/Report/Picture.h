@@ -1,13 +1,15 @@
-//===- Picture.h - Drawings in pages ---------------------------*- C++ -*-===//
+//===- Picture.h - HTML pages of drawings ----------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The page of `heddle explain --tiles` and `--positions`.
 #pragma once
 
 #include "heddle/Support/Svg.h"
 
 namespace heddle {
 
-/// A page of a drawing and what it says, as text.
+/// HTML page of a drawing with a text below.
 inline std::string picturePage(std::string_view title, const std::string &drawing,
                                std::string_view text) {
   constexpr const char *page =

@@ -1,10 +1,10 @@
-//===- PositionDrawing.cpp - Tables of positions as text, SVG and HTML ----===//
+//===- PositionDrawing.cpp - Positional encodings as text, SVG, HTML ------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A colour is a level of the value, a path is all cells of a level: neighbours down
-// a column that share it are one rectangle, since late features change slowly. Over
-// each column lies a transparent one whose title says what the feature is.
+// Values are quantised to levels, and all cells of a level's colour are one path.
+// Equal neighbours in a column are merged, since late features change slowly. A
+// transparent rectangle over each column has a title with the feature's formula.
 
 #include "heddle/Report/Positions.h"
 
@@ -38,7 +38,7 @@ std::string formulaOf(const PositionTable &table) {
   return "feature 2i is sin(position / 10000^(2i/" + size + ")), feature 2i + 1 its cosine";
 }
 
-/// "feature 12: sin(position / 1.241), a period of 7.8 positions".
+/// Formula of a feature: "feature 12: sin(position / 1.241), a period of 7.8 positions".
 std::string featureText(const PositionTable &table, int64_t feature) {
   auto pair = static_cast<double>(feature / 2 * 2);
   double divisor = std::pow(10000.0, pair / static_cast<double>(table.features));
@@ -63,9 +63,9 @@ std::string numbers(const PositionTable &table) {
 
 //===- The picture -------------------------------------------------------===//
 
-constexpr int levels = 16; ///< on either side of zero
+constexpr int levels = 16; ///< of positive values, and of negative ones
 
-/// From orange (least) over white (zero) to blue.
+/// Colour of a level: orange for negative, white for zero, blue for positive values.
 std::string colourOf(int level) {
   constexpr int orange[] = {0xf2, 0x8e, 0x2b}, blue[] = {0x1f, 0x5f, 0x8b};
   const int *end = level < 0 ? orange : blue;
@@ -85,7 +85,7 @@ svg::Plot plotOf(const PositionTable &table) {
           table.positions};
 }
 
-/// The colours of levels, least first; zero has none, it is white.
+/// Colours of levels, lowest first; "" for zero, which is not drawn.
 std::vector<std::string> palette() {
   std::vector<std::string> colours;
   for (int level = -levels; level <= levels; ++level)
@@ -119,7 +119,7 @@ std::string columnTitles(const PositionTable &table, const svg::Plot &plot) {
   return drawn;
 }
 
-/// A table and its height.
+/// Drawing of a table, and its height.
 std::pair<std::string, double> draw(const PositionTable &table) {
   svg::Plot plot = plotOf(table);
   const float largest = largestOf(table);

@@ -1,9 +1,9 @@
-//===- Positions.cpp - The tables of positions of a model -----------------===//
+//===- Positions.cpp - Positional encodings of a model --------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finds the ops that add positions, before or after grouping. Functions that add the
-// same numbers share a table: a step of a decoding adds a later row of the same one.
+// Finds the ops that add positions, before or after grouping. Functions with equal
+// numbers share a table: a decoding step adds a later row of it.
 
 #include "heddle/Report/Positions.h"
 
@@ -27,6 +27,7 @@ namespace heddle {
 
 namespace {
 
+/// Default number of positions, and the limit of a table's elements in a picture.
 constexpr int64_t usualPositions = 100, mostNumbers = 4'000'000;
 
 void fill(PositionTable &table) {
@@ -38,8 +39,7 @@ void fill(PositionTable &table) {
       table.values.push_back(static_cast<float>(table.scale) * rows[position * pitch + feature]);
 }
 
-/// Adds the tables of a function. Names in `dims` say how many positions there are: those of the
-/// dimensions that functions count.
+/// Adds the tables of a function. Its dimension of positions, if in `dims`, gives their number.
 void addTables(func::FuncOp function, const ShapeExpressions &shapes, const Dimensions &dims,
                std::vector<PositionTable> &tables) {
   function.walk([&](PositionSinusoidalOp op) {

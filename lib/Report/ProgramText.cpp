@@ -1,8 +1,8 @@
-//===- ProgramText.cpp - A program as people read it ----------------------===//
+//===- ProgramText.cpp - Text of a program --------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plain text, one fact a line, in the order of the program.
+// Plain text in the order of the program, one item a line.
 
 #include "ProgramText.h"
 
@@ -23,7 +23,7 @@ void addPorts(const char *what, const std::vector<Port> &ports, std::string &tex
     if (port.range)
       text += ", " + port.range->first.str() + " <= value < " + port.range->second.str();
     if (port.fallback.kind != DefaultInput::Kind::None)
-      text += ", may be left out: lengths of " + port.fallback.source;
+      text += ", optional, by default the lengths of " + port.fallback.source;
     text += "\n";
   }
 }
@@ -32,7 +32,7 @@ std::string megabytes(int64_t bytes) {
   return formatted("%.2f MB", static_cast<double>(bytes) / 1e6);
 }
 
-/// Sum of an expression over all items, under `dims`.
+/// Sum of an expression over all items, at `dims`.
 template <typename Item>
 Expected<int64_t> total(const std::vector<Item> &items, const Dimensions &dims,
                         SizeExpr Item::*member) {
@@ -42,8 +42,8 @@ Expected<int64_t> total(const std::vector<Item> &items, const Dimensions &dims,
   return sum;
 }
 
-/// Memory and cost of a function at given dimensions. Memory counts every buffer; the plan shares
-/// temporaries.
+/// Memory and cost of a function at `dims`. Memory is the sum of all buffers, although temporaries
+/// share memory in a run.
 Expected<std::string> costText(const Function &function, const Dimensions &dims) {
   int64_t elements = HEDDLE_TRY(total(function.buffers, dims, &Buffer::elements)),
           flops = HEDDLE_TRY(total(function.launches, dims, &Launch::flops)),
@@ -57,7 +57,7 @@ Expected<std::string> costText(const Function &function, const Dimensions &dims)
          megabytes(elements * 4) + " of buffers before sharing\n";
 }
 
-/// "    buffers: 12 temporary of 0.08 MB, 3 argument of 0.01 MB".
+/// Sums by kind: "    buffers: 12 temporary of 0.08 MB, 3 argument of 0.01 MB".
 void addBufferSums(const Function &function, const Dimensions &dims, std::string &text) {
   std::string sums;
   const std::vector<std::string> &kinds = enumWords<Buffer::Kind>();
@@ -115,7 +115,8 @@ Expected<std::string> programText(mlir::ModuleOp fused, const Program &program,
     addPorts("input", function.inputs, text);
     addPorts("output", function.outputs, text);
     if (!dims.empty() && allKnown(function, dims)) {
-      std::string cost = HEDDLE_TRY(costText(function, dims)); // all sizes can be evaluated
+      std::string cost =
+          HEDDLE_TRY(costText(function, dims)); // fails for bad sizes, before the sums
       (all ? addBuffers : addBufferSums)(function, dims, text);
       text += cost;
     }
@@ -124,7 +125,7 @@ Expected<std::string> programText(mlir::ModuleOp fused, const Program &program,
   }
   int64_t parameters = 0, tensors = 0;
   for (const PackEntry &entry : program.pack) {
-    if (entry.layout == PackEntry::Layout::Scales) // of codes, which are counted
+    if (entry.layout == PackEntry::Layout::Scales) // derived from a tensor that is counted
       continue;
     int64_t count = 1;
     for (int64_t size : entry.shape)

@@ -1,9 +1,9 @@
-//===- ShapeTrace.cpp - Shapes as data passes a model ---------------------===//
+//===- ShapeTrace.cpp - Shapes along the data flow ------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Projections, heads and output of an attention are one line, the two linears of a
-// feed-forward block, an image's patches and rows.
+// A line covers a sublayer: projections, heads and output of an attention, the two
+// linear layers of a feed-forward block, or an image's patches and rows.
 
 #include "ShapeTrace.h"
 
@@ -20,19 +20,19 @@ namespace heddle {
 
 namespace {
 
-/// What makes a value, borders of groups and roundings aside.
+/// Source of a value behind groups, roundings and quantisations.
 Value origin(Value value) {
   return behindGroups(value, [](Operation *op) { return isa<arith::TruncFOp, QuantizeOp>(op); });
 }
 
-/// The tensor that an op changes the shape of.
+/// Operand whose shape an op changes.
 Value mainOperand(Operation *op) {
   auto concat = dyn_cast<ConcatOp>(op);
   return origin(concat ? concat.getRows() : op->getOperand(0));
 }
 
-/// Follows values from op to op. A line begins with what a part of the model reads, and goes on with
-/// each op of the part that reads its end.
+/// Follows values from op to op. A line begins with the input of a part of the model and continues
+/// with each op of the part that reads its last value.
 class Tracer {
 public:
   explicit Tracer(func::FuncOp function) : shapes(function) {
@@ -41,7 +41,7 @@ public:
               MergeHeadsOp, CacheAppendOp>(op))
         visit(op);
     });
-    for (auto [line, merged] : llvm::zip_equal(lines, ends)) // heads that nothing projects
+    for (auto [line, merged] : llvm::zip_equal(lines, ends)) // merged heads without a projection
       if (merged.getDefiningOp<MergeHeadsOp>())
         line.shapes.push_back(shapes.of(merged));
   }
@@ -50,7 +50,7 @@ public:
 private:
   void visit(Operation *op);
   size_t lineOf(Value end) const { return llvm::find(ends, end) - ends.begin(); }
-  /// The line that has this step already: projections of one input to one shape.
+  /// Line of an equal projection (same part, input and shape), which stands for this one too.
   size_t lineBeside(const std::string &name, Value input, const Shape &result) const {
     if (auto known = beside.find(input); known != beside.end())
       return known->second;
@@ -62,8 +62,8 @@ private:
   }
 
   ShapeExpressions shapes;
-  std::vector<Value> starts, ends;      ///< of lines
-  llvm::DenseMap<Value, size_t> beside; ///< values like those of a line, which stand for them
+  std::vector<Value> starts, ends;      ///< first input and last value of each line
+  llvm::DenseMap<Value, size_t> beside; ///< results of equal projections, and their line
 };
 
 void Tracer::visit(Operation *op) {
@@ -72,10 +72,10 @@ void Tracer::visit(Operation *op) {
       (part.empty() ? op->getName().getStringRef().rsplit('.').second : part).str();
   Value input = mainOperand(op), result = op->getResult(0);
   bool keepsRows = isa<AttentionOp, MergeHeadsOp>(op);
-  bool goesOn = keepsRows || isa<SplitHeadsOp, CacheAppendOp>(op); // begins no line of its own
+  bool goesOn = keepsRows || isa<SplitHeadsOp, CacheAppendOp>(op); // never begins a line
   size_t line = lineOf(input);
   if (auto attention = dyn_cast<AttentionOp>(op)) {
-    if (line == lines.size() && beside.contains(input)) // keys came first
+    if (line == lines.size() && beside.contains(input)) // its keys began the line
       line = beside.lookup(input);
     for (auto [heads, role] :
          {std::pair(attention.getKey(), ", keys"), std::pair(attention.getValue(), ", values")})

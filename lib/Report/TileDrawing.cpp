@@ -1,9 +1,9 @@
-//===- TileDrawing.cpp - Maps of tiles as text, SVG and HTML --------------===//
+//===- TileDrawing.cpp - Tile maps as text, SVG and HTML ------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queries go down, keys go right. Tiles of one kind that stand side by side are one
-// rectangle, so that a drawing of ten thousand tiles stays small.
+// Queries go down, keys to the right. Adjacent tiles of one kind are merged, so that a
+// drawing of ten thousand tiles stays small.
 
 #include "heddle/Report/Tiles.h"
 
@@ -20,8 +20,8 @@ namespace heddle {
 
 namespace {
 
-/// Words and colours of kinds; colours are told apart in print and by readers who do not tell red
-/// from green.
+/// Names and colours of the kinds of tiles. The colours differ in brightness, for print and for
+/// readers with red-green blindness.
 constexpr const char *names[] = {"empty", "partial", "full"};
 const std::string colours[] = {"#eceff1", "#f2a541", svg::blue};
 
@@ -41,7 +41,7 @@ std::string countsText(const TilePicture &picture) {
   return text + " tiles: " + percent(picture.saved) + " of the work saved";
 }
 
-/// What `side` by `side` tiles are together.
+/// Kind of a block of `side` by `side` tiles: partial unless all of them are empty or full.
 TileKind together(const TilePicture &picture, int64_t row, int64_t column, int64_t side) {
   bool allEmpty = true, allFull = true;
   for (int64_t r = row; r < std::min(row + side, picture.rows); ++r)
@@ -52,7 +52,7 @@ TileKind together(const TilePicture &picture, int64_t row, int64_t column, int64
   return allEmpty ? TileKind::Empty : allFull ? TileKind::Full : TileKind::Partial;
 }
 
-/// All but the map, in lines.
+/// Lines about the picture, without the map.
 std::string factsText(const TilePicture &picture) {
   std::string text = picture.layer + " of " + picture.function + ": " + sizesText(picture) +
                      "\nmask " + picture.mask + "\n";
@@ -86,7 +86,7 @@ std::string pictureText(const TilePicture &picture) {
 
 namespace {
 
-/// Where the map stands in the drawing, below its heading.
+/// Place and scale of the map in the drawing; its top depends on the heading.
 svg::Plot plotOf(const TilePicture &picture) {
   constexpr double longest = 640, shortest = 40;
   double scale = longest / static_cast<double>(std::max(picture.queries, picture.keys));
@@ -98,7 +98,7 @@ svg::Plot plotOf(const TilePicture &picture) {
           picture.queries};
 }
 
-/// Lines between tiles, where they are large enough to be seen apart.
+/// Lines between tiles; none if tiles are too small for that.
 std::string grid(const TilePicture &picture, const svg::Plot &plot) {
   std::string drawn;
   constexpr double least = 6;

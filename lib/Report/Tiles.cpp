@@ -1,9 +1,9 @@
-//===- Tiles.cpp - The tiles that a mask leaves ---------------------------===//
+//===- Tiles.cpp - Block sparsity of an attention's mask ------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finds the attention that is meant, its sizes and its mask, makes data for what
-// the mask reads, and asks the analysis.
+// Finds the attention of --layer, its sizes and its mask, makes data for the mask's
+// inputs, and classifies the tiles by TileClasses.
 
 #include "heddle/Report/Tiles.h"
 
@@ -34,10 +34,10 @@ int64_t TilePicture::count(TileKind kind) const { return llvm::count(tiles, kind
 
 namespace {
 
-/// Sizes of dimensions that `--dim` does not give: one sequence, of this many tokens.
+/// Default sizes without `--dim`: tokens of the only sequence, and packed documents.
 constexpr int64_t usualLength = 512, usualDocuments = 4;
 
-//===- Which attention ---------------------------------------------------===//
+//===- Choice of the attention -------------------------------------------===//
 
 struct Candidate {
   std::string layer;
@@ -45,8 +45,8 @@ struct Candidate {
   func::FuncOp function;
 };
 
-/// Every attention once; a layer that several functions run is the one of the first, which is the
-/// one that works on whole sequences.
+/// All attentions, each once. A layer of several functions is taken from the first function, which
+/// works on whole sequences.
 std::vector<Candidate> attentionsOf(ModuleOp module) {
   std::vector<Candidate> all;
   std::set<std::string> seen;
@@ -78,7 +78,7 @@ Expected<Candidate> choose(const std::vector<Candidate> &all, const std::string 
 
 //===- Sizes and data ----------------------------------------------------===//
 
-/// Dimensions of tables that sequences and heads may share.
+/// Dimensions of broadcast inputs, which callers may give as 1.
 std::set<std::string> sharedDims(func::FuncOp function) {
   std::set<std::string> names;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
@@ -92,7 +92,7 @@ std::set<std::string> sharedDims(func::FuncOp function) {
   return names;
 }
 
-/// Places of queries and keys are numbers below 2^30: sums and differences of two stay in i32.
+/// Refuses sizes of 2^30 and more, so that sums and differences of two positions fit into i32.
 Status checkSize(const std::string &name, int64_t value) {
   constexpr int64_t end = int64_t(1) << 30;
   if (value >= 1 && value < end)
@@ -101,8 +101,8 @@ Status checkSize(const std::string &name, int64_t value) {
                     ", found " + std::to_string(value));
 }
 
-/// Given sizes, and usual ones for the rest. `starts` is the dimension of the starts of packed
-/// documents, empty without; that of a description is bound to the number of documents.
+/// Given sizes, and defaults for the others. `starts` is the dimension of the starts of packed
+/// documents, or empty; in a described model it is the number of documents N plus 1.
 Expected<Dimensions> completed(const ShapeExpressions &shapes, const std::set<std::string> &shared,
                                const std::string &starts, const Dimensions &given) {
   Dimensions dims;
@@ -125,18 +125,18 @@ Expected<Dimensions> completed(const ShapeExpressions &shapes, const std::set<st
   return dims;
 }
 
-/// The dimension of the starts of packed documents, where it has a name.
+/// Dimension of the starts of packed documents; empty if it has no name.
 std::string dimOfStarts(const ShapeExpressions &shapes, Value mask) {
   MaskDocumentsOp documents = packedDocumentsOf(mask);
   return documents ? shapes.of(documents.getQueries())[0].dimName() : "";
 }
 
-/// Whether a mask is another one for another sequence, or head.
+/// Whether a mask differs between sequences, or between heads.
 struct Dependence {
   bool sequence = false, head = false;
 };
 
-/// Of the op alone. A dimension of 1 is shared.
+/// Adds the dependence of one op, without its operand masks. A dimension of 1 is broadcast.
 void addDependence(Operation *op, Dependence &on) {
   for (Value operand : op->getOperands())
     if (auto table = dyn_cast<RankedTensorType>(operand.getType())) {
@@ -150,8 +150,7 @@ void addDependence(Operation *op, Dependence &on) {
   }
 }
 
-/// Data for what a mask reads, as plain as its meaning allows: whole sequences, documents of equal
-/// length, zeros.
+/// Makes plain data for a mask's inputs: full lengths, documents of equal length, zeros.
 class DataMaker {
 public:
   DataMaker(const ShapeExpressions &shapes, const Dimensions &dims, MaskPlace place)
@@ -177,7 +176,7 @@ Expected<int64_t> DataMaker::elements(ArrayRef<int64_t> shape) {
   constexpr int64_t most = int64_t(1) << 26;
   int64_t count = 1;
   for (int64_t size : shape)
-    if ((count *= size) > most) // of two numbers below 2^31
+    if ((count *= size) > most) // no overflow: count is at most 2^26, size below 2^31
       return usageError("--dim: expected tables of masks with at most " + std::to_string(most) +
                         " elements, found more");
   return count;
@@ -192,9 +191,9 @@ Expected<SmallVector<int64_t>> DataMaker::shapeOf(Value value) const {
   return shape;
 }
 
-/// What an element is assumed to be, and how to say it.
+/// Assumed elements of an input, and their description.
 struct Assumption {
-  std::function<int64_t(int64_t)> element; ///< by its place in the last dimension
+  std::function<int64_t(int64_t)> element; ///< by index in the last dimension
   std::string text;
 };
 
@@ -229,7 +228,7 @@ Status DataMaker::make(Value value, Operation *user) {
   if (inputs.contains(value))
     return {};
   SmallVector<int64_t> shape = HEDDLE_TRY(shapeOf(value));
-  // A constant in front of the kernel: the evaluator sees only its place in there.
+  // A constant outside of the group: the evaluator sees only the group's argument.
   if (APInt number; matchPattern(behindGroups(value), m_ConstantInt(&number))) {
     inputs[value] = {shape, {static_cast<uint32_t>(number.getZExtValue())}};
     return {};
@@ -249,7 +248,7 @@ Status DataMaker::make(Value value, Operation *user) {
   return {};
 }
 
-/// Leaves of the mask, and what regions of formulas take from outside.
+/// Makes data for the leaves of the mask, and for values that regions of formulas capture.
 Status DataMaker::makeFor(Value mask) {
   Operation *op = mask.getDefiningOp();
   if (!seen.insert(op).second)
@@ -285,15 +284,15 @@ std::vector<std::string> notesOn(AttentionOp attention, Dependence on) {
   std::vector<std::string> notes;
   if (!attention.getMask())
     return notes;
-  on.sequence &= !packedDocumentsOf(attention.getMask()); // documents stand side by side
+  on.sequence &= !packedDocumentsOf(attention.getMask()); // all documents are in the picture
   if (on.head || on.sequence)
     notes.push_back(std::string("shown for ") + (on.head ? "head 0" : "") +
                     (on.head && on.sequence ? " of " : "") + (on.sequence ? "sequence 0" : ""));
   if (FloatAttr score = attention.getHiddenScoreAttr()) {
     llvm::SmallString<16> number;
     score.getValue().toString(number);
-    notes.push_back("hidden pairs are replaced by the score " + number.str().str() +
-                    ": kernels visit every tile");
+    notes.push_back("masked pairs have the score " + number.str().str() +
+                    ", so kernels visit every tile");
   }
   return notes;
 }
@@ -309,7 +308,7 @@ Expected<TilePicture> pictureOf(Candidate found, const Dimensions &given) {
   DataMaker data(shapes, dims, place);
   if (mask)
     HEDDLE_TRY(data.makeFor(mask));
-  // The tiles that the CPU's kernels visit.
+  // Tile sizes of the CPU's kernels.
   auto map = computeTileMap(found.attention, place, data.inputs, cpuTiles.attentionRows.front(),
                             visitTileColumns(mask, cpuTiles.chunk));
   if (!map)

@@ -1,8 +1,9 @@
-//===- Explain.h - What became of each op ----------------------*- C++ -*-===//
+//===- Explain.h - Fusion decisions of the compiler ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decisions of the compiler, read off the fused module.
+// The answer of `heddle explain`: the kernel of each op of the fused module, and its
+// missed fusions.
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"
@@ -15,14 +16,13 @@ class ModuleOp;
 
 namespace heddle {
 
-/// One op of a model, and what became of it.
+/// One op of a model and its fusions.
 struct OpDecision {
   std::string function, layer;       ///< "encode", "encoder.0"
   std::string op, location;          ///< "transformer.linear", "encoder.0.ffn"
-  std::string kernel, group, root;   ///< the kernel it runs in, the group's name and kind of root
+  std::string kernel, group, root;   ///< its kernel, the name and the root of its group
   std::vector<std::string> partners; ///< other ops of the same kernel
-  /// Fusions that were looked at and refused: the word of the enum, the other op, what it says,
-  /// what would have to change.
+  /// A missed fusion: the reason's word, the other op, the reason's text, and a remedy.
   struct Missed {
     std::string reason, with, text, remedy;
     bool operator==(const Missed &) const = default;
@@ -31,14 +31,15 @@ struct OpDecision {
 };
 using Explanation = std::vector<OpDecision>;
 
-/// What was fused with what and why not, in the order of the model's ops.
+/// Decisions about all ops of a model, in their order.
 Expected<Explanation> explainModel(const std::string &model, const CompileOptions &options = {});
 
-/// For each function the kernels of its launches, in order: one a group.
+/// Kernels of each function's launches, in order: one a group.
 using LaunchNames = std::map<std::string, std::vector<std::string>>;
+/// Decisions of a module at the fused stage; the kernel of a group without a launch is its name.
 Explanation explainGroups(mlir::ModuleOp fused, const LaunchNames &launches);
 
-/// Equal layers stand once; with `all` every layer stands in full.
+/// Text with equal layers once, or all of them with `all`.
 std::string explanationText(const Explanation &explanation, bool all = false);
 std::string explanationHtml(const Explanation &explanation, const std::string &title,
                             bool all = false);

@@ -1,10 +1,10 @@
-//===- Positions.h - The tables of positions of a model --------*- C++ -*-===//
+//===- Positions.h - Positional encodings of a model -----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The answer of `heddle explain --positions`: what a model adds to its embeddings to
-// say where a token stands, as numbers and as a picture. The numbers are those that
-// a run uses: sinusoids come from the generator that fills the runtime's tables.
+// The answer of `heddle explain --positions`: the sinusoidal positional encodings that
+// a model adds to its embeddings, as numbers and as a picture. They come from the
+// generator that fills the runtime's tables.
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"
@@ -14,25 +14,25 @@ namespace heddle {
 
 struct PositionTable {
   std::string kind;                   ///< "sinusoidal"
-  std::vector<std::string> functions; ///< those that add it
+  std::vector<std::string> functions; ///< functions that add it
   double scale = 1;
   int64_t positions = 0, features = 0;
-  std::vector<float> values; ///< [positions, features], as they are added: scaled
+  std::vector<float> values; ///< [positions, features], multiplied by `scale`
 
   float at(int64_t position, int64_t feature) const {
     return values[static_cast<size_t>(position * features + feature)];
   }
 };
 
-/// Every table once. `dims` says how many positions are shown: those of the dimension that a function
-/// counts ("S", "T"), 100 where it is not given.
+/// Tables of all functions, each once. `dims` gives the number of positions, by the dimension of a
+/// function's sequences ("S", "T"); 100 by default.
 Expected<std::vector<PositionTable>> explainPositions(const std::string &model,
                                                       const Dimensions &dims,
                                                       const CompileOptions &options = {});
 
-/// What the tables are, and their first numbers.
+/// Headings and first numbers of the tables.
 std::string pictureText(const std::vector<PositionTable> &tables);
-/// Positions go down, features go right.
+/// Heat maps with positions down and features to the right.
 std::string pictureSvg(const std::vector<PositionTable> &tables);
 std::string pictureHtml(const std::vector<PositionTable> &tables, const std::string &title);
 

@@ -1,11 +1,10 @@
-//===- Tiles.h - The tiles that a mask leaves ------------------*- C++ -*-===//
+//===- Tiles.h - Block sparsity of an attention's mask ---------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The answer of `heddle explain --tiles`: for one attention of a model and given
-// sizes, which tiles of queries by keys are empty, partly allowed or full, by the
-// same analysis that kernels carry. Masks that depend on data are drawn for data
-// that the answer names.
+// The answer of `heddle explain --tiles`: empty, partial and full tiles of queries by
+// keys for one attention of a model and given sizes, by the analysis that the kernels
+// use. Masks that depend on data are drawn for assumed data, which the answer names.
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"
@@ -26,21 +25,22 @@ struct TilePicture {
   int64_t tileRows = 1, tileColumns = 1;        ///< elements of a tile
   int64_t rows = 0, columns = 0;                ///< tiles
   std::vector<TileKind> tiles;                  ///< row by row
-  std::vector<int64_t> rowStarts, columnStarts; ///< first element of each, and the end
-  double saved = 0;                             ///< part of all scores that no kernel computes
-  std::vector<std::string> notes;               ///< what else must be known to read it
-  std::vector<std::string> assumptions;         ///< "target.lengths = 4096"
+  std::vector<int64_t> rowStarts, columnStarts; ///< first element of each tile, and the end
+  double saved = 0;                             ///< share of all scores that kernels skip
+  std::vector<std::string> notes;               ///< remarks for the reader
+  std::vector<std::string> assumptions;         ///< "target.lengths: 4096"
 
   TileKind at(int64_t row, int64_t column) const { return tiles[row * columns + column]; }
   int64_t count(TileKind kind) const;
 };
 
+/// Usage error for an unknown layer or dimension, or for sizes beyond the limits of a picture.
 Expected<TilePicture> explainTiles(const std::string &model, const TileQuestion &question,
                                    const CompileOptions &options = {});
 
-/// A map of characters, at most about a hundred a line.
+/// A map of characters, at most 100 a line; for more tiles, a character stands for several.
 std::string pictureText(const TilePicture &picture);
-/// A drawing that needs nothing beside it.
+/// A self-contained SVG drawing.
 std::string pictureSvg(const TilePicture &picture);
 std::string pictureHtml(const TilePicture &picture, const std::string &title);
 
