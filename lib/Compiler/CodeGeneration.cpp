@@ -1,9 +1,9 @@
-//===- CodeGeneration.cpp - Kernels as code of every target ---------------===//
+//===- CodeGeneration.cpp - Code generation for all targets ---------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The bodies are tiled once for a kind of device. Below, each instruction set
-// starts from its own copy.
+// Kernels are tiled once for all instruction sets of the CPU and once for each level of
+// Vulkan. Each piece of code is then lowered from its own copy of the tiled kernel.
 
 #include "CodeGeneration.h"
 
@@ -36,12 +36,12 @@ Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> 
   return targets;
 }
 
-/// The levels of x86-64, and those with instructions for the format's own products that have no others
-/// but for what its other products multiply.
+/// Instruction sets without --cpu: the levels of x86-64, and each x86-64 set with instructions for
+/// the format's products that adds no narrow arithmetic besides what the format uses.
 static std::vector<std::string> defaultCpus(std::string_view dtype) {
   std::vector<std::string> cpus = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
   const NumberFormat *format = findFormat(dtype);
-  if (!format) // refused where the model is loaded
+  if (!format) // Compilation::load reports the unknown dtype
     return cpus;
   Arithmetic other = formatOfWeights(format->others).peak;
   for (const std::string &name : cpuTargetNames()) {
@@ -67,15 +67,15 @@ Expected<std::vector<std::string>> checkedCpus(const CompileOptions &options) {
 
 namespace {
 
-/// One kernel on its way to one form of code. Kernels do not know each other, so that each goes all
-/// the way alone, beside the others.
+/// Code generation of one kernel for one target. Kernels do not refer to each other, so units are
+/// lowered independently and in parallel.
 struct Unit {
   kernel::FuncOp kernel;
-  const CpuTarget *cpu;      ///< none: a shader
-  const GpuTarget *gpu;      ///< of a shader
-  KernelCache::Key key = {}; ///< of the code on disk
-  std::string code = {};     ///< an object, or the words of a shader
-  bool found = false;        ///< on disk
+  const CpuTarget *cpu; ///< null for a shader
+  const GpuTarget *gpu; ///< null for CPU code
+  KernelCache::Key key = {};
+  std::string code = {}; ///< bytes of an object file, or of a shader's words
+  bool found = false;    ///< in the cache
   Status status = {};
 };
 
@@ -90,8 +90,8 @@ OwningOpRef<ModuleOp> moduleOf(Operation *kernel) {
   return module;
 }
 
-/// Passes load the dialects they make when they run first, which only one thread may do: their
-/// first run has nothing to lower.
+/// Runs the passes on an empty module: the first run of a pass loads its dependent dialects, which
+/// is not allowed in parallel.
 Status loadDialects(Compilation &compilation, Stage to, const StageOptions &options) {
   OwningOpRef<ModuleOp> nothing =
       ModuleOp::create(UnknownLoc::get(compilation.module().getContext()));
@@ -99,7 +99,7 @@ Status loadDialects(Compilation &compilation, Stage to, const StageOptions &opti
   return {};
 }
 
-/// All that is known of a target when its code is made.
+/// Part of the cache key: all properties of a target that code may depend on.
 std::string targetText(const Unit &unit) {
   const CpuTarget *cpu = unit.cpu;
   if (!cpu)
@@ -111,7 +111,8 @@ std::string targetText(const Unit &unit) {
   return text;
 }
 
-/// Every attribute is in the text, locations are not: they reach no code.
+/// Part of the cache key: the kernel with all attributes, but without locations, which do not
+/// affect code.
 std::string kernelText(kernel::FuncOp kernel) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -142,16 +143,16 @@ Status generateShader(Compilation &compilation, Unit &unit) {
   return {};
 }
 
-/// The code of all units, in their order; only the order of work depends on the threads.
+/// Generates the code of all units in parallel; results are in the order of the units.
 class CodeGenerator {
 public:
   CodeGenerator(Compilation &compilation, KernelCache cache)
       : compilation(compilation), cache(std::move(cache)) {}
 
-  /// The kernels of the module at stage `tiled`, for instruction sets or for a level of Vulkan.
+  /// Add the module's kernels, tiled for the CPU's instruction sets or for a level of Vulkan.
   Status addCpus(std::vector<CpuTarget> cpus);
   Status addVulkan(const GpuTarget &gpu);
-  /// The program of all targets; what it packs has to be there.
+  /// Makes the program of all targets and checks that the checkpoint has its tensors.
   Status makeProgram();
   Status run(const std::function<void(const std::string &)> &progress);
   Expected<GeneratedCode> collect();
@@ -168,12 +169,12 @@ private:
   };
   Expected<std::vector<kernel::FuncOp>> tile(const StageOptions &options,
                                              const GpuTarget *gpu = nullptr);
-  std::vector<Tiled> tiled; ///< one a kind of device
+  std::vector<Tiled> tiled; ///< for the CPU, and for each level of Vulkan
   std::vector<CpuTarget> instructionSets;
   std::vector<Unit> units;
 };
 
-/// Whether a kernel has products of this kind: only then operands are stored for them.
+/// Whether a kernel has products of this arithmetic.
 bool multiplies(ModuleOp tiled, Arithmetic arithmetic) {
   return tiled
       .walk([&](kernel::ContractOp op) {
@@ -193,7 +194,7 @@ Expected<std::vector<kernel::FuncOp>> CodeGenerator::tile(const StageOptions &op
 Status CodeGenerator::addCpus(std::vector<CpuTarget> cpus) {
   auto kernels = HEDDLE_TRY(tile({TargetKind::Cpu, cpus.front().name}));
   instructionSets = std::move(cpus);
-  // A file asks for what its code uses.
+  // Removes unused features, so that the file requires only those that its code uses.
   ModuleOp module = *tiled.back().module;
   for (Arithmetic arithmetic : narrowArithmetics)
     if (!multiplies(module, arithmetic))
@@ -255,7 +256,7 @@ Status CodeGenerator::generate(llvm::ArrayRef<Unit *> missing) {
   return {};
 }
 
-/// The words of a shader that was checked when it was made.
+/// Words of a shader from its bytes.
 std::vector<uint32_t> wordsOf(llvm::StringRef code) {
   std::vector<uint32_t> words(code.size() / sizeof(uint32_t));
   std::memcpy(words.data(), code.data(), words.size() * sizeof(uint32_t));
@@ -265,7 +266,7 @@ std::vector<uint32_t> wordsOf(llvm::StringRef code) {
 Expected<GeneratedCode> CodeGenerator::collect() {
   GeneratedCode code;
   for (const CpuTarget &cpu : instructionSets) {
-    if (program.kernels.empty()) // functions that hand on what they are given
+    if (program.kernels.empty()) // functions that return their inputs need no code
       break;
     std::vector<std::string> objects;
     for (Unit &unit : units)

@@ -1,9 +1,9 @@
-//===- Compilation.cpp - One model on its way through the stages ----------===//
+//===- Compilation.cpp - Lowering of a model through the stages -----------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Import, then the pipelines. All dialects are loaded at the start, so that
-// several modules of one context may be lowered at the same time.
+// Imports a model and runs the pipelines. All dialects are loaded at the start, so that
+// modules of one context may be lowered in parallel.
 
 #include "Compilation.h"
 
@@ -44,7 +44,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   importOptions.masks = options.masks;
   importOptions.weights = options.weights;
   importOptions.attentionWeights = options.attentionWeights;
-  // A checkpoint that is named is opened, even where the question could do without.
+  // A checkpoint that --weights names is always opened, so that a wrong name is an error.
   importOptions.needsWeights = options.needsWeights || !options.weights.empty();
   Expected<ImportedModel> imported = importModel(model, importOptions, compilation->context);
   if (!imported)

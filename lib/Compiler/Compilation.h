@@ -1,9 +1,9 @@
-//===- Compilation.h - One model on its way through the stages -*- C++ -*-===//
+//===- Compilation.h - Lowering of a model through the stages --*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Holds the context, the imported model and its module, and moves the module from
-// stage to stage. MLIR's diagnostics stop here: callers see one-line errors.
+// Holds the context, the imported model and its module, and lowers the module from
+// stage to stage. Diagnostics of MLIR become one-line errors.
 #pragma once
 
 #include "Diagnostics.h"
@@ -23,30 +23,30 @@ namespace heddle {
 
 class Compilation {
 public:
-  /// Imports `model`; the module is then at the transformer stage.
+  /// Imports `model` and runs the pipeline of the transformer stage.
   static Expected<std::unique_ptr<Compilation>> load(const std::string &model,
                                                      const CompileOptions &options);
 
-  /// Brings the module to a stage up to `program`.
+  /// Lowers the module in place to a stage up to `program`; no-op if it is there already.
   Status advance(Stage to);
-  /// A copy of the module, brought to a later stage for a target.
+  /// Copy of the module, lowered to a later stage for a target.
   Expected<mlir::OwningOpRef<mlir::ModuleOp>> lowered(Stage to, const StageOptions &options);
-  /// The same from a module at stage `from`.
+  /// Copy of another module at stage `from`, lowered to stage `to`.
   Expected<mlir::OwningOpRef<mlir::ModuleOp>> lowered(mlir::ModuleOp module, Stage from, Stage to,
                                                       const StageOptions &options);
 
-  /// The program of a module that is at stage `program`, without code.
+  /// Program of the module, tiled for the default target, without code.
   Expected<Program> program();
-  /// The program of modules at the stage `tiled`, one a target.
+  /// Program of modules at the stage `tiled`, one a target.
   Expected<Program> program(llvm::ArrayRef<TiledModule> tiled);
 
   mlir::ModuleOp module() { return *imported.module; }
   const ImportedModel &model() const { return imported; }
   Stage stage() const { return current; }
   std::vector<std::string> warnings() const;
-  /// What passes did that a reader of the model may want to know.
+  /// Remarks of passes, such as simplified masks.
   const std::vector<std::string> &remarks() const { return diagnostics.remarks(); }
-  /// The first error that an op reported, or `fallback`: what threads report arrives when all of
+  /// First error that an op reported, or `fallback`. Errors of parallel passes arrive when all of
   /// them have ended.
   Error explained(Error fallback) const { return diagnostics.error(std::move(fallback)); }
 
@@ -61,10 +61,10 @@ private:
   bool countTiles = false;
 };
 
-/// The module as text, without locations.
+/// Text of a module, without locations.
 std::string moduleText(mlir::ModuleOp module);
-/// The module as bytecode: ops keep the parts of the model that they are of and no other locations,
-/// so that equal modules give equal bytes.
+/// Bytecode of a module. Locations are reduced to parts of the model (partOf), so that equal models
+/// in different files give equal bytes.
 Expected<std::string> moduleBytecode(mlir::ModuleOp module);
 
 } // namespace heddle

@@ -1,9 +1,9 @@
-//===- Compiler.cpp - Model in, artifact out ------------------------------===//
+//===- Compiler.cpp - Interface of the compiler ---------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // import ▶ fused (kept as bytecode) ▶ program ▶ code of each target ▶ artifact.
-// Weights come last: until then only their names and shapes are known here.
+// Weights are packed last; all other steps use only their names and shapes.
 
 #include "heddle/Compiler/Compiler.h"
 
@@ -38,11 +38,11 @@ void tell(const CompileOptions &options, const std::string &phase) {
     options.progress(phase);
 }
 
-/// A compilation that has everything but its weights.
+/// A compilation with all members of its artifact but the weights.
 struct Assembled {
   std::unique_ptr<Compilation> compilation;
   std::optional<ArtifactWriter> writer;
-  Program program; ///< the writer's, for packing
+  Program program; ///< a copy of the writer's, for packing
   CompileReport report;
 };
 
@@ -78,7 +78,7 @@ Expected<Assembled> assemble(const std::string &model, const CompileOptions &opt
   return result;
 }
 
-/// Packs into the artifact's weight member and takes the time.
+/// Callback that packs the weights into the artifact and measures the time.
 ArtifactWriter::FillWeights packer(Assembled &assembled, const CompileOptions &options) {
   return [&](std::span<std::byte> bytes) {
     tell(options, "packing weights");
@@ -98,12 +98,13 @@ bool isArtifactPath(const std::string &path) {
 Status checkCompiled(const std::string &path, const CompileOptions &options) {
   for (const std::string &output : options.outputs)
     HEDDLE_TRY(checkNotAnInput(output, {path}));
+  const std::string found = ": expected a model to compile, found the compiled file " + path;
   if (!options.masks.empty())
-    return usageError("--mask: " + path + " is compiled, its masks are fixed");
+    return usageError("--mask" + found);
   if (!options.weights.empty())
-    return usageError("--weights: " + path + " is compiled, its weights are in it");
+    return usageError("--weights" + found);
   if (options.dtype != CompileOptions().dtype)
-    return usageError("--dtype: " + path + " is compiled, its types are fixed");
+    return usageError("--dtype" + found);
   return {};
 }
 
@@ -111,7 +112,7 @@ Expected<CompileReport> compileModel(const std::string &model, const std::string
                                      const CompileOptions &options) {
   return withinMemory([&]() -> Expected<CompileReport> {
     if (!isArtifactPath(model))
-      HEDDLE_TRY(AtomicFile::create(output)); // asked before long work; and gone again
+      HEDDLE_TRY(AtomicFile::create(output)); // checks the path before long work
     CompileOptions withOutput = options;
     withOutput.outputs.push_back(output);
     auto assembled = HEDDLE_TRY(assemble(model, withOutput));

@@ -1,9 +1,9 @@
-//===- Diagnostics.cpp - MLIR's diagnostics as one line -------------------===//
+//===- Diagnostics.cpp - Collection of MLIR diagnostics -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Collects diagnostics. The pass manager hands over those of threaded passes in
-// the order of the ops, so the first is the same in every run.
+// MLIR's pass manager delivers diagnostics of parallel passes in the order of the ops,
+// so the first one is the same in every run.
 
 #include "Diagnostics.h"
 

@@ -1,9 +1,9 @@
-//===- Diagnostics.h - MLIR's diagnostics as one line ----------*- C++ -*-===//
+//===- Diagnostics.h - Collection of MLIR diagnostics ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// While one of these lives, diagnostics of its context are collected instead of
-// printed; the first error becomes the error of the whole compilation.
+// A DiagnosticCollector keeps the diagnostics of its context during its life instead of
+// printing them. The first error becomes the error of the compilation.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -17,11 +17,10 @@ namespace heddle {
 
 class DiagnosticCollector {
 public:
-  /// `model`: what a place within a description is a place of.
+  /// `model` is the file's name for errors at a part of a described model.
   DiagnosticCollector(mlir::MLIRContext &context, std::string model);
 
-  /// The first error since the start ("file:line:col: message") as the input's fault; without one,
-  /// `fallback`.
+  /// First error, "file:line:col: message", as an input error; `fallback` if there is none.
   Error error(Error fallback) const;
   const std::vector<std::string> &warnings() const { return warningLines; }
   const std::vector<std::string> &remarks() const { return remarkLines; }

@@ -1,10 +1,9 @@
-//===- EmitStage.cpp - The text of a stage --------------------------------===//
+//===- EmitStage.cpp - Text of a stage ------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `--emit`: the module as it stands after a stage, printed. Which target a stage
-// below `program` is for follows from the stage; `tiled` takes the first target
-// that was asked for.
+// `--emit` prints the module after a stage. Stages after `tiled` determine their
+// target; `tiled` itself is for the first target of the options.
 
 #include "CodeGeneration.h"
 
@@ -20,7 +19,7 @@ namespace heddle {
 
 namespace {
 
-/// What a stage takes no part of would be ignored.
+/// Usage error for targets and instruction sets that a stage does not use.
 Status checkStage(Stage stage, llvm::ArrayRef<TargetKind> targets, const CompileOptions &options) {
   bool shaders = stage == Stage::Gpu || stage == Stage::Spirv;
   bool machine = stage == Stage::Cpu || stage == Stage::Llvm || stage == Stage::Asm;
@@ -56,7 +55,7 @@ Expected<std::string> machineText(Compilation &compilation, Stage stage,
   return stage == Stage::Llvm ? emitLlvmText(*module, target) : emitAssembly(*module, target);
 }
 
-/// The words of the only shader, as bytes.
+/// Words of the only shader, as bytes.
 Expected<std::string> shaderBytes(ModuleOp module) {
   auto shaders = module.getOps<spirv::ModuleOp>();
   auto words = HEDDLE_TRY(emitSpirv(*shaders.begin()));

@@ -1,10 +1,10 @@
-//===- KernelCache.cpp - Code of kernels kept on disk ---------------------===//
+//===- KernelCache.cpp - On-disk cache of kernel code ---------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A file is a mark, its key, the hash of what follows, and the code. The key is
-// repeated since files get renamed; the hash is there since disks fill up and
-// processes are killed.
+// A file has a mark, its key, a hash of the code, and the code. The key is repeated
+// because files may be renamed, the hash guards against files that were not written
+// completely.
 
 #include "KernelCache.h"
 
@@ -26,12 +26,12 @@ using namespace heddle;
 using llvm::StringRef;
 
 static constexpr StringRef kPrefix = "kernel-";
-static constexpr StringRef kMark = "heddle kernel 1\n"; ///< another form of file: another number
+static constexpr StringRef kMark = "heddle kernel 1\n"; ///< with the version of the file format
 static constexpr uint64_t kDefaultMegabytes = 256, kMaxFiles = 10000;
 
-//===- Which compiler this is --------------------------------------------===//
+//===- Identity of the compiler ------------------------------------------===//
 
-/// The build id in a segment of notes, which linkers make of an object's whole content.
+/// Build id in a segment of ELF notes, which linkers compute from an object's whole content.
 static StringRef buildIdIn(StringRef notes) {
   while (notes.size() >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) header;
@@ -48,7 +48,7 @@ static StringRef buildIdIn(StringRef notes) {
 }
 
 namespace {
-/// Collects the build ids of the objects whose code decides what kernels become.
+/// Build ids of all loaded objects that take part in code generation.
 struct BuildIds {
   std::string ids;
   bool complete = true;
@@ -61,8 +61,8 @@ static StringRef segment(const dl_phdr_info &object, const ElfW(Phdr) & header) 
   return {reinterpret_cast<const char *>(object.dlpi_addr + header.p_vaddr), header.p_memsz};
 }
 
-/// Heddle itself, in whatever program it is linked into (this very constant is part of it), and
-/// what it is made with.
+/// Whether a loaded object takes part in code generation: LLVM and MLIR, and the object with Heddle
+/// itself, which contains kMark.
 static bool decidesCode(const dl_phdr_info &object) {
   StringRef file = object.dlpi_name;
   if (file.contains("libLLVM") || file.contains("libMLIR"))
@@ -85,7 +85,8 @@ void BuildIds::add(const dl_phdr_info &object) {
   ids += llvm::toHex(id) + "\n";
 }
 
-/// Empty where a part was linked without a build id: then nothing tells it from another one.
+/// Text that identifies the compiler's build; empty if an object has no build id, since builds
+/// could not be told apart.
 static std::string compilerIdentity() {
   BuildIds found;
   dl_iterate_phdr(
@@ -99,7 +100,7 @@ static std::string compilerIdentity() {
   return kMark.str() + "LLVM " LLVM_VERSION_STRING "\n" + found.ids;
 }
 
-//===- The files ---------------------------------------------------------===//
+//===- Files -------------------------------------------------------------===//
 
 static Expected<uint64_t> limitFromEnvironment() {
   const char *text = std::getenv("HEDDLE_CACHE_LIMIT");
@@ -128,7 +129,7 @@ Expected<KernelCache> KernelCache::open() {
 KernelCache::Key KernelCache::keyOf(llvm::ArrayRef<StringRef> parts) const {
   llvm::SHA256 hash;
   auto add = [&](StringRef part) {
-    uint8_t size[8]; // so that no two lists of parts run into the same bytes
+    uint8_t size[8]; // so that different lists of parts never hash the same bytes
     llvm::support::endian::write64le(size, part.size());
     hash.update(size);
     hash.update(part);
@@ -142,7 +143,7 @@ static std::string pathOf(StringRef folder, const KernelCache::Key &key) {
   return (folder + "/" + kPrefix + llvm::toHex(key, /*LowerCase=*/true) + ".bin").str();
 }
 
-/// What stands before the code.
+/// Header of a file: mark, key and hash of the code.
 static std::string headOf(const KernelCache::Key &key, StringRef code) {
   auto sum = llvm::SHA256::hash(llvm::arrayRefFromStringRef(code));
   return kMark.str() + llvm::toStringRef(key).str() + llvm::toStringRef(sum).str();

@@ -1,11 +1,10 @@
-//===- KernelCache.h - Code of kernels kept on disk ------------*- C++ -*-===//
+//===- KernelCache.h - On-disk cache of kernel code ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Code is found by the content of everything that decides it: the kernel's text,
-// the target, and the build of what compiles. Two processes that miss at once
-// write the same bytes. What cannot be read is compiled again and written anew;
-// what cannot be written is not kept. Neither is an error.
+// The key of code is a hash of all that it depends on: the kernel's text, the target,
+// and the compiler's build. Two processes that miss at once write equal bytes. Files
+// that cannot be read or written are no errors; the code is compiled again.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -22,17 +21,17 @@ class KernelCache {
 public:
   using Key = std::array<uint8_t, 32>;
 
-  /// Off, so that nothing is found or kept, where HEDDLE_CACHE_LIMIT is 0, no folder is known, or
-  /// the compiler cannot tell which build it is.
+  /// The cache is off, so that nothing is found or kept, if HEDDLE_CACHE_LIMIT (MiB) is 0, there is
+  /// no cache folder, or the compiler has no build id. Usage error for another bad limit.
   static Expected<KernelCache> open();
 
   bool isOn() const { return limitBytes > 0; }
 
-  /// Of all that decides a kernel's code but the compiler, which is added here.
+  /// Key of the parts that code depends on; the compiler's build is added.
   Key keyOf(llvm::ArrayRef<llvm::StringRef> parts) const;
   std::optional<std::string> find(const Key &key) const;
   void keep(const Key &key, llvm::StringRef code) const;
-  /// Deletes what was not used for longest until the rest is within the limit.
+  /// Deletes the least recently used files beyond the limit.
   void limit() const;
 
 private:

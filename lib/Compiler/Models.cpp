@@ -1,4 +1,4 @@
-//===- Models.cpp - Models opened for questions ---------------------------===//
+//===- Models.cpp - Models opened for reports -----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -17,10 +17,10 @@ using namespace mlir;
 
 namespace heddle {
 
-/// What a module lives in stands in front of it.
+/// Parts of an opened model; contexts are declared before the module, which dies first.
 struct OpenedModel::Parts {
-  std::unique_ptr<Compilation> compilation; ///< of a model
-  std::optional<Artifact> artifact;         ///< of a compiled file
+  std::unique_ptr<Compilation> compilation; ///< for a model
+  std::optional<Artifact> artifact;         ///< for a compiled file
   std::unique_ptr<MLIRContext> context;
   OwningOpRef<ModuleOp> module;
   Program program;
@@ -59,7 +59,8 @@ Expected<OpenedModel> OpenedModel::read(const std::string &model, const CompileO
       StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()),
       ParserConfig(parts->context.get()));
   if (!parts->module)
-    return diagnostics.error(inputError(model + ": the fused stage cannot be read"));
+    return diagnostics.error(
+        inputError(model + ": expected the fused stage as bytecode, found other contents"));
   return OpenedModel(std::move(parts));
 }
 
@@ -79,7 +80,7 @@ std::vector<TensorInfo> OpenedModel::tensors() const {
     return parts->compilation->model().tensors;
   std::vector<TensorInfo> tensors;
   for (const PackEntry &entry : program().pack)
-    if (entry.layout != PackEntry::Layout::Scales) // its codes are a tensor already
+    if (entry.layout != PackEntry::Layout::Scales) // from the tensor of another entry
       tensors.push_back({entry.tensor, "f32", entry.shape});
   return tensors;
 }

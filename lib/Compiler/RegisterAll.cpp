@@ -1,9 +1,9 @@
-//===- RegisterAll.cpp - Every dialect and pass of the project ------------===//
+//===- RegisterAll.cpp - Registration of dialects and passes --------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lists what occurs at some stage; nothing else of MLIR is registered, so that
-// tools start fast and refuse what the project does not use.
+// Only dialects and passes that occur at some stage are registered, so that tools start
+// fast and refuse anything else.
 
 #include "heddle/Compiler/RegisterAll.h"
 
@@ -36,10 +36,10 @@ namespace heddle {
 
 void registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<transformer::TransformerDialect, kernel::KernelDialect>();
-  // transformer and tiled
+  // Stages transformer to tiled.
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect,
                   mlir::scf::SCFDialect, mlir::tensor::TensorDialect>();
-  // below tiled; ub is what canonicalisation leaves of undefined values
+  // Stages after tiled; canonicalisation makes ops of ub for undefined values.
   registry.insert<mlir::cf::ControlFlowDialect, mlir::LLVM::LLVMDialect, mlir::spirv::SPIRVDialect,
                   mlir::ub::UBDialect, mlir::vector::VectorDialect>();
   registerTilers(registry);

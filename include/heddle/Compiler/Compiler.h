@@ -1,12 +1,11 @@
-//===- Compiler.h - Model in, artifact out ---------------------*- C++ -*-===//
+//===- Compiler.h - Interface of the compiler ------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The façade of the compiler. A model is a `.json` description, a folder with
-// `model.json`, a Hugging Face folder or a `.mlir` file; what comes out is an
-// artifact, in a file or in memory. Weights never enter the IR: they are packed
-// from the mapped checkpoint into the artifact at the very end. No MLIR header
-// is needed to include this one.
+// Compiles a model (a `.json` description, a folder with `model.json`, a Hugging Face
+// folder or a `.mlir` file) to an artifact in a file or in memory. Weights never enter
+// the IR: they are packed from the mapped checkpoint into the artifact at the end.
+// This header needs no MLIR headers.
 #pragma once
 
 #include "heddle/Pipelines/Stage.h"
@@ -22,56 +21,56 @@ class Artifact;
 
 struct CompileOptions {
   std::vector<std::string> targets = {"cpu", "vulkan"};
-  /// Instruction sets of the CPU code: "x86-64-v2", …, "native". None: x86-64-v2, -v3 and -v4, and
-  /// where the dtype has instructions of its own, the sets that have them.
+  /// Instruction sets of the CPU code: "x86-64-v2", …, "native". Empty: x86-64-v2, -v3 and -v4, and
+  /// sets with instructions for the products of `dtype`, if there are any.
   std::vector<std::string> cpus;
   std::string dtype = "f32";      ///< of products: a name of Support/Formats.h
   std::vector<std::string> masks; ///< "NAME=EXPR", each replaces a mask of the model
   std::string weights;            ///< checkpoint of a `.mlir` model (safetensors)
-  /// Files that will be written from the result: an error where the model is read from one.
+  /// Files to be written: error if the model is read from one of them.
   std::vector<std::string> outputs;
-  /// A described model returns the attention weights of every layer and head, whatever it says.
+  /// A described model returns the attention weights of every layer and head, as with
+  /// "return-weights": "heads".
   bool attentionWeights = false;
-  bool countTiles = false; ///< for tests: attention gives the number of tiles it visits
-  /// False: questions about the model do not open its checkpoint, unless `weights` names one.
+  bool countTiles = false; ///< for tests: attention returns the number of visited tiles
+  /// False: the checkpoint is not opened unless `weights` names one.
   bool needsWeights = true;
-  /// Called with a short phrase when a phase of a compilation begins.
+  /// Callback with a short phrase at the beginning of each phase.
   std::function<void(const std::string &phase)> progress;
 };
 
-/// What a compilation did, for the tools to print.
+/// Statistics and messages of a compilation, for the tools to print.
 struct CompileReport {
   int kernels = 0;
-  /// Pieces of code (a kernel for one instruction set, or its shader), and how many of them an
-  /// earlier compilation left in the cache folder.
+  /// Pieces of code (a kernel for one instruction set or one level of Vulkan), and the number of
+  /// those from the cache folder.
   int pieces = 0, cachedPieces = 0;
   int64_t artifactBytes = 0, weightBytes = 0;
   double codeSeconds = 0, packSeconds = 0;
   std::vector<std::string> warnings;
-  std::vector<std::string> remarks; ///< what was simplified: "… is a band and becomes …"
+  std::vector<std::string> remarks; ///< simplifications: "… is a band and becomes …"
 };
 
-/// True if `path` is a `.heddle` file: something to load, not to compile.
+/// Whether `path` names a compiled file, by its extension `.heddle`.
 bool isArtifactPath(const std::string &path);
-/// An error where an option would change what a compiled file has fixed.
+/// Usage error for options that a compiled file cannot take: masks, weights, dtype.
 Status checkCompiled(const std::string &path, const CompileOptions &options);
 
-/// Compiles into a file, written beside its place and renamed. Equal models and options give equal
-/// bytes.
+/// Compiles into a file, which appears atomically. Equal models and options give equal bytes.
 Expected<CompileReport> compileModel(const std::string &model, const std::string &output,
                                      const CompileOptions &options = {});
 
-/// Compiles into memory, weights packed once: what the JIT loads.
+/// Compiles into memory, for the JIT compiler.
 Expected<Artifact> compileToMemory(const std::string &model, const CompileOptions &options = {},
                                    CompileReport *report = nullptr);
 
-/// The text of a stage (`artifact` is not text). The stages after `program` take the first target
-/// and instruction set of the options that fits. With `binary`, `spirv` of a model that has one
-/// kernel is the words of its module instead.
+/// Text of the module after a stage; usage error for `artifact`, which is not text. Stages after
+/// `program` use the first target and instruction set of the options that fit. With `binary`, the
+/// stage `spirv` of a model with one kernel is the module's words instead.
 Expected<std::string> emitStage(const std::string &model, Stage stage,
                                 const CompileOptions &options = {}, bool binary = false);
 
-/// The JSON Schema of model descriptions.
+/// JSON Schema of model descriptions.
 std::string descriptionSchema();
 
 } // namespace heddle

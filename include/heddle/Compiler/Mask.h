@@ -2,15 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The expressions of masks and score rules (docs/model-description.md) as C++
-// values; `text()` is what descriptions and `--mask` take:
+// Masks and score rules (docs/model-description.md) as C++ values; `text()` is their
+// expression for descriptions and `--mask`:
 //
 //   using namespace heddle::mask;
 //   Formula i = query(), j = key();
 //   Mask m = (causal() & window(255, 0)) | where(j < 16 || table("group")[i] == table("group")[j]);
 //   jit(model, {.masks = {"decoder.mask=" + m.text()}});
 //
-// Nothing is checked here: what the compiler says of a text, it says of these.
+// Nothing is checked here; the compiler checks the text.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace heddle::mask {
 
-/// What is written of a formula, a mask, …: each is a type of its own.
+/// Text of an expression; each kind (formula, mask, …) is a type.
 template <typename Kind>
 class Text {
 public:
@@ -30,18 +30,18 @@ private:
   std::string written;
 };
 
-/// A number, or a truth, made of the batch, head, query and key, of literals and of tables.
+/// A number or truth value over batch, head, query, key, literals and tables.
 struct Formula : Text<Formula> {
   using Text::Text;
-  /// The lowest integer has no literal of its own: a minus sign is an operator.
+  /// INT32_MIN has no literal, as in C: a minus sign is an operator.
   Formula(int32_t value) : Text(value == INT32_MIN ? "(-2147483647 - 1)" : std::to_string(value)) {}
-  /// Of score rules only.
+  /// For score rules only.
   Formula(double value) : Text(digits(value)) {}
 
 private:
   static std::string digits(double value) {
     char text[64];
-    std::snprintf(text, sizeof text, "%.9e", value); // an f32 comes back
+    std::snprintf(text, sizeof text, "%.9e", value); // 9 digits identify an f32
     return text;
   }
 };
@@ -53,12 +53,12 @@ struct Offset : Text<Offset> {
   Offset(const char *input) : Text(input) {}
 };
 
-/// Who may attend to whom.
+/// Which queries may attend to which keys.
 struct Mask : Text<Mask> {
   using Text::Text;
 };
 
-/// What is added to scores.
+/// A bias that is added to attention scores.
 struct ScoreRule : Text<ScoreRule> {
   using Text::Text;
 };
@@ -70,7 +70,7 @@ template <typename Kind>
 std::string textOf(const Text<Kind> &text) {
   return text.text();
 }
-/// "window(255, 0)".
+/// Text of a call, "window(255, 0)".
 template <typename First, typename... Rest>
 std::string called(const char *word, const First &first, const Rest &...rest) {
   return word + ("(" + textOf(first)) + (std::string() + ... + (", " + textOf(rest))) + ")";
@@ -83,18 +83,18 @@ Kind joined(const Kind &x, const char *word, const Kind &y) {
 
 inline Formula batch() { return Formula(std::string("b")); }
 inline Formula head() { return Formula(std::string("h")); }
-/// Counted from the first token of the sequence.
+/// Position of the query, from the first token of the sequence.
 inline Formula query() { return Formula(std::string("i")); }
 inline Formula key() { return Formula(std::string("j")); }
 
-/// A named input: i32, in score rules f32 where no integer is needed.
+/// A named input of i32; in score rules also of f32, except as an index.
 class Table {
 public:
   explicit Table(std::string name) : name(std::move(name)) {}
   Formula operator[](const Formula &index) const {
     return Formula(name + "[" + index.text() + "]");
   }
-  /// The row of the batch element.
+  /// Element in the row of the batch element.
   Formula ofBatch(const Formula &index) const {
     return Formula(name + "[b, " + index.text() + "]");
   }
@@ -104,7 +104,7 @@ private:
 };
 inline Table table(std::string name) { return Table(std::move(name)); }
 
-// Quotients and remainders of integers are floored.
+// Integer `/` and `%` round towards minus infinity.
 #define HEDDLE_BINARY(op)                                                                          \
   inline Formula operator op(const Formula &x, const Formula &y) {                                 \
     return detail::joined(x, #op, y);                                                              \
@@ -166,8 +166,10 @@ inline Mask operator|(const Mask &x, const Mask &y) { return detail::joined(x, "
 inline Mask operator!(const Mask &x) { return Mask(detail::called("!", x)); }
 
 inline ScoreRule alibi() { return ScoreRule("alibi"); }
-/// Slopes times `factor`, which is finite and above 0.
-inline ScoreRule alibi(double factor) { return ScoreRule(detail::called("alibi", Formula(factor))); }
+/// ALiBi with slopes times `factor`, which must be finite and above 0.
+inline ScoreRule alibi(double factor) {
+  return ScoreRule(detail::called("alibi", Formula(factor)));
+}
 inline ScoreRule relative(int32_t buckets, int32_t maximumDistance) {
   return ScoreRule(detail::called("relative", buckets, maximumDistance));
 }

@@ -1,8 +1,8 @@
-//===- Models.h - Models opened for questions ------------------*- C++ -*-===//
+//===- Models.h - Models opened for reports --------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A report reads the module of a model, and nothing of its checkpoint.
+// Reports read the module of a model or of a compiled file, without its checkpoint.
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"
@@ -18,9 +18,9 @@ struct Program;
 
 class OpenedModel {
 public:
-  /// The transformer stage of a model; a compiled file gives its fused stage.
+  /// Opens a model at the transformer stage, or a compiled file at its fused stage.
   static Expected<OpenedModel> read(const std::string &model, const CompileOptions &options);
-  /// The fused stage of a model and the program that it becomes.
+  /// Opens a model or a compiled file at the fused stage, with its program.
   static Expected<OpenedModel> plan(const std::string &model, const CompileOptions &options);
 
   OpenedModel(OpenedModel &&) noexcept;
@@ -28,9 +28,9 @@ public:
 
   mlir::ModuleOp module() const;
   const Program &program() const;
-  /// The compiled file; null where the model is not compiled yet.
+  /// The compiled file; null if the model is not compiled.
   const Artifact *artifact() const;
-  /// The tensors that the model expects in its checkpoint.
+  /// Tensors that the model requires of its checkpoint.
   std::vector<TensorInfo> tensors() const;
 
 private:
@@ -40,10 +40,10 @@ private:
   std::unique_ptr<Parts> parts;
 };
 
-/// "encoder.0.attention": the part of the model that an op was imported for, the name of its
-/// location. Null for ops of dialect text, unless the text names them: `loc("encoder.0.attention")`.
+/// Part of the model of an op, the first name in its location: "encoder.0.attention". Null for ops
+/// of dialect text, unless the text has `loc("encoder.0.attention")`.
 mlir::StringAttr partOf(mlir::Location location);
-/// "model.mlir:3:8", or the part of the model that an op was imported for.
+/// "model.mlir:3:8", or the part of the model; empty for an unknown location.
 std::string locationText(mlir::Location location);
 
 } // namespace heddle

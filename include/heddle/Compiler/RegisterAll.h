@@ -1,9 +1,9 @@
-//===- RegisterAll.h - Every dialect and pass of the project ---*- C++ -*-===//
+//===- RegisterAll.h - Registration of dialects and passes -----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One place that knows all dialects and passes, for heddle-opt, the language
-// server and the compiler's own context.
+// All dialects and passes, for heddle-opt, the language server and the compiler's own
+// context.
 #pragma once
 
 namespace mlir {
@@ -12,10 +12,10 @@ class DialectRegistry;
 
 namespace heddle {
 
-/// Dialects of the project and those of MLIR that occur at any stage.
+/// Registers the dialects of the project and those of MLIR that occur at any stage.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
-/// Passes and pipelines of the project, and the few of MLIR that its stages use.
+/// Registers passes and pipelines of the project, and the few of MLIR that its stages use.
 void registerAllPasses();
 
 } // namespace heddle
