@@ -1,9 +1,9 @@
-//===- Jit.cpp - Compile and run in one process ---------------------------===//
+//===- Jit.cpp - Just-in-time compilation ---------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The artifact stays in memory; everything else is what `heddle compile` and the
-// runtime do. Only code for the session's own device is generated.
+// The artifact stays in memory and has code for the session's device only; otherwise
+// this is `heddle compile` followed by Session::open.
 
 #include "heddle/ExecutionEngine/Jit.h"
 
@@ -15,7 +15,7 @@ namespace heddle {
 
 namespace {
 
-/// Code for the processor at hand, or shaders, whichever the device runs.
+/// Options for code of this processor, or for shaders, as the device needs.
 CompileOptions compileOptions(const JitOptions &options) {
   CompileOptions result;
   bool vulkan = options.device.rfind("vulkan", 0) == 0;

@@ -1,10 +1,10 @@
-//===- Reference.cpp - The slow meaning of every op -----------------------===//
+//===- Reference.cpp - Reference interpreter ------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Walks a function op by op. Masks and score rules are not values: an attention
-// asks their ops themselves. States and lengths outlive the call, in Session; what a call
-// does to them takes effect when it has succeeded.
+// Walks a function op by op. Masks and score rules have no values here: attention
+// reads their ops. States and lengths of caches outlive the call in Session; changes by
+// a call take effect only if it succeeds.
 
 #include "heddle/ExecutionEngine/Reference.h"
 
@@ -16,7 +16,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include "heddle/Support/Try.h"
-
 
 using namespace mlir;
 
@@ -47,13 +46,13 @@ struct Reference::Session : reference::SessionState {
 Expected<Ref> Reference::Session::weight(transformer::WeightOp op) {
   std::string name = op.getName().str();
   DType type = *elementType(op.getType());
-  // A table may be a matrix of a product too.
+  // One tensor may have several types: an embedding table may also be a product's matrix.
   std::string key = name + " " + (op.getScales() ? "scales" : toString(type));
   if (auto found = loaded.find(key); found != loaded.end())
     return found->second;
   std::vector<float> values = HEDDLE_TRY(weights(name));
   std::vector<int64_t> shape = cast<RankedTensorType>(op.getType()).getShape().vec();
-  if (op.getScales()) // of the rows of a matrix
+  if (op.getScales()) // the tensor is the matrix that scales are computed from
     shape = {shape[1], static_cast<int64_t>(values.size()) / shape[1]};
   RefTensor tensor{DType::F32, std::move(shape), {values.begin(), values.end()}};
   if (tensor.size() != elementCount(tensor.shape))
@@ -83,7 +82,7 @@ std::vector<Value> storedValues(Operation *group) {
 //===- One call ----------------------------------------------------------===//
 
 namespace {
-/// The values of one call of one function.
+/// Values of one call of a function.
 class FunctionRun {
 public:
   using Weight = std::function<Expected<Ref>(transformer::WeightOp)>;
@@ -94,7 +93,7 @@ public:
   Ref at(Value value) const { return values.lookup(value); }
   /// Runs the block's ops up to its terminator.
   Status runBlock(Block &block, bool outermost);
-  /// What the session becomes if the call succeeds.
+  /// Changes to the session, committed if the call succeeds.
   StateChanges states;
 
 private:
@@ -139,12 +138,14 @@ Status FunctionRun::observe(Operation *op) {
   return observer(op, results);
 }
 
-/// An op with a region is a group: its arguments are the operands, what its terminator names are
-/// the results.
+/// Runs an op with a region, a group: its block arguments are the operands, and its terminator's
+/// operands are the results.
 Status FunctionRun::runGroup(Operation *op) {
   Block &body = op->getRegion(0).front();
   if (body.getNumArguments() != op->getNumOperands())
-    return errorAt(op, "the reference has no meaning for this region");
+    return errorAt(op, "expected a region with an argument for each operand, found " +
+                           std::to_string(body.getNumArguments()) + " arguments for " +
+                           std::to_string(op->getNumOperands()) + " operands");
   for (auto [argument, operand] : llvm::zip_equal(body.getArguments(), op->getOperands()))
     bind(argument, at(operand));
   HEDDLE_TRY(runBlock(body, false));
@@ -193,14 +194,14 @@ Status FunctionRun::runOp(Operation *op) {
   return bindResults(op, resultsOf(op, lookup));
 }
 
-//===- The session's face ------------------------------------------------===//
+//===- Interface ---------------------------------------------------------===//
 
 Reference::Reference(ModuleOp module, ReferenceWeights weights)
     : session(std::make_unique<Session>(module, std::move(weights))) {}
 Reference::Reference(Reference &&) noexcept = default;
 Reference::~Reference() = default;
 
-/// The result's own name, else out0, out1, ...
+/// Name of a result: its `transformer.name`, else out0, out1, ….
 static std::string resultName(func::FuncOp function, unsigned i) {
   if (auto name =
           function.getResultAttrOfType<StringAttr>(i, transformer::TransformerDialect::nameAttr))
@@ -212,7 +213,8 @@ Expected<NamedRefTensors> Reference::run(std::string_view name, const NamedRefTe
                                          const ReferenceObserver &observer) {
   auto function = session->module.lookupSymbol<func::FuncOp>(StringRef(name.data(), name.size()));
   if (!function || function.isExternal())
-    return inputError(std::string(name) + ": the module has no function of this name");
+    return inputError(std::string(name) +
+                      ": expected a function of the module, found no such name");
   std::vector<Ref> arguments = HEDDLE_TRY(bindInputs(function, inputs, *session));
   FunctionRun call(
       *session, [this](transformer::WeightOp op) { return session->weight(op); }, observer);

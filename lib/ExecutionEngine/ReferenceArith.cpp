@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What models use of `arith` and `tensor` beside the language: sums of tensors,
-// constants, sizes. An op that is not listed is an error, never skipped.
+// Ops of `arith` and `tensor` that models use: sums of tensors, constants, sizes. Any
+// other op is an error, never skipped.
 
 #include "ReferenceOps.h"
 
@@ -24,7 +24,7 @@ std::optional<DType> elementType(Type type) { return findDType(type); }
 static Expected<RefTensor> constant(arith::ConstantOp op) {
   std::optional<DType> type = elementType(op.getType());
   if (!type)
-    return errorAt(op, "expected f32, i1, i32, i64 or index");
+    return errorAt(op, "expected f32, i1, i32, i64 or index, found another type");
   RefTensor result{*type, {}, {}};
   if (!isa<ShapedType>(op.getType())) {
     result.values = {scalarNumber(op.getValue())};
@@ -32,7 +32,7 @@ static Expected<RefTensor> constant(arith::ConstantOp op) {
   }
   auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!dense)
-    return errorAt(op, "expected a dense constant");
+    return errorAt(op, "expected a dense constant, found another one");
   result.shape = dense.getType().getShape().vec();
   for (Attribute number : dense.getValues<Attribute>())
     result.values.push_back(scalarNumber(number));
@@ -45,13 +45,13 @@ static Expected<RefTensor> elementwise(Operation *op, const Lookup &lookup) {
   ScalarOp compute = scalarOp(op);
   std::optional<DType> type = compute ? elementType(op->getResult(0).getType()) : std::nullopt;
   if (!type)
-    return errorAt(op, "the reference has no meaning for this op");
+    return errorAt(op, "expected an op that the reference supports, found another one");
   std::vector<const RefTensor *> operands;
   for (Value operand : op->getOperands())
     operands.push_back(&lookup(operand));
   const RefTensor &last = *operands.back();
   RefTensor result{*type, last.shape, std::vector<double>(last.values.size())};
-  for (const RefTensor *operand : operands) // a select may have a scalar condition
+  for (const RefTensor *operand : operands) // the condition of a select may be a scalar
     if (operand->shape != last.shape && !(operand->shape.empty() && isa<arith::SelectOp>(op)))
       return errorAt(op, "expected operands of one shape, found " + shapeText(operand->shape) +
                              " and " + shapeText(last.shape));

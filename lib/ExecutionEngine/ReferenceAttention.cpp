@@ -1,11 +1,11 @@
-//===- ReferenceAttention.cpp - Attention, one row at a time --------------===//
+//===- ReferenceAttention.cpp - Reference attention -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The scores of a row are written out, changed by the rules in their order,
-// masked, and put through a softmax of the textbook's kind. What is masked, minus
-// infinity included, takes part in nothing that follows. Packed documents are
-// attended one at a time, as if each were alone.
+// All scores of a row are computed, changed by the rules in their order, masked, and
+// passed to a textbook softmax. A masked pair, and a pair with the score minus
+// infinity, has no effect on results. Packed documents are computed one at a time, as
+// if each were alone.
 
 #include "ReferenceMasks.h"
 
@@ -27,20 +27,20 @@ static constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
 //===- Sequences and documents -------------------------------------------===//
 
 namespace {
-/// Rows that are attended as a whole: a sequence, or a document of a packed one.
+/// Rows that attend to each other: a sequence, or a document of a packed one.
 struct Sequence {
-  int64_t number;               ///< b, as masks see it
-  int64_t batch;                ///< where it lies in the tensors
-  int64_t firstQuery, firstKey; ///< likewise
+  int64_t number;               ///< b in masks
+  int64_t batch;                ///< batch element in the tensors
+  int64_t firstQuery, firstKey; ///< first rows in the tensors
   int64_t queries, keys;
 };
 } // namespace
 
-/// Checks N + 1 ascending entries from 0 to `rows`.
+/// Checks that starts ascend from 0 to `rows`.
 static Status checkStarts(Operation *op, const RefTensor &starts, int64_t rows) {
   if (starts.size() == 0 || starts.values.front() != 0 ||
       starts.values.back() != static_cast<double>(rows))
-    return errorAt(op, "expected starts from 0 to " + std::to_string(rows));
+    return errorAt(op, "expected starts from 0 to " + std::to_string(rows) + ", found others");
   for (int64_t n = 1; n < starts.size(); ++n)
     if (starts.values[n] < starts.values[n - 1])
       return errorAt(op, "expected starts that do not decrease, found " +
@@ -83,15 +83,15 @@ static Expected<std::vector<Sequence>> sequencesOf(Value mask, int64_t batch, in
 //===- Scores ------------------------------------------------------------===//
 
 namespace {
-/// The scores of all pairs of one attention; minus infinity where a pair is masked.
+/// Scores of all pairs of an attention; minus infinity for a masked pair.
 class Scores {
 public:
-  /// Of attention, its statistics or its weights, which name their operands alike.
+  /// Scores of attention, its statistics or its weights, whose operands have equal names.
   template <typename OpT>
   static Expected<Scores> create(OpT op, const Lookup &lookup);
-  /// The scores of a query, a number a key of its sequence.
+  /// Scores of a query with each key of its sequence.
   std::vector<double> row(const Sequence &sequence, int64_t h, int64_t i) const;
-  /// The logit of a head's sink: minus infinity, which counts for nothing, without one.
+  /// Logit of a head's attention sink; minus infinity, which has no effect, without sinks.
   double sink(int64_t h) const { return sinks ? sinks->values[h] : -infinity; }
 
   int64_t batch, heads, queries, keys;
@@ -142,7 +142,7 @@ Expected<Scores> Scores::create(OpT op, const Lookup &lookup) {
   return made;
 }
 
-/// A number that f32 cannot hold is infinite on every device, so it is here.
+/// Numbers beyond f32 become infinite, as on every device.
 static double asDevice(double x) { return std::abs(x) > FLT_MAX ? std::copysign(infinity, x) : x; }
 
 double Scores::product(const Sequence &sequence, int64_t h, int64_t i, int64_t j) const {
@@ -157,16 +157,16 @@ double Scores::product(const Sequence &sequence, int64_t h, int64_t i, int64_t j
   return asDevice(dot);
 }
 
-/// Scale, soft-cap, bias, mask: the order of the language.
+/// Score of a pair: scale, soft cap, bias, mask, in the order that docs/language.md defines.
 double Scores::score(const Sequence &sequence, const Pair &pair) const {
   bool isHidden = allowed && !allowed(pair);
   if (isHidden && !hidden)
     return -infinity;
   double added = bias ? bias(pair) : 0;
-  if (added == -infinity) // excluded, whatever the product is
+  if (added == -infinity) // excludes the pair, even if the product is NaN
     return -infinity;
   if (isHidden)
-    return std::max(*hidden, -0x1p+100 / std::numbers::log2e); // held like scores with a bias
+    return std::max(*hidden, -0x1p+100 / std::numbers::log2e); // clamped like scores with a bias
   double s = asDevice(scale * product(sequence, pair.h, pair.i, pair.j));
   if (softcap)
     s = *softcap * std::tanh(s / *softcap);
@@ -182,7 +182,7 @@ std::vector<double> Scores::row(const Sequence &sequence, int64_t h, int64_t i) 
   return scores;
 }
 
-/// True where an allowed score is NaN or plus infinity: the row is NaN then.
+/// Whether an allowed score is NaN or plus infinity, which makes the whole row NaN.
 static bool isPoisoned(const std::vector<double> &scores) {
   for (double s : scores)
     if (std::isnan(s) || s == infinity)
@@ -192,13 +192,14 @@ static bool isPoisoned(const std::vector<double> &scores) {
 
 //===- One row -----------------------------------------------------------===//
 
-/// Natural log-sum-exp in two parts: among scores of -1e30 the logarithm would be lost in the sum.
+/// Natural log-sum-exp in two parts: added to a score of -1e30, the logarithm would be rounded
+/// away.
 struct LogSumExp {
-  double largest, logarithm; ///< of the sum of exp(score - largest)
+  double largest, logarithm; ///< largest score; log of the sum of exp(score - largest)
   double value() const { return largest + logarithm; }
 };
 
-/// The sink included; minus infinity where nothing counts.
+/// Log-sum-exp of a row and its sink; minus infinity if no pair is allowed.
 static LogSumExp logSumExp(const std::vector<double> &scores, double sink) {
   if (isPoisoned(scores) || std::isnan(sink) || sink == infinity)
     return {notANumber, 0};
@@ -213,8 +214,7 @@ static LogSumExp logSumExp(const std::vector<double> &scores, double sink) {
   return {largest, std::log(sum)};
 }
 
-/// The weight of one key: 0 where it is masked, or so small that no device counts it (below
-/// 2^-126).
+/// Weight of one key: 0 if it is masked or below 2^-126, since devices flush denormals.
 static double weightOf(double score, LogSumExp total) {
   if (score == -infinity)
     return 0;
@@ -222,8 +222,8 @@ static double weightOf(double score, LogSumExp total) {
   return weight < 0x1p-126 ? 0 : weight; // a NaN stays one
 }
 
-/// A weight as it meets the values: rounded to the type of the queries, in units of the power of two next to the
-/// row's largest weight. Any other power of two gives the same.
+/// Weight for the product with the values: rounded to the queries' type, relative to the power of
+/// two next to the row's largest weight. (Rounding does not depend on the power of two.)
 static double roundedWeight(DType type, double weight, double score, double largest) {
   if (type == DType::F32 || std::isnan(weight))
     return weight;
@@ -232,7 +232,7 @@ static double roundedWeight(DType type, double weight, double score, double larg
   return inUnits > 0 ? roundedTo(type, inUnits) * (weight / inUnits) : 0;
 }
 
-/// Calls `visit` with each query: its sequence, head and number in it.
+/// Calls `visit` with the sequence, head and index of each query.
 static void
 forEachRow(const Scores &scores,
            llvm::function_ref<void(const Sequence &sequence, int64_t h, int64_t i)> visit) {
@@ -247,13 +247,13 @@ static RefTensor zeros(std::vector<int64_t> shape) {
   return {DType::F32, std::move(shape), std::move(values)};
 }
 
-/// A row's place in [B, H, Tq].
+/// Index of a row in [B, H, Tq].
 static int64_t rowOf(const Scores &scores, const Sequence &sequence, int64_t h, int64_t i) {
   return (sequence.batch * scores.heads + h) * scores.queries + sequence.firstQuery + i;
 }
 
 namespace {
-/// The result `weights` of attention, per head or averaged.
+/// Result `weights` of attention, per head or averaged.
 class Weights {
 public:
   Weights(const Scores &scores, bool average)
@@ -267,7 +267,7 @@ public:
     tensor.values[row * scores.keys + sequence.firstKey + j] +=
         average ? weight / static_cast<double>(scores.heads) : weight;
   }
-  /// All weights of a row whose scores are NaN, those of other documents included.
+  /// Makes all weights of a row NaN, also those of keys in other documents.
   void poison(const Sequence &sequence, int64_t h, int64_t i) {
     for (int64_t j = -sequence.firstKey; j < scores.keys - sequence.firstKey; ++j)
       add(sequence, h, i, j, notANumber);
@@ -301,7 +301,7 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
       weights.poison(sequence, h, i);
     for (int64_t j = 0; j < sequence.keys; ++j) {
       double p = weightOf(row[j], total);
-      if (p == 0) // a value that is not finite must not reach the row through a zero
+      if (p == 0) // 0 times infinity would be NaN
         continue;
       weights.add(sequence, h, i, j, p);
       int64_t from = (sequence.batch * keyHeads + h / group) * scores.keys + sequence.firstKey + j;
@@ -318,7 +318,7 @@ Expected<std::vector<RefTensor>> attention(transformer::AttentionOp op, const Lo
   return results;
 }
 
-//===- Statistics and weights, as the compiler separates them ------------===//
+//===- Statistics and weights as ops of their own ------------------------===//
 
 Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStatisticsOp op,
                                                      const Lookup &lookup) {
@@ -326,8 +326,8 @@ Expected<std::vector<RefTensor>> attentionStatistics(transformer::AttentionStati
   RefTensor maximum = zeros({scores.batch, scores.heads, scores.queries}), sum = maximum;
   forEachRow(scores, [&](const Sequence &sequence, int64_t h, int64_t i) {
     std::vector<double> row = scores.row(sequence, h, i);
-    row.push_back(scores.sink(h));         // counts as one more key
-    double largest = -0x1p+120, total = 0; // of a row without an allowed key
+    row.push_back(scores.sink(h));         // like one more key
+    double largest = -0x1p+120, total = 0; // result for a row without an allowed key
     for (double s : row)
       if (s != -infinity)
         largest = std::max(largest, std::nearbyint(s * std::numbers::log2e));

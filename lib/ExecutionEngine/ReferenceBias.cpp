@@ -1,9 +1,9 @@
-//===- ReferenceBias.cpp - What a score rule adds at one pair -------------===//
+//===- ReferenceBias.cpp - Reference score rules --------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One function a rule, from the formulas of the papers. Rules are f32 formulas,
-// so each result is rounded to f32.
+// A function for each rule, after the formulas of the papers (ALiBi, T5). Rules are
+// defined in f32, so each result is rounded to f32.
 
 #include "ReferenceMasks.h"
 
@@ -18,8 +18,8 @@ using namespace heddle::transformer;
 
 namespace heddle::reference {
 
-/// 2^(-8 (h + 1) / H) for a power of two; the slopes of the power below it, then every other one
-/// of the power above, for the rest.
+/// ALiBi's slope of head h: 2^(-8 (h + 1) / H) if H is a power of two; otherwise the slopes of the
+/// next lower power, then every other slope of the next higher one.
 static double slope(int64_t h, int64_t heads) {
   int64_t below = 1;
   while (below * 2 <= heads)
@@ -39,7 +39,7 @@ static Expected<ScoreRule> alibi(BiasAlibiOp op, const Extents &extents, const L
   });
 }
 
-/// T5's bucket of a distance of one direction: exact up to half of them, logarithmic after.
+/// T5's bucket of a distance in one direction: exact for half of the buckets, logarithmic beyond.
 static int64_t bucket(int64_t distance, int64_t buckets, int64_t maxDistance) {
   int64_t exact = buckets / 2;
   if (distance < exact)
@@ -91,7 +91,7 @@ Expected<ScoreRule> scoreRule(Value bias, const Extents &x, const Lookup &lookup
       .Case([&](BiasWhereOp op) { return formula(op, lookup); })
       .Case([&](BiasAddOp op) { return sum(op, x, lookup); })
       .Default([](Operation *op) -> Made {
-        return errorAt(op, "the reference has no meaning for this score rule");
+        return errorAt(op, "expected a score rule that the reference supports, found another one");
       });
 }
 

@@ -1,9 +1,9 @@
-//===- ReferenceMasks.cpp - The truth of a mask at one pair ---------------===//
+//===- ReferenceMasks.cpp - Reference masks -------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One function a mask op. Positions are 64 bits wide, so an offset near the
-// limits of i32 means what it says.
+// A function for each mask op. Positions have 64 bits, so that offsets near the limits
+// of i32 do not overflow.
 
 #include "ReferenceMasks.h"
 
@@ -56,7 +56,7 @@ Expected<Offset> offsetOf(Operation *op, Value operand, const Extents &extents,
 
 //===- Formulas ----------------------------------------------------------===//
 
-/// table[x] or table[b, x]; 0 outside.
+/// Function table[x] or table[b, x], 0 outside of the table.
 static ScalarProgram::Function load(const RefTensor &table) {
   return [&table](const double *x, double *result) {
     int64_t at = 0;
@@ -82,7 +82,8 @@ Expected<ScoreRule> formula(Operation *where, const Lookup &lookup) {
   };
   Block &body = where->getRegion(0).front();
   if (Operation *unknown = program.compile(body, site))
-    return errorAt(unknown, "the reference has no meaning for this op in a formula");
+    return errorAt(unknown, "expected an op of formulas that the reference supports, found another "
+                            "one");
   unsigned yielded = program.cellOf(body.getTerminator()->getOperand(0), site);
   return ScoreRule([program, yielded](const Pair &pair) {
     double arguments[] = {static_cast<double>(pair.b), static_cast<double>(pair.h),
@@ -91,7 +92,7 @@ Expected<ScoreRule> formula(Operation *where, const Lookup &lookup) {
   });
 }
 
-//===- Masks that are an op ----------------------------------------------===//
+//===- Mask ops ----------------------------------------------------------===//
 
 static Expected<Predicate> causal(MaskCausalOp op, const Extents &extents, const Lookup &lookup) {
   Offset offset = HEDDLE_TRY(offsetOf(op, op.getOffset(), extents, lookup));
@@ -108,20 +109,20 @@ static Expected<Predicate> window(MaskWindowOp op, const Extents &extents, const
   });
 }
 
-/// j < table[b]: lengths and prefix.
+/// Predicate j < table[b] of lengths and prefix.
 static Expected<Predicate> below(Operation *op, const RefTensor &table, const Extents &extents) {
   HEDDLE_TRY(checkPerSequence(op, table, extents));
   return Predicate([&table](const Pair &p) { return p.j < whole(table, p.b); });
 }
 
-/// ids[b, x]; 0 outside the table, which only pairs beside packed documents can be.
+/// ids[b, x]; 0 outside of the table, which happens only in masks with packed documents.
 static int64_t idAt(const RefTensor &ids, int64_t b, int64_t x) {
   bool inside = b < ids.shape[0] && x >= 0 && x < ids.shape[1];
   return inside ? whole(ids, b * ids.shape[1] + x) : 0;
 }
 
 static Expected<Predicate> documents(MaskDocumentsOp op, const Lookup &lookup) {
-  if (op.getStarts()) // the attention itself stays inside the document
+  if (op.getStarts()) // attention itself computes one document at a time
     return Predicate([](const Pair &) { return true; });
   const RefTensor &queries = lookup(op.getQueries()), &keys = lookup(op.getKeys());
   int64_t first = op.getOffset() ? whole(lookup(op.getOffset()), 0) : 0;
@@ -131,7 +132,7 @@ static Expected<Predicate> documents(MaskDocumentsOp op, const Lookup &lookup) {
 }
 
 Status checkPairs(Operation *op, const RefTensor &table, const Extents &x) {
-  // In a step callers may give more keys than there are tokens so far.
+  // In a decoding step, callers may give a table of more keys than the cache has.
   int64_t keys = std::max(x.keys, table.shape[3]);
   return checkBroadcast(op, table, {x.sequences, x.heads, x.queries, keys});
 }
@@ -195,7 +196,7 @@ Expected<Predicate> predicate(Value mask, const Extents &x, const Lookup &lookup
       .Case([&](MaskOrOp op) { return combined(op.getLhs(), op.getRhs(), false, x, lookup); })
       .Case([&](MaskNotOp op) { return negated(op, x, lookup); })
       .Default([](Operation *op) -> Made {
-        return errorAt(op, "the reference has no meaning for this mask");
+        return errorAt(op, "expected a mask that the reference supports, found another one");
       });
 }
 

@@ -1,27 +1,26 @@
-//===- ReferenceMasks.h - Masks and score rules of the reference -*- C++ -*-===//
+//===- ReferenceMasks.h - Reference masks and score rules --------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masks and score rules as functions of one pair, made from their ops once an
-// attention, and asked pair by pair. They are written from the language's text;
-// no kernel's emission is used.
+// Masks and score rules as functions of one pair, made from their ops once for each
+// attention. They follow docs/language.md and share no code with kernels.
 #pragma once
 
 #include "ReferenceOps.h"
 
 namespace heddle::reference {
 
-/// A query and a key as masks see them, and the number of queries and keys of their sequence or
-/// document.
+/// Arguments of a mask: batch element, head, query and key, and the number of queries and keys of
+/// their sequence or document.
 struct Pair {
   int64_t b, h, i, j, queries, keys;
 };
 using Predicate = std::function<bool(const Pair &)>;
 using ScoreRule = std::function<double(const Pair &)>;
-/// The number that i + offset uses.
+/// Offset of a pair's query: masks compare keys with i + offset.
 using Offset = std::function<int64_t(const Pair &)>;
 
-/// What tables must fit: sequences (or documents), heads, and queries and keys of the attention.
+/// Sizes that tables must have: sequences (or documents), heads, queries and keys of the attention.
 struct Extents {
   int64_t sequences, heads, queries, keys;
 };
@@ -29,7 +28,7 @@ struct Extents {
 Expected<Predicate> predicate(mlir::Value mask, const Extents &extents, const Lookup &lookup);
 Expected<ScoreRule> scoreRule(mlir::Value bias, const Extents &extents, const Lookup &lookup);
 
-/// The offset operand of an op, or the default where it has none.
+/// Offset operand of an op; without one, the default keys - queries.
 Expected<Offset> offsetOf(mlir::Operation *op, mlir::Value operand, const Extents &extents,
                           const Lookup &lookup);
 /// Checks that a table has one entry a sequence.
@@ -39,10 +38,10 @@ Status checkPairs(mlir::Operation *op, const RefTensor &table, const Extents &ex
 /// Checks that each dimension of a rank-4 table is 1 or the expected size.
 Status checkBroadcast(mlir::Operation *op, const RefTensor &table,
                       const std::vector<int64_t> &expected);
-/// table[b, h, i, j], dimensions of 1 being the same for all.
+/// table[b, h, i, j]; dimensions of 1 are broadcast.
 double entryAt(const RefTensor &table, int64_t b, int64_t h, int64_t i, int64_t j);
 
-/// The region of mask.where or bias.where as a function: the yielded value, i1 as 0 or 1.
+/// Region of mask.where or bias.where as a function that returns the yielded value, i1 as 0 or 1.
 Expected<ScoreRule> formula(mlir::Operation *where, const Lookup &lookup);
 
 } // namespace heddle::reference

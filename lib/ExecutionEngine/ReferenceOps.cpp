@@ -1,9 +1,9 @@
-//===- ReferenceOps.cpp - Embeddings, products, norms, heads --------------===//
+//===- ReferenceOps.cpp - Reference ops -----------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The formulas of the op descriptions as loops over all indices, in f64: one
-// function an op, from the values of its operands to its result.
+// The formulas of the op descriptions as loops in f64, with a function for each op from
+// the values of its operands to its result.
 
 #include "ReferenceOps.h"
 
@@ -45,7 +45,7 @@ double activate(Activation activation, double x) {
   llvm_unreachable("all activations are listed");
 }
 
-//===- Rows that layers work on ------------------------------------------===//
+//===- Embeddings and positions ------------------------------------------===//
 
 static const RefTensor *optional(Value value, const Lookup &get) {
   return value ? &get(value) : nullptr;
@@ -71,8 +71,8 @@ static Expected<RefTensor> meaning(EmbeddingOp op, const Lookup &get) {
   return result;
 }
 
-/// The position of row t: it counts from an offset, and from the start of the row's document, the
-/// last one that is not behind it.
+/// Position of row t: offset + t - start of the row's document, which is the last start that is at
+/// most t.
 template <typename Op>
 static int64_t positionOf(int64_t t, Op op, const Lookup &get) {
   double first = 0;
@@ -146,7 +146,7 @@ static Expected<std::vector<RefTensor>> meaning(QuantizeOp op, const Lookup &get
   return std::vector<RefTensor>{std::move(made.codes), std::move(made.scales)};
 }
 
-//===- Rows alone --------------------------------------------------------===//
+//===- Row-wise ops ------------------------------------------------------===//
 
 static RefTensor meaning(LayerNormOp op, const Lookup &get) {
   const RefTensor &input = get(op.getInput()), &gamma = get(op.getGamma()),
@@ -169,7 +169,7 @@ static RefTensor meaning(LayerNormOp op, const Lookup &get) {
   return result;
 }
 
-/// Pixels of squares of `side` by `side`, one square a row.
+/// Divides an image into patches of `side` by `side` pixels, a row each.
 static RefTensor patches(const RefTensor &image, int64_t side) {
   int64_t channels = image.shape[1], height = image.shape[2], width = image.shape[3];
   RefTensor result = make({image.shape[0], height / side * (width / side), channels * side * side});
@@ -195,7 +195,7 @@ static RefTensor meaning(PatchEmbeddingOp op, const Lookup &get) {
                 Activation::None);
 }
 
-/// The rows of `first` before those of every sequence.
+/// Puts the rows of `first` before those of every sequence.
 static RefTensor meaning(ConcatOp op, const Lookup &get) {
   const RefTensor &first = get(op.getFirst()), &rows = get(op.getRows());
   int64_t before = first.size(), behind = rows.shape[1] * rows.shape[2];
@@ -230,8 +230,10 @@ static RefTensor meaning(SoftmaxOp op, const Lookup &get) {
   for (int64_t row = 0; row < rowCount(result); ++row) {
     double *x = result.values.data() + row * features;
     double largest = *std::max_element(x, x + features), sum = 0;
-    for (int64_t e = 0; e < features; ++e)
-      sum += x[e] = x[e] == -INFINITY ? 0 : std::exp(x[e] - largest);
+    for (int64_t e = 0; e < features; ++e) {
+      x[e] = x[e] == -INFINITY ? 0 : std::exp(x[e] - largest);
+      sum += x[e];
+    }
     for (int64_t e = 0; e < features; ++e)
       x[e] = sum == 0 ? 0 : x[e] / sum;
   }
@@ -240,7 +242,7 @@ static RefTensor meaning(SoftmaxOp op, const Lookup &get) {
 
 //===- Losses ------------------------------------------------------------===//
 
-/// A loss and 1 for each row; 0 and 0 where the id is padding.
+/// Loss and count of each row: the loss and 1, or 0 and 0 if the id is padding.
 template <typename Op>
 static RefTensor crossEntropyRows(Op op, const Lookup &get) {
   const RefTensor &logits = get(op.getLogits()), &ids = get(op.getIds());
@@ -343,7 +345,7 @@ static RefTensor meaning(MergeHeadsOp op, const Lookup &get) {
   return result;
 }
 
-//===- Any op ------------------------------------------------------------===//
+//===- Dispatch ----------------------------------------------------------===//
 
 using Results = Expected<std::vector<RefTensor>>;
 

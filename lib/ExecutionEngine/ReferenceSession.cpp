@@ -1,9 +1,9 @@
-//===- ReferenceSession.cpp - Inputs and states of the reference ----------===//
+//===- ReferenceSession.cpp - Reference inputs and states -----------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every input is checked as the runtime would check it, so that the reference
-// never computes on what the device refuses.
+// Inputs are checked as in the runtime, so that the reference never computes on inputs
+// that the device refuses.
 
 #include "ReferenceSession.h"
 
@@ -25,7 +25,7 @@ static RefTensor zeros(std::vector<int64_t> shape, DType type) {
   return {type, std::move(shape), std::move(values)};
 }
 
-/// `before` and `rows` along dimension 2.
+/// Concatenates `before` and `rows` along dimension 2.
 static RefTensor appendRows(const RefTensor &before, const RefTensor &rows) {
   int64_t outer = rows.shape[0] * rows.shape[1], old = before.shape[2], added = rows.shape[2],
           D = rows.shape[3];
@@ -38,7 +38,7 @@ static RefTensor appendRows(const RefTensor &before, const RefTensor &rows) {
   return result;
 }
 
-/// The first two dimensions transposed.
+/// Transposes the first two dimensions.
 static RefTensor transposeFirstTwo(const RefTensor &value) {
   std::vector<int64_t> shape = value.shape;
   std::swap(shape[0], shape[1]);
@@ -51,7 +51,7 @@ static RefTensor transposeFirstTwo(const RefTensor &value) {
   return result;
 }
 
-/// Rows `parents` of dimension 0.
+/// Gathers rows `parents` of dimension 0.
 static RefTensor takeRows(const RefTensor &value, const std::vector<int64_t> &parents) {
   std::vector<int64_t> shape = value.shape;
   shape[0] = static_cast<int64_t>(parents.size());
@@ -137,7 +137,7 @@ int64_t StateChanges::lengthBefore(const std::string &length) const {
 
 //===- Defaults of inputs ------------------------------------------------===//
 
-/// `count` after the tokens `ids` [B, T] as well.
+/// Adds the tokens `ids` [B, T] to `count`.
 static TokenCount countMore(TokenCount count, const RefTensor &ids, int64_t padding) {
   int64_t B = ids.shape[0], T = ids.shape[1];
   if (static_cast<int64_t>(count.lengths.size()) != B)
@@ -234,7 +234,7 @@ static Status checkShape(const std::string &name, const RefTensor &tensor, Type 
 static Status checkRange(const std::string &name, const RefTensor &tensor, ArrayAttr range) {
   auto low = range ? dyn_cast<IntegerAttr>(range[0]) : IntegerAttr(),
        high = range ? dyn_cast<IntegerAttr>(range[1]) : IntegerAttr();
-  if (!low || !high) // an end that names a dimension is the runtime's to check
+  if (!low || !high) // only the runtime checks bounds with dimensions
     return {};
   for (double value : tensor.values)
     if (value < static_cast<double>(low.getInt()) || value >= static_cast<double>(high.getInt()))
@@ -244,7 +244,7 @@ static Status checkRange(const std::string &name, const RefTensor &tensor, Array
   return {};
 }
 
-/// A name of a dimension means one size in all inputs.
+/// Checks that a named dimension has one size in all inputs.
 static Status checkDims(const std::string &name, const RefTensor &tensor, ArrayAttr dims,
                         std::map<std::string, int64_t> &sizes) {
   for (size_t d = 0; dims && d < dims.size(); ++d)
@@ -258,15 +258,15 @@ static Status checkDims(const std::string &name, const RefTensor &tensor, ArrayA
   return {};
 }
 
-//===- Shapes that callers see -------------------------------------------===//
+//===- Callers' shapes ---------------------------------------------------===//
 
 static bool isOne(Attribute dim) {
   auto number = dyn_cast<IntegerAttr>(dim);
   return number && number.getInt() == 1;
 }
 
-/// A caller's tensor in the function's own shape: dimensions of 1 added, or the first two
-/// transposed.
+/// Converts a caller's tensor to the function's shape (`transformer.port`): adds or drops
+/// dimensions of 1, or transposes the first two.
 static Expected<RefTensor> fromCaller(const std::string &name, const RefTensor &tensor,
                                       ArrayAttr dims, ArrayAttr port) {
   if (!dims || !port)
@@ -308,8 +308,8 @@ RefTensor asCallersSee(func::FuncOp function, unsigned result, const RefTensor &
   return seen;
 }
 
-/// Inputs that callers give without what repeats, in full (`transformer.broadcast`). `sizes` are the
-/// dimensions of the other inputs.
+/// Broadcasts an input to its full sizes (`transformer.broadcast`). `sizes` are the dimensions of
+/// the other inputs.
 static Expected<RefTensor> inFull(const std::string &name, const RefTensor &tensor,
                                   ArrayAttr broadcast, const Dimensions &sizes) {
   std::vector<int64_t> full;
@@ -332,7 +332,7 @@ static Expected<RefTensor> inFull(const std::string &name, const RefTensor &tens
   return result;
 }
 
-/// Replaces `argument`, if it is broadcast, by its full form.
+/// Broadcasts `argument` in place if it is a broadcast input.
 static Status broadcastArgument(func::FuncOp function, unsigned i, Ref &argument,
                                 const Dimensions &sizes) {
   auto broadcast = function.getArgAttrOfType<ArrayAttr>(i, TransformerDialect::broadcastAttr);
@@ -343,7 +343,7 @@ static Status broadcastArgument(func::FuncOp function, unsigned i, Ref &argument
   return {};
 }
 
-/// Sizes that inputs of fixed rank give to names of dimensions; checked later.
+/// Sizes of named dimensions by the inputs that are not broadcast; conflicts are checked later.
 static Dimensions sizesOf(func::FuncOp function, const std::vector<Ref> &arguments) {
   Dimensions sizes;
   for (unsigned i = 0; i < arguments.size(); ++i) {

@@ -1,9 +1,9 @@
-//===- ReferenceSession.h - Inputs and states of the reference -*- C++ -*-===//
+//===- ReferenceSession.h - Reference inputs and states --------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What outlives a call of the reference interpreter, what a call does to it,
-// and how a call's inputs are checked and completed.
+// States of the reference interpreter that outlive a call, the changes by a call, and
+// checks and defaults of a call's inputs.
 #pragma once
 
 #include "ReferenceOps.h"
@@ -16,8 +16,8 @@ class FuncOp;
 
 namespace heddle::reference {
 
-/// Tokens that a session has seen of one input: how many a row, and each row's last one that is not
-/// padding, plus 1.
+/// Tokens of one input over all calls: their number in each row, and the length of each row without
+/// padding at its end.
 struct TokenCount {
   int64_t seen = 0;
   std::vector<int64_t> lengths;
@@ -25,12 +25,12 @@ struct TokenCount {
 
 struct SessionState {
   std::map<std::string, Ref> states;
-  std::map<std::string, int64_t> lengths;      ///< of caches, by the dimension's name
-  std::map<std::string, std::string> lengthOf; ///< a cache's dimension
-  std::map<std::string, TokenCount> tokens;    ///< by the name of the input
+  std::map<std::string, int64_t> lengths;      ///< lengths of caches, by dimension
+  std::map<std::string, std::string> lengthOf; ///< dimension of a cache, by state
+  std::map<std::string, TokenCount> tokens;    ///< by input
 };
 
-/// States as one call sees and changes them.
+/// States during one call; the session changes only on commit.
 class StateChanges {
 public:
   explicit StateChanges(const SessionState &session) : before(session), after(session) {}
@@ -49,12 +49,12 @@ private:
   SessionState before, after;
 };
 
-/// Values of the function's arguments in order: given ones checked against types, names and ranges,
-/// others by default.
+/// Values of the function's arguments in order: given inputs, checked by name, type and range, and
+/// defaults.
 Expected<std::vector<Ref>> bindInputs(mlir::func::FuncOp function, const NamedRefTensors &inputs,
                                       const SessionState &session);
 
-/// A result as callers see it (`transformer.port`).
+/// Converts a result to its shape for callers (`transformer.port`).
 RefTensor asCallersSee(mlir::func::FuncOp function, unsigned result, const RefTensor &value);
 
 } // namespace heddle::reference

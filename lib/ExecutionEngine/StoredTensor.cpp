@@ -1,9 +1,9 @@
-//===- StoredTensor.cpp - Tensors out of planned memory -------------------===//
+//===- StoredTensor.cpp - Decoding of stored tensors ----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Index arithmetic of rows, groups and panels, written from the storage rules of
-// Support/Program.h and not from the code that packs: it is a witness.
+// Index arithmetic of rows, groups and panels, after the storage rules of
+// Support/Program.h and independent of the packing code, which it verifies.
 
 #include "StoredTensor.h"
 
@@ -16,23 +16,23 @@ namespace heddle {
 
 namespace {
 
-/// Where element n lies when every `group` elements are padded to a multiple of 16.
+/// Stored position of element n if every `group` elements are padded to a multiple of 16.
 int64_t inGroups(int64_t n, int64_t group) {
   return group ? n / group * padded(group) + n % group : n;
 }
 
-/// Size of a dimension of n elements in storage.
+/// Stored size of a dimension of n elements.
 int64_t storedSize(int64_t n, int64_t group) {
   return group ? n / group * padded(group) : padded(n);
 }
 
-/// Panels of 16 rows; of narrow elements, columns of a row that make a word lie side by side.
+/// Position in panels of 16 rows; a word of narrow elements holds adjacent columns of a row.
 int64_t inPanels(DType type, int64_t row, int64_t column, int64_t pitch) {
   int64_t start = row / 16 * 16 * pitch, word = formatOf(type).perWord;
   return start + (column / word * 16 + row % 16) * word + column % word;
 }
 
-/// The place of an element of the entry's matrix, which has `columns`.
+/// Position of an element in the entry's stored matrix of `columns` columns.
 int64_t packedIndex(const PackEntry &entry, int64_t columns, int64_t row, int64_t column) {
   int64_t pitch = storedSize(columns, entry.columnGroup);
   int64_t r = inGroups(row, entry.rowGroup), c = inGroups(column, entry.columnGroup);
@@ -49,7 +49,7 @@ int64_t packedIndex(const PackEntry &entry, int64_t columns, int64_t row, int64_
   return 0;
 }
 
-/// The scale of a row of codes: what the program packs beside them.
+/// Scale of a row of codes, from the program's entry of scales for the same tensor.
 float scaleOf(const Program &program, const PackEntry &codes, int64_t row,
               std::span<const std::byte> weights) {
   for (const PackEntry &entry : program.pack)
@@ -79,7 +79,7 @@ float storedValue(DType type, const std::byte *memory, int64_t index) {
     std::memcpy(&bits, memory + index * 2, 2);
     return type == DType::BF16 ? floatFromBFloat(bits) : floatFromHalf(bits);
   }
-  if (type == DType::I8) // 128 more than the code
+  if (type == DType::I8) // kernels store codes of rows with a bias of 128
     return static_cast<float>(std::to_integer<int>(memory[index]) - 128);
   float value;
   std::memcpy(&value, memory + index * 4, 4);
@@ -106,7 +106,7 @@ std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,
         continue;
       }
       int64_t index = packedIndex(entry, columns, row, column);
-      values.push_back(entry.type == DType::I8 // a weight's codes have a sign
+      values.push_back(entry.type == DType::I8 // codes of weights are signed
                            ? scale * static_cast<float>(static_cast<int8_t>(start[index]))
                            : storedValue(entry.type, start, index));
     }

@@ -1,10 +1,9 @@
-//===- StoredTensor.h - Tensors out of planned memory ----------*- C++ -*-===//
+//===- StoredTensor.h - Decoding of stored tensors -------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The inverse of storage: dense values of a kernel's result from the buffer it
-// wrote, and of a checkpoint's tensor from its packed form. Only verification
-// needs either.
+// Reads dense values of a kernel's result from its buffer, and of a checkpoint's tensor
+// from packed weights, for verification.
 #pragma once
 
 #include "heddle/Support/Program.h"
@@ -13,26 +12,24 @@
 
 namespace heddle {
 
-/// How a result lies in memory; all sizes are numbers by now.
+/// Layout of a kernel's result in memory, with all sizes evaluated.
 struct StoredLayout {
-  std::vector<int64_t> dims; ///< sizes in storage; leading dimensions may be flattened
-  int64_t first = 0;         ///< row of each matrix that the first row is stored to
-  int64_t rows = 1;          ///< distance of matrices of the last two dimensions, in rows
+  std::vector<int64_t> dims; ///< stored sizes; leading dimensions may be flattened
+  int64_t first = 0;         ///< stored row of each matrix's first row
+  int64_t rows = 1;          ///< distance of matrices (the last two dimensions), in rows
   int64_t pitch = 1;         ///< distance of rows, in elements
   bool panel = false;
-  int64_t group = 0;       ///< heads of this size in the last dimension are padded one by one
-  DType type = DType::F32; ///< in panels, narrower elements lie in words of several columns
+  int64_t group = 0;       ///< size of heads in the last dimension, each padded; 0: no groups
+  DType type = DType::F32; ///< in panels, a word of narrower elements holds several columns
 };
 
-/// Where element `column` of row `row` (all leading dimensions flattened) lies, in elements.
+/// Position of element `column` of row `row` (all leading dimensions flattened), in elements.
 int64_t storedIndex(const StoredLayout &layout, int64_t row, int64_t column);
 
-/// Element `index` of memory that holds elements of `type`: f32, bf16, f16, or codes as kernels store
-/// those of rows, i8.
+/// Element `index` of a buffer of f32, bf16, f16, or i8 codes of rows.
 float storedValue(DType type, const std::byte *memory, int64_t index);
 
-/// The values of a tensor of `entry` from an artifact's packed weights; of codes what they stand
-/// for.
+/// Values of an entry's tensor, read from packed weights; codes are dequantised.
 std::vector<float> unpackTensor(const Program &program, const PackEntry &entry,
                                 std::span<const std::byte> weights);
 

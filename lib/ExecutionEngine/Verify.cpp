@@ -1,12 +1,11 @@
-//===- Verify.cpp - The device beside the reference -----------------------===//
+//===- Verify.cpp - Comparison of a device with the reference -------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The reference runs first and keeps what each group computed. The device then
-// runs launch by launch, every buffer in memory of its own; after each launch the
-// results of its group are decoded from their buffers and compared. How a result
-// is stored stands on the kernel's definition, which outlining the same fused
-// module gives again.
+// The reference runs first and keeps the results of each group. The device then runs
+// launch by launch; after each launch, the results of its group are decoded from their
+// buffers and compared. Layouts come from the kernels' definitions, which are
+// outlined again from the fused module.
 
 #include "heddle/ExecutionEngine/Verify.h"
 
@@ -53,14 +52,14 @@ double valueAt(const Tensor &tensor, size_t i) {
     return static_cast<double>(tensor.values<int64_t>()[i]);
   case DType::Bool:
     return tensor.values<bool>()[i];
-  case DType::I8: // no caller's tensor
+  case DType::I8: // types of weights only
   case DType::I4:
     break;
   }
   return 0;
 }
 
-/// An input as the reference takes it: 64-bit ids are i32 by meaning, 16-bit floats f32.
+/// Converts an input for the reference: i64 becomes i32 and f16 becomes f32, as in the runtime.
 RefTensor toReference(const Tensor &tensor) {
   RefTensor result;
   bool isFloat = formatOf(tensor.dtype()).isFloat();
@@ -71,7 +70,7 @@ RefTensor toReference(const Tensor &tensor) {
   return result;
 }
 
-/// The modules behind an artifact: the fused one, and the definitions of its kernels.
+/// The artifact's fused module, and the module with the definitions of its kernels.
 struct Modules {
   MLIRContext context;
   OwningOpRef<ModuleOp> fused, outlined;
@@ -93,32 +92,34 @@ struct Modules {
         StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()),
         ParserConfig(&modules->context));
     if (!modules->fused)
-      return inputError(artifact.name() + ": --verify: the fused stage cannot be read");
+      return inputError(artifact.name() +
+                        ": --verify: expected the fused stage as bytecode, found other contents");
     modules->outlined = modules->fused->clone();
     if (failed(runTo(*modules->outlined, Stage::Fused, Stage::Program)))
-      return deviceError(artifact.name() + ": --verify: the fused stage gives no program");
+      return deviceError(artifact.name() +
+                         ": --verify: expected a program from the fused stage, found none");
     return modules;
   }
 };
 
-/// What the reference computed for one group.
+/// The reference's results of one group.
 struct GroupResults {
   kernel::GroupOp group;
   std::vector<RefTensor> results;
 };
 
-/// Numbers of i4 become the same codes once more, but for groups whose scale is a denormal of f16:
-/// those are next to nothing.
+/// Weights for the reference, dequantised from the artifact. The reference quantises them again;
+/// for i4 this gives equal codes, except in blocks whose f16 scale is denormal, with values near 0.
 ReferenceWeights weightsOf(const Artifact &artifact) {
   return [&artifact](const std::string &name) -> Expected<std::vector<float>> {
-    const PackEntry *found = nullptr; // the widest of its forms
+    const PackEntry *found = nullptr; // the tensor's entry of the widest type
     for (const PackEntry &entry : artifact.program().pack)
       if (entry.tensor == name && entry.layout != PackEntry::Layout::Scales &&
           (!found || formatOf(entry.type).bits > formatOf(found->type).bits))
         found = &entry;
     if (found)
       return unpackTensor(artifact.program(), *found, artifact.weights());
-    return deviceError("reference: the program packs no tensor " + name);
+    return deviceError("reference: expected a packed tensor " + name + ", found none");
   };
 }
 
@@ -178,7 +179,7 @@ private:
   double allowed = formatOfWeights(DType::F32).tolerance;
 };
 
-/// A layout's number: an integer, or a scalar of the kernel as this launch gives it.
+/// Value of a size in a layout: an integer, or a scalar of the launch.
 Expected<int64_t> Comparison::number(kernel::Size size, const Launch &launch,
                                      const Dimensions &dims) const {
   if (size.isStatic())
@@ -186,7 +187,7 @@ Expected<int64_t> Comparison::number(kernel::Size size, const Launch &launch,
   unsigned index = 0;
   if (size.name.getValue().drop_front().getAsInteger(10, index) || index >= launch.scalars.size())
     return deviceError("kernel " + launch.kernel +
-                       ": expected a scalar of the launch in its layout");
+                       ": expected a scalar of the launch in its layout, found another name");
   return launch.scalars[index].evaluate(dims);
 }
 
@@ -216,7 +217,7 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
   StoredLayout stored = HEDDLE_TRY(layout(def.getResultLayout(result), launch, dims));
   stored.group = group;
   stored.type = formatOf(expected.type).isNarrow() ? expected.type : DType::F32;
-  if (stored.first > 0) // the layout is the whole cache's, the values are its new rows
+  if (stored.first > 0) // the layout is of the whole cache, the values are its new rows
     stored.dims[stored.dims.size() - 2] = expected.shape[expected.shape.size() - 2];
   const LaunchArgument &argument =
       launch.arguments[launch.arguments.size() - def.getNumResults() + result];
@@ -236,7 +237,7 @@ Expected<std::vector<double>> Comparison::deviceValues(kernel::DefOp def, unsign
                     ? static_cast<int32_t>(words[static_cast<size_t>(index)])
                     : storedValue(stored.type, std::as_bytes(words).data(), index);
     if (formatOf(expected.type).isCode() &&
-        std::isnan(expected.values[i])) // codes that mean nothing
+        std::isnan(expected.values[i])) // code of a row with a NaN scale: unspecified
       values[i] = expected.values[i];
   }
   return values;
@@ -274,15 +275,15 @@ Status Comparison::judge(int launch, unsigned result, const std::vector<double> 
                      function.name + ", result " + std::to_string(result) + "): " + numbers);
 }
 
-/// Statistics count as one number a row: a tie of rounding may move a power of two between maximum
-/// and sum.
+/// Combines maximum and sum to one log2-sum-exp a row, since rounding may move a power of two
+/// between the two.
 void joinStatistics(std::vector<double> &maximum, const std::vector<double> &sum) {
   for (size_t i = 0; i < maximum.size(); ++i)
     maximum[i] = sum[i] > 0 ? maximum[i] + std::log2(sum[i]) : -INFINITY;
 }
 
-/// Numbers that are moved into a binade count as what they stand for: one beside a power of two may
-/// move its row into either.
+/// Dequantises rows that are scaled by powers of two, since a maximum next to a power of two may be
+/// scaled by either neighbour.
 void joinScales(std::vector<double> &codes, const std::vector<double> &scales) {
   size_t features = scales.empty() ? 1 : codes.size() / scales.size();
   for (size_t i = 0; i < codes.size(); ++i)
@@ -291,7 +292,8 @@ void joinScales(std::vector<double> &codes, const std::vector<double> &scales) {
 
 using Join = void (*)(std::vector<double> &, const std::vector<double> &);
 
-/// How two results of one op are compared as one; null: each alone.
+/// Function that combines two results of one op before the comparison; null: results are compared
+/// separately.
 Join joinOf(Value first, Value second) {
   Operation *op = first.getDefiningOp();
   if (!op || op != second.getDefiningOp())
@@ -312,8 +314,8 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
   std::vector<Value> stored = storedValues(reference.group);
   std::vector<std::vector<double>> found, expected;
   if (def.getRoot() == kernel::Root::Relayout && def.getNumArguments() == 2) {
-    // Keys of packed documents lie where their documents' panels begin, which the layout does not
-    // say; the attention that reads them is compared.
+    // Keys of packed documents are stored from the beginning of their document's panels, which the
+    // layout does not express; the attention that reads them is compared instead.
     ++report.launches;
     return {};
   }
@@ -332,7 +334,7 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
       join(expected[i], expected[i + 1]);
     }
     HEDDLE_TRY(judge(index, i, found[i], expected[i]));
-    i += join != nullptr; // the second one is part of what was compared
+    i += join != nullptr; // the second result has been compared too
   }
   return {};
 }
@@ -366,7 +368,7 @@ Expected<NamedTensors> Verifier::run(const std::string &function, const NamedInp
     return usageError("--function: expected a function of " + session.artifact().name() +
                       ", found " + quotedText(function));
   auto groups = runReference(state->reference, function, inputs);
-  if (!groups) { // what is wrong with the inputs is better said by those who bind them
+  if (!groups) { // the session's own checks of inputs have better messages
     HEDDLE_TRY(session.run(function, inputs));
     return groups.takeError();
   }

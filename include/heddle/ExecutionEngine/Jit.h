@@ -1,10 +1,10 @@
-//===- Jit.h - Compile and run in one process ------------------*- C++ -*-===//
+//===- Jit.h - Just-in-time compilation ------------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A session straight from a model. It is the path of `heddle compile` with the
-// file in memory: code for the chosen device only, loaded the one way that code
-// is loaded. A `.heddle` file is opened as it is.
+// Opens a session on a model. The model is compiled as by `heddle compile`, for the
+// chosen device only and to a file in memory, which is loaded like any other. A
+// `.heddle` file is opened without compilation.
 #pragma once
 
 #include "heddle/Runtime/Session.h"
@@ -21,15 +21,14 @@ struct JitOptions {
   std::string dtype = "f32";
   std::vector<std::string> masks; ///< "NAME=EXPR"
   std::string weights;            ///< checkpoint of a `.mlir` model
-  bool attentionWeights = false;  ///< a described model returns those of every layer and head
-  /// Called with a short phrase when a phase of the compilation begins.
+  bool attentionWeights = false;  ///< see CompileOptions
+  /// Callback with a short phrase at the beginning of each phase of the compilation.
   std::function<void(const std::string &phase)> progress;
-  /// Called with what is worth knowing about a model that compiles: tensors that it does not read.
+  /// Callback for warnings of the compilation, such as unused tensors of the checkpoint.
   std::function<void(const std::string &text)> warning;
 };
 
-/// Compiles `model` (any form that `heddle compile` takes, or a `.heddle` file) and opens a session
-/// on it.
+/// Compiles `model` and opens a session on it; a `.heddle` file is only opened.
 Expected<Session> jit(const std::string &model, const JitOptions &options = {});
 
 } // namespace heddle

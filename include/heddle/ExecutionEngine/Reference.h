@@ -1,10 +1,9 @@
-//===- Reference.h - The slow meaning of every op --------------*- C++ -*-===//
+//===- Reference.h - Reference interpreter ---------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An interpreter of modules at stage `transformer` or `fused`: plain loops in
-// f64, readable, and written without looking at any kernel. It is a witness, not
-// a way to run models: only --verify and tests reach it.
+// Interprets modules at stage `transformer` or `fused` by plain loops in f64. It
+// defines results and shares no code with kernels. Only --verify and tests use it.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -26,7 +25,8 @@ class Value;
 
 namespace heddle {
 
-/// A dense tensor of any element type; integers and booleans are held exactly. A scalar has rank 0.
+/// A dense tensor of any element type; f64 holds integers and booleans exactly. A scalar has rank
+/// 0.
 struct RefTensor {
   DType type = DType::F32;
   std::vector<int64_t> shape;
@@ -37,30 +37,28 @@ struct RefTensor {
 
 using NamedRefTensors = std::vector<std::pair<std::string, RefTensor>>;
 
-/// Values of a tensor of the checkpoint, in its own layout, rows first.
+/// Returns the values of a tensor of the checkpoint, in row-major order.
 using ReferenceWeights = std::function<Expected<std::vector<float>>(const std::string &name)>;
 
-/// What a group stores when it runs as a kernel, in the order of the kernel's results: values that
-/// states are set to and rows that are appended for later calls only, then the group's results, an
-/// appended cache as the rows that are new.
+/// Values that a group's kernel stores, in the order of the kernel's results: values of states and
+/// appended rows that only later calls read, then the group's results; for a cache, its new rows.
 std::vector<mlir::Value> storedValues(mlir::Operation *group);
 
-/// Called after each op of the function's body that has tensor results, with these results; a group
-/// is one op and its results are its stored values. An error ends the run and is what the run
-/// returns.
+/// Callback after each op of the function's body with tensor results. A group counts as one op with
+/// its stored values as results. An error ends the run, which returns it.
 using ReferenceObserver =
     std::function<Status(mlir::Operation *op, std::span<const RefTensor *const> results)>;
 
-/// A module and what a session of it keeps: states, lengths of caches.
+/// A module and the states of a session of it.
 class Reference {
 public:
-  /// `module` must outlive the reference. Weights are asked for once each.
+  /// `module` must outlive the reference. `weights` is called once for each tensor and type.
   Reference(mlir::ModuleOp module, ReferenceWeights weights);
   Reference(Reference &&) noexcept;
   ~Reference();
 
-  /// Runs a function. Inputs and results have the names of `transformer.name`, else arg0, out0,
-  /// ...; inputs with a default may be left out.
+  /// Runs a function. Inputs and results are named by `transformer.name`, else arg0, out0, ….
+  /// Inputs with a default are optional. After an error, states are as before the call.
   Expected<NamedRefTensors> run(std::string_view function, const NamedRefTensors &inputs,
                                 const ReferenceObserver &observer = {});
 

@@ -1,11 +1,11 @@
-//===- Verify.h - The device beside the reference --------------*- C++ -*-===//
+//===- Verify.h - Comparison of a device with the reference ----*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs a function on the device launch by launch, every buffer in memory of its
-// own, and beside it the slow reference on the `fused` stage that the artifact
-// carries. Groups of that stage and launches of the program are the same list,
-// so the first kernel whose results differ can be named.
+// Runs a function on the device launch by launch, with buffers that share no memory,
+// and in the reference interpreter on the artifact's `fused` stage. Launches of the
+// program correspond one to one to groups of that stage, so that an error can name the
+// first kernel whose results differ.
 #pragma once
 
 #include "heddle/Runtime/Commands.h"
@@ -21,15 +21,15 @@ struct VerifyReport {
   std::string worstKernel;
 };
 
-/// A session with the reference's session beside it: both keep their caches from call to call. The
-/// session, which must outlive the verifier, has run nothing before it.
+/// A session of the device and one of the reference, both with their caches. The given session must
+/// outlive the verifier and must not have run any function before.
 class Verifier {
 public:
   static Expected<Verifier> make(Session &session);
   Verifier(Verifier &&) noexcept;
   ~Verifier();
 
-  /// Results of the device, or an error of kind Device that names the first kernel that differs.
+  /// Returns the device's results, or a device error that names the first kernel that differs.
   Expected<NamedTensors> run(const std::string &function, const NamedInputs &inputs,
                              VerifyReport &report);
 
@@ -39,13 +39,12 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// One call of a verifier: results of the device, or an error of kind Device that names the first
-/// kernel that differs.
+/// Verifies a single call with a new Verifier.
 Expected<NamedTensors> verify(Session &session, const std::string &function,
                               const NamedInputs &inputs, VerifyReport &report);
 
-/// `heddle run --verify`: runs, writes or prints the results, and says how far device and reference
-/// are apart.
+/// `heddle run --verify`: runs the command's functions, writes or prints the results, and prints
+/// the largest difference between device and reference.
 Status verifyCommand(Session &session, const RunCommand &command, std::ostream &out);
 
 } // namespace heddle

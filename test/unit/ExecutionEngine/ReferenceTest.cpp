@@ -420,7 +420,7 @@ func.func @f(%a: tensor<?x2xi32> {transformer.name = "a", transformer.dims = ["B
 })");
   RefTensor a = i32({1, 2}, {0, 4}), b = f32({1}, {1});
   EXPECT_EQ(run("f", {{"a", a}, {"b", b}}).size(), 1u);
-  EXPECT_EQ(failure("g", {}), "g: the module has no function of this name");
+  EXPECT_EQ(failure("g", {}), "g: expected a function of the module, found no such name");
   EXPECT_EQ(failure("f", {{"a", a}}), "b: expected an input, found none");
   EXPECT_EQ(failure("f", {{"a", a}, {"c", b}}), "c: expected an input of f, found another name");
   EXPECT_EQ(failure("f", {{"a", i32({1, 2}, {0, 5})}, {"b", b}}),
