@@ -1,10 +1,9 @@
-//===- CommandLine.h - What both drivers say of a command line -*- C++ -*-===//
+//===- CommandLine.h - Command lines of both drivers -----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Texts where CLI11's own say too much or too little: numbers that are too small or
-// too large, and commands that do not exist. And the flags and commands that both
-// have.
+// Flags and commands that `heddle` and `heddle-run` share, and errors of the command
+// line in Heddle's form, where CLI11's own say too much or too little.
 #pragma once
 
 #include "bench/Bench.h"
@@ -29,8 +28,8 @@
 
 namespace heddle::driver {
 
-/// What is wrong with the text of a whole number; empty: nothing. The parser alone would take a
-/// number that 64 bits cannot hold for the one next to it that they can.
+/// Error text for an integer outside [least, most] or for other text; empty if the number is good.
+/// CLI11 alone would clamp a number beyond 64 bits.
 inline std::string numberProblem(const std::string &text, uint64_t least, uint64_t most) {
   int64_t signedValue = 0;
   uint64_t value = 0;
@@ -56,7 +55,7 @@ constexpr uint64_t largestOf(const std::optional<Number> &) {
   return largestOf(Number());
 }
 
-/// A flag for a whole number of at least `least`, at most the largest that `number` can hold.
+/// Adds a flag for an integer from `least` to the largest value of `number`'s type.
 template <typename Number>
 void addNumber(CLI::App &app, const std::string &name, Number &number, uint64_t least,
                const std::string &about) {
@@ -68,20 +67,20 @@ void addNumber(CLI::App &app, const std::string &name, Number &number, uint64_t 
       ->type_name("N");
 }
 
-/// Texts, and how they are taken.
+/// Adds texts and the flags of all text commands.
 inline void addTextFlags(CLI::App &app, TextCommand &command) {
   app.add_option("TEXT", command.texts, "texts, one line of output each");
-  addNumber(app, "--batch", command.batch, 1, "texts that run together (default: 1)");
+  addNumber(app, "--batch", command.batch, 1, "texts of a batch (default: 1)");
   app.add_flag("--truncate", command.truncate, "cut texts that are too long");
 }
 
-/// The same, and the flags of decoding.
+/// Adds texts and the flags of decoding.
 inline void addDecodingFlags(CLI::App &app, TranslateCommand &command) {
   addTextFlags(app, command.text);
   addNumber(app, "--limit", command.limit, 1, "tokens of an answer (default: the model's)");
   addNumber(app, "--beam", command.beam, 1, "hypotheses kept for each text (default: 1, greedy)");
   app.add_option("--length-penalty", command.lengthPenalty,
-                 "power of ((5 + tokens) / 6) that a hypothesis is divided by (default: 0.6)")
+                 "a hypothesis is divided by ((5 + tokens) / 6)^X (default: 0.6)")
       ->type_name("X");
   app.add_flag("--sample", command.sample, "draw tokens by their probabilities");
   app.add_option("--temperature", command.temperature, "divides scores before drawing (default: 1)")
@@ -89,19 +88,19 @@ inline void addDecodingFlags(CLI::App &app, TranslateCommand &command) {
   addNumber(app, "--top-k", command.topK, 0, "draw among the N likeliest (default: 0, all)");
   app.add_option("--top-p", command.topP, "draw among the likeliest that sum to X (default: 1)")
       ->type_name("X");
-  addNumber(app, "--seed", command.seed, 0, "another seed draws other tokens (default: 0)");
+  addNumber(app, "--seed", command.seed, 0, "seed of --sample (default: 0)");
   app.add_flag("--stream", command.stream, "write each token as soon as it is chosen");
 }
 
-/// The same, and pictures of what was looked at.
+/// Adds texts and the flags of decoding and of pictures of attention weights.
 inline void addTranslateFlags(CLI::App &app, TranslateCommand &command) {
   addDecodingFlags(app, command);
   app.add_option("--attention", command.attention,
-                 "draw what each step looked at: FILE.html (a page) or FILE.svg")
+                 "draw the attention weights: FILE.html (a page) or FILE.svg")
       ->type_name("FILE");
 }
 
-/// The value of one `--dim NAME=NUMBER`.
+/// Parses one value of `--dim`, NAME=NUMBER with at most 18 digits.
 inline Expected<std::pair<std::string, int64_t>> parseDimension(const std::string &text) {
   size_t equals = text.find('=');
   std::string digits = equals == std::string::npos ? "" : text.substr(equals + 1);
@@ -112,7 +111,7 @@ inline Expected<std::pair<std::string, int64_t>> parseDimension(const std::strin
   return std::pair{text.substr(0, equals), static_cast<int64_t>(std::stoll(digits))};
 }
 
-/// The values of `--dim NAME=NUMBER …`, each name once.
+/// Parses the values of `--dim`; usage error for a name that occurs twice.
 inline Expected<Dimensions> parseDimensions(const std::vector<std::string> &texts) {
   Dimensions dims;
   for (const std::string &text : texts) {
@@ -124,13 +123,12 @@ inline Expected<Dimensions> parseDimensions(const std::vector<std::string> &text
   return dims;
 }
 
-/// The flags of `run`, but for the model and the device.
+/// Adds the flags of `run`, without model and device.
 inline void addRunFlags(CLI::App &app, RunCommand &command) {
-  app.add_option(
-         "--function", command.function,
-         "the function; may be left out if there is one; several, by commas, share a session")
+  app.add_option("--function", command.function,
+                 "the function, optional if there is only one; several, by commas, share a session")
       ->type_name("NAME");
-  app.add_option("--input", command.inputs, "an input, once each")
+  app.add_option("--input", command.inputs, "an input; repeat for each")
       ->type_name("NAME=FILE.npy")
       ->allow_extra_args(false);
   app.add_option("--output-dir", command.outputDir,
@@ -138,15 +136,15 @@ inline void addRunFlags(CLI::App &app, RunCommand &command) {
       ->type_name("DIR");
 }
 
-/// What a driver has to do with the commands on texts.
+/// A driver's part of the text commands.
 struct TextDriver {
   TranslateCommand &command;
-  std::function<void(CLI::App &)> addModel; ///< the flags of the model and its device
+  std::function<void(CLI::App &)> addModel; ///< adds the flags of the model and its device
   std::function<Expected<Session>()> open;
-  std::string tool; ///< its name
+  std::string tool; ///< name for the examples of --help
 };
 
-/// translate, generate, embed and classify; `outcome` is what became of the chosen one.
+/// Adds translate, generate, embed and classify; the chosen command leaves its status in `outcome`.
 inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &outcome) {
   auto add = [&](const std::string &name, const std::string &about, auto addFlags, auto run) {
     CLI::App *command = app.add_subcommand(name, about);
@@ -173,7 +171,7 @@ inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &out
                "translate translate.heddle --beam=4 \"我 是 谁\"\n" + start +
                "translate translate.heddle --sample --top-p=0.9 --seed=7 --stream \"我 是 谁\"\n" +
                start + "translate translate.heddle --attention=attention.html \"我 是 谁\"");
-  addDecoding("generate", "go on from texts, or from the lines of standard input", addDecodingFlags,
+  addDecoding("generate", "continue texts, or the lines of standard input", addDecodingFlags,
               generateCommand)
       ->footer("Examples:\n" + start + "generate model.heddle \"once upon a\" --limit=20\n" +
                start + "generate model.heddle --sample --top-k=40 --seed=7 --stream \"once\"");
@@ -181,8 +179,8 @@ inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &out
     std::string name = classify ? "classify" : "embed";
     add(
         name,
-        classify ? "name the class of texts, or of lines of input"
-                 : "give the vector of texts, or of lines of input",
+        classify ? "classify texts, or the lines of standard input"
+                 : "compute embeddings of texts, or of the lines of standard input",
         [&](CLI::App &own) { addTextFlags(own, driver.command.text); },
         [driver, classify]() -> Status {
           HEDDLE_TRY(checkTexts(driver.command.text));
@@ -195,28 +193,28 @@ inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &out
   }
 }
 
-/// The flags of `bench`, but for the model and the device; `dims` are for parseDimensions.
+/// Adds the flags of `bench`, without model and device; `dims` are for parseDimensions.
 inline void addBenchFlags(CLI::App &app, BenchCommand &command, std::vector<std::string> &dims) {
   app.add_option("--function", command.function,
-                 "the function; several, by commas: the last is timed after the others");
+                 "the function; of several, by commas, the last is timed after the others");
   app.add_option("--dim", dims, "size of an input, NAME=N (default: B=1, others 128)")
       ->allow_extra_args(false);
   addNumber(app, "--rounds", command.rounds, 1, "rounds of the medians (default: 15)");
 }
 
-/// A file that is opened while one of the three streams is closed would be taken for it: their
-/// numbers are given to one that can be neither read as input nor written as output.
+/// Opens closed standard streams on /dev/null in the wrong direction. Otherwise the next file that
+/// is opened would get the number of a closed stream and be read or written as that stream.
 inline void occupyStandardStreams() {
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(stream, F_GETFD) == -1)
       open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY); // takes the lowest number
 }
 
-/// Whether standard input was read to its end, and whether all that was printed has arrived: asked
-/// once, when a program ends.
+/// Flushes standard output at the end of a program; error if input could not be read or output not
+/// be written.
 inline Status finishStandardStreams() {
   if (std::ferror(stdin))
-    return inputError("standard input: expected text, found one that cannot be read");
+    return inputError("standard input: expected text, found a read error");
   errno = 0;
   bool arrived = static_cast<bool>(std::cout.flush());
   if (std::fflush(stdout) == 0 && arrived)
@@ -225,7 +223,7 @@ inline Status finishStandardStreams() {
                     std::strerror(errno != 0 ? errno : EIO));
 }
 
-/// Insertions, removals and replacements that turn one word into the other.
+/// Levenshtein distance of two words.
 inline size_t editDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -240,20 +238,15 @@ inline size_t editDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// The parser's own message in our form: it says what was there or what was missing, but not what
-/// was expected. Only its first line, cut where it repeats a long argument.
+/// Converts CLI11's message to "expected …, found …": it names what was there or what is missing,
+/// but not what was expected. Takes its first line only, cut if it repeats a long argument.
 inline Error parseError(const CLI::ParseError &error) {
   constexpr size_t most = 200;
   std::string text = error.what();
   text = text.substr(0, text.find('\n'));
-  auto behind = [&](std::string_view words) { return quotedText(text.substr(words.size())); };
   std::string place = text.substr(0, text.find(' '));
   if (place.ends_with(':'))
     place.pop_back();
-  for (std::string_view extra :
-       {"The following argument was not expected: ", "The following arguments were not expected: "})
-    if (text.starts_with(extra))
-      return usageError("expected no further argument, found " + behind(extra));
   constexpr std::string_view convert = "Could not convert: ";
   if (size_t equals = text.find(" = "); text.starts_with(convert) && equals != text.npos)
     return usageError(text.substr(convert.size(), equals - convert.size()) +
@@ -265,14 +258,23 @@ inline Error parseError(const CLI::ParseError &error) {
   return usageError(text.size() > most ? text.substr(0, most) + "..." : text);
 }
 
-/// What the device takes no part of would be ignored.
+/// Usage error for the first argument that no option or command takes. CLI11's message would list
+/// all of them, last first. (A mark `--` is left over too, but is never at fault.)
+inline Error extraArgumentError(const CLI::App &app, const CLI::ParseError &error) {
+  for (const std::string &argument : app.remaining(/*recurse=*/true))
+    if (argument != "--")
+      return usageError("expected no further argument, found " + quotedText(argument));
+  return parseError(error);
+}
+
+/// Usage error for --threads with a device that does not use it.
 inline Status checkThreads(std::string_view device, int threads) {
   if (threads > 0 && device.starts_with("vulkan"))
     return usageError("--threads: expected --device=cpu beside it, found " + quotedText(device));
   return {};
 }
 
-/// `--flag=` with nothing behind it: the parser would take the next argument for its value.
+/// Usage error for `--flag=` without a value, for which CLI11 would take the next argument.
 inline Status checkValues(int argc, const char *const *argv) {
   for (std::string_view argument : std::span(argv, static_cast<size_t>(argc)).subspan(1)) {
     if (argument == "--")
@@ -284,7 +286,8 @@ inline Status checkValues(int argc, const char *const *argv) {
   return {};
 }
 
-/// The first argument must be a command or a flag: CLI11 would only say that a command is missing.
+/// Usage error for an unknown command, with the nearest name; CLI11 would only say that a command
+/// is missing.
 inline Status checkCommand(const CLI::App &app, int argc, const char *const *argv) {
   HEDDLE_TRY(checkValues(argc, argv));
   if (argc < 2 || argv[1][0] == '-')
@@ -305,12 +308,13 @@ inline Status checkCommand(const CLI::App &app, int argc, const char *const *arg
                     (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
-/// Reads the command line, which carries the command out; help and version are done when they are
-/// printed.
+/// Parses the command line and runs the command, or prints help or version.
 inline Status parse(CLI::App &app, int argc, const char *const *argv) {
   HEDDLE_TRY(checkCommand(app, argc, argv));
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError &error) {
+    return extraArgumentError(app, error);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() != 0)
       return parseError(error);
@@ -319,19 +323,19 @@ inline Status parse(CLI::App &app, int argc, const char *const *argv) {
   return {};
 }
 
-/// "error: …" in one line, and below the error of a formula the formula with a caret.
+/// Prints "error: …" on one line, and for an error in a formula, the formula with a caret below.
 inline void printError(const Error &error) {
   size_t end = error.message.find('\n');
   bool formula = end != std::string::npos && error.message.compare(end, 3, "\n  ") == 0;
-  // An empty formula has nothing to point at.
+  // No caret for an empty formula.
   bool pointed =
       formula && error.message.find_first_not_of(" \n", end) != error.message.find('^', end);
   std::cerr << "error: " << printable(formula ? error.message.substr(0, end) : error.message)
             << (pointed ? error.message.substr(end) : "") << "\n";
 }
 
-/// The whole of a program: `run`, which gives a Status, between sound standard streams. Returns the
-/// exit status.
+/// Main function of a tool: calls `run`, which returns a Status, checks the standard streams,
+/// prints an error and returns the exit status.
 template <typename Run>
 int runProgram(const Run &run) {
   occupyStandardStreams();

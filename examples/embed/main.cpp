@@ -1,9 +1,9 @@
-//===- main.cpp - The smallest program that runs a model ------------------===//
+//===- main.cpp - Minimal program that runs a model -----------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Encodes a sentence alone and in a padded batch, and checks two promises: the
-// row has the same bits in both, and LayerNorm left it with mean 0.
+// Encodes a sentence alone and in a padded batch. Checks that both results are equal
+// bit for bit and, because LayerNorm is last, that they have mean 0.
 
 #include <heddle/ExecutionEngine/Jit.h>
 

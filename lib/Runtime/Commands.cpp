@@ -132,7 +132,7 @@ static Status checkNames(const std::vector<const Function *> &functions,
   for (const auto &[name, tensor] : given)
     if (std::ranges::none_of(functions, [&](const Function *f) { return takes(*f, name); }))
       return inputError(placeOf(name) + ": expected an input of " + functions.front()->name +
-                        (functions.size() > 1 ? " and what follows (" : " (") +
+                        (functions.size() > 1 ? " or of a later function (" : " (") +
                         (known.empty() ? "none" : known) + "), found another name");
   return {};
 }

@@ -1,10 +1,10 @@
-//===- Bench.cpp - A model, kernel by kernel --------------------*- C++ -*-===//
+//===- Bench.cpp - Benchmark of a model's kernels ---------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every figure is a median over the rounds; the peaks are measured in the same
-// rounds. Costs (operations, bytes) are those that the compiler wrote beside each
-// launch: every argument read or written once.
+// Every figure is a median over the rounds; peaks are measured in the same rounds.
+// Costs (operations, bytes) come from the program's launches, which count every
+// argument as read or written once.
 #include "Bench.h"
 #include "ReadProbe.h"
 
@@ -26,19 +26,19 @@ namespace heddle {
 
 namespace {
 
-constexpr int64_t kMemoryProbe = int64_t{256} << 20; ///< past every cache
+constexpr int64_t kMemoryProbe = int64_t{256} << 20; ///< bytes, more than caches hold
 
 //===- Inputs ------------------------------------------------------------===//
 
-constexpr int64_t kDefaultSize = 128; ///< of dimensions but the batch
+constexpr int64_t kDefaultSize = 128; ///< of all dimensions but the batch
 
-/// The sizes of a call.
+/// Sizes of a call.
 struct Sizes {
   Dimensions dims;
-  std::set<std::string> limited; ///< less than the default: the functions allow no more
+  std::set<std::string> limited; ///< dimensions below the default, as the functions require
 };
 
-/// One that sequences and heads of a table share is 1.
+/// Sets the dimensions of broadcast inputs to 1.
 void addShared(const Function &function, Dimensions &dims) {
   for (const Port &port : function.inputs)
     for (size_t axis = 0; axis < port.broadcast.size(); ++axis)
@@ -48,7 +48,7 @@ void addShared(const Function &function, Dimensions &dims) {
         dims.try_emplace(name, 1);
 }
 
-/// Whether the checks of the function that are about `name` hold in a first call.
+/// Whether the function's upper bounds on `name` hold in a first call, with empty caches.
 bool allows(const Function &function, const std::string &name, Dimensions dims) {
   for (const std::string &kept : function.stateDims)
     dims.try_emplace(kept, 0);
@@ -62,8 +62,8 @@ bool allows(const Function &function, const std::string &name, Dimensions dims) 
   });
 }
 
-/// Sizes that were given, and a guess for the others: the default, or as many rows as a table of
-/// positions has.
+/// Given sizes, and for the others the default, or the largest size that the functions allow, such
+/// as the rows of a table of positions.
 Sizes completed(std::span<const Function *const> functions, const Dimensions &given) {
   Sizes sizes{given, {}};
   for (const Function *function : functions) {
@@ -80,15 +80,15 @@ Sizes completed(std::span<const Function *const> functions, const Dimensions &gi
       sizes.limited.insert(name);
     }
   if (sizes.dims.contains("N") &&
-      sizes.dims.contains("documents.starts")) // packed: one start more than documents
+      sizes.dims.contains("documents.starts")) // packed documents: N + 1 starts
     sizes.dims["documents.starts"] = sizes.dims["N"] + 1;
   return sizes;
 }
 
 void fillIntegers(const Port &port, int64_t low, int64_t high, std::mt19937 &random,
                   Tensor &tensor) {
-  // A bound that depends on a dimension is that of lengths; one that does not, of ids, of which
-  // the lowest is mostly padding.
+  // Lengths have an upper bound with a dimension and get their maximum. Ids have a constant one and
+  // get random values above the lowest, which is usually padding.
   bool lengths = port.range && !port.range->second.isConstant();
   std::uniform_int_distribution<int64_t> any(std::min(low + 1, high - 1), high - 1);
   int64_t last = std::max<int64_t>(1, tensor.size() - 1);
@@ -128,25 +128,25 @@ Expected<Tensor> syntheticInput(const Port &port, const Dimensions &dims, std::m
   return tensor;
 }
 
-//===- Measuring ---------------------------------------------------------===//
+//===- Measurement -------------------------------------------------------===//
 
 /// Launches of one kernel in a call.
 struct KernelFigures {
   std::string name;
-  DType products = DType::F32; ///< whose peak it is compared with
+  DType products = DType::F32; ///< type of its operands, which decides its peak
   int launches = 0;
   int64_t flops = 0, bytes = 0;
-  std::vector<double> seconds; ///< one a round, of all its launches
+  std::vector<double> seconds; ///< sum over all launches, by round
 };
 
 struct Figures {
   std::vector<KernelFigures> kernels; ///< in the order of their first launch
   std::vector<double> calls, launches, reads;
-  /// Of f32, and of the other types that kernels multiply; empty where shares make no sense.
+  /// Peaks of f32 and of other types that kernels multiply, by round; empty except on the CPU.
   std::map<DType, std::vector<double>> peaks;
-  int64_t leastBytes = 0; ///< inputs, weights and results, once each
+  int64_t leastBytes = 0; ///< bytes of inputs, weights and results, counted once
 
-  /// The peak that kernels with these products are compared with, 0 where none was measured.
+  /// Median peak for products of this type; 0 if none was measured.
   double peakOf(DType products) const {
     auto at = peaks.find(peaks.contains(products) ? products : DType::F32);
     return at == peaks.end() ? 0 : medianOf(at->second);
@@ -167,8 +167,11 @@ void addRound(const std::vector<LaunchTime> &times, size_t round, const Program 
     if (at == kernels.end())
       at = kernels.insert(
           at, KernelFigures{std::string(time.kernel), productsOf(program, time.kernel)});
-    if (round == 0)
-      ++at->launches, at->flops += time.flops, at->bytes += time.bytes;
+    if (round == 0) {
+      ++at->launches;
+      at->flops += time.flops;
+      at->bytes += time.bytes;
+    }
     at->seconds.resize(round + 1);
     at->seconds.back() += time.seconds;
     total += time.seconds;
@@ -176,7 +179,8 @@ void addRound(const std::vector<LaunchTime> &times, size_t round, const Program 
   figures.launches.push_back(total);
 }
 
-/// A weight counts whole, a table of which rows are looked up as much as a launch moves in all.
+/// Bytes that a call must move at least. A weight counts whole, but at most with the bytes that its
+/// launch moves: of an embedding table, only some rows are read.
 int64_t leastBytes(const Program &program, const Function &function,
                    const std::vector<LaunchTime> &times, const NamedInputs &inputs,
                    const NamedTensors &outputs) {
@@ -202,7 +206,7 @@ int64_t leastBytes(const Program &program, const Function &function,
   return bytes;
 }
 
-/// One run of the functions: all but the last prepare caches and inputs for the last.
+/// Runs the functions; all but the last prepare caches and inputs for the last one, which is timed.
 class Rounds {
 public:
   Rounds(Session &session, std::vector<const Function *> functions, NamedTensors given)
@@ -218,7 +222,7 @@ public:
     return {};
   }
 
-  /// Seconds of a call; with `times`, of its launches.
+  /// Seconds of a call of the last function; appends the times of its launches to `times`.
   Expected<double> run(std::vector<LaunchTime> *times) {
     HEDDLE_TRY(prepare());
     NamedInputs inputs = lastInputs();
@@ -241,8 +245,8 @@ private:
   NamedTensors given, results, outputs;
 };
 
-/// The peak of narrow elements is the faster of their own instruction and of multiply-adds on
-/// widened ones, which is how such kernels are compiled.
+/// Measures the peaks. For a narrow type it is the faster of its own instruction and of f32
+/// multiply-adds on widened elements, since kernels are compiled for either.
 void addPeaks(const Program &program, int threads, Figures &figures) {
   double peak = measureRate(Arithmetic::F32, threads);
   figures.peaks[DType::F32].push_back(peak);
@@ -276,13 +280,13 @@ Expected<Figures> measure(Rounds &rounds, const Program &program, const BenchCom
   return figures;
 }
 
-//===- The table ---------------------------------------------------------===//
+//===- Table -------------------------------------------------------------===//
 
-/// `atPeak`: seconds that the operations would take at the peak, 0 where none was measured.
+/// Line of the table. `atPeak` are the seconds of the operations at the peak; 0: no peak.
 std::string row(const char *name, int launches, double seconds, double all, double flops,
                 double bytes, double atPeak) {
   std::string share = atPeak > 0 ? formatted("%.3f", atPeak / seconds) : "-";
-  auto a = [&](double value) { return seconds > 0 ? value / seconds : 0; }; // no kernel takes none
+  auto a = [&](double value) { return seconds > 0 ? value / seconds : 0; }; // 0 without kernels
   return formatted("%-36s %8d %10.4f %7.1f%% %9.1f %8s %8.1f %9.2f\n", name, launches,
                    seconds * 1e3, all > 0 ? seconds / all * 100 : 0, a(flops) * 1e-9, share.c_str(),
                    a(bytes) * 1e-9, bytes * 1e-6);
@@ -296,7 +300,8 @@ std::string tableOf(const Figures &figures) {
                                "of all", "GFLOP/s", "of peak", "GB/s", "MB");
   for (const KernelFigures &kernel : figures.kernels) {
     launches += kernel.launches;
-    flops += static_cast<double>(kernel.flops), bytes += static_cast<double>(kernel.bytes);
+    flops += static_cast<double>(kernel.flops);
+    bytes += static_cast<double>(kernel.bytes);
     double peak = figures.peakOf(kernel.products);
     double least = peak > 0 ? static_cast<double>(kernel.flops) / peak : 0;
     atPeak += least;
@@ -313,7 +318,7 @@ std::string tableOf(const Figures &figures) {
   return text;
 }
 
-/// The instruction that gave the peak: the type's own, or the one that multiplies widened elements.
+/// Instruction of the peak: the type's own, or f32 multiply-adds if there is none or it is slower.
 std::string instructionOf(Arithmetic arithmetic) {
   std::string own = rateInstruction(arithmetic);
   bool isSlower = arithmetic == Arithmetic::BF16 && !cpuRates().dot2Pays();
@@ -395,7 +400,7 @@ Status benchCommand(Session &session, const BenchCommand &command, bool onCpu, s
   NamedTensors given;
   for (size_t i = 0; i < functions.size(); ++i) {
     auto inputs = HEDDLE_TRY(syntheticInputs(*functions[i], sizes.dims));
-    // What an earlier function gives is not made up.
+    // Results of earlier functions are used instead of synthetic inputs.
     auto isResult = [&](const std::string &name) {
       return std::any_of(functions.begin(), functions.begin() + static_cast<ptrdiff_t>(i),
                          [&](const Function *earlier) {

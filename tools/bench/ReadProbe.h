@@ -1,10 +1,10 @@
-//===- ReadProbe.h - How fast memory is read -------------------*- C++ -*-===//
+//===- ReadProbe.h - Memory read bandwidth ---------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The denominator of shares where a kernel only waits for its weights: reading a
-// buffer from end to end. A measurement is short, so that one can stand in every
-// round beside what it is compared with; a figure is the median over the rounds.
+// Peak for kernels that are bound by reading their weights: streaming a buffer. A
+// measurement is short, so that each round of a benchmark has its own; the figure is
+// the median over the rounds.
 #pragma once
 
 #include "heddle/Support/MappedBytes.h"
@@ -13,14 +13,14 @@
 
 namespace heddle {
 
-/// A buffer that is read again and again, a part of it by each thread.
+/// A buffer that threads read again and again, each its own part.
 class ReadProbe {
 public:
-  /// `bytes` in all, written once; large buffers ask for huge pages.
+  /// Allocates about `bytes` bytes and writes them once; the buffer asks for huge pages.
   static Expected<ReadProbe> create(int64_t bytes, int threads);
-  /// Bytes a second of all threads together, over a few milliseconds or one pass; several threads
-  /// are started and waited for in each pass over the buffer, as in a launch. The faster of
-  /// plain loads and loads with a prefetch ahead: processors differ in what helps them.
+  /// Bytes a second of all threads together, over some milliseconds or one pass. Several threads
+  /// are started and joined in each pass over the buffer, as in a launch. Takes the faster of loads
+  /// with and without software prefetch, since processors differ in that.
   double measure() const;
 
 private:

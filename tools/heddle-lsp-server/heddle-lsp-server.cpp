@@ -1,9 +1,9 @@
-//===- heddle-lsp-server.cpp - The language in an editor ------------------===//
+//===- heddle-lsp-server.cpp - Language server ----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MLIR's language server with the project's dialects: errors as one types,
-// definitions and uses, for .mlir files that hold models.
+// MLIR's language server with the project's dialects: diagnostics, definitions and
+// uses in .mlir files.
 
 #include "heddle/Compiler/RegisterAll.h"
 

@@ -1,8 +1,8 @@
-//===- heddle-run.cpp - Runs artifacts without LLVM -------------*- C++ -*-===//
+//===- heddle-run.cpp - Runs compiled models without LLVM -------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The command line of heddle-run: reads it, calls the library, prints errors.
+// Command line of heddle-run; the libraries carry out the commands.
 #include "../CommandLine.h"
 
 using namespace heddle;
@@ -34,7 +34,8 @@ Expected<Session> openSession(const Flags &flags) {
 
 Status run(const Flags &flags) {
   if (flags.verify)
-    return usageError("--verify: heddle-run has no reference, use heddle run --verify");
+    return usageError("--verify: expected heddle run --verify, found heddle-run, which has no "
+                      "reference");
   auto session = HEDDLE_TRY(openSession(flags));
   return runCommand(session, flags.run, std::cout);
 }
@@ -61,13 +62,13 @@ void addBench(CLI::App &app, Flags &flags, Status &outcome) {
   CLI::App *command = app.add_subcommand("bench", "time a function, kernel by kernel");
   addSessionFlags(*command, flags);
   driver::addBenchFlags(*command, flags.bench, flags.dims);
-  command->footer("Inputs are made up; shares are of the multiply-add rate measured in the same "
+  command->footer("Inputs are synthetic; shares are of the multiply-add rate measured in the same "
                   "rounds.\n"
                   "Examples:\n  heddle-run bench model.heddle --dim B=8 --dim S=128 --threads=1");
   command->callback([&] { outcome = bench(flags); });
 }
 
-/// Reads the command line and carries the command out.
+/// Parses the command line and runs the command.
 Status runTool(int argc, char **argv) {
   CLI::App app("Runs compiled models.", "heddle-run");
   app.set_version_flag("--version", "heddle-run " HEDDLE_VERSION);

@@ -1,8 +1,8 @@
-//===- Bench.cpp - heddle bench -------------------------------------------===//
+//===- Bench.cpp - The command bench --------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A session is opened (compiled first if need be) and measured.
+// Opens a session, after compilation if needed, and measures it.
 
 #include "Driver.h"
 
@@ -40,7 +40,7 @@ void addBench(CLI::App &app, Status &outcome) {
   addBenchFlags(*command, flags->bench, flags->dims);
   addDtypeFlag(*command, flags->compile);
   addModelFlags(*command, flags->compile);
-  command->footer("Inputs are made up; shares are of the multiply-add rate measured in the same "
+  command->footer("Inputs are synthetic; shares are of the multiply-add rate measured in the same "
                   "rounds.\n"
                   "Examples:\n"
                   "  heddle bench model.heddle --dim B=8 --dim S=128 --threads=1\n"

@@ -1,8 +1,8 @@
-//===- Compile.cpp - heddle compile ---------------------------------------===//
+//===- Compile.cpp - The command compile ----------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Model in, artifact or the text of a stage out.
+// Writes an artifact, or with --emit the text of a stage.
 
 #include "Driver.h"
 
@@ -55,7 +55,7 @@ Status emit(const CompileFlags &flags) {
 Status explainFirst(const CompileFlags &flags) {
   if (Status status = checkNotAnInput(flags.explain, {flags.output}); !status)
     return inputError("--explain: " + flags.explain +
-                      ": expected a file of its own, found that of -o");
+                      ": expected another file than that of -o, found the same one");
   CompileOptions options = flags.options;
   options.outputs.push_back(flags.explain);
   Explanation explanation = HEDDLE_TRY(explainModel(flags.model, options));
@@ -64,7 +64,7 @@ Status explainFirst(const CompileFlags &flags) {
   return writeOutput(flags.explain, explanationHtml(explanation, flags.model));
 }
 
-/// What no code is made from would be ignored.
+/// Usage error for --cpu without the target cpu.
 Status checkCpus(const CompileOptions &options) {
   if (options.cpus.empty() || std::ranges::find(options.targets, "cpu") != options.targets.end())
     return {};
@@ -79,9 +79,10 @@ Status compile(CompileFlags &flags) {
     HEDDLE_TRY(explainFirst(flags));
   if (!flags.emit.empty() && flags.emit != toString(Stage::Artifact))
     return emit(flags);
-  if (flags.output.empty() && !isArtifactPath(flags.model)) // which fails below, for its own reason
-    return flags.explain.empty() ? Status(usageError("compile: expected -o FILE.heddle"))
-                                 : Status();
+  if (flags.output.empty() && !isArtifactPath(flags.model)) // compileModel refuses a compiled file
+    return flags.explain.empty()
+               ? Status(usageError("compile: expected -o FILE.heddle, found none"))
+               : Status();
   Expected<CompileReport> report = compileModel(flags.model, flags.output, flags.options);
   progress.clear();
   if (!report)
@@ -125,7 +126,8 @@ void addCompile(CLI::App &app, Status &outcome) {
       "stop at a stage: transformer, fused, program, tiled, cpu, llvm, asm, gpu, spirv; "
       "artifact (default): the compiled file");
   command->add_flag("--explain{-}", flags->explain,
-                    "say what became of each op; --explain=FILE.html writes a page");
+                    "print which ops were fused and why others were not; --explain=FILE.html "
+                    "writes a page");
   addModelFlags(*command, flags->options);
   command->footer(
       "The stages tiled, cpu, llvm and asm take the first instruction set of --cpu; tiled takes "

@@ -2,9 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each function declares one group of commands: its flags, its examples, and the
-// library call that carries it out. A command leaves its status in the driver;
-// main turns it into a line on stderr and the exit status.
+// Each function declares a group of commands: flags, examples, and the library call
+// that carries a command out. The chosen command leaves its status in `outcome`; main
+// turns it into a line on stderr and the exit status.
 #pragma once
 
 #include "heddle/Compiler/Compiler.h"
@@ -21,18 +21,18 @@ void addText(CLI::App &app, Status &outcome);
 void addQueries(CLI::App &app, Status &outcome); ///< explain, inspect, devices, schema
 void addUnsupported(CLI::App &app, Status &outcome);
 
-/// Flags that choose what of a model is compiled: --mask, --weights.
+/// Flags of commands that compile a model: --mask, --weights.
 void addModelFlags(CLI::App &command, CompileOptions &options);
 /// --dtype.
 void addDtypeFlag(CLI::App &command, CompileOptions &options);
 
 /// Flags of commands that run: --device, --threads.
 void addDeviceFlags(CLI::App &command, JitOptions &options);
-/// A session on any MODEL, compiled first if need be, with progress on a terminal.
+/// Opens a session on any MODEL, after compilation if needed; shows progress on a terminal.
 Expected<Session> openModel(const std::string &model, JitOptions &options,
                             const CompileOptions &compile);
 
-/// Shows phases of long work on one line of a terminal, and nothing elsewhere.
+/// Shows the phase of long work on one line of standard error, if that is a terminal.
 class Progress {
 public:
   Progress();

@@ -1,8 +1,8 @@
-//===- Queries.cpp - explain, inspect, devices, schema ------------------===//
+//===- Queries.cpp - The commands explain, inspect, devices, schema -----===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Commands that answer questions about a model or the machine and run nothing.
+// Commands that print reports about a model or the machine, without running a model.
 
 #include "Driver.h"
 
@@ -35,7 +35,7 @@ struct InspectFlags {
   CompileOptions options;
 };
 
-/// Into the file that `--svg` or `--html` names, else as text.
+/// Writes a picture to the file of `--svg` or `--html`, else as text.
 template <typename Picture>
 Status draw(const ExplainFlags &flags, Expected<Picture> drawn) {
   Picture picture = HEDDLE_TRY(drawn);
@@ -108,15 +108,17 @@ Status inspect(InspectFlags &flags) {
 
 void addExplain(CLI::App &app, Status &outcome) {
   auto flags = std::make_shared<ExplainFlags>();
-  CLI::App *command = app.add_subcommand("explain", "say what became of each op, and why");
+  CLI::App *command =
+      app.add_subcommand("explain", "show which ops were fused, and why others were not");
   command->add_option("model", flags->model, "MODEL")->required();
   command->add_option("--html", flags->html, "write a page instead of text");
   command->add_option("--svg", flags->svg, "draw tiles or positions into a file");
-  command->add_flag("--all", flags->all, "every layer, those that are equal too");
-  command->add_flag("--tiles", flags->tiles, "which tiles of an attention its mask leaves");
+  command->add_flag("--all", flags->all, "print every layer, also equal ones");
+  command->add_flag("--tiles", flags->tiles,
+                    "show which tiles of an attention its mask leaves empty, partial and full");
   command->add_option("--layer", flags->layer, "encoder.3, decoder.3, decoder.3.cross");
   command->add_flag("--positions{-}", flags->positions,
-                    "the tables of positions; --positions=FILE.html or FILE.svg draws them");
+                    "show sinusoidal positions; --positions=FILE.html or FILE.svg draws them");
   command
       ->add_option("--dim", flags->dims,
                    "sizes for --tiles, NAME=N (default: 512), and --positions (default: 100)")
@@ -136,10 +138,9 @@ void addInspect(CLI::App &app, Status &outcome) {
       app.add_subcommand("inspect", "show functions, kernels, weights and members of a model");
   command->add_option("model", flags->model, "MODEL")->required();
   command->add_flag("--weights-list", flags->inspect.weightsList,
-                    "name, type and shape of every tensor the model expects");
-  command->add_flag("--all", flags->inspect.all,
-                    "every layer and buffer, those that are equal too");
-  command->add_flag("--check", flags->inspect.check, "check every byte of a .heddle file");
+                    "print name, type and shape of every tensor that the model expects");
+  command->add_flag("--all", flags->inspect.all, "print every layer and buffer, also equal ones");
+  command->add_flag("--check", flags->inspect.check, "compare all checksums of a .heddle file");
   command
       ->add_option("--dim", flags->dims,
                    "value of a dynamic dimension, NAME=N: prints sizes and costs of every layer")

@@ -1,9 +1,9 @@
-//===- Run.cpp - heddle run -----------------------------------------------===//
+//===- Run.cpp - The command run ------------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A session is opened (compiled first if need be) and handed to the command that
-// both drivers share.
+// Opens a session, after compilation if needed, for the command that both drivers
+// share.
 
 #include "Driver.h"
 
@@ -60,7 +60,7 @@ void addRun(CLI::App &app, Status &outcome) {
   command->add_option("model", flags->model, "MODEL")->required();
   addDeviceFlags(*command, flags->jit);
   addRunFlags(*command, flags->run);
-  command->add_flag("--verify", flags->verify, "run the slow reference beside the device");
+  command->add_flag("--verify", flags->verify, "compare the device with the reference interpreter");
   addDtypeFlag(*command, flags->compile);
   addModelFlags(*command, flags->compile);
   command->footer(

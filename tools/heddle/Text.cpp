@@ -1,9 +1,9 @@
-//===- Text.cpp - Text commands -------------------------------------------===//
+//===- Text.cpp - The text commands ---------------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text in, text out, by the commands that both drivers share, on any MODEL; and
-// the commands that are named but not supported yet.
+// The text commands that both drivers share, on any MODEL, and commands that are
+// reserved but not supported yet.
 
 #include "Driver.h"
 
@@ -40,7 +40,7 @@ void addText(CLI::App &app, Status &outcome) {
 void addUnsupported(CLI::App &app, Status &outcome) {
   CLI::App *command = app.add_subcommand("rerank", "not supported yet");
   command->allow_extras();
-  command->footer("Not supported yet."); // in place of the driver's examples
+  command->footer("Not supported yet."); // instead of the driver's footer, which CLI11 inherits
   command->callback([&outcome] { outcome = notSupportedYet("rerank"); });
 }
 

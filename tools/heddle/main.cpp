@@ -1,10 +1,10 @@
-//===- main.cpp - The driver ----------------------------------------------===//
+//===- main.cpp - Main function of heddle ---------------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads the command line, calls the libraries, prints one line where that fails.
-// Exit status: 0 done; 1 the input is at fault; 2 wrong usage; 3 the device
-// failed, results differ, or a defect of ours.
+// Declares all commands and runs one. An error is one line. Exit status (ErrorKind): 0
+// success; 1 bad input; 2 wrong usage; 3 the device failed, results differ, or a
+// defect of Heddle.
 
 #include "Driver.h"
 
@@ -35,7 +35,7 @@ void printWarnings(const std::vector<std::string> &warnings) {
     std::cerr << "warning: " << printable(warning) << "\n";
 }
 
-/// Carries the command out; help and version are done when they are printed.
+/// Parses the command line and runs the command.
 static Status run(int argc, char **argv) {
   CLI::App app("Heddle compiles Transformers to CPU and Vulkan kernels and runs them.\n");
   app.name("heddle");
