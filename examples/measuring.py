@@ -1,18 +1,18 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the measure scripts of the examples share: texts through Heddle, a line of output each. Standard library only."""
+"""Runs texts through Heddle for the measure scripts of the examples. Standard library only."""
 import os
 import subprocess
 import sys
 
 
 def read_pairs(path):
-    """Lines "a<TAB>b"."""
+    """Pairs from lines "a<TAB>b"."""
     return [line.rstrip("\n").split("\t") for line in open(path, encoding="utf-8")]
 
 
 def answers(command, model, texts):
-    """Runs `heddle COMMAND MODEL`; program and further options are this script's arguments."""
+    """Lines of `heddle COMMAND MODEL`, one a text; program and further options are this script's arguments."""
     heddle = sys.argv[1] if len(sys.argv) > 1 else os.path.join(model, "..", "..", "build", "bin", "heddle")
     done = subprocess.run([heddle, command, model, "--batch=32", *sys.argv[2:]], input="".join(text + "\n" for text in texts),
                           capture_output=True, text=True)

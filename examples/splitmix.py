@@ -1,10 +1,10 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The random numbers of the scripts that write the examples' data, with Python's standard library alone."""
+"""Random numbers for the scripts that generate the examples' data, without dependencies."""
 
 
 class Random:
-    """splitmix64: the same numbers under every version of Python."""
+    """splitmix64, whose numbers are equal in every version of Python, unlike those of `random`."""
 
     def __init__(self, seed):
         self.state = seed

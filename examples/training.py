@@ -1,7 +1,7 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the training scripts of the examples share: the layers of a description in PyTorch, the loop that trains them,
-sequences from an encoder-decoder, and the safetensors format.
+"""Training of the examples' models: the layers of a description in PyTorch, the training loop, greedy decoding of an
+encoder-decoder, and the safetensors format.
 
 Weights are a dictionary under the tensor names that Heddle expects (`heddle inspect MODEL --weights-list`), so that a
 checkpoint needs no conversion.
@@ -19,7 +19,7 @@ import torch.nn.functional as F
 
 
 class Network:
-    """Post-norm layers with ReLU, no bias on queries, keys and values: what the descriptions of the examples ask for."""
+    """Post-norm layers with ReLU, without a bias on queries, keys and values, as the examples' descriptions have them."""
 
     def __init__(self, description):
         self.model = description
@@ -76,13 +76,13 @@ class Network:
         return F.embedding(ids, self.weights[f"{side}.embedding.weight"]) + positions
 
     def encode(self, source, padding, drop=0.0):
-        """The encoder's output, and which keys are text."""
+        """The encoder's output, and the mask of keys that are not padding."""
         mask = (source != padding)[:, None, None, :]
         return self.stack("encoder", self.embed("source", source), mask, drop=drop), mask
 
 
 class EncoderDecoder(Network):
-    """From one sequence to another; a batch is a pair of id tensors, the second with the start and end marks."""
+    """An encoder-decoder; a batch is a pair of id tensors, the second with start and end tokens."""
 
     def __init__(self, description):
         super().__init__(description)
@@ -104,7 +104,7 @@ class EncoderDecoder(Network):
         return F.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=self.padding)
 
     def answers(self, source, limit=30):
-        """Greedy, a whole batch at once; sequences that have ended keep their end mark."""
+        """Greedy decoding of a batch, without caches; tokens behind a sequence's end token are dropped."""
         memory, mask = self.encode(source, self.padding)
         target = torch.full((len(source), 1), self.start)
         while target.shape[1] < limit and not (target == self.end).any(1).all():
@@ -112,7 +112,7 @@ class EncoderDecoder(Network):
         return [row[1:row.index(self.end)] if self.end in row else row[1:] for row in target.tolist()]
 
     def exact(self, pairs):
-        """The part of the pairs that is answered word for word."""
+        """Share of pairs whose answer matches word for word."""
         with torch.no_grad():
             return sum(self.answers(torch.tensor([a]))[0] == b for a, b in pairs) / len(pairs)
 
@@ -130,7 +130,7 @@ class Words:
 
 
 def read_pairs(path, source, target, split=str.split):
-    """Lines "source<TAB>target" as ids."""
+    """Pairs of ids from lines "source<TAB>target"."""
     lines = [line.rstrip("\n").split("\t") for line in open(path, encoding="utf-8")]
     return [([source.ids[word] for word in split(a)], [target.ids[word] for word in split(b)]) for a, b in lines]
 
@@ -139,23 +139,23 @@ BATCH = 128
 
 
 def alike(rows, length):
-    """An epoch: batches of rows of like length, in random order."""
+    """Batches of an epoch: rows of similar length, in random order."""
     order = sorted(torch.randperm(len(rows)).tolist(), key=lambda i: length(rows[i]))
     for start in torch.randperm(-(-len(order) // BATCH)).tolist():
         yield [rows[i] for i in order[start * BATCH:(start + 1) * BATCH]]
 
 
 def begin(epochs):
-    """The command line of a training script, DATA [--epochs N]; from here on its random numbers are the same every time."""
+    """Parses the command line DATA [--epochs N] and seeds PyTorch, on one thread, so that runs are reproducible."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
     return sys.argv[1], int(sys.argv[3]) if len(sys.argv) > 3 else epochs
 
 
 def fit(network, shapes, rows, epochs, rate, warm, state):
-    """Trains new weights of these shapes: Adam, one cycle of the learning rate with a part `warm` of it rising.
+    """Trains new weights of these shapes with Adam and one cycle of the learning rate, of which a part `warm` rises.
 
-    network.batches(rows) gives the batches of an epoch, network.loss(*batch) what is to fall, `state()` how good it is.
+    network.batches(rows) yields the batches of an epoch, network.loss(*batch) is minimised, `state()` is printed as accuracy.
     """
     weights = network.parameters(shapes)
     print(sum(value.numel() for value in weights), "weights")
@@ -177,7 +177,7 @@ def fit(network, shapes, rows, epochs, rate, warm, state):
 
 
 def finish(network, data, folder, names):
-    """What a trained model is made of: its weights, and the files of the data that belong to it."""
+    """Saves the weights and copies the model's files of the data to `folder`."""
     save(os.path.join(folder, "model.safetensors"), network.weights)
     for name in names:
         shutil.copy(os.path.join(data, name), folder)
@@ -198,7 +198,7 @@ def padded(rows, padding):
 
 
 def save(path, tensors):
-    """The safetensors format: a length, a JSON header, the bytes."""
+    """Writes a safetensors file: the header's length, the JSON header, the tensors' bytes."""
     header, offset = {}, 0
     for name, value in tensors.items():
         size = value.numel() * 4

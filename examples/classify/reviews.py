@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes labelled reviews of one sentence, with Python's standard library alone.
+"""Generates labelled reviews of one sentence. Python's standard library only.
 
 usage: reviews.py DIR
 
 DIR receives train.tsv (20,000 distinct reviews, "text<TAB>label"), held-out.tsv (500 further ones) and words.txt (the
-vocabulary). Words alone do not decide: "not", "hardly" and "nothing ... is" turn a judgement round, of two clauses joined
-by "but" the second counts, beside "although" the other one, and a question or a plain fact is neutral whatever its words.
-The random numbers are our own, so the bytes are the same on every machine.
+vocabulary). Single words do not determine the label: "not", "hardly" and "nothing ... is" reverse a judgement, the second
+of two clauses joined by "but" counts, the main clause counts beside "although", and questions and plain facts are neutral.
+Random numbers come from splitmix64, so the files are equal on every machine.
 """
 import os
 import sys
@@ -33,7 +33,7 @@ is on the second floor;begins in the evening;was here before""".replace("\n", ""
 
 
 def judgement(random):
-    """A clause that judges, and its polarity."""
+    """A clause with a judgement, and whether it is positive."""
     good = random.below(2) == 1
     word, thing, degree = random.choice(GOOD if good else BAD), random.choice(THINGS), random.choice(DEGREES)
     form = random.below(7)

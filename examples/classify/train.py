@@ -40,7 +40,7 @@ class Classifier(Network):
         return F.cross_entropy(self.logits(ids, 0.05), labels)
 
     def batches(self, rows):
-        """Some words are made unknown, so that the model has seen what a new word is."""
+        """Batches with 1 % of the words replaced by the unknown token, so that the model is trained on it."""
         for part in alike(rows, lambda row: len(row[0])):
             ids = padded([row for row, _ in part], PAD)
             lost = (torch.rand(ids.shape) < 0.01) & (ids != PAD)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the couplets of grammar.txt, with Python's standard library alone.
+"""Generates couplets from grammar.txt. Python's standard library only.
 
 usage: couplets.py DIR
 
 DIR receives train.tsv (24,000 distinct couplets, "first<TAB>second"), held-out.tsv (200 further ones, neither line of which
 occurs in train.tsv on either side) and characters.txt (the vocabulary of both sides). In a couplet no character occurs
-twice. The random numbers are our own, so the bytes are the same on every machine.
+twice. Random numbers come from splitmix64, so the files are equal on every machine.
 """
 import os
 import sys
@@ -42,7 +42,7 @@ def read_grammar(path):
 
 
 def couplet(classes, patterns, random):
-    """Two lines, or None where a character would occur twice."""
+    """Two lines, or None if a character would occur twice."""
     words = [(name, name) if name in MARKS else random.choice(classes[name]) for name in random.choice(patterns)]
     characters = [c for pair in words for word in pair for c in word if c not in MARKS]
     if len(set(characters)) < len(characters):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the weights of both models of this folder, an input for each, and what PyTorch makes of it.
+"""Writes seeded weights, an input and PyTorch's result for both models of this folder.
 
 usage: make.py     in an environment made by scripts/goldens-setup
 """
@@ -38,7 +38,7 @@ def save_weights(path, tensors):
 
 
 def attend(w, x):
-    """Both models: what a model has no matrix for is left out."""
+    """Either model; steps whose matrix a model does not have are left out."""
     def project(part, y):
         y = y @ w[f"{part}.weight"].T
         y = y @ w[f"{part}.head.weight"].T if f"{part}.head.weight" in w else y

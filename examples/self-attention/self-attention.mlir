@@ -1,5 +1,5 @@
-// Self-attention from first principles: every vector a of a sequence asks (query), answers (key) and speaks (value);
-// b is the mix of what the others say, weighted by softmax(query . key / sqrt(8)). Two heads of 8.
+// Self-attention from first principles: every vector a of a sequence gives a query, a key and a value; b is the sum of
+// all values, weighted by softmax(query . key / sqrt(8)). Two heads of 8.
 func.func @self_attention(%a: tensor<?x?x16xf32> {transformer.name = "a", transformer.dims = ["B", "T", 16]})
     -> (tensor<?x?x16xf32> {transformer.name = "b", transformer.dims = ["B", "T", 16]}) {
   %wq = transformer.weight "query.weight" : tensor<16x16xf32>

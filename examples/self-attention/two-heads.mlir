@@ -1,6 +1,6 @@
-// The lecture's own two-head form. x becomes a = W x + e with hand-set positions e; q = Wq a, k = Wk a, v = Wv a; then
-// each head has a further matrix, a linear on a linear: q1 = Wq1 q, q2 = Wq2 q (both in one matrix here, head by head),
-// and b = Wo [b1; b2].
+// Two heads with a further matrix each, as in the lecture of docs/guide.md. x becomes a = W x + e with sinusoidal
+// positions e; q = Wq a, k = Wk a, v = Wv a; then q1 = Wq1 q and q2 = Wq2 q (both in one matrix here, head by head), and
+// so for k and v; b = Wo [b1; b2].
 func.func @two_heads(%x: tensor<?x?x10xf32> {transformer.name = "x", transformer.dims = ["B", "T", 10]})
     -> (tensor<?x?x10xf32> {transformer.name = "b", transformer.dims = ["B", "T", 10]}) {
   %w = transformer.weight "input.weight" : tensor<12x10xf32>

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the sentence pairs of grammar.txt, with Python's standard library alone.
+"""Generates sentence pairs from grammar.txt. Python's standard library only.
 
 usage: sentences.py DIR
 
-DIR receives train.tsv (at least 50,000 distinct pairs), held-out.tsv (500 further pairs of the same
-patterns), patterns.tsv (500 pairs of patterns that train.tsv has none of), source.txt and target.txt
-(the vocabularies). The same grammar gives the same bytes on every machine: the random numbers are
-our own.
+DIR receives train.tsv (52,000 distinct pairs), held-out.tsv (500 further pairs of the same patterns),
+patterns.tsv (500 pairs of other patterns), source.txt and target.txt (the vocabularies). Random
+numbers come from splitmix64, so the files are equal on every machine.
 """
 import os
 import re
@@ -57,7 +56,7 @@ class Grammar:
         self.words.setdefault(name, []).append(node)
 
     def pick(self, name, random):
-        """A random node of a class: its Chinese, its English forms."""
+        """A random node of a class, with its Chinese text and its English forms."""
         if name in self.words:
             return random.choice(self.words[name])
         return self.expand(random.choice(self.phrases[name]), random)
@@ -94,7 +93,7 @@ class Grammar:
         return node["zh"], english
 
     def vocabulary(self):
-        """Every word that any sentence can hold, in the order of the file."""
+        """All words of both languages that sentences can contain, in the order of the file."""
         chinese, english = dict.fromkeys(SPECIAL), dict.fromkeys(SPECIAL)
         for nodes in self.words.values():
             for node in nodes:
@@ -114,7 +113,7 @@ class Grammar:
 
 
 def distinct(grammar, kind, count, random, seen):
-    """`count` pairs that are not in `seen` yet; the patterns without a slot come first."""
+    """`count` pairs that are not in `seen` yet; patterns without a slot come first, each once."""
     pairs = []
     fixed = [parts for parts in grammar.patterns[kind] if "{" not in parts[0]]
     while len(pairs) < count:
