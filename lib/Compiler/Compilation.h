@@ -21,6 +21,7 @@
 
 namespace heddle {
 
+/// A model under compilation. Only `lowered` may be called from several threads.
 class Compilation {
 public:
   /// Imports `model` and runs the pipeline of the transformer stage.
@@ -43,6 +44,7 @@ public:
   mlir::ModuleOp module() { return *imported.module; }
   const ImportedModel &model() const { return imported; }
   Stage stage() const { return current; }
+  /// Warnings of import and of passes.
   std::vector<std::string> warnings() const;
   /// Remarks of passes, such as simplified masks.
   const std::vector<std::string> &remarks() const { return diagnostics.remarks(); }

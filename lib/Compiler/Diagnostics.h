@@ -15,6 +15,7 @@
 
 namespace heddle {
 
+/// Errors, warnings and remarks of an MLIRContext, as lines of text.
 class DiagnosticCollector {
 public:
   /// `model` is the file's name for errors at a part of a described model.

@@ -17,6 +17,7 @@
 
 namespace heddle {
 
+/// Cache of kernel code in the user's cache folder, safe for several threads and processes.
 class KernelCache {
 public:
   using Key = std::array<uint8_t, 32>;
@@ -29,6 +30,7 @@ public:
 
   /// Key of the parts that code depends on; the compiler's build is added.
   Key keyOf(llvm::ArrayRef<llvm::StringRef> parts) const;
+  /// Code of a key; none if it is missing or its file is damaged.
   std::optional<std::string> find(const Key &key) const;
   void keep(const Key &key, llvm::StringRef code) const;
   /// Deletes the least recently used files beyond the limit.

@@ -25,6 +25,8 @@ struct Extents {
   int64_t sequences, heads, queries, keys;
 };
 
+/// Functions of a mask and of a score rule. They refer to the tensors of `lookup`, which must
+/// outlive them; tables are checked against `extents`.
 Expected<Predicate> predicate(mlir::Value mask, const Extents &extents, const Lookup &lookup);
 Expected<ScoreRule> scoreRule(mlir::Value bias, const Extents &extents, const Lookup &lookup);
 

@@ -23,6 +23,7 @@ struct TokenCount {
   std::vector<int64_t> lengths;
 };
 
+/// States of a session between calls.
 struct SessionState {
   std::map<std::string, Ref> states;
   std::map<std::string, int64_t> lengths;      ///< lengths of caches, by dimension
@@ -37,9 +38,13 @@ public:
 
   Expected<Ref> get(transformer::StateGetOp op) const;
   Status set(transformer::StateSetOp op, Ref value);
+  /// Appends rows to a cache and returns its whole contents; error beyond its capacity.
   Expected<Ref> append(transformer::CacheAppendOp op, const RefTensor &rows);
+  /// Empties all caches of the dimension `length`.
   Status clear(const std::string &length);
+  /// Gathers rows `parents` of every state and of the token counts.
   Status reorder(transformer::CacheReorderOp op, const RefTensor &parents);
+  /// Length of caches before the call: `cache.length` does not count this call's rows.
   int64_t lengthBefore(const std::string &length) const;
   /// Counts this call's tokens for inputs that default to running lengths.
   void countTokens(mlir::func::FuncOp function, const std::vector<Ref> &arguments);

@@ -21,6 +21,7 @@ using ChooseToken =
 Expected<std::vector<TokenIds>> walkRows(StepModel &model, size_t sequences,
                                          const DecodingOptions &options, const ChooseToken &choose);
 
+/// Decodes with `options.beam` hypotheses a sequence.
 Expected<std::vector<TokenIds>> beamSearch(StepModel &model, size_t sequences,
                                            const DecodingOptions &options);
 

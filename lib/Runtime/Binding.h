@@ -52,6 +52,7 @@ public:
   /// Begins a call and drops changes that a failed call did not commit. `emptyCaches`: this call
   /// starts from empty caches.
   void begin(bool emptyCaches);
+  /// Keeps the changes of the current call.
   void commit();
   /// Row r becomes a copy of row parents[r], as in beam search.
   void permute(std::span<const int64_t> parents);

@@ -14,6 +14,7 @@
 
 namespace heddle {
 
+/// Set of distinct expressions; their values are kept by the caller, one list a shape.
 class Formulas {
 public:
   /// Names of the dimensions that expressions may use.

@@ -53,12 +53,15 @@ struct FunctionLayout {
   std::vector<bool> movesRows;
 
 private:
+  /// Sets the three members above.
   void findReorder();
 };
 
 /// Prefixes of the names of blocks in a session's memory.
 inline constexpr std::string_view statePrefix = "state:", tablePrefix = "table:";
 
+/// Sizes, placement and launches of a function at one shape. Recycled for other shapes, so that its
+/// memory is kept.
 class Plan {
 public:
   /// Evaluates the layout at `dims`; `dimValues` are from Formulas::dimValues.

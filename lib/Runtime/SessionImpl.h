@@ -32,6 +32,7 @@ struct CallWitness {
   std::vector<LaunchTime> *times = nullptr;
 };
 
+/// Memory and caches of one session on its device.
 class Session::Impl {
 public:
   Impl(std::shared_ptr<const Model> model, SessionOptions options, std::unique_ptr<Device> device);
@@ -76,20 +77,23 @@ private:
     TransposedTensor turned;            ///< scratch for a transposed output
   };
 
+  /// Error if a state dimension has no value yet: a starting function must run first.
   Status requireDims(const Function &function) const;
+  /// The function's call data, cleared.
   Call &callOf(const FunctionLayout &layout);
+  /// A kept plan for these dimensions, or the least recently used one, updated.
   Expected<Plan *> planFor(const FunctionLayout &layout, const Dimensions &dims, bool share);
 
   // In the order of a call.
-  Status checkCall(Call &call);
-  Status placePersistent(Call &call);
-  Status placeBuffers(Call &call);
-  Status upload(Call &call);
+  Status checkCall(Call &call);       ///< the function's checks and computed sizes of inputs
+  Status placePersistent(Call &call); ///< states and tables; grows planned memory
+  Status placeBuffers(Call &call);    ///< scratch buffers; resolves the launches' addresses
+  Status upload(Call &call);          ///< moves and fills states, then copies inputs
   Status launchAll(Call &call, CallWitness witness);
   Status launchTimed(Call &call, size_t launch, std::vector<LaunchTime> &times);
   Status observe(Call &call, int launch, const LaunchObserver &observer);
-  Status collect(Call &call, NamedTensors &outputs);
-  void finishStates(const Call &call);
+  Status collect(Call &call, NamedTensors &outputs); ///< waits and copies outputs
+  void finishStates(const Call &call);               ///< commits states of a successful call
   void forgetSizes();
 
   Status placeStates(Call &call);

@@ -21,6 +21,7 @@ struct Move {
   int64_t from, to, bytes;
 };
 
+/// Offsets of a session's blocks; the contents are in planned memory of the device.
 class SessionMemory {
 public:
   struct Block {

@@ -14,6 +14,7 @@
 
 namespace heddle {
 
+/// Options of `bench`.
 struct BenchCommand {
   /// Names as in RunCommand; of several, the last is timed, after the others in each round.
   std::string function;

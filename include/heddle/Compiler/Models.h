@@ -16,6 +16,7 @@ namespace heddle {
 
 struct Program;
 
+/// A model or compiled file, with its module and, after `plan` or for a file, its program.
 class OpenedModel {
 public:
   /// Opens a model at the transformer stage, or a compiled file at its fused stage.

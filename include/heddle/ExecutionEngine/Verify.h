@@ -25,6 +25,7 @@ struct VerifyReport {
 /// outlive the verifier and must not have run any function before.
 class Verifier {
 public:
+  /// Input error if the session's artifact does not carry its fused stage.
   static Expected<Verifier> make(Session &session);
   Verifier(Verifier &&) noexcept;
   ~Verifier();

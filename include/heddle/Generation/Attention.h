@@ -36,6 +36,7 @@ struct AttentionRecord {
   std::vector<AttentionMap> encoder, decoder, cross;
 };
 
+/// Computes the attention weights of texts and their translations.
 class AttentionReader {
 public:
   /// Error if the model has no results of attention weights. Both must outlive the reader.

@@ -14,6 +14,7 @@
 
 namespace heddle {
 
+/// Decodes batches of texts with a session. Each call of decode starts from empty caches.
 class TextDecoder : private StepModel {
 public:
   /// Error if the model lacks functions that decoding needs, or has inputs that text does not give.

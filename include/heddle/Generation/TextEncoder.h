@@ -12,6 +12,7 @@
 
 namespace heddle {
 
+/// Encodes batches of texts with a session.
 class TextEncoder {
 public:
   /// Error if the model's result is not one row a text, or if it has inputs that text does not

@@ -43,6 +43,7 @@ struct TextSide {
   /// Text of tokens, joined by a space for Split::Space; special tokens are left out. Ids must be
   /// in range.
   std::string decode(std::span<const int32_t> ids) const;
+  /// Whether an id is padding, unknown, start or end.
   bool isSpecial(int32_t id) const;
 };
 

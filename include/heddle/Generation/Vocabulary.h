@@ -27,6 +27,7 @@ enum class Split : uint8_t {
 Expected<std::vector<std::string>> splitText(std::string_view text, Split split,
                                              std::string_view place);
 
+/// Tokens of a vocabulary file and their ids.
 class Vocabulary {
 public:
   /// Reads the text of a vocabulary file. Lines end in "\n" or "\r\n", optional on the last one. A

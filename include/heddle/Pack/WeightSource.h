@@ -26,6 +26,7 @@ struct TensorInfo {
   int64_t elements() const;
 };
 
+/// Tensors of a checkpoint. All methods may be called from several threads.
 class WeightSource {
 public:
   virtual ~WeightSource();

@@ -38,6 +38,7 @@ using FunctionRunner =
 /// of all of them; a later result replaces an earlier one of its name.
 Status runFunctions(const Program &program, const RunCommand &command, const FunctionRunner &run,
                     std::ostream &out);
+/// runFunctions with Session::run.
 Status runCommand(Session &session, const RunCommand &command, std::ostream &out);
 
 /// Prints listDevices().

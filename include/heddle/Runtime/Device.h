@@ -59,6 +59,7 @@ struct LaunchCall {
   int64_t points() const { return grid[0] * grid[1] * grid[2]; }
 };
 
+/// Planned memory of one session, and the commands of its calls. One thread at a time.
 class Device {
 public:
   virtual ~Device();
@@ -67,20 +68,25 @@ public:
   /// contents. Not inside a call.
   virtual Status resize(int64_t bytes, int64_t keep) = 0;
 
+  /// Begins a call.
   virtual Status begin() = 0;
   /// Address where the caller writes all bytes of `range` before the next launch, copy or finish.
   virtual Expected<std::byte *> upload(MemoryRange range) = 0;
+  /// Copies inside planned memory; `from` and `to` are offsets.
   virtual Status copy(int64_t from, int64_t to, int64_t bytes) = 0;
   /// Fills with a 4-byte pattern.
   virtual Status fill(MemoryRange range, uint32_t pattern) = 0;
+  /// Runs or records a kernel, ordered after all commands before it. The grid is not empty.
   virtual Status launch(const LaunchCall &call) = 0;
   /// Requests the bytes of `range` as they are at this point of the call.
   virtual Status download(MemoryRange range) = 0;
+  /// Ends the call and waits until all its commands have run.
   virtual Status finish() = 0;
   /// Bytes of a range that was requested before finish.
   virtual std::span<const std::byte> downloaded(MemoryRange range) const = 0;
 };
 
+/// Code and weights of an artifact on a device, immutable and shared by sessions.
 class DeviceCode {
 public:
   virtual ~DeviceCode();

@@ -64,12 +64,14 @@ struct LaunchTime {
   int64_t flops = 0, bytes = 0;
 };
 
+/// A model on a device, with its caches. A moved-from session may only be assigned or destroyed.
 class Session {
 public:
   Session(Session &&) noexcept;
   Session &operator=(Session &&) noexcept;
   ~Session();
 
+  /// Opens a `.heddle` file and loads its code for the options' device.
   static Expected<Session> open(const std::string &path, const SessionOptions &options = {});
   /// Opens an artifact that is in memory already, as the JIT compiler makes it.
   static Expected<Session> fromArtifact(Artifact artifact, const SessionOptions &options = {});
@@ -81,10 +83,13 @@ public:
   /// Name of the device and its instruction set: "cpu x86-64-v4".
   std::string deviceText() const;
 
+  /// Names of all functions, in the program's order.
   std::vector<std::string> functions() const;
+  /// Ports of a function, in order; input error for an unknown name.
   Expected<std::vector<PortInfo>> inputs(std::string_view function) const;
   Expected<std::vector<PortInfo>> outputs(std::string_view function) const;
 
+  /// Runs a function and returns its outputs in order. Inputs may be in any order.
   Expected<NamedTensors> run(std::string_view function, const NamedInputs &inputs);
   /// Writes into tensors that an earlier call filled: no allocations once shapes repeat.
   Status run(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs);

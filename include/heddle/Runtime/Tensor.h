@@ -23,6 +23,7 @@ namespace heddle {
 /// Number of elements of a shape; an error if a dimension is negative or the bytes would pass 2^62.
 Expected<int64_t> elementCount(std::span<const int64_t> shape, DType type);
 
+/// A dense tensor that owns its memory. A default tensor is f32 of shape [0].
 class Tensor {
 public:
   Tensor() = default;

@@ -57,6 +57,7 @@ public:
   /// The `fused` stage as MLIR bytecode; empty if there is none.
   std::span<const std::byte> fused() const;
   const std::vector<TextMember> &texts() const { return textMembers; }
+  /// Text member of this name; none if there is none.
   std::optional<std::string_view> text(std::string_view name) const;
   /// Program::weightBytes bytes on a page boundary; MappedBytes::slack bytes past their end can be
   /// read.
@@ -92,6 +93,7 @@ public:
 
   explicit ArtifactWriter(Program program) { manifest.program = std::move(program); }
 
+  /// `object` is an ELF shared object that needs `features`; `isa` names its member.
   void addCpu(std::string isa, std::vector<std::string> features, std::vector<char> object);
   /// `member` is VulkanVariant::member, vulkanMember(kernel, level).
   void addVulkan(std::string member, std::vector<uint32_t> words);
@@ -101,6 +103,7 @@ public:
 
   static std::string vulkanMember(std::string_view kernel, int level = 0);
 
+  /// Writes the file atomically, after a validation of the program.
   Status writeFile(const std::string &path, const FillWeights &fillWeights);
   /// Builds the artifact in memory, for the JIT compiler, with the bytes that a file would have.
   Expected<Artifact> build(const std::string &name, const FillWeights &fillWeights);

@@ -59,6 +59,7 @@ constexpr int pieceOf(int64_t n, int threads, int64_t i) {
 /// thread runs its own piece of consecutive indices (pieceOf) in ascending order, then steals from
 /// the others. Serial and in ascending order if threads or n is 1. The body must not throw.
 void parallelFor(int64_t n, int threads, LoopBody body);
+/// Calls `scope` in each thread around all its indices.
 void parallelFor(int64_t n, int threads, LoopBody body, ThreadScope scope);
 
 /// Seconds from the first start to the last end of work(thread) on `threads` threads, which start

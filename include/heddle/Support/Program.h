@@ -140,6 +140,7 @@ struct StateUse {
   HEDDLE_FIELDS(2, name, buffer)
 };
 
+/// A function of a program: ports, buffers, and the list of launches that the runtime walks.
 struct Function {
   std::string name;
   /// Dimensions bound by inputs, and those that the session keeps (state).
@@ -196,6 +197,7 @@ struct VulkanVariant : KernelCode {
   HEDDLE_FIELDS(3, grid, member, workgroup, level, features, subgroup, matrices)
 };
 
+/// Parameter of a kernel: the memory that it is in, and whether the kernel writes to it.
 struct KernelArgument {
   HEDDLE_ENUM(friend, Storage, Memory, Weight)
   Storage storage = Storage::Memory;
@@ -279,6 +281,7 @@ struct Program {
   std::string model;
   HEDDLE_FIELDS(0, functions, kernels, weights, pack, weightBytes, model)
 
+  /// Null if there is no function of this name.
   const Function *findFunction(std::string_view name) const;
 };
 

@@ -29,7 +29,10 @@ using Dimensions = std::map<std::string, int64_t, std::less<>>;
 class SizeExpr {
 public:
   SizeExpr(int64_t value = 0);
+  /// A named dimension.
   static SizeExpr dim(std::string name);
+  /// Parses the text of an expression. Depth and nesting are limited to 512 levels, so that hostile
+  /// text cannot overflow the stack.
   static Expected<SizeExpr> parse(std::string_view text);
 
   friend SizeExpr operator+(const SizeExpr &a, const SizeExpr &b);
@@ -56,6 +59,7 @@ public:
   Expected<int64_t> evaluate(const Dimensions &dims) const;
   /// The expression with names replaced by other expressions.
   SizeExpr substitute(const std::map<std::string, SizeExpr, std::less<>> &values) const;
+  /// Canonical text, which parse reads back.
   std::string str() const;
 
 private:

@@ -27,6 +27,7 @@ namespace svg {
 /// Number with at most two digits behind the point and no trailing zeros.
 std::string number(double value);
 
+/// `content` is escaped; `attributes` are written as they are, as in the functions below.
 std::string text(double x, double y, std::string_view content, std::string_view attributes);
 /// `inside` are child elements, such as a <title>, which browsers show as a tooltip.
 std::string rectangle(double x, double y, double width, double height, std::string_view attributes,

@@ -13,6 +13,7 @@
 
 namespace heddle {
 
+/// Turns flush-to-zero on for its scope, in the current thread.
 class DenormalGuard {
 public:
   DenormalGuard() : saved(read()) { write(saved | flushBits); }

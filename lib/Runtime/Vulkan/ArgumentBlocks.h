@@ -14,6 +14,7 @@
 
 namespace heddle::vulkan {
 
+/// A mapped buffer of 64 KiB, from which blocks are allocated in order.
 class ArgumentBlocks {
 public:
   static Expected<ArgumentBlocks> create(const LogicalDevice &device);

@@ -13,6 +13,7 @@
 
 namespace heddle::vulkan {
 
+/// A command buffer with its pool and fence, used again for every call.
 class CommandRecorder {
 public:
   static Expected<std::unique_ptr<CommandRecorder>> create(const LogicalDevice &device);
@@ -27,6 +28,7 @@ public:
   /// Sets pipeline and descriptors of the dispatches that follow; `block` is the dynamic offset of
   /// their argument block.
   void bind(VkPipeline pipeline, VkPipelineLayout layout, VkDescriptorSet set, uint32_t block);
+  /// Dispatches the bound kernel; `groups` are workgroups along x, y and z.
   void dispatch(VkPipelineLayout layout, std::span<const uint32_t> push,
                 std::array<uint32_t, 3> groups);
   /// Submits, waits for the end, and makes all writes visible to the host.

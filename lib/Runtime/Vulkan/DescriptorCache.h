@@ -18,6 +18,7 @@ struct Window {
   int64_t offset = 0, bytes = 0;
 };
 
+/// Descriptor sets by the offsets of their windows.
 class DescriptorCache {
 public:
   /// `blocks` is the buffer of the dynamic binding; each launch gives its offset.

@@ -19,6 +19,7 @@ namespace heddle::vulkan {
 /// Success, or a device error "vulkan: `what`: `result`".
 Status checked(std::string_view what, VkResult result);
 
+/// A VkInstance of Vulkan 1.1, with a debug messenger if validation is on.
 class Instance {
 public:
   /// Input error if there is no loader or driver, or no validation layer where one is wanted.

@@ -18,6 +18,7 @@ namespace heddle::vulkan {
 /// guarantees no more than 4 storage buffers.
 constexpr uint32_t bindingCount = 4, windowBindings = 3;
 
+/// Layouts and pipelines of an artifact's kernels.
 class KernelPipelines {
 public:
   /// Compiles every kernel that has SPIR-V, after a check of the device's limits.

@@ -10,6 +10,7 @@
 
 namespace heddle::vulkan {
 
+/// A VkDevice, shared by sessions; `submit` is safe for several threads.
 class LogicalDevice {
 public:
   /// Opens device `number` in the loader's order; an input error if there is none or if it lacks

@@ -10,12 +10,14 @@
 
 namespace heddle::vulkan {
 
+/// A storage buffer that is also a source and a target of transfers.
 class MemoryBuffer {
 public:
   enum class Kind : uint8_t {
     Device,  ///< kernels work on it; mapped only on devices with unified memory
     Staging, ///< the host's end of transfers
   };
+  /// Input error beyond maxMemoryAllocationSize; device error if memory is exhausted.
   static Expected<MemoryBuffer> create(const LogicalDevice &device, int64_t bytes, Kind kind);
   MemoryBuffer(MemoryBuffer &&other) noexcept;
   MemoryBuffer &operator=(MemoryBuffer &&other) noexcept;

@@ -14,8 +14,10 @@
 
 namespace heddle::vulkan {
 
+/// Properties of a VkPhysicalDevice, queried once.
 class PhysicalDevice {
 public:
+  /// Usage error for a bad HEDDLE_VULKAN_LIMITS.
   static Expected<PhysicalDevice> query(VkPhysicalDevice device);
 
   VkPhysicalDevice handle() const { return device; }

@@ -13,6 +13,7 @@
 
 namespace heddle::vulkan {
 
+/// Pipeline cache of one program on one device.
 class PipelineCache {
 public:
   /// `codeHash` is a hash of the program's SPIR-V and names the file.

@@ -13,6 +13,7 @@
 
 namespace heddle::vulkan {
 
+/// Resources of a module with one entry point.
 struct SpirvFacts {
   int64_t sharedBytes = 0; ///< of all variables in Workgroup storage
   int64_t invocations = 1; ///< of a workgroup

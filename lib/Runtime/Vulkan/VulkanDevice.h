@@ -14,6 +14,7 @@
 
 namespace heddle::vulkan {
 
+/// Device of a session: its memory, command buffer, staging buffers and descriptor sets.
 class VulkanDevice final : public Device {
 public:
   /// `kernels` and `weights` (null: the program has none) belong to the code and outlive the
@@ -44,7 +45,10 @@ private:
     int64_t offset = 0;
   };
 
+  /// Reserves staging memory for a copy of `range`.
   Expected<Staged> stage(MemoryRange range);
+  /// Window of all arguments of a launch in the weights or in memory; error if they span more than
+  /// maxStorageBufferRange.
   Expected<Window> windowOf(const LaunchCall &call, bool weight) const;
   Status pushArguments(const LaunchCall &call, const Window &memory, const Window &weights);
   Expected<uint32_t> moveToBlock();

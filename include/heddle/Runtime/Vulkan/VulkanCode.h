@@ -32,6 +32,8 @@ struct VulkanDeviceInfo {
 /// with "vulkan: " if there is no loader or driver.
 Expected<std::vector<VulkanDeviceInfo>> listVulkanDevices();
 
+/// Opens device number `device`, compiles the kernels and uploads the weights. Input error if the
+/// artifact has no SPIR-V or the device cannot run it.
 Expected<std::unique_ptr<DeviceCode>> loadVulkanCode(const Artifact &artifact, int device);
 
 } // namespace heddle
