@@ -24,7 +24,8 @@ public:
   int add(const SizeExpr &formula);
   size_t size() const { return formulas.size(); }
 
-  /// Writes the values of the dimensions in the order of the program's names; -1 for an unset dimension.
+  /// Writes the values of the dimensions in the order of the program's names; -1 for an unset
+  /// dimension.
   void dimValues(const Dimensions &dims, std::vector<int64_t> &values) const;
   /// Updates `values`, computed for the dimensions `before`, to the dimensions `now`. Empty
   /// `before`: evaluates everything.

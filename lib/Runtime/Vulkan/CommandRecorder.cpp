@@ -36,7 +36,8 @@ Status CommandRecorder::createObjects() {
   HEDDLE_TRY(checked("creating a command buffer",
                      vk.vkAllocateCommandBuffers(device.handle(), &info, &commands)));
   VkFenceCreateInfo fenceInfo{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  return checked("creating a fence", vk.vkCreateFence(device.handle(), &fenceInfo, nullptr, &fence));
+  return checked("creating a fence",
+                 vk.vkCreateFence(device.handle(), &fenceInfo, nullptr, &fence));
 }
 
 CommandRecorder::~CommandRecorder() {

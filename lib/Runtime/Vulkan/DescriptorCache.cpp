@@ -30,7 +30,7 @@ Status DescriptorCache::addPool() {
   info.pPoolSizes = sizes;
   VkDescriptorPool pool = VK_NULL_HANDLE;
   HEDDLE_TRY(checked("creating a descriptor pool", device.functions().vkCreateDescriptorPool(
-                                                     device.handle(), &info, nullptr, &pool)));
+                                                       device.handle(), &info, nullptr, &pool)));
   pools.push_back(pool);
   used = 0;
   return {};
@@ -66,7 +66,7 @@ Expected<VkDescriptorSet> DescriptorCache::find(const Window &memory, const Wind
   info.descriptorSetCount = 1;
   info.pSetLayouts = &layout;
   HEDDLE_TRY(checked("creating a descriptor set", device.functions().vkAllocateDescriptorSets(
-                                                    device.handle(), &info, &it->second)));
+                                                      device.handle(), &info, &it->second)));
   ++used;
 
   write(it->second, memory, weights);
