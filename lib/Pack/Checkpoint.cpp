@@ -1,9 +1,8 @@
-//===- Checkpoint.cpp - The weights of a Hugging Face folder --------------===//
+//===- Checkpoint.cpp - Checkpoints of Hugging Face folders ---------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An index says which file holds each tensor; the files' own headers say what is in
-// them, and both must agree.
+// An index maps each tensor to its file; it must agree with the files' own headers.
 
 #include "heddle/Pack/Checkpoint.h"
 
@@ -42,7 +41,7 @@ private:
   std::string path;
   std::map<std::string, std::unique_ptr<WeightSource>> sources; ///< by file name
   std::vector<TensorInfo> infos;
-  std::vector<std::pair<const WeightSource *, int>> places;
+  std::vector<std::pair<const WeightSource *, int>> places; ///< shard and index of each tensor
 };
 
 Status Shards::read(const nlohmann::ordered_json &map, const fs::path &folder,
@@ -50,7 +49,7 @@ Status Shards::read(const nlohmann::ordered_json &map, const fs::path &folder,
   for (const auto &[tensor, file] : map.items()) {
     std::string place = path + ": weight_map." + tensor;
     auto name = file.is_string() ? file.get<std::string>() : std::string();
-    // A shard lies beside its index: a path to elsewhere is no name.
+    // Shards are in the folder of the index; a hostile index must not name other folders.
     if (name.empty() || fs::path(name).filename() != name)
       return inputError(place + ": expected the name of a file beside it, found " +
                         quotedText(file.is_string() ? name : file.dump()));

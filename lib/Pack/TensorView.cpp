@@ -1,9 +1,9 @@
-//===- TensorView.cpp - Tensors made from tensors of a checkpoint ---------===//
+//===- TensorView.cpp - Views of a checkpoint's tensors -------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every view reads the pieces that it needs of the one below it; none keeps a
-// tensor in memory, so that packing a model needs no more than its output.
+// A view reads the pieces that it needs from the view below. No view keeps a tensor in
+// memory, so that packing a model needs little memory besides its output.
 
 #include "heddle/Pack/TensorView.h"
 
@@ -61,7 +61,7 @@ private:
   TensorViewRef from;
 };
 
-/// The shape of `like` with another number of rows.
+/// Shape of `like` with another number of rows.
 std::vector<int64_t> withRows(const TensorView &like, int64_t rows) {
   std::vector<int64_t> shape = like.shape();
   shape.front() = rows;
@@ -104,7 +104,7 @@ private:
   std::vector<TensorViewRef> parts;
 };
 
-/// Reads of whole rows: what lies between row borders is read apart and cut.
+/// Base of views that compute whole rows; reads parts of a row through a temporary row.
 class ByRows : public TensorView {
 public:
   using TensorView::TensorView;
@@ -139,7 +139,7 @@ public:
         from(std::move(from)) {}
 
 protected:
-  /// A few columns of each row of the matrix below, which lie side by side there.
+  /// Rows of the transpose are adjacent columns of the matrix below, read row by row.
   void readRows(int64_t row, int64_t count, std::span<float> out) const override {
     const int64_t rowsBelow = from->rows(), widthBelow = from->columns();
     std::vector<float> piece(count);
@@ -161,7 +161,7 @@ public:
         from(std::move(from)), taken(std::move(taken)) {}
 
 protected:
-  /// Rows that follow each other below are read at once.
+  /// Reads runs of consecutive rows at once.
   void readRows(int64_t row, int64_t count, std::span<float> out) const override {
     const int64_t width = columns();
     for (int64_t r = row; r < row + count;) {
@@ -191,7 +191,7 @@ private:
   std::vector<int64_t> taken;
 };
 
-/// Rows times their factors, or columns plus their terms.
+/// Rows times factors (`scales`), or columns plus terms.
 class Adjusted : public ByRows {
 public:
   Adjusted(TensorViewRef from, const TensorViewRef &numbers, bool scales)
@@ -268,7 +268,7 @@ TensorViewRef scaled(TensorViewRef from, TensorViewRef factors) {
 }
 TensorViewRef shifted(TensorViewRef from, TensorViewRef terms) {
   std::vector<int64_t> shape = from->shape();
-  if (shape.size() == 1 && terms->elements() > 1) // a vector is one row
+  if (shape.size() == 1 && terms->elements() > 1) // elements of a vector are rows: make it one row
     return reshaped(shifted(reshaped(std::move(from), {1, shape[0]}), std::move(terms)), shape);
   return std::make_shared<Adjusted>(std::move(from), terms, /*scales=*/false);
 }

@@ -135,7 +135,7 @@ Expected<std::string> readTextFile(const std::string &path, int64_t most) {
   text << in.rdbuf();
   if (!in || static_cast<int64_t>(text.view().size()) != size)
     if (size != 0 || !in.is_open())
-      return inputError(path + ": expected a readable file");
+      return inputError(path + ": expected a file that can be read, found a read error");
   return text.str();
 }
 

@@ -1,11 +1,11 @@
-//===- TensorView.h - Tensors made from tensors of a checkpoint *- C++ -*-===//
+//===- TensorView.h - Views of a checkpoint's tensors ----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A checkpoint often stores a model's tensors otherwise than the model names them:
-// three projections in one matrix, a matrix transposed, a norm's weight minus 1.
-// Views describe the tensor wanted without copying it; packing reads through them.
-// Rows are the entries of the first dimension.
+// Checkpoints often store a model's tensors in another form: three projections in one
+// matrix, a transposed matrix, a norm's weight minus 1. A view is the tensor that the
+// model needs, computed as it is read; packing reads through views. Rows are the
+// entries of the first dimension.
 #pragma once
 
 #include "heddle/Pack/WeightSource.h"
@@ -17,7 +17,7 @@ namespace heddle {
 class TensorView;
 using TensorViewRef = std::shared_ptr<const TensorView>;
 
-/// Numbers of a shape, read piece by piece from any thread.
+/// A tensor of f32 that is read in pieces, from any thread.
 class TensorView {
 public:
   TensorView(std::vector<int64_t> shape, std::string recipe);
@@ -27,12 +27,12 @@ public:
   int64_t elements() const { return count; }
   int64_t rows() const { return dims.empty() ? 1 : dims[0]; }
   int64_t columns() const { return rows() == 0 ? 0 : count / rows(); }
-  /// Views of equal text have equal numbers.
+  /// Text of how the view is computed; views with equal recipes have equal elements.
   const std::string &recipe() const { return text; }
 
-  /// Elements [first, first + out.size()) in row-major order.
+  /// Reads elements [first, first + out.size()) in row-major order.
   virtual void read(int64_t first, std::span<float> out) const = 0;
-  /// All elements where they lie in memory as f32, else nothing.
+  /// All elements if they are in memory as aligned f32; empty otherwise.
   virtual std::span<const float> inPlace() const { return {}; }
 
 private:
@@ -43,22 +43,22 @@ private:
 
 /// A tensor of a checkpoint, which must outlive the view.
 TensorViewRef viewOf(const WeightSource &source, int tensor);
-/// One number everywhere.
+/// A constant tensor.
 TensorViewRef filled(std::vector<int64_t> shape, float value);
-/// The numbers in another shape of as many elements.
+/// `from` in another shape with as many elements.
 TensorViewRef reshaped(TensorViewRef from, std::vector<int64_t> shape);
-/// Views of equal columns below each other.
+/// Concatenation along the first dimension; all parts have equal other dimensions.
 TensorViewRef concatenated(std::vector<TensorViewRef> parts);
-/// A matrix with rows and columns exchanged; any other rank as it is.
+/// Transpose of a matrix; a tensor of any other rank is returned unchanged.
 TensorViewRef transposed(TensorViewRef from);
 /// Row r is row `rows[r]` of the view.
 TensorViewRef gathered(TensorViewRef from, std::vector<int64_t> rows);
-/// Row r times element r of `factors`; `factors` of one element is for all rows.
+/// Row r times element r of `factors`, or all rows times its only element.
 TensorViewRef scaled(TensorViewRef from, TensorViewRef factors);
-/// Column c plus element c of `terms`; `terms` of one element is for all columns.
+/// Column c plus element c of `terms`, or all columns plus its only element.
 TensorViewRef shifted(TensorViewRef from, TensorViewRef terms);
 
-/// Named views as one source of weights; `owned` are the checkpoints that they read.
+/// Named views as a source of weights, which owns the checkpoints `owned` that the views read.
 std::unique_ptr<WeightSource>
 makeViewSource(std::string name, std::vector<std::pair<std::string, TensorViewRef>> views,
                std::vector<std::unique_ptr<WeightSource>> owned);

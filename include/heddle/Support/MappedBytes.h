@@ -46,7 +46,7 @@ private:
   int64_t length = 0, mapped = 0;
 };
 
-/// The bytes of a regular file of at most `most` bytes.
+/// Reads a regular file; error beyond `most` bytes.
 Expected<std::string> readTextFile(const std::string &path, int64_t most);
 
 } // namespace heddle
