@@ -139,7 +139,7 @@ std::string MaskPrinter::call(Operation *op, StringRef name) {
   return (name + "(" + text + ")").str();
 }
 
-/// The operator of a formula; empty for what is none.
+/// Infix operator of an op in a formula; empty if it has none.
 StringRef operatorOf(Operation *op) {
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
     return llvm::StringSwitch<StringRef>(arith::stringifyCmpIPredicate(compare.getPredicate()))

@@ -6,7 +6,7 @@
 //
 //   encoder.0.attention  [1,10,512] → [1,10,512] → [1,8,10,64] → [1,10,512]
 //
-// The shapes are those of input, projected queries, their heads, and output. Norms,
+// Here: input, projected queries, their heads, and output. Norms,
 // positions and additions keep shapes and have no line.
 #pragma once
 

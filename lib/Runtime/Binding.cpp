@@ -61,7 +61,7 @@ void RunningLengths::next(const std::string &name, const Tensor &source, int64_t
   Count &count = start(name);
   count.lengths.resize(static_cast<size_t>(source.rank() > 1 ? source.dim(0) : 1));
   forEachLength(source, padding, [&](size_t row, int64_t length) {
-    if (length > 0) // a call of nothing but padding leaves the row where it was
+    if (length > 0) // a row of padding only keeps its length
       count.lengths[row] = static_cast<int32_t>(count.seen + length);
   });
   count.seen += source.rank() ? source.shape().back() : 1;

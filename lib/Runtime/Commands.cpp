@@ -112,7 +112,7 @@ static Status writeOutputs(const NamedTensors &outputs, const RunCommand &comman
   return {};
 }
 
-/// A name as the place of an error, cut where it is long.
+/// A name as the place of an error: printable, and cut to 60 bytes.
 static std::string placeOf(std::string_view name) {
   std::string text = quotedText(name);
   return text.substr(1, text.size() - 2);

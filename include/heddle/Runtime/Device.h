@@ -8,7 +8,7 @@
 // are read. A device may do each step at once (CPU) or record it and run
 // everything in finish (Vulkan).
 //
-// Planned memory is one range of bytes; the session decides what lies where.
+// Planned memory is one range of bytes, in which the session places all buffers.
 // Offsets and sizes are bytes, multiples of 16; buffers start at multiples of 256.
 #pragma once
 

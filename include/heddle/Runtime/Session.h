@@ -48,7 +48,7 @@ struct PortInfo {
   std::string name;
   DType type = DType::F32;
   std::vector<std::string> shape; ///< "B", "S", "512"
-  bool required = true;           ///< inputs: false where there is a default
+  bool required = true;           ///< inputs: false if there is a default
 };
 
 /// Reads a buffer (index into Function::buffers) after a launch: 4-byte elements with padding.

@@ -215,7 +215,7 @@ struct KernelArgument {
 /// vec4<f32>[], 2 = memory as i32[] (each present only if used). Push constants are i32 words:
 /// scalars, then one offset an argument (4-byte elements divided by 4, from the start of the bound
 /// window), then the grid base (z, y, x) of the dispatch. If these exceed 32 words, only the grid
-/// base is pushed; the others stand in an argument block, binding 3 as vec4<i32>[].
+/// base is pushed; the others are in an argument block, binding 3 as vec4<i32>[].
 struct Kernel {
   std::string name;
   std::vector<KernelArgument> arguments;
