@@ -236,6 +236,8 @@ Status CodeGenerator::run(const std::function<void(const std::string &)> &progre
   return generate(missing);
 }
 
+/// Lowers the missing units in parallel and keeps their code. Reports the first error in the order
+/// of the units.
 Status CodeGenerator::generate(llvm::ArrayRef<Unit *> missing) {
   for (bool isCpu : {true, false}) {
     auto one = llvm::find_if(missing, [&](Unit *unit) { return bool(unit->cpu) == isCpu; });

@@ -40,6 +40,7 @@ const Artifact *OpenedModel::artifact() const {
   return parts->artifact ? &*parts->artifact : nullptr;
 }
 
+/// Diagnostics of the parser are collected, so that a damaged file is one error.
 Expected<OpenedModel> OpenedModel::read(const std::string &model, const CompileOptions &options) {
   auto parts = std::make_unique<Parts>();
   if (!isArtifactPath(model)) {

@@ -72,6 +72,7 @@ static ScalarProgram::Function load(const RefTensor &table) {
   };
 }
 
+/// Compiles the region to a scalar program in f64, which holds i32 and i1 exactly.
 Expected<ScoreRule> formula(Operation *where, const Lookup &lookup) {
   ScalarProgram program;
   ScalarProgram::Site site;

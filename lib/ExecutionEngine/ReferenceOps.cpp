@@ -51,6 +51,7 @@ static const RefTensor *optional(Value value, const Lookup &get) {
   return value ? &get(value) : nullptr;
 }
 
+/// Rows of the table; the padding id gives a row of zeros.
 static Expected<RefTensor> meaning(EmbeddingOp op, const Lookup &get) {
   const RefTensor &ids = get(op.getIds()), &table = get(op.getTable());
   int64_t rows = table.shape[0], columns = table.shape[1];
@@ -148,6 +149,7 @@ static Expected<std::vector<RefTensor>> meaning(QuantizeOp op, const Lookup &get
 
 //===- Row-wise ops ------------------------------------------------------===//
 
+/// With `root` false, rows are divided by the variance itself instead of its square root.
 static RefTensor meaning(LayerNormOp op, const Lookup &get) {
   const RefTensor &input = get(op.getInput()), &gamma = get(op.getGamma()),
                   &beta = get(op.getBeta());
@@ -224,6 +226,7 @@ static RefTensor meaning(RmsNormOp op, const Lookup &get) {
   return result;
 }
 
+/// A row whose elements are all minus infinity gives zeros, not NaN.
 static RefTensor meaning(SoftmaxOp op, const Lookup &get) {
   RefTensor result = get(op.getInput());
   int64_t features = result.shape.back();
@@ -298,6 +301,8 @@ static RefTensor meaning(ShiftRightOp op, const Lookup &get) {
 
 //===- Shapes ------------------------------------------------------------===//
 
+/// Mean, first or last row of each sequence's first `length` rows, or of each packed document. An
+/// empty one gives zeros.
 static RefTensor meaning(PoolOp op, const Lookup &get) {
   const RefTensor &input = get(op.getInput()), *lengths = optional(op.getLengths(), get),
                   *starts = optional(op.getDocuments(), get);

@@ -290,6 +290,7 @@ static Expected<RefTensor> fromCaller(const std::string &name, const RefTensor &
   return result;
 }
 
+/// Inverse of fromCaller for a result.
 RefTensor asCallersSee(func::FuncOp function, unsigned result, const RefTensor &value) {
   auto dims = function.getResultAttrOfType<ArrayAttr>(result, TransformerDialect::dimsAttr);
   auto port = function.getResultAttrOfType<ArrayAttr>(result, TransformerDialect::portAttr);

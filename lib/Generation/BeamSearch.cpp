@@ -78,6 +78,8 @@ private:
     return {};
   }
 
+  /// Selects the open hypotheses of the next step from continuations, sorted by log probability. At
+  /// the limit of tokens, all open hypotheses end.
   void keepBest(const std::vector<Continuation> &continuations) {
     const size_t beam = static_cast<size_t>(options.beam);
     std::vector<Hypothesis> next;

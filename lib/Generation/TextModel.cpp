@@ -145,6 +145,8 @@ Status readLabels(const Json &facts, TextModel &model, const MemberReader &readM
 
 } // namespace
 
+/// Checks the settings and reads vocabularies. A prompt of a decoder-only model must fit into the
+/// caches together with the start token.
 Expected<TextModel> heddle::readTextModel(std::string_view json, const MemberReader &readMember) {
   if (json.empty())
     return inputError("expected a model with text sides, found one without a description");

@@ -229,6 +229,7 @@ void EntryPacker::forEachPiece(int64_t panel, Body body) const {
   });
 }
 
+/// Clears the padding columns first, since a writer fills only up to the end of its last block.
 void EntryPacker::packPanel(int64_t panel) const {
   PanelWriter writer = panelWriterOf(type);
   int64_t block = formatOf(type).blockColumns;

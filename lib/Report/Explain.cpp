@@ -103,6 +103,7 @@ std::string missedText(const OpDecision::Missed &missed) {
 
 } // namespace
 
+/// Groups and launches of a function are in the same order, one launch a group.
 Explanation explainGroups(ModuleOp fused, const LaunchNames &launches) {
   Explanation explanation;
   for (auto func : fused.getOps<func::FuncOp>()) {

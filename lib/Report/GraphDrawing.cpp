@@ -139,6 +139,7 @@ void FunctionDrawing::place() {
   }
 }
 
+/// Ops have a blue ground (attention an orange one); inputs and outputs are rounder and grey.
 std::string FunctionDrawing::box(size_t node) const {
   const GraphNode &what = graph.nodes[node];
   bool op = what.kind == GraphNode::Kind::Op;

@@ -84,6 +84,8 @@ static bool follows(StringRef before, StringRef after) {
   return a && b && a->first == b->first && a->second + 1 == b->second;
 }
 
+/// Layers are compared with the first of their run, so that a run of n equal layers needs n - 1
+/// comparisons.
 std::vector<LayerItems> heddle::layerItems(ArrayRef<std::string> layers, EqualItems equal) {
   std::vector<LayerItems> all;
   for (size_t begin = 0, end = 0; begin < layers.size(); begin = end) {

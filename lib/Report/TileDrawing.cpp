@@ -131,6 +131,7 @@ std::string legend(const TilePicture &picture, double x, double y) {
 
 } // namespace
 
+/// The longer side has 640 units; the picture is wide enough for its legend.
 std::string pictureSvg(const TilePicture &picture) {
   svg::Plot plot = plotOf(picture);
   const double width = std::max(plot.left + plot.width + 24, 620.0);

@@ -118,6 +118,7 @@ Status BoundInputs::bind(const NamedInputs &inputs, const Dimensions &session,
   return bindDims(session);
 }
 
+/// Assigns inputs to ports by name; each required port must be given, and none twice.
 Status BoundInputs::match(const NamedInputs &inputs) {
   std::ranges::fill(tensors, nullptr);
   for (const NamedInput &input : inputs) {
@@ -159,6 +160,8 @@ Status BoundInputs::addDefaults(RunningLengths &running) {
   return {};
 }
 
+/// Makes a default from the ids of its source, if the caller did not give the input. Given running
+/// lengths replace the session's counts.
 Status BoundInputs::addDefault(size_t index, RunningLengths &running) {
   const Port &port = function->inputs[index];
   const DefaultInput &fallback = port.fallback;
@@ -317,6 +320,8 @@ static std::string placeText(const Tensor &tensor, int64_t index) {
   return shapeText(place);
 }
 
+/// Starts must ascend from `first` to `last`, and no document may be longer than its table of
+/// positions.
 Status BoundInputs::checkStarts(size_t port, int64_t first, int64_t last) const {
   const Tensor &tensor = *tensors[port];
   const std::string &name = function->inputs[port].name;
@@ -342,6 +347,7 @@ Status BoundInputs::checkStarts(size_t port, int64_t first, int64_t last) const 
   return must(tensor.size() - 1, last, "last");
 }
 
+/// Values must be in [low, high): kernels index tables by ids without a check.
 Status BoundInputs::checkRange(size_t port, int64_t low, int64_t high) const {
   const Tensor &tensor = *tensors[port];
   if (formatOf(tensor.dtype()).isFloat())

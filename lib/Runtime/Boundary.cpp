@@ -13,6 +13,7 @@
 
 namespace heddle {
 
+/// All leading dimensions are flattened to rows. Vectors, indices and dense ports have no padding.
 Expected<RowForm> rowForm(const Port &port, std::span<const int64_t> shape) {
   RowForm form;
   form.columns = shape.empty() ? 1 : shape.back();

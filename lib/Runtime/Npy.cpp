@@ -161,6 +161,7 @@ Expected<Tensor> readNpy(const std::string &path) {
   return parseNpy(file.bytes(), path);
 }
 
+/// Writes version 1.0, whose header has a length of 16 bits; shapes are short enough.
 std::string npyHeader(const Tensor &tensor) {
   std::string shape = "(";
   for (int64_t dim : tensor.shape())

@@ -39,6 +39,7 @@ static int64_t tightestGap(std::span<const Interval> taken, int64_t bytes) {
   return best < 0 ? reached : best;
 }
 
+/// Quadratic in the number of buffers, of which a function has at most a few hundred.
 Placement placeBuffers(std::span<const Lifetime> buffers, bool share) {
   std::vector<size_t> order(buffers.size()), placed;
   std::iota(order.begin(), order.end(), size_t{0});

@@ -136,6 +136,7 @@ static Expected<RowForm> formIn(const Port &port, std::span<const int64_t> shape
   return form;
 }
 
+/// Evaluates output shapes, and the offsets of scratch buffers behind the session's blocks.
 Status Session::Impl::placeBuffers(Call &call) {
   for (size_t i = 0; i < call.function.outputs.size(); ++i) {
     OutputForm &output = call.outputs[i];
@@ -200,6 +201,8 @@ Status Session::Impl::launchTimed(Call &call, size_t launch, std::vector<LaunchT
   return device->begin();
 }
 
+/// Gives the observer a function that reads any buffer: a call of its own on the device for each
+/// read.
 Status Session::Impl::observe(Call &call, int launch, const LaunchObserver &observer) {
   HEDDLE_TRY(device->finish());
   BufferReader reader = [&](int buffer) -> Expected<std::vector<uint32_t>> {
@@ -217,6 +220,7 @@ Status Session::Impl::observe(Call &call, int launch, const LaunchObserver &obse
   return device->begin();
 }
 
+/// Requests all outputs, waits for the device once, then unpacks each to the caller's tensor.
 Status Session::Impl::collect(Call &call, NamedTensors &outputs) {
   auto rangeOf = [&](size_t i) {
     int buffer = call.function.outputs[i].buffer;

@@ -94,6 +94,8 @@ Status Session::Impl::readParents(Call &call) {
   return {};
 }
 
+/// Plans the copies of a live state's rows. Parents are checked here, since only the state knows
+/// its number of rows.
 Status Session::Impl::reorderState(Call &call, const StateUse &use) {
   const std::string &name = call.layout.blocks[use.buffer];
   const SessionMemory::Block *held = memory.find(name);

@@ -43,6 +43,7 @@ static void runPieces(std::span<Piece> pieces, int self, LoopBody body) {
   }
 }
 
+/// Serial inside of another parallel region: nested loops would oversubscribe the processors.
 void parallelFor(int64_t n, int threads, LoopBody body, ThreadScope scope) {
   if (threads <= 0)
     threads = processorCount();

@@ -195,6 +195,7 @@ public:
     known.insert(function.stateDims.begin(), function.stateDims.end());
   }
 
+  /// Checks buffers before ports, launches and states, which refer to them by index.
   Status run() {
     auto self = [](const std::string &name) -> const std::string & { return name; };
     HEDDLE_TRY(checkNames(place + "dimensions", function.dims, self));

@@ -103,6 +103,7 @@ void fillIntegers(const Port &port, int64_t low, int64_t high, std::mt19937 &ran
   }
 }
 
+/// Random numbers for f32, true for bool, and integers by fillIntegers.
 Expected<Tensor> syntheticInput(const Port &port, const Dimensions &dims, std::mt19937 &random) {
   std::vector<int64_t> shape;
   for (const SizeExpr &dim : port.shape) {

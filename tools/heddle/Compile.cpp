@@ -23,6 +23,7 @@ struct CompileFlags {
   CompileOptions options;
 };
 
+/// Prints warnings, remarks and a line of statistics to standard error.
 void printReport(const CompileFlags &flags, const CompileReport &report) {
   printWarnings(report.warnings);
   for (const std::string &remark : report.remarks)

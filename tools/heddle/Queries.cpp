@@ -59,6 +59,7 @@ Status takePositionsFile(ExplainFlags &flags) {
   return {};
 }
 
+/// Checks options that exclude each other and the output path before the model is opened.
 Status explain(ExplainFlags &flags) {
   HEDDLE_TRY(takePositionsFile(flags));
   flags.options.outputs = {flags.html, flags.svg};

@@ -30,8 +30,8 @@ struct TextSide {
   std::optional<int32_t> unknown = 1, start = 2, end = 3;
   bool add = false;              ///< `start` before and `end` after a source text
   std::optional<int64_t> length; ///< text is padded on the right to this many ids
-  std::optional<int64_t> most;   ///< most ids: as many as learned positions, or for a prompt, one
-                                 ///< less than the caches hold
+  std::optional<int64_t> most;   ///< most ids: as many as learned positions, or for a prompt, as
+                                 ///< fit into the caches beside the start token
   bool cut = false;              ///< longer text is cut instead of refused
   int64_t limit = 256;           ///< tokens that generation may add
 

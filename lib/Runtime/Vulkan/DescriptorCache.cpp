@@ -36,6 +36,7 @@ Status DescriptorCache::addPool() {
   return {};
 }
 
+/// Binding 2 is the memory window again: kernels read it as vec4 and as i32.
 void DescriptorCache::write(VkDescriptorSet set, const Window &memory, const Window &weights) {
   const Window block{blocks, 0, vulkanBlockWords * 4};
   const Window *windows[] = {&memory, &weights, &memory, &block};

@@ -73,6 +73,7 @@ Expected<std::unique_ptr<Instance>> Instance::create() {
   return created;
 }
 
+/// Enables synchronisation validation too, which checks the barriers between commands.
 Status Instance::createInstance(bool validate) {
   VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
   application.pApplicationName = "heddle";

@@ -108,6 +108,7 @@ Expected<KernelPipelines::Chosen> KernelPipelines::choose(const Kernel &kernel,
                     ", found " + physical.info().name);
 }
 
+/// Chooses variants first, so that the cache's file is named by a hash of the code that is used.
 Status KernelPipelines::compileAll(const Artifact &artifact) {
   const std::vector<Kernel> &kernels = artifact.program().kernels;
   chosen.resize(kernels.size());

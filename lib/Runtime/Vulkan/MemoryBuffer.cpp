@@ -45,6 +45,7 @@ std::optional<uint32_t> MemoryBuffer::chooseType(Kind kind, uint32_t allowed) co
   return physical.memoryType(allowed, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
 }
 
+/// Allocates, binds, and maps the memory if the host can use it.
 Status MemoryBuffer::allocate(Kind kind) {
   const VolkDeviceTable &vk = device->functions();
   VkMemoryRequirements requirements;

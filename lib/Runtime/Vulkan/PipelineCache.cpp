@@ -66,6 +66,7 @@ PipelineCache::~PipelineCache() {
     device->functions().vkDestroyPipelineCache(device->handle(), cache, nullptr);
 }
 
+/// Writes nothing if the driver added no pipelines, or if it returns only a header.
 void PipelineCache::save() const {
   const VolkDeviceTable &vk = device->functions();
   size_t size = 0;

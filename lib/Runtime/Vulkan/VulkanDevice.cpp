@@ -33,6 +33,7 @@ Expected<std::unique_ptr<Device>> VulkanDevice::create(const LogicalDevice &devi
 
 //===- Memory ------------------------------------------------------------===//
 
+/// A new buffer makes all descriptor sets invalid.
 Status VulkanDevice::resize(int64_t bytes, int64_t keep) {
   if (memory && bytes <= size)
     return {};
