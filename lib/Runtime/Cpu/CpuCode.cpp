@@ -198,7 +198,7 @@ bool isSlowHere(const std::vector<std::string> &features) {
 }
 
 /// The member with the most features among those that this processor can run; a member that is slow
-/// here (isSlowHere) is only a last resort. Null if none can run.
+/// here (isSlowHere) is only a last resort. All members give equal results. Null if none can run.
 const CpuMember *bestMember(const std::vector<CpuMember> &members) {
   const CpuMember *best = nullptr;
   bool bestIsSlow = false;
