@@ -104,8 +104,8 @@ std::string targetText(const Unit &unit) {
   const CpuTarget *cpu = unit.cpu;
   if (!cpu)
     return std::string(toString(TargetKind::Vulkan)) + " level " + std::to_string(unit.gpu->level);
-  std::string text = std::string(toString(TargetKind::Cpu)) + (cpu->bf16Dot2 ? " pairs" : "") +
-                     (cpu->int8Dot4 ? " quads" : "") + (cpu->f16Accumulate ? " halves" : "");
+  std::string text = std::string(toString(TargetKind::Cpu)) + (cpu->bf16Dot2 ? " bf16-dot2" : "") +
+                     (cpu->int8Dot4 ? " int8-dot4" : "") + (cpu->f16Accumulate ? " f16-accumulate" : "");
   for (const std::string *part : {&cpu->name, &cpu->triple, &cpu->cpu, &cpu->features, &cpu->tune})
     text += "\n" + *part;
   return text;
