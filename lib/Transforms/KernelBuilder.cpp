@@ -36,11 +36,11 @@ int64_t KernelBuilder::viewOf(Value argument) const {
   return arguments[cast<BlockArgument>(argument).getArgNumber()].view;
 }
 
-int64_t KernelBuilder::tableView() const {
-  for (const Argument &argument : arguments)
-    if (argument.layout.getStorage() == kernel::Storage::Table)
-      return argument.view;
-  return -1;
+Value KernelBuilder::tableOf(transformer::TransformerOpInterface op) {
+  // Tables are the last arguments, in this order.
+  auto readers = transformer::readersOfTables(def.getBody().front());
+  auto reader = llvm::find_if(readers, [&](auto r) { return r.rowTable() == op.rowTable(); });
+  return view(arguments.end()[reader - readers.end()].view);
 }
 
 Value KernelBuilder::sizeValue(Size size) {

@@ -165,7 +165,7 @@ kernel::DefOp KernelDefinitions::define(GroupOp group, Region &body,
 }
 
 FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<PlannedTensor> operands,
-                                            const std::optional<PlannedTensor> &table,
+                                            ArrayRef<PlannedTensor> tables,
                                             ArrayRef<PlannedTensor> results,
                                             const ShapeExpressions &shapes) {
   bool flat = treatsRowsAlike(group);
@@ -189,11 +189,11 @@ FailureOr<KernelUse> KernelDefinitions::use(GroupOp group, ArrayRef<PlannedTenso
   Region body;
   group.getBody().cloneInto(&body, mapping);
   yieldStores(body.front());
-  if (table) {
-    auto type = RankedTensorType::get({ShapedType::kDynamic, table->dims.back().constantValue()},
+  for (const PlannedTensor &table : tables) {
+    auto type = RankedTensorType::get({ShapedType::kDynamic, table.dims.back().constantValue()},
                                       builder.getF32Type());
     body.addArgument(type, group.getLoc());
-    argument(*table, type, false, product(table->dims) * table->elementBytes());
+    argument(table, type, false, product(table.dims) * table.elementBytes());
   }
   size_t inputs = layouts.size();
   for (auto [place, type] : llvm::zip(results, body.front().getTerminator()->getOperandTypes()))

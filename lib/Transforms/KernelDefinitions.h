@@ -67,7 +67,7 @@ public:
 
   /// The definition of `group` with this storage, created if it is new, and how to launch it.
   mlir::FailureOr<KernelUse> use(kernel::GroupOp group, llvm::ArrayRef<PlannedTensor> operands,
-                                 const std::optional<PlannedTensor> &table,
+                                 llvm::ArrayRef<PlannedTensor> tables,
                                  llvm::ArrayRef<PlannedTensor> results,
                                  const ShapeExpressions &shapes);
 

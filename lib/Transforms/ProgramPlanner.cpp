@@ -145,7 +145,8 @@ PlannedTensor ProgramPlanner::statePlace(Operation *user, StringRef symbol, cons
 }
 
 /// Storage of the table that an op reads, from the row of its first position on.
-PlannedTensor ProgramPlanner::tablePlace(Operation *op, const RowTable &read, GroupOp group) {
+PlannedTensor ProgramPlanner::tablePlace(TransformerOpInterface op, GroupOp group) {
+  const RowTable read = *op.rowTable();
   const SizeExpr rows = rowsOf(shapes.of(op->getResult(0)));
   SizeExpr first = 0, count = rows;
   if (Value offset = read.offset) {
@@ -374,13 +375,12 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
         buffer.change([&](Buffer &b) { b.last = index; });
     operands.push_back(*place);
   }
-  std::optional<PlannedTensor> table;
+  SmallVector<PlannedTensor> tables;
+  for (TransformerOpInterface reader : readersOfTables(group.getBody().front()))
+    tables.push_back(tablePlace(reader, group));
   for (Operation &op : group.getBody().front()) {
-    if (auto known = dyn_cast<TransformerOpInterface>(op)) {
+    if (auto known = dyn_cast<TransformerOpInterface>(op))
       addSlots(known, operands);
-      if (std::optional<RowTable> read = known.rowTable())
-        table = tablePlace(&op, *read, group);
-    }
     if (isa<StateSetOp>(op) || (isa<CacheAppendOp>(op) && op.use_empty()))
       results.push_back(statePlaceOf(&op));
   }
@@ -392,7 +392,7 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
     places[group.getResult(i)] = *place;
     places[group.getResult(i)].at.reset();
   }
-  FailureOr<KernelUse> use = definitions.use(group, operands, table, results, shapes);
+  FailureOr<KernelUse> use = definitions.use(group, operands, tables, results, shapes);
   if (failed(use))
     return failure();
   SmallVector<Value> buffers;

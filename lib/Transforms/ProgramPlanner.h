@@ -46,8 +46,7 @@ private:
                                              transformer::WeightOp weight);
   PlannedTensor statePlace(mlir::Operation *user, llvm::StringRef symbol, const Shape &content);
   mlir::FailureOr<PlannedTensor> resultPlace(kernel::GroupOp group, unsigned index, int launch);
-  PlannedTensor tablePlace(mlir::Operation *op, const transformer::RowTable &read,
-                           kernel::GroupOp group);
+  PlannedTensor tablePlace(transformer::TransformerOpInterface op, kernel::GroupOp group);
   PlannedTensor statePlaceOf(mlir::Operation *store);
   llvm::SmallVector<SizeExpr> stateDims(llvm::StringRef symbol);
 

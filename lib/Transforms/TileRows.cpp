@@ -209,8 +209,8 @@ struct PositionModel : RowModel<Model, Op> {
 };
 
 struct SinusoidalModel : PositionModel<SinusoidalModel, PositionSinusoidalOp> {
-  Value positions(PositionSinusoidalOp, ValueTiles &tiles) const {
-    return tiles.load(tiles.f.view(tiles.f.tableView()), tiles.position);
+  Value positions(PositionSinusoidalOp op, ValueTiles &tiles) const {
+    return tiles.load(tiles.f.tableOf(op), tiles.position);
   }
 };
 

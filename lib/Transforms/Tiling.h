@@ -108,8 +108,8 @@ struct KernelBuilder {
   /// Index of an argument's view; -1 for scalars.
   int64_t viewOf(mlir::Value argument) const;
   unsigned firstResult() const { return resultStart; }
-  /// Index of the view of the table, or -1.
-  int64_t tableView() const;
+  /// The view of the table that an op of the definition reads.
+  mlir::Value tableOf(transformer::TransformerOpInterface op);
   /// First row of a result: the `at` scalar, or null.
   mlir::Value storeBase(unsigned result);
   /// Rows of the grid over the tiles of documents whose starts are `argument`.

@@ -69,6 +69,27 @@ func.func @step(%x: tensor<?x?x16xf32> {transformer.name = "x", transformer.dims
 
 // -----
 
+// Two tables of one kernel: the same sinusoids from two places on, each an argument of its own.
+// CHECK-LABEL: kernel.program @again
+// CHECK: %[[FIRST:.*]] = kernel.buffer "positions" table "T*16" {generator = "sinusoidal(16)"}
+// CHECK: %[[LATER:.*]] = kernel.buffer "positions" table "512" {generator = "sinusoidal(16)"}
+// CHECK: kernel.launch @elementwise(%{{.*}}, %[[FIRST]], %[[LATER]], %{{.*}}) at ["0", "0", "P*16", "0"]
+// CHECK: kernel.def @elementwise
+// CHECK-COUNT-2: storage = table
+transformer.state @key {dims = ["B", 1, "P", 16], capacity = 32 : i64} : tensor<?x1x?x16xf32>
+func.func @again(%x: tensor<?x?x16xf32> {transformer.name = "x", transformer.dims = ["B", "T", 16]}) -> tensor<?x?x16xf32> {
+  %n = transformer.cache.length "P" : i32
+  %0 = kernel.group(%x, %n) "elementwise" {root = #kernel.root<elementwise>} : (tensor<?x?x16xf32>, i32) -> tensor<?x?x16xf32> {
+  ^bb0(%a: tensor<?x?x16xf32>, %m: i32):
+    %b = transformer.position.sinusoidal %a : tensor<?x?x16xf32>
+    %c = transformer.position.sinusoidal %b offset(%m : i32) : tensor<?x?x16xf32>
+    kernel.yield %c : tensor<?x?x16xf32>
+  }
+  return %0 : tensor<?x?x16xf32>
+}
+
+// -----
+
 // Names that differ are compared when the values are known.
 // CHECK-LABEL: kernel.program @sum
 // CHECK: kernel.check equal "n" "m"

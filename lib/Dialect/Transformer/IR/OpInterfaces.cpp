@@ -95,6 +95,16 @@ bool heddle::transformer::takesWeight(OpOperand &operand) {
   return op && op.takesWeight(operand);
 }
 
+SmallVector<TransformerOpInterface> heddle::transformer::readersOfTables(Block &block) {
+  SmallVector<TransformerOpInterface> readers;
+  for (auto op : block.getOps<TransformerOpInterface>()) {
+    std::optional<RowTable> table = op.rowTable();
+    if (table && llvm::none_of(readers, [&](auto reader) { return reader.rowTable() == table; }))
+      readers.push_back(op);
+  }
+  return readers;
+}
+
 bool heddle::transformer::readAsKeys(OpOperand &use) {
   auto op = dyn_cast<ScoresOpInterface>(use.getOwner());
   return op && op.readsAsKeys(use);

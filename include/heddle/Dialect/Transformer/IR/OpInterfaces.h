@@ -62,6 +62,8 @@ struct RowTable {
   std::string generator; ///< name of the generator in a program
   int64_t columns;
   mlir::Value offset; ///< first row that is read; null: 0
+
+  bool operator==(const RowTable &) const = default;
 };
 
 /// Symbolic shapes of tensors over a function's dimensions, and the conditions of its ops.
@@ -121,3 +123,10 @@ class RowsAlike : public mlir::OpTrait::TraitBase<ConcreteOp, RowsAlike> {};
 } // namespace heddle::transformer
 
 #include "heddle/Dialect/Transformer/IR/OpInterfaces.h.inc"
+
+namespace heddle::transformer {
+
+/// The ops of a block that read tables, one a table: the first one that does.
+llvm::SmallVector<TransformerOpInterface> readersOfTables(mlir::Block &block);
+
+} // namespace heddle::transformer
