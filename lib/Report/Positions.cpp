@@ -11,8 +11,8 @@
 #include "heddle/Compiler/Models.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Support/Dims.h"
+#include "heddle/Support/PositionTables.h"
 #include "heddle/Support/Program.h"
-#include "heddle/Support/Sinusoids.h"
 #include "heddle/Support/Try.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -7,7 +7,7 @@
 #include "Boundary.h"
 #include "SessionImpl.h"
 
-#include "heddle/Support/Sinusoids.h"
+#include "heddle/Support/PositionTables.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>

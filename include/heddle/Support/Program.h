@@ -46,8 +46,7 @@ struct Buffer {
   SizeExpr elements;
   /// First and last launch that use a temporary.
   int first = 0, last = 0;
-  /// Table only: "sinusoidal(columns)" writes rows [0, elements / padded(columns)) of
-  /// sin(row / 10000^(2i/columns)), cos likewise, computed in f64.
+  /// Table only: what fills its rows, a word and numbers (Support/PositionTables.h).
   std::string generator;
   HEDDLE_FIELDS(3, name, kind, elements, first, last, generator)
 };

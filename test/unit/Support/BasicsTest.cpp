@@ -9,7 +9,7 @@
 #include "heddle/Support/Float.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/Parallel.h"
-#include "heddle/Support/Sinusoids.h"
+#include "heddle/Support/PositionTables.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -161,7 +161,7 @@ TEST(Parallel, PiecesAreNeighbours) {
       }
 }
 
-TEST(Sinusoids, RowsAndNames) {
+TEST(PositionTables, RowsAndNames) {
   std::vector<float> table(3 * 16, -1);
   ASSERT_TRUE(fillTable("sinusoidal(5)", table));
   EXPECT_EQ(table[16], static_cast<float>(std::sin(1.0)));
@@ -169,7 +169,9 @@ TEST(Sinusoids, RowsAndNames) {
   // An odd number of columns ends with a sine.
   EXPECT_EQ(table[36], static_cast<float>(std::sin(2.0 / std::pow(10000.0, 4.0 / 5))));
   EXPECT_EQ(table[37], 0);
-  for (const char *other : {"cosine(5)", "sinusoidal()", "sinusoidal(0)", "sinusoidal(5"})
+  for (const char *other :
+       {"cosine(5)", "sinusoidal()", "sinusoidal(0)", "sinusoidal(5", "sinusoidal(5.5)",
+        "sinusoidal(5, 5)", "sinusoidal(nan)", "sinusoidal(5) "})
     EXPECT_FALSE(fillTable(other, table));
 }
 

@@ -1,4 +1,4 @@
-//===- Sinusoids.h - Tables of positions -----------------------*- C++ -*-===//
+//===- PositionTables.h - Tables of positions ------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,7 +14,8 @@
 
 namespace heddle {
 
-/// What a program names "sinusoidal(columns)"; an error for any other generator.
+/// Fills a table, rows 0 … at the pitch of planned memory with zeros for padding, as a program names
+/// it: `word(number, …)`, the word of a generator and its numbers. An error for any other text.
 Status fillTable(const std::string &generator, std::span<float> memory);
 /// Rows 0 … of sin(row / 10000^(2i/columns)) and cos in turn, computed in f64, padding zero.
 void fillSinusoidal(int64_t columns, std::span<float> memory);

@@ -1,0 +1,99 @@
+//===- PositionTables.cpp - Tables of positions ---------------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows are at the pitch of planned memory, `padded(columns)`. A generator is a
+// row of the list below: its word, its numbers, and what fills a table with them.
+
+#include "heddle/Support/PositionTables.h"
+
+#include "heddle/Support/Program.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <optional>
+
+namespace heddle {
+
+//===- Filling -----------------------------------------------------------===//
+
+/// Element e of row r is at(r, e), in f64; padding is zero.
+static void fillRows(int64_t columns, std::span<float> memory,
+                     const std::function<double(int64_t row, int64_t column)> &at) {
+  int64_t pitch = padded(columns), rows = static_cast<int64_t>(memory.size()) / pitch;
+  std::ranges::fill(memory, 0.0f);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t i = 0; i < columns; ++i)
+      memory[row * pitch + i] = static_cast<float>(at(row, i));
+}
+
+void fillSinusoidal(int64_t columns, std::span<float> memory) {
+  std::vector<double> periods;
+  for (int64_t i = 0; i < columns; i += 2)
+    periods.push_back(std::pow(10000.0, static_cast<double>(i) / static_cast<double>(columns)));
+  fillRows(columns, memory, [&](int64_t row, int64_t i) {
+    double angle = static_cast<double>(row) / periods[i / 2];
+    return i % 2 ? std::cos(angle) : std::sin(angle);
+  });
+}
+
+//===- Generators --------------------------------------------------------===//
+
+namespace {
+using Numbers = std::span<const double>;
+
+struct Generator {
+  std::string_view word, numbers; ///< the latter by name, as errors show them
+  bool (*accepts)(Numbers);
+  void (*fill)(Numbers, std::span<float>);
+};
+} // namespace
+
+static bool isCount(double number) {
+  constexpr double most = 1 << 20;
+  return number >= 1 && number <= most && number == std::trunc(number);
+}
+
+static constexpr Generator generators[] = {
+    {"sinusoidal", "columns", [](Numbers n) { return n.size() == 1 && isCount(n[0]); },
+     [](Numbers n, std::span<float> memory) {
+       fillSinusoidal(static_cast<int64_t>(n[0]), memory);
+     }},
+};
+
+/// "a, b)" as numbers; none where the text is anything else.
+static std::optional<std::vector<double>> numbersOf(std::string_view text) {
+  std::vector<double> numbers;
+  const char *at = text.data(), *end = at + text.size();
+  while (true) {
+    auto [stop, failure] = std::from_chars(at, end, numbers.emplace_back());
+    std::string_view rest(stop, end);
+    if (failure != std::errc() || !std::isfinite(numbers.back()))
+      return std::nullopt;
+    if (rest == ")")
+      return numbers;
+    if (!rest.starts_with(", "))
+      return std::nullopt;
+    at = stop + 2;
+  }
+}
+
+Status fillTable(const std::string &generator, std::span<float> memory) {
+  std::string known;
+  for (const Generator &row : generators) {
+    std::string head = std::string(row.word) + "(";
+    known += (known.empty() ? "" : " or ") + head + std::string(row.numbers) + ")";
+    if (!generator.starts_with(head))
+      continue;
+    auto numbers = numbersOf(std::string_view(generator).substr(head.size()));
+    if (!numbers || !row.accepts(*numbers))
+      continue;
+    row.fill(*numbers, memory);
+    return {};
+  }
+  return inputError("expected a table " + known + ", found '" + generator + "'");
+}
+
+} // namespace heddle
