@@ -181,13 +181,15 @@ static void checkArray(const Json &value, const Json &entry, const std::string &
 
 static void checkNumber(const Json &value, const Json &entry, const std::string &path,
                         ErrorSink &errors) {
-  double low = entry.value("minimum", -HUGE_VAL),
+  double low = entry.value("minimum", -HUGE_VAL), high = entry.value("maximum", HUGE_VAL),
          above = entry.value("exclusiveMinimum", -HUGE_VAL);
   bool integer = llvm::is_contained(typesOf(entry), "integer");
   if (integer && (value < entry["minimum"] || value > entry["maximum"]))
     return errors.expected(path, integerWords(entry), shown(value));
   if (!integer && value.get<double>() < low)
     errors.expected(path, "a number of at least " + shown(entry["minimum"]), shown(value));
+  if (value.get<double>() > high)
+    errors.expected(path, "a number of at most " + shown(entry["maximum"]), shown(value));
   if (value.get<double>() <= above)
     errors.expected(path, "a number above " + shown(entry["exclusiveMinimum"]), shown(value));
 }
@@ -258,11 +260,12 @@ const Json *Keys::standard(const std::string &key) const {
 
 void Keys::checkOnly(ErrorSink &errors) const {
   for (const auto &[key, property] : (*schema)["properties"].items()) {
-    if (!property.contains("only") || !has(key))
+    if (!property.contains("only") || !gives(key)) // null is none
       continue;
-    auto only = property["only"].begin();
-    std::string value = get<std::string>(only.key()), expected = property["only"]["expected"];
-    if (!llvm::is_contained(only.value(), value))
+    const Json &only = property["only"];
+    std::string other = only.begin().key(), value = get<std::string>(other),
+                expected = only["expected"];
+    if (!lists(only, other.c_str(), value))
       errors.expected(path(key), expected.replace(expected.find('*'), 1, value), "it");
   }
 }
