@@ -11,6 +11,8 @@
 
 #include "heddle/Support/Program.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
@@ -48,12 +50,18 @@ std::optional<int64_t> heddle::kernel::largestIndex(Value index) {
   if (auto constant = index.getDefiningOp<arith::ConstantOp>())
     return cast<IntegerAttr>(constant.getValue()).getInt();
   Operation *op = index.getDefiningOp();
-  if (!isa<arith::MulIOp, arith::AddIOp>(op))
+  if (!isa<arith::MulIOp, arith::AddIOp, arith::DivUIOp, arith::RemUIOp>(op))
     return std::nullopt;
   std::optional<int64_t> a = largestIndex(op->getOperand(0)), b = largestIndex(op->getOperand(1));
   if (!a || !b)
     return std::nullopt;
-  return isa<arith::MulIOp>(op) ? *a * *b : *a + *b;
+  bool divides = isa<arith::DivUIOp, arith::RemUIOp>(op);
+  if (divides && getConstantIntValue(op->getOperand(1)).value_or(0) < 1)
+    return std::nullopt;
+  return isa<arith::MulIOp>(op)    ? *a * *b
+         : isa<arith::AddIOp>(op)  ? *a + *b
+         : isa<arith::DivUIOp>(op) ? *a / *b
+                                   : std::min(*a, *b - 1);
 }
 
 /// Whether columns [index, index + columns) may reach past `stored` columns of a view.
