@@ -125,17 +125,14 @@ Value ValueTiles::load(Value view, Value row) {
   return LoadOp::create(t.b, t.loc, t.type(rows, columns), view, ValueRange{row, j}, UnitAttr());
 }
 
-/// The starts of the documents in which positions count, or null.
-static Value packedDocuments(KernelBuilder &f) {
+Value heddle::packedDocuments(KernelBuilder &f) {
   for (auto op : f.def.getBody().getOps<TransformerOpInterface>())
     if (Value starts = op.documentStarts())
       return starts;
   return {};
 }
 
-/// Moves to the document of this tile; returns the row behind the document's last. Spare tiles stay
-/// at the last row of all and store nothing.
-static Value enterDocument(ValueTiles &tiles, Value starts, Value total) {
+Value heddle::enterDocument(ValueTiles &tiles, Value starts, Value total) {
   TileBuilder &t = tiles.t;
   Value one = t.index(1), zero = t.index(0), size = t.index(tiles.rows);
   Value count =
@@ -176,19 +173,19 @@ LogicalResult heddle::tileElementwise(KernelBuilder &f) {
   return success();
 }
 
+LogicalResult heddle::checkOffset(Operation *op, Value offset) {
+  if (!offset || offset.getDefiningOp<CacheLengthOp>())
+    return success();
+  return op->emitOpError("offset: expected a transformer.cache.length, found another number, which "
+                         "is not supported yet");
+}
+
 namespace {
 /// Model of an op that is computed row by row.
 template <typename Model, typename Op, Root root = Root::Elementwise>
 using RowModel = Tiler<Model, Op, root, tileElementwise>;
 
 bool followsRows(Root root) { return root == Root::Embedding || root == Root::Elementwise; }
-
-LogicalResult checkOffset(Operation *op, Value offset) {
-  if (!offset || offset.getDefiningOp<CacheLengthOp>())
-    return success();
-  return op->emitOpError("offset: expected a transformer.cache.length, found another number, which "
-                         "is not supported yet");
-}
 
 /// Model of an op that adds positions to rows.
 template <typename Model, typename Op>

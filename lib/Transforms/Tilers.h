@@ -27,6 +27,9 @@ bool has(llvm::ArrayRef<mlir::Operation *> ops) {
   return llvm::any_of(ops, llvm::IsaPred<Op>);
 }
 
+/// Fails where positions are counted from another number than the length that a session holds.
+mlir::LogicalResult checkOffset(mlir::Operation *op, mlir::Value offset);
+
 /// Linears and the heads that they are cut into (TileLinear.cpp).
 void attachLinearTilers(mlir::MLIRContext *context);
 /// Ops that are computed row by row (TileRows.cpp): embeddings and positions; ops of `arith`.

@@ -174,6 +174,12 @@ struct DocumentTile {
 DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count, mlir::Value number,
                           int64_t tile);
 
+/// The starts of the documents in which a definition's positions count, or null.
+mlir::Value packedDocuments(KernelBuilder &f);
+/// Moves tiles, numbered through all documents, to the document of this tile; returns the row behind
+/// the document's last. Spare tiles stay at the last row of all and store nothing.
+mlir::Value enterDocument(ValueTiles &tiles, mlir::Value starts, mlir::Value total);
+
 /// The schedule of a body, for a level of Vulkan devices, or null: for CPUs.
 kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu);
 /// The tile of a linear's product, multiplied and scaled as its format says.

@@ -16,12 +16,19 @@
 
 namespace heddle::transformer {
 class LinearOp;
+class ValueLimits;
 class WeightOp;
 } // namespace heddle::transformer
 
 namespace heddle::transformer::detail {
 
 using namespace mlir;
+
+// TransformerOps.cpp: checks the origin of positions (the starts of documents, or an offset), and
+// limits starts of documents by the rows of `input`, a document by `maxLength`.
+LogicalResult verifyOrigin(Operation *op, StringRef constraint, Value documents, Value offset);
+void limitStarts(Value documents, Value input, OpOperand &operand, ValueLimits &limits,
+                 int64_t maxLength = 0);
 
 // QuantizeOps.cpp: constraints of codes and their scales.
 LogicalResult verifyScales(WeightOp op);

@@ -104,9 +104,8 @@ static LogicalResult verifyRank3(Operation *op, Value input) {
          << rank;
 }
 
-/// Checks the origin of positions: the starts of documents, or an offset.
-static LogicalResult verifyOrigin(Operation *op, StringRef constraint, Value documents,
-                                  Value offset) {
+LogicalResult transformer::detail::verifyOrigin(Operation *op, StringRef constraint,
+                                                Value documents, Value offset) {
   if (!documents)
     return success();
   if (int64_t rank = typeOf(documents).getRank(); rank != 1)
@@ -157,11 +156,11 @@ void PositionLearnedOp::inferShapes(SymbolicShapes &shapes) {
   shapes.inferRows(*this);
 }
 
-/// Limits starts of documents by the rows of `input`.
-static void limitStarts(Value documents, Value input, OpOperand &operand, ValueLimits &limits,
-                        int64_t maxLength = 0) {
+void transformer::detail::limitStarts(Value documents, Value input, OpOperand &operand,
+                                      ValueLimits &limits, int64_t maxLength) {
+  const Shape &shape = limits.shapes.of(input);
   if (documents == operand.get())
-    limits.addStarts(limits.shapes.of(input)[1] + 1, maxLength);
+    limits.addStarts(shape[shape.size() - 2] + 1, maxLength);
 }
 
 void PositionSinusoidalOp::limitValues(OpOperand &operand, ValueLimits &limits) {
