@@ -20,9 +20,27 @@ namespace heddle {
 
 namespace {
 
-/// Source of a value behind groups, roundings and quantisations.
+/// Whether an op gives a line its next shape.
+bool isTraced(Operation *op) {
+  return isa<EmbeddingOp, PatchesOp, ConcatOp, PoolOp, LinearOp, SplitHeadsOp, AttentionOp,
+             MergeHeadsOp, CacheAppendOp>(op);
+}
+
+/// Whether an op changes heads and keeps their shape.
+bool keepsHeads(Operation *op) {
+  auto heads = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() == 4;
+  };
+  return !isTraced(op) && op->getNumResults() == 1 && op->getNumOperands() > 0 &&
+         heads(op->getResult(0).getType()) &&
+         op->getResult(0).getType() == op->getOperand(0).getType();
+}
+
+/// Source of a value behind groups, roundings, quantisations and changes of heads.
 Value origin(Value value) {
-  return behindGroups(value, [](Operation *op) { return isa<arith::TruncFOp, QuantizeOp>(op); });
+  return behindGroups(
+      value, [](Operation *op) { return isa<arith::TruncFOp, QuantizeOp>(op) || keepsHeads(op); });
 }
 
 /// Operand whose shape an op changes.
@@ -37,8 +55,7 @@ class Tracer {
 public:
   explicit Tracer(func::FuncOp function) : shapes(function) {
     function.walk([&](Operation *op) {
-      if (isa<EmbeddingOp, PatchesOp, ConcatOp, PoolOp, LinearOp, SplitHeadsOp, AttentionOp,
-              MergeHeadsOp, CacheAppendOp>(op))
+      if (isTraced(op))
         visit(op);
     });
     for (auto [line, merged] : llvm::zip_equal(lines, ends)) // merged heads without a projection
