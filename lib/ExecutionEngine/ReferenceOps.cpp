@@ -114,6 +114,23 @@ static RefTensor meaning(PositionSinusoidalOp op, const Lookup &get) {
   return result;
 }
 
+static RefTensor meaning(RotaryOp op, const Lookup &get) {
+  const RefTensor &input = get(op.getInput());
+  int64_t rows = input.shape[2], features = input.shape[3];
+  auto half = static_cast<int64_t>(op.getFraction().convertToDouble() * features) / 2;
+  RefTensor result = input;
+  for (int64_t n = 0; n < input.size(); ++n) {
+    int64_t e = n % features;
+    if (e >= 2 * half)
+      continue;
+    double angle = static_cast<double>(positionOf(n / features % rows, op, get)) *
+                   std::pow(op.getBase().convertToDouble(), -static_cast<double>(e % half) / half);
+    double other = e < half ? -input.values[n + half] : input.values[n - half];
+    result.values[n] = input.values[n] * std::cos(angle) + other * std::sin(angle);
+  }
+  return result;
+}
+
 //===- Products ----------------------------------------------------------===//
 
 static RefTensor meaning(LinearOp op, const Lookup &get) {
@@ -361,9 +378,9 @@ static Results asResults(Expected<RefTensor> result) {
 
 Results resultsOf(Operation *op, const Lookup &get) {
   return llvm::TypeSwitch<Operation *, Results>(op)
-      .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, PatchesOp, ConcatOp, LinearOp,
-            Conv1x1Op, PatchEmbeddingOp, FfnOp, QuantizeOp, LayerNormOp, RmsNormOp, SoftmaxOp,
-            CrossEntropyOp, CrossEntropyRowsOp, CrossEntropyMeanOp, ShiftRightOp, PoolOp,
+      .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, RotaryOp, PatchesOp, ConcatOp,
+            LinearOp, Conv1x1Op, PatchEmbeddingOp, FfnOp, QuantizeOp, LayerNormOp, RmsNormOp,
+            SoftmaxOp, CrossEntropyOp, CrossEntropyRowsOp, CrossEntropyMeanOp, ShiftRightOp, PoolOp,
             SplitHeadsOp, MergeHeadsOp>([&](auto known) { return asResults(meaning(known, get)); })
       .Case([&](AttentionOp attends) { return attention(attends, get); })
       .Case([&](AttentionStatisticsOp attends) { return attentionStatistics(attends, get); })

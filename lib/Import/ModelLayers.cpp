@@ -21,9 +21,12 @@ static Activation activationOf(std::string word) {
   return symbolizeActivation(word).value_or(Activation::None);
 }
 
+/// Positions that rotate queries and keys instead of being added to rows.
+static bool isRotary(const PositionDescription &position) { return position.kind == "rotary"; }
+
 Value ModelBuilder::addPositions(FunctionBuilder &f, Value x, Call call) {
   const PositionDescription &position = stack(call).position;
-  if (position.kind.empty())
+  if (position.kind.empty() || isRotary(position))
     return x;
   Value offset = call.step ? f.cacheLength("P") : Value();
   const std::string &documents = stack(call).documents;
@@ -111,6 +114,15 @@ Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, size_t index, Cal
     Value q = heads(f, in, a, prefix, "query");
     Value k = heads(f, in, a, prefix, "key");
     Value v = heads(f, in, a, prefix, "value");
+    if (const PositionDescription &position = stack(call).position; isRotary(position)) {
+      Value offset = call.step ? f.cacheLength("P") : Value();
+      const std::string &documents = stack(call).documents;
+      Value starts = documents.empty() ? Value() : masks.starts(f, documents);
+      for (Value *rotated : {&q, &k})
+        *rotated = RotaryOp::create(f.b, f.loc, rotated->getType(), *rotated, offset, starts,
+                                    f.b.getF64FloatAttr(position.in.get<double>("base")),
+                                    f.b.getF64FloatAttr(position.in.get<double>("fraction")));
+    }
     if (call.step) {
       k = f.append(name + ".self.key", k);
       v = f.append(name + ".self.value", v);

@@ -5,10 +5,14 @@
 //   contract -> + bias -> activation -> + residual -> store as rows, heads or panels of keys,
 //   rounded, or both
 //
+// Rotary positions take two such tiles, of both halves of a head's rotated features,
+// and rotate them with each other before they are stored.
+//
 // Several linears over the same rows are parts of one kernel. What follows a
 // linear is computed op by op on its tiles (TileableOpInterface). Kernels that
 // store heads have a grid over sequences and their rows, others over all rows.
 
+#include "TileRotary.h"
 #include "Tilers.h"
 
 using namespace mlir;
@@ -25,6 +29,16 @@ struct Part {
   LinearOp linear;
   SmallVector<unsigned> results; ///< where it is stored
   bool heads = false;
+  RotaryOp rotary; ///< what rotates the heads, or null
+};
+
+/// Columns of a part that one loop goes through in tiles: all of them, or some of each head.
+struct ColumnLoop {
+  const Part *part;
+  int64_t tile, columns; ///< of all heads
+  int64_t inHead = 0;    ///< of each head; 0: heads do not matter
+  int64_t first = 0;     ///< column of a head
+  bool rotates = false;  ///< with the `inHead` columns behind them
 };
 
 class LinearTiler {
@@ -34,9 +48,13 @@ public:
 
 private:
   LogicalResult collect(unsigned result, Value yielded);
-  LogicalResult body(const Part &part, Value j, int64_t columns);
+  LogicalResult body(const ColumnLoop &loop, Value at);
+  LogicalResult rotate(const ColumnLoop &loop, Value j, Value column);
+  FailureOr<Value> tileAt(Value value, const ColumnLoop &loop, Value j);
   void store(const Part &part, Value tile, Value j);
   int64_t tileColumns();
+  int64_t headColumns(const Part &part);
+  SmallVector<ColumnLoop> columnLoops();
 
   KernelBuilder &f;
   TileBuilder &t;
@@ -66,7 +84,7 @@ LogicalResult LinearTiler::collect(unsigned result, Value yielded) {
     return success();
   }
   bool heads = cast<ShapedType>(value.getType()).getRank() == 4;
-  parts.push_back({value, linearBehind(value), {result}, heads});
+  parts.push_back({value, linearBehind(value), {result}, heads, value.getDefiningOp<RotaryOp>()});
   if (parts.back().linear)
     return success();
   return f.def.emitOpError() << "expected a linear behind result " << result;
@@ -77,19 +95,42 @@ static int64_t storedColumns(KernelBuilder &f, LinearOp linear) {
   return padded(f.viewType(f.viewOf(linear.getWeight())).getDim(0).extent.value);
 }
 
-/// The widest tile that divides every part's columns, and its heads.
+/// Columns of a head as stored.
+int64_t LinearTiler::headColumns(const Part &part) {
+  return padded(f.viewType(f.firstResult() + part.results[0]).getDims().back().extent.value);
+}
+
+/// The widest tile that divides the columns, and heads, of every part but those that are rotated.
 int64_t LinearTiler::tileColumns() {
   for (int64_t tile : f.sizes.linearColumns)
     if (llvm::all_of(parts, [&](const Part &part) {
-          int64_t unit =
-              part.heads
-                  ? padded(
-                        f.viewType(f.firstResult() + part.results[0]).getDims().back().extent.value)
-                  : storedColumns(f, part.linear);
-          return unit % tile == 0;
+          int64_t unit = part.heads ? headColumns(part) : storedColumns(f, part.linear);
+          return part.rotary || unit % tile == 0;
         }))
       return tile;
   return 16;
+}
+
+/// Of heads that are rotated the first half of the rotated features, then those that are not.
+SmallVector<ColumnLoop> LinearTiler::columnLoops() {
+  SmallVector<ColumnLoop> result;
+  for (const Part &part : parts) {
+    int64_t all = storedColumns(f, part.linear);
+    RotaryOp rotary = part.rotary;
+    if (!rotary) {
+      result.push_back({&part, tileColumns(), all});
+      continue;
+    }
+    int64_t head = headColumns(part), rotated = rotary.getRotatedSize();
+    auto add = [&](int64_t first, int64_t columns, bool rotates) {
+      result.push_back({&part, firstDividing(f.sizes.linearColumns, columns), all / head * columns,
+                        columns, first, rotates});
+    };
+    add(0, rotated / 2, true);
+    if (rotated < head)
+      add(rotated, head - rotated, false);
+  }
+  return result;
 }
 
 LogicalResult LinearTiler::run() {
@@ -104,11 +145,11 @@ LogicalResult LinearTiler::run() {
     sizes.push_back(input.getDim(d).extent);
     tiles.push_back(d + 2 < input.getRank() ? 1 : f.sizes.linearRows);
   }
-  int64_t columns = tileColumns();
-  bool single = parts.size() == 1;
+  SmallVector<ColumnLoop> loops = columnLoops();
+  bool single = loops.size() == 1;
   if (single) {
-    sizes.push_back(storedColumns(f, parts[0].linear));
-    tiles.push_back(columns);
+    sizes.push_back(loops[0].columns);
+    tiles.push_back(loops[0].tile);
   }
   f.createFunc(sizes, tiles);
   int64_t rowAxis = input.getRank() - 2;
@@ -116,23 +157,52 @@ LogicalResult LinearTiler::run() {
     points.push_back(f.func.getGridIndex(axis));
   i = f.func.getGridIndex(rowAxis);
   if (single)
-    return body(parts[0], f.func.getGridIndex(rowAxis + 1), columns);
-  for (const Part &part : parts) {
-    auto op = kernel::PartOp::create(t.b, t.loc, Size(storedColumns(f, part.linear)), columns);
+    return body(loops[0], f.func.getGridIndex(rowAxis + 1));
+  for (const ColumnLoop &loop : loops) {
+    auto op = kernel::PartOp::create(t.b, t.loc, Size(loop.columns), loop.tile);
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPointToStart(&op.getBody().front());
-    if (failed(body(part, op.getIndex(), columns)))
+    if (failed(body(loop, op.getIndex())))
       return failure();
   }
   return success();
 }
 
-LogicalResult LinearTiler::body(const Part &part, Value j, int64_t columns) {
-  ValueTiles tiles(f, f.sizes.linearRows, columns, points, i, j);
-  FailureOr<Value> tile = tiles.of(part.yielded);
+FailureOr<Value> LinearTiler::tileAt(Value value, const ColumnLoop &loop, Value j) {
+  return ValueTiles(f, f.sizes.linearRows, loop.tile, points, i, j).of(value);
+}
+
+/// The tile of column `at` of the loop.
+LogicalResult LinearTiler::body(const ColumnLoop &loop, Value at) {
+  Value j = at, column;
+  if (loop.inHead) { // counted in tiles, so that bounds are exact
+    Value number = t.div(at, t.index(loop.tile)), inHead = t.index(loop.inHead / loop.tile);
+    Value head = t.mul(t.div(number, inHead), t.index(headColumns(*loop.part)));
+    column = t.mul(arith::RemUIOp::create(t.b, t.loc, number, inHead), t.index(loop.tile));
+    j = t.add(head, t.add(column, t.index(loop.first)));
+  }
+  if (loop.rotates)
+    return rotate(loop, j, column);
+  RotaryOp rotary = loop.part->rotary;
+  FailureOr<Value> tile = tileAt(rotary ? rotary.getInput() : loop.part->yielded, loop, j);
   if (succeeded(tile))
-    store(part, *tile, j);
+    store(*loop.part, *tile, j);
   return tile;
+}
+
+LogicalResult LinearTiler::rotate(const ColumnLoop &loop, Value j, Value column) {
+  RotaryOp rotary = loop.part->rotary;
+  Value behind = t.add(j, t.index(loop.inHead));
+  FailureOr<Value> front = tileAt(rotary.getInput(), loop, j),
+                   back = failed(front) ? front : tileAt(rotary.getInput(), loop, behind);
+  if (failed(back))
+    return failure();
+  Halves table = loadHalves(t, t.type(f.sizes.linearRows, loop.tile), f.tableOf(rotary), i, column,
+                            loop.inHead);
+  Halves y = rotated(t, {*front, *back}, table.front, table.back);
+  store(*loop.part, y.front, j);
+  store(*loop.part, y.back, behind);
+  return success();
 }
 
 void LinearTiler::store(const Part &part, Value tile, Value j) {
@@ -194,4 +264,5 @@ struct SplitHeadsModel : Tiler<SplitHeadsModel, SplitHeadsOp, Root::Relayout, ti
 void heddle::attachLinearTilers(MLIRContext *context) {
   LinearOp::attachInterface<LinearModel>(*context);
   SplitHeadsOp::attachInterface<SplitHeadsModel>(*context);
+  attachRotaryTilers(context);
 }

@@ -211,6 +211,14 @@ func.func @any_offset(%x: tensor<?x?x4xf32>, %n: i32) -> tensor<?x?x4xf32> {
 
 // -----
 
+func.func @any_rotary_offset(%x: tensor<?x2x?x4xf32>, %n: i32) -> tensor<?x2x?x4xf32> {
+  // expected-error @+1 {{offset: expected a transformer.cache.length, found another number, which is not supported yet}}
+  %y = transformer.rotary %x offset(%n : i32) : tensor<?x2x?x4xf32>
+  return %y : tensor<?x2x?x4xf32>
+}
+
+// -----
+
 func.func @any_learned_offset(%x: tensor<?x?x4xf32>, %n: i32) -> tensor<?x?x4xf32> {
   %t = transformer.weight "t" : tensor<9x4xf32>
   // expected-error @+1 {{offset: expected a transformer.cache.length, found another number, which is not supported yet}}

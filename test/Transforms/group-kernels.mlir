@@ -70,6 +70,58 @@ func.func @parts(%x: tensor<?x?x32xf32>, %w: tensor<32x32xf32>) -> (tensor<?x?x3
 
 // -----
 
+// Heads are rotated in the kernel of their projections, keys on their way into the cache.
+// CHECK-LABEL: @rotary(
+// CHECK: "linear3_heads_rotary_append"
+// CHECK: "attention"
+transformer.state @layer.key {dims = ["B", 2, "P", 32], capacity = 8 : i64} : tensor<?x2x?x32xf32>
+func.func @rotary(%x: tensor<?x?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x2x?x32xf32> {
+  %n = transformer.cache.length "P" : i32
+  %q = transformer.linear %x, %w : (tensor<?x?x64xf32>, tensor<64x64xf32>) -> tensor<?x?x64xf32>
+  %k = transformer.linear %x, %w : (tensor<?x?x64xf32>, tensor<64x64xf32>) -> tensor<?x?x64xf32>
+  %v = transformer.linear %x, %w : (tensor<?x?x64xf32>, tensor<64x64xf32>) -> tensor<?x?x64xf32>
+  %qh = transformer.split_heads %q {heads = 2 : i64} : tensor<?x?x64xf32> -> tensor<?x2x?x32xf32>
+  %kh = transformer.split_heads %k {heads = 2 : i64} : tensor<?x?x64xf32> -> tensor<?x2x?x32xf32>
+  %vh = transformer.split_heads %v {heads = 2 : i64} : tensor<?x?x64xf32> -> tensor<?x2x?x32xf32>
+  %qr = transformer.rotary %qh offset(%n : i32) : tensor<?x2x?x32xf32>
+  %kr = transformer.rotary %kh offset(%n : i32) : tensor<?x2x?x32xf32>
+  %keys = transformer.cache.append @layer.key, %kr : tensor<?x2x?x32xf32> -> tensor<?x2x?x32xf32>
+  %o = transformer.attention %qr, %keys, %vh {scale = 0.25 : f32} : (tensor<?x2x?x32xf32>, tensor<?x2x?x32xf32>, tensor<?x2x?x32xf32>) -> tensor<?x2x?x32xf32>
+  return %o : tensor<?x2x?x32xf32>
+}
+
+// -----
+
+// Halves that are no multiple of 16, heads of packed documents and heads that come from elsewhere are rotated by a kernel of their own,
+// keys into panels.
+// CHECK-LABEL: @rotary_apart(
+// CHECK: "linear_heads"
+// CHECK: "relayout"
+// CHECK: transformer.rotary {{.*}} : tensor<1x4x?x16xf32>
+// CHECK-NEXT: kernel.yield
+// CHECK: "linear_heads"
+// CHECK: "relayout"
+// CHECK: transformer.rotary {{.*}} documents
+// CHECK-NEXT: kernel.yield
+// CHECK: "relayout"
+// CHECK: transformer.rotary {{.*}} : tensor<1x2x?x32xf32>
+// CHECK-NEXT: kernel.yield
+// CHECK-NOT: pack_keys
+// CHECK: "attention"
+func.func @rotary_apart(%x: tensor<1x?x64xf32>, %w: tensor<64x64xf32>, %s: tensor<?xi32>, %h: tensor<1x2x?x32xf32>) -> (tensor<1x4x?x16xf32>, tensor<1x2x?x32xf32>, tensor<1x2x?x32xf32>) {
+  %a = transformer.linear %x, %w : (tensor<1x?x64xf32>, tensor<64x64xf32>) -> tensor<1x?x64xf32>
+  %ah = transformer.split_heads %a {heads = 4 : i64} : tensor<1x?x64xf32> -> tensor<1x4x?x16xf32>
+  %ar = transformer.rotary %ah : tensor<1x4x?x16xf32>
+  %b = transformer.linear %x, %w : (tensor<1x?x64xf32>, tensor<64x64xf32>) -> tensor<1x?x64xf32>
+  %bh = transformer.split_heads %b {heads = 2 : i64} : tensor<1x?x64xf32> -> tensor<1x2x?x32xf32>
+  %br = transformer.rotary %bh documents(%s : tensor<?xi32>) : tensor<1x2x?x32xf32>
+  %k = transformer.rotary %h : tensor<1x2x?x32xf32>
+  %o = transformer.attention %h, %k, %h {scale = 0.25 : f32} : (tensor<1x2x?x32xf32>, tensor<1x2x?x32xf32>, tensor<1x2x?x32xf32>) -> tensor<1x2x?x32xf32>
+  return %ar, %br, %o : tensor<1x4x?x16xf32>, tensor<1x2x?x32xf32>, tensor<1x2x?x32xf32>
+}
+
+// -----
+
 // A part that a reader needs before the last one stays outside.
 // CHECK-LABEL: @between
 // CHECK: reason = "consumer-between"

@@ -177,9 +177,9 @@ func.func @mask_where_c1_returned() -> !transformer.mask {
 
 // -----
 
-func.func @not_built_rotary(%x: tensor<?x2x?x4xf32>) {
-  // expected-error @+1 {{'transformer.rotary' is not supported yet or misspelt, the nearest op is 'transformer.state'}}
-  %m = transformer.rotary %x : tensor<?x2x?x4xf32>
+func.func @not_built_moe(%x: tensor<?x2x?x4xf32>) {
+  // expected-error @+1 {{'transformer.moe' is not supported yet or misspelt, the nearest op is 'transformer.pool'}}
+  %m = transformer.moe %x : tensor<?x2x?x4xf32>
   return
 }
 

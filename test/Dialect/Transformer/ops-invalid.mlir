@@ -431,6 +431,78 @@ func.func @learned_c4_rows(%x: tensor<?x6x8xf32>, %t: tensor<5x8xf32>) {
 
 // -----
 
+func.func @rotary_c1_base(%x: tensor<?x2x?x8xf32>) {
+  // expected-error @+1 {{'transformer.rotary' op C1: expected a finite base of at least 1, found 0.5}}
+  %y = transformer.rotary %x {base = 0.5 : f64} : tensor<?x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c1_infinite(%x: tensor<?x2x?x8xf32>) {
+  // expected-error @+1 {{'transformer.rotary' op C1: expected a finite base of at least 1, found inf}}
+  %y = transformer.rotary %x {base = 0x7FF0000000000000 : f64} : tensor<?x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c2_none(%x: tensor<?x2x?x8xf32>) {
+  // expected-error @+1 {{'transformer.rotary' op C2: expected a fraction above 0 and at most 1, found 0}}
+  %y = transformer.rotary %x {fraction = 0.0 : f64} : tensor<?x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c2_more(%x: tensor<?x2x?x8xf32>) {
+  // expected-error @+1 {{'transformer.rotary' op C2: expected a fraction above 0 and at most 1, found 1.5}}
+  %y = transformer.rotary %x {fraction = 1.5 : f64} : tensor<?x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c2_nan(%x: tensor<?x2x?x8xf32>) {
+  // expected-error @+1 {{'transformer.rotary' op C2: expected a fraction above 0 and at most 1, found nan}}
+  %y = transformer.rotary %x {fraction = 0x7FF8000000000000 : f64} : tensor<?x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c3_odd(%x: tensor<?x2x?x7xf32>) {
+  // expected-error @+1 {{'transformer.rotary' op C3: expected an even number of rotated features, found 7, the fraction 1 of 7}}
+  %y = transformer.rotary %x : tensor<?x2x?x7xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c3_nothing(%x: tensor<?x2x?x8xf32>) {
+  // expected-error @+1 {{'transformer.rotary' op C3: expected an even number of rotated features, found 0, the fraction 0.1 of 8}}
+  %y = transformer.rotary %x {fraction = 0.1 : f64} : tensor<?x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c4_both(%x: tensor<1x2x?x8xf32>, %n: i32, %s: tensor<?xi32>) {
+  // expected-error @+1 {{'transformer.rotary' op C4: expected documents or an offset, found both}}
+  %y = transformer.rotary %x offset(%n : i32) documents(%s : tensor<?xi32>) : tensor<1x2x?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c4_rank(%x: tensor<1x2x?x8xf32>, %s: tensor<1x?xi32>) {
+  // expected-error @+1 {{'transformer.rotary' op C4: expected documents as a vector of starts, found rank 2}}
+  %y = transformer.rotary %x documents(%s : tensor<1x?xi32>) : tensor<1x2x?x8xf32>
+  return
+}
+
+// -----
+
 func.func @conv1x1_c1_channels(%x: tensor<?x8xf32>, %w: tensor<6x7x1xf32>) {
   // expected-error @+1 {{'transformer.conv1x1' op C1: expected input channels of weight equal to features of input 8, found 7}}
   %y = transformer.conv1x1 %x, %w : (tensor<?x8xf32>, tensor<6x7x1xf32>) -> tensor<?x6xf32>

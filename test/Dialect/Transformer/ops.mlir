@@ -123,6 +123,17 @@ func.func @positions_learned(%x: tensor<1x?x8xf32>, %t: tensor<5x8xf32>, %n: i32
   return %c : tensor<1x?x8xf32>
 }
 
+// CHECK-LABEL: @rotary
+func.func @rotary(%x: tensor<1x2x?x8xf32>, %n: i32, %s: tensor<?xi32>) -> tensor<1x2x?x8xf32> {
+  // CHECK: transformer.rotary %{{.*}} : tensor<1x2x?x8xf32>
+  %a = transformer.rotary %x {base = 10000.0 : f64, fraction = 1.0 : f64} : tensor<1x2x?x8xf32>
+  // CHECK: transformer.rotary %{{.*}} offset(%{{.*}} : i32) {base = 5.000000e+05 : f64} : tensor<1x2x?x8xf32>
+  %b = transformer.rotary %a offset(%n : i32) {base = 500000.0 : f64} : tensor<1x2x?x8xf32>
+  // CHECK: transformer.rotary %{{.*}} documents(%{{.*}} : tensor<?xi32>) {fraction = 7.500000e-01 : f64} : tensor<1x2x?x8xf32>
+  %c = transformer.rotary %b documents(%s : tensor<?xi32>) {fraction = 0.75 : f64} : tensor<1x2x?x8xf32>
+  return %c : tensor<1x2x?x8xf32>
+}
+
 // CHECK-LABEL: @conv1x1
 func.func @conv1x1(%x: tensor<?x8xf32>, %w: tensor<6x8x1xf32>, %b: tensor<6xf32>) -> tensor<?x6xf32> {
   // CHECK: transformer.weight "w" {stored = array<i64: 6, 8, 1>} : tensor<6x8xf32>

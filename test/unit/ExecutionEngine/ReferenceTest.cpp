@@ -201,6 +201,28 @@ func.func @f(%ids: tensor<1x2xi32>, %t: tensor<3x3xf32>, %n: i32) -> tensor<1x2x
               HasSubstr("expected ids in [0, 3), found 3"));
 }
 
+/// Heads of four features, rotated in two pairs, by 1 and 0.1 a row, from row 3 on; then one pair of
+/// them, from the start of each document on.
+TEST_F(ReferenceTest, RotaryPositions) {
+  parse(R"(
+func.func @f(%x: tensor<1x1x2x4xf32>, %n: i32) -> tensor<1x1x2x4xf32> {
+  %y = transformer.rotary %x offset(%n : i32) {base = 100.0 : f64} : tensor<1x1x2x4xf32>
+  return %y : tensor<1x1x2x4xf32>
+}
+func.func @g(%x: tensor<1x1x3x4xf32>, %s: tensor<?xi32>) -> tensor<1x1x3x4xf32> {
+  %y = transformer.rotary %x documents(%s : tensor<?xi32>) {fraction = 0.5 : f64} : tensor<1x1x3x4xf32>
+  return %y : tensor<1x1x3x4xf32>
+})");
+  auto r =
+      run("f", {{"arg0", f32({1, 1, 2, 4}, {1, 2, 3, 4, 1, 0, 0, 1})}, {"arg1", i32({}, {3})}});
+  expectNear(r[0].second, {std::cos(3) - 3 * std::sin(3), 2 * std::cos(0.3) - 4 * std::sin(0.3),
+                           3 * std::cos(3) + std::sin(3), 4 * std::cos(0.3) + 2 * std::sin(0.3),
+                           std::cos(4), -std::sin(0.4), std::sin(4), std::cos(0.4)});
+  r = run("g", {{"arg0", f32({1, 1, 3, 4}, {1, 0, 5, 6, 1, 0, 7, 8, 0, 1, 9, 10})},
+                {"arg1", i32({3}, {0, 2, 3})}});
+  expectNear(r[0].second, {1, 0, 5, 6, std::cos(1), std::sin(1), 7, 8, 0, 1, 9, 10});
+}
+
 TEST_F(ReferenceTest, ProductsNormsAndSums) {
   weights = {{"w", {1, 2, 3, -4}}, {"b", {10, 1}}};
   parse(R"(

@@ -211,10 +211,27 @@ TEST_F(DescriptionTest, AnImageIsCutIntoPatches) {
             "m.json: target.patch: expected an image beside it, found none");
 }
 
-/// Keys of the language that this version does not build.
-TEST_F(DescriptionTest, NotBuiltYet) {
-  EXPECT_EQ(problemWith("/position/kind", "rotary"),
-            "m.json: position.kind: 'rotary' is not supported yet");
+TEST_F(DescriptionTest, RotaryPositions) {
+  auto with = [&](const char *key, Json value) {
+    Json position{{"kind", "rotary"}};
+    position[key] = std::move(value);
+    return problemWith("/position", position);
+  };
+  EXPECT_EQ(with("base", 500000), "no error");
+  EXPECT_EQ(with("base", 0.5), "m.json: position.base: expected a number of at least 1, found 0.5");
+  EXPECT_EQ(with("fraction", 1), "no error");
+  EXPECT_EQ(with("fraction", 0), "m.json: position.fraction: expected a number above 0, found 0");
+  EXPECT_EQ(with("fraction", 1.25),
+            "m.json: position.fraction: expected a number of at most 1, found 1.25");
+  EXPECT_EQ(with("scale", 2),
+            "m.json: position.scale: expected no such key with rotary positions, found it");
+  EXPECT_EQ(with("length", 12),
+            "m.json: position.length: expected no such key with rotary positions, found it");
+  EXPECT_EQ(with("length", nullptr), "no error");
+  EXPECT_EQ(problemWith("/position/fraction", 0.5),
+            "m.json: position.fraction: expected no such key with sinusoidal positions, found it");
+  EXPECT_EQ(problemWith("/position/kind", "angular"),
+            "m.json: position.kind: expected one of sinusoidal, learned, rotary, found 'angular'");
 }
 
 TEST_F(DescriptionTest, ScoreRules) {

@@ -169,6 +169,15 @@ TEST(PositionTables, RowsAndNames) {
   // An odd number of columns ends with a sine.
   EXPECT_EQ(table[36], static_cast<float>(std::sin(2.0 / std::pow(10000.0, 4.0 / 5))));
   EXPECT_EQ(table[37], 0);
+  // Cosines of both angles of a row, then their sines.
+  ASSERT_TRUE(fillTable("rotary(4, 100)", table));
+  EXPECT_EQ(table[16], static_cast<float>(std::cos(1.0)));
+  EXPECT_EQ(table[33], static_cast<float>(std::cos(0.2)));
+  EXPECT_EQ(table[34], static_cast<float>(std::sin(2.0)));
+  EXPECT_EQ(table[35], static_cast<float>(std::sin(0.2)));
+  EXPECT_EQ(table[36], 0);
+  for (const char *other : {"rotary(4)", "rotary(5, 100)", "rotary(4, 0.5)", "rotary(4,100)"})
+    EXPECT_FALSE(fillTable(other, table));
   for (const char *other :
        {"cosine(5)", "sinusoidal()", "sinusoidal(0)", "sinusoidal(5", "sinusoidal(5.5)",
         "sinusoidal(5, 5)", "sinusoidal(nan)", "sinusoidal(5) "})

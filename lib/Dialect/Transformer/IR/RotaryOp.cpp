@@ -1,0 +1,62 @@
+//===- RotaryOp.cpp - Rotary positions ------------------------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What rotary checks, and the table of cosines and sines that it reads.
+
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+
+#include "ShapeChecks.h"
+
+#include <charconv>
+#include <cmath>
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::transformer;
+using namespace heddle::transformer::detail;
+
+int64_t RotaryOp::getRotatedSize() {
+  return static_cast<int64_t>(getFraction().convertToDouble() *
+                              static_cast<double>(features(getInput())));
+}
+
+/// A number as short as it can be read again.
+static std::string numberText(double number) {
+  char text[32];
+  return {text, std::to_chars(std::begin(text), std::end(text), number).ptr};
+}
+
+LogicalResult RotaryOp::verify() {
+  double base = getBase().convertToDouble(), fraction = getFraction().convertToDouble();
+  if (!std::isfinite(base) || base < 1)
+    return emitOpError("C1: expected a finite base of at least 1, found ") << numberText(base);
+  if (!(fraction > 0 && fraction <= 1))
+    return emitOpError("C2: expected a fraction above 0 and at most 1, found ")
+           << numberText(fraction);
+  int64_t rotated = getRotatedSize();
+  if (rotated == 0 || rotated % 2 != 0)
+    return emitOpError("C3: expected an even number of rotated features, found ")
+           << rotated << ", the fraction " << numberText(fraction) << " of "
+           << features(getInput());
+  return verifyOrigin(*this, "C4", getDocuments(), getOffset());
+}
+
+void RotaryOp::inferShapes(SymbolicShapes &shapes) {
+  if (getDocuments())
+    shapes.requireBatchOfOne(getInput());
+  shapes.inferRows(*this);
+}
+
+void RotaryOp::limitValues(OpOperand &operand, ValueLimits &limits) {
+  limitStarts(getDocuments(), getInput(), operand, limits);
+}
+
+Value RotaryOp::documentStarts() { return getDocuments(); }
+
+std::optional<RowTable> RotaryOp::rowTable() {
+  int64_t rotated = getRotatedSize();
+  return RowTable{"rotary(" + std::to_string(rotated) + ", " +
+                      numberText(getBase().convertToDouble()) + ")",
+                  rotated, getOffset()};
+}

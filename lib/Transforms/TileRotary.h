@@ -1,0 +1,28 @@
+//===- TileRotary.h - Heads that are rotated by positions ------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What kernels around linears and kernels of a rotary alone share: the order of the
+// operations, which docs/semantics.md fixes.
+#pragma once
+
+#include "Tiling.h"
+
+namespace heddle {
+
+/// Tiles of the same columns of both halves of the rotated features.
+struct Halves {
+  mlir::Value front, back;
+};
+
+/// front * cos - back * sin and back * cos + front * sin, each operation rounded.
+Halves rotated(TileBuilder &t, Halves x, mlir::Value cos, mlir::Value sin);
+/// Both halves at `row` and `column`, of a table of cosines and sines, or of heads.
+Halves loadHalves(TileBuilder &t, mlir::RankedTensorType tile, mlir::Value view, mlir::Value row,
+                  mlir::Value column, int64_t half);
+
+/// Whether halves are made of whole tiles, so that two tiles are rotated with each other.
+bool rotatesTiles(transformer::RotaryOp op);
+void attachRotaryTilers(mlir::MLIRContext *context);
+
+} // namespace heddle

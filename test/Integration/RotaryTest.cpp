@@ -1,0 +1,182 @@
+//===- RotaryTest.cpp - Heads that are rotated by positions -----*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Against the paper's formula, a product of complex numbers; bits of a projection's
+// kernel against those of a kernel that does nothing else; and bits of steps against
+// those of all positions at once.
+#include "LinearModel.h"
+#include "heddle/ExecutionEngine/Jit.h"
+
+#include <cmath>
+#include <complex>
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+constexpr int64_t sentences = 2, heads = 3, rows = 37, features = 24;
+
+/// Heads of one size, and what of them is rotated.
+struct Rotation {
+  int64_t size;
+  double fraction, base;
+
+  int64_t rotated() const { return static_cast<int64_t>(fraction * static_cast<double>(size)); }
+};
+
+/// Whole heads and parts of them, by tiles (halves of 16, 32 and 48) and by elements (others).
+const Rotation rotations[] = {{64, 1, 10000}, {64, 0.5, 500000}, {96, 1, 100}, {40, 0.8, 10000},
+                              {20, 1, 10000}, {38, 0.7, 1000},   {5, 0.5, 1}};
+
+class RotaryTest : public testing::TestWithParam<std::tuple<std::string, Rotation>> {
+protected:
+  /// `run` projects x, cuts it into heads and rotates them, `project` does not rotate, `rotate` does
+  /// nothing else.
+  static std::string text(const Rotation &rotation) {
+    std::string size = std::to_string(rotation.size), all = std::to_string(rotation.size * heads),
+                split = "tensor<?x" + std::to_string(heads) + "x?x" + size + "xf32>";
+    auto function = [&](const std::string &name, const std::string &from, const std::string &body) {
+      return "func.func @" + name + "(%x: " + from + " {transformer.name = \"x\"}) -> (" + split +
+             " {transformer.name = \"y\"}) {\n" + body + "  return %y : " + split + "\n}\n";
+    };
+    std::string in = "tensor<?x?x" + std::to_string(features) + "xf32>",
+                out = "tensor<?x?x" + all + "xf32>";
+    auto project = [&](const std::string &result) {
+      std::string w = "tensor<" + all + "x" + std::to_string(features) + "xf32>",
+                  b = "tensor<" + all + "xf32>";
+      return "  %w = transformer.weight \"w\" : " + w + "\n  %b = transformer.weight \"b\" : " + b +
+             "\n  %p = transformer.linear %x, %w bias(%b) : (" + in + ", " + w + ", " + b +
+             ") -> " + out + "\n  " + result +
+             " = transformer.split_heads %p {heads = " + std::to_string(heads) +
+             " : i64} : " + out + " -> " + split + "\n";
+    };
+    auto rotary = [&](const std::string &input) {
+      return "  %y = transformer.rotary " + input + " {base = " + std::to_string(rotation.base) +
+             " : f64, fraction = " + std::to_string(rotation.fraction) + " : f64} : " + split +
+             "\n";
+    };
+    return function("run", in, project("%h") + rotary("%h")) +
+           function("project", in, project("%y")) + function("rotate", split, rotary("%x"));
+  }
+
+  void SetUp() override {
+    const auto &[target, rotation] = GetParam();
+    std::string base = testing::TempDir() + "heddle-rotary-" + std::to_string(getpid());
+    std::ofstream(base + ".mlir") << text(rotation);
+    LinearModel(1, features, heads * rotation.size).writeWeights(base + ".safetensors");
+    CompileOptions options;
+    options.weights = base + ".safetensors";
+    bool onCpu = target != "vulkan";
+    options.targets = {onCpu ? "cpu" : "vulkan"};
+    if (onCpu)
+      options.cpus = {target};
+    HEDDLE_ASSERT(artifact, compileToMemory(base + ".mlir", options));
+    auto opened = Session::fromArtifact(std::move(artifact), {.device = onCpu ? "cpu" : "vulkan"});
+    if (!opened && LinearModel::isMissing(opened.error()))
+      GTEST_SKIP() << opened.error().message;
+    ASSERT_TRUE(opened) << opened.error().message;
+    session = std::move(*opened);
+  }
+
+  Expected<Tensor> run(const std::string &function, const Tensor &x) {
+    auto outputs = call(*session, function, {{"x", x}});
+    return outputs ? Expected(outputs->at("y")) : outputs.takeError();
+  }
+
+  std::optional<Session> session;
+};
+
+TEST_P(RotaryTest, IsAProductOfComplexNumbers) {
+  const Rotation rotation = std::get<1>(GetParam());
+  const Matrix x = numbers(sentences * heads * rows, rotation.size, 5);
+  HEDDLE_ASSERT(y, run("rotate", Tensor::f32({sentences, heads, rows, rotation.size}, x.values)));
+  std::span<const float> found = y.values<float>();
+  const int64_t rotated = rotation.rotated(), half = rotated / 2;
+  for (int64_t row = 0; row < x.rows; ++row) {
+    const float *in = x.values.data() + row * rotation.size,
+                *out = found.data() + row * rotation.size;
+    for (int64_t i = 0; i < half; ++i) {
+      double theta =
+          std::pow(rotation.base, -2.0 * static_cast<double>(i) / static_cast<double>(rotated));
+      std::complex<double> expected = std::complex<double>(in[i], in[i + half]) *
+                                      std::polar(1.0, static_cast<double>(row % rows) * theta);
+      ASSERT_NEAR(out[i], expected.real(), 3e-7) << "row " << row << ", pair " << i;
+      ASSERT_NEAR(out[i + half], expected.imag(), 3e-7) << "row " << row << ", pair " << i;
+    }
+    for (int64_t i = rotated; i < rotation.size; ++i)
+      ASSERT_EQ(out[i], in[i]) << "row " << row << ", feature " << i;
+  }
+}
+
+TEST_P(RotaryTest, ProjectionsGiveTheSameBits) {
+  const Matrix x = numbers(sentences * rows, features, 7);
+  const Tensor input = Tensor::f32({sentences, rows, features}, x.values);
+  HEDDLE_ASSERT(together, run("run", input));
+  HEDDLE_ASSERT(projected, run("project", input));
+  HEDDLE_ASSERT(apart, run("rotate", projected));
+  EXPECT_TRUE(sameBits(together, apart));
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, RotaryTest,
+                         testing::Combine(testing::Values<std::string>("x86-64-v2", "x86-64-v3",
+                                                                       "x86-64-v4", "vulkan"),
+                                          testing::ValuesIn(rotations)),
+                         [](const auto &info) {
+                           const Rotation rotation = std::get<1>(info.param);
+                           return targetName({std::get<0>(info.param), 0}) + "_" +
+                                  std::to_string(rotation.rotated()) + "_of_" +
+                                  std::to_string(rotation.size);
+                         });
+
+//===- Steps -------------------------------------------------------------===//
+
+class RotaryStepsTest
+    : public testing::TestWithParam<std::tuple<std::string, std::string, std::string>> {};
+
+TEST_P(RotaryStepsTest, GiveTheBitsOfAllAtOnce) {
+  const auto &[model, device, dtype] = GetParam();
+  constexpr int64_t length = 12;
+  auto opened =
+      jit(HEDDLE_SOURCE_DIR "/test/models/" + model + ".json", {.device = device, .dtype = dtype});
+  if (!opened && isMissingDevice(opened.error()))
+    GTEST_SKIP() << opened.error().message;
+  ASSERT_TRUE(opened) << opened.error().message;
+  std::vector<int32_t> ids;
+  for (int32_t i = 0; i < sentences * length; ++i)
+    ids.push_back(1 + i * 7 % 29);
+  Tensors inputs{{"target", Tensor::i32({sentences, length}, ids)},
+                 {"source", Tensor::i32({sentences, length}, ids)}};
+  if (opened->program().findFunction("encode")) {
+    HEDDLE_ASSERT(encoded, call(*opened, "encode", inputs));
+    inputs.merge(encoded);
+  }
+  HEDDLE_ASSERT(all, call(*opened, "decode", inputs));
+  HEDDLE_ASSERT(started, call(*opened, "decode_start", inputs));
+  EXPECT_TRUE(started.empty());
+  const Tensor target = inputs.at("target");
+  for (int64_t t = 0; t < length; ++t) {
+    inputs.insert_or_assign("target", slice(target, 1, t, t + 1));
+    HEDDLE_ASSERT(found, call(*opened, "decode_step", inputs));
+    ASSERT_TRUE(sameBits(found.at("logits"), slice(all.at("logits"), 1, t, t + 1))) << "step " << t;
+  }
+}
+
+using Steps = RotaryStepsTest::ParamType;
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, RotaryStepsTest,
+    testing::Values(Steps{"rotary-decoder", "cpu", "f32"}, Steps{"rotary-decoder", "cpu", "bf16"},
+                    Steps{"rotary-decoder", "cpu", "int8"}, Steps{"rotary-odd", "cpu", "f32"},
+                    Steps{"rotary-odd", "cpu", "bf16"}, Steps{"rotary-decoder", "vulkan", "f32"},
+                    Steps{"rotary-decoder", "vulkan", "bf16"},
+                    Steps{"rotary-odd", "vulkan", "f32"}),
+    [](const auto &info) {
+      std::string name =
+          std::get<0>(info.param) + "_" + std::get<1>(info.param) + "_" + std::get<2>(info.param);
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+
+} // namespace
