@@ -2,8 +2,17 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Conversions between f32 and narrow formats, by instructions where the target
-// has them.
+// Conversions between f32 and narrow formats, and products of bytes, by
+// instructions where the target has them.
+//
+// c + the four products of the bytes of two words: one instruction (vpdpbusd) where there is one.
+// Other x86 targets widen bytes to 16 bits, even ones in one vector and odd ones in another, and
+// vpmaddwd adds two products of each. Other processors widen each byte to a word.
+//
+//   a = a3 a2 a1 a0    even: a2 a0, odd: a3 a1
+//   c + (a2 b2 + a0 b0) + (a3 b3 + a1 b1)
+//
+// Nothing is rounded or saturated, so that all instruction sets agree.
 
 #include "CpuEmitter.h"
 
@@ -12,6 +21,11 @@
 
 using namespace mlir;
 using namespace heddle::kernel;
+
+Value CpuEmitter::instruction(StringRef name, Type result, ValueRange operands) {
+  return LLVM::CallIntrinsicOp::create(builder, loc, result, builder.getStringAttr(name), operands)
+      .getResult(0);
+}
 
 /// Exact by vscalefps unless the result is denormal, which the mask makes 0.
 Value CpuEmitter::scaleByPower(Value x, Value n) {
@@ -87,4 +101,45 @@ std::pair<Value, Value> CpuEmitter::widenedPair(Value words) {
     return widened(vector::ShuffleOp::create(builder, loc, all, all, lanes));
   };
   return {half(0), half(1)};
+}
+
+//===- Products of bytes -------------------------------------------------===//
+
+Value CpuEmitter::dot4(Value a, Value b, Value c) {
+  if (!isX86())
+    return BodyEmitter::dot4(a, b, c);
+  if (!target.int8Dot4) {
+    Shorts left = shortsOf(a, /*isSigned=*/false), right = shortsOf(b, /*isSigned=*/true);
+    return multiplyAddShorts(left.odd, right.odd, multiplyAddShorts(left.even, right.even, c));
+  }
+  auto bytes = VectorType::get({4 * width}, builder.getI8Type());
+  return instruction(formOf("llvm.x86.avx512.vpdpbusd.128", "llvm.x86.avx512.vpdpbusd.256",
+                            "llvm.x86.avx512.vpdpbusd.512"),
+                     c.getType(),
+                     {c, vector::BitCastOp::create(builder, loc, bytes, a),
+                      vector::BitCastOp::create(builder, loc, bytes, b)});
+}
+
+CpuEmitter::Shorts CpuEmitter::shortsOf(Value words, bool isSigned) {
+  Shorts &known = knownShorts[isSigned][words];
+  if (known.even)
+    return known;
+  auto shorts = VectorType::get({2 * width}, builder.getI16Type());
+  auto constant = [&](int16_t value) {
+    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(shorts, value));
+  };
+  Value bits = vector::BitCastOp::create(builder, loc, shorts, words), eight = constant(8);
+  if (isSigned)
+    return known = {arith::ShRSIOp::create(builder, loc,
+                                           arith::ShLIOp::create(builder, loc, bits, eight), eight),
+                    arith::ShRSIOp::create(builder, loc, bits, eight)};
+  return known = {arith::AndIOp::create(builder, loc, bits, constant(0xff)),
+                  arith::ShRUIOp::create(builder, loc, bits, eight)};
+}
+
+Value CpuEmitter::multiplyAddShorts(Value a, Value b, Value c) {
+  Value sums = instruction(
+      formOf("llvm.x86.sse2.pmadd.wd", "llvm.x86.avx2.pmadd.wd", "llvm.x86.avx512.pmaddw.d.512"),
+      c.getType(), {a, b});
+  return arith::AddIOp::create(builder, loc, c, sums);
 }

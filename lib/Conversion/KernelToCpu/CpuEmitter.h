@@ -161,9 +161,19 @@ public:
   /// Addresses of a fragment's registers in a row-major view.
   llvm::SmallVector<Address> storePlaces(StoreOp op, const Fragment &shape);
 
-  // f16 (CpuArithmetic.cpp).
+  // f16 and bytes (CpuArithmetic.cpp).
   mlir::Value widened(mlir::Value bits);
   std::pair<mlir::Value, mlir::Value> widenedPair(mlir::Value words);
+  mlir::Value dot4(mlir::Value a, mlir::Value b, mlir::Value c) override;
+  /// c plus the products of pairs of 16-bit numbers, by vpmaddwd; x86 only.
+  mlir::Value multiplyAddShorts(mlir::Value a, mlir::Value b, mlir::Value c);
+  bool isX86() const { return llvm::StringRef(target.triple).starts_with("x86_64"); }
+  /// The intrinsic for vectors of `width` words.
+  llvm::StringRef formOf(llvm::StringRef of4, llvm::StringRef of8, llvm::StringRef of16) const {
+    return width == 4 ? of4 : width == 8 ? of8 : of16;
+  }
+  /// Calls an x86 intrinsic.
+  mlir::Value instruction(llvm::StringRef name, mlir::Type result, mlir::ValueRange operands);
 
   // Loops and conditions around products.
   /// Whether the op is a contraction that goes by k-blocks.
@@ -292,6 +302,14 @@ private:
   llvm::DenseMap<mlir::Value, TileMemory> fragmentMemory, rowMemory;
   /// Strategies of the contractions, with packed B and partial sums.
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<CpuProduct>> products;
+
+  /// Bytes of words widened to 16 bits: the even ones, and the odd ones.
+  struct Shorts {
+    mlir::Value even, odd;
+  };
+  Shorts shortsOf(mlir::Value words, bool isSigned);
+  /// Widened bytes by their words, emitted in the same block; without sign, with sign.
+  llvm::DenseMap<mlir::Value, Shorts> knownShorts[2];
 };
 
 } // namespace heddle::kernel

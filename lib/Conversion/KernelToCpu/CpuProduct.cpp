@@ -101,13 +101,12 @@ Registers CpuProduct::emitChain(const Chain &chain, Registers sums) {
 
 //===- Over features -----------------------------------------------------===//
 
-SmallVector<Address> CpuProduct::leftRows(const Fragment &shape) {
-  const BoundView left = this->left();
+SmallVector<Address> CpuProduct::rowsOf(const BoundView &view, const Fragment &shape) {
   Fragment column;
   column.rows = shape.rows;
   Value first =
       e.add(e.scalar(op.getLhsIndex()), shape.rows > 1 || e.plan.tileRows > 1 ? e.at.row : Value());
-  return e.places(left, left.offset, first, Value(), column, 1);
+  return e.places(view, view.offset, first, Value(), column, 1);
 }
 
 Value CpuProduct::wordsOf(Value features) {
@@ -117,8 +116,7 @@ Value CpuProduct::wordsOf(Value features) {
 }
 
 /// Counts k in words where several features of a word are multiplied at once (bf16, i8). Where B is
-/// decoded (f16, i4) it counts features, in whole words: an incomplete last word is padded with
-/// zeros.
+/// decoded it counts features, in whole words: an incomplete last word is padded with zeros.
 Registers CpuProduct::overFeatures(const Fragment &shape, Registers sums, Value from, Value to) {
   Chain chain{shape, from, to, {}, isPacked() ? loadPacked(shape) : loadB(shape), {}};
   chain.unroll = isPacked() ? 8 : unrolled();

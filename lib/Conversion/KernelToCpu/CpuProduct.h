@@ -100,8 +100,9 @@ protected:
   /// Extent of B's last dimension, without padding.
   int64_t features() { return featuresOf(op); }
   int64_t word() { return CpuEmitter::perWord(right()); }
-  /// Addresses of a register tile's rows in the left view.
-  llvm::SmallVector<Address> leftRows(const Fragment &shape);
+  /// Addresses of a register tile's rows in the left view, and in a view beside it.
+  llvm::SmallVector<Address> leftRows(const Fragment &shape) { return rowsOf(left(), shape); }
+  llvm::SmallVector<Address> rowsOf(const BoundView &view, const Fragment &shape);
   bool isPacked() const { return packed && e.at.rows == e.plan.fragment.rows; }
   Operand loadPacked(const Fragment &shape);
   /// Form of B decoded to f32: panels [c/16][k][16], or rows. None if it would leave too little

@@ -2,28 +2,14 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// c + the four products of the bytes of two words: one instruction (vpdpbusd) where there is one.
-// Other x86 targets widen bytes to 16 bits, even ones in one vector and odd ones in another, and
-// vpmaddwd adds two products of each. Other processors widen each byte to a word.
-//
-//   a = a3 a2 a1 a0    even: a2 a0, odd: a3 a1
-//   c + (a2 b2 + a0 b0) + (a3 b3 + a1 b1)
-//
-// Nothing is rounded or saturated, so that all instruction sets agree.
+// A word holds four features, a step multiplies all of them (dot4 in CpuArithmetic.cpp), and sums
+// are i32.
 
 #include "../CpuProduct.h"
-
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
-
-/// The intrinsic for vectors of `width` words.
-static StringRef formOf(int64_t width, StringRef of4, StringRef of8, StringRef of16) {
-  return width == 4 ? of4 : width == 8 ? of8 : of16;
-}
 
 namespace {
 struct Int8Dot4 : CpuProduct {
@@ -33,22 +19,7 @@ struct Int8Dot4 : CpuProduct {
   }
   static bool takesApart(const CpuTarget &target) { return !target.int8Dot4; }
 
-  Value step(Value a, Value b, Value c, bool) override {
-    if (!StringRef(e.target.triple).starts_with("x86_64"))
-      return e.dot4(a, b, c);
-    if (!e.target.int8Dot4) {
-      Bytes left = bytesOf(a, /*isSigned=*/false), right = bytesOf(b, /*isSigned=*/true);
-      return multiplyAddShorts(left.odd, right.odd, multiplyAddShorts(left.even, right.even, c));
-    }
-    StringRef name = formOf(width, "llvm.x86.avx512.vpdpbusd.128", "llvm.x86.avx512.vpdpbusd.256",
-                            "llvm.x86.avx512.vpdpbusd.512");
-    auto bytes = VectorType::get({4 * width}, builder.getI8Type());
-    SmallVector<Value> operands{c, vector::BitCastOp::create(builder, loc, bytes, a),
-                                vector::BitCastOp::create(builder, loc, bytes, b)};
-    return LLVM::CallIntrinsicOp::create(builder, loc, c.getType(), builder.getStringAttr(name),
-                                         operands)
-        .getResult(0);
-  }
+  Value step(Value a, Value b, Value c, bool) override { return e.dot4(a, b, c); }
 
   /// A single row is bound by memory. Short panels are read one after the other, as one stream;
   /// long ones side by side, because several streams are prefetched at once (docs/benchmarks.md).
@@ -94,40 +65,6 @@ struct Int8Dot4 : CpuProduct {
     }
     return sums;
   }
-
-  struct Bytes {
-    Value even, odd;
-  };
-
-  /// Widens the bytes of words to 16 bits: the even ones, and the odd ones.
-  Bytes bytesOf(Value words, bool isSigned) {
-    Bytes &known = knownBytes[words];
-    if (known.even)
-      return known;
-    auto shorts = VectorType::get({2 * width}, builder.getI16Type());
-    auto constant = [&](int16_t value) {
-      return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(shorts, value));
-    };
-    Value bits = vector::BitCastOp::create(builder, loc, shorts, words), eight = constant(8);
-    if (isSigned)
-      return known = {arith::ShRSIOp::create(
-                          builder, loc, arith::ShLIOp::create(builder, loc, bits, eight), eight),
-                      arith::ShRSIOp::create(builder, loc, bits, eight)};
-    return known = {arith::AndIOp::create(builder, loc, bits, constant(0xff)),
-                    arith::ShRUIOp::create(builder, loc, bits, eight)};
-  }
-
-  Value multiplyAddShorts(Value a, Value b, Value c) {
-    StringRef name = formOf(width, "llvm.x86.sse2.pmadd.wd", "llvm.x86.avx2.pmadd.wd",
-                            "llvm.x86.avx512.pmaddw.d.512");
-    Value sums = LLVM::CallIntrinsicOp::create(builder, loc, c.getType(),
-                                               builder.getStringAttr(name), ValueRange{a, b})
-                     .getResult(0);
-    return arith::AddIOp::create(builder, loc, c, sums);
-  }
-
-  /// Widened bytes by their words, emitted in the same block.
-  llvm::DenseMap<Value, Bytes> knownBytes;
 };
 } // namespace
 

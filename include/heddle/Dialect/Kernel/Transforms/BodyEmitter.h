@@ -207,8 +207,8 @@ public:
   /// One byte of each word as i32, with its sign or without.
   mlir::Value byteOf(mlir::Value words, int64_t byte, bool isSigned);
   /// c plus the four products of the bytes of two words, exact. Bytes of `a` are unsigned, those of
-  /// `b` signed; `c` is a vector of i32.
-  mlir::Value dot4(mlir::Value a, mlir::Value b, mlir::Value c);
+  /// `b` signed; `c` is a vector of i32. Overridden by targets that have an instruction for it.
+  virtual mlir::Value dot4(mlir::Value a, mlir::Value b, mlir::Value c);
   /// f32 values rounded to bf16 in the high halves of words; the low halves are zero.
   mlir::Value roundedWords(mlir::Value floats);
   /// Widens the f16 in the low halves of words (high halves are zero) to f32. Integer ops only, so
