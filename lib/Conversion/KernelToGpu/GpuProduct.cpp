@@ -96,16 +96,23 @@ LogicalResult GpuProduct::placeLeft() {
   const BoundView left = e.view(op.getLhs());
   if (!GpuEmitter::hasVec4(left.type))
     return op.emitOpError("expected rows of floats on the left, found ") << left.type;
-  Value row =
-      e.add(e.scalar(op.getLhsIndex()), op.getType().getDimSize(0) > 1 ? e.rowBase() : Value());
   int64_t features = left.type.getDims().back().extent.value;
   // k covers whole words of the right side, whose padding is zero.
   int64_t perWord = GpuEmitter::perWord(right()), words = (features + perWord - 1) / perWord;
   count = e.constant(words * (perWord / word()));
   leftPitch = padded(left.type.getDims().back().pitch.value);
-  leftStart = e.add(left.offset, e.mul(row, leftPitch));
-  e.noteRows(e.compare(arith::CmpIPredicate::slt, row, left.extents.front()));
+  leftStart = rowStart(left);
+  e.noteRows(e.compare(arith::CmpIPredicate::slt, firstRow(), left.extents.front()));
   return success();
+}
+
+Value GpuProduct::firstRow() {
+  return e.add(e.scalar(op.getLhsIndex()), op.getType().getDimSize(0) > 1 ? e.rowBase() : Value());
+}
+
+Value GpuProduct::rowStart(const BoundView &view) {
+  int64_t pitch = padded(view.type.getDims().back().pitch.value);
+  return e.add(view.offset, e.mul(firstRow(), pitch));
 }
 
 //===- The chain ---------------------------------------------------------===//
@@ -198,6 +205,12 @@ FailureOr<Fragment> GpuProduct::run() {
   if (failed(placeLeft()))
     return failure(); // placeLeft said why
   Registers sums(shape.size(), e.zeroSum(op));
+  sumProducts(sums);
+  shape.registers = std::move(sums);
+  return shape;
+}
+
+void GpuProduct::sumProducts(Registers &sums) {
   std::optional<int64_t> known = e.constantOf(count);
   int64_t steps = unrolled();
   bool guarded = op.getGuarded();
@@ -208,8 +221,6 @@ FailureOr<Fragment> GpuProduct::run() {
   from = middleLoops(from, sums);
   if (guarded || !known || *known % steps)
     emitLoop({from, end(count), grain(), guarded}, sums);
-  shape.registers = std::move(sums);
-  return shape;
 }
 
 //===- Non-finite values -------------------------------------------------===//

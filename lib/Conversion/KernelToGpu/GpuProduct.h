@@ -63,6 +63,8 @@ protected:
   virtual mlir::Value loadLeft(mlir::Value &loaded, kernel::Address place, int64_t u, bool whole);
   /// Emits loops between the main one and the remaining steps; returns where those begin.
   virtual mlir::Value middleLoops(mlir::Value from, Registers &sums) { return from; }
+  /// Adds the products of all k.
+  virtual void sumProducts(Registers &sums);
 
   //===--------------------------------------------------------------------===//
   // Helpers
@@ -72,6 +74,8 @@ protected:
   const kernel::BoundView &right() { return e.view(op.getRhs()); }
   /// The end of a loop over k; 0 if this invocation's rows do not exist.
   mlir::Value end(mlir::Value k) { return e.unlessMissing(k); }
+  /// Where this invocation's first row begins in the left view, or in one beside it.
+  mlir::Value rowStart(const kernel::BoundView &view);
 
   GpuEmitter &e;
   mlir::OpBuilder &builder;
@@ -85,6 +89,7 @@ protected:
 
 private:
   mlir::LogicalResult placeLeft();
+  mlir::Value firstRow();
   mlir::Value panelStart(mlir::Value column);
   mlir::Value leftScalar(mlir::Value &loaded, mlir::Value k, int64_t row, int64_t u, bool whole);
   void emitSteps(const Loop &loop, mlir::Value k, Registers &sums);
