@@ -3,14 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   ffn(x, w1, w2)      ──▶  linear(linear(x, w1), w2)
-//   linear(x, w)        ──▶  q, s = quantize(x)
-//                            linear(q, w as codes) scales(s, scales of w)       i8
-//                            linear(q, w as f16) scales(s)                      f16
-//                            linear(x, w as codes with their scales)            i4
+//   linear(x, w)        ──▶  q, s = quantize(x), where the format's rows have scales
+//                            linear(q, w in the format's type) scales(s, scales of w)
 //
 // A value is quantised right behind the op that computes it, once for all its
 // readers. Codes of weights are computed when the checkpoint is packed; f16
-// weights are only rounded.
+// weights are only rounded. Scales of a weight are an operand if the format has
+// some and does not store them beside the codes.
 
 #include "ProductRewrites.h"
 

@@ -46,10 +46,9 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
       %w = transformer.weight "encoder.0.ffn.in.weight" {stored = array<i64: 2048, 512, 1>} : tensor<2048x512xf32>
       return %w : tensor<2048x512xf32>
     }
-    func.func @four_bits(%x: tensor<?x512xf32>) -> tensor<?x2048xf32> {
+    func.func @four_bits() -> tensor<2048x512xi4> {
       %w = transformer.weight "encoder.0.ffn.in.weight" : tensor<2048x512xi4>
-      %y = transformer.linear %x, %w : (tensor<?x512xf32>, tensor<2048x512xi4>) -> tensor<?x2048xf32>
-      return %y : tensor<?x2048xf32>
+      return %w : tensor<2048x512xi4>
     }
     func.func @codes() -> (tensor<2048x512xi8>, tensor<2x2048xf32>) {
       %w = transformer.weight "encoder.0.ffn.in.weight" : tensor<2048x512xi8>
@@ -82,21 +81,16 @@ def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSeg
     `result[..., n] = activation(sum_k input[..., k] * weight[n, k] + bias[n])`. `input` is `[..., K]`, `weight`
     `[N, K]`, `bias` `[N]`, the result `[..., N]`.
 
-    Operands of i8 are codes that have `scales`: first those of the rows of `input`, `[..., 1]`, as `transformer.quantize` gives them, then those of
-    the rows of `weight`, `[2, N]`, a `transformer.weight` with `scales`. The sum of the codes' products is exact. As f32 it is multiplied by the
-    row's scale, then by the column's; bias and activation follow as without scales.
-
-    Rows of f16 have one of `scales`, their own, `[..., 1]`, as `transformer.quantize` gives them. Their products with a weight of f16 may be summed
-    in f16, at most 128 of them, before they are added in f32; a device without such an instruction sums them in f32, feature by feature. The sum is
-    multiplied by the row's scale.
+    Operands of a format with scales have `scales`: first those of the rows of `input`, as `transformer.quantize` gives them, then, if the format has
+    them, those of the rows of `weight`, `[2, N]`, a `transformer.weight` with `scales`. `transformer.quantize` defines the product for each format;
+    bias and activation follow as without scales.
 
     Constraints:
     * C1: the columns of `weight` equal the features of `input`.
     * C2: the size of `bias` equals the rows of `weight`.
     * C3: the result has the shape of `input` with N features.
     * C4: `input` and `weight` have the types of rows and weights of a number format (`Support/Formats.h`). With bf16, products are summed in f32 in
-      pairs of k, the odd one first. Beside f32 a weight of f16 is widened, and codes are decoded as `transformer.quantize` says; the product is then
-      that of f32.
+      pairs of k, the odd one first. Beside f32 a weight of f16 is widened; the product is then that of f32.
     * C5: operands have as many `scales` as their format. The first are those of `input`, with as many features as a row has scales, the second
       are `[2, N]`.
     * C6: operands whose sum is an i32 have at most 2^17 features.
