@@ -88,7 +88,18 @@ RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTenso
   return result;
 }
 
-RefTensor decoded(RefTensor codes, const RefTensor *scales) {
+RefTensor decodedRows(const NumberFormat &format, RefTensor codes, const RefTensor *scales) {
+  if (!scales)
+    return codes;
+  int64_t features = codes.shape.back(), perRow = scales->shape.back();
+  for (int64_t n = 0; n < codes.size(); ++n) {
+    int64_t row = n / features, k = n % features;
+    codes.values[n] *= scales->values[row * perRow + k / format.scaleGroup];
+  }
+  return codes;
+}
+
+RefTensor decodedMatrix(RefTensor codes, const RefTensor *scales) {
   for (int64_t n = 0; scales && n < codes.size(); ++n)
     codes.values[n] *= scales->values[n / codes.shape.back()];
   return codes;

@@ -134,8 +134,8 @@ static RefTensor meaning(RotaryOp op, const Lookup &get) {
 //===- Products ----------------------------------------------------------===//
 
 static RefTensor meaning(LinearOp op, const Lookup &get) {
-  return linear(decoded(get(op.getInput()), optional(op.getInputScales(), get)),
-                decoded(get(op.getWeight()), optional(op.getWeightScales(), get)),
+  return linear(decodedRows(op.getFormat(), get(op.getInput()), optional(op.getInputScales(), get)),
+                decodedMatrix(get(op.getWeight()), optional(op.getWeightScales(), get)),
                 optional(op.getBias(), get), op.getActivation());
 }
 

@@ -36,11 +36,14 @@ int64_t rowCount(const RefTensor &t);
 /// input * weight^T + bias, then the activation. Weights of convolutions are read as matrices.
 RefTensor linear(const RefTensor &input, const RefTensor &weight, const RefTensor *bias,
                  transformer::Activation activation);
-/// Dequantises codes by a scale a row; without `scales`, the values as they are. A weight's scales
-/// have a second row (sums of codes), which is ignored.
-RefTensor decoded(RefTensor codes, const RefTensor *scales);
+/// Dequantises codes of rows by the scale of their group of features; without `scales`, the values as
+/// they are.
+RefTensor decodedRows(const NumberFormat &format, RefTensor codes, const RefTensor *scales);
+/// Dequantises codes of a matrix by a scale a row. A weight's scales have a second row (sums of
+/// codes), which is ignored.
+RefTensor decodedMatrix(RefTensor codes, const RefTensor *scales);
 RefTensor roundedTo(DType type, RefTensor value);
-/// Quantised rows: codes, and a scale a row.
+/// Quantised rows: codes, and the scales of each row.
 struct RefCodes {
   RefTensor codes, scales;
 };

@@ -108,8 +108,9 @@ struct GroupResults {
   std::vector<RefTensor> results;
 };
 
-/// Weights for the reference, dequantised from the artifact. The reference quantises them again;
-/// for i4 this gives equal codes, except in blocks whose f16 scale is denormal, with values near 0.
+/// Weights for the reference, dequantised from the artifact. The reference quantises them again,
+/// which gives equal codes, or, in corners of a format (a scale that is a denormal of f16), codes of
+/// values next to them.
 ReferenceWeights weightsOf(const Artifact &artifact) {
   return [&artifact](const std::string &name) -> Expected<std::vector<float>> {
     const PackEntry *found = nullptr; // the tensor's entry of the widest type
