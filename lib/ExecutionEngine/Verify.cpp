@@ -9,6 +9,7 @@
 
 #include "heddle/ExecutionEngine/Verify.h"
 
+#include "ReferenceOps.h"
 #include "StoredTensor.h"
 #include "heddle/Analysis/ShapeExpressions.h"
 #include "heddle/Compiler/RegisterAll.h"
@@ -30,6 +31,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <ostream>
 
 using namespace mlir;
@@ -283,26 +285,45 @@ void joinStatistics(std::vector<double> &maximum, const std::vector<double> &sum
     maximum[i] = sum[i] > 0 ? maximum[i] + std::log2(sum[i]) : -INFINITY;
 }
 
-/// Dequantises rows that are scaled by powers of two, since a maximum next to a power of two may be
-/// scaled by either neighbour.
-void joinScales(std::vector<double> &codes, const std::vector<double> &scales) {
-  size_t features = scales.empty() ? 1 : codes.size() / scales.size();
-  for (size_t i = 0; i < codes.size(); ++i)
-    codes[i] *= scales[i / features];
+/// The number format of a quantize: its code type and its number of scales a row tell.
+const NumberFormat &formatOf(transformer::QuantizeOp op) {
+  DType codes = dtypeOf(op.getCodes().getType());
+  int64_t features = op.getCodes().getType().getShape().back(),
+          scales = op.getScales().getType().getShape().back();
+  auto *found = std::ranges::find_if(numberFormats, [&](const NumberFormat &format) {
+    return format.rows == codes && format.rowScales(features) == scales;
+  });
+  return found == std::end(numberFormats) ? formatOfRows(codes) : *found;
 }
-
-using Join = void (*)(std::vector<double> &, const std::vector<double> &);
 
 /// Function that combines two results of one op before the comparison; null: results are compared
 /// separately.
+using Join = std::function<void(std::vector<double> &, const std::vector<double> &)>;
+
+/// Dequantises codes, since a code alone has no meaning where its scale is NaN, and a maximum next
+/// to a power of two may be scaled by either neighbour. Further numbers beside the scales are
+/// compared through the products that use them.
+Join joinOf(transformer::QuantizeOp op) {
+  return [op](std::vector<double> &codes, const std::vector<double> &scales) mutable {
+    int64_t features = op.getCodes().getType().getShape().back(),
+            perRow = op.getScales().getType().getShape().back(),
+            rows = static_cast<int64_t>(codes.size()) / features;
+    RefTensor factors{DType::F32, {rows, perRow}, scales};
+    codes = reference::decodedRows(
+                formatOf(op), {dtypeOf(op.getCodes().getType()), {rows, features}, codes}, &factors)
+                .values;
+  };
+}
+
 Join joinOf(Value first, Value second) {
   Operation *op = first.getDefiningOp();
   if (!op || op != second.getDefiningOp())
     return nullptr;
   if (isa<transformer::AttentionStatisticsOp>(op))
     return joinStatistics;
-  bool asFloats = isa<transformer::QuantizeOp>(op) && formatOf(first.getType()).isFloat();
-  return asFloats ? joinScales : nullptr;
+  if (auto quantize = dyn_cast<transformer::QuantizeOp>(op))
+    return joinOf(quantize);
+  return nullptr;
 }
 
 Status Comparison::compare(int index, const Dimensions &dims, const BufferReader &read) {
@@ -335,7 +356,7 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
       join(expected[i], expected[i + 1]);
     }
     HEDDLE_TRY(judge(index, i, found[i], expected[i]));
-    i += join != nullptr; // the second result has been compared too
+    i += join ? 1 : 0; // the second result has been compared too
   }
   return {};
 }
