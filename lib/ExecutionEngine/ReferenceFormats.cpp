@@ -41,22 +41,40 @@ RefTensor roundedTo(DType type, RefTensor value) {
   return value;
 }
 
-/// The numbers of one group as what their codes stand for.
+/// A number rounded once to f16: to a multiple of the last place of its binade.
+static double toHalf(double x) {
+  double unit = std::ldexp(1.0, std::max(x == 0 ? -14 : std::ilogb(x), -14) - 10);
+  double rounded = std::nearbyint(x / unit) * unit;
+  return std::fabs(rounded) < 65536 ? rounded : INFINITY;
+}
+
+/// The numbers of one group as what their codes stand for: those of the part of their range that is
+/// off the least.
 static void roundGroup(std::span<double> group) {
-  float largest = 0;
-  bool isFinite = true;
-  for (double w : group) {
-    isFinite &= std::isfinite(w);
-    largest = std::max(largest, static_cast<float>(std::fabs(w)));
+  const std::vector<double> numbers(group.begin(), group.end());
+  std::ranges::fill(group, NAN);
+  if (!std::ranges::all_of(numbers, [](double w) { return std::isfinite(w); }))
+    return;
+  auto [low, high] = std::ranges::minmax(numbers);
+  double least = INFINITY;
+  for (double part : {1.0, 0.97, 0.94, 0.90, 0.86}) {
+    double cut = (high - low) * ((1 - part) / 2), minimum = toHalf(low + cut),
+           scale = toHalf(((high - cut) - (low + cut)) / 15), sum = 0;
+    if (std::isinf(minimum) || std::isinf(scale))
+      continue;
+    std::vector<double> rounded;
+    for (double w : numbers) {
+      float steps = scale == 0 ? 0
+                               : (static_cast<float>(w) - static_cast<float>(minimum)) /
+                                     static_cast<float>(scale);
+      rounded.push_back(scale * std::clamp(std::nearbyint(steps), 0.0f, 15.0f) + minimum);
+      sum += (w - rounded.back()) * (w - rounded.back());
+    }
+    if (sum >= least)
+      continue;
+    least = sum;
+    std::ranges::copy(rounded, group.begin());
   }
-  auto scale = static_cast<float>(roundedTo(DType::F16, largest / 7));
-  for (double &w : group)
-    if (!isFinite || std::isinf(scale))
-      w = NAN;
-    else if (scale == 0)
-      w = 0;
-    else
-      w = scale * std::clamp(std::nearbyint(static_cast<float>(w) / scale), -8.0f, 7.0f);
 }
 
 /// A matrix as what its codes of 4 bits stand for.
@@ -94,7 +112,7 @@ RefTensor decodedRows(const NumberFormat &format, RefTensor codes, const RefTens
   int64_t features = codes.shape.back(), perRow = scales->shape.back();
   for (int64_t n = 0; n < codes.size(); ++n) {
     int64_t row = n / features, k = n % features;
-    codes.values[n] *= scales->values[row * perRow + k / format.scaleGroup];
+    codes.values[n] *= scales->values[row * perRow + k / format.scaleGroup * format.groupScales];
   }
   return codes;
 }
@@ -159,9 +177,34 @@ static RefCodes quantizeToBytes(const RefTensor &input) {
   return result;
 }
 
+/// Each group of features as a row of its own, and behind its scale the scaled sum of its codes.
+static RefCodes quantizeGroups(const RefTensor &input) {
+  int64_t features = input.shape.back(), group = formatOf(DType::I4).group,
+          groups = (features + group - 1) / group;
+  RefCodes result{make(input.shape, DType::I8), {}};
+  result.scales.shape = input.shape;
+  result.scales.shape.back() = 2 * groups;
+  for (int64_t row = 0; row < rowCount(input); ++row)
+    for (int64_t first = 0; first < features; first += group) {
+      int64_t count = std::min(group, features - first), start = row * features + first;
+      RefTensor part = make({1, count});
+      std::copy_n(input.values.begin() + start, count, part.values.begin());
+      RefCodes made = quantizeToBytes(part);
+      std::ranges::copy(made.codes.values, result.codes.values.begin() + start);
+      auto scale = static_cast<float>(made.scales.values.front()),
+           sum = static_cast<float>(
+               std::accumulate(made.codes.values.begin(), made.codes.values.end(), 0.0));
+      result.scales.values.insert(result.scales.values.end(), {scale, scale * sum});
+    }
+  return result;
+}
+
 RefCodes quantize(transformer::QuantizeOp op, const RefTensor &input) {
-  bool asFloats = formatOf(*elementType(op.getCodes().getType())).isFloat();
-  return asFloats ? quantizeToHalves(input) : quantizeToBytes(input);
+  bool asFloats = formatOf(*elementType(op.getCodes().getType())).isFloat(),
+       inGroups = op.getScales().getType().getShape().back() > 1;
+  return asFloats   ? quantizeToHalves(input)
+         : inGroups ? quantizeGroups(input)
+                    : quantizeToBytes(input);
 }
 
 RefTensor scalesOfRows(const RefTensor &matrix) {
@@ -180,16 +223,17 @@ RefTensor storedAs(DType type, RefTensor weight) {
   return roundedTo(type, type == DType::I4 ? inNibbles(std::move(weight)) : std::move(weight));
 }
 
-/// Of 64 columns of a panel there are 8 lines of codes and one of scales.
+/// Of 32 columns of a panel there are 4 lines of codes and one of 16 scales and 16 minimums. A byte
+/// holds two columns, four of each other.
 float unpackedCode(const std::byte *panels, int64_t columns, int64_t row, int64_t column) {
-  int64_t blocks = (columns + 63) / 64;
-  const std::byte *block = panels + (row / 16 * blocks + column / 64) * 9 * 64;
-  uint32_t word;
-  uint16_t scale;
-  std::memcpy(&word, block + column % 64 / 8 * 64 + row % 16 * 4, 4);
-  std::memcpy(&scale, block + 8 * 64 + column % 64 / 32 * 32 + row % 16 * 2, 2);
-  int32_t code = static_cast<int32_t>(word >> column % 8 * 4 & 15) - 8;
-  return floatFromHalf(scale) * static_cast<float>(code);
+  int64_t blocks = (columns + 31) / 32, k = column % 8;
+  const std::byte *block = panels + (row / 16 * blocks + column / 32) * 5 * 64;
+  uint16_t scale, minimum;
+  std::memcpy(&scale, block + 4 * 64 + row % 16 * 2, 2);
+  std::memcpy(&minimum, block + 4 * 64 + 32 + row % 16 * 2, 2);
+  auto pair = std::to_integer<int>(block[column % 32 / 8 * 64 + row % 16 * 4 + k % 4]);
+  return floatFromHalf(scale) * static_cast<float>(k < 4 ? pair & 15 : pair >> 4) +
+         floatFromHalf(minimum);
 }
 
 } // namespace heddle::reference

@@ -1,9 +1,9 @@
-//===- Nibbles.h - Codes of 4 bits that share a scale ----------*- C++ -*-===//
+//===- Nibbles.h - Codes of 4 bits in groups -------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Groups of 32 numbers as codes from -8 to 7 and a scale of f16, which
-// `transformer.weight` defines. What includes this is compiled without contraction,
+// Groups of 32 numbers as codes from 0 to 15, a scale and a minimum of f16, which
+// `transformer.quantize` defines. What includes this is compiled without contraction,
 // like RowCodes.h.
 #pragma once
 
@@ -12,67 +12,144 @@
 #include "heddle/Support/Float.h"
 #include "heddle/Support/Formats.h"
 
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <span>
 
 namespace heddle {
 
-/// The scale d of numbers whose largest magnitude has these bits: a seventh of it, rounded to f16.
-/// NaN, and so is all that is made of the group, where a number is not finite or f16 cannot hold d.
-inline uint16_t nibbleScale(uint32_t largestBits) {
-  constexpr uint16_t notANumber = 0x7e00, infinity = 0x7c00;
-  if (largestBits >= 0x7f800000u)
-    return notANumber;
-  uint16_t scale = halfFromFloat(std::bit_cast<float>(largestBits) / 7);
-  return scale == infinity ? notANumber : scale;
+/// Columns of a row that share scale and minimum, which are those of a block.
+inline constexpr int64_t nibbleGroup = formatOf(DType::I4).group;
+static_assert(nibbleGroup == formatOf(DType::I4).blockColumns);
+
+/// Parts of a group's range that are tried, the first of the best is kept.
+inline constexpr double nibbleRanges[] = {1, 0.97, 0.94, 0.90, 0.86};
+
+/// A number rounded to f16 once: between f32, a result that is not exact is made odd, so that the
+/// second rounding sees on which side of a tie the number lay.
+inline uint16_t halfFromDouble(double number) {
+  auto near = static_cast<float>(number);
+  auto bits = std::bit_cast<uint32_t>(near);
+  if (near != number && bits % 2 == 0)
+    bits = std::fabs(near) < std::fabs(number) ? bits + 1 : bits - 1;
+  return halfFromFloat(std::bit_cast<float>(bits));
 }
 
-/// rint(x / d) within -8 and 7, ties to even, and 8 more. 0 / 0 never comes here.
-inline uint32_t nibbleOf(float x, float d) {
-  float code = std::clamp(x / d, -8.0f, 7.0f) + 0x1.8p23f; // no room for a fraction
-  return (std::bit_cast<uint32_t>(code) + 8) & 15;
-}
+/// A group as it is stored: the number of a code is scale * code + minimum.
+struct Nibbles {
+  uint16_t scale, minimum;
+  std::array<uint8_t, nibbleGroup> codes;
+};
 
-/// Columns of a row that share a scale, and of a block.
-inline constexpr int64_t nibbleGroup = formatOf(DType::I4).group,
-                         nibbleBlock = formatOf(DType::I4).blockColumns;
+/// Scale, minimum and codes of a part of a group's range. Codes are floats, so that loops over them
+/// are vectorised; those of numbers that are missing have no meaning.
+struct NibbleTrial {
+  uint16_t scale = 0, minimum = 0;
+  float codes[nibbleGroup] = {};
 
-/// A block of a panel of 16 rows, as it lies in memory.
-struct NibbleBlock {
-  uint32_t lines[8][16];
-  uint16_t scales[2][16];
-
-  /// One group of a row; numbers that are missing are zeros.
-  void write(int64_t row, int64_t group, std::span<const float> numbers) {
-    float all[nibbleGroup] = {};
-    std::copy(numbers.begin(), numbers.end(), all);
-    uint16_t scale = nibbleScale(largestMagnitude(all, nibbleGroup, 0));
-    float divisor = floatFromHalf(scale);
-    uint32_t codes[nibbleGroup];
-    for (int64_t k = 0; k < nibbleGroup; ++k)
-      codes[k] = divisor > 0 ? nibbleOf(all[k], divisor) : 8;
-    for (int64_t line = 0; line < 4; ++line) {
-      uint32_t word = 0;
-      for (int64_t k = 0; k < 8; ++k)
-        word |= codes[line * 8 + k] << 4 * k;
-      lines[group * 4 + line][row] = word;
+  void make(const float *numbers, double low, double high) {
+    constexpr float noFraction = 0x1.8p23f; // a sum with it has no room for one
+    scale = halfFromDouble((high - low) / 15);
+    minimum = halfFromDouble(low);
+    const float step = floatFromHalf(scale), first = floatFromHalf(minimum);
+    if (step > 0)
+      for (int64_t k = 0; k < nibbleGroup; ++k) {
+        float code = (numbers[k] - first) / step;
+        code = code < 0 ? 0 : code;
+        codes[k] = (code < 15 ? code : 15) + noFraction - noFraction;
+      }
+  }
+  /// Whether f16 can hold scale and minimum.
+  bool isKept() const {
+    constexpr uint16_t infinity = 0x7c00, magnitude = 0x7fff;
+    return (scale & magnitude) < infinity && (minimum & magnitude) < infinity;
+  }
+  void squareErrors(const float *numbers, double *squares) const {
+    const double step = floatFromHalf(scale), first = floatFromHalf(minimum);
+    for (int64_t k = 0; k < nibbleGroup; ++k) {
+      double off = numbers[k] - (step * codes[k] + first);
+      squares[k] = off * off;
     }
-    scales[group][row] = scale;
   }
 };
-static_assert(sizeof(NibbleBlock) == panelBytes(DType::I4, nibbleBlock));
+
+/// The trial with the least sum of squared errors, the first of several; null where f16 can hold none.
+/// The sums are chains, which go side by side.
+inline const NibbleTrial *bestOf(std::span<const NibbleTrial> trials, const float *numbers,
+                                 size_t count) {
+  double squares[std::size(nibbleRanges)][nibbleGroup], sums[std::size(nibbleRanges)] = {};
+  for (size_t i = 0; i < trials.size(); ++i)
+    trials[i].squareErrors(numbers, squares[i]);
+  for (size_t k = 0; k < count; ++k)
+    for (size_t i = 0; i < std::size(nibbleRanges); ++i)
+      sums[i] += squares[i][k];
+  const NibbleTrial *best = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < trials.size(); ++i)
+    if (trials[i].isKept() && sums[i] < least) {
+      best = &trials[i];
+      least = sums[i];
+    }
+  return best;
+}
+
+/// The group of some numbers, at least one; the codes of those that are missing are 0. NaN, and so
+/// is all that is made of the group, where a number is not finite or f16 cannot hold any of its
+/// ranges.
+inline Nibbles nibblesOf(std::span<const float> numbers) {
+  constexpr uint16_t notANumber = 0x7e00;
+  float all[nibbleGroup] = {}, least = numbers.front(), greatest = least;
+  std::ranges::copy(numbers, all);
+  for (float number : numbers) {
+    least = number < least ? number : least;
+    greatest = number > greatest ? number : greatest;
+  }
+  Nibbles group{notANumber, notANumber, {}};
+  if (largestMagnitude(all, nibbleGroup, 0) >= 0x7f800000u)
+    return group;
+  NibbleTrial trials[std::size(nibbleRanges)];
+  const double low = least + 0.0, high = greatest + 0.0; // -0 is 0
+  for (size_t i = 0; i < std::size(nibbleRanges); ++i) {
+    double cut = (high - low) * ((1 - nibbleRanges[i]) / 2);
+    trials[i].make(all, low + cut, high - cut);
+  }
+  if (const NibbleTrial *best = bestOf(trials, all, numbers.size())) {
+    group.scale = best->scale;
+    group.minimum = best->minimum;
+    std::copy_n(best->codes, numbers.size(), group.codes.begin());
+  }
+  return group;
+}
+
+/// A block of a panel of 16 rows, as it lies in memory. A word is eight columns of a row, the first
+/// four in the low halves of its bytes, the others in the high ones.
+struct NibbleBlock {
+  uint32_t lines[nibbleGroup / 8][16];
+  uint16_t scales[16], minimums[16];
+
+  void write(int64_t row, const Nibbles &group) {
+    for (int64_t line = 0; line < nibbleGroup / 8; ++line) {
+      uint32_t word = 0;
+      for (int64_t k = 0; k < 8; ++k)
+        word |= uint32_t(group.codes[line * 8 + k]) << (k % 4 * 8 + k / 4 * 4);
+      lines[line][row] = word;
+    }
+    scales[row] = group.scale;
+    minimums[row] = group.minimum;
+  }
+};
+static_assert(sizeof(NibbleBlock) == panelBytes(DType::I4, nibbleGroup));
 
 /// Writes `count` columns of 16 rows, by whole blocks.
 inline void writeNibbles(const float *const *rows, int64_t count, std::byte *to) {
-  for (int64_t first = 0; first < count; first += nibbleBlock, to += sizeof(NibbleBlock)) {
+  for (int64_t first = 0; first < count; first += nibbleGroup, to += sizeof(NibbleBlock)) {
     NibbleBlock block;
+    auto numbers = static_cast<size_t>(std::min(nibbleGroup, count - first));
     for (int64_t row = 0; row < 16; ++row)
-      for (int64_t group = 0; group < 2; ++group) {
-        int64_t start = std::min(first + group * nibbleGroup, count);
-        int64_t numbers = std::min(nibbleGroup, count - start);
-        block.write(row, group, {rows[row] + start, static_cast<size_t>(numbers)});
-      }
+      block.write(row, nibblesOf({rows[row] + first, numbers}));
     std::memcpy(to, &block, sizeof block);
   }
 }

@@ -7,6 +7,9 @@
 //
 //   of f16     codes f16(x * 2^-e), scales 2^e, e the exponent of m;  sum * row's scale
 //
+//   of groups  of 32 features: codes and scale e as those of a row, s = e * sum of codes; e and s
+//              of a group lie side by side, and enter the sums (kernel.contract)
+//
 // Codes of i8 are stored as bytes of 128 + code, because the instruction that
 // multiplies four bytes and adds wants one side without signs; the sum of what
 // the 128 add is known of each row of a weight. Devices need not know infinities
@@ -36,19 +39,30 @@ static Value bitcast(TileBuilder &t, Value x, Type element) {
   return arith::BitcastOp::create(t.b, t.loc, type.clone(element), x);
 }
 
-/// The largest magnitude of each row, 2^127 in place of larger ones and of what is no number: those
-/// are the largest integers.
+/// The larger of lanes and the magnitudes of a tile, as bits.
+static Value maxMagnitude(TileBuilder &t, Value lanes, Value x) {
+  Value bits = bitcast(t, x, t.b.getI32Type());
+  bits = arith::AndIOp::create(t.b, t.loc, bits, t.constantI(magnitudeBits, bits));
+  return lanes ? t.max(lanes, bits) : bits;
+}
+
+/// The largest magnitude of each row of lanes, 2^127 in place of larger ones and of what is no
+/// number: those are the largest integers.
+static Value largestOf(TileBuilder &t, Value bits) {
+  Value x = bitcast(t, bits, t.b.getF32Type());
+  Value usual = t.less(bits, t.constantI(beyondBits, bits));
+  return t.reduce(kernel::ReduceKind::Max, t.select(usual, x, t.constant(beyond, x)));
+}
+
+/// The largest magnitude of each whole row.
 static Value largestOf(TileBuilder &t, RowWalk &walk, int64_t rows) {
   RankedTensorType type = t.type(rows, 16, t.b.getI32Type());
   Value start = arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(type, int32_t{0}));
   scf::ForOp loop = walk.overColumns(start, [&](Value lanes, Value c) {
     Value x = walk.load(c);
-    Value bits = bitcast(t, walk.inside(c, x, t.constant(0, x)), t.b.getI32Type());
-    return t.max(lanes, arith::AndIOp::create(t.b, t.loc, bits, t.constantI(magnitudeBits, bits)));
+    return maxMagnitude(t, lanes, walk.inside(c, x, t.constant(0, x)));
   });
-  Value bits = loop.getResult(0), x = bitcast(t, bits, t.b.getF32Type());
-  Value usual = t.less(bits, t.constantI(beyondBits, bits));
-  return t.reduce(kernel::ReduceKind::Max, t.select(usual, x, t.constant(beyond, x)));
+  return largestOf(t, loop.getResult(0));
 }
 
 /// `scale` of rows: 0 where nothing is as large as `least`, NaN where something is too large.
@@ -69,14 +83,20 @@ static Value factorsOf(TileBuilder &t, Value largest) {
   return t.select(none, t.constant(0, factor), factor);
 }
 
-/// The codes of a tile. A float of this size has no bits for a fraction: the sum is rounded to an
-/// integer, ties to even, whose low bits are the code.
-static Value codesOf(TileBuilder &t, Value x, Value factors) {
-  constexpr double unit = 0x1.8p23 + codeBase;
+/// A float of this size has no bits for a fraction: a sum with it is rounded to an integer, ties to
+/// even, whose low bits are the code.
+static constexpr double codeUnit = 0x1.8p23 + codeBase;
+
+static Value sumWithUnit(TileBuilder &t, Value x, Value factors) {
   Value product = t.mul(x, factors);
-  Value sum = bitcast(t, t.add(product, t.constant(unit, product)), t.b.getI32Type());
-  auto type = cast<RankedTensorType>(x.getType());
-  return arith::TruncIOp::create(t.b, t.loc, type.clone(t.b.getI8Type()), sum);
+  return t.add(product, t.constant(codeUnit, product));
+}
+
+/// The codes of a tile.
+static Value codesOf(TileBuilder &t, Value sum) {
+  auto type = cast<RankedTensorType>(sum.getType());
+  return arith::TruncIOp::create(t.b, t.loc, type.clone(t.b.getI8Type()),
+                                 bitcast(t, sum, t.b.getI32Type()));
 }
 
 namespace {
@@ -91,7 +111,7 @@ static Coder bytes(TileBuilder &t, Value largest) {
   Value scale = t.div(largest, t.constant(mostCode, largest));
   Value factors = factorsOf(t, largest);
   return {scalesOf(t, largest, smallest, scale),
-          [&t, factors](Value x) { return codesOf(t, x, factors); }};
+          [&t, factors](Value x) { return codesOf(t, sumWithUnit(t, x, factors)); }};
 }
 
 /// The power of two of a row's largest magnitude has its bits of the exponent, the inverse those
@@ -111,23 +131,19 @@ static Coder halves(TileBuilder &t, Value largest) {
           }};
 }
 
-LogicalResult heddle::tileQuantize(KernelBuilder &f) {
+/// Rows that exist from the tile's first on: stores write no others.
+static Value rowsLeft(KernelBuilder &f) {
+  return f.t.sub(f.sizeValue(f.func.getGridSize(0)), f.func.getGridIndex(0));
+}
+
+/// Whole rows: one walk finds the largest magnitudes, one stores codes.
+static void quantizeRows(KernelBuilder &f, QuantizeOp op, RowWalk &walk, ValueRange results) {
   TileBuilder &t = f.t;
-  Operation *yield = f.def.getBody().front().getTerminator();
-  auto op = yield->getOperand(0).getDefiningOp<QuantizeOp>();
-  if (!op)
-    return f.def.emitOpError("expected a quantize that is yielded");
-  kernel::ViewType in = f.viewType(f.viewOf(op.getInput()));
-  int64_t rows = f.sizes.softmaxRows;
-  kernel::Size extent = in.getDim(0).extent;
-  f.createFunc({extent}, {rows});
-  Value i = f.func.getGridIndex(0), left = t.sub(f.sizeValue(extent), i);
-  RowWalk walk(t, f.view(f.viewOf(op.getInput())), i, t.type(rows, 16),
-               in.getDims().back().extent.value);
-  Value largest = largestOf(t, walk, rows);
+  Value i = f.func.getGridIndex(0), left = rowsLeft(f);
+  Value largest = largestOf(t, walk, f.sizes.softmaxRows);
   bool asHalves = formatOf(op.getCodes().getType()).isFloat();
   Coder coder = asHalves ? halves(t, largest) : bytes(t, largest);
-  for (auto [number, result] : llvm::enumerate(yield->getOperands())) {
+  for (auto [number, result] : llvm::enumerate(results)) {
     Value view = f.view(f.firstResult() + number);
     auto store = [&](Value tile, Value c) {
       kernel::StoreOp::create(t.b, t.loc, tile, view, ValueRange{i, c}, left);
@@ -143,6 +159,67 @@ LogicalResult heddle::tileQuantize(KernelBuilder &f) {
         return Value();
       });
   }
+}
+
+/// Groups of features, each by itself. Columns behind a short group count as zeros.
+static void quantizeGroups(KernelBuilder &f, QuantizeOp op, RowWalk &walk, ValueRange results) {
+  constexpr int64_t group = formatOf(DType::I4).group;
+  TileBuilder &t = f.t;
+  Value i = f.func.getGridIndex(0), left = rowsLeft(f);
+  auto storeAs = [&](Value which, Value tile, Value c) {
+    for (auto [number, result] : llvm::enumerate(results))
+      if (result == which)
+        kernel::StoreOp::create(t.b, t.loc, tile, f.view(f.firstResult() + number),
+                                ValueRange{i, c}, left);
+  };
+  auto quantize = [&](Value number, int64_t features) {
+    Value first = t.mul(number, t.index(group)), place = t.mul(number, t.index(2));
+    SmallVector<Value> columns, tiles;
+    Value lanes, sum;
+    for (int64_t c = 0; c < features; c += 16) {
+      columns.push_back(t.add(first, t.index(c)));
+      Value x = walk.load(columns.back());
+      tiles.push_back(walk.inside(columns.back(), x, t.constant(0, x)));
+      lanes = maxMagnitude(t, lanes, tiles.back());
+    }
+    Value largest = largestOf(t, lanes), factors = factorsOf(t, largest);
+    for (auto [c, x] : llvm::zip_equal(columns, tiles)) {
+      Value withUnit = sumWithUnit(t, x, factors);
+      storeAs(op.getCodes(), codesOf(t, withUnit), c);
+      Value code = t.sub(withUnit, t.constant(codeUnit, withUnit));
+      sum = sum ? t.add(sum, code) : code;
+    }
+    sum = t.reduce(kernel::ReduceKind::Add, sum); // exact in any order
+    Value scale = t.div(largest, t.constant(mostCode, largest));
+    storeAs(op.getScales(), scalesOf(t, largest, smallest, scale), place);
+    storeAs(op.getScales(), scalesOf(t, largest, smallest, t.mul(scale, sum)),
+            t.add(place, t.index(1)));
+  };
+  int64_t features = cast<RankedTensorType>(op.getInput().getType()).getShape().back(),
+          whole = features / group;
+  if (whole) {
+    auto loop = scf::ForOp::create(t.b, t.loc, t.index(0), t.index(whole), t.index(1));
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(loop.getBody());
+    quantize(loop.getInductionVar(), group);
+  }
+  if (features % group)
+    quantize(t.index(whole), features % group);
+}
+
+LogicalResult heddle::tileQuantize(KernelBuilder &f) {
+  TileBuilder &t = f.t;
+  Operation *yield = f.def.getBody().front().getTerminator();
+  auto op = yield->getOperand(0).getDefiningOp<QuantizeOp>();
+  if (!op)
+    return f.def.emitOpError("expected a quantize that is yielded");
+  kernel::ViewType in = f.viewType(f.viewOf(op.getInput()));
+  int64_t rows = f.sizes.softmaxRows, features = in.getDims().back().extent.value;
+  f.createFunc({in.getDim(0).extent}, {rows});
+  RowWalk walk(t, f.view(f.viewOf(op.getInput())), f.func.getGridIndex(0), t.type(rows, 16),
+               features);
+  bool inGroups = cast<RankedTensorType>(op.getScales().getType()).getShape().back() > 1;
+  (inGroups ? quantizeGroups : quantizeRows)(f, op, walk, yield->getOperands());
   return success();
 }
 
@@ -151,11 +228,12 @@ Value heddle::tileProduct(ValueTiles &tiles, LinearOp linear) {
   RankedTensorType tile = t.type(tiles.rows, tiles.columns);
   int64_t rows = tile.getDimSize(0), columns = tile.getDimSize(1);
   const NumberFormat &format = linear.getFormat();
+  Value inner = format.sumsGroups() ? tiles.matrix(linear.getInputScales()) : Value();
   Value sums =
       kernel::ContractOp::create(t.b, t.loc, tile.clone(mlirTypeOf(format.sums, t.b.getContext())),
                                  tiles.matrix(linear.getInput()), tiles.i,
-                                 tiles.f.view(tiles.f.viewOf(linear.getWeight())), tiles.j);
-  if (format.scales == 0)
+                                 tiles.f.view(tiles.f.viewOf(linear.getWeight())), tiles.j, inner);
+  if (format.scales == 0 || inner)
     return sums;
   auto ofRow = [&]() -> Value {
     return LoadOp::create(t.b, t.loc, t.type(rows, 1), tiles.matrix(linear.getInputScales()),

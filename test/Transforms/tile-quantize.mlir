@@ -94,3 +94,44 @@ kernel.def @linear_of_halves(%h: tensor<?x1300xf16> {kernel.layout = #kernel.lay
   %0 = transformer.linear %h, %w scales(%s) : (tensor<?x1300xf16>, tensor<64x1300xf16>, tensor<?x1xf32>) -> tensor<?x64xf32>
   kernel.yield %0 : tensor<?x64xf32>
 }
+
+// -----
+
+// Groups of 32 features, and what is left behind them: e and s of each side by side.
+// CHECK-LABEL: kernel.func @groups(
+// CHECK: scf.for %[[G:.*]] =
+// CHECK-COUNT-2: kernel.load {{.*}} : !kernel.view<[d0, 40], f32> -> tensor<[[ROWS:.*]]x16xf32>
+// CHECK: %[[M:.*]] = kernel.reduce max
+// CHECK-COUNT-2: kernel.store {{.*}} : tensor<[[ROWS]]x16xi8>, !kernel.view<[d0, 40], i8>
+// CHECK: %[[SUM:.*]] = kernel.reduce add
+// CHECK: %[[E:.*]] = arith.divf %[[M]]
+// CHECK: kernel.store {{.*}} : tensor<[[ROWS]]x1xf32>, !kernel.view<[d0, 4], f32>
+// CHECK: arith.mulf %[[E]], %[[SUM]]
+// CHECK: kernel.store {{.*}} : tensor<[[ROWS]]x1xf32>, !kernel.view<[d0, 4], f32>
+// CHECK: }
+// CHECK: kernel.load
+// CHECK-NOT: kernel.load
+// CHECK: kernel.iota columns
+// CHECK-COUNT-1: kernel.store {{.*}} : tensor<[[ROWS]]x16xi8>
+// CHECK-COUNT-2: kernel.store {{.*}} : tensor<[[ROWS]]x1xf32>
+kernel.def @groups(%x: tensor<?x40xf32> {kernel.layout = #kernel.layout<view = <[d0, 40], f32>>})
+    -> (tensor<?x40xi8> {kernel.layout = #kernel.layout<view = <[d0, 40], i8>>},
+        tensor<?x4xf32> {kernel.layout = #kernel.layout<view = <[d0, 4], f32>>}) attributes {root = #kernel.root<quantize>, scalars = ["d0"]} {
+  %q, %s = transformer.quantize %x : tensor<?x40xf32> -> tensor<?x40xi8>, tensor<?x4xf32>
+  kernel.yield %q, %s : tensor<?x40xi8>, tensor<?x4xf32>
+}
+
+// -----
+
+// Their scales enter the sums, so that the contraction takes them. k-blocks are whole groups.
+// CHECK-LABEL: kernel.func @linear_of_groups(
+// CPU-SAME: kblock = 1664
+// CHECK: %[[C:.*]] = kernel.contract {{.*}} scales(%{{.*}} : !kernel.view<[d0, 312], f32>) : !kernel.view<[d0, 4980], i8>, !kernel.view<[64, 4980], i4, panel = 16> -> tensor<[[ROWS:.*]]x64xf32>
+// CHECK: kernel.store %[[C]]
+kernel.def @linear_of_groups(%q: tensor<?x4980xi8> {kernel.layout = #kernel.layout<view = <[d0, 4980], i8>>},
+                             %w: tensor<64x4980xi4> {kernel.layout = #kernel.layout<view = <[64, 4980], i4, panel = 16>, storage = weight>},
+                             %s: tensor<?x312xf32> {kernel.layout = #kernel.layout<view = <[d0, 312], f32>>})
+    -> (tensor<?x64xf32> {kernel.layout = #kernel.layout<view = <[d0, 64], f32>>}) attributes {root = #kernel.root<linear>, scalars = ["d0"]} {
+  %0 = transformer.linear %q, %w scales(%s) : (tensor<?x4980xi8>, tensor<64x4980xi4>, tensor<?x312xf32>) -> tensor<?x64xf32>
+  kernel.yield %0 : tensor<?x64xf32>
+}

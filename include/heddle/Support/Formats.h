@@ -61,8 +61,8 @@ namespace format_rows {
 using enum DType;
 using enum ElementFormat::Kind;
 
-/// I4: a word is eight columns, the first in the lowest four bits, each as 8 + code. Behind the
-/// lines of codes stands one of scales as f16, 16 of the first group of columns, 16 of the second.
+/// I4: a word is eight columns of a row, the first four in the low halves of its bytes, the others in
+/// the high ones. Behind the lines of a group's codes stands one of f16, 16 scales and 16 minimums.
 // clang-format off
 inline constexpr ElementFormat elements[] = {
     // type kind  bits  sig. /word block lines group
@@ -73,7 +73,7 @@ inline constexpr ElementFormat elements[] = {
     {I64,  Index, 64,   0,   1,    0,    0,    0},
     {Bool, Index, 8,    0,   1,    0,    0,    0},
     {I8,   Code,  8,    8,   4,    4,    1,    0},
-    {I4,   Code,  4,    4,   8,    64,   9,    32},
+    {I4,   Code,  4,    4,   8,    32,   5,    32},
 };
 // clang-format on
 } // namespace format_rows
@@ -101,7 +101,8 @@ struct NumberFormat {
   DType sums;            ///< of their products
   DType others;          ///< what attention, states and other products are rounded to
   int64_t scales;        ///< operands that scale a linear's sums: of its rows; of its weights
-  int64_t scaleGroup;    ///< features of a row that share a scale; 0: rows have none
+  int64_t scaleGroup;    ///< features of a row that share scales; 0: rows have none
+  int64_t groupScales;   ///< numbers that they share
   int64_t sumBlock;      ///< features whose sum is never cut in two
   double tolerance;      ///< of a kernel beside a reference that rounds where it does
   double error;          ///< of a product or a small model beside exact numbers
@@ -110,8 +111,10 @@ struct NumberFormat {
 
   /// Numbers that scale one row of so many features.
   constexpr int64_t rowScales(int64_t features) const {
-    return scaleGroup ? (features - 1) / scaleGroup + 1 : 0;
+    return scaleGroup ? ((features - 1) / scaleGroup + 1) * groupScales : 0;
   }
+  /// Whether scales enter the sums, group by group; else sums are multiplied by them.
+  constexpr bool sumsGroups() const { return scaleGroup > 0 && formatOf(weights).holdsScales(); }
   /// Whether a linear with a weight multiplies other operands than other products do.
   constexpr bool hasOwnProducts() const { return scales > 0 || weights != others; }
 };
@@ -120,19 +123,19 @@ inline constexpr int64_t wholeRow = std::numeric_limits<int64_t>::max();
 
 namespace format_rows {
 /// Differences are max |a - b| / max |b|. Operands rounded to bf16 are 2^-9 off, each, those of f16
-/// 2^-12; codes of 8 bits 2^-8 of their row's largest value, those of 4 bits a fourteenth of their
-/// group's: 0.22 was the most that was seen, behind six and six layers. A number next to the middle of
-/// two values of a type may go either way beside the reference, unless nothing is rounded after
-/// packing, as in f32 and int4. Sums in f16 are off by some 2^-10.
+/// 2^-12; codes of 8 bits 2^-8 of their row's largest value, those of 4 bits a thirtieth of their
+/// group's range: 0.19 was the most that was seen, behind six and six layers. A number next to the
+/// middle of two values of a type may go either way beside the reference, unless nothing is rounded
+/// after packing, as in f32. Sums in f16 are off by some 2^-10.
 // clang-format off
 inline constexpr NumberFormat numberFormats[] = {
-    // name    rows  weights sums others scales of      sums tolerance error deep  peak
-    {"f32",     F32,  F32,   F32, F32,   0, 0,        32,  1e-4, 1e-5,   1e-4, Arithmetic::F32},
-    {"bf16",    BF16, BF16,  F32, BF16,  0, 0,        32,  3e-2, 3e-2,   1e-1, Arithmetic::BF16},
-    {"f16",     F32,  F16,   F32, F16,   0, 0,        32,  4e-3, 4e-3,   1e-2, Arithmetic::F32},
-    {"f16-sum", F16,  F16,   F32, F16,   1, wholeRow, 256, 1e-2, 1e-2,   0,    Arithmetic::F16},
-    {"int8",    I8,   I8,    I32, BF16,  2, wholeRow, 32,  5e-2, 5e-2,   3e-1, Arithmetic::Int8},
-    {"int4",    F32,  I4,    F32, F32,   0, 0,        32,  1e-4, 2.5e-1, 0,    Arithmetic::F32},
+    // name    rows  weights sums others scales of, each sums tolerance error deep  peak
+    {"f32",     F32,  F32,   F32, F32,   0, 0,        0, 32,  1e-4, 1e-5,   1e-4, Arithmetic::F32},
+    {"bf16",    BF16, BF16,  F32, BF16,  0, 0,        0, 32,  3e-2, 3e-2,   1e-1, Arithmetic::BF16},
+    {"f16",     F32,  F16,   F32, F16,   0, 0,        0, 32,  4e-3, 4e-3,   1e-2, Arithmetic::F32},
+    {"f16-sum", F16,  F16,   F32, F16,   1, wholeRow, 1, 256, 1e-2, 1e-2,   0,    Arithmetic::F16},
+    {"int8",    I8,   I8,    I32, BF16,  2, wholeRow, 1, 32,  5e-2, 5e-2,   3e-1, Arithmetic::Int8},
+    {"int4",    I8,   I4,    F32, BF16,  1, 32,       2, 32,  5e-2, 2.5e-1, 0,    Arithmetic::Int8},
 };
 // clang-format on
 } // namespace format_rows

@@ -190,6 +190,28 @@ kernel.func @view_of_nibbles(%x: !kernel.view<[4, 64], i4>) scalars() grid(%i = 
 
 // -----
 
+kernel.func @contract_c8_none(%x: !kernel.view<[4, 40], i8>, %w: !kernel.view<[16, 40], i4, panel = 16>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C8: formats whose scales enter the sums, and no others, have `scales`}}
+  %t = kernel.contract %x[%i], %w[%i] : !kernel.view<[4, 40], i8>, !kernel.view<[16, 40], i4, panel = 16> -> tensor<4x16xf32>
+}
+
+// -----
+
+// Two groups have four numbers.
+kernel.func @contract_c8_numbers(%x: !kernel.view<[4, 40], i8>, %s: !kernel.view<[4, 2], f32>, %w: !kernel.view<[16, 40], i4, panel = 16>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C8: formats whose scales enter the sums, and no others, have `scales`}}
+  %t = kernel.contract %x[%i], %w[%i] scales(%s : !kernel.view<[4, 2], f32>) : !kernel.view<[4, 40], i8>, !kernel.view<[16, 40], i4, panel = 16> -> tensor<4x16xf32>
+}
+
+// -----
+
+kernel.func @contract_c8_of_rows(%x: !kernel.view<[4, 40], i8>, %s: !kernel.view<[4, 1], f32>, %w: !kernel.view<[16, 40], i8, panel = 16>) scalars() grid(%i = 4 by 1) {
+  // expected-error @+1 {{C8: formats whose scales enter the sums, and no others, have `scales`}}
+  %t = kernel.contract %x[%i], %w[%i] scales(%s : !kernel.view<[4, 1], f32>) : !kernel.view<[4, 40], i8>, !kernel.view<[16, 40], i8, panel = 16> -> tensor<4x16xi32>
+}
+
+// -----
+
 // expected-error @+1 {{expected 'bf16' only in views of rank 2 or more with a static last dimension}}
 kernel.func @view_of_narrow_vector(%x: !kernel.view<[4], bf16>) scalars() grid(%i = 4 by 1) {
 }

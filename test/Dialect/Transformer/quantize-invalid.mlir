@@ -116,3 +116,20 @@ func.func @linear_c4_halves_beside_numbers(%h: tensor<?x8xf16>, %w: tensor<6x8xf
   %y = transformer.linear %h, %w scales(%s) : (tensor<?x8xf16>, tensor<6x8xf32>, tensor<?x1xf32>) -> tensor<?x6xf32>
   return
 }
+
+// -----
+
+// Two groups of features have four numbers.
+func.func @linear_c5_of_groups(%q: tensor<?x40xi8>, %w: tensor<6x40xi4>, %s: tensor<?x1xf32>) {
+  // expected-error @+1 {{'transformer.linear' op C5: dimension 1 of the scales of input: expected 4 in [?, 4], found [?, 1]}}
+  %y = transformer.linear %q, %w scales(%s) : (tensor<?x40xi8>, tensor<6x40xi4>, tensor<?x1xf32>) -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c5_beside_groups(%q: tensor<?x8xi8>, %w: tensor<6x8xi4>, %s: tensor<?x2xf32>, %sw: tensor<2x6xf32>) {
+  // expected-error @+1 {{'transformer.linear' op C5: operands of 'i8' have 1 scales, found 2}}
+  %y = transformer.linear %q, %w scales(%s, %sw) : (tensor<?x8xi8>, tensor<6x8xi4>, tensor<?x2xf32>, tensor<2x6xf32>) -> tensor<?x6xf32>
+  return
+}

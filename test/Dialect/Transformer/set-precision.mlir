@@ -4,7 +4,7 @@
 //
 // What enters a product is rounded where it is made, once; weights and states
 // change their type; everything else stays f32. f16 is taken only by what is kept: weights, keys and
-// values; i4 by weights alone.
+// values. Codes take what is given scales: rows in groups of 32 features beside weights of i4.
 
 // RUN: heddle-opt %s --set-precision=dtype=bf16 | FileCheck %s
 // RUN: heddle-opt %s --set-precision=dtype=f16 | FileCheck %s --check-prefix=HALF
@@ -41,10 +41,12 @@ func.func @do_nothing(%x: tensor<?x4xbf16>, %w: tensor<8x4xbf16>, %y: tensor<?x8
 // CHECK-LABEL: @shared
 // HALF-LABEL: @shared
 // CODES-LABEL: @shared
+// CODES: %[[Q:.*]], %[[S:.*]] = transformer.quantize %{{.*}} : tensor<?x8xf32> -> tensor<?x8xi8>, tensor<?x2xf32>
+// CODES-NOT: transformer.quantize
 // CODES: transformer.weight "w" : tensor<8x8xi4>
 // CODES: transformer.weight "b" : tensor<8xf32>
-// CODES: transformer.linear {{.*}} : (tensor<?x8xf32>, tensor<8x8xi4>, tensor<8xf32>) -> tensor<?x8xf32>
-// CODES: transformer.linear {{.*}} : (tensor<?x8xf32>, tensor<8x8xi4>) -> tensor<?x8xf32>
+// CODES: transformer.linear %[[Q]], %{{.*}} scales(%[[S]]) : (tensor<?x8xi8>, tensor<8x8xi4>, tensor<8xf32>, tensor<?x2xf32>) -> tensor<?x8xf32>
+// CODES: transformer.linear %[[Q]], %{{.*}} scales(%[[S]]) : (tensor<?x8xi8>, tensor<8x8xi4>, tensor<?x2xf32>) -> tensor<?x8xf32>
 // HALF-NOT: truncf
 // HALF: transformer.weight "w" : tensor<8x8xf16>
 // HALF: transformer.weight "b" : tensor<8xf32>
@@ -70,7 +72,7 @@ func.func @shared(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 
 // What is no weight of the checkpoint stays.
 // CODES-LABEL: @ffn
-// CODES: transformer.ffn {{.*}} : (tensor<?x4xf32>, tensor<6x4xf32>, tensor<4x6xf32>) -> tensor<?x4xf32>
+// CODES: transformer.ffn {{.*}} : (tensor<?x4xbf16>, tensor<6x4xbf16>, tensor<4x6xbf16>) -> tensor<?x4xf32>
 // CODES-NOT: i4
 // CHECK-LABEL: @ffn
 // HALF-LABEL: @ffn
@@ -85,8 +87,8 @@ func.func @ffn(%x: tensor<?x4xf32>, %in: tensor<6x4xf32>, %out: tensor<4x6xf32>)
 
 // A block of weights becomes two products, which have operands of their own.
 // CODES-LABEL: @ffn_of_weights
-// CODES: transformer.linear {{.*}} : (tensor<?x4xf32>, tensor<6x4xi4>) -> tensor<?x6xf32>
-// CODES: transformer.linear {{.*}} : (tensor<?x6xf32>, tensor<4x6xi4>) -> tensor<?x4xf32>
+// CODES: transformer.linear {{.*}} : (tensor<?x4xi8>, tensor<6x4xi4>, tensor<?x2xf32>) -> tensor<?x6xf32>
+// CODES: transformer.linear {{.*}} : (tensor<?x6xi8>, tensor<4x6xi4>, tensor<?x2xf32>) -> tensor<?x4xf32>
 func.func @ffn_of_weights(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %in = transformer.weight "in" : tensor<6x4xf32>
   %out = transformer.weight "out" : tensor<4x6xf32>
@@ -120,7 +122,7 @@ func.func @cached(%q: tensor<?x2x?x8xf32>, %k: tensor<?x2x?x8xf32>, %v: tensor<?
 
 // Heads of 8 are padded, of 16 not, nor is a lone one: groups of 32 columns of the first would be torn.
 // CODES-LABEL: @heads
-// CODES-DAG: transformer.weight "of8" : tensor<6x16xf32>
+// CODES-DAG: transformer.weight "of8" : tensor<6x16xbf16>
 // CODES-DAG: transformer.weight "of16" : tensor<6x32xi4>
 // CODES-DAG: transformer.weight "lone" : tensor<6x8xi4>
 func.func @heads(%x: tensor<?x2x?x8xf32>, %y: tensor<?x2x?x16xf32>, %z: tensor<?x1x?x8xf32>) -> (tensor<?x?x6xf32>, tensor<?x?x6xf32>, tensor<?x?x6xf32>) {

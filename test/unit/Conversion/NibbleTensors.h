@@ -1,71 +1,143 @@
-//===- NibbleTensors.h - Matrices of i4 for kernels ------------*- C++ -*-===//
+//===- NibbleTensors.h - Products of groups of codes -----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random codes and scales, stored as Support/Program.h says, and the numbers they
-// stand for.
+// Random codes of rows and of matrices of i4 with their scales, stored as
+// Support/Formats.h says, a kernel that multiplies them, and their products in plain
+// loops, as `transformer.quantize` defines them.
 #pragma once
 
 #include "heddle/Support/Float.h"
+#include "heddle/Support/Program.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <string>
 #include <vector>
 
 namespace heddle::test {
 
-/// An [n, k] matrix of codes; n is a multiple of 16.
+/// A fixed sequence.
+struct NibbleSequence {
+  explicit NibbleSequence(uint32_t seed) : state(seed) {}
+  uint32_t operator()() {
+    state = state * 1664525u + 1013904223u;
+    return state >> 8;
+  }
+  uint32_t state;
+};
+
+/// An [n, k] matrix; n is a multiple of 16. The codes of features that are missing are 0.
 struct NibbleMatrix {
-  /// Features that are missing beside the last one have the code 0, whole groups of them the scale NaN:
-  /// no product may meet those.
   NibbleMatrix(int64_t n, int64_t k, uint32_t seed)
-      : n(n), k(k), blocks((k + 63) / 64), words(n / 16 * blocks * 144, 0x88888888u),
-        numbers(n * k) {
-    auto next = [state = seed]() mutable {
-      state = state * 1664525u + 1013904223u;
-      return state >> 12;
-    };
+      : n(n), k(k), groups((k + 31) / 32), codes(n * k), scales(n * groups), minimums(n * groups),
+        words(n / 16 * groups * 80) {
+    NibbleSequence next(seed);
+    for (uint8_t &code : codes)
+      code = next() % 16;
+    for (size_t i = 0; i < scales.size(); ++i) {
+      // Numbers about 0.01; now and then 0, a denormal of f16, or its largest number.
+      uint32_t kind = next() % 16;
+      scales[i] = static_cast<uint16_t>(kind == 0   ? 0
+                                        : kind == 1 ? next() % 0x400
+                                        : kind == 2 ? 0x7bff
+                                                    : 0x2000 + next() % 0x800);
+      minimums[i] = static_cast<uint16_t>((kind == 3 ? next() % 0x400 : 0x2800 + next() % 0x800) |
+                                          (next() % 4 ? 0x8000 : 0));
+    }
+    store();
+  }
+
+  /// Writes the panels: a byte of a word holds two of its eight columns, four of each other.
+  void store() {
+    std::ranges::fill(words, 0);
+    // Widened here, where denormals are kept: kernels keep those of f16.
+    d.clear(), m.clear();
+    for (size_t i = 0; i < scales.size(); ++i) {
+      d.push_back(floatFromHalf(scales[i]));
+      m.push_back(floatFromHalf(minimums[i]));
+    }
     for (int64_t row = 0; row < n; ++row)
-      for (int64_t group = 0; group < 2 * blocks; ++group) {
-        // Numbers about 0.01; now and then 0, a denormal of f16, or its largest number.
-        uint32_t kind = next() % 16;
-        auto scale = static_cast<uint16_t>(kind == 0   ? 0
-                                           : kind == 1 ? next() % 0x400
-                                           : kind == 2 ? 0x7bff
-                                                       : 0x2000 + next() % 0x800);
-        scaleAt(row, group) = group * 32 < k ? scale : 0x7e00;
-        for (int64_t column = group * 32; column < std::min(k, group * 32 + 32); ++column) {
-          uint32_t code = next() % 16;
-          int64_t shift = column % 8 * 4;
-          uint32_t &word = wordAt(row, column);
-          word = (word & ~(15u << shift)) | code << shift;
-          numbers[row * k + column] =
-              floatFromHalf(scale) * static_cast<float>(static_cast<int>(code) - 8);
-        }
+      for (int64_t group = 0; group < groups; ++group) {
+        uint32_t *block = &words[(row / 16 * groups + group) * 80];
+        for (int64_t c = group * 32; c < std::min(k, group * 32 + 32); ++c)
+          block[c % 32 / 8 * 16 + row % 16] |= uint32_t(codes[row * k + c])
+                                               << (c % 4 * 8 + c / 4 % 2 * 4);
+        auto *halves = reinterpret_cast<uint16_t *>(block + 64);
+        halves[row % 16] = scales[row * groups + group];
+        halves[16 + row % 16] = minimums[row * groups + group];
       }
   }
-  uint32_t *block(int64_t row, int64_t column) {
-    return &words[(row / 16 * blocks + column / 64) * 144];
+
+  int64_t n, k, groups;
+  std::vector<uint8_t> codes;
+  std::vector<uint16_t> scales, minimums;
+  std::vector<uint32_t> words;
+  std::vector<float> d, m; ///< scales and minimums
+};
+
+/// Codes of [m, k] rows as bytes of 128 more, and what each group has: e, and s, which need not be
+/// the sum of its codes here.
+struct NibbleRows {
+  NibbleRows(int64_t m, int64_t k, uint32_t seed)
+      : m(m), k(k), groups((k + 31) / 32), pitch(padded(k)), scalePitch(padded(2 * groups)),
+        bytes(m * pitch, 0xa5), scales(m * scalePitch, NAN) {
+    NibbleSequence next(seed);
+    for (int64_t row = 0; row < m; ++row) {
+      for (int64_t c = 0; c < k; ++c)
+        bytes[row * pitch + c] = static_cast<uint8_t>(1 + next() % 255);
+      for (int64_t g = 0; g < 2 * groups; ++g)
+        scales[row * scalePitch + g] = (static_cast<float>(next()) * 0x1p-23f - 1) * 0.125f;
+    }
   }
-  uint32_t &wordAt(int64_t row, int64_t column) {
-    return block(row, column)[column % 64 / 8 * 16 + row % 16];
-  }
-  uint16_t &scaleAt(int64_t row, int64_t group) {
-    auto *scales = reinterpret_cast<uint16_t *>(block(row, group * 32) + 128);
-    return scales[group % 2 * 16 + row % 16];
-  }
-  /// The numbers in panels of f32, `pitch` features each.
-  std::vector<float> panels(int64_t pitch) const {
-    std::vector<float> result(n * pitch);
-    for (int64_t row = 0; row < n; ++row)
-      for (int64_t column = 0; column < k; ++column)
-        result[(row / 16 * pitch + column) * 16 + row % 16] = numbers[row * k + column];
+  /// The product, with fused multiply-adds or without.
+  std::vector<float> times(const NibbleMatrix &w, bool isFused = true) const {
+    auto multiplyAdd = [&](float a, float b, float c) {
+      volatile float product = a * b; // never contracted
+      return isFused ? std::fma(a, b, c) : product + c;
+    };
+    std::vector<float> result;
+    for (int64_t row = 0; row < m; ++row)
+      for (int64_t n = 0; n < w.n; ++n) {
+        float sum = 0;
+        for (int64_t g = 0; g < groups; ++g) {
+          int32_t u = 0;
+          for (int64_t c = g * 32; c < std::min(k, g * 32 + 32); ++c)
+            u += (bytes[row * pitch + c] - 128) * w.codes[n * k + c];
+          const float *mine = &scales[row * scalePitch + 2 * g];
+          volatile float factor = mine[0] * w.d[n * groups + g];
+          sum = multiplyAdd(static_cast<float>(u), factor, sum);
+          sum = multiplyAdd(mine[1], w.m[n * groups + g], sum);
+        }
+        result.push_back(sum);
+      }
     return result;
   }
 
-  int64_t n, k, blocks;
-  std::vector<uint32_t> words;
-  std::vector<float> numbers; ///< rows at the pitch k
+  int64_t m, k, groups, pitch, scalePitch;
+  std::vector<uint8_t> bytes;
+  std::vector<float> scales;
 };
+
+/// The product as a kernel, by tiles of so many rows and columns.
+inline std::string nibbleBody(int64_t features, int64_t outputs, int64_t rows, int64_t columns,
+                              const std::string &schedule) {
+  auto text = [](int64_t number) { return std::to_string(number); };
+  std::string k = text(features), n = text(outputs),
+              tile = "tensor<" + text(rows) + "x" + text(columns) + "xf32>",
+              x = "!kernel.view<[d0, " + k + "], i8>",
+              s = "!kernel.view<[d0, " + text((features + 31) / 32 * 2) + "], f32>",
+              w = "!kernel.view<[" + n + ", " + k + "], i4, panel = 16>",
+              y = "!kernel.view<[d0, " + n + "], f32>";
+  return "kernel.func @nibbles(%x: " + x + ", %s: " + s + ", %w: " + w + ", %y: " + y +
+         ") scalars(d0) grid(%i = d0 by " + text(rows) + ", %j = " + n + " by " + text(columns) +
+         ") attributes {schedule = #kernel.schedule<" + schedule +
+         ">, storage = [\"memory\", \"memory\", \"weight\", \"memory\"]} {\n" +
+         "  %d0 = kernel.scalar \"d0\" : index\n  %left = arith.subi %d0, %i : index\n" +
+         "  %c = kernel.contract %x[%i], %w[%j] scales(%s : " + s + ") : " + x + ", " + w + " -> " +
+         tile + "\n  kernel.store %c, %y[%i, %j] rows(%left) : " + tile + ", " + y + "\n}\n";
+}
 
 } // namespace heddle::test

@@ -74,6 +74,41 @@ protected:
   std::optional<Reference> reference;
 };
 
+//===- Codes -------------------------------------------------------------===//
+
+/// Two groups of features, the second of two: e and s of each, and a product with codes that weights of
+/// whole numbers are. A NaN is in its column, and in its row.
+TEST_F(ReferenceTest, GroupsOfCodes) {
+  parse(R"(
+func.func @f(%x: tensor<?x34xf32>) -> (tensor<?x4xf32>, tensor<?x2xf32>) {
+  %w = transformer.weight "w" : tensor<2x34xi4>
+  %q, %s = transformer.quantize %x : tensor<?x34xf32> -> tensor<?x34xi8>, tensor<?x4xf32>
+  %y = transformer.linear %q, %w scales(%s) : (tensor<?x34xi8>, tensor<2x34xi4>, tensor<?x4xf32>) -> tensor<?x2xf32>
+  return %s, %y : tensor<?x4xf32>, tensor<?x2xf32>
+})");
+  std::vector<float> &w = weights["w"];
+  w.assign(68, 0.0f);
+  w[0] = -8, w[1] = 7; // a scale of 1 above -8
+  w[32] = w[33] = 3;   // no scale
+  w[34 + 5] = NAN;
+  std::vector<double> x(102, 0.0);
+  x[0] = 127, x[1] = -63.4; // 127 and -63, times 1
+  x[32] = 254, x[33] = -2;  // 127 and -1, times 2
+  x[34] = 0x1p-119, x[34 + 33] = 1;
+  x[68 + 6] = infinity;
+  auto r = run("f", {{"arg0", f32({3, 34}, x)}});
+  auto scales = r[0].second.values, y = r[1].second.values;
+  EXPECT_THAT(std::vector(scales.begin(), scales.begin() + 4), ElementsAre(1, 64, 2, 252));
+  EXPECT_THAT(std::vector(scales.begin() + 4, scales.begin() + 8),
+              ElementsAre(0, 0, 1.0f / 127, 1.0f / 127 * 127));
+  EXPECT_TRUE(std::isnan(scales[8]) && std::isnan(scales[9]));
+  EXPECT_THAT(std::vector(scales.begin() + 10, scales.end()), ElementsAre(0, 0));
+  EXPECT_EQ(y[0], 127 * -8 - 63 * 7 + 254 * 3 - 2 * 3);
+  EXPECT_NEAR(y[2], 3, 1e-6);
+  for (size_t i : {1, 3, 4, 5})
+    EXPECT_TRUE(std::isnan(y[i])) << i;
+}
+
 //===- Attention ---------------------------------------------------------===//
 
 constexpr const char *oneRow = R"(

@@ -1,87 +1,239 @@
-//===- NibblesTest.cpp - Scales and codes of a group ----------------------===//
+//===- NibblesTest.cpp - Scales, minimums and codes of a group ------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The definition in plain words of C++ over many groups, and its edges: ties, zeros,
-// scales that f16 rounds to a denormal or cannot hold, numbers that are not finite.
+// The definition in plain words of C++ over many groups, and its edges: ties, short
+// groups, zeros, scales that f16 rounds to a denormal or cannot hold, numbers that are
+// not finite.
 
 #include "../../../lib/Pack/Nibbles.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <map>
 #include <vector>
 
 using namespace heddle;
 
 namespace {
 
-/// A group of one row, in the second half of a block.
-struct Packed {
-  explicit Packed(const std::vector<float> &numbers) { block.write(3, 1, numbers); }
-  int code(size_t i) const {
-    return static_cast<int>(block.lines[4 + i / 8][3] >> i % 8 * 4 & 15) - 8;
+/// A number rounded to f16, by its steps; infinity from 65520 on.
+double toHalf(double number) {
+  int exponent = -14;
+  while (std::fabs(number) >= std::ldexp(2.0, exponent))
+    ++exponent;
+  double step = std::ldexp(1.0, exponent - 10), rounded = std::rint(number / step) * step;
+  return std::fabs(rounded) > 65504 ? INFINITY : rounded;
+}
+
+struct Group {
+  double part = 0, scale = NAN, minimum = NAN;
+  std::vector<int> codes;
+};
+
+/// The definition.
+Group defined(const std::vector<float> &numbers) {
+  Group best;
+  double least = INFINITY;
+  float low = numbers.front(), high = low;
+  for (float number : numbers) {
+    if (!std::isfinite(number))
+      return best;
+    low = std::min(low, number);
+    high = std::max(high, number);
   }
-  uint16_t scale() const { return block.scales[1][3]; }
-  NibbleBlock block;
+  for (double part : {1.0, 0.97, 0.94, 0.90, 0.86}) {
+    Group group{part};
+    double cut = (double(high) - double(low)) * ((1 - part) / 2), error = 0;
+    group.minimum = toHalf(low + cut);
+    group.scale = toHalf(((high - cut) - (low + cut)) / 15);
+    if (std::isinf(group.scale) || std::isinf(group.minimum))
+      continue;
+    for (float number : numbers) {
+      float steps = (number - float(group.minimum)) / float(group.scale), code = std::rint(steps);
+      group.codes.push_back(group.scale == 0 ? 0 : int(std::min(std::max(code, 0.0f), 15.0f)));
+      double off = number - (group.scale * group.codes.back() + group.minimum);
+      error += off * off;
+    }
+    if (error < least) {
+      best = group;
+      least = error;
+    }
+  }
+  return best;
+}
+
+void expectDefined(const std::vector<float> &numbers) {
+  Group expected = defined(numbers);
+  Nibbles found = nibblesOf(numbers);
+  float scale = floatFromHalf(found.scale), minimum = floatFromHalf(found.minimum);
+  if (std::isnan(expected.scale)) {
+    ASSERT_TRUE(std::isnan(scale) && std::isnan(minimum)) << numbers.front();
+    expected.codes.clear();
+  } else {
+    ASSERT_EQ(scale, expected.scale) << numbers.front();
+    ASSERT_EQ(minimum, expected.minimum) << numbers.front();
+  }
+  for (size_t k = 0; k < found.codes.size(); ++k)
+    ASSERT_EQ(found.codes[k], k < expected.codes.size() ? expected.codes[k] : 0)
+        << "of " << numbers.size() << ", number " << k;
+}
+
+struct Sequence {
+  uint32_t state = 1;
+  uint32_t operator()() { return (state = state * 1664525u + 1013904223u) >> 8; }
+  float unit() { return static_cast<float>((*this)()) * 0x1p-23f - 1; }
 };
 
 TEST(Nibbles, AreTheDefinition) {
-  uint32_t state = 1;
-  auto next = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
-  for (int round = 0; round < 20000; ++round) {
+  Sequence next;
+  std::map<double, int> chosen;
+  for (int round = 0; round < 40000; ++round) {
     std::vector<float> numbers(1 + next() % 32);
-    // Of one size in a group, from next to nothing to more than f16 can hold.
-    float size = std::ldexp(1.0f, static_cast<int>(next() % 56) - 36), largest = 0;
-    for (float &number : numbers) {
-      // Every fourth group has numbers that are multiples of halves of a scale: many ties.
-      number = round % 4 ? size * (static_cast<float>(next()) * 0x1p-23f - 1)
-                         : size * (static_cast<float>(next() % 29) / 2 - 7);
-      largest = std::max(largest, std::fabs(number));
-    }
-    uint16_t scale = halfFromFloat(largest / 7.0f);
-    float d = floatFromHalf(scale);
-    Packed group(numbers);
-    if (std::isinf(d)) {
-      ASSERT_TRUE(std::isnan(floatFromHalf(group.scale())));
-      continue;
-    }
-    ASSERT_EQ(group.scale(), scale);
-    for (size_t i = 0; i < 32; ++i) {
-      float number = i < numbers.size() ? numbers[i] : 0;
-      float code = d == 0 ? 0 : std::clamp(std::nearbyint(number / d), -8.0f, 7.0f);
-      ASSERT_EQ(group.code(i), static_cast<int>(code)) << number << " of " << d;
-    }
+    if (round % 2)
+      numbers.resize(32);
+    // Of one size in a group, from next to nothing to more than f16 can hold, about zero or not.
+    float size = std::ldexp(1.0f, static_cast<int>(next() % 60) - 36),
+          middle = round % 8 == 3 ? 20 * size * next.unit() : 0;
+    for (float &number : numbers)
+      switch (round % 4) {
+      case 0: // many ties: halves of a scale
+        number = size * (static_cast<float>(next() % 31) / 2);
+        break;
+      case 1: // few that are large
+        number = size * next.unit() * next.unit() * next.unit() * next.unit();
+        break;
+      default:
+        number = size * next.unit() + middle;
+      }
+    expectDefined(numbers);
+    if (HasFatalFailure())
+      return;
+    ++chosen[defined(numbers).part];
+  }
+  for (double part : {0.0, 1.0, 0.97, 0.94, 0.90, 0.86}) // 0: none
+    EXPECT_GT(chosen[part], 100) << part;
+}
+
+/// A number next to the middle of two of f16 goes to the nearer one, though f32 lies between.
+TEST(Nibbles, ScalesAreRoundedOnce) {
+  for (uint32_t bits = 0; bits < 0x7bff; ++bits) {
+    double low = floatFromHalf(static_cast<uint16_t>(bits)),
+           high = floatFromHalf(static_cast<uint16_t>(bits + 1)), middle = (low + high) / 2;
+    ASSERT_EQ(halfFromDouble(middle), bits + bits % 2);
+    ASSERT_EQ(halfFromDouble(std::nextafter(middle, 0)), bits);
+    ASSERT_EQ(halfFromDouble(std::nextafter(middle, 1e9)), bits + 1);
+    ASSERT_EQ(halfFromDouble(-std::nextafter(middle, 1e9)), (bits + 1) | 0x8000);
+    ASSERT_EQ(halfFromDouble(low), bits);
+  }
+  EXPECT_EQ(halfFromDouble(std::nextafter(65520, 0)), 0x7bff);
+  EXPECT_EQ(halfFromDouble(65520), 0x7c00);
+  EXPECT_EQ(halfFromDouble(-1e300), 0xfc00);
+}
+
+/// By hand: a scale of 1 above a minimum of -8, as GGUF's Q4_0 has them.
+TEST(Nibbles, OfCodesAreTheseCodes) {
+  Nibbles group = nibblesOf(std::vector<float>{-8, 7, -7, 0, 6, 3});
+  EXPECT_EQ(floatFromHalf(group.scale), 1.0f);
+  EXPECT_EQ(floatFromHalf(group.minimum), -8.0f);
+  const int expected[] = {0, 15, 1, 8, 14, 11, 0};
+  for (size_t k = 0; k < std::size(expected); ++k)
+    EXPECT_EQ(group.codes[k], expected[k]) << k;
+}
+
+/// Two numbers in the middle of two codes, among many that are codes: q rounds to even.
+TEST(Nibbles, RoundTiesToEven) {
+  for (auto [first, second, low, high] :
+       {std::array<float, 4>{1.5f, 2.5f, 2, 2}, {4.5f, 11.5f, 4, 12}}) {
+    std::vector<float> numbers = {first, second};
+    while (numbers.size() < 32)
+      numbers.push_back(static_cast<float>(numbers.size() % 16));
+    expectDefined(numbers);
+    Nibbles group = nibblesOf(numbers);
+    ASSERT_EQ(floatFromHalf(group.scale), 1.0f);
+    EXPECT_EQ(group.codes[0], low);
+    EXPECT_EQ(group.codes[1], high);
   }
 }
 
-TEST(Nibbles, RoundTiesToEvenAndKeepSigns) {
-  Packed group({7, -7, 0.5f, 1.5f, -0.5f, -2.5f, 2.49f, 0, -6.5f});
-  EXPECT_EQ(floatFromHalf(group.scale()), 1.0f);
-  const int expected[] = {7, -7, 0, 2, 0, -2, 2, 0, -6};
-  for (size_t i = 0; i < std::size(expected); ++i)
-    EXPECT_EQ(group.code(i), expected[i]) << i;
+/// Codes of any scale and minimum come back where both ends occur.
+TEST(Nibbles, OfTheirNumbersAreTheSame) {
+  Sequence next;
+  for (int round = 0; round < 2000; ++round) {
+    float scale = floatFromHalf(static_cast<uint16_t>(0x1000 + next() % 0x2000)),
+          minimum = floatFromHalf(halfFromFloat(-scale * static_cast<float>(next() % 16)));
+    std::vector<float> numbers = {minimum, scale * 15 + minimum};
+    while (numbers.size() < 32)
+      numbers.push_back(scale * static_cast<float>(next() % 16) + minimum);
+    Nibbles group = nibblesOf(numbers);
+    ASSERT_EQ(floatFromHalf(group.scale), scale);
+    ASSERT_EQ(floatFromHalf(group.minimum), minimum);
+    for (size_t k = 0; k < 32; ++k)
+      ASSERT_EQ(scale * group.codes[k] + minimum, numbers[k]);
+  }
 }
 
-TEST(Nibbles, ZerosHaveNoScale) {
-  Packed group({0, -0.0f, 1e-8f});
-  EXPECT_EQ(group.scale(), 0);
-  for (size_t i = 0; i < 32; ++i)
-    EXPECT_EQ(group.code(i), 0);
+TEST(Nibbles, OneNumberIsItsMinimum) {
+  for (float number : {0.0f, -0.0f, 0.1f, -7.0f, 65504.0f, 1e-8f}) {
+    Nibbles group = nibblesOf(std::vector<float>{number, number, number});
+    EXPECT_EQ(group.scale, 0);
+    EXPECT_EQ(group.minimum, number == 0 ? 0 : halfFromFloat(number));
+    EXPECT_EQ(group.codes, (std::array<uint8_t, 32>{}));
+  }
 }
 
-/// A scale that was rounded down by a third leaves numbers beyond 7 scales: they are held.
+/// A scale that was rounded down by a third leaves numbers beyond 15 scales: they are held.
 TEST(Nibbles, AreHeldWhereTheScaleIsADenormal) {
-  Packed group({0x1.7p-24f * 7, -0x1.7p-24f * 7});
-  EXPECT_EQ(floatFromHalf(group.scale()), 0x1p-24f);
-  EXPECT_EQ(group.code(0), 7);
-  EXPECT_EQ(group.code(1), -8);
+  Nibbles group = nibblesOf(std::vector<float>{0, 0x1.4p-24f * 15});
+  EXPECT_EQ(floatFromHalf(group.scale), 0x1p-24f);
+  EXPECT_EQ(group.codes[1], 15);
+  expectDefined({0, 0x1.4p-24f * 15, 0x1p-24f, 0x1.8p-24f, 0x1.8p-25f});
 }
 
 TEST(Nibbles, WhatF16CannotHoldIsNotANumber) {
-  for (const std::vector<float> &numbers :
-       {std::vector<float>{1, 460000.0f}, {INFINITY, 1}, {1, NAN}, {NAN, 1}, {-INFINITY}})
-    EXPECT_TRUE(std::isnan(floatFromHalf(Packed(numbers).scale()))) << numbers.back();
-  EXPECT_EQ(floatFromHalf(Packed({65504.0f * 7}).scale()), 65504.0f);
+  for (const std::vector<float> &numbers : {std::vector<float>{1, 1.2e6f},
+                                            {-80000, 0},
+                                            {INFINITY, 1},
+                                            {1, NAN},
+                                            {NAN, 1},
+                                            {-INFINITY},
+                                            {-3e38f, 3e38f}}) {
+    Nibbles group = nibblesOf(numbers);
+    EXPECT_TRUE(std::isnan(floatFromHalf(group.scale))) << numbers.back();
+    EXPECT_TRUE(std::isnan(floatFromHalf(group.minimum))) << numbers.back();
+    EXPECT_EQ(group.codes, (std::array<uint8_t, 32>{}));
+  }
+  // A smaller part of the range can be held.
+  EXPECT_FALSE(std::isnan(floatFromHalf(nibblesOf(std::vector<float>{-66000, 0, 100}).minimum)));
+  expectDefined({-66000, 0, 100});
+  EXPECT_EQ(floatFromHalf(nibblesOf(std::vector<float>{0, 65504.0f * 15}).scale), 65504.0f);
+}
+
+/// Lines, halves of bytes, and the line of scales and minimums.
+TEST(Nibbles, LieInBlocks) {
+  float numbers[16][40];
+  const float *rows[16];
+  for (int row = 0; row < 16; ++row) {
+    rows[row] = numbers[row];
+    for (int k = 0; k < 40; ++k)
+      numbers[row][k] = static_cast<float>((k * 5 + row) % 16 * (row + 1) - 3 * row);
+  }
+  NibbleBlock blocks[2];
+  writeNibbles(rows, 40, reinterpret_cast<std::byte *>(blocks));
+  for (int row = 0; row < 16; ++row)
+    for (int k = 0; k < 64; ++k) {
+      const NibbleBlock &block = blocks[k / 32];
+      uint32_t word = block.lines[k % 32 / 8][row],
+               code = word >> (k % 4 * 8 + (k % 8 >= 4 ? 4 : 0)) & 15;
+      if (k >= 40) {
+        ASSERT_EQ(code, 0u);
+        continue;
+      }
+      Nibbles group = nibblesOf({rows[row] + k / 32 * 32, k < 32 ? size_t(32) : size_t(8)});
+      ASSERT_EQ(code, group.codes[k % 32]);
+      ASSERT_EQ(block.scales[row], group.scale);
+      ASSERT_EQ(block.minimums[row], group.minimum);
+    }
 }
 
 } // namespace

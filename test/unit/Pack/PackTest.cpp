@@ -180,7 +180,8 @@ TEST(Pack, PanelsOfBFloat) { expectNarrowPanels(DType::BF16, bfloatFromFloat); }
 /// The last entry's values reach past what f16 can hold: infinity.
 TEST(Pack, PanelsOfHalf) { expectNarrowPanels(DType::F16, halfFromFloat); }
 
-/// Codes and scales of groups of 32 columns, the last one shorter, against the definition.
+/// Groups of 32 columns, the last one shorter: the source counts, so that a group's numbers are its
+/// minimum and so many scales more, and missing features and rows are zeros.
 TEST(Pack, PanelsOfNibbles) {
   for (auto [n, k, rowGroup] :
        {std::array<int64_t, 3>{16, 64, 0}, {5, 33, 0}, {40, 100, 20}, {20, 31, 0}}) {
@@ -188,24 +189,28 @@ TEST(Pack, PanelsOfNibbles) {
     CountingSource source({{"w", "f32", {n, k}}}, true);
     std::vector<uint32_t> packed(packedElements(entry), 0xffffffffu);
     ASSERT_TRUE(pack(entry, source, reinterpret_cast<std::byte *>(packed.data()), 2));
-    int64_t blocks = (k + 63) / 64;
-    ASSERT_EQ(static_cast<int64_t>(packed.size()), paddedGroups(n, rowGroup) / 16 * blocks * 144);
+    int64_t blocks = (k + 31) / 32, stored = paddedGroups(n, rowGroup);
+    ASSERT_EQ(static_cast<int64_t>(packed.size()), stored / 16 * blocks * 80);
+    std::vector<int64_t> rowAt(stored, -1);
     for (int64_t row = 0; row < n; ++row)
-      for (int64_t c = 0; c < blocks * 64; ++c) {
-        int64_t r = placeOf(row, rowGroup), last = std::min(k, c / 32 * 32 + 32) - 1;
-        const uint32_t *block = packed.data() + (r / 16 * blocks + c / 64) * 144;
-        auto *scales = reinterpret_cast<const uint16_t *>(block + 128);
-        uint32_t code = block[c % 64 / 8 * 16 + r % 16] >> c % 8 * 4 & 15;
-        if (c >= k) { // missing features are zeros
-          ASSERT_EQ(code, 8u) << row << ", " << c;
+      rowAt[placeOf(row, rowGroup)] = row;
+    for (int64_t r = 0; r < stored; ++r)
+      for (int64_t c = 0; c < blocks * 32; ++c) {
+        const uint32_t *block = packed.data() + (r / 16 * blocks + c / 32) * 80;
+        auto *halves = reinterpret_cast<const uint16_t *>(block + 64);
+        uint32_t code = block[c % 32 / 8 * 16 + r % 16] >> (c % 4 * 8 + c / 4 % 2 * 4) & 15;
+        float d = floatFromHalf(halves[r % 16]), m = floatFromHalf(halves[16 + r % 16]);
+        if (rowAt[r] < 0 || c >= k) {
+          ASSERT_EQ(code, 0u) << r << ", " << c;
+          ASSERT_TRUE(rowAt[r] >= 0 || (d == 0 && m == 0)) << r << ", " << c;
           continue;
         }
-        // The source counts from 1: the largest of a group is its last.
-        uint16_t scale = scales[c % 64 / 32 * 16 + r % 16];
-        ASSERT_EQ(scale, halfFromFloat(static_cast<float>(1 + row * k + last) / 7))
-            << row << ", " << c;
-        float rounded = std::nearbyint(static_cast<float>(1 + row * k + c) / floatFromHalf(scale));
-        ASSERT_EQ(code, 8 + static_cast<uint32_t>(rounded)) << row << ", " << c;
+        auto number = static_cast<float>(1 + rowAt[r] * k + c);
+        ASSERT_LE(d, 31.0f / 15 * 1.001f) << r << ", " << c;
+        // Half a step, what rounding took off the scale, and the parts that the range was cut by.
+        ASSERT_NEAR(d * static_cast<float>(code) + m, number,
+                    d / 2 + 31 * 0.07f + number * 0x1p-10f)
+            << r << ", " << c;
       }
   }
 }

@@ -34,9 +34,9 @@ TEST(Formats, PanelsAreWholeBlocks) {
   EXPECT_EQ(panelBytes(DType::F32, 48), 48 * 64);
   EXPECT_EQ(panelBytes(DType::BF16, 47), 24 * 64);
   EXPECT_EQ(panelBytes(DType::I8, 45), 12 * 64);
-  EXPECT_EQ(panelBytes(DType::I4, 1), 9 * 64);
-  EXPECT_EQ(panelBytes(DType::I4, 65), 18 * 64);
-  EXPECT_EQ(panelOffset(DType::I4, 127), 9 * 64);
+  EXPECT_EQ(panelBytes(DType::I4, 1), 5 * 64);
+  EXPECT_EQ(panelBytes(DType::I4, 65), 15 * 64);
+  EXPECT_EQ(panelOffset(DType::I4, 127), 15 * 64);
   EXPECT_EQ(panelOffset(DType::F16, 256), 128 * 64);
 }
 
@@ -50,6 +50,13 @@ TEST(Formats, HaveNamesAndProductsOfTheirOwn) {
     EXPECT_GT(row.tolerance, 0);
     EXPECT_GT(row.error, 0);
     EXPECT_EQ(row.scales > 0, row.scaleGroup > 0);
+    EXPECT_EQ(row.scales > 0, row.groupScales > 0);
+    // Scales of rows and of weights meet in a sum: they have one group, which no sum is cut in.
+    EXPECT_EQ(row.sumsGroups(), formatOf(row.weights).holdsScales());
+    if (row.sumsGroups()) {
+      EXPECT_EQ(row.scaleGroup, formatOf(row.weights).group);
+      EXPECT_EQ(row.sumBlock % row.scaleGroup, 0);
+    }
   }
   EXPECT_EQ(findFormat("int2"), nullptr);
   EXPECT_EQ(findProduct(DType::BF16, DType::I4), nullptr);
@@ -67,6 +74,8 @@ TEST(Formats, OtherProductsHaveAFormat) {
   EXPECT_EQ(formatOfRows(DType::F16).name, "f16-sum");
   EXPECT_EQ(findFormat("int8")->rowScales(513), 1);
   EXPECT_EQ(findFormat("f16")->rowScales(513), 0);
+  EXPECT_EQ(findFormat("int4")->rowScales(513), 34);
+  EXPECT_EQ(findFormat("int4")->rowScales(1), 2);
 }
 
 } // namespace

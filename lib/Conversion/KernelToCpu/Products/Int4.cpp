@@ -2,24 +2,33 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Codes as Support/Formats.h stores them: a line of words is eight features of 16
-// columns, and 32 features of a column share a scale. Few rows decode in registers, many
-// read what was decoded once (packed); either way they multiply what the f32 kernel of
-// these numbers does.
+// Rows of bytes, 128 + p, times codes q as Support/Formats.h stores them: a line of
+// words is eight features of 16 columns, 32 features of a column share a scale d and a
+// minimum m, those of a row e and s. Group by group:
+//
+//   u    sum of p * q, an exact integer: that of (128 + p) * q less 128 * sum of q
+//   sum  fma(f32(u), e * d, sum), then fma(s, m, sum)
+//
+// The part of the 128 is the same for all rows of a register tile. Products of bytes with
+// codes are small: where there is no vpdpbusd, vpmaddubsw adds them in 16 bits, without
+// saturation. Those sums may wrap on the way, but their difference, half of u, fits.
 
 #include "../CpuProduct.h"
 
-#include "heddle/Dialect/Kernel/Transforms/BodyNibbles.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::kernel;
 
 static constexpr const ElementFormat &format = formatOf(DType::I4);
-/// Words of a line; features of a word, and of a line.
-static constexpr int64_t lineWords = 16, wordFeatures = format.perWord;
-/// Words of a block of features: lines of codes, one of scales.
+/// Words of a line; features of a word; words of a group in a row, and in a column.
+static constexpr int64_t lineWords = 16, wordFeatures = format.perWord,
+                         groupBytes = format.group / formatOf(DType::I8).perWord,
+                         groupLines = format.group / wordFeatures;
+/// Words of a group in a panel: lines of codes, one of scales and minimums.
 static constexpr int64_t blockWords = format.blockLines * lineWords;
+static_assert(format.group == format.blockColumns);
 
 namespace {
 struct Int4 : CpuProduct {
@@ -27,86 +36,172 @@ struct Int4 : CpuProduct {
   static bool accepts(const NumberFormat &format, const CpuTarget &) {
     return format.weights == DType::I4;
   }
+  /// Registers hold the integer sums of a group beside the sums of all groups.
+  static bool takesApart(const CpuTarget &) { return true; }
 
-  bool decodes() const override { return true; }
+  int64_t unrolled() override { return groupLines; }
+  /// Panels of i4 are small, and read in order.
+  bool fetchesNextPanels() const override { return false; }
 
-  Operand loadB(const Fragment &shape) override {
-    int64_t columns = CpuEmitter::columnsOf(op.getType());
-    Address first = panelOf(e.columnBase(columns));
+  Registers sumFeatures(Chain chain, Registers sums, Value first, Value last) override {
+    assert((!e.isBlocked(*op) || e.kernel.getScheduleOrDefault().getKblock() % format.group == 0) &&
+           "k-blocks are whole sums of the format");
+    fetchMeanwhile(chain, first, last);
+    std::optional<int64_t> count = e.constantOf(e.sub(chain.to, chain.from));
+    assert(count && "rows of products have a static number of features, and so have k-blocks");
+    const Sides sides{chain.shape, leftRows(chain.shape),
+                      rowsOf(e.view(op.getScales()), chain.shape), columnPlaces(chain.shape)};
+    const int64_t whole = *count / format.group, rest = *count % format.group;
+    Value start = builder.createOrFold<arith::DivUIOp>(loc, first ? first : e.constant(0),
+                                                       e.constant(groupLines));
+    if (whole) {
+      auto loop = scf::ForOp::create(builder, loc, start, e.add(start, e.constant(whole)),
+                                     e.constant(1), sums);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      Value group = loop.getInductionVar();
+      chain.atStep(e.mul(group, groupLines));
+      Registers carried(loop.getRegionIterArgs());
+      addGroup(sides, group, groupBytes, carried);
+      scf::YieldOp::create(builder, loc, carried);
+      sums.assign(loop.result_begin(), loop.result_end());
+    }
+    if (rest)
+      addGroup(sides, e.add(start, e.constant(whole)), (rest + 3) / 4, sums);
+    return sums;
+  }
+
+private:
+  /// Where the rows of the left view, and of its scales, and the columns of the panels begin.
+  struct Sides {
+    const Fragment &shape;
+    SmallVector<Address> rows, scales, columns;
+  };
+
+  SmallVector<Address> columnPlaces(const Fragment &shape) {
+    int64_t columns = CpuEmitter::columnsOf(op.getType()),
+            panel = panelBytes(DType::I4, features()) / 4;
+    Value first = e.add(e.scalar(op.getRhsIndex()), e.columnBase(columns));
+    Value number =
+        first ? builder.createOrFold<arith::DivUIOp>(loc, first, e.constant(16)) : Value();
     SmallVector<Address> places;
     for (int64_t j = 0; j < shape.vectors; ++j) {
       int64_t column = e.vectorColumn(j, columns);
-      places.push_back(e.moved(first, Value(), column / 16 * panelWords() + column % 16));
+      places.push_back({e.mul(number, panel), column / 16 * panel + column % 16});
     }
-    return [=, this, codes = Registers(shape.vectors),
-            scales = Registers(shape.vectors)](Value k, int64_t j, int64_t u) mutable -> Value {
-      if (u % format.group == 0)
-        scales[j] = loadScales(places[j], k);
-      if (u % wordFeatures == 0)
-        codes[j] = loadCodes(places[j], k, u);
-      return decodedNibbles(e, codes[j], scales[j], u % wordFeatures);
-    };
+    return places;
   }
 
-  /// By groups that share scales, unless a block of features begins inside one.
-  int64_t unrolled() override {
-    bool whole =
-        !e.isBlocked(*op) || e.kernel.getScheduleOrDefault().getKblock() % format.group == 0;
-    return whole ? format.group : wordFeatures;
-  }
-  /// Panels of i4 are small, and read in order when they are decoded.
-  bool fetchesNextPanels() const override { return false; }
-  std::optional<TileMemory> packedForm() override { return decodedForm(); }
-
-  /// Columns from a multiple of 16 on, of the features [from, to).
-  void packPanels(const TileMemory &packed, ColumnRange columns, Value from, Value to) override {
-    OpBuilder::InsertionGuard guard(builder);
-    Value column = e.loopBy(columns.from, columns.to, 16).getInductionVar();
-    Address panel = panelOf(column);
-    Value feature = e.loopBy(from, to, wordFeatures).getInductionVar();
-    Address target = e.moved({e.mul(column, packed.rows), 0}, e.mul(e.sub(feature, from), 16));
-    for (int64_t lane = 0; lane < 16; lane += width) {
-      Address place = e.moved(panel, Value(), lane);
-      Value codes = loadCodes(place, feature, 0), scales = loadScales(place, feature);
-      for (int64_t u = 0; u < wordFeatures; ++u)
-        e.storeAt(decodedNibbles(e, codes, scales, u), packed.base,
-                  e.moved(target, Value(), u * 16 + lane), packed.element);
+  /// The products of a group, `words` of four features of a row.
+  void addGroup(const Sides &sides, Value group, int64_t words, Registers &sums) {
+    const int64_t rows = sides.shape.rows, vectors = sides.shape.vectors;
+    Value zero = arith::ConstantOp::create(
+        builder, loc, DenseElementsAttr::get(partType(), APInt(partBits(), 0)));
+    Registers parts(rows * vectors, zero), codes(vectors), total(vectors);
+    for (int64_t word = 0; word < words; ++word) {
+      for (int64_t j = 0; j < vectors; ++j) {
+        Value q = nibblesOf(codes[j], sides.columns[j], group, word);
+        total[j] = total[j] ? arith::AddIOp::create(builder, loc, total[j], q).getResult() : q;
+        for (int64_t row = 0; row < rows; ++row) {
+          Value &part = parts[row * vectors + j];
+          part = addProducts(rowWord(sides.rows[row], group, word), q, part);
+        }
+      }
+    }
+    Value base = e.wordConstant(static_cast<int32_t>(0x80808080), total.front().getType());
+    Registers scales, minimums;
+    for (int64_t j = 0; j < vectors; ++j) {
+      total[j] = addProducts(base, total[j], zero);
+      scales.push_back(halvesAt(sides.columns[j], group, 0));
+      minimums.push_back(halvesAt(sides.columns[j], group, lineWords));
+    }
+    for (int64_t row = 0; row < rows; ++row) {
+      Value scale = rowScale(sides.scales[row], group, 0),
+            offset = rowScale(sides.scales[row], group, 1);
+      for (int64_t j = 0; j < vectors; ++j) {
+        Value &sum = sums[row * vectors + j];
+        Value part = arith::SubIOp::create(builder, loc, parts[row * vectors + j], total[j]);
+        part = arith::SIToFPOp::create(builder, loc, sum.getType(), asWords(part));
+        Value factor = arith::MulFOp::create(builder, loc, scale, scales[j]);
+        sum = multiplyAdd(part, factor, sum, /*guarded=*/false);
+        sum = multiplyAdd(offset, minimums[j], sum, /*guarded=*/false);
+      }
     }
   }
 
-  int64_t panelWords() { return panelBytes(DType::I4, features()) / 4; }
+  //===--------------------------------------------------------------------===//
+  // Products of bytes
+  //===--------------------------------------------------------------------===//
 
-  /// Where columns from a multiple of 16 on begin.
-  Address panelOf(Value column) {
-    Value first = e.add(e.scalar(op.getRhsIndex()), column);
-    Value number = builder.createOrFold<arith::DivUIOp>(loc, first, e.constant(16));
-    return e.moved({Value(), 0}, e.mul(number, panelWords()));
+  bool addsInShorts() const { return e.isX86() && !e.target.int8Dot4; }
+  unsigned partBits() const { return addsInShorts() ? 16 : 32; }
+  VectorType partType() {
+    return VectorType::get({width * 32 / partBits()}, builder.getIntegerType(partBits()));
   }
 
-  /// The line of eight features; `feature` is a multiple of eight.
-  Value loadCodes(Address panel, Value feature, int64_t further) {
-    // Two words a feature, and a line of scales in each block.
-    Value blocks =
-        builder.createOrFold<arith::DivUIOp>(loc, feature, e.constant(format.blockColumns));
-    Address place = e.moved(panel, e.add(e.mul(feature, 2), e.mul(blocks, lineWords)), 2 * further);
-    return e.loadAt(e.pointers[right().argument], place,
-                    VectorType::get({width}, builder.getI32Type()), builder.getI32Type());
+  /// `c` and the products of the bytes of `a`, which have no sign, and of `b`, which are small.
+  Value addProducts(Value a, Value b, Value c) {
+    if (!addsInShorts())
+      return e.dot4(a, b, c);
+    auto bytes = VectorType::get({4 * width}, builder.getI8Type());
+    Value sums =
+        e.instruction(e.formOf("llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.avx2.pmadd.ub.sw",
+                               "llvm.x86.avx512.pmaddubs.w.512"),
+                      c.getType(),
+                      {vector::BitCastOp::create(builder, loc, bytes, a),
+                       vector::BitCastOp::create(builder, loc, bytes, b)});
+    return arith::AddIOp::create(builder, loc, c, sums);
   }
 
-  /// The scales of the group that holds the feature.
-  Value loadScales(Address panel, Value feature) {
-    Value number = builder.createOrFold<arith::DivUIOp>(loc, feature, e.constant(format.group));
-    Value block =
-        builder.createOrFold<arith::DivUIOp>(loc, feature, e.constant(format.blockColumns));
-    Value second = e.sub(number, e.mul(block, 2));
+  Value asWords(Value part) {
+    if (!addsInShorts())
+      return part;
+    auto words = VectorType::get({width}, builder.getI32Type());
+    Value zero = e.wordConstant(0, words),
+          ones = arith::ConstantOp::create(
+              builder, loc, DenseElementsAttr::get(cast<ShapedType>(part.getType()), APInt(16, 1)));
+    return e.multiplyAddShorts(part, ones, zero);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Memory
+  //===--------------------------------------------------------------------===//
+
+  /// The codes of four features. A line holds two words of them, the first in the low halves of its
+  /// bytes; `line` keeps it.
+  Value nibblesOf(Value &line, Address column, Value group, int64_t word) {
+    Type words = VectorType::get({width}, builder.getI32Type());
+    if (word % 2 == 0)
+      line = e.loadAt(e.pointers[right().argument],
+                      e.moved(column, e.mul(group, blockWords), word / 2 * lineWords), words,
+                      builder.getI32Type());
+    Value low = line;
+    if (word % 2)
+      low = arith::ShRUIOp::create(builder, loc, line, e.wordConstant(4, words));
+    return arith::AndIOp::create(builder, loc, low, e.wordConstant(0x0f0f0f0f, words));
+  }
+
+  /// The f16 of the group, from this one of its last line on, as f32.
+  Value halvesAt(Address column, Value group, int64_t first) {
     // In halves of words: a register begins at a column of its panel.
-    int64_t column = panel.constant % 16;
-    Address place{e.mul(panel.dynamic, 2), 2 * (panel.constant - column) + column};
-    place =
-        e.moved(place, e.add(e.mul(block, 2 * blockWords), e.mul(second, 16)), 2 * 8 * lineWords);
+    int64_t inPanel = column.constant % lineWords;
+    Address place{e.mul(column.dynamic, 2), 2 * (column.constant - inPanel) + inPanel};
+    place = e.moved(place, e.mul(group, 2 * blockWords), 2 * groupLines * lineWords + first);
     Type half = builder.getI16Type();
     return e.widened(
         e.loadAt(e.pointers[right().argument], place, VectorType::get({width}, half), half));
+  }
+
+  Value rowWord(Address row, Value group, int64_t word) {
+    Value value = e.loadWords(left(), e.moved(row, e.mul(group, format.group), word * 4),
+                              /*vector=*/false);
+    return e.splat(value, VectorType::get({width}, value.getType()));
+  }
+
+  Value rowScale(Address row, Value group, int64_t number) {
+    Value value =
+        e.loadScalars(e.view(op.getScales()), e.moved(row, e.mul(group, 2), number), 1).front();
+    return e.splat(value, VectorType::get({width}, value.getType()));
   }
 };
 } // namespace

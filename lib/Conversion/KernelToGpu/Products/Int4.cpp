@@ -2,20 +2,30 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Codes as Support/Formats.h stores them. Four words are eight features of four
-// columns; two words more are the scales that these columns share with 24 other
-// features.
+// Rows of bytes, 128 + p, times codes q as Support/Formats.h stores them: a quad of
+// words is eight features of four columns. 32 features of a column share a scale d and a
+// minimum m, those of a row e and s. Group by group:
+//
+//   u    sum of p * q, an exact integer: that of (128 + p) * q less 128 * sum of q
+//   sum  Fma(f32(u), e * d, sum), then Fma(s, m, sum)
 
 #include "../GpuProduct.h"
 
-#include "heddle/Dialect/Kernel/Transforms/BodyNibbles.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace heddle;
 using heddle::kernel::Address;
+using heddle::kernel::BoundView;
 
-/// Features of a word, in which places of i4 are counted; words of a line.
-static constexpr int64_t wordFeatures = 8, lineWords = 16;
+static constexpr const ElementFormat &format = formatOf(DType::I4);
+/// Features of a word, in which places of i4 are counted; words of a line, and of a group in a panel;
+/// words of a group in a row.
+static constexpr int64_t wordFeatures = format.perWord, lineWords = 16,
+                         blockWords = format.blockLines * lineWords,
+                         groupBytes = format.group / formatOf(DType::I8).perWord;
+static_assert(format.group == format.blockColumns);
 
 namespace {
 struct Int4 : GpuProduct {
@@ -24,12 +34,10 @@ struct Int4 : GpuProduct {
     return op.getFormat().weights == DType::I4;
   }
 
-  int64_t unrolled() const override { return wordFeatures; }
-
-  /// Words of the codes of features 0 to 7, and of their scales.
+  /// Words of the codes of features 0 to 7, and of the scales of their group.
   void placeRight() override {
     int64_t columns = GpuEmitter::columnsOf(op.getType()),
-            panel = panelBytes(DType::I4, right().type.getDims().back().extent.value) / 4;
+            panel = panelBytes(DType::I4, features()) / 4;
     Value first = e.add(e.scalar(op.getRhsIndex()), e.columnBase(columns));
     for (int64_t j = 0; j < shape.vectors; ++j) {
       Value column = e.add(first, e.constant(e.vectorColumn(j, columns)));
@@ -40,47 +48,128 @@ struct Int4 : GpuProduct {
         return {e.add(right().offset, e.mul(e.add(start, words), wordFeatures)), 0};
       };
       rightPlaces.push_back(placeOf(inside));
-      scalePlaces.push_back(placeOf(arith::ShRUIOp::create(builder, loc, inside, e.constant(1))));
+      halfPlaces.push_back(placeOf(arith::ShRUIOp::create(builder, loc, inside, e.constant(1))));
     }
   }
 
-  /// Words and scales are loaded with the first of eight features.
-  Registers loadRight(Value k, int64_t u, Registers &loaded) override {
-    if (u == 0)
-      loadWords(k, loaded);
-    Registers decoded;
-    for (int64_t j = 0; j < shape.vectors; ++j)
-      decoded.push_back(decodedNibbles(e, loaded[j], loaded[shape.vectors + j], u));
-    return decoded;
+  void sumProducts(Registers &sums) override {
+    rowsAt = rowStart(e.view(op.getLhs()));
+    scalesAt = rowStart(scales());
+    const int64_t whole = features() / format.group, rest = features() % format.group;
+    if (whole)
+      loopOver(0, whole, groupBytes, sums);
+    if (rest)
+      loopOver(whole, whole + 1, (rest + 3) / 4, sums);
   }
 
 private:
-  void loadWords(Value k, Registers &loaded) {
-    loaded.clear();
-    // Two words a feature, and a line of scales in each block.
-    Value blocks = arith::ShRUIOp::create(builder, loc, k, e.constant(6));
-    Value far = e.mul(e.add(e.mul(k, 2), e.mul(blocks, lineWords)), wordFeatures);
-    for (Address place : rightPlaces)
-      loaded.push_back(
-          e.asWords(spirv::LoadOp::create(builder, loc, e.vec4At(right(), e.moved(place, far)))));
-    for (Address place : scalePlaces)
-      loaded.push_back(scales(place, k));
+  int64_t features() { return right().type.getDims().back().extent.value; }
+  const BoundView &scales() { return e.view(op.getScales()); }
+
+  /// The groups [first, last), of `words` of four features of a row each.
+  void loopOver(int64_t first, int64_t last, int64_t words, Registers &sums) {
+    auto loop = scf::ForOp::create(builder, loc, e.constant(first), end(e.constant(last)),
+                                   e.constant(1), ValueRange(ArrayRef<Value>(sums)));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Registers carried(loop.getRegionIterArgs());
+    addGroup(loop.getInductionVar(), words, carried);
+    scf::YieldOp::create(builder, loc, carried);
+    sums.assign(loop.result_begin(), loop.result_end());
   }
 
-  /// The scales of four columns in the group that holds feature k.
-  Value scales(Address place, Value k) {
-    Value block = arith::ShRUIOp::create(builder, loc, k, e.constant(6));
-    Value second = arith::AndIOp::create(
-        builder, loc, arith::ShRUIOp::create(builder, loc, k, e.constant(5)), e.constant(1));
-    Value words = e.add(e.mul(block, 9 * lineWords), e.mul(second, lineWords / 2));
-    place = e.moved(place, e.mul(words, wordFeatures), 8 * lineWords * wordFeatures);
-    Value low = spirv::LoadOp::create(builder, loc, e.wordAt(right(), place));
-    Value high =
-        spirv::LoadOp::create(builder, loc, e.wordAt(right(), e.moved(place, {}, wordFeatures)));
+  void addGroup(Value group, int64_t words, Registers &sums) {
+    Type integers = VectorType::get({width}, builder.getI32Type());
+    Value none = e.wordConstant(0, integers),
+          base = e.wordConstant(static_cast<int32_t>(0x80808080), integers);
+    Registers parts(shape.size(), none), codes(shape.vectors), total(shape.vectors, none),
+        quads(shape.rows);
+    Value far = e.mul(group, blockWords * wordFeatures);
+    for (int64_t word = 0; word < words; ++word) {
+      Registers q;
+      for (int64_t j = 0; j < shape.vectors; ++j) {
+        q.push_back(nibblesOf(codes[j], e.moved(rightPlaces[j], far), word));
+        total[j] = arith::AddIOp::create(builder, loc, total[j], q[j]);
+      }
+      for (int64_t row = 0; row < shape.rows; ++row) {
+        Value p = rowWord(quads[row], group, row, word);
+        for (int64_t j = 0; j < shape.vectors; ++j) {
+          Value &part = parts[row * shape.vectors + j];
+          part = e.dot4(p, q[j], part);
+        }
+      }
+    }
+    for (int64_t j = 0; j < shape.vectors; ++j)
+      addScaled(group, j, parts, e.dot4(base, total[j], none), sums);
+  }
+
+  /// Adds the group's integers of four columns to their sums; `base` is what the 128 added.
+  void addScaled(Value group, int64_t j, ArrayRef<Value> parts, Value base, Registers &sums) {
+    Value d = halvesAt(j, group, 0), m = halvesAt(j, group, lineWords / 2);
+    for (int64_t row = 0; row < shape.rows; ++row) {
+      Value &sum = sums[row * shape.vectors + j];
+      Value u = arith::SubIOp::create(builder, loc, parts[row * shape.vectors + j], base);
+      u = arith::SIToFPOp::create(builder, loc, sum.getType(), u);
+      Value factor = arith::MulFOp::create(builder, loc, rowScale(group, row, 0), d);
+      sum = math::FmaOp::create(builder, loc, u, factor, sum);
+      sum = math::FmaOp::create(builder, loc, rowScale(group, row, 1), m, sum);
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Memory
+  //===--------------------------------------------------------------------===//
+
+  /// The codes of four features of four columns. A line holds two words of them, the first in the low
+  /// halves of its bytes; `line` keeps it.
+  Value nibblesOf(Value &line, Address group, int64_t word) {
+    if (word % 2 == 0)
+      line = e.asWords(spirv::LoadOp::create(
+          builder, loc,
+          e.vec4At(right(), e.moved(group, {}, word / 2 * lineWords * wordFeatures))));
+    Type type = line.getType();
+    Value low = line;
+    if (word % 2)
+      low = arith::ShRUIOp::create(builder, loc, line, e.wordConstant(4, type));
+    return arith::AndIOp::create(builder, loc, low, e.wordConstant(0x0f0f0f0f, type));
+  }
+
+  /// Four f16 of the group's last line, which begin so many words behind the first scale.
+  Value halvesAt(int64_t j, Value group, int64_t first) {
+    int64_t words = format.group / wordFeatures * lineWords + first;
+    Address place =
+        e.moved(halfPlaces[j], e.mul(group, blockWords * wordFeatures), words * wordFeatures);
+    Value low = spirv::LoadOp::create(builder, loc, e.wordAt(right(), place)),
+          high = spirv::LoadOp::create(builder, loc,
+                                       e.wordAt(right(), e.moved(place, {}, wordFeatures)));
     return e.unpackFour(low, high, builder.getF16Type());
   }
 
-  SmallVector<Address> scalePlaces; ///< like rightPlaces
+  /// A word of four features of a row; `quad` keeps the four words that were loaded at once.
+  Value rowWord(Value &quad, Value group, int64_t row, int64_t word) {
+    const BoundView &left = e.view(op.getLhs());
+    int64_t perWord = GpuEmitter::perWord(left), inQuad = word % GpuProduct::vec4;
+    if (inQuad == 0) {
+      Address place{e.add(rowsAt, e.mul(group, format.group)),
+                    row * pitchOf(left) + word * perWord};
+      quad = e.asWords(spirv::LoadOp::create(builder, loc, e.vec4At(left, place)));
+    }
+    Value one = vector::ExtractOp::create(builder, loc, quad, inQuad);
+    return e.splat(one, VectorType::get({width}, one.getType()));
+  }
+
+  Value rowScale(Value group, int64_t row, int64_t number) {
+    Address place{e.add(scalesAt, e.mul(group, 2)), row * pitchOf(scales()) + number};
+    Value one = spirv::LoadOp::create(builder, loc, e.wordAt(scales(), place));
+    return e.splat(one, VectorType::get({width}, one.getType()));
+  }
+
+  static int64_t pitchOf(const BoundView &view) {
+    return padded(view.type.getDims().back().pitch.value);
+  }
+
+  SmallVector<Address> halfPlaces; ///< like rightPlaces
+  Value rowsAt, scalesAt;          ///< this invocation's first row
 };
 } // namespace
 

@@ -229,7 +229,8 @@ def Kernel_StoreOp : Kernel_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOpe
 
 //===- Tiles -------------------------------------------------------------===//
 
-def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments]> {
+def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments,
+    PredOpTrait<"C8: formats whose scales enter the sums, and no others, have `scales`, of f32, for the left's rows", CPred<"hasOwnScales()">>]> {
   let summary = "matrix product: one ascending chain of fused multiply-adds an element";
   let description = [{
     `%x[%i], %w[%j]`: `result[r, c] = sum over k of lhs[i + r, k] * rhs[j + c, k]`, k ascending from zero; the right view is in panels.
@@ -241,35 +242,58 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments]> 
     bf16 on both sides: the sum takes pairs k, k + 1 from an even k (with `over rows` counted from row 0 of the range), the odd k first, then the even
     one, each by a fused multiply-add; a missing partner is zero. Denormals count as zero.
     i8 on both sides: bytes are unsigned on the left, signed on the right; the sum is an exact i32.
+    i8 and i4, with `scales(%s)`: bytes on the left are 128 + p; the right has codes q, and a scale d and a minimum m a group. A row of `scales` has e
+    and s of each group of the left's row. Group by group, from +0: `a = fma(f32(sum of p * q), e * f32(d), a)`, then `a = fma(s, f32(m), a)`.
 
     C1: a view on the left has an index, a tile has none. C2: without `over rows` both are views of rank 2 that agree in their last dimension and the right is in panels.
     C3: with `over rows` the left is a tile and the right a row-major view of rank 2. C4: `guarded` needs `over rows`. C5: the result's rows are the left tile's.
     C6: a tile of `tiles` divides the columns of the result (with `over rows`, of the left), into at most 32.
     C7: the sides have the elements of rows and weights of a number format (`Support/Formats.h`), the result has those of its sums; with `over rows`
-    the format has no scales. Elements stored narrower than they are multiplied are widened or decoded, and summed as f32, including padding features
-    that share a word with the last one. With f16 on both sides, up to 128 products may be summed in f16 first.
+    the format has no scales. Elements stored narrower than they are multiplied are widened, and summed as f32, including padding features that share
+    a word with the last one. With f16 on both sides, up to 128 products may be summed in f16 first. C8: formats whose scales enter the sums, and no
+    others, have `scales`: a view of f32 with the left's rows, each of as many numbers as the format says.
 
     Example:
     ```mlir
     %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 512], f32>, !kernel.view<[512, 512], f32, panel = 16> -> tensor<96x64xf32>
     %o = kernel.contract %p, %v[%k] over rows(%n) {guarded} : tensor<96x512xf32>, !kernel.view<[d3|d4, 64], f32> -> tensor<96x64xf32>
+    %g = kernel.contract %q[%i], %u[%j] scales(%s : !kernel.view<[d0, 32], f32>) : !kernel.view<[d0, 512], i8>, !kernel.view<[512, 512], i4, panel = 16> -> tensor<96x64xf32>
     ```
   }];
   let arguments = (ins Kernel_TileOrView:$lhs, Optional<Index>:$lhs_index, Kernel_View:$rhs, Index:$rhs_index, Optional<Index>:$rows,
-                       Optional<Index>:$columns, Optional<Index>:$from, Optional<I32>:$visited, OptionalAttr<I64Attr>:$visit_tile, UnitAttr:$guarded);
+                       Optional<Index>:$columns, Optional<Index>:$from, Optional<I32>:$visited, Optional<Kernel_View>:$scales,
+                       OptionalAttr<I64Attr>:$visit_tile, UnitAttr:$guarded);
   let results = (outs Kernel_Tile:$result);
   let extraClassDeclaration = [{
     /// Format of both sides; null in an op that is not verified.
     const ::heddle::NumberFormat *findFormat();
     const ::heddle::NumberFormat &getFormat() { return *findFormat(); }
+    /// C8.
+    bool hasOwnScales() {
+      const ::heddle::NumberFormat *format = findFormat();
+      auto left = ::llvm::dyn_cast<ViewType>(getLhs().getType());
+      if (!format || !format->sumsGroups() || !left || !getScales())
+        return !getScales() && !(format && format->sumsGroups());
+      auto given = ::llvm::cast<ViewType>(getScales().getType());
+      const Size &features = left.getDims().back().extent;
+      return given.getRank() == 2 && !given.getPanel() && given.getElementType().isF32() && given.getDim(0) == left.getDim(0) &&
+             features.isStatic() && given.getDim(1).extent == Size(format->rowScales(features.value));
+    }
   }];
   let builders = [
-    OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$lhs, "::mlir::Value":$lhsIndex, "::mlir::Value":$rhs, "::mlir::Value":$rhsIndex), [{
+    OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$lhs, "::mlir::Value":$lhsIndex, "::mlir::Value":$rhs, "::mlir::Value":$rhsIndex,
+                   CArg<"::mlir::Value", "{}">:$scales), [{
       build($_builder, $_state, type, lhs, lhsIndex, rhs, rhsIndex, /*rows=*/::mlir::Value(), /*columns=*/::mlir::Value(), /*from=*/::mlir::Value(),
-            /*visited=*/::mlir::Value(), /*visit_tile=*/::mlir::IntegerAttr(), /*guarded=*/::mlir::UnitAttr());
+            /*visited=*/::mlir::Value(), scales, /*visit_tile=*/::mlir::IntegerAttr(), /*guarded=*/::mlir::UnitAttr());
+    }]>,
+    OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$lhs, "::mlir::Value":$lhsIndex, "::mlir::Value":$rhs, "::mlir::Value":$rhsIndex,
+                   "::mlir::Value":$rows, "::mlir::Value":$columns, "::mlir::Value":$from, "::mlir::Value":$visited,
+                   "::mlir::IntegerAttr":$visitTile, "::mlir::UnitAttr":$guarded), [{
+      build($_builder, $_state, type, lhs, lhsIndex, rhs, rhsIndex, rows, columns, from, visited, /*scales=*/::mlir::Value(), visitTile, guarded);
     }]>];
   let assemblyFormat = [{
-    $lhs (`[` $lhs_index^ `]`)? `,` $rhs `[` $rhs_index `]` (`over` `rows` `(` $rows^ `)`)? (`columns` `(` $columns^ `)`)?
+    $lhs (`[` $lhs_index^ `]`)? `,` $rhs `[` $rhs_index `]` (`scales` `(` $scales^ `:` custom<View>(type($scales)) `)`)?
+    (`over` `rows` `(` $rows^ `)`)? (`columns` `(` $columns^ `)`)?
     (`from` `(` $from^ `)`)? (`tiles` `(` $visited^ `by` $visit_tile `)`)? attr-dict `:` type($lhs) `,` custom<View>(type($rhs)) `->` type($result)
   }];
   let hasVerifier = 1;

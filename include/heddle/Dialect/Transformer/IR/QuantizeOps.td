@@ -38,13 +38,24 @@ def Transformer_QuantizeOp : Transformer_Op<"quantize", [Pure, InferTypeOpAdapto
     codes 0 and the scale NaN. Products with a weight of f16 may be summed in f16, at most 128 of them, before they are added in f32; a device that
     has no such instruction sums them in f32, feature by feature. The sum is multiplied by the row's scale.
 
-    **Groups of weights** (int4). Weights of i4 stand for the values `d * q`: of each 32 columns of a row (the last ones may be
-    fewer) that have the largest magnitude m, `d` is `m / 7` rounded to f16, and `q = rint(w / d)`, ties to even, held within -8 and 7; where d is 0,
-    so is q. A group with a number that is not finite, or whose d f16 cannot hold, has NaN for values. They are multiplied as f32 of these values are.
+    **Codes of groups** (int4). Of each group of 32 features of a row `x`, counted from its first (the last may be short; what is behind it counts as
+    zeros), with the largest magnitude `m`, in f32: codes of i8 as those of rows, `p = rint(x * (127 / m))`, `e = m / 127`, both 0 where `m` is below
+    2^-118, and `s = e * sum of p`, the sum exact. `scales` are `[..., 2 * groups]`: e and s of the first group, of the second, and so on. A group with
+    an infinity, a NaN or a magnitude of 2^127 or more has codes of no meaning, e and s NaN.
+
+    Weights of i4 have in the same groups of columns, which count from the first of the checkpoint's own matrix, codes q from 0 to 15, and a scale d
+    and a minimum m of f16; they stand for `f32(d) * q + f32(m)`. Of a group with the least number lo and the greatest hi, ranges are tried for f = 1,
+    0.97, 0.94, 0.90, 0.86: `cut = (hi - lo) * ((1 - f) / 2)`, `m = f16(lo + cut)`, `d = f16(((hi - cut) - (lo + cut)) / 15)`, each in f64 up to the
+    one rounding to f16, and `q = rint((w - f32(m)) / f32(d))` in f32, ties to even, held within 0 and 15; where d is 0, so is q. The first that has
+    the least sum of squared errors `w - (f32(d) * q + f32(m))` is kept, summed in f64 from the first column on. A range whose d or m f16 cannot hold
+    is none; a group that has no range, or a number that is not finite, has d and m NaN: what is made of its row is NaN.
+
+    Of each group `u = sum of p * q` is exact. Group by group, ascending, from +0: `a = fma(f32(u), e * f32(d), a)`, then `a = fma(s, f32(m), a)`;
+    where an instruction set has no fma, a multiplication and an addition.
 
     Constraints:
     * C1: `codes` have the shape of `input`.
-    * C2: `scales` have the shape of `input` with as many features as a row has scales in a number format (`Support/Formats.h`): 1.
+    * C2: `scales` have the shape of `input` with as many features as a row has scales in a number format (`Support/Formats.h`): 1, or 2 for each group.
 
     Example:
     ```mlir
@@ -55,6 +66,12 @@ def Transformer_QuantizeOp : Transformer_Op<"quantize", [Pure, InferTypeOpAdapto
     func.func @halves(%x: tensor<?x?x512xf32>) -> (tensor<?x?x512xf16>, tensor<?x?x1xf32>) {
       %h, %s = transformer.quantize %x : tensor<?x?x512xf32> -> tensor<?x?x512xf16>, tensor<?x?x1xf32>
       return %h, %s : tensor<?x?x512xf16>, tensor<?x?x1xf32>
+    }
+    func.func @groups(%x: tensor<?x512xf32>) -> tensor<?x2048xf32> {
+      %w = transformer.weight "encoder.0.ffn.in.weight" : tensor<2048x512xi4>
+      %q, %s = transformer.quantize %x : tensor<?x512xf32> -> tensor<?x512xi8>, tensor<?x32xf32>
+      %y = transformer.linear %q, %w scales(%s) : (tensor<?x512xi8>, tensor<2048x512xi4>, tensor<?x32xf32>) -> tensor<?x2048xf32>
+      return %y : tensor<?x2048xf32>
     }
     ```
   }];

@@ -1,0 +1,27 @@
+//===- int4.mlir - Weights of i4 -*- mlir -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A group is a round of the loop: integers of codes, then two multiply-adds with the
+// scales of the row and those of the column. Two features are left behind it.
+
+// RUN: heddle-opt %s --convert-kernel-to-gpu --canonicalize --cse | FileCheck %s
+
+// CHECK-LABEL: module @nibbles
+// CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} iter_args
+// CHECK: spirv.Load "StorageBuffer" %{{.*}} : vector<4xf32>
+// CHECK: arith.andi %{{.*}} : vector<4xi32>
+// CHECK-COUNT-32: arith.muli %{{.*}} : vector<4xi32>
+// CHECK: arith.sitofp %{{.*}} : vector<4xi32> to vector<4xf32>
+// CHECK: arith.mulf %{{.*}} : vector<4xf32>
+// CHECK: math.fma %{{.*}} : vector<4xf32>
+// CHECK: math.fma %{{.*}} : vector<4xf32>
+// CHECK: scf.yield
+// CHECK: scf.for
+// CHECK: math.fma
+kernel.func @nibbles(%x: !kernel.view<[d0, 66], i8>, %s: !kernel.view<[d0, 6], f32>, %w: !kernel.view<[16, 66], i4, panel = 16>, %y: !kernel.view<[d0, 16], f32>)
+    scalars(d0) grid(%i = d0 by 32) attributes {schedule = #kernel.schedule<threads = [4, 4]>, storage = ["memory", "memory", "weight", "memory"]} {
+  %z = arith.constant 0 : index
+  %c = kernel.contract %x[%i], %w[%z] scales(%s : !kernel.view<[d0, 6], f32>) : !kernel.view<[d0, 66], i8>, !kernel.view<[16, 66], i4, panel = 16> -> tensor<32x16xf32>
+  kernel.store %c, %y[%i, %z] : tensor<32x16xf32>, !kernel.view<[d0, 16], f32>
+}
