@@ -152,7 +152,7 @@ static TokenCount countMore(TokenCount count, const RefTensor &ids, int64_t padd
 namespace {
 /// `transformer.default` of an argument.
 struct Default {
-  bool exists = false, running = false;
+  bool exists = false, running = false, zeros = false;
   std::string source;
   int64_t padding = 0;
 };
@@ -163,9 +163,10 @@ static Default defaultOf(func::FuncOp function, unsigned i) {
   if (!dictionary)
     return {};
   auto running = dictionary.getAs<StringAttr>("running_lengths_of");
-  auto source = running ? running : dictionary.getAs<StringAttr>("lengths_of");
+  auto zeros = dictionary.getAs<StringAttr>("zeros_of");
+  auto source = running ? running : zeros ? zeros : dictionary.getAs<StringAttr>("lengths_of");
   auto padding = dictionary.getAs<IntegerAttr>("padding");
-  return {true, static_cast<bool>(running), source.getValue().str(),
+  return {true, static_cast<bool>(running), static_cast<bool>(zeros), source.getValue().str(),
           padding ? padding.getInt() : 0};
 }
 
@@ -202,6 +203,8 @@ static Expected<RefTensor> completed(func::FuncOp function, unsigned i,
   if (!source || source->shape.size() != 2)
     return inputError(name + ": expected ids of rank 2 in " + fallback.source +
                       " to take lengths from");
+  if (fallback.zeros)
+    return RefTensor{DType::I32, source->shape, std::vector<double>(source->size())};
   auto seen = session.tokens.find(fallback.source);
   TokenCount before =
       fallback.running && seen != session.tokens.end() ? seen->second : TokenCount();

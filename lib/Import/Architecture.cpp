@@ -296,6 +296,16 @@ Expected<Json> Architecture::each(const Json &json, const std::string &key) {
   return empty ? Json(count) : list;
 }
 
+/// The side of an `if` that its condition chooses, as it is written; discarded where there is none.
+Expected<Json> Architecture::branch(const Json &json, const std::string &key) {
+  if (!json["if"].is_string())
+    return error(key + ".if", "expected an expression, found " + shown(json["if"]));
+  Json holds = HEDDLE_TRY(evaluated("=" + json["if"].get<std::string>(), key + ".if"));
+  if (!holds.is_boolean())
+    return error(key + ".if", "expected true or false, found " + shown(holds));
+  return json.value(holds.get<bool>() ? "then" : "else", Json(Json::value_t::discarded));
+}
+
 /// A value of the file with its expressions computed; discarded where an `if` leaves it out.
 Expected<Json> Architecture::evaluated(const Json &json, const std::string &key) {
   if (json.is_string()) {
@@ -317,14 +327,8 @@ Expected<Json> Architecture::evaluated(const Json &json, const std::string &key)
   if (!json.is_object())
     return json;
   if (json.contains("if")) {
-    if (!json["if"].is_string())
-      return error(key + ".if", "expected an expression, found " + shown(json["if"]));
-    Json holds = HEDDLE_TRY(evaluated("=" + json["if"].get<std::string>(), key + ".if"));
-    if (!holds.is_boolean())
-      return error(key + ".if", "expected true or false, found " + shown(holds));
-    const char *branch = holds.get<bool>() ? "then" : "else";
-    return json.contains(branch) ? evaluated(json[branch], key)
-                                 : Expected<Json>(Json(Json::value_t::discarded));
+    Json chosen = HEDDLE_TRY(branch(json, key));
+    return chosen.is_discarded() ? Expected<Json>(chosen) : evaluated(chosen, key);
   }
   if (json.contains("each"))
     return each(json, key);
@@ -605,7 +609,9 @@ Expected<std::vector<int64_t>> Architecture::pickedRows(const Json &json, const 
 /// `plus` and `times`: a number, or a recipe.
 Expected<TensorViewRef> Architecture::numbers(const Json &json, const std::string &key,
                                               const WeightSource &checkpoint) {
-  if (json.is_object() && !json.contains("if"))
+  if (json.is_object() && json.contains("if"))
+    return numbers(HEDDLE_TRY(branch(json, key)), key, checkpoint);
+  if (json.is_object())
     return recipe(json, key, {}, checkpoint);
   Json number = HEDDLE_TRY(evaluated(json, key));
   if (!number.is_number())
@@ -620,10 +626,8 @@ Expected<TensorViewRef> Architecture::recipe(const Json &json, const std::string
     return stored(json, key, checkpoint);
   if (!json.is_object())
     return error(key, "expected a recipe, found " + shown(json));
-  if (json.contains("if")) {
-    Json holds = HEDDLE_TRY(evaluated("=" + json["if"].get<std::string>(), key + ".if"));
-    return recipe(json.value(holds == true ? "then" : "else", Json()), key, wanted, checkpoint);
-  }
+  if (json.contains("if"))
+    return recipe(HEDDLE_TRY(branch(json, key)), key, wanted, checkpoint);
   if (std::string wrong = unknownKey(json, {"of", "concat", "fill", "transpose", "view", "at",
                                             "rows", "halves", "plus", "times"});
       !wrong.empty())

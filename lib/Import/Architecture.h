@@ -61,6 +61,7 @@ private:
   Error error(const std::string &key, const std::string &message) const;
   Expected<Json> configValue(const std::string &name, const Json &entry);
   Expected<Json> evaluated(const Json &value, const std::string &key);
+  Expected<Json> branch(const Json &value, const std::string &key);
   Expected<Json> each(const Json &value, const std::string &key);
   Expected<std::string> expanded(const std::string &text, const std::string &key);
   Expected<int64_t> integer(const Json &value, const std::string &key);

@@ -105,7 +105,8 @@ struct StackDescription {
   Keys embedding = in.object("embedding");
   double embeddingScale = embedding.get<double>("scale");
   bool zeroPaddingRow = embedding.is("padding-row", "zero");
-  std::optional<NormDescription> embeddingNorm; ///< after the positions
+  int64_t types = embedding.get<int64_t>("types"); ///< kinds of segments, 0: none
+  std::optional<NormDescription> embeddingNorm;    ///< after the positions
   PositionDescription position;
   NormDescription norm{in.object("norm")};
   /// "cls", "mean", "last"; empty: every position is a result
@@ -115,8 +116,19 @@ struct StackDescription {
   std::string documents;
 };
 
+/// A layer in front of the classes.
+struct HiddenLayerDescription {
+  Keys in;
+  int64_t model = 0; ///< size
+  int64_t size = in.get<int64_t>("size", model);
+  std::string activation = in.get<std::string>("activation"); ///< or none
+  bool bias = in.get<bool>("bias");
+  std::optional<NormDescription> norm;
+};
+
 struct ClassifierDescription {
   Keys in;
+  std::optional<HiddenLayerDescription> hidden;
   bool bias = in.get<bool>("bias"), tied = in.get<bool>("tied");
   bool softmax = in.get<bool>("softmax"); ///< probabilities instead of logits
   bool loss = in.get<bool>("loss");       ///< there is a function of this name

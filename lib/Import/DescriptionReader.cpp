@@ -293,7 +293,16 @@ void Reader::classifier() {
   if (!root.gives("classifier"))
     return;
   ClassifierDescription c{root.object("classifier")};
+  if (c.in.gives("hidden")) {
+    c.hidden = HiddenLayerDescription{c.in.object("hidden"), model.size};
+    if (c.hidden->in.gives("norm"))
+      c.hidden->norm = readNorm(c.hidden->in.object("norm"), errors);
+  }
   classes(c);
+  if (c.tied && c.hidden && c.hidden->size != model.size)
+    errors.expected(c.hidden->in.path("size"),
+                    "the size of the model, " + std::to_string(model.size) + ", beside tied",
+                    std::to_string(c.hidden->size));
   if (c.loss)
     checkLoss(c);
   model.classifier = c;

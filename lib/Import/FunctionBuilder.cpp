@@ -153,11 +153,12 @@ void FunctionBuilder::range(const std::string &name, const std::string &low,
   func.setArgAttr(indexOf(name), TransformerDialect::rangeAttr, attrs({low, high}));
 }
 
-void FunctionBuilder::defaultLengths(const std::string &name, llvm::StringRef rule,
+void FunctionBuilder::setDefault(const std::string &name, llvm::StringRef rule,
                                      const std::string &source, int64_t padding) {
   NamedAttrList attributes;
   attributes.append(rule, b.getStringAttr(source));
-  attributes.append("padding", b.getI64IntegerAttr(padding));
+  if (rule != "zeros_of")
+    attributes.append("padding", b.getI64IntegerAttr(padding));
   func.setArgAttr(indexOf(name), TransformerDialect::defaultAttr,
                   attributes.getDictionary(b.getContext()));
 }

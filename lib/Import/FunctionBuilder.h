@@ -64,8 +64,9 @@ public:
   mlir::Value broadcastInput(const std::string &name, mlir::Type element,
                              llvm::ArrayRef<std::string> dims, llvm::ArrayRef<std::string> full);
   void range(const std::string &name, const std::string &low, const std::string &high);
-  void defaultLengths(const std::string &name, llvm::StringRef rule, const std::string &source,
-                      int64_t padding);
+  /// Makes an input optional: `rule` is a word of `transformer.default`; `padding` counts for lengths.
+  void setDefault(const std::string &name, llvm::StringRef rule, const std::string &source,
+                  int64_t padding = 0);
 
   mlir::Value weight(const std::string &name, llvm::ArrayRef<int64_t> shape);
   /// A tensor that the checkpoint holds under the shape `stored`, as a matrix of `rows` rows.

@@ -39,7 +39,7 @@ Value MaskBuilder::sideLengths(FunctionBuilder &f, const std::string &side, Call
   Value value = f.input(input, f.tensor({-1}, f.b.getI32Type()), {"B"});
   // A loss reads both sides.
   if ((side == call.side() || call.loss) && !description.vectors)
-    f.defaultLengths(input, call.step ? "running_lengths_of" : "lengths_of", tokens,
+    f.setDefault(input, call.step ? "running_lengths_of" : "lengths_of", tokens,
                      description.padding);
   return value;
 }

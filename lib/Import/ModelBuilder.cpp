@@ -45,6 +45,16 @@ Value ModelBuilder::imageRows(FunctionBuilder &f, const ImageDescription &image)
   return ConcatOp::create(f.b, f.loc, f.matrix("source.class-token", {d.size}, 1), x);
 }
 
+/// The vector of each token's segment.
+Value ModelBuilder::typeRows(FunctionBuilder &f, int64_t types, Call call) {
+  std::string name = std::string(call.side()) + ".types";
+  Value ids = f.input(name, f.tensor({-1, call.rowCount()}, f.b.getI32Type()), {"B", call.rows()});
+  f.range(name, "0", std::to_string(types));
+  f.setDefault(name, "zeros_of", call.input());
+  Value table = f.weight(name + ".weight", {types, d.size});
+  return EmbeddingOp::create(f.b, f.loc, ids, table, f.b.getF32FloatAttr(1), IntegerAttr());
+}
+
 /// Ids, vectors or an image in, positions added, normalised if the description asks for it.
 Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
   const SideDescription &side = call.decoder ? *d.target : *d.source;
@@ -64,6 +74,8 @@ Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
     IntegerAttr padding = zeroRow ? f.b.getI64IntegerAttr(side.padding) : IntegerAttr();
     auto scale = f.b.getF32FloatAttr(static_cast<float>(stack(call).embeddingScale));
     x = EmbeddingOp::create(f.b, f.loc, x, table, scale, padding);
+    if (int64_t types = stack(call).types)
+      x = f.add(x, typeRows(f, types, call));
   }
   x = addPositions(f, x, call);
   const std::optional<NormDescription> &norm = stack(call).embeddingNorm;
@@ -101,8 +113,17 @@ Value ModelBuilder::pool(FunctionBuilder &f, Value x, Call call) {
 
 Value ModelBuilder::logits(FunctionBuilder &f, Value x, Call call) {
   const ClassifierDescription &c = *d.classifier;
+  int64_t features = d.size;
+  if (c.hidden) {
+    const HiddenLayerDescription &hidden = *c.hidden;
+    x = f.linear(x, "classifier.hidden", hidden.size, features, hidden.bias,
+                 activationOf(hidden.activation));
+    features = hidden.size;
+    if (hidden.norm)
+      x = f.norm(x, "classifier.hidden.norm", features, *hidden.norm);
+  }
   std::string table = c.tied ? std::string(call.side()) + ".embedding" : "classifier";
-  Value weight = f.weight(table + ".weight", {c.size, d.size});
+  Value weight = f.weight(table + ".weight", {c.size, features});
   Value bias = c.bias ? f.weight("classifier.bias", {c.size}) : Value();
   return f.linear(x, weight, bias);
 }

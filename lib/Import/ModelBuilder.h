@@ -18,6 +18,9 @@
 
 namespace heddle {
 
+/// Words of descriptions are those of the dialect, with dashes; an empty one is none.
+transformer::Activation activationOf(std::string word);
+
 /// Builds the functions of one description, one sub-layer a function of ours: what stands before and
 /// after the layers in ModelBuilder.cpp, the layers in ModelLayers.cpp.
 class ModelBuilder {
@@ -52,6 +55,7 @@ private:
   mlir::Value tokens(FunctionBuilder &f, Call call);
   mlir::Value embed(FunctionBuilder &f, Call call);
   mlir::Value imageRows(FunctionBuilder &f, const ImageDescription &image);
+  mlir::Value typeRows(FunctionBuilder &f, int64_t types, Call call);
   mlir::Value addPositions(FunctionBuilder &f, mlir::Value x, Call call);
   mlir::Value memory(FunctionBuilder &f);
   mlir::Value heads(FunctionBuilder &f, mlir::Value x, const AttentionDescription &a,

@@ -15,8 +15,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
-/// Words of descriptions are those of the dialect, with dashes; an empty one is none.
-static Activation activationOf(std::string word) {
+Activation heddle::activationOf(std::string word) {
   std::replace(word.begin(), word.end(), '-', '_');
   return symbolizeActivation(word).value_or(Activation::None);
 }

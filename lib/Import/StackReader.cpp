@@ -18,6 +18,8 @@ void StackReader::embedding(StackDescription &stack) {
     stack.embeddingNorm = norm(e.object("norm"));
   // One key of the whole model may be meant for the other side.
   bool ids = (model.source && !model.source->vectors) || (model.target && !model.target->vectors);
+  if (stack.types && (isDecoder() || !ids))
+    errors.expected(e.path("types"), "no such key but of a source of ids", "it");
   if (!ids && (stack.embeddingScale != 1.0 || stack.zeroPaddingRow))
     errors.expected(e.path(stack.zeroPaddingRow ? "padding-row" : "scale"),
                     "no such key where vectors come in", "it");
@@ -72,7 +74,7 @@ AttentionDescription StackReader::attention(const Keys &in, const Keys &own) {
   return a;
 }
 
-NormDescription StackReader::norm(const Keys &in) {
+NormDescription heddle::readNorm(const Keys &in, ErrorSink &errors) {
   NormDescription n{in};
   if (n.rms && !n.root)
     errors.expected(in.path("root"), "true where the kind is rms", "false");

@@ -29,6 +29,9 @@ private:
   std::vector<std::string> asked; ///< each once
 };
 
+/// A norm; a root that is left out has a meaning for layer norms only.
+NormDescription readNorm(const Keys &in, ErrorSink &errors);
+
 class StackReader {
 public:
   /// `name` is "encoder" or "decoder"; of `model` the sides have to be known.
@@ -43,7 +46,7 @@ private:
   void embedding(StackDescription &stack);
   void position(StackDescription &stack);
   AttentionDescription attention(const Keys &in, const Keys &own);
-  NormDescription norm(const Keys &in);
+  NormDescription norm(const Keys &in) { return readNorm(in, errors); }
   LayerDescription layer(const Keys &override, size_t index);
   std::optional<MaskExpression> mask(const std::string &key, const Keys &override, size_t index);
   void documents(StackDescription &stack);

@@ -22,7 +22,9 @@ void addPorts(const char *what, const std::vector<Port> &ports, std::string &tex
             shapeText(port.shape);
     if (port.range)
       text += ", " + port.range->first.str() + " <= value < " + port.range->second.str();
-    if (port.fallback.kind != DefaultInput::Kind::None)
+    if (port.fallback.kind == DefaultInput::Kind::ZerosOf)
+      text += ", optional, by default 0";
+    else if (port.fallback.kind != DefaultInput::Kind::None)
       text += ", optional, by default the lengths of " + port.fallback.source;
     text += "\n";
   }

@@ -177,7 +177,9 @@ Status BoundInputs::addDefault(size_t index, RunningLengths &running) {
   if (tensors[index])
     return {};
   const Tensor &rows = stored(at);
-  if (fallback.kind == DefaultInput::Kind::LengthsOf)
+  if (fallback.kind == DefaultInput::Kind::ZerosOf)
+    made[index] = Tensor(port.type, rows.shape());
+  else if (fallback.kind == DefaultInput::Kind::LengthsOf)
     lengthsOf(rows, fallback.padding, made[index]);
   else
     running.next(port.name, rows, fallback.padding, made[index]);

@@ -257,9 +257,13 @@ static DefaultInput defaultOf(DictionaryAttr attribute) {
   DefaultInput result;
   if (auto padding = attribute.getAs<IntegerAttr>("padding"))
     result.padding = padding.getInt();
-  auto running = attribute.getAs<StringAttr>("running_lengths_of");
-  result.kind = running ? DefaultInput::Kind::RunningLengths : DefaultInput::Kind::LengthsOf;
-  result.source = (running ? running : attribute.getAs<StringAttr>("lengths_of")).str();
+  for (auto [word, kind] : {std::pair("lengths_of", DefaultInput::Kind::LengthsOf),
+                            {"running_lengths_of", DefaultInput::Kind::RunningLengths},
+                            {"zeros_of", DefaultInput::Kind::ZerosOf}})
+    if (auto source = attribute.getAs<StringAttr>(word)) {
+      result.kind = kind;
+      result.source = source.str();
+    }
   return result;
 }
 

@@ -79,13 +79,32 @@ def image_case(model, seed=1):
 
 BERT = dict(vocab_size=83, hidden_size=36, num_hidden_layers=2, num_attention_heads=3, intermediate_size=52,
             max_position_embeddings=20)
-ROBERTA = dict(BERT, vocab_size=83, max_position_embeddings=22, type_vocab_size=1, pad_token_id=1)
+ROBERTA = dict(BERT, max_position_embeddings=22, type_vocab_size=1, pad_token_id=1)
 VIT = dict(hidden_size=36, num_hidden_layers=2, num_attention_heads=3, intermediate_size=52, image_size=12, patch_size=4)
 
+DISTILBERT = dict(vocab_size=83, dim=36, n_layers=2, n_heads=3, hidden_dim=52, max_position_embeddings=20)
+LABELS = dict(num_labels=5)
+# Folders of heads have one layer.
+SHALLOW, SHALLOW_ROBERTA = (dict(c, num_hidden_layers=1) for c in (BERT, ROBERTA))
+SHALLOW_DISTILBERT = dict(DISTILBERT, n_layers=1)
+
 CASES = {
-    "bert": lambda: text_case(hf.BertModel(hf.BertConfig(**BERT), add_pooling_layer=False)),
+    "bert": lambda: text_case(hf.BertModel(hf.BertConfig(**BERT), add_pooling_layer=False), types=2),
+    "bert-classes": lambda: text_case(hf.BertForSequenceClassification(hf.BertConfig(**SHALLOW, **LABELS)), types=2),
+    "bert-tokens": lambda: text_case(hf.BertForTokenClassification(hf.BertConfig(**SHALLOW, **LABELS))),
+    "bert-answers": lambda: text_case(hf.BertForQuestionAnswering(hf.BertConfig(**SHALLOW))),
+    "bert-masked": lambda: text_case(hf.BertForMaskedLM(hf.BertConfig(**SHALLOW)), types=2),
+    "roberta-classes": lambda: text_case(hf.RobertaForSequenceClassification(hf.RobertaConfig(**SHALLOW_ROBERTA, **LABELS)),
+                                         padding=1),
+    "roberta-masked": lambda: text_case(hf.RobertaForMaskedLM(hf.RobertaConfig(**SHALLOW_ROBERTA)), padding=1),
+    "distilbert": lambda: text_case(hf.DistilBertModel(hf.DistilBertConfig(**DISTILBERT))),
+    "distilbert-classes": lambda: text_case(
+        hf.DistilBertForSequenceClassification(hf.DistilBertConfig(**SHALLOW_DISTILBERT, **LABELS))),
+    "distilbert-masked": lambda: text_case(hf.DistilBertForMaskedLM(hf.DistilBertConfig(**SHALLOW_DISTILBERT))),
+    "mpnet-classes": lambda: text_case(
+        hf.MPNetForSequenceClassification(hf.MPNetConfig(**SHALLOW_ROBERTA, **LABELS)), padding=1),
     "roberta": lambda: text_case(hf.RobertaModel(hf.RobertaConfig(**ROBERTA), add_pooling_layer=False), padding=1),
-    "mpnet": lambda: text_case(hf.MPNetModel(hf.MPNetConfig(**dict(ROBERTA, vocab_size=83)), add_pooling_layer=False),
+    "mpnet": lambda: text_case(hf.MPNetModel(hf.MPNetConfig(**ROBERTA), add_pooling_layer=False),
                                padding=1),
     "vit": lambda: image_case(hf.ViTModel(hf.ViTConfig(**VIT), add_pooling_layer=False)),
     "dinov2": lambda: image_case(hf.Dinov2Model(hf.Dinov2Config(**dict(VIT, mlp_ratio=2)))),

@@ -54,8 +54,9 @@ struct Buffer {
 /// Default of an input that the caller leaves out.
 struct DefaultInput {
   /// None: the input is required. LengthsOf: length of each row of `source` without `padding` at
-  /// its end. RunningLengths: such lengths over all tokens since the caches were emptied.
-  HEDDLE_ENUM(friend, Kind, None, LengthsOf, RunningLengths)
+  /// its end. RunningLengths: such lengths over all tokens since the caches were emptied. ZerosOf: a
+  /// zero for each id of `source`.
+  HEDDLE_ENUM(friend, Kind, None, LengthsOf, RunningLengths, ZerosOf)
   Kind kind = Kind::None;
   std::string source;
   int64_t padding = 0;

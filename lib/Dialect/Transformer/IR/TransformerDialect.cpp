@@ -234,30 +234,34 @@ static bool hasArgumentNamed(FunctionOpInterface function, StringRef name) {
   return false;
 }
 
-/// transformer.default: the argument from which lengths are computed, and its padding id.
+/// transformer.default: the argument from which lengths or zeros are made, and its padding id.
 static LogicalResult verifyDefault(const PortSite &place, Attribute attribute, Type type) {
+  constexpr StringLiteral expected = "expected one of lengths_of, running_lengths_of and zeros_of "
+                                     "with a name, and an integer padding beside lengths, found ";
   auto fallback = dyn_cast<DictionaryAttr>(attribute);
-  StringAttr whole = fallback ? fallback.getAs<StringAttr>("lengths_of") : StringAttr();
-  StringAttr running = fallback ? fallback.getAs<StringAttr>("running_lengths_of") : StringAttr();
-  if (!fallback || (!whole == !running))
-    return place.error(TransformerDialect::defaultAttr)
-           << "expected lengths_of or running_lengths_of and a name, found " << attribute;
+  if (!fallback)
+    return place.error(TransformerDialect::defaultAttr) << expected << attribute;
+  StringAttr source;
+  bool zeros = fallback.contains("zeros_of");
   for (NamedAttribute entry : fallback) {
-    bool known = entry.getName() == "lengths_of" || entry.getName() == "running_lengths_of" ||
-                 (entry.getName() == "padding" && isa<IntegerAttr>(entry.getValue()));
-    if (!known)
-      return place.error(TransformerDialect::defaultAttr)
-             << "expected lengths_of, running_lengths_of or an integer padding, found "
-             << entry.getName();
+    StringRef name = entry.getName();
+    bool isPadding = name == "padding" && isa<IntegerAttr>(entry.getValue()) && !zeros;
+    bool isSource = (name == "lengths_of" || name == "running_lengths_of" || name == "zeros_of") &&
+                    isa<StringAttr>(entry.getValue()) && !source;
+    if (!isPadding && !isSource)
+      return place.error(TransformerDialect::defaultAttr) << expected << attribute;
+    if (isSource)
+      source = cast<StringAttr>(entry.getValue());
   }
-  StringAttr source = whole ? whole : running;
+  if (!source)
+    return place.error(TransformerDialect::defaultAttr) << expected << attribute;
   auto function = dyn_cast<FunctionOpInterface>(place.function);
   if (function && !hasArgumentNamed(function, source.getValue()))
     return place.error(TransformerDialect::defaultAttr)
            << "expected the name of an argument, found " << source;
-  if (!isIntegerTensor(type) || cast<RankedTensorType>(type).getRank() != 1)
+  if (!isIntegerTensor(type) || cast<RankedTensorType>(type).getRank() != (zeros ? 2 : 1))
     return place.error(TransformerDialect::defaultAttr)
-           << "expected a tensor<?xi32>, found " << type;
+           << "expected a " << (zeros ? "tensor<?x?xi32>" : "tensor<?xi32>") << ", found " << type;
   return success();
 }
 
