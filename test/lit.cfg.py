@@ -33,6 +33,7 @@ config.environment.setdefault("MESA_SHADER_CACHE_DIR", mesa)
 root = os.path.dirname(config.test_source_root)
 config.substitutions.append(("%{root}", root))
 config.substitutions.append(("%{build}", build))
+config.substitutions.append(("%{folders}", os.path.join(config.test_source_root, "folders")))
 config.substitutions.append(("%{models}", os.path.join(config.test_source_root, "models")))
 config.substitutions.append(("%{examples}", os.path.join(root, "examples")))
 

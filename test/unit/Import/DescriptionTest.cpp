@@ -132,6 +132,29 @@ TEST_F(DescriptionTest, ImpossibleCombinations) {
             "m.json: embedding.scale: expected no such key where vectors come in, found it");
 }
 
+TEST_F(DescriptionTest, SegmentsAndHiddenLayers) {
+  EXPECT_EQ(problemWith("/encoder/embedding", {{"types", 2}}), "no error");
+  EXPECT_THAT(problemWith("/encoder/embedding", {{"types", 0}}),
+              HasSubstr("m.json: encoder.embedding.types: expected "));
+  EXPECT_EQ(
+      problemWith("/decoder/embedding", {{"types", 2}}),
+      "m.json: decoder.embedding.types: expected no such key but of a source of ids, found it");
+  Json hidden = {{"size", 12}, {"activation", "tanh"}, {"norm", {{"epsilon", 1e-6}}}};
+  EXPECT_EQ(problemWith("/classifier", {{"hidden", hidden}, {"tied", true}}), "no error");
+  hidden["size"] = 13;
+  EXPECT_EQ(problemWith("/classifier", {{"hidden", hidden}}), "no error");
+  EXPECT_EQ(
+      problemWith("/classifier", {{"hidden", hidden}, {"tied", true}}),
+      "m.json: classifier.hidden.size: expected the size of the model, 12, beside tied, found "
+      "13");
+  hidden["norm"] = {{"kind", "rms"}, {"root", false}};
+  EXPECT_EQ(
+      problemWith("/classifier", {{"hidden", hidden}}),
+      "m.json: classifier.hidden.norm.root: expected true where the kind is rms, found false");
+  EXPECT_THAT(problemWith("/classifier", {{"hidden", {{"place", "pre"}}}}),
+              HasSubstr("m.json: classifier.hidden.place: expected a known key"));
+}
+
 TEST_F(DescriptionTest, NormsAndPositions) {
   EXPECT_EQ(problemWith("/norm", {{"kind", "rms"}, {"root", false}}),
             "m.json: norm.root: expected true where the kind is rms, found false");
