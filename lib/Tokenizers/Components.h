@@ -1,0 +1,116 @@
+//===- Components.h - The parts of a tokenizer -----------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One class a `type` of tokenizer.json; each section has a function that reads it
+// and names what is not built. None changes after it is read: threads share them.
+#pragma once
+
+#include "JsonField.h"
+#include "Pieces.h"
+
+#include <memory>
+#include <span>
+
+namespace heddle::tokenizers {
+
+class Normalizer {
+public:
+  virtual ~Normalizer() = default;
+  virtual Status apply(AlignedText &text) const = 0;
+};
+
+class PreTokenizer {
+public:
+  virtual ~PreTokenizer() = default;
+  virtual Status apply(Pieces &pieces) const = 0;
+};
+
+/// A token of a piece. Bytes behind the piece stand for a suffix that the model adds.
+struct ModelToken {
+  int32_t id;
+  TokenSpan span;
+};
+
+class Model {
+public:
+  virtual ~Model() = default;
+  virtual Status tokenize(std::string_view piece, std::vector<ModelToken> &tokens) const = 0;
+  virtual std::optional<int32_t> find(std::string_view token) const = 0;
+  /// Null for an id without a token.
+  virtual const std::string *token(int32_t id) const = 0;
+  virtual int64_t size() const = 0;
+  /// Whether a token is the text of its piece rather than an entry of the vocabulary.
+  virtual bool keepsText() const { return false; }
+};
+
+/// A text on its way through the post-processor. `blanks` counts white space at both ends of each
+/// token.
+struct Row {
+  TokenEncoding tokens;
+  std::vector<std::pair<uint32_t, uint32_t>> blanks;
+  std::string_view text;
+};
+
+class PostProcessor {
+public:
+  virtual ~PostProcessor() = default;
+  /// How many tokens it adds.
+  virtual int64_t added(bool pair) const = 0;
+  virtual void apply(std::vector<Row> &rows, bool special) const = 0;
+};
+
+class Decoder {
+public:
+  virtual ~Decoder() = default;
+  virtual Status apply(std::vector<std::string> &tokens) const = 0;
+};
+
+Expected<std::unique_ptr<Normalizer>> readNormalizer(const JsonField &field);
+Expected<std::unique_ptr<PreTokenizer>> readPreTokenizer(const JsonField &field);
+Expected<std::unique_ptr<Model>> readModel(const JsonField &field);
+Expected<std::unique_ptr<PostProcessor>> readPostProcessor(const JsonField &field);
+Expected<std::unique_ptr<Decoder>> readDecoder(const JsonField &field);
+
+Expected<std::unique_ptr<Normalizer>> readPrecompiled(const JsonField &field);
+Expected<std::unique_ptr<Model>> readWordPiece(const JsonField &field);
+Expected<std::unique_ptr<Model>> readWordLevel(const JsonField &field);
+Expected<std::unique_ptr<Model>> readBpe(const JsonField &field);
+Expected<std::unique_ptr<Model>> readUnigram(const JsonField &field);
+
+/// An error where a step of a file made for harm writes far more than it reads.
+Status checkGrowth(size_t before, size_t after);
+
+/// A section's readers by `type`. What is not in the table is not supported.
+template <typename Component>
+struct ComponentReader {
+  const char *type;
+  Expected<std::unique_ptr<Component>> (*read)(const JsonField &field);
+};
+
+template <typename Component, size_t N>
+Expected<std::unique_ptr<Component>> readByType(const JsonField &field,
+                                                const ComponentReader<Component> (&readers)[N]) {
+  auto type = HEDDLE_TRY(field.get("type"));
+  std::string known;
+  for (const auto &[name, read] : readers) {
+    if (type.value() == name)
+      return read(field);
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  }
+  return type.error("one of " + known, foundText(type.value()));
+}
+
+/// The components of a list, in their order.
+template <typename Component>
+Expected<std::vector<std::unique_ptr<Component>>>
+readSequence(const JsonField &field, const char *key,
+             Expected<std::unique_ptr<Component>> (*read)(const JsonField &)) {
+  std::vector<std::unique_ptr<Component>> components;
+  auto list = HEDDLE_TRY(field.listAt(key));
+  for (const JsonField &element : list)
+    components.push_back(HEDDLE_TRY(read(element)));
+  return components;
+}
+
+} // namespace heddle::tokenizers

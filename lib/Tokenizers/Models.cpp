@@ -1,0 +1,27 @@
+//===- Models.cpp - Which model cuts pieces into tokens ---------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The section `model` of tokenizer.json. Old files have no `type`: the keys tell.
+#include "Components.h"
+
+namespace heddle::tokenizers {
+
+Expected<std::unique_ptr<Model>> readModel(const JsonField &field) {
+  static constexpr ComponentReader<Model> readers[] = {
+      {"WordPiece", readWordPiece},
+      {"BPE", readBpe},
+      {"Unigram", readUnigram},
+      {"WordLevel", readWordLevel},
+  };
+  if (field.find("type"))
+    return readByType(field, readers);
+  auto vocab = HEDDLE_TRY(field.get("vocab"));
+  if (field.find("merges"))
+    return readBpe(field);
+  if (vocab.value().is_array())
+    return readUnigram(field);
+  return field.find("continuing_subword_prefix") ? readWordPiece(field) : readWordLevel(field);
+}
+
+} // namespace heddle::tokenizers

@@ -1,0 +1,262 @@
+//===- SentencePiece.cpp - Models of SentencePiece --------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The four fields of ModelProto that matter, and the merges of a BPE model, which
+// the file leaves out: every cut of a piece into two others, by score.
+#include "SentencePiece.h"
+
+#include "Utf8.h"
+#include "Vocabulary.h"
+
+#include "heddle/Support/Try.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace heddle::tokenizers {
+
+namespace {
+
+/// A field of a message: a number, or bytes.
+struct WireField {
+  uint64_t number = 0, value = 0;
+  std::string_view bytes;
+};
+
+/// Reads the fields of a message one after the other.
+class WireReader {
+public:
+  explicit WireReader(std::string_view message) : rest(message) {}
+
+  bool next(WireField &field) {
+    if (rest.empty() || broken)
+      return false;
+    const uint64_t tag = varint();
+    field = {tag >> 3, 0, {}};
+    switch (tag & 7) {
+    case 0:
+      field.value = varint();
+      break;
+    case 1:
+      field.value = fixed(8);
+      break;
+    case 2:
+      field.bytes = take(varint());
+      break;
+    case 5:
+      field.value = fixed(4);
+      break;
+    default:
+      broken = true;
+    }
+    return !broken;
+  }
+  bool isBroken() const { return broken; }
+
+private:
+  uint64_t varint() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const std::string_view byte = take(1);
+      if (byte.empty())
+        return 0;
+      value |= uint64_t(static_cast<unsigned char>(byte[0]) & 0x7f) << shift;
+      if (static_cast<unsigned char>(byte[0]) < 0x80)
+        return value;
+    }
+    broken = true;
+    return 0;
+  }
+  uint64_t fixed(size_t size) {
+    uint64_t value = 0;
+    const std::string_view bytes = take(size);
+    for (size_t i = 0; i < bytes.size(); ++i)
+      value |= uint64_t(static_cast<unsigned char>(bytes[i])) << 8 * i;
+    return value;
+  }
+  std::string_view take(uint64_t size) {
+    if (size > rest.size()) {
+      broken = true;
+      return {};
+    }
+    const std::string_view taken = rest.substr(0, size);
+    rest.remove_prefix(size);
+    return taken;
+  }
+
+  std::string_view rest;
+  bool broken = false;
+};
+
+enum class PieceKind : uint8_t { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };
+enum class ModelKind : uint8_t { Unigram = 1, Bpe };
+
+struct ScoredPiece {
+  std::string text;
+  float score = 0;
+  PieceKind kind = PieceKind::Normal;
+};
+
+struct PieceModel {
+  std::vector<ScoredPiece> pieces;
+  ModelKind kind = ModelKind::Unigram;
+  std::string charsMap;
+  bool prefixes = true, removesBlanks = true;
+};
+
+ScoredPiece readPiece(WireReader message) {
+  ScoredPiece piece;
+  for (WireField field; message.next(field);)
+    if (field.number == 1)
+      piece.text = field.bytes;
+    else if (field.number == 2)
+      piece.score = std::bit_cast<float>(static_cast<uint32_t>(field.value));
+    else if (field.number == 3)
+      piece.kind = static_cast<PieceKind>(field.value);
+  return piece;
+}
+
+Expected<PieceModel> readModelProto(std::string_view bytes, const std::string &fileName) {
+  PieceModel model;
+  WireReader message(bytes);
+  for (WireField field; message.next(field);) {
+    WireReader inner(field.bytes);
+    if (field.number == 1)
+      model.pieces.push_back(readPiece(inner));
+    for (WireField part; field.number == 2 && inner.next(part);)
+      if (part.number == 3)
+        model.kind = static_cast<ModelKind>(part.value);
+    for (WireField part; field.number == 3 && inner.next(part);)
+      if (part.number == 2)
+        model.charsMap = part.bytes;
+      else if (part.number == 3)
+        model.prefixes = part.value != 0;
+      else if (part.number == 4)
+        model.removesBlanks = part.value != 0;
+  }
+  if (message.isBroken() || model.pieces.empty())
+    return inputError(fileName + ": expected a SentencePiece model, found other bytes");
+  if (model.kind != ModelKind::Unigram && model.kind != ModelKind::Bpe)
+    return inputError(fileName + ": expected a SentencePiece model of type unigram or bpe, found " +
+                      std::to_string(static_cast<int>(model.kind)));
+  for (const ScoredPiece &piece : model.pieces) {
+    HEDDLE_TRY(checkUtf8(piece.text, fileName));
+    if (!std::isfinite(piece.score))
+      return inputError(fileName + ": expected finite scores, found " +
+                        std::to_string(piece.score));
+  }
+  return model;
+}
+
+std::string encodeBase64(std::string_view bytes) {
+  constexpr const char *letters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (size_t at = 0; at < bytes.size(); at += 3) {
+    uint32_t group = 0;
+    for (size_t i = 0; i < 3; ++i)
+      group = group << 8 | (at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0u);
+    for (size_t i = 0; i < 4; ++i)
+      text += at + i > bytes.size() ? '=' : letters[group >> (18 - 6 * i) & 63];
+  }
+  return text;
+}
+
+Json mergesOf(const std::vector<ScoredPiece> &pieces) {
+  struct Candidate {
+    float score;
+    int32_t first, second; ///< ids of the parts
+    std::string left, right;
+  };
+  TextMap<int32_t> ids;
+  for (const ScoredPiece &piece : pieces)
+    ids.emplace(piece.text, static_cast<int32_t>(ids.size()));
+  std::vector<Candidate> candidates;
+  for (const ScoredPiece &piece : pieces) {
+    const size_t own = candidates.size();
+    // Longer ones are no pieces that a trainer makes, and cost the square of their length.
+    constexpr size_t longest = 1000;
+    for (size_t cut = 1; piece.text.size() <= longest && cut < piece.text.size(); ++cut) {
+      const std::string left = piece.text.substr(0, cut), right = piece.text.substr(cut);
+      const auto first = ids.find(left), second = ids.find(right);
+      if (beginsPoint(piece.text, cut) && first != ids.end() && second != ids.end())
+        candidates.push_back({piece.score, first->second, second->second, left, right});
+    }
+    std::sort(candidates.begin() + static_cast<ptrdiff_t>(own), candidates.end(),
+              [](const Candidate &a, const Candidate &b) {
+                return std::pair(a.first, a.second) < std::pair(b.first, b.second);
+              });
+  }
+  std::ranges::stable_sort(
+      candidates, [](const Candidate &a, const Candidate &b) { return a.score > b.score; });
+  Json merges = Json::array();
+  for (Candidate &candidate : candidates)
+    merges.push_back({std::move(candidate.left), std::move(candidate.right)});
+  return merges;
+}
+
+Json normalizerOf(const PieceModel &model) {
+  Json steps = Json::array();
+  if (!model.charsMap.empty())
+    steps.push_back(
+        {{"type", "Precompiled"}, {"precompiled_charsmap", encodeBase64(model.charsMap)}});
+  if (model.removesBlanks) {
+    steps.push_back({{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}});
+    steps.push_back({{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", " "}});
+  }
+  return {{"type", "Sequence"}, {"normalizers", steps}};
+}
+
+} // namespace
+
+Expected<Json> sentencePieceJson(std::string_view bytes, const std::string &fileName) {
+  const PieceModel model = HEDDLE_TRY(readModelProto(bytes, fileName));
+  const bool unigram = model.kind == ModelKind::Unigram;
+  Json vocab = unigram ? Json::array() : Json::object(), added = Json::array(), unknown, unknownId;
+  bool bytePieces = false;
+  TextMap<size_t> known;
+  for (size_t id = 0; id < model.pieces.size(); ++id) {
+    const ScoredPiece &piece = model.pieces[id];
+    if (unigram)
+      vocab.push_back({piece.text, piece.score});
+    else if (known.emplace(piece.text, id).second)
+      vocab.get_ref<Json::object_t &>().push_back({piece.text, id});
+    else
+      return inputError(fileName + ": expected each piece once, found " + quotedText(piece.text) +
+                        " twice");
+    if (piece.kind == PieceKind::Unknown) {
+      unknown = piece.text;
+      unknownId = id;
+    }
+    bytePieces |= piece.kind == PieceKind::Byte;
+    if (piece.kind == PieceKind::Control || piece.kind == PieceKind::UserDefined)
+      added.push_back({{"id", id},
+                       {"content", piece.text},
+                       {"special", piece.kind == PieceKind::Control},
+                       {"normalized", false}});
+  }
+  Json body = {{"type", unigram ? "Unigram" : "BPE"}, {"byte_fallback", bytePieces}};
+  if (unigram) {
+    body["unk_id"] = unknownId;
+  } else {
+    body["unk_token"] = unknown;
+    body["fuse_unk"] = true;
+    body["merges"] = mergesOf(model.pieces);
+  }
+  body["vocab"] = std::move(vocab);
+  const Json metaspace = {{"type", "Metaspace"},
+                          {"replacement", "▁"},
+                          {"prepend_scheme", model.prefixes ? "always" : "never"}};
+  Json decoder = metaspace;
+  if (bytePieces)
+    decoder = {{"type", "Sequence"}, {"decoders", {{{"type", "ByteFallback"}}, metaspace}}};
+  return Json{{"added_tokens", added},
+              {"normalizer", normalizerOf(model)},
+              {"pre_tokenizer", metaspace},
+              {"decoder", decoder},
+              {"model", std::move(body)}};
+}
+
+} // namespace heddle::tokenizers

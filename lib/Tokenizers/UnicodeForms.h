@@ -1,0 +1,16 @@
+//===- UnicodeForms.h - NFC, NFD, NFKC and NFKD ----------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ICU's normalisers do not say which code points became which; these do.
+#pragma once
+
+#include "AlignedText.h"
+
+namespace heddle::tokenizers {
+
+enum class UnicodeForm : uint8_t { Nfc, Nfd, Nfkc, Nfkd };
+
+void toUnicodeForm(AlignedText &text, UnicodeForm form);
+
+} // namespace heddle::tokenizers
