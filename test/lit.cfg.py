@@ -14,7 +14,7 @@ llvm_tools = lit_config.params.get("llvm_tools_dir", "/usr/lib/llvm-22/bin")
 config.name = "Heddle"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["unit", "Integration", "goldens", "models", "fuzz"]
+config.excludes = ["unit", "Integration", "goldens", "models", "fuzz", "tokenizers"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(build, "test", "lit")
 
@@ -29,12 +29,14 @@ config.environment["HEDDLE_CACHE_LIMIT"] = "0"
 mesa = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", "/"), ".cache")
 config.environment.setdefault("MESA_SHADER_CACHE_DIR", mesa)
 
-# %{root}: the checkout; %{build}: the build folder; %{models}: descriptions of models; %{examples}: the examples.
+# %{root}: the checkout; %{build}: the build folder; %{models}: descriptions of models; %{tokenizers}: folders with tokenizers;
+# %{examples}: the examples.
 root = os.path.dirname(config.test_source_root)
 config.substitutions.append(("%{root}", root))
 config.substitutions.append(("%{build}", build))
 config.substitutions.append(("%{folders}", os.path.join(config.test_source_root, "folders")))
 config.substitutions.append(("%{models}", os.path.join(config.test_source_root, "models")))
+config.substitutions.append(("%{tokenizers}", os.path.join(config.test_source_root, "tokenizers")))
 config.substitutions.append(("%{examples}", os.path.join(root, "examples")))
 
 # Pages are opened in a real browser where there is one.

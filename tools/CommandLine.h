@@ -21,6 +21,7 @@
 #include <functional>
 #include <iostream>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -191,6 +192,25 @@ inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &out
         ->footer("Examples:\n" + start + name + " model.heddle \"a text\"\n" + start + name +
                  " model.heddle --device=vulkan --batch=8 < texts.txt");
   }
+}
+
+/// Adds `tokenize`, which needs no session.
+inline void addTokenize(CLI::App &app, const std::string &tool, Status &outcome) {
+  auto command = std::make_shared<TokenizeCommand>();
+  CLI::App *own = app.add_subcommand("tokenize", "give the ids of texts, or of lines of input");
+  own->add_option("MODEL", command->model,
+                  "a folder with tokenizer.json, vocab.txt, vocab.json and merges.txt or a "
+                  "SentencePiece model, or such a file")
+      ->required();
+  own->add_option("TEXT", command->texts, "texts, one line of output each");
+  own->add_option("--pair", command->pair, "the second text of each, as models for pairs take it")
+      ->type_name("TEXT");
+  own->add_flag("--no-special", command->noSpecial, "leave out what stands around the texts");
+  own->add_flag("--decode", command->decode, "lines of ids to text, without special tokens");
+  const std::string start = "  " + tool + " tokenize model";
+  own->footer("Examples:\n" + start + " \"a text\"\n" + start +
+              " --pair=\"another text\" < texts.txt\n" + start + " --decode \"101 2023 102\"");
+  own->callback([&outcome, command] { outcome = tokenizeCommand(*command, std::cin, std::cout); });
 }
 
 /// Adds the flags of `bench`, without model and device; `dims` are for parseDimensions.

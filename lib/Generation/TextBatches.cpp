@@ -14,36 +14,27 @@
 
 using namespace heddle;
 
-namespace {
+bool Texts::next(std::string &text) {
+  if (arguments.empty() ? !std::getline(in, text) : count == arguments.size())
+    return false;
+  if (!arguments.empty())
+    text = arguments[count];
+  ++count;
+  return true;
+}
 
-/// Texts of a command, from arguments or line by line, and their places for errors.
-class Texts {
-public:
-  Texts(const std::vector<std::string> &arguments, std::istream &in)
-      : arguments(arguments), in(in) {}
+std::string Texts::place() const {
+  if (arguments.size() == 1)
+    return "text";
+  return (arguments.empty() ? "line " : "text ") + std::to_string(count);
+}
 
-  bool next(std::string &text) {
-    if (arguments.empty() ? !std::getline(in, text) : count == arguments.size())
-      return false;
-    if (!arguments.empty())
-      text = arguments[count];
-    ++count;
-    return true;
-  }
-  std::string place() const {
-    if (arguments.size() == 1)
-      return "text";
-    return (arguments.empty() ? "line " : "text ") + std::to_string(count);
-  }
-  uint64_t number() const { return count - 1; }
-
-private:
-  const std::vector<std::string> &arguments;
-  std::istream &in;
-  uint64_t count = 0;
-};
-
-} // namespace
+Status Texts::finish() const {
+  if (in.bad()) // std::getline sets it too if a line does not fit in memory
+    return inputError("line " + std::to_string(count + 1) +
+                      ": expected a line that fits in memory, found a read error");
+  return {};
+}
 
 std::vector<TokenIds> heddle::sourcesOf(const std::vector<NumberedText> &texts) {
   std::vector<TokenIds> sources;
@@ -81,9 +72,7 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
       HEDDLE_TRY(flush());
   }
   HEDDLE_TRY(flush());
-  if (in.bad()) // std::getline sets it too if a line does not fit in memory
-    return inputError("line " + std::to_string(taken + 1) +
-                      ": expected a line that fits in memory, found a read error");
+  HEDDLE_TRY(texts.finish());
   if (cut > 0)
     notes << "note: " << cut << " of " << taken << " texts cut to " << *model.input().longest()
           << " tokens\n";

@@ -12,6 +12,24 @@
 
 namespace heddle {
 
+/// Texts of a command, from arguments or line by line, and their places for errors.
+class Texts {
+public:
+  Texts(const std::vector<std::string> &arguments, std::istream &in)
+      : arguments(arguments), in(in) {}
+
+  bool next(std::string &text);
+  std::string place() const;
+  uint64_t number() const { return count - 1; }
+  /// Asked at the end: whether every line could be read.
+  Status finish() const;
+
+private:
+  const std::vector<std::string> &arguments;
+  std::istream &in;
+  uint64_t count = 0;
+};
+
 /// Ids of a text, and its number among all texts.
 struct NumberedText {
   TokenIds ids;

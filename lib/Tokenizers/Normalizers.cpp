@@ -187,7 +187,7 @@ Read readByteLevel(const JsonField &) {
 } // namespace
 
 Status checkGrowth(size_t before, size_t after) {
-  constexpr size_t most = 64 << 20;
+  constexpr size_t most = 32 << 20;
   if (after > most && after > before)
     return inputError("expected at most " + std::to_string(most) +
                       " bytes of normalised text, found more");

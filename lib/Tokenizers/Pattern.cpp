@@ -153,7 +153,7 @@ public:
     UErrorCode failure = U_ZERO_ERROR;
     std::unique_ptr<icu::RegexMatcher> matcher(compiled->matcher(wide, failure));
     if (matcher) {
-      constexpr int32_t stackBytes = 64 << 20, steps = 20'000;
+      constexpr int32_t stackBytes = 64 << 20, steps = 2000;
       matcher->setStackLimit(stackBytes, failure);
       matcher->setTimeLimit(steps, failure);
     }

@@ -82,6 +82,7 @@ Status runTool(int argc, char **argv) {
                           {flags.translate, [&](CLI::App &own) { addSessionFlags(own, flags); },
                            [&] { return openSession(flags); }, "heddle-run"},
                           outcome);
+  driver::addTokenize(app, "heddle-run", outcome);
   addBench(app, flags, outcome);
   CLI::App *devices = app.add_subcommand("devices", "list the devices that models can run on");
   devices->footer("Examples:\n  heddle-run devices");

@@ -35,6 +35,7 @@ void addText(CLI::App &app, Status &outcome) {
     return openModel(flags->model, flags->jit, flags->compile);
   };
   addTextCommands(app, {flags->translate, addModel, open, "heddle"}, outcome);
+  addTokenize(app, "heddle", outcome);
 }
 
 void addUnsupported(CLI::App &app, Status &outcome) {

@@ -34,6 +34,15 @@ struct TranslateCommand {
   std::optional<uint64_t> seed;
 };
 
+/// `tokenize`.
+struct TokenizeCommand {
+  std::string model;               ///< a folder, or a tokenizer's file
+  std::vector<std::string> texts;  ///< empty: the lines of standard input
+  std::optional<std::string> pair; ///< the second text of each
+  bool noSpecial = false;          ///< without the tokens that the template adds
+  bool decode = false;             ///< ids to text
+};
+
 /// Usage error "`what`: not supported yet".
 Error notSupportedYet(std::string_view what);
 
@@ -51,6 +60,10 @@ Status translateCommand(Session &session, const TranslateCommand &command, std::
 /// the model's `target.limit` leaves room for. `attention` must be empty.
 Status generateCommand(Session &session, const TranslateCommand &command, std::istream &in,
                        std::ostream &out, std::ostream &notes);
+
+/// Writes a line for each text: its ids, or with `decode` the text of its ids. An empty line gives
+/// an empty one.
+Status tokenizeCommand(const TokenizeCommand &command, std::istream &in, std::ostream &out);
 
 /// Writes a line for each text: with `classify` the likeliest class and its probability,
 /// "label\t0.987654", otherwise the numbers of its embedding, separated by spaces.
