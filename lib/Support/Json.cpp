@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
+#include <unordered_set>
 
 namespace heddle {
 
@@ -102,7 +102,7 @@ private:
   }
 
   std::vector<Json *> stack; ///< open values; a parent does not grow while its child is open
-  std::vector<std::set<std::string>> keys;
+  std::vector<std::unordered_set<std::string>> keys;
   std::vector<std::string> names; ///< keys or indices of the open values
   std::string lastKey;
 };
