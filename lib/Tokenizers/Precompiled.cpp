@@ -3,9 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A table is a double array (Darts) from bytes to places in a pool of texts that
-// end in NUL. The table is asked by grapheme, where that is short, then by
-// character, and of the entries that a grapheme begins with the shortest counts:
-// SentencePiece means something else, but models were trained with this.
+// end in NUL. In a tokenizer.json the table is asked by grapheme, where that is
+// short, then by character, and of the entries that a grapheme begins with the
+// shortest counts. SentencePiece itself takes the longest entry at each place;
+// `longest_match`, which we write for its own files, says so.
 #include "Characters.h"
 #include "Components.h"
 #include "Utf8.h"
@@ -25,24 +26,27 @@ public:
         units[i] |= uint32_t(static_cast<unsigned char>(bytes[4 * i + b])) << 8 * b;
   }
 
-  /// The value of the shortest key that `text` begins with.
-  std::optional<uint32_t> shortestPrefix(std::string_view text) const {
-    size_t node = 0;
-    if (units.empty())
-      return std::nullopt;
-    node ^= offsetOf(units[0]);
-    for (char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
+  struct Entry {
+    size_t size = 0; ///< bytes of the key; 0: there is none
+    uint32_t value = 0;
+  };
+
+  /// The shortest or the longest key that `text` begins with.
+  Entry prefixOf(std::string_view text, bool longest) const {
+    Entry found;
+    size_t node = units.empty() ? 0 : offsetOf(units[0]);
+    for (size_t at = 0; at < text.size() && (longest || found.size == 0); ++at) {
+      const auto byte = static_cast<unsigned char>(text[at]);
       node ^= byte;
       if (byte == 0 || node >= units.size() || labelOf(units[node]) != byte)
-        return std::nullopt;
+        break;
       const uint32_t unit = units[node];
       node ^= offsetOf(unit);
       constexpr uint32_t leaf = 1 << 8;
-      if (unit & leaf)
-        return node < units.size() ? std::optional(units[node] & 0x7fffffff) : std::nullopt;
+      if ((unit & leaf) && node < units.size())
+        found = {at + 1, units[node] & 0x7fffffff};
     }
-    return std::nullopt;
+    return found;
   }
 
 private:
@@ -120,14 +124,23 @@ private:
 
 class Precompiled : public Normalizer {
 public:
-  Precompiled(DoubleArray table, std::string pool)
-      : table(std::move(table)), pool(std::move(pool)) {}
+  Precompiled(DoubleArray table, std::string pool, bool longest)
+      : table(std::move(table)), pool(std::move(pool)), longest(longest) {}
 
   Status apply(AlignedText &text) const override {
-    constexpr size_t longestGrapheme = 5;
     std::vector<Change> changes;
+    const bool modified =
+        HEDDLE_TRY(longest ? byPlaces(text.text(), changes) : byGraphemes(text.text(), changes));
+    if (modified)
+      text.transform(changes);
+    return {};
+  }
+
+private:
+  Expected<bool> byGraphemes(std::string_view text, std::vector<Change> &changes) const {
+    constexpr size_t longestGrapheme = 5;
     bool modified = false;
-    Graphemes graphemes(text.text());
+    Graphemes graphemes(text);
     for (std::string_view grapheme; !(grapheme = graphemes.next()).empty();) {
       if (grapheme.size() <= longestGrapheme && replaces(grapheme, changes)) {
         modified = true;
@@ -143,18 +156,36 @@ public:
       }
       HEDDLE_TRY(checkGrowth(text.size(), changes.size()));
     }
-    if (modified)
-      text.transform(changes);
-    return {};
+    return modified;
   }
 
-private:
-  /// Adds what a text becomes, if the table has an entry for it.
+  Expected<bool> byPlaces(std::string_view text, std::vector<Change> &changes) const {
+    bool modified = false;
+    for (size_t at = 0; at < text.size();) {
+      const DoubleArray::Entry entry = table.prefixOf(text.substr(at), true);
+      if (beginsPoint(text, at + entry.size) &&
+          replaces(text.substr(at, entry.size), entry, changes)) {
+        at += entry.size;
+        modified = true;
+      } else {
+        changes.push_back({nextPoint(text, at), 0});
+      }
+      HEDDLE_TRY(checkGrowth(text.size(), changes.size()));
+    }
+    return modified;
+  }
+
   bool replaces(std::string_view old, std::vector<Change> &changes) const {
-    const std::optional<uint32_t> at = table.shortestPrefix(old);
-    if (!at || *at > pool.size() || !beginsPoint(pool, *at))
+    return replaces(old, table.prefixOf(old, false), changes);
+  }
+
+  /// Adds what a text becomes by an entry, if there is one.
+  bool replaces(std::string_view old, DoubleArray::Entry entry,
+                std::vector<Change> &changes) const {
+    if (entry.size == 0 || entry.value > pool.size() || !beginsPoint(pool, entry.value))
       return false;
-    const std::string_view content = std::string_view(pool).substr(*at, pool.find('\0', *at) - *at);
+    const std::string_view content =
+        std::string_view(pool).substr(entry.value, pool.find('\0', entry.value) - entry.value);
     const size_t before = changes.size();
     for (size_t i = 0; i < content.size();)
       changes.push_back({nextPoint(content, i), 0});
@@ -175,6 +206,7 @@ private:
 
   DoubleArray table;
   std::string pool;
+  bool longest;
 };
 
 std::optional<std::string> decodeBase64(std::string_view text) {
@@ -222,8 +254,9 @@ Expected<std::unique_ptr<Normalizer>> readPrecompiled(const JsonField &field) {
   std::string pool = bytes->substr(4 + size / 4 * 4);
   if (!checkUtf8(pool, ""))
     return map.error("texts in UTF-8", "other bytes");
-  return std::unique_ptr<Normalizer>(
-      new Precompiled(DoubleArray(std::string_view(*bytes).substr(4, size)), std::move(pool)));
+  const bool longest = HEDDLE_TRY(field.flagAt("longest_match", false));
+  return std::unique_ptr<Normalizer>(new Precompiled(
+      DoubleArray(std::string_view(*bytes).substr(4, size)), std::move(pool), longest));
 }
 
 } // namespace heddle::tokenizers

@@ -200,11 +200,15 @@ Json mergesOf(const std::vector<ScoredPiece> &pieces) {
 Json normalizerOf(const PieceModel &model) {
   Json steps = Json::array();
   if (!model.charsMap.empty())
-    steps.push_back(
-        {{"type", "Precompiled"}, {"precompiled_charsmap", encodeBase64(model.charsMap)}});
+    steps.push_back({{"type", "Precompiled"},
+                     {"precompiled_charsmap", encodeBase64(model.charsMap)},
+                     {"longest_match", true}});
+  auto replace = [&](const char *regex, const char *content) {
+    steps.push_back({{"type", "Replace"}, {"pattern", {{"Regex", regex}}}, {"content", content}});
+  };
   if (model.removesBlanks) {
-    steps.push_back({{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}});
-    steps.push_back({{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", " "}});
+    replace("\\A +| +\\z", "");
+    replace(" {2,}", " ");
   }
   return {{"type", "Sequence"}, {"normalizers", steps}};
 }

@@ -7,10 +7,11 @@ usage: DIR/bin/python test/tokenizers/make.py [--train] [NAME ...]     DIR: made
 Without --train what is there is kept: training gives another vocabulary each time.
 
 test/tokenizers/texts.json.gz       the texts, a list
-test/tokenizers/NAME/tokenizer.json
+test/tokenizers/NAME/tokenizer.json  or tokenizer.model, of SentencePiece
 test/tokenizers/NAME/golden.gz      a line a text: ids, and hashes of spans, of words, and of the decoded text with and without
                                     special tokens; then a line a pair of neighbours: a hash of its ids, types and spans; then
                                     those of every tenth pair cut to several lengths. Long lists of ids are hashes as well.
+test/tokenizers/NAME/pieces.gz      of a SentencePiece model: a line a text, its ids as SentencePiece gives them
 """
 
 import base64
@@ -104,8 +105,8 @@ def simple(kind):
 
 #===- Training -------------------------------------------------------------===#
 
-def charsmap():
-    """A table of SentencePiece for the characters of NFKC that texts are likely to hold."""
+def charsmap(**options):
+    """A model of SentencePiece with a table of the characters of NFKC that texts are likely to hold."""
     rows = []
     blocks = [(0xa0, 0x17f), (0x1c4, 0x1cc), (0x1e00, 0x1eff), (0x2000, 0x203f), (0x2070, 0x209f), (0x2100, 0x2189), (0x2460, 0x24ea),
               (0x3000, 0x3001), (0x3131, 0x3140), (0xfb00, 0xfb06), (0xff01, 0xff9f), (0x1d56c, 0x1d59f)]
@@ -119,19 +120,20 @@ def charsmap():
             rows.append((parts, chr(c)))
     rows += [(chr(c), " ") for c in (0x9, 0xa, 0xc, 0xd, 0x1680, 0x200b, 0x200e, 0x2028, 0x2029, 0x2581, 0xfeff, 0xfffd)]
     rows += [(chr(c), "") for c in (1, 2, 3, 0x1b, 0x7f, 0xad)] + [("ﷺ", "صلى الله عليه وسلم"), ("か\u3099", "が")]
+    return trained_pieces(dict(rows), **options)
+
+
+def trained_pieces(rules, **options):
+    """A model of SentencePiece whose characters are normalised by rules."""
     table = HERE / "charsmap.tsv"
-    rows = dict(rows)
     table.write_text("".join(" ".join(f"{ord(c):x}" for c in old) + "\t" + " ".join(f"{ord(c):x}" for c in new) + "\n"
-                             for old, new in sorted(rows.items())))
+                             for old, new in sorted(rules.items())))
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(source.corpus()), model_writer=model, vocab_size=700, character_coverage=0.98, minloglevel=2,
-        normalization_rule_tsv=str(table), hard_vocab_limit=False)
+        normalization_rule_tsv=str(table), hard_vocab_limit=False, **options)
     table.unlink()
-    from sentencepiece import sentencepiece_model_pb2 as proto
-    parsed = proto.ModelProto()
-    parsed.ParseFromString(model.getvalue())
-    return dict(type="Precompiled", precompiled_charsmap=base64.b64encode(parsed.normalizer_spec.precompiled_charsmap).decode())
+    return model.getvalue()
 
 
 _charsmap = None
@@ -139,7 +141,12 @@ _charsmap = None
 
 def precompiled():
     global _charsmap
-    _charsmap = _charsmap or charsmap()
+    if not _charsmap:
+        from sentencepiece import sentencepiece_model_pb2 as proto
+        parsed = proto.ModelProto()
+        parsed.ParseFromString(charsmap())
+        map_bytes = parsed.normalizer_spec.precompiled_charsmap
+        _charsmap = dict(type="Precompiled", precompiled_charsmap=base64.b64encode(map_bytes).decode())
     return _charsmap
 
 
@@ -472,6 +479,17 @@ def golden(file, texts):
                         yield "error"
 
 
+def piece_lines(model, texts):
+    """Texts with the names of control pieces are left out: Hugging Face reads those in texts, SentencePiece does not."""
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    for text in texts:
+        left_out = any(name in text for name in ("<s>", "</s>", "<unk>", "<0x", "\0"))
+        yield "-" if left_out else ids_text(processor.encode(text))
+
+
+PIECE_MODELS = {"pieces-unigram": dict(model_type="unigram"), "pieces-bpe": dict(model_type="bpe", byte_fallback=True)}
+
+
 def write_gz(path, text):
     with open(path, "wb") as raw, gzip.GzipFile("", "wb", 9, raw, 0) as file:
         file.write(text.encode())
@@ -482,7 +500,17 @@ def main():
     write_gz(HERE / "texts.json.gz", json.dumps(texts, ensure_ascii=False))
     kinds = {name[5:].replace("_", "-"): make for name, make in globals().items() if name.startswith("make_")}
     names = [name for name in sys.argv[1:] if name != "--train"]
+    for name in names or PIECE_MODELS:
+        if name in PIECE_MODELS:
+            folder = HERE / name
+            folder.mkdir(exist_ok=True)
+            path = folder / "tokenizer.model"
+            if "--train" in sys.argv or not path.exists():
+                path.write_bytes(charsmap(**PIECE_MODELS[name]))
+            write_gz(folder / "pieces.gz", "".join(line + "\n" for line in piece_lines(path.read_bytes(), texts)))
     for name in names or kinds:
+        if name in PIECE_MODELS:
+            continue
         folder = HERE / name
         folder.mkdir(exist_ok=True)
         path = folder / "tokenizer.json"
