@@ -231,17 +231,24 @@ private:
 //===- Reading -------------------------------------------------------------===//
 
 /// "a b" or ["a", "b"].
-Expected<std::pair<std::string, std::string>> readPair(const JsonField &field) {
-  const Json &value = field.value();
+std::optional<std::pair<std::string_view, std::string_view>> pairOf(const Json &value) {
+  auto textOf = [](const Json &part) -> std::string_view {
+    return part.get_ref<const std::string &>();
+  };
   if (value.is_array() && value.size() == 2 && value[0].is_string() && value[1].is_string())
-    return std::pair(value[0].get<std::string>(), value[1].get<std::string>());
-  if (value.is_string()) {
-    const auto &text = value.get_ref<const std::string &>();
-    const size_t gap = text.find(' ');
-    if (gap != text.npos && text.find(' ', gap + 1) == text.npos)
-      return std::pair(text.substr(0, gap), text.substr(gap + 1));
-  }
-  return field.expected("two tokens");
+    return std::pair(textOf(value[0]), textOf(value[1]));
+  if (!value.is_string())
+    return std::nullopt;
+  const std::string_view text = textOf(value);
+  const size_t gap = text.find(' ');
+  if (gap == text.npos || text.find(' ', gap + 1) != text.npos)
+    return std::nullopt;
+  return std::pair(text.substr(0, gap), text.substr(gap + 1));
+}
+
+bool isVersion(const Json &value) {
+  const auto *text = value.get_ptr<const std::string *>();
+  return text && text->starts_with("#version");
 }
 
 Expected<MergeTable> readMerges(const JsonField &model, const TokenTable &table,
@@ -250,24 +257,26 @@ Expected<MergeTable> readMerges(const JsonField &model, const TokenTable &table,
   if (!merges.value().is_array() || merges.value().size() > INT32_MAX)
     return merges.expected("a list");
   MergeTable result(merges.value().size());
+  std::string joined;
   int32_t rank = 0;
   for (size_t i = 0; i < merges.value().size(); ++i) {
-    const JsonField field = merges.element(i);
-    if (const auto *text = field.value().get_ptr<const std::string *>();
-        text && text->starts_with("#version"))
+    const Json &value = merges.value()[i];
+    if (isVersion(value))
       continue;
-    const auto [left, right] = HEDDLE_TRY(readPair(field));
+    const auto pair = pairOf(value);
+    if (!pair)
+      return merges.element(i).expected("two tokens");
+    const auto [left, right] = *pair;
     if (right.size() < prefix.size())
-      return field.error("a second token that begins with " + quotedText(prefix),
-                         quotedText(right));
-    std::optional<int32_t> ids[3];
-    size_t next = 0;
-    for (const std::string &token : {left, right, left + right.substr(prefix.size())}) {
-      ids[next] = table.find(token);
-      if (!ids[next++])
-        return field.error("tokens of the vocabulary", quotedText(token));
-    }
-    result.set(*ids[0], *ids[1], {rank++, *ids[2]});
+      return merges.element(i).error("a second token that begins with " + quotedText(prefix),
+                                     quotedText(right));
+    joined.assign(left).append(right.substr(prefix.size()));
+    const auto leftId = table.find(left), rightId = table.find(right), id = table.find(joined);
+    if (!leftId || !rightId || !id)
+      return merges.element(i).error("tokens of the vocabulary", quotedText(!leftId    ? left
+                                                                            : !rightId ? right
+                                                                                       : joined));
+    result.set(*leftId, *rightId, {rank++, *id});
   }
   return result;
 }

@@ -215,14 +215,13 @@ void pad(TokenEncoding &tokens, const Padding &padding) {
   padList(tokens.attention, count, uint8_t(0), padding.left);
 }
 
-/// The part of the input that a token stands for.
+/// The part of the input that a token stands for. Of a suffix that the model adds it is the end of
+/// the piece.
 TokenSpan inputSpan(const Pieces &pieces, const Piece &piece, TokenSpan token) {
-  if (token.begin == token.end)
-    return {piece.origin + token.begin, piece.origin + token.end};
-  if (token.end > piece.end - piece.begin)
-    return token; // a suffix that no text stands for
   const auto &spans = pieces.buffer().spans();
-  return {spans[piece.begin + token.begin].begin, spans[piece.begin + token.end - 1].end};
+  const uint32_t size = piece.end - piece.begin, end = std::min(token.end, size);
+  const uint32_t last = spans[piece.begin + std::max(end, 1u) - 1].end;
+  return {token.begin < end ? spans[piece.begin + token.begin].begin : last, last};
 }
 
 /// Cuts one text into tokens.

@@ -5,11 +5,14 @@
 // See Targets.h.
 #include "Targets.h"
 
+#include "SentencePiece.h"
+
 #include "heddle/Generation/TextModel.h"
 #include "heddle/Generation/Vocabulary.h"
 #include "heddle/Pack/Safetensors.h"
 #include "heddle/Runtime/Npy.h"
 #include "heddle/Support/Artifact.h"
+#include "heddle/Tokenizers/Tokenizer.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -94,4 +97,41 @@ void fuzz::readSize(std::string_view bytes) {
   auto again = SizeExpr::parse(size->str());
   if (!again || again->str() != size->str())
     std::abort();
+}
+
+/// Every list has an entry a token, and spans lie in their text.
+static void checkTokens(const TokenEncoding &tokens, std::string_view text) {
+  bool sound = tokens.typeIds.size() == tokens.size() && tokens.special.size() == tokens.size() &&
+               tokens.spans.size() == tokens.size() && tokens.words.size() == tokens.size() &&
+               tokens.sequences.size() == tokens.size() && tokens.attention.size() == tokens.size();
+  for (size_t i = 0; sound && i < tokens.size(); ++i)
+    sound = tokens.ids[i] >= 0 && (tokens.sequences[i] < 0 || tokens.spans[i].begin <= text.size());
+  if (!sound)
+    std::abort();
+}
+
+void fuzz::readTokenizer(std::string_view bytes) {
+  const size_t end = std::min(bytes.find('\0'), bytes.size());
+  std::string json(bytes.substr(0, end));
+  std::string_view text = bytes.substr(std::min(end + 1, bytes.size()));
+  if (!bytes.starts_with("{")) {
+    auto pieces = tokenizers::sentencePieceJson(bytes, "input.model");
+    if (!succeeded(pieces))
+      return;
+    json = pieces->dump();
+    text = "";
+  }
+  auto tokenizer = Tokenizer::fromJson(json, "input.json");
+  if (!succeeded(tokenizer))
+    return;
+  constexpr std::string_view other = "a\u0301 Bc  1 \U0001F468\u200D\uAC00\n";
+  for (std::string_view own : {text, other}) {
+    auto tokens = tokenizer->encode(own, {.truncation = tokenizer->truncation()});
+    if (!succeeded(tokens))
+      continue;
+    checkTokens(*tokens, own);
+    succeeded(tokenizer->decode(tokens->ids, false));
+    if (auto pair = tokenizer->encode(other, own, {.specialTokens = false}); succeeded(pair))
+      checkTokens(*pair, other.size() > own.size() ? other : own);
+  }
 }

@@ -18,6 +18,7 @@ void readArtifact(std::string_view bytes);    ///< a .heddle file
 void readSafetensors(std::string_view bytes); ///< a checkpoint
 void readNpy(std::string_view bytes);         ///< an input of `heddle run`
 void readText(std::string_view bytes);        ///< a text model, or a vocabulary and a text
+void readTokenizer(std::string_view bytes);   ///< a tokenizer, and after a NUL a text to be cut
 void readSize(std::string_view bytes);        ///< a size expression
 
 struct Target {
@@ -25,8 +26,13 @@ struct Target {
   void (*read)(std::string_view bytes);
 };
 inline constexpr Target targets[] = {
-    {"program", readProgram}, {"artifact", readArtifact}, {"safetensors", readSafetensors},
-    {"npy", readNpy},         {"text", readText},         {"size", readSize},
+    {"program", readProgram},
+    {"artifact", readArtifact},
+    {"safetensors", readSafetensors},
+    {"npy", readNpy},
+    {"text", readText},
+    {"size", readSize},
+    {"tokenizer", readTokenizer},
 };
 
 } // namespace heddle::fuzz
