@@ -220,7 +220,8 @@ private:
 };
 
 Read readMetaspaceSplit(const JsonField &field) {
-  return std::unique_ptr<PreTokenizer>(new MetaspaceSplit(HEDDLE_TRY(readMetaspace(field))));
+  auto settings = HEDDLE_TRY(readMetaspace(field));
+  return std::unique_ptr<PreTokenizer>(new MetaspaceSplit(std::move(settings)));
 }
 
 } // namespace

@@ -106,14 +106,15 @@ Expected<std::unique_ptr<Model>> readWordPiece(const JsonField &field) {
   int64_t most = 100;
   if (auto given = field.find("max_input_chars_per_word"))
     most = HEDDLE_TRY(given->number(0, INT64_MAX));
-  return std::unique_ptr<Model>(new WordPiece(HEDDLE_TRY(TokenTable::read(field)),
-                                              std::move(unknown), std::move(prefix), most));
+  auto table = HEDDLE_TRY(TokenTable::read(field));
+  return std::unique_ptr<Model>(
+      new WordPiece(std::move(table), std::move(unknown), std::move(prefix), most));
 }
 
 Expected<std::unique_ptr<Model>> readWordLevel(const JsonField &field) {
   auto unknown = HEDDLE_TRY(field.textOr("unk_token", "<unk>"));
-  return std::unique_ptr<Model>(
-      new WordLevel(HEDDLE_TRY(TokenTable::read(field)), std::move(unknown)));
+  auto table = HEDDLE_TRY(TokenTable::read(field));
+  return std::unique_ptr<Model>(new WordLevel(std::move(table), std::move(unknown)));
 }
 
 } // namespace heddle::tokenizers
