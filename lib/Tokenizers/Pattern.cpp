@@ -91,6 +91,8 @@ public:
 private:
   void escape() {
     const char letter = regex[at + 1];
+    if ((letter == 'b' || letter == 'B') && depth == 0)
+      return wordBound(letter == 'b');
     uint16_t classes = classOfLetter(letter);
     bool negative = letter >= 'A' && letter <= 'Z';
     size_t end = at + 2;
@@ -113,6 +115,14 @@ private:
     else
       result += regexSet(classes);
     at = end;
+  }
+
+  /// Between a character of a word and another one, or where that is not so. ICU's passes over marks.
+  void wordBound(bool between) {
+    const std::string word = "[" + regexSet(RegexWord) + "]";
+    result += "(?:(?<=" + word + ")(?" + (between ? "!" : "=") + word + ")|(?<!" + word + ")(?" +
+              (between ? "=" : "!") + word + "))";
+    at += 2;
   }
 
   std::string_view regex;

@@ -254,9 +254,10 @@ public:
 
 private:
   std::string_view textOf(std::string_view piece, const ModelToken &token) const {
-    if (model.keepsText())
-      return piece.substr(token.span.begin, token.span.end - token.span.begin);
     const std::string *text = model.token(token.id);
+    const bool isByte = text && text->starts_with("<0x");
+    if (model.keepsText() && !isByte)
+      return piece.substr(token.span.begin, token.span.end - token.span.begin);
     return text ? *text : std::string_view();
   }
   void add(const Piece &piece, const ModelToken &token, std::string_view text) {

@@ -320,4 +320,31 @@ TEST_F(OldFolder, WhatIsMissingIsNamed) {
   EXPECT_THAT(error(), HasSubstr("tokenizer.json: expected a key model, found none"));
 }
 
+TEST_F(OldFolder, PieceModelsAreChecked) {
+  write("spiece.model", "no model");
+  EXPECT_THAT(error(),
+              HasSubstr("spiece.model: expected a SentencePiece model, found other bytes"));
+  // One piece "a"; the type of the model is 4, characters.
+  write("spiece.model", "\x0a\x03\x0a\x01\x61\x12\x02\x18\x04");
+  EXPECT_THAT(error(), HasSubstr("of type unigram or bpe, found 4"));
+  write("spiece.model", "\x0a\x03\x0a\x01\xff\x12\x02\x18\x01");
+  EXPECT_THAT(error(), HasSubstr("spiece.model: expected UTF-8, found byte 0xff at offset 0"));
+  // A piece that says it is longer than the file.
+  write("spiece.model", "\x0a\x7f\x0a\x01\x61");
+  EXPECT_THAT(error(), HasSubstr("found other bytes"));
+  write("spiece.model", "\x0a\x03\x0a\x01\x61\x12\x02\x18\x01");
+  EXPECT_THAT(error(), "no error");
+}
+
+TEST(Tokenizer, WordBoundsAreThoseOfOniguruma) {
+  auto tokenizer = Tokenizer::fromJson(
+      fileWith(R"({"type": "WordLevel", "unk_token": "?",
+                   "vocab": {"?": 0, "a": 1, "-": 2, "\u0301a": 3}})",
+               R"("pre_tokenizer": {"type": "Split", "pattern": {"Regex": "\\b"},
+                                    "behavior": "Removed"}, )"),
+      "t.json");
+  ASSERT_TRUE(tokenizer) << tokenizer.error().message;
+  EXPECT_THAT(idsOf(*tokenizer, "a-\u0301a-a"), ElementsAre(1, 2, 3, 2, 1));
+}
+
 } // namespace
