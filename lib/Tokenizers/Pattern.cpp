@@ -79,6 +79,11 @@ public:
         escape();
         continue;
       }
+      if (regex[at] == '^' && depth == 0) { // no line begins behind the last line end of a text
+        result += "(?:^(?!\\z)|\\A)";
+        ++at;
+        continue;
+      }
       if (regex[at] == '[')
         ++depth;
       if (regex[at] == ']' && depth > 0)
