@@ -28,7 +28,7 @@ def read(text):
         return lines * 64 / (columns * 16)
 
     made = {}
-    for name, row_type, weights, _sums, _others, scales, _of, _sum_block, _tolerance, error, deep, peak in (row for row in rows if row[0].startswith('"')):
+    for name, row_type, weights, _sums, _others, scales, _of, _each, _sum_block, _tolerance, error, deep, peak in (row for row in rows if row[0].startswith('"')):
         made[name.strip('"')] = Format(row_type, weight_bytes(weights), 4 if int(scales) > 1 else 0, float(error), float(deep), peak.split("::")[1].lower())
     return made
 

@@ -129,7 +129,7 @@ class Gates(unittest.TestCase):
     def test_what_is_not_built_is_no_fail(self):
         made = result("gemm.bf16.64x768x768")
         made.notes["heddle"] = "--dtype=bf16: not supported yet, expected f32"
-        self.assertEqual(self.judged("gemm.bf16.64x768x768.t1.peak", made)[0], gates.UNBUILT)
+        self.assertEqual(self.judged("gemm.bf16.64x768x768.t1.peak", made)[0], gates.UNSUPPORTED)
         made.notes["heddle"] = "wrong: 1e-1 from f64, expected at most 0.02"
         self.assertEqual(self.judged("gemm.bf16.64x768x768.t1.peak", made)[0], gates.FAIL)
         self.assertEqual(self.judged("gemm.bf16.64x768x768.t1.peak", None)[0], gates.UNMEASURED)
