@@ -101,6 +101,23 @@ Expected<std::unique_ptr<Component>> readByType(const JsonField &field,
   return type.error("one of " + known, foundText(type.value()));
 }
 
+/// A component that is one function of its value and never fails.
+template <typename Component, typename Value, typename Function>
+std::unique_ptr<Component> componentOf(Function function) {
+  class Simple : public Component {
+  public:
+    explicit Simple(Function function) : function(std::move(function)) {}
+    Status apply(Value &value) const override {
+      function(value);
+      return {};
+    }
+
+  private:
+    Function function;
+  };
+  return std::make_unique<Simple>(std::move(function));
+}
+
 /// The components of a list, in their order.
 template <typename Component>
 Expected<std::vector<std::unique_ptr<Component>>>

@@ -22,21 +22,8 @@ using Tokens = std::vector<std::string>;
 constexpr const char *replacementCharacter = "\uFFFD";
 
 template <typename Function>
-class Simple : public Decoder {
-public:
-  explicit Simple(Function function) : function(std::move(function)) {}
-  Status apply(Tokens &tokens) const override {
-    function(tokens);
-    return {};
-  }
-
-private:
-  Function function;
-};
-
-template <typename Function>
 std::unique_ptr<Decoder> simple(Function function) {
-  return std::make_unique<Simple<Function>>(std::move(function));
+  return componentOf<Decoder, Tokens>(std::move(function));
 }
 
 void replaceAll(std::string &text, std::string_view old, std::string_view content) {
@@ -177,19 +164,14 @@ Read readByteFallback(const JsonField &) {
 
 class Replace : public Decoder {
 public:
-  Replace(std::unique_ptr<Pattern> pattern, std::string content)
-      : pattern(std::move(pattern)), content(std::move(content)) {}
+  explicit Replace(Replacement change) : change(std::move(change)) {}
   Status apply(Tokens &tokens) const override {
-    std::vector<TokenSpan> matches;
     for (std::string &token : tokens) {
-      matches.clear();
-      if (!token.empty())
-        HEDDLE_TRY(pattern->find(token, matches));
-      HEDDLE_TRY(checkGrowth(token.size(), token.size() + matches.size() * content.size()));
+      const std::vector<TokenSpan> matches = HEDDLE_TRY(change.find(token));
       std::string result;
       size_t done = 0;
       for (const TokenSpan &match : matches) {
-        result.append(token, done, match.begin - done).append(content);
+        result.append(token, done, match.begin - done).append(change.content);
         done = match.end;
       }
       token = result.append(token, done);
@@ -198,14 +180,11 @@ public:
   }
 
 private:
-  std::unique_ptr<Pattern> pattern;
-  std::string content;
+  Replacement change;
 };
 
 Read readReplace(const JsonField &field) {
-  auto pattern = HEDDLE_TRY(readPattern(HEDDLE_TRY(field.get("pattern"))));
-  auto content = HEDDLE_TRY(field.textAt("content"));
-  return std::unique_ptr<Decoder>(new Replace(std::move(pattern), std::move(content)));
+  return std::unique_ptr<Decoder>(new Replace(HEDDLE_TRY(Replacement::read(field))));
 }
 
 Read readFuse(const JsonField &) {

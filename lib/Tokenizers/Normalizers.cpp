@@ -34,23 +34,9 @@ private:
   std::vector<std::unique_ptr<Normalizer>> steps;
 };
 
-/// One function of text.
-template <typename Function>
-class Simple : public Normalizer {
-public:
-  explicit Simple(Function function) : function(function) {}
-  Status apply(AlignedText &text) const override {
-    function(text);
-    return {};
-  }
-
-private:
-  Function function;
-};
-
 template <typename Function>
 std::unique_ptr<Normalizer> simple(Function function) {
-  return std::make_unique<Simple<Function>>(function);
+  return componentOf<Normalizer, AlignedText>(std::move(function));
 }
 
 //===- BertNormalizer ----------------------------------------------------===//
@@ -123,26 +109,19 @@ Read readBert(const JsonField &field) {
 
 class Replace : public Normalizer {
 public:
-  Replace(std::unique_ptr<Pattern> pattern, std::string content)
-      : pattern(std::move(pattern)), content(std::move(content)) {}
+  explicit Replace(Replacement change) : change(std::move(change)) {}
   Status apply(AlignedText &text) const override {
-    std::vector<TokenSpan> matches;
-    if (!text.empty())
-      HEDDLE_TRY(pattern->find(text.text(), matches));
-    HEDDLE_TRY(checkGrowth(text.size(), text.size() + matches.size() * content.size()));
-    text.replace(matches, content);
+    const std::vector<TokenSpan> matches = HEDDLE_TRY(change.find(text.text()));
+    text.replace(matches, change.content);
     return {};
   }
 
 private:
-  std::unique_ptr<Pattern> pattern;
-  std::string content;
+  Replacement change;
 };
 
 Read readReplace(const JsonField &field) {
-  auto pattern = HEDDLE_TRY(readPattern(HEDDLE_TRY(field.get("pattern"))));
-  auto content = HEDDLE_TRY(field.textAt("content"));
-  return std::unique_ptr<Normalizer>(new Replace(std::move(pattern), std::move(content)));
+  return std::unique_ptr<Normalizer>(new Replace(HEDDLE_TRY(Replacement::read(field))));
 }
 
 Read readStrip(const JsonField &field) {

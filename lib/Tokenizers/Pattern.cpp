@@ -6,6 +6,8 @@
 // what the ends of a line are: classes are written out, and flags set.
 #include "Pattern.h"
 
+#include "Components.h"
+
 #include "Characters.h"
 #include "Scanners.h"
 #include "Utf8.h"
@@ -211,6 +213,20 @@ Expected<std::unique_ptr<Pattern>> readPattern(const JsonField &field) {
   if (auto scanner = scannerOf(expression))
     return scanner;
   return Regex::create(*regex, expression);
+}
+
+Expected<Replacement> Replacement::read(const JsonField &field) {
+  auto pattern = HEDDLE_TRY(readPattern(HEDDLE_TRY(field.get("pattern"))));
+  auto content = HEDDLE_TRY(field.textAt("content"));
+  return Replacement{std::move(pattern), std::move(content)};
+}
+
+Expected<std::vector<TokenSpan>> Replacement::find(std::string_view text) const {
+  std::vector<TokenSpan> matches;
+  if (!text.empty())
+    HEDDLE_TRY(pattern->find(text, matches));
+  HEDDLE_TRY(checkGrowth(text.size(), text.size() + matches.size() * content.size()));
+  return matches;
 }
 
 } // namespace heddle::tokenizers

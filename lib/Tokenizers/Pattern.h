@@ -24,6 +24,16 @@ public:
 /// `{"String": "…"}` or `{"Regex": "…"}`.
 Expected<std::unique_ptr<Pattern>> readPattern(const JsonField &field);
 
+/// `pattern` and `content` of the components Replace.
+struct Replacement {
+  std::unique_ptr<Pattern> pattern;
+  std::string content;
+
+  static Expected<Replacement> read(const JsonField &field);
+  /// The parts of a text that `content` replaces; an error where the text would grow without bounds.
+  Expected<std::vector<TokenSpan>> find(std::string_view text) const;
+};
+
 /// What ByteLevel splits by.
 extern const char *const gpt2Regex;
 std::unique_ptr<Pattern> gpt2Pattern();
