@@ -52,6 +52,13 @@ private:
   Architecture(std::string folder, Json config)
       : folder(std::move(folder)), config(std::move(config)) {}
 
+  /// The object under a key; an empty one where there is none.
+  static const Json &section(const Json &document, const char *key);
+  /// What is wrong with the keys of `object`; empty if all are among `allowed`.
+  static std::string unknownKey(const Json &object,
+                                std::initializer_list<std::string_view> allowed);
+  /// Whether a name matches a pattern of `*` (any text), `?` and `[…]`.
+  static bool matches(std::string_view pattern, std::string_view name);
   Expected<Json> readFile(const std::string &name) const;
   Status selectHead(std::string wanted);
   Status check() const;
@@ -71,7 +78,12 @@ private:
                                  std::span<const int64_t> wanted, const WeightSource &checkpoint);
   Expected<TensorViewRef> stored(const Json &names, const std::string &key,
                                  const WeightSource &checkpoint);
+  Expected<std::pair<double, double>> twoNumbers(const Json &json, const std::string &key);
   Expected<std::vector<int64_t>> pickedRows(const Json &json, const std::string &key, int64_t rows);
+  Expected<std::vector<int64_t>> rowRange(const Json &json, const std::string &key, int64_t rows);
+  Expected<std::vector<int64_t>> halvedRows(const Json &json, const std::string &key, int64_t rows);
+  Expected<TensorViewRef> changed(TensorViewRef view, const Json &json, const std::string &key,
+                                  bool scales, const WeightSource &checkpoint);
   Expected<TensorViewRef> numbers(const Json &json, const std::string &key,
                                   const WeightSource &checkpoint);
 

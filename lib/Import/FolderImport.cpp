@@ -29,11 +29,7 @@ using namespace heddle;
 namespace fs = std::filesystem;
 
 static std::string listed(const std::vector<std::string> &names) {
-  constexpr size_t shown = 5;
-  std::vector<std::string> some(names.begin(), names.begin() + std::min(shown, names.size()));
-  std::string text = listText(some, [](const std::string &name) { return quotedText(name); });
-  return names.size() > shown ? text + " and " + std::to_string(names.size() - shown) + " more"
-                              : text;
+  return firstText(names, 5, [](const std::string &name) { return quotedText(name); });
 }
 
 /// Views of all tensors that the model expects, and a warning where the checkpoint has others.

@@ -8,6 +8,7 @@
 #include "WeightCheck.h"
 
 #include "heddle/Pack/Safetensors.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -24,19 +25,16 @@ static std::string escaped(llvm::StringRef name) {
   return text;
 }
 
-/// "FILE: a, b, c and 4 more: expected by nothing"; nothing if all are read.
+/// "FILE: expected only …, found a, b, c and 4 more"; nothing if all are read.
 static std::string extraTensors(const WeightSource &source, const llvm::StringSet<> &read) {
-  constexpr size_t shown = 3;
-  size_t extra = 0;
-  std::string names;
+  std::vector<std::string> extra;
   for (const TensorInfo &tensor : source.tensors())
-    if (!read.contains(tensor.name) && extra++ < shown)
-      names += (names.empty() ? "" : ", ") + escaped(tensor.name);
-  if (extra > shown)
-    names += " and " + std::to_string(extra - shown) + " more";
-  if (extra == 0)
+    if (!read.contains(tensor.name))
+      extra.push_back(tensor.name);
+  if (extra.empty())
     return "";
-  return source.name() + ": expected only tensors that the model reads, found " + names;
+  return source.name() + ": expected only tensors that the model reads, found " +
+         firstText(extra, 3, escaped);
 }
 
 Status heddle::openWeights(const std::string &file, ImportedModel &model) {

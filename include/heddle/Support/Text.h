@@ -31,6 +31,13 @@ std::string listText(const List &list, TextOf textOf = {}, const char *separator
   }
   return std::ranges::empty(list) ? "none" : text;
 }
+/// The first `most` elements of a list that is not empty, and how many more there are.
+template <typename List, typename TextOf = std::identity>
+std::string firstText(const List &list, size_t most, TextOf textOf = {}) {
+  std::string text = listText(list | std::views::take(most), textOf);
+  size_t size = std::ranges::size(list);
+  return size > most ? text + " and " + std::to_string(size - most) + " more" : text;
+}
 /// Names of a list's elements, separated by commas; "none" for an empty list.
 template <typename List>
 std::string namesOf(const List &list) {

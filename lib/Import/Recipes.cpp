@@ -1,0 +1,325 @@
+//===- Recipes.cpp - Tensors of a description from those of a checkpoint --===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The second half of Architecture.h: keys `names`, `tensors` and `ignore`. A recipe
+// becomes a view of the checkpoint, its parts in the order of docs/architectures.md.
+
+#include "Architecture.h"
+
+#include "Schema.h"
+
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <numeric>
+
+using namespace heddle;
+
+/// The first name of a recipe, for finding out which prefix the checkpoint has.
+static const std::string *firstName(const Json &recipe) {
+  if (recipe.is_string())
+    return recipe.get_ptr<const std::string *>();
+  for (const char *key : {"of", "concat", "then"})
+    if (recipe.is_object() && recipe.contains(key))
+      return firstName(recipe[key]);
+  return recipe.is_array() && !recipe.empty() ? firstName(recipe[0]) : nullptr;
+}
+
+static std::string replacedAll(std::string text, std::string_view word, std::string_view by) {
+  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += by.size())
+    text.replace(at, word.size(), by);
+  return text;
+}
+
+/// Binds each prefix to the first alternative under which the checkpoint has the first tensor that
+/// is named with it.
+Status Architecture::choosePrefixes(const WeightSource &checkpoint) {
+  if (std::exchange(prefixesChosen, true))
+    return {};
+  for (const auto &[prefix, alternatives] : section(document, "names").items()) {
+    std::string key = "names." + prefix, mark = "{" + prefix + "}";
+    if (!alternatives.is_array() || alternatives.empty() ||
+        !std::ranges::all_of(alternatives, [](const Json &text) { return text.is_string(); }))
+      return error(key, "expected a list of texts, found " + shown(alternatives));
+    bound[prefix] = alternatives[0];
+    const std::string *probe = nullptr;
+    for (const auto &[name, recipe] : document["tensors"].items())
+      if (const std::string *first = firstName(recipe);
+          first && first->find(mark) < first->size()) {
+        probe = first;
+        break;
+      }
+    for (const Json &alternative : alternatives) {
+      if (!probe)
+        break;
+      bound[prefix] = alternative;
+      bound["layer"] = 0;
+      std::string name = HEDDLE_TRY(expanded(replacedAll(*probe, "*", "weight"), key));
+      bound.erase("layer");
+      if (checkpoint.find(name) >= 0)
+        break;
+      bound[prefix] = alternatives[0];
+    }
+  }
+  return {};
+}
+
+bool Architecture::ignores(std::string_view tensor) {
+  for (const Json &pattern : document.value("ignore", Json::array())) {
+    Expected<std::string> text = pattern.is_string()
+                                     ? expanded(pattern.get<std::string>(), "ignore")
+                                     : Expected<std::string>(std::string());
+    if (text && matches(*text, tensor))
+      return true;
+  }
+  return false;
+}
+
+/// Matches a tensor's name with the key of a recipe: {layer} is a number, a `*` at the end the rest.
+static bool bindNames(llvm::StringRef pattern, llvm::StringRef name,
+                      std::map<std::string, Json, std::less<>> &bound, std::string &leaf) {
+  while (!pattern.empty()) {
+    if (pattern.consume_front("{layer}")) {
+      unsigned layer = 0;
+      if (name.consumeInteger(10, layer))
+        return false;
+      bound["layer"] = layer;
+    } else if (pattern == "*") {
+      leaf = name.str();
+      return name == "weight" || name == "bias";
+    } else if (name.empty() || pattern.front() != name.front()) {
+      return false;
+    } else {
+      pattern = pattern.drop_front();
+      name = name.drop_front();
+    }
+  }
+  return name.empty();
+}
+
+/// A recipe with `*` replaced in all names of tensors.
+static Json withLeaf(const Json &recipe, const std::string &leaf) {
+  if (recipe.is_string())
+    return recipe.get_ref<const std::string &>().starts_with('=')
+               ? recipe
+               : Json(replacedAll(recipe.get<std::string>(), "*", leaf));
+  Json made = recipe;
+  for (Json &inner : made)
+    if (inner.is_structured() || inner.is_string())
+      inner = withLeaf(inner, leaf);
+  return made;
+}
+
+Expected<TensorViewRef> Architecture::tensor(const TensorInfo &wanted,
+                                             const WeightSource &checkpoint) {
+  HEDDLE_TRY(choosePrefixes(checkpoint));
+  for (const auto &[pattern, json] : document["tensors"].items()) {
+    std::string leaf;
+    bound.erase("layer");
+    if (!bindNames(pattern, wanted.name, bound, leaf))
+      continue;
+    std::string key = "tensors." + pattern;
+    TensorViewRef view = HEDDLE_TRY(recipe(withLeaf(json, leaf), key, wanted.shape, checkpoint));
+    // Dimensions of 1 come and go; any other difference is a wrong file or a wrong recipe.
+    auto withoutOnes = [](std::vector<int64_t> shape) {
+      std::erase(shape, 1);
+      return shape;
+    };
+    if (withoutOnes(view->shape()) != withoutOnes(wanted.shape))
+      return inputError(checkpoint.name() + ": " + view->recipe() + ": expected " +
+                        shapeText(wanted.shape) + " for " + wanted.name + ", found " +
+                        shapeText(view->shape()));
+    return reshaped(view, wanted.shape);
+  }
+  return error("tensors", "expected a recipe for " + quotedText(wanted.name) + ", found none");
+}
+
+/// The first tensor of a list of names that the checkpoint has.
+Expected<TensorViewRef> Architecture::stored(const Json &names, const std::string &key,
+                                             const WeightSource &checkpoint) {
+  std::vector<std::string> tried;
+  for (const Json &name : names.is_array() ? names : Json::array({names})) {
+    if (!name.is_string())
+      return error(key, "expected the name of a tensor, found " + shown(name));
+    tried.push_back(HEDDLE_TRY(expanded(name.get<std::string>(), key)));
+    int index = checkpoint.find(tried.back());
+    if (index < 0)
+      continue;
+    const TensorInfo &info = checkpoint.tensors()[index];
+    if (info.type != "f32" && info.type != "f16" && info.type != "bf16")
+      return inputError(checkpoint.name() + ": " + info.name +
+                        ": expected f32, f16 or bf16, found " + info.type);
+    read.insert(info.name);
+    return viewOf(checkpoint, index);
+  }
+  return inputError(checkpoint.name() + ": expected a tensor " + listText(tried, {}, " or ") +
+                    " (" + key + " of " + file + "), found none of this name");
+}
+
+/// Where a recipe's numbers come from.
+Expected<TensorViewRef> Architecture::origin(const Json &json, const std::string &key,
+                                             std::span<const int64_t> wanted,
+                                             const WeightSource &checkpoint) {
+  std::vector<int64_t> shape(wanted.begin(), wanted.end());
+  if (json.contains("fill")) {
+    Json number = HEDDLE_TRY(evaluated(json["fill"], key + ".fill"));
+    if (!number.is_number())
+      return error(key + ".fill", "expected a number, found " + shown(number));
+    return filled(shape, number.get<float>());
+  }
+  if (!json.contains("concat")) {
+    if (!json.contains("of"))
+      return error(key, "expected of, concat or fill, found none of them");
+    return stored(json["of"], key, checkpoint);
+  }
+  if (!json["concat"].is_array() || json["concat"].empty())
+    return error(key + ".concat", "expected a list of recipes, found " + shown(json["concat"]));
+  std::vector<TensorViewRef> parts;
+  for (const Json &part : json["concat"]) {
+    parts.push_back(HEDDLE_TRY(recipe(part, key + ".concat", {}, checkpoint)));
+    if (parts.back()->columns() != parts.front()->columns())
+      return error(key + ".concat",
+                   "expected parts of " + std::to_string(parts.front()->columns()) +
+                       " columns, found " + std::to_string(parts.back()->columns()));
+  }
+  return concatenated(std::move(parts));
+}
+
+/// `view` and `at`: the rows as a table of those extents, of which each dimension is taken whole
+/// (null), at an index, or from one index to another.
+Expected<std::vector<int64_t>> Architecture::pickedRows(const Json &json, const std::string &key,
+                                                        int64_t rows) {
+  const Json &view = json["view"], at = json.value("at", Json::array());
+  if (!view.is_array() || !at.is_array() || at.size() > view.size())
+    return error(key + ".view", "expected a list of extents and at most as many places in `at`");
+  std::vector<int64_t> extents;
+  int64_t count = 1;
+  for (const Json &extent : view) {
+    extents.push_back(HEDDLE_TRY(integer(extent, key + ".view")));
+    if (extents.back() < 1 || __builtin_mul_overflow(count, extents.back(), &count))
+      return error(key + ".view", "expected extents above 0, found " + shown(view));
+  }
+  if (count != rows)
+    return error(key + ".view", "expected extents of " + std::to_string(rows) + " rows, found " +
+                                    shapeText(extents));
+  std::vector<int64_t> taken{0};
+  for (size_t d = 0; d < extents.size(); ++d) {
+    int64_t from = 0, to = extents[d];
+    Json place = d < at.size() ? HEDDLE_TRY(evaluated(at[d], key + ".at")) : Json();
+    if (place.is_number_integer())
+      from = place.get<int64_t>(), to = from + 1;
+    else if (place.is_array() && place.size() == 2 && place[0].is_number_integer() &&
+             place[1].is_number_integer())
+      from = place[0].get<int64_t>(), to = place[1].get<int64_t>();
+    else if (!place.is_null())
+      return error(key + ".at", "expected null, an index or [from, to], found " + shown(place));
+    if (from < 0 || to <= from || to > extents[d])
+      return error(key + ".at", "expected places below " + std::to_string(extents[d]) + ", found " +
+                                    shown(place));
+    std::vector<int64_t> next;
+    for (int64_t row : taken)
+      for (int64_t i = from; i < to; ++i)
+        next.push_back(row * extents[d] + i);
+    taken = std::move(next);
+  }
+  return taken;
+}
+
+/// `plus` and `times`: a number, or a recipe.
+Expected<TensorViewRef> Architecture::numbers(const Json &json, const std::string &key,
+                                              const WeightSource &checkpoint) {
+  if (json.is_object() && json.contains("if"))
+    return numbers(HEDDLE_TRY(branch(json, key)), key, checkpoint);
+  if (json.is_object())
+    return recipe(json, key, {}, checkpoint);
+  Json number = HEDDLE_TRY(evaluated(json, key));
+  if (!number.is_number())
+    return error(key, "expected a number or a recipe, found " + shown(number));
+  return filled({1}, number.get<float>());
+}
+
+Expected<std::pair<double, double>> Architecture::twoNumbers(const Json &json,
+                                                             const std::string &key) {
+  Json made = HEDDLE_TRY(evaluated(json, key));
+  if (!made.is_array() || made.size() != 2 || !made[0].is_number() || !made[1].is_number())
+    return error(key, "expected two numbers, found " + shown(made));
+  return std::pair(made[0].get<double>(), made[1].get<double>());
+}
+
+/// `rows`: [from, to].
+Expected<std::vector<int64_t>> Architecture::rowRange(const Json &json, const std::string &key,
+                                                      int64_t rows) {
+  auto [from, to] = HEDDLE_TRY(twoNumbers(json, key));
+  if (!(from >= 0) || !(to >= from + 1) || !(to <= double(rows)))
+    return error(
+        key, "expected rows of " + std::to_string(rows) + ", found " +
+                 llvm::formatv("[{0}, {1}]", static_cast<int64_t>(from), static_cast<int64_t>(to))
+                     .str());
+  std::vector<int64_t> taken(static_cast<int64_t>(to) - static_cast<int64_t>(from));
+  std::iota(taken.begin(), taken.end(), static_cast<int64_t>(from));
+  return taken;
+}
+
+/// `halves`: the rotated pairs (0, 1), (2, 3), … of each head become halves.
+Expected<std::vector<int64_t>> Architecture::halvedRows(const Json &json, const std::string &key,
+                                                        int64_t rows) {
+  auto [size, fraction] = HEDDLE_TRY(twoNumbers(json, key));
+  bool fits = size >= 1 && size <= double(rows) && fraction >= 0 && fraction <= 1;
+  auto head = static_cast<int64_t>(fits ? size : 1);
+  auto rotated = static_cast<int64_t>(double(head) * (fits ? fraction : 0));
+  if (!fits || rotated % 2 || rows % head)
+    return error(key, "expected a head size that divides " + std::to_string(rows) +
+                          " rows and a fraction of it that is an even number, found " +
+                          shown(json));
+  std::vector<int64_t> taken(rows);
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t k = r % head, half = rotated / 2;
+    taken[r] = r - k + (k >= rotated ? k : k < half ? 2 * k : 2 * (k - half) + 1);
+  }
+  return taken;
+}
+
+/// `plus` and `times`: one number, or one for each column (`plus` of a matrix) or row.
+Expected<TensorViewRef> Architecture::changed(TensorViewRef view, const Json &json,
+                                              const std::string &key, bool scales,
+                                              const WeightSource &checkpoint) {
+  TensorViewRef by = HEDDLE_TRY(numbers(json, key, checkpoint));
+  int64_t fits = scales || view->shape().size() == 1 ? view->rows() : view->columns();
+  if (by->elements() != 1 && by->elements() != fits)
+    return error(key,
+                 "expected " + std::to_string(fits) + " numbers, found " + shapeText(by->shape()));
+  return scales ? scaled(view, by) : shifted(view, by);
+}
+
+Expected<TensorViewRef> Architecture::recipe(const Json &json, const std::string &key,
+                                             std::span<const int64_t> wanted,
+                                             const WeightSource &checkpoint) {
+  if (json.is_string() || json.is_array())
+    return stored(json, key, checkpoint);
+  if (!json.is_object())
+    return error(key, "expected a recipe, found " + shown(json));
+  if (json.contains("if"))
+    return recipe(HEDDLE_TRY(branch(json, key)), key, wanted, checkpoint);
+  if (std::string wrong = unknownKey(json, {"of", "concat", "fill", "transpose", "view", "at",
+                                            "rows", "halves", "plus", "times"});
+      !wrong.empty())
+    return error(key, wrong);
+  TensorViewRef view = HEDDLE_TRY(origin(json, key, wanted, checkpoint));
+  if (json.value("transpose", false))
+    view = transposed(view);
+  if (json.contains("view"))
+    view = gathered(view, HEDDLE_TRY(pickedRows(json, key, view->rows())));
+  if (json.contains("rows"))
+    view = gathered(view, HEDDLE_TRY(rowRange(json["rows"], key + ".rows", view->rows())));
+  if (json.contains("halves"))
+    view = gathered(view, HEDDLE_TRY(halvedRows(json["halves"], key + ".halves", view->rows())));
+  if (json.contains("plus"))
+    view = HEDDLE_TRY(changed(view, json["plus"], key + ".plus", false, checkpoint));
+  if (json.contains("times"))
+    view = HEDDLE_TRY(changed(view, json["times"], key + ".times", true, checkpoint));
+  return view;
+}
