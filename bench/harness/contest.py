@@ -24,29 +24,36 @@ def tolerance(row, contender):
     """How far a result may be from f64. Quantised encoders lose more than single products."""
     form = FORMATS[row.dtype]
     own = form.deep_error if row.kind in ("attend", "layer", "model", "token") else form.error
-    return own if contender == "heddle" or row.dtype == "f32" else own * LENIENT
+    return own if contender in ("heddle", "beside") or row.dtype == "f32" else own * LENIENT
 
 
 class Contest:
-    """The processes of one number of threads."""
+    """The processes of one number of threads; `beside` is another build's worker, or none."""
 
-    def __init__(self, threads, heddle, peers, logs):
+    def __init__(self, threads, heddle, peers, logs, beside=None):
         self.threads = threads
         self.heddle = Worker.heddle(heddle, threads, logs / f"heddle.t{threads}.log")
+        self.beside = Worker.heddle(beside, threads, logs / f"beside.t{threads}.log") if beside else None
         self.peers = {name: Worker.peer(module, threads, logs / f"{name}.t{threads}.log") for name, module in peers.items()}
         self.gone = {}  # peers whose process ended, and why
 
+    def workers(self):
+        return [self.heddle, *([self.beside] if self.beside else []), *self.peers.values()]
+
     def close(self):
-        for worker in [self.heddle, *self.peers.values()]:
+        for worker in self.workers():
             worker.close()
 
     def run(self, row, spec, check, folder, rounds):
         result = Result(row, self.threads)
         request = {"row": row.name, "kind": row.kind, "dtype": row.dtype, "sizes": row.sizes, "threads": self.threads, "folder": str(folder), **spec}
-        timers = self.open_heddle(request, folder, check, result) | self.open_peers(request, folder, check, result)
+        timers = self.open_heddle("heddle", self.heddle, request, folder, check, result)
+        if self.beside:
+            timers |= self.open_heddle("beside", self.beside, request, folder, check, result)
+        timers |= self.open_peers(request, folder, check, result)
         if "heddle" in timers or result.kernels:
             self.rounds(row, timers, rounds, result)
-        for worker in [self.heddle, *self.peers.values()]:
+        for worker in self.workers():
             self.quietly(worker, row)
         return result
 
@@ -62,30 +69,34 @@ class Contest:
     # Opening
     #===------------------------------------------------------------------===#
 
-    def open_heddle(self, request, folder, check, result):
+    def open_heddle(self, name, worker, request, folder, check, result):
         row = request["row"]
         inputs = {name: str(folder / file) for name, file in request["inputs"].items()}
         try:
-            opened = self.heddle.ask(do="open", row=row, model=str(folder / request["model"]), dtype=request["dtype"], threads=self.threads,
+            opened = worker.ask(do="open", row=row, model=str(folder / request["model"]), dtype=request["dtype"], threads=self.threads,
                                      weights=str(folder / request["weights"]) if request["weights"] else "", inputs=inputs)
-            self.verify("heddle", self.heddle, {"row": row, "function": request["function"], "output": request["output"], "before": request.get("before", [])}, folder, check, result)
+            self.verify(name, worker, {"row": row, "function": request["function"], "output": request["output"], "before": request.get("before", [])}, folder, check, result)
         except WorkerError as error:
-            result.notes["heddle"] = str(error)
+            result.notes[name] = str(error)
             return {}
-        result.kernels["heddle"] = opened["device"]
+        finally:
+            worker.stop()
+        result.kernels[name] = opened["device"]
         # A product or attention alone is measured by its launches, its inputs and outputs in place, as the peers'
         # are; a model by the whole call.
         alone = result.row.kind in ("gemm", "attention", "decode", "ffn", "attend")
         caches = {key: request[key] for key in ("before", "every") if key in request}
 
         def timer(part):
-            return lambda calls: self.heddle.ask(do="time", row=row, function=request["function"], calls=calls, part=part, **caches)["seconds"]
+            return lambda calls: worker.ask(do="time", row=row, function=request["function"], calls=calls, part=part, **caches)["seconds"]
 
-        timers = {"heddle": (self.heddle, timer("launches" if alone else "call"), 0)}
+        timers = {name: (worker, timer("launches" if alone else "call"), 0)}
+        if name != "heddle":
+            return timers
         if alone:
-            timers["heddle.call"] = (self.heddle, timer("call"), 0)
+            timers["heddle.call"] = (worker, timer("call"), 0)
         if result.row.kind == "gemm" and FORMATS[result.row.dtype].rows != "F32":  # the launches before it round or quantise
-            timers["heddle.product"] = (self.heddle, timer("last"), 0)
+            timers["heddle.product"] = (worker, timer("last"), 0)
         return timers
 
     def open_peers(self, request, folder, check, result):

@@ -45,7 +45,7 @@ class Result:
 
     def peers(self):
         """Peers with a figure and a right result, the fastest first."""
-        timed = [c for c in self.seconds if not c.startswith("heddle") and c not in self.notes]
+        timed = [c for c in self.seconds if not c.startswith("heddle") and c != "beside" and c not in self.notes]
         return sorted(timed, key=lambda c: median(self.seconds[c]))
 
     def speedup(self, peer):

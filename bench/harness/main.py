@@ -34,6 +34,7 @@ def arguments(argv):
     parser.add_argument("--gates", action="store_true", help="print a line a gate; status 1 where one fails or the run is void")
     parser.add_argument("--peers", default=",".join(PEERS), help="by commas (default: %(default)s)")
     parser.add_argument("--build", default=str(HERE.parent.parent / "build"), help="build folder with HEDDLE_BUILD_BENCH (default: build)")
+    parser.add_argument("--beside", metavar="BUILD", help="another build folder of Heddle, of another commit, timed in the same rounds")
     parser.add_argument("--list", action="store_true", help="print the names of the rows and end")
     parser.add_argument("--json", help="also write every figure of every round to this file, after each row")
     parser.add_argument("--resume", action="store_true", help="with --json: keep the rows of the file during which the machine was quiet, measure the others")
@@ -106,12 +107,18 @@ def bandwidths(contest):
     print(f"read, {contest.threads} threads: " + ", ".join(f"{level} {rate * 1e-9:.0f} GB/s" for level, rate in figures.items()) + "\n")
 
 
+def worker_of(option, build):
+    worker = Path(build).resolve() / "bin" / "heddle-bench-worker"
+    if not worker.exists():
+        raise ValueError(f"{option}: expected {worker}, found none: configure with -DHEDDLE_BUILD_BENCH=ON, then ninja heddle-bench-worker heddle heddle-run")
+    return worker
+
+
 def measure(options, rows, rounds):
     from . import models, systems
     from .contest import Contest
-    heddle = Path(options.build).resolve() / "bin" / "heddle-bench-worker"
-    if not heddle.exists():
-        raise ValueError(f"--build: expected {heddle}, found none: configure with -DHEDDLE_BUILD_BENCH=ON, then ninja heddle-bench-worker heddle heddle-run")
+    heddle = worker_of("--build", options.build)
+    beside = worker_of("--beside", options.beside) if options.beside else None
     peers = installed_peers([name for name in options.peers.split(",") if name])
     cache = default_venv().parent / "heddle-bench-models" if not os.environ.get("HEDDLE_BENCH_MODELS") else Path(os.environ["HEDDLE_BENCH_MODELS"])
     cache.mkdir(parents=True, exist_ok=True)
@@ -130,7 +137,7 @@ def measure(options, rows, rounds):
     with tempfile.TemporaryDirectory(prefix="heddle-bench-") as name:
         work = Path(name)
         for number in threads:
-            contest = Contest(number, heddle, peers, cache)
+            contest = Contest(number, heddle, peers, cache, beside)
             try:
                 bandwidths(contest)
                 for row in rows:
@@ -201,6 +208,8 @@ def conclude(options, results, misses, rounds):
         print(f"not quiet: the f32 peak moved by more than {gates.QUIET:.0%} in {len(moved)} of {len(results)} rows; record nothing of them ({', '.join(moved[:5])}{', …' if len(moved) > 5 else ''})")
     if scaling := report.scaling_table(results):
         print(scaling)
+    if beside := report.beside_line(results):
+        print(beside)
     failed = False
     if options.gates:
         verdicts = gates.judge_all(results, misses)

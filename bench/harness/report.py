@@ -1,6 +1,8 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tables as text. No package needed."""
+import math
+
 from . import gates, matrix
 from .figures import median, spread
 
@@ -47,6 +49,16 @@ def scaling_table(results):
                 faster = median(one.seconds[contender]) / median(result.seconds[contender])
                 lines.append(f"  {result.row.name:<28} {contender:<14} {one.threads} to {result.threads} threads: {faster:6.2f} times")
     return "\n".join(["faster with threads", *lines]) if lines else ""
+
+
+def beside_line(results):
+    """How many times as fast as the other build: over all rows, and in the worst one."""
+    ratios = {result.name: result.speedup("beside") for result in results if "beside" in result.seconds and "heddle" in result.seconds}
+    if not ratios:
+        return ""
+    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+    worst = min(ratios, key=ratios.get)
+    return f"beside the other build: {mean:.3f} times as fast (geometric mean of {len(ratios)} rows), least {ratios[worst]:.3f} ({worst})"
 
 
 def gate_line(verdict):
