@@ -41,6 +41,8 @@ double activate(Activation activation, double x) {
     return x / (1 + std::exp(-x));
   case Activation::Tanh:
     return std::tanh(x);
+  case Activation::Sigmoid:
+    return 1 / (1 + std::exp(-x));
   }
   llvm_unreachable("all activations are listed");
 }
@@ -123,7 +125,8 @@ static RefTensor meaning(RotaryOp op, const Lookup &get) {
     int64_t e = n % features;
     if (e >= 2 * half)
       continue;
-    double angle = static_cast<double>(positionOf(n / features % rows, op, get)) *
+    double angle = static_cast<double>(positionOf(n / features % rows, op, get)) /
+                   op.getFactor().convertToDouble() *
                    std::pow(op.getBase().convertToDouble(), -static_cast<double>(e % half) / half);
     double other = e < half ? -input.values[n + half] : input.values[n - half];
     result.values[n] = input.values[n] * std::cos(angle) + other * std::sin(angle);
@@ -243,6 +246,20 @@ static RefTensor meaning(RmsNormOp op, const Lookup &get) {
   return result;
 }
 
+static RefTensor meaning(NormalizeOp op, const Lookup &get) {
+  RefTensor result = get(op.getInput());
+  int64_t features = result.shape.back();
+  for (int64_t row = 0; row < rowCount(result); ++row) {
+    double *x = result.values.data() + row * features, square = 0;
+    for (int64_t e = 0; e < features; ++e)
+      square += x[e] * x[e];
+    double length = std::max<double>(std::sqrt(square), op.getEpsilon().convertToFloat());
+    for (int64_t e = 0; e < features; ++e)
+      x[e] /= length;
+  }
+  return result;
+}
+
 /// A row whose elements are all minus infinity gives zeros, not NaN.
 static RefTensor meaning(SoftmaxOp op, const Lookup &get) {
   RefTensor result = get(op.getInput());
@@ -318,8 +335,31 @@ static RefTensor meaning(ShiftRightOp op, const Lookup &get) {
 
 //===- Shapes ------------------------------------------------------------===//
 
-/// Mean, first or last row of each sequence's first `length` rows, or of each packed document. An
-/// empty one gives zeros.
+/// What a pooling makes of the values of a feature, in the order of their rows; of none 0.
+static double pooled(Pooling kind, llvm::ArrayRef<double> values) {
+  if (values.empty())
+    return 0;
+  double sum = 0, weights = 0;
+  switch (kind) {
+  case Pooling::Cls:
+    return values.front();
+  case Pooling::Last:
+    return values.back();
+  case Pooling::Max:
+    return llvm::accumulate(values, -INFINITY, [](double x, double y) { return std::fmax(x, y); });
+  case Pooling::Mean:
+    return llvm::accumulate(values, 0.0) / static_cast<double>(values.size());
+  case Pooling::WeightedMean:
+    for (auto [row, value] : llvm::enumerate(values)) {
+      weights += static_cast<double>(row + 1);
+      sum += static_cast<double>(row + 1) * value;
+    }
+    return sum / weights;
+  }
+  return sum;
+}
+
+/// One row of each sequence's first `length` rows, or of each packed document.
 static RefTensor meaning(PoolOp op, const Lookup &get) {
   const RefTensor &input = get(op.getInput()), *lengths = optional(op.getLengths(), get),
                   *starts = optional(op.getDocuments(), get);
@@ -331,11 +371,12 @@ static RefTensor meaning(PoolOp op, const Lookup &get) {
     int64_t length = starts    ? static_cast<int64_t>(starts->values[n + 1]) - first
                      : lengths ? static_cast<int64_t>(lengths->values[n])
                                : rows;
-    int64_t from = op.getKind() == Pooling::Last ? std::max<int64_t>(length - 1, 0) : 0;
-    int64_t to = op.getKind() == Pooling::Cls ? std::min<int64_t>(length, 1) : length;
-    for (int64_t row = first + from; row < first + to; ++row)
-      for (int64_t e = 0; e < features; ++e)
-        result.values[n * features + e] += input.values[row * features + e] / (to - from);
+    std::vector<double> values(std::max<int64_t>(length, 0));
+    for (int64_t e = 0; e < features; ++e) {
+      for (auto [row, value] : llvm::enumerate(values))
+        value = input.values[(first + static_cast<int64_t>(row)) * features + e];
+      result.values[n * features + e] = pooled(op.getKind(), values);
+    }
   }
   return result;
 }
@@ -380,8 +421,9 @@ Results resultsOf(Operation *op, const Lookup &get) {
   return llvm::TypeSwitch<Operation *, Results>(op)
       .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, RotaryOp, PatchesOp, ConcatOp,
             LinearOp, Conv1x1Op, PatchEmbeddingOp, FfnOp, QuantizeOp, LayerNormOp, RmsNormOp,
-            SoftmaxOp, CrossEntropyOp, CrossEntropyRowsOp, CrossEntropyMeanOp, ShiftRightOp, PoolOp,
-            SplitHeadsOp, MergeHeadsOp>([&](auto known) { return asResults(meaning(known, get)); })
+            NormalizeOp, SoftmaxOp, CrossEntropyOp, CrossEntropyRowsOp, CrossEntropyMeanOp,
+            ShiftRightOp, PoolOp, SplitHeadsOp, MergeHeadsOp>(
+          [&](auto known) { return asResults(meaning(known, get)); })
       .Case([&](AttentionOp attends) { return attention(attends, get); })
       .Case([&](AttentionStatisticsOp attends) { return attentionStatistics(attends, get); })
       .Case([&](AttentionWeightsOp attends) { return attentionWeights(attends, get); })

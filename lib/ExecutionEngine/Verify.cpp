@@ -335,7 +335,7 @@ Status Comparison::compare(int index, const Dimensions &dims, const BufferReader
   const GroupResults &reference = groups[static_cast<size_t>(index)];
   std::vector<Value> stored = storedValues(reference.group);
   std::vector<std::vector<double>> found, expected;
-  if (def.getRoot() == kernel::Root::Relayout && def.getNumArguments() == 2) {
+  if (def.packsDocuments()) {
     // Keys of packed documents are stored from the beginning of their document's panels, which the
     // layout does not express; the attention that reads them is compared instead.
     ++report.launches;

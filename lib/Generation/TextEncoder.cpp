@@ -17,8 +17,8 @@ using namespace heddle;
 Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &model) {
   if (model.kind != "encoder" || !model.source)
     return inputError("expected a model of kind encoder, found " + model.kind);
-  if (!model.source->vocabulary)
-    return inputError("source.vocabulary: expected a file of tokens, found none");
+  if (!model.source->takesText())
+    return inputError("source.vocabulary: expected a file of tokens or a tokenizer, found none");
   auto outputs = HEDDLE_TRY(session.outputs("encode"));
   TextEncoder encoder(session, model);
   for (const PortInfo &port : outputs)

@@ -53,6 +53,10 @@ SourceTensors::SourceTensors(const std::vector<TokenIds> &sources, const TextMod
       lengths(DType::I32, {static_cast<int64_t>(sources.size())}) {
   for (size_t b = 0; b < sources.size(); ++b) {
     const auto &row = sources[b];
+    if (model.source->tokenizer) { // which pads nothing: an id of padding is one of the text
+      lengths.values<int32_t>()[b] = static_cast<int32_t>(row.size());
+      continue;
+    }
     auto last = std::find_if(row.rbegin(), row.rend(),
                              [&](int32_t id) { return id != model.source->padding; });
     lengths.values<int32_t>()[b] = static_cast<int32_t>(row.rend() - last);

@@ -113,6 +113,12 @@ Expected<TextSide> readSide(const Json &json, const std::string &name,
   side.limit = reader.integer("limit", 256).value_or(256);
   if (!reader.status)
     return reader.status.takeError();
+  if (auto member = json.find("tokenizer"); member != json.end() && member->is_string()) {
+    auto file = member->get<std::string>();
+    std::string text = HEDDLE_TRY(readMember(file));
+    side.tokenizer = HEDDLE_TRY(Tokenizer::fromJson(text, file));
+    return side;
+  }
   auto file = json.find("vocabulary");
   if (file == json.end() || !file->is_string())
     return side;
@@ -176,7 +182,29 @@ bool TextSide::isSpecial(int32_t id) const {
   return id == padding || id == unknown || id == start || id == end;
 }
 
+/// By the tokenizer, which cuts a text between the tokens that it adds.
+static Expected<EncodedText> tokenized(const TextSide &side, std::string_view text,
+                                       std::string_view place) {
+  TokenEncoding tokens = HEDDLE_TRY(side.tokenizer->encode(text, {}, place));
+  EncodedText encoded;
+  encoded.empty = std::ranges::find(tokens.special, 0) == tokens.special.end();
+  const int64_t count = static_cast<int64_t>(tokens.size());
+  if (int64_t room = side.longest().value_or(count); count > room) {
+    if (!side.cut)
+      return inputError(std::string(place) + ": expected at most " + std::to_string(room) +
+                        " tokens, found " + std::to_string(count));
+    EncodeOptions options;
+    options.truncation = Truncation{.length = room};
+    tokens = HEDDLE_TRY(side.tokenizer->encode(text, options, place));
+    encoded.cut = count - static_cast<int64_t>(tokens.size());
+  }
+  encoded.ids = std::move(tokens.ids);
+  return encoded;
+}
+
 Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view place) const {
+  if (tokenizer)
+    return tokenized(*this, text, place);
   auto tokens = HEDDLE_TRY(splitText(text, split, place));
   EncodedText encoded;
   encoded.empty = tokens.empty();

@@ -160,8 +160,10 @@ Status Architecture::selectHead(std::string wanted) {
       if (wanted.empty() && llvm::StringRef(name).ends_with(head))
         wanted = head;
   }
-  if (!heads.contains(wanted))
+  if (!heads.contains(wanted)) {
+    missing = wanted;
     return {};
+  }
   headName = wanted;
   document = merged(std::move(document), heads[wanted]);
   return {};
@@ -285,6 +287,7 @@ Expected<Json> Architecture::each(const Json &json, const std::string &key) {
   int64_t count = HEDDLE_TRY(integer(json["each"], key + ".each"));
   if (count < 1 || count > 4096)
     return error(key + ".each", "expected 1 to 4096 layers, found " + std::to_string(count));
+  auto outer = bound.find("layer") == bound.end() ? Json() : bound["layer"];
   Json list = Json::array();
   bool empty = true;
   for (int64_t layer = 0; layer < count; ++layer) {
@@ -292,7 +295,10 @@ Expected<Json> Architecture::each(const Json &json, const std::string &key) {
     list.push_back(HEDDLE_TRY(evaluated(json.value("layer", Json::object()), key + ".layer")));
     empty &= list.back() == Json::object();
   }
-  bound.erase("layer");
+  if (outer.is_null())
+    bound.erase("layer");
+  else // a list of the configuration that a layer of another list asks for
+    bound["layer"] = std::move(outer);
   return empty ? Json(count) : list;
 }
 

@@ -42,6 +42,8 @@ public:
 
   /// The head that the model has, of the file's heads; empty: none.
   const std::string &head() const { return headName; }
+  /// The head that the folder was saved with and the file does not have; empty: there is none.
+  const std::string &missingHead() const { return missing; }
   /// The value of a name: a key of the configuration, a bound name, or a table.
   Expected<Json> value(const std::string &name);
   /// Checkpoint tensors that were read.
@@ -87,7 +89,7 @@ private:
   Expected<TensorViewRef> numbers(const Json &json, const std::string &key,
                                   const WeightSource &checkpoint);
 
-  std::string folder, file, headName;
+  std::string folder, file, headName, missing;
   Json config; ///< of the folder, or the object under `config-at`
   Json document;
   std::map<std::string, Json, std::less<>> bound; ///< layer, stack, prefixes, tables

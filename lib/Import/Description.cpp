@@ -19,6 +19,8 @@ static Json sideFacts(const SideDescription &side, const std::string &name) {
   facts["vocabulary"] = side.vectors        ? Json(nullptr)
                         : side.file.empty() ? Json(side.size)
                                             : Json(name + ".txt");
+  if (!side.tokenizer.empty())
+    facts["tokenizer"] = side.tokenizer;
   facts["split"] = side.split;
   facts["padding"] = side.padding;
   facts["unknown"] = orNull(side.unknown);

@@ -19,8 +19,8 @@ namespace heddle {
 /// Pictures instead of text: each square of `patch` by `patch` pixels is a row.
 struct ImageDescription {
   int64_t channels, height, width, patch;
-  bool classToken; ///< a learned row before those of the patches
-  int64_t rows() const { return height / patch * (width / patch) + (classToken ? 1 : 0); }
+  int64_t classTokens; ///< learned rows before those of the patches
+  int64_t rows() const { return height / patch * (width / patch) + classTokens; }
 };
 
 /// Source or target.
@@ -30,6 +30,8 @@ struct SideDescription {
   std::optional<ImageDescription> image;
   /// The vocabulary as the description names it; empty: a size without text.
   std::string file = in.get<std::string>("vocabulary");
+  std::string
+      tokenizer; ///< member with a tokenizer.json that stands in the vocabulary's place; or empty
   int64_t size = in.get<int64_t>("vocabulary"); ///< tokens
   int64_t padding = in.get<int64_t>("padding");
   std::optional<int64_t> unknown = in.maybe<int64_t>("unknown"), start = in.maybe<int64_t>("start"),
@@ -39,6 +41,13 @@ struct SideDescription {
   std::optional<int64_t> length = in.maybe<int64_t>("length");
   std::optional<int64_t> most; ///< of the source: rows that have positions, where they are learned
   int64_t limit = in.get<int64_t>("limit");
+};
+
+struct NormDescription {
+  Keys in;
+  bool rms = in.is("kind", "rms");
+  bool root = in.get<bool>("root"); ///< false: divided by variance + epsilon itself
+  double epsilon = in.get<double>("epsilon");
 };
 
 enum class ReturnWeights { None, Heads, Average };
@@ -64,7 +73,8 @@ struct AttentionDescription {
   bool returnLogSumExp = in.get<bool>("return-log-sum-exp"), sinks = own.get<bool>("sinks");
   std::optional<double> softcap = in.maybe<double>("softcap");
   std::optional<double> hiddenScore = in.maybe<double>("hidden-score");
-  std::optional<MaskExpression> bias; ///< score-bias
+  std::optional<MaskExpression> bias;            ///< score-bias
+  std::optional<NormDescription> projectionNorm; ///< of each query's and key's head
 };
 
 struct FfnDescription {
@@ -75,28 +85,33 @@ struct FfnDescription {
   bool convolution = in.is("as", "conv1x1"); ///< the weights are convolutions of kernel size 1
 };
 
-struct NormDescription {
-  Keys in;
-  bool rms = in.is("kind", "rms");
-  bool root = in.get<bool>("root"); ///< false: divided by variance + epsilon itself
-  double epsilon = in.get<double>("epsilon");
-  bool pre = in.is("place", "pre");
-  bool afterStack = in.get<bool>("after-stack"); ///< of the stack as a whole, not of a layer
-};
-
-struct LayerDescription {
-  AttentionDescription self, cross;
-  FfnDescription ffn;
-  NormDescription norm;
-  std::optional<MaskExpression> mask, crossMask;
-};
+/// Where the norm of a sub-layer stands: norm(x + f(x)), x + f(norm(x)), x + norm(f(norm(x))).
+enum class NormPlace { Post, Pre, Both };
 
 struct PositionDescription {
   Keys in;
   std::string kind = in.get<std::string>("kind"); ///< empty: none
   double scale = in.get<double>("scale");
   int64_t length = in.get<int64_t>("length"); ///< rows of a learned table
+  double base = in.get<double>("base"), fraction = in.get<double>("fraction");
+  double factor = 1; ///< that positions are divided by
   bool learned() const { return kind == "learned"; }
+  /// Queries and keys are rotated; nothing is added to rows.
+  bool rotary() const { return kind == "rotary"; }
+};
+
+struct LayerDescription {
+  AttentionDescription self, cross;
+  FfnDescription ffn;
+  NormPlace place = NormPlace::Post;
+  std::optional<NormDescription> selfNorm, crossNorm, ffnNorm; ///< none: no norm
+  PositionDescription position;                                ///< none unless rotary
+  std::optional<MaskExpression> mask, crossMask;
+};
+
+/// A linear layer behind the pooling, or without one each row divided by its length.
+struct OutputStage {
+  std::optional<Keys> dense;
 };
 
 struct StackDescription {
@@ -106,11 +121,16 @@ struct StackDescription {
   double embeddingScale = embedding.get<double>("scale");
   bool zeroPaddingRow = embedding.is("padding-row", "zero");
   int64_t types = embedding.get<int64_t>("types"); ///< kinds of segments, 0: none
-  std::optional<NormDescription> embeddingNorm;    ///< after the positions
+  int64_t embeddingSize = 0;                       ///< features of the tables' rows
+  bool projects = embedding.gives("projection");   ///< from these to those of the model
+  bool projectionBias = embedding.object("projection").get<bool>("bias");
+  std::optional<NormDescription> embeddingNorm; ///< after the positions
   PositionDescription position;
-  NormDescription norm{in.object("norm")};
-  /// "cls", "mean", "last"; empty: every position is a result
+  std::optional<NormDescription> norm; ///< after the last layer
+  /// A word of `pool`; empty: every position is a result
   std::string pool;
+  std::vector<OutputStage> output;
+  int64_t outputSize = 0; ///< features behind these
   /// The input that says where packed documents of the stack's rows start; empty: rows are
   /// sequences.
   std::string documents;
@@ -130,8 +150,8 @@ struct ClassifierDescription {
   Keys in;
   std::optional<HiddenLayerDescription> hidden;
   bool bias = in.get<bool>("bias"), tied = in.get<bool>("tied");
-  bool softmax = in.get<bool>("softmax"); ///< probabilities instead of logits
-  bool loss = in.get<bool>("loss");       ///< there is a function of this name
+  bool softmax = in.get<bool>("softmax"), sigmoid = in.get<bool>("sigmoid"); ///< else logits
+  bool loss = in.get<bool>("loss"); ///< there is a function of this name
   int64_t size = 0;
   std::string labels = in.get<std::string>("labels"); ///< file, or empty
 };

@@ -184,7 +184,10 @@ void Reader::image(SideDescription &side) {
   if (model.sequenceFirst)
     errors.expected("layout", "batch-first beside an image", "sequence-first");
   side.vectors = true;
-  side.image = {channels, height, width, patch, in.get<bool>("class-token")};
+  const Json *tokens = in.find("class-token");
+  int64_t rows =
+      tokens && !tokens->is_boolean() ? tokens->get<int64_t>() : tokens && tokens->get<bool>();
+  side.image = {channels, height, width, patch, rows};
 }
 
 /// Ids are those of tokens; special ones that the vocabulary is too small for are left out.
@@ -299,10 +302,15 @@ void Reader::classifier() {
       c.hidden->norm = readNorm(c.hidden->in.object("norm"), errors);
   }
   classes(c);
-  if (c.tied && c.hidden && c.hidden->size != model.size)
-    errors.expected(c.hidden->in.path("size"),
-                    "the size of the model, " + std::to_string(model.size) + ", beside tied",
-                    std::to_string(c.hidden->size));
+  const StackDescription &stack = model.decoder ? *model.decoder : *model.encoder;
+  int64_t features = c.hidden ? c.hidden->size : model.decoder ? model.size : stack.outputSize;
+  if (c.tied && features != stack.embeddingSize)
+    errors.expected(c.hidden ? c.hidden->in.path("size") : c.in.path("tied"),
+                    "the features of the embedding's rows, " + std::to_string(stack.embeddingSize) +
+                        ", beside tied",
+                    std::to_string(features));
+  if (c.softmax && c.sigmoid)
+    errors.expected(c.in.path("sigmoid"), "false beside softmax", "true");
   if (c.loss)
     checkLoss(c);
   model.classifier = c;

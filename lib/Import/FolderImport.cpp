@@ -12,6 +12,7 @@
 #include "Architecture.h"
 #include "Description.h"
 #include "DescriptionImport.h"
+#include "SentenceModules.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Pack/Checkpoint.h"
@@ -20,6 +21,7 @@
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
+#include "heddle/Tokenizers/Tokenizer.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -32,15 +34,53 @@ static std::string listed(const std::vector<std::string> &names) {
   return firstText(names, 5, [](const std::string &name) { return quotedText(name); });
 }
 
+/// The linear layers of modules.json, whose tensors lie in folders of their own.
+class ModuleTensors {
+public:
+  static Expected<ModuleTensors> open(const std::optional<SentenceModules> &modules,
+                                      std::vector<std::string> &files) {
+    ModuleTensors tensors;
+    for (const auto &[stage, folder] : modules ? modules->folders : decltype(modules->folders)())
+      tensors.sources["output." + std::to_string(stage)] =
+          HEDDLE_TRY(openCheckpoint(folder, files));
+    return tensors;
+  }
+  /// The view of `wanted`; null if no module has it.
+  Expected<TensorViewRef> find(const TensorInfo &wanted) const {
+    auto [prefix, leaf] = llvm::StringRef(wanted.name).rsplit('.');
+    auto found = sources.find(prefix.str());
+    if (found == sources.end())
+      return TensorViewRef();
+    const WeightSource &source = *found->second;
+    int index = source.find("linear." + leaf.str());
+    if (index < 0 || source.tensors()[index].shape != wanted.shape)
+      return inputError(source.name() + ": expected a tensor linear." + leaf.str() + " of " +
+                        shapeText(wanted.shape) + ", found " +
+                        (index < 0 ? "none" : shapeText(source.tensors()[index].shape)));
+    return viewOf(source, index);
+  }
+  std::vector<std::unique_ptr<WeightSource>> take() {
+    std::vector<std::unique_ptr<WeightSource>> owned;
+    for (auto &[name, source] : sources)
+      owned.push_back(std::move(source));
+    return owned;
+  }
+
+private:
+  std::map<std::string, std::unique_ptr<WeightSource>> sources;
+};
+
 /// Views of all tensors that the model expects, and a warning where the checkpoint has others.
 static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSource> checkpoint,
-                          ImportedModel &model) {
+                          ModuleTensors modules, ImportedModel &model) {
   std::vector<std::pair<std::string, TensorViewRef>> views;
   std::map<std::string, std::string> firstOf; // by recipe
   llvm::StringMap<std::string> renamed;
   std::vector<TensorInfo> kept;
   for (const TensorInfo &tensor : model.tensors) {
-    TensorViewRef view = HEDDLE_TRY(architecture.tensor(tensor, *checkpoint));
+    TensorViewRef view = HEDDLE_TRY(modules.find(tensor));
+    if (!view)
+      view = HEDDLE_TRY(architecture.tensor(tensor, *checkpoint));
     auto [first, isNew] = firstOf.try_emplace(view->recipe(), tensor.name);
     if (!isNew) {
       renamed[tensor.name] = first->second;
@@ -63,7 +103,7 @@ static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSour
                              ": expected only tensors that the model reads, found " +
                              listed(extra));
   std::string name = checkpoint->name();
-  std::vector<std::unique_ptr<WeightSource>> owned;
+  std::vector<std::unique_ptr<WeightSource>> owned = modules.take();
   owned.push_back(std::move(checkpoint));
   model.weights = makeViewSource(std::move(name), std::move(views), std::move(owned));
   return {};
@@ -87,6 +127,44 @@ static Expected<std::string> labelsOf(const Json &config, const std::string &pat
   return text;
 }
 
+/// The names of a classifier's classes, which the compiled model carries.
+static Status addLabels(const Json &config, const std::string &path, const std::string &head,
+                        Description &description) {
+  if (head.find("Classification") == std::string::npos || !description.classifier)
+    return {};
+  std::string labels = HEDDLE_TRY(labelsOf(config, path));
+  if (std::ranges::count(labels, '\n') != description.classifier->size)
+    return {}; // the configuration names none
+  description.classifier->labels = "labels.txt";
+  description.texts["labels.txt"] = std::move(labels);
+  return {};
+}
+
+/// The folder's tokenizer, which the compiled model carries; a warning where it cannot be read: the
+/// model runs on ids without it.
+static void addTokenizer(const std::string &folder, Description &description) {
+  if (!description.source || description.source->vectors || !holdsTokenizer(folder))
+    return;
+  Expected<TokenizerFile> file = readTokenizerFile(folder);
+  if (file)
+    if (Expected<Tokenizer> read = Tokenizer::fromJson(file->json, file->name); !read)
+      file = read.takeError();
+  if (!file) {
+    description.warnings.push_back(file.error().message + "; the model takes ids and no text");
+    return;
+  }
+  description.source->tokenizer = "source.tokenizer.json";
+  description.files.push_back(file->name);
+  description.texts[description.source->tokenizer] = std::move(file->json);
+}
+
+/// Takes over what stands behind the model in modules.json.
+static void addModules(const SentenceModules &modules, Json &description) {
+  description["encoder"]["pool"] = modules.pool;
+  if (!modules.output.empty())
+    description["encoder"]["output"] = modules.output;
+}
+
 Expected<ImportedModel> heddle::importFolder(const std::string &folder,
                                              const ImportOptions &options,
                                              mlir::MLIRContext &context) {
@@ -101,17 +179,34 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   if (config.contains("quantization_config"))
     return inputError(path + ": quantization_config: expected a checkpoint of f32, f16 or bf16, "
                              "found a quantised one, which is not supported");
+  std::vector<std::string> files;
+  std::optional<SentenceModules> modules = HEDDLE_TRY(readSentenceModules(folder, files));
+  if (modules) // vectors are asked for, whatever head the checkpoint was trained with
+    config.erase("architectures");
   Architecture architecture = HEDDLE_TRY(Architecture::load(folder, config));
   Json json = HEDDLE_TRY(architecture.description());
+  if (modules)
+    addModules(*modules, json);
   json["weights"] = {{"seed", 0}}; // replaced by the checkpoint's below
   auto description = HEDDLE_TRY(readDescription(std::move(json), path, options.masks));
+  HEDDLE_TRY(addLabels(config, path, architecture.head(), description));
+  addTokenizer(folder, description);
+  if (modules && modules->longest)
+    description.source->most =
+        std::min(description.source->most.value_or(*modules->longest), *modules->longest);
   ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
+  model.files.insert(model.files.end(), files.begin(), files.end());
   if (std::vector<std::string> unread = architecture.unreadKeys(); !unread.empty())
     model.warnings.push_back(path + ": expected only keys that " + architecture.path() +
                              " reads, found " + listed(unread));
+  if (!architecture.missingHead().empty())
+    model.warnings.push_back(path + ": architectures: expected a head that " + architecture.path() +
+                             " has, found " + quotedText(architecture.missingHead()) +
+                             ", which is left out");
   if (options.needsWeights) {
     auto checkpoint = HEDDLE_TRY(openCheckpoint(folder, model.files));
-    HEDDLE_TRY(bindTensors(architecture, std::move(checkpoint), model));
+    auto tensors = HEDDLE_TRY(ModuleTensors::open(modules, model.files));
+    HEDDLE_TRY(bindTensors(architecture, std::move(checkpoint), std::move(tensors), model));
   } else {
     model.weights = HEDDLE_TRY(makeSeededWeights(0, {}));
   }

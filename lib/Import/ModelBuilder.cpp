@@ -40,9 +40,13 @@ Value ModelBuilder::imageRows(FunctionBuilder &f, const ImageDescription &image)
   Value weight = f.weight("source.patch.weight", {d.size, channels, side, side});
   Value x =
       PatchEmbeddingOp::create(f.b, f.loc, pixels, weight, f.weight("source.patch.bias", {d.size}));
-  if (!image.classToken)
+  int64_t rows = image.classTokens;
+  if (rows == 0)
     return x;
-  return ConcatOp::create(f.b, f.loc, f.matrix("source.class-token", {d.size}, 1), x);
+  SmallVector<int64_t> stored{rows, d.size};
+  if (rows == 1)
+    stored.erase(stored.begin());
+  return ConcatOp::create(f.b, f.loc, f.matrix("source.class-token", stored, rows), x);
 }
 
 /// The vector of each token's segment.
@@ -51,7 +55,7 @@ Value ModelBuilder::typeRows(FunctionBuilder &f, int64_t types, Call call) {
   Value ids = f.input(name, f.tensor({-1, call.rowCount()}, f.b.getI32Type()), {"B", call.rows()});
   f.range(name, "0", std::to_string(types));
   f.setDefault(name, "zeros_of", call.input());
-  Value table = f.weight(name + ".weight", {types, d.size});
+  Value table = f.weight(name + ".weight", {types, stack(call).embeddingSize});
   return EmbeddingOp::create(f.b, f.loc, ids, table, f.b.getF32FloatAttr(1), IntegerAttr());
 }
 
@@ -69,7 +73,7 @@ Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
     x = tokens(f, call);
     if (call.decoder && call.loss)
       x = ShiftRightOp::create(f.b, f.loc, x, f.b.getI64IntegerAttr(*side.start));
-    Value table = f.weight(name + ".embedding.weight", {side.size, d.size});
+    Value table = f.weight(name + ".embedding.weight", {side.size, stack(call).embeddingSize});
     bool zeroRow = stack(call).zeroPaddingRow;
     IntegerAttr padding = zeroRow ? f.b.getI64IntegerAttr(side.padding) : IntegerAttr();
     auto scale = f.b.getF32FloatAttr(static_cast<float>(stack(call).embeddingScale));
@@ -78,8 +82,13 @@ Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
       x = f.add(x, typeRows(f, types, call));
   }
   x = addPositions(f, x, call);
-  const std::optional<NormDescription> &norm = stack(call).embeddingNorm;
-  return norm ? f.norm(x, name + ".embedding.norm", d.size, *norm) : x;
+  const StackDescription &s = stack(call);
+  if (s.embeddingNorm)
+    x = f.norm(x, name + ".embedding.norm", s.embeddingSize, *s.embeddingNorm);
+  if (!s.projects)
+    return x;
+  return f.linear(x, name + ".embedding.projection", d.size, s.embeddingSize, s.projectionBias,
+                  Activation::None);
 }
 
 Value ModelBuilder::memory(FunctionBuilder &f) {
@@ -89,17 +98,19 @@ Value ModelBuilder::memory(FunctionBuilder &f) {
 }
 
 Value ModelBuilder::finalNorm(FunctionBuilder &f, Value x, Call call) {
-  const NormDescription &norm = stack(call).norm;
+  const std::optional<NormDescription> &norm = stack(call).norm;
   std::string prefix = call.decoder ? "decoder.norm" : "encoder.norm";
   FunctionBuilder::Part part(f, prefix);
-  return norm.afterStack ? f.norm(x, prefix, d.size, norm) : x;
+  return norm ? f.norm(x, prefix, d.size, *norm) : x;
 }
 
 /// One vector a text, if the description asks for it. Vectors that come in have no padding, unless
 /// masks ask for their lengths.
 Value ModelBuilder::pool(FunctionBuilder &f, Value x, Call call) {
   const StackDescription &encoder = stack(call);
-  auto kind = symbolizePooling(encoder.pool);
+  std::string word = encoder.pool;
+  std::ranges::replace(word, '-', '_');
+  auto kind = symbolizePooling(word);
   if (!kind)
     return x;
   FunctionBuilder::Part part(f, "encoder.pool");
@@ -111,9 +122,27 @@ Value ModelBuilder::pool(FunctionBuilder &f, Value x, Call call) {
   return PoolOp::create(f.b, f.loc, x, lengths, starts, *kind);
 }
 
+/// Linear layers and lengths of 1, in the description's order.
+Value ModelBuilder::outputStages(FunctionBuilder &f, Value x, Call call) {
+  int64_t features = d.size;
+  for (const auto &[index, stage] : llvm::enumerate(stack(call).output)) {
+    std::string name = "output." + std::to_string(index);
+    FunctionBuilder::Part part(f, "encoder." + name);
+    if (!stage.dense) {
+      x = NormalizeOp::create(f.b, f.loc, x);
+      continue;
+    }
+    auto size = stage.dense->get<int64_t>("size");
+    x = f.linear(x, name, size, features, stage.dense->get<bool>("bias"),
+                 activationOf(stage.dense->get<std::string>("activation")));
+    features = size;
+  }
+  return x;
+}
+
 Value ModelBuilder::logits(FunctionBuilder &f, Value x, Call call) {
   const ClassifierDescription &c = *d.classifier;
-  int64_t features = d.size;
+  int64_t features = call.decoder ? d.size : stack(call).outputSize;
   if (c.hidden) {
     const HiddenLayerDescription &hidden = *c.hidden;
     x = f.linear(x, "classifier.hidden", hidden.size, features, hidden.bias,
@@ -125,7 +154,7 @@ Value ModelBuilder::logits(FunctionBuilder &f, Value x, Call call) {
   std::string table = c.tied ? std::string(call.side()) + ".embedding" : "classifier";
   Value weight = f.weight(table + ".weight", {c.size, features});
   Value bias = c.bias ? f.weight("classifier.bias", {c.size}) : Value();
-  return f.linear(x, weight, bias);
+  return f.linear(x, weight, bias, c.sigmoid ? Activation::Sigmoid : Activation::None);
 }
 
 /// What a model gives its caller: classes if it has a classifier.
@@ -136,13 +165,13 @@ void ModelBuilder::outcome(FunctionBuilder &f, Value x, Call call) {
     return {stack(call).documents.empty() ? "B" : "N", std::to_string(columns)};
   };
   if (!d.classifier)
-    return f.firstResult("output", x, dims(d.size));
+    return f.firstResult("output", x, dims(call.decoder ? d.size : stack(call).outputSize));
   FunctionBuilder::Part part(f, "classifier");
   const ClassifierDescription &c = *d.classifier;
   Value y = logits(f, x, call);
-  if (!c.softmax)
-    return f.firstResult("logits", y, dims(c.size));
-  f.firstResult("probabilities", SoftmaxOp::create(f.b, f.loc, y), dims(c.size));
+  if (c.softmax)
+    y = SoftmaxOp::create(f.b, f.loc, y);
+  f.firstResult(c.softmax || c.sigmoid ? "probabilities" : "logits", y, dims(c.size));
 }
 
 //===- Functions ---------------------------------------------------------===//
@@ -174,7 +203,7 @@ Status ModelBuilder::encode() {
   Call call = ofSource();
   Value x = encoderRows(f, call);
   if (!d.isEncoderDecoder()) {
-    outcome(f, pool(f, x, call), call);
+    outcome(f, outputStages(f, pool(f, x, call), call), call);
     return f.finish(d.file);
   }
   // Lengths that decoding asks for are handed on; with vectors in only if they are asked for here.

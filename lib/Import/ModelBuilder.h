@@ -65,11 +65,12 @@ private:
   mlir::Value selfAttention(FunctionBuilder &f, mlir::Value x, size_t index, Call call);
   mlir::Value crossAttention(FunctionBuilder &f, mlir::Value x, size_t index, Call call);
   mlir::Value feedForward(FunctionBuilder &f, mlir::Value x, size_t index, Call call);
-  mlir::Value sublayer(FunctionBuilder &f, mlir::Value x, const NormDescription &norm,
-                       const std::string &prefix,
+  mlir::Value sublayer(FunctionBuilder &f, mlir::Value x, NormPlace place,
+                       const std::optional<NormDescription> &norm, const std::string &prefix,
                        llvm::function_ref<mlir::Value(mlir::Value)> body);
   mlir::Value finalNorm(FunctionBuilder &f, mlir::Value x, Call call);
   mlir::Value pool(FunctionBuilder &f, mlir::Value x, Call call);
+  mlir::Value outputStages(FunctionBuilder &f, mlir::Value x, Call call);
   mlir::Value logits(FunctionBuilder &f, mlir::Value x, Call call);
   void outcome(FunctionBuilder &f, mlir::Value x, Call call);
 

@@ -20,12 +20,9 @@ Activation heddle::activationOf(std::string word) {
   return symbolizeActivation(word).value_or(Activation::None);
 }
 
-/// Positions that rotate queries and keys instead of being added to rows.
-static bool isRotary(const PositionDescription &position) { return position.kind == "rotary"; }
-
 Value ModelBuilder::addPositions(FunctionBuilder &f, Value x, Call call) {
   const PositionDescription &position = stack(call).position;
-  if (position.kind.empty() || isRotary(position))
+  if (position.kind.empty() || position.rotary())
     return x;
   Value offset = call.step ? f.cacheLength("P") : Value();
   const std::string &documents = stack(call).documents;
@@ -33,18 +30,23 @@ Value ModelBuilder::addPositions(FunctionBuilder &f, Value x, Call call) {
   auto scale = f.b.getF32FloatAttr(static_cast<float>(position.scale));
   if (!position.learned())
     return PositionSinusoidalOp::create(f.b, f.loc, x, offset, starts, scale);
-  Value table = f.weight(std::string(call.side()) + ".position.weight", {position.length, d.size});
+  Value table = f.weight(std::string(call.side()) + ".position.weight",
+                         {position.length, stack(call).embeddingSize});
   return PositionLearnedOp::create(f.b, f.loc, x, table, offset, starts, scale);
 }
 
-/// norm(x + body(x)), or x + body(norm(x)).
-Value ModelBuilder::sublayer(FunctionBuilder &f, Value x, const NormDescription &norm,
-                             const std::string &prefix, llvm::function_ref<Value(Value)> body) {
+/// norm(x + body(x)), x + body(norm(x)) or x + norm-after(body(norm(x))).
+Value ModelBuilder::sublayer(FunctionBuilder &f, Value x, NormPlace place,
+                             const std::optional<NormDescription> &norm, const std::string &prefix,
+                             llvm::function_ref<Value(Value)> body) {
   FunctionBuilder::Part part(f, prefix);
-  auto normal = [&](Value value) { return f.norm(value, prefix + ".norm", d.size, norm); };
-  if (norm.pre)
-    return f.add(x, body(normal(x)));
-  return normal(f.add(x, body(x)));
+  auto normal = [&](Value value, const char *name) {
+    return norm ? f.norm(value, prefix + name, d.size, *norm) : value;
+  };
+  if (place == NormPlace::Post)
+    return normal(f.add(x, body(x)), ".norm");
+  Value y = body(normal(x, ".norm"));
+  return f.add(x, place == NormPlace::Both ? normal(y, ".norm-after") : y);
 }
 
 /// Query, key or value heads of x.
@@ -59,7 +61,8 @@ Value ModelBuilder::heads(FunctionBuilder &f, Value x, const AttentionDescriptio
     Value matrices = f.matrix(name + ".head.weight", {count, size, count * size}, count * size);
     y = f.linear(y, matrices);
   }
-  return SplitHeadsOp::create(f.b, f.loc, y, f.b.getI64IntegerAttr(count));
+  y = SplitHeadsOp::create(f.b, f.loc, y, f.b.getI64IntegerAttr(count));
+  return a.projectionNorm && !value ? f.norm(y, name + ".norm", size, *a.projectionNorm) : y;
 }
 
 /// Attention and output projection; weights become a result where they are asked for.
@@ -109,18 +112,19 @@ Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, size_t index, Cal
   const LayerDescription &layer = stack(call).layers[index];
   std::string name = layerName(call.decoder, index), prefix = name + ".attention";
   const AttentionDescription &a = layer.self;
-  return sublayer(f, x, layer.norm, prefix, [&](Value in) {
+  return sublayer(f, x, layer.place, layer.selfNorm, prefix, [&](Value in) {
     Value q = heads(f, in, a, prefix, "query");
     Value k = heads(f, in, a, prefix, "key");
     Value v = heads(f, in, a, prefix, "value");
-    if (const PositionDescription &position = stack(call).position; isRotary(position)) {
+    if (const PositionDescription &position = layer.position; position.rotary()) {
       Value offset = call.step ? f.cacheLength("P") : Value();
       const std::string &documents = stack(call).documents;
       Value starts = documents.empty() ? Value() : masks.starts(f, documents);
       for (Value *rotated : {&q, &k})
         *rotated = RotaryOp::create(f.b, f.loc, rotated->getType(), *rotated, offset, starts,
-                                    f.b.getF64FloatAttr(position.in.get<double>("base")),
-                                    f.b.getF64FloatAttr(position.in.get<double>("fraction")));
+                                    f.b.getF64FloatAttr(position.base),
+                                    f.b.getF64FloatAttr(position.fraction),
+                                    f.b.getF64FloatAttr(position.factor));
     }
     if (call.step) {
       k = f.append(name + ".self.key", k);
@@ -135,7 +139,7 @@ Value ModelBuilder::crossAttention(FunctionBuilder &f, Value x, size_t index, Ca
   const LayerDescription &layer = stack(call).layers[index];
   std::string name = layerName(true, index), prefix = name + ".cross";
   const AttentionDescription &a = layer.cross;
-  return sublayer(f, x, layer.norm, prefix, [&](Value in) {
+  return sublayer(f, x, layer.place, layer.crossNorm, prefix, [&](Value in) {
     Value q = heads(f, in, a, prefix, "query"), k, v;
     if (call.step) {
       k = f.state(prefix + ".key", f.tensor({-1, a.keyValueHeads, -1, a.headSize}));
@@ -160,7 +164,7 @@ Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, size_t index, Call 
       shape.push_back(1);
     return f.weight(prefix + part + ".weight", shape);
   };
-  return sublayer(f, x, layer.norm, prefix, [&](Value in) -> Value {
+  return sublayer(f, x, layer.place, layer.ffnNorm, prefix, [&](Value in) -> Value {
     Value w1 = weight(".in", ffn.size, d.size), w3, b3;
     Value b1 = ffn.bias ? f.weight(prefix + ".in.bias", {ffn.size}) : Value();
     if (ffn.in.get<bool>("gated")) {

@@ -289,9 +289,15 @@ Keys Keys::object(const std::string &key) const {
 
 Keys Keys::item(const std::string &key, size_t index) const {
   Keys inner;
-  for (const Json &option : (*entry(key))["oneOf"])
-    if (option.contains("items"))
-      inner.schema = &option["items"];
+  auto having = [](const Json *schema, const char *word) {
+    if (!schema->contains(word))
+      for (const Json &option : (*schema)["oneOf"])
+        if (option.contains(word))
+          return &option;
+    return schema;
+  };
+  const Json *items = &(*having(entry(key), "items"))["items"];
+  inner.schema = having(items, "properties");
   inner.places.push_back({&(*find(key))[index], path(key) + "." + std::to_string(index)});
   return inner;
 }

@@ -16,10 +16,18 @@ void StackReader::embedding(StackDescription &stack) {
   const Keys &e = stack.embedding;
   if (e.gives("norm"))
     stack.embeddingNorm = norm(e.object("norm"));
+  stack.embeddingSize = e.get<int64_t>("size", model.size);
+  if (stack.embeddingSize != model.size && !stack.projects)
+    errors.expected(e.path("projection"),
+                    "an object beside a size that is not the model's " + std::to_string(model.size),
+                    e.has("projection") ? "null" : "no such key");
   // One key of the whole model may be meant for the other side.
   bool ids = (model.source && !model.source->vectors) || (model.target && !model.target->vectors);
   if (stack.types && (isDecoder() || !ids))
     errors.expected(e.path("types"), "no such key but of a source of ids", "it");
+  for (const char *key : {"size", "projection"})
+    if (!ids && e.gives(key))
+      errors.expected(e.path(key), "no such key where vectors come in", "it");
   if (!ids && (stack.embeddingScale != 1.0 || stack.zeroPaddingRow))
     errors.expected(e.path(stack.zeroPaddingRow ? "padding-row" : "scale"),
                     "no such key where vectors come in", "it");
@@ -31,6 +39,7 @@ void StackReader::position(StackDescription &stack) {
   PositionDescription &position = stack.position = {stack.in.object("position")};
   const Keys &in = position.in;
   in.checkOnly(errors);
+  scaling(position);
   if (!position.learned())
     return;
   const std::optional<ImageDescription> image =
@@ -43,6 +52,34 @@ void StackReader::position(StackDescription &stack) {
                     std::to_string(position.length));
   if (image)
     position.length = image->rows();
+}
+
+/// `linear` divides positions by its factor.
+void StackReader::scaling(PositionDescription &position) {
+  if (!position.in.gives("scaling"))
+    return;
+  Keys in = position.in.object("scaling");
+  std::string kind = in.get<std::string>(in.gives("type") ? "type" : "rope_type");
+  if (kind != "linear")
+    return;
+  if (in.require("factor", errors))
+    position.factor = in.get<double>("factor");
+}
+
+/// A layer's own rotary positions; kinds that are added to rows have no place in a layer.
+PositionDescription StackReader::position(const StackDescription &stack, const Keys &in,
+                                          const Keys &override) {
+  bool rotary = stack.position.rotary();
+  if (override.has("position") && !rotary)
+    errors.expected(override.path("position"),
+                    "no such key in a layer beside positions that are "
+                    "not rotary",
+                    "it");
+  if (!rotary || override.isNull("position"))
+    return {};
+  PositionDescription own{in.object("position")};
+  scaling(own);
+  return own;
 }
 
 //===- Parts of a layer --------------------------------------------------===//
@@ -64,6 +101,8 @@ AttentionDescription StackReader::attention(const Keys &in, const Keys &own) {
     errors.expected(in.path("output-projection"),
                     "true, or heads times value-size to be size " + std::to_string(model.size),
                     "false and " + std::to_string(a.heads * a.valueSize));
+  if (in.gives("projection-norm"))
+    a.projectionNorm = norm(in.object("projection-norm"));
   if (auto text = own.maybe<std::string>("score-bias")) {
     Expected<MaskExpression> rule = parseScoreRule(*text);
     if (rule)
@@ -157,22 +196,55 @@ void StackReader::documents(StackDescription &stack) {
     }
 }
 
-LayerDescription StackReader::layer(const Keys &override, size_t index) {
+/// The norm of all sub-layers, of which one may have keys of its own or none at all.
+std::optional<NormDescription> StackReader::sublayerNorm(const Keys &norms, const Keys &in) {
+  if (in.isNull("norm"))
+    return std::nullopt;
+  return norm(norms.overriddenBy(in.object("norm")));
+}
+
+LayerDescription StackReader::layer(const StackDescription &stack, const Keys &override,
+                                    size_t index) {
   Keys in = model.in.overriddenBy(own).overriddenBy(override), attends = in.object("attention");
   LayerDescription layer;
   layer.self = attention(attends, attends);
   Keys ffn = in.object("ffn");
   if (!errors.failed() && ffn.require("size", errors))
     layer.ffn = {ffn};
-  layer.norm = norm(in.object("norm"));
+  Keys norms = in.object("norm");
+  layer.place = norms.is("place", "pre")    ? NormPlace::Pre
+                : norms.is("place", "both") ? NormPlace::Both
+                                            : NormPlace::Post;
+  layer.selfNorm = sublayerNorm(norms, attends);
+  layer.ffnNorm = sublayerNorm(norms, ffn);
+  layer.position = position(stack, in, override);
   layer.mask = mask("mask", override, index);
   if (hasCross()) {
     // `attention` of all places, then `cross` of all places.
     Keys cross = own.overriddenBy(override).object("cross");
     layer.cross = attention(attends.overriddenBy(cross), cross);
+    layer.crossNorm = sublayerNorm(norms, attends.overriddenBy(cross));
     layer.crossMask = mask("cross-mask", override, index);
   }
   return layer;
+}
+
+/// What is done with the rows of an encoder whose output nobody else reads.
+void StackReader::output(StackDescription &stack) {
+  stack.outputSize = model.size;
+  if (!own.gives("output"))
+    return;
+  if (model.isEncoderDecoder())
+    errors.expected(own.path("output"), "null where a decoder reads the encoder's output",
+                    "a list");
+  const Json &stages = *own.find("output");
+  for (size_t i = 0; i < stages.size(); ++i) {
+    OutputStage &stage = stack.output.emplace_back();
+    if (stages[i].is_string())
+      continue;
+    stage.dense = own.item("output", i).object("dense");
+    stack.outputSize = stage.dense->get<int64_t>("size");
+  }
 }
 
 StackDescription StackReader::read() {
@@ -182,14 +254,15 @@ StackDescription StackReader::read() {
   StackDescription stack{model.in.overriddenBy(own)};
   embedding(stack);
   position(stack);
-  norm(stack.norm.in);
+  if (Keys norms = stack.in.object("norm"); norms.get<bool>("after-stack"))
+    stack.norm = norm(norms);
   const Json &layers = *own.find("layers");
   size_t count = layers.is_array() ? layers.size() : own.get<size_t>("layers");
   for (size_t i = 0; i < count && !errors.failed(); ++i) {
     Keys override = layers.is_array() ? own.item("layers", i) : Keys();
     if (Keys norm = override.object("norm"); norm.has("after-stack"))
       errors.expected(norm.path("after-stack"), "no such key in a layer", "it");
-    stack.layers.push_back(layer(override, i));
+    stack.layers.push_back(layer(stack, override, i));
   }
   documents(stack);
   // Only an encoder whose rows nobody else reads may give one vector a text.
@@ -197,6 +270,7 @@ StackDescription StackReader::read() {
   if (!stack.pool.empty() && model.isEncoderDecoder())
     errors.expected(own.path("pool"), "null where a decoder reads the encoder's output",
                     "\"" + stack.pool + "\"");
+  output(stack);
   return stack;
 }
 

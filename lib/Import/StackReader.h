@@ -45,9 +45,13 @@ private:
   bool hasCross() const { return isDecoder() && model.isEncoderDecoder(); }
   void embedding(StackDescription &stack);
   void position(StackDescription &stack);
+  PositionDescription position(const StackDescription &stack, const Keys &in, const Keys &override);
+  void scaling(PositionDescription &position);
+  void output(StackDescription &stack);
   AttentionDescription attention(const Keys &in, const Keys &own);
   NormDescription norm(const Keys &in) { return readNorm(in, errors); }
-  LayerDescription layer(const Keys &override, size_t index);
+  std::optional<NormDescription> sublayerNorm(const Keys &norms, const Keys &in);
+  LayerDescription layer(const StackDescription &stack, const Keys &override, size_t index);
   std::optional<MaskExpression> mask(const std::string &key, const Keys &override, size_t index);
   void documents(StackDescription &stack);
   void checkMask(const MaskExpression &mask, bool cross, const std::string &path);

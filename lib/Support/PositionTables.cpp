@@ -39,13 +39,13 @@ void fillSinusoidal(int64_t columns, std::span<float> memory) {
   });
 }
 
-/// Cosines of row * base^(-2i/size), then the sines.
-static void fillRotary(int64_t size, double base, std::span<float> memory) {
+/// Cosines of row / factor * base^(-2i/size), then the sines.
+static void fillRotary(int64_t size, double base, double factor, std::span<float> memory) {
   int64_t half = size / 2;
   std::vector<double> frequencies;
   for (int64_t i = 0; i < half; ++i)
     frequencies.push_back(
-        std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(size)));
+        std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(size)) / factor);
   fillRows(size, memory, [&](int64_t row, int64_t i) {
     double angle = static_cast<double>(row) * frequencies[i % half];
     return i < half ? std::cos(angle) : std::sin(angle);
@@ -74,12 +74,13 @@ static constexpr Generator generators[] = {
      [](Numbers n, std::span<float> memory) {
        fillSinusoidal(static_cast<int64_t>(n[0]), memory);
      }},
-    {"rotary", "size, base",
+    {"rotary", "size, base[, factor]",
      [](Numbers n) {
-       return n.size() == 2 && isCount(n[0]) && std::fmod(n[0], 2) == 0 && n[1] >= 1;
+       return (n.size() == 2 || (n.size() == 3 && n[2] > 0)) && isCount(n[0]) &&
+              std::fmod(n[0], 2) == 0 && n[1] >= 1;
      },
      [](Numbers n, std::span<float> memory) {
-       fillRotary(static_cast<int64_t>(n[0]), n[1], memory);
+       fillRotary(static_cast<int64_t>(n[0]), n[1], n.size() == 3 ? n[2] : 1, memory);
      }},
 };
 

@@ -16,8 +16,8 @@
 
 using namespace heddle;
 
-/// An instruction set extension for narrow products, by Linux' and LLVM's names.
 namespace {
+/// An instruction set extension for narrow products, by Linux' and LLVM's names.
 struct Products {
   Arithmetic arithmetic;
   std::string_view feature, attribute;
@@ -29,7 +29,9 @@ static constexpr Products avx512Bf16{Arithmetic::BF16, "avx512_bf16", "+avx512bf
     avx512Fp16{Arithmetic::F16, "avx512_fp16", "+avx512fp16"},
     neonFp16{Arithmetic::F16, "asimdhp", "+fullfp16"};
 
-/// The flag that instructions for these products set; null for f32.
+static constexpr Products extensions[] = {avx512Bf16, avx512Vnni, avxVnni, avx512Fp16, neonFp16};
+
+/// The flag that instructions for these products set; null for f32, which is no extension.
 static bool CpuTarget::*flagOf(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::BF16   ? &CpuTarget::bf16Dot2
          : arithmetic == Arithmetic::Int8 ? &CpuTarget::int8Dot4
@@ -119,7 +121,7 @@ static std::string_view llvmName(std::string_view name) {
   for (auto [linux, llvm] : others)
     if (name == linux)
       return llvm;
-  for (const Products &products : {avx512Bf16, avx512Vnni, avxVnni, avx512Fp16, neonFp16})
+  for (const Products &products : extensions)
     if (name == products.feature)
       return products.attribute.substr(1);
   return name;
@@ -148,7 +150,7 @@ static Expected<CpuTarget> nativeTarget() {
     target.tune = llvm::sys::getHostCPUName().str();
     return target;
   }
-  return inputError("native: expected a machine with at least x86-64-v2, found " +
+  return inputError("native: expected a machine with the features of x86-64-v2 or aarch64, found " +
                     llvm::sys::getHostCPUName().str());
 }
 
@@ -170,8 +172,9 @@ bool CpuTarget::multiplies(Arithmetic arithmetic) const {
 }
 
 CpuTarget heddle::without(CpuTarget target, Arithmetic arithmetic) {
+  assert(flagOf(arithmetic) && "expected products of an extension");
   target.*flagOf(arithmetic) = false;
-  for (const Products &products : {avx512Bf16, avx512Vnni, avxVnni, avx512Fp16, neonFp16}) {
+  for (const Products &products : extensions) {
     if (products.arithmetic != arithmetic)
       continue;
     std::erase(target.required, products.feature);

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One class a `type` of tokenizer.json; each section has a function that reads it
-// and names what is not built. None changes after it is read: threads share them.
+// and names, in its error, what is not supported. None changes after it is read: threads share them.
 #pragma once
 
 #include "JsonField.h"

@@ -228,6 +228,11 @@ Expected<TokenizerFile> readKind(const Kind &kind, const std::string &path) {
 
 } // namespace
 
+bool holdsTokenizer(const std::string &folder) {
+  return std::ranges::any_of(
+      kinds, [&](const Kind &kind) { return isThere((fs::path(folder) / kind.name).string()); });
+}
+
 Expected<TokenizerFile> readTokenizerFile(const std::string &path) {
   std::error_code failure;
   if (fs::is_directory(path, failure)) {

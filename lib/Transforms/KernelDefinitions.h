@@ -51,6 +51,8 @@ struct PlannedTensor {
 
 /// Rows of attention's tile on the device where they are most.
 constexpr int64_t largestAttentionRows = cpuTiles.attentionRows.front();
+static_assert(largestAttentionRows >= gpuTiles.attentionRows.front(),
+              "grids over packed documents have room for the tiles of every device");
 
 /// A launch of a shared definition.
 struct KernelUse {

@@ -224,8 +224,8 @@ FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned ind
            llvm::any_of(reader.getBody().getArgument(use.getOperandNumber()).getUses(), readAsKeys);
   });
   place.rows = place.panel ? SizeExpr::roundUp(rowsOf(place.dims), 16) : rowsOf(place.dims);
-  if (isa<BlockArgument>(yielded) && group->getNumOperands() == 2) // keys of packed documents
-    place.rows =                                                   // a panel more for each
+  if (group.packsDocuments()) // a panel more for each
+    place.rows =
         (SizeExpr::floorDiv(rowsOf(place.dims), 16) + shapes.of(group->getOperand(1))[0] - 1) * 16;
   bool returned =
       llvm::any_of(result.getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });

@@ -121,18 +121,17 @@ Value TileBuilder::iota(bool rows, Value from, RankedTensorType type) {
   return kernel::IotaOp::create(b, loc, type, rows ? b.getUnitAttr() : UnitAttr(), from);
 }
 
-Value TileBuilder::sum(Value first, Value end, RankedTensorType type,
-                       llvm::function_ref<Value(Value)> next, int64_t step) {
-  Value none = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, 0.0f));
-  auto loop = scf::ForOp::create(b, loc, first, end, index(step), ValueRange{none});
+Value TileBuilder::fold(Value first, Value end, Value initial, Combine combine, Next next,
+                        int64_t step) {
+  auto loop = scf::ForOp::create(b, loc, first, end, index(step), ValueRange{initial});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  scf::YieldOp::create(b, loc, add(loop.getRegionIterArg(0), next(loop.getInductionVar())));
+  Value so = loop.getRegionIterArg(0);
+  scf::YieldOp::create(b, loc, combine(so, next(loop.getInductionVar())));
   return loop.getResult(0);
 }
 
-Value TileBuilder::sumOfMany(Value first, Value end, RankedTensorType type,
-                             llvm::function_ref<Value(Value)> next) {
+Value TileBuilder::foldMany(Value first, Value end, Value initial, Combine combine, Next next) {
   constexpr int64_t round = 16;
   Value rounds = div(max(sub(end, first), index(0)), index(round));
   Value rest = add(first, mul(rounds, index(round)));
@@ -140,12 +139,22 @@ Value TileBuilder::sumOfMany(Value first, Value end, RankedTensorType type,
     Value rows = next(at);
     for (int64_t n = 1; n < round; ++n) {
       Value row = next(add(at, index(n)));
-      rows = add(rows, row);
+      rows = combine(rows, row);
     }
     return rows;
   };
-  Value most = sum(first, rest, type, nextRound, round);
-  return add(most, sum(rest, end, type, next));
+  Value most = fold(first, rest, initial, combine, nextRound, round);
+  return combine(most, fold(rest, end, initial, combine, next));
+}
+
+Value TileBuilder::sum(Value first, Value end, RankedTensorType type, Next next) {
+  Value none = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, 0.0f));
+  return fold(first, end, none, [&](Value x, Value y) { return add(x, y); }, next);
+}
+
+Value TileBuilder::sumOfMany(Value first, Value end, RankedTensorType type, Next next) {
+  Value none = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, 0.0f));
+  return foldMany(first, end, none, [&](Value x, Value y) { return add(x, y); }, next);
 }
 
 //===- Powers of two -----------------------------------------------------===//
@@ -242,6 +251,8 @@ Value TileBuilder::activation(transformer::Activation kind, Value x, Accuracy ac
     return logisticGate(*this, x, x);
   case Activation::Tanh:
     return tanh(x);
+  case Activation::Sigmoid:
+    return logisticGate(*this, constant(1, x), x);
   }
   llvm_unreachable("unknown activation");
 }

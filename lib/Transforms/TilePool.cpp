@@ -33,6 +33,44 @@ static RowRange rowsOf(KernelBuilder &f, PoolOp pool, Value n) {
   return {matrix, zero, f.sizeValue(f.viewType(f.viewOf(pool.getInput())).getDim(1).extent)};
 }
 
+static Value constantTile(TileBuilder &t, RankedTensorType type, float value) {
+  return arith::ConstantOp::create(t.b, t.loc, DenseElementsAttr::get(type, value));
+}
+
+/// Rows of the range as one; of no row zeros.
+static Value pooled(TileBuilder &t, Pooling kind, const RowRange &range, RankedTensorType type,
+                    llvm::function_ref<Value(Value)> load) {
+  Value one = t.index(1), rows = t.max(t.sub(range.end, range.first), t.index(0));
+  auto over = [&](Value sum, Value count) { // of no row: 0 / 1
+    Value number = arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), t.i32(t.max(count, one)));
+    return t.div(sum, t.broadcast(number, type));
+  };
+  switch (kind) {
+  case Pooling::Cls:
+  case Pooling::Last:
+    return t.sum(range.first, range.end, type, load);
+  case Pooling::Mean:
+    return over(t.sumOfMany(range.first, range.end, type, load), rows);
+  case Pooling::Max: {
+    Value lowest = constantTile(t, type, -std::numeric_limits<float>::infinity());
+    Value most = t.foldMany(
+        range.first, range.end, lowest, [&](Value x, Value y) { return t.max(x, y); }, load);
+    Value any = t.broadcast(t.less(t.index(0), rows), type.clone(t.b.getI1Type()));
+    return t.select(any, most, constantTile(t, type, 0));
+  }
+  case Pooling::WeightedMean: {
+    auto weighted = [&](Value row) {
+      Value weight = t.i32(t.add(t.sub(row, range.first), one));
+      Value number = arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), weight);
+      return t.mul(load(row), t.broadcast(number, type));
+    };
+    Value weights = t.div(t.mul(rows, t.add(rows, one)), t.index(2));
+    return over(t.sumOfMany(range.first, range.end, type, weighted), weights);
+  }
+  }
+  llvm_unreachable("all poolings are handled");
+}
+
 LogicalResult heddle::tilePool(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto pool = yielded(f).getDefiningOp<PoolOp>();
@@ -53,14 +91,6 @@ LogicalResult heddle::tilePool(KernelBuilder &f) {
   auto load = [&](Value row) -> Value {
     return kernel::LoadOp::create(t.b, t.loc, type, range.rows, ValueRange{row, j}, UnitAttr());
   };
-  bool many = pool.getKind() == Pooling::Mean;
-  Value result = many ? t.sumOfMany(range.first, range.end, type, load)
-                      : t.sum(range.first, range.end, type, load);
-  if (many) {
-    Value count = t.i32(t.max(t.sub(range.end, range.first), one)); // of no row: 0 / 1
-    Value number = arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), count);
-    result = t.div(result, t.broadcast(number, type));
-  }
-  storeResults(f, result, {n, j}, one);
+  storeResults(f, pooled(t, pool.getKind(), range, type, load), {n, j}, one);
   return success();
 }

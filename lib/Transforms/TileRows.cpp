@@ -58,13 +58,18 @@ static Value withoutPadding(TileBuilder &t, Value x, int64_t size) {
   return t.select(inside, x, t.constant(0, x));
 }
 
-/// Rows of `size` features over their deviation (layer norm), or over their root mean square.
+/// Rows of `size` features over their deviation (layer norm), their root mean square, or their length.
 static Value normalised(TileBuilder &t, Operation *norm, Value x, int64_t size) {
   auto layer = dyn_cast<LayerNormOp>(norm);
   if (layer)
     x = t.sub(x, t.mul(t.reduce(kernel::ReduceKind::Add, x), 1.0 / size));
   x = withoutPadding(t, x, size);
-  Value square = t.mul(t.reduce(kernel::ReduceKind::Add, t.mul(x, x)), 1.0 / size);
+  Value square = t.reduce(kernel::ReduceKind::Add, t.mul(x, x));
+  if (auto unit = dyn_cast<NormalizeOp>(norm)) {
+    Value length = math::SqrtOp::create(t.b, t.loc, square);
+    return t.div(x, t.max(length, t.constant(unit.getEpsilon().convertToDouble(), length)));
+  }
+  square = t.mul(square, 1.0 / size);
   llvm::APFloat epsilon = layer ? layer.getEpsilon() : cast<RmsNormOp>(norm).getEpsilon();
   Value divisor = t.add(square, t.constant(epsilon.convertToDouble(), square));
   if (!layer || layer.getRoot())
@@ -81,8 +86,8 @@ static int64_t rowsOfNorm(const TileSizes &sizes, int64_t stored) {
 LogicalResult heddle::tileNorm(KernelBuilder &f) {
   TileBuilder &t = f.t;
   Operation *norm = yielded(f).getDefiningOp();
-  if (!isa_and_nonnull<LayerNormOp, RmsNormOp>(norm))
-    return f.def.emitOpError("expected a layer_norm or rms_norm that is yielded");
+  if (!isa_and_nonnull<LayerNormOp, RmsNormOp, NormalizeOp>(norm))
+    return f.def.emitOpError("expected a layer_norm, rms_norm or normalize that is yielded");
   unsigned input = f.viewOf(norm->getOperand(0));
   kernel::ViewType in = f.viewType(input);
   int64_t size = in.getDims().back().extent.value, stored = padded(size),
@@ -100,7 +105,8 @@ LogicalResult heddle::tileNorm(KernelBuilder &f) {
     return LoadOp::create(t.b, t.loc, t.type(1, stored), f.view(f.viewOf(operand)),
                           ValueRange{zero}, UnitAttr());
   };
-  y = t.mul(y, vector(norm->getOperand(1)));
+  if (norm->getNumOperands() > 1)
+    y = t.mul(y, vector(norm->getOperand(1)));
   if (auto layer = dyn_cast<LayerNormOp>(norm))
     y = t.add(y, vector(layer.getBeta()));
   Value left = t.sub(f.sizeValue(in.getDim(in.getRank() - 2).extent), i);
@@ -392,7 +398,7 @@ LogicalResult heddle::tileRelayout(KernelBuilder &f) {
   TileBuilder &t = f.t;
   Value value = yielded(f);
   Operation *op = value.getDefiningOp();
-  if (f.def.getNumArguments() == 2 && !op)
+  if (f.def.packsDocuments())
     return packDocuments(f);
   bool split = isa_and_nonnull<SplitHeadsOp>(op), merge = isa_and_nonnull<MergeHeadsOp>(op);
   kernel::ViewType in = f.viewType(0), out = f.viewType(f.firstResult()), heads = merge ? in : out;

@@ -205,6 +205,7 @@ void heddle::registerTilers(DialectRegistry &registry) {
     AttentionOp::attachInterface<AttentionModel>(*c);
     LayerNormOp::attachInterface<NormModel<LayerNormOp>>(*c);
     RmsNormOp::attachInterface<NormModel<RmsNormOp>>(*c);
+    NormalizeOp::attachInterface<NormModel<NormalizeOp>>(*c);
     attach<AttentionWeightsOp, Root::Weights, tileAttentionWeights>(c);
     attach<PatchesOp, Root::Patches, tilePatches>(c);
     attach<PoolOp, Root::Pool, tilePool>(c);

@@ -57,13 +57,18 @@ public:
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   mlir::Value reduce(kernel::ReduceKind kind, mlir::Value x);
   mlir::Value iota(bool rows, mlir::Value from, mlir::RankedTensorType type);
-  /// The sum of next(n) for every `step`th n in [first, end), ascending from 0; tiles of f32.
-  mlir::Value sum(mlir::Value first, mlir::Value end, mlir::RankedTensorType type,
-                  llvm::function_ref<mlir::Value(mlir::Value)> next, int64_t step = 1);
-  /// A sum of any number of terms. Rounds of sixteen keep errors small, and loops shorter than
-  /// the 65,535 iterations after which Mesa's CPU driver leaves them.
-  mlir::Value sumOfMany(mlir::Value first, mlir::Value end, mlir::RankedTensorType type,
-                        llvm::function_ref<mlir::Value(mlir::Value)> next);
+  using Next = llvm::function_ref<mlir::Value(mlir::Value)>;
+  using Combine = llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>;
+  /// `initial` combined with next(n) for every `step`th n in [first, end), ascending.
+  mlir::Value fold(mlir::Value first, mlir::Value end, mlir::Value initial, Combine combine,
+                   Next next, int64_t step = 1);
+  /// The same of any number of values. Rounds of sixteen keep errors of sums small, and loops
+  /// shorter than the 65,535 iterations after which Mesa's CPU driver leaves them.
+  mlir::Value foldMany(mlir::Value first, mlir::Value end, mlir::Value initial, Combine combine,
+                       Next next);
+  /// The sum of next(n) for every n in [first, end), ascending from 0; tiles of f32.
+  mlir::Value sum(mlir::Value first, mlir::Value end, mlir::RankedTensorType type, Next next);
+  mlir::Value sumOfMany(mlir::Value first, mlir::Value end, mlir::RankedTensorType type, Next next);
 
   /// Accuracy needed: f32, or eight bits if only operands of at most eight significant bits follow
   /// (bf16, int8).

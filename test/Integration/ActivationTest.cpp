@@ -32,6 +32,7 @@ const Activation activations[] = {
     {"quick_gelu", [](double x) { return x / (1 + std::exp(-1.702 * x)); }, {NAN, NAN}},
     {"silu", [](double x) { return x / (1 + std::exp(-x)); }, {NAN, NAN}},
     {"tanh", [](double x) { return std::tanh(x); }, {-1, 1}},
+    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, {NAN, 1}},
 };
 
 class ActivationTest : public testing::TestWithParam<std::tuple<std::string, Activation>> {};

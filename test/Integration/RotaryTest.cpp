@@ -21,14 +21,14 @@ constexpr int64_t sentences = 2, heads = 3, rows = 37, features = 24;
 /// Heads of one size, and what of them is rotated.
 struct Rotation {
   int64_t size;
-  double fraction, base;
+  double fraction, base, factor = 1;
 
   int64_t rotated() const { return static_cast<int64_t>(fraction * static_cast<double>(size)); }
 };
 
 /// Whole heads and parts of them, by tiles (halves of 16, 32 and 48) and by elements (others).
-const Rotation rotations[] = {{64, 1, 10000}, {64, 0.5, 500000}, {96, 1, 100}, {40, 0.8, 10000},
-                              {20, 1, 10000}, {38, 0.7, 1000},   {5, 0.5, 1}};
+const Rotation rotations[] = {{64, 1, 10000}, {64, 0.5, 500000, 8}, {96, 1, 100}, {40, 0.8, 10000},
+                              {20, 1, 10000}, {38, 0.7, 1000, 2.5},   {5, 0.5, 1}};
 
 class RotaryTest : public testing::TestWithParam<std::tuple<std::string, Rotation>> {
 protected:
@@ -54,7 +54,8 @@ protected:
     };
     auto rotary = [&](const std::string &input) {
       return "  %y = transformer.rotary " + input + " {base = " + std::to_string(rotation.base) +
-             " : f64, fraction = " + std::to_string(rotation.fraction) + " : f64} : " + split +
+             " : f64, fraction = " + std::to_string(rotation.fraction) +
+             " : f64, factor = " + std::to_string(rotation.factor) + " : f64} : " + split +
              "\n";
     };
     return function("run", in, project("%h") + rotary("%h")) +
@@ -101,7 +102,7 @@ TEST_P(RotaryTest, IsAProductOfComplexNumbers) {
       double theta =
           std::pow(rotation.base, -2.0 * static_cast<double>(i) / static_cast<double>(rotated));
       std::complex<double> expected = std::complex<double>(in[i], in[i + half]) *
-                                      std::polar(1.0, static_cast<double>(row % rows) * theta);
+                                      std::polar(1.0, static_cast<double>(row % rows) / rotation.factor * theta);
       ASSERT_NEAR(out[i], expected.real(), 3e-7) << "row " << row << ", pair " << i;
       ASSERT_NEAR(out[i + half], expected.imag(), 3e-7) << "row " << row << ", pair " << i;
     }

@@ -8,11 +8,14 @@ usage: DIR/bin/python test/folders/make.py [NAME …]     DIR: see scripts/golde
 test/folders/NAME is the folder as save_pretrained writes it; golden/inputs and golden/encode beside it hold arrays by
 name. Rows behind a text's length are no results and are written as 0.
 """
+import json
 import os
 import shutil
 import sys
 
 import numpy
+import safetensors.torch
+import tokenizers
 import torch
 import transformers as hf
 
@@ -42,6 +45,15 @@ def text_inputs(vocabulary, padding, seed, types=0):
     return inputs
 
 
+def masks_both_ways(mask, window):
+    """What Transformers makes of a mask where rows see both ways, some of them within a window."""
+    seen = torch.tensor(mask)[:, None, None, :].expand(-1, 1, mask.shape[1], -1)
+    place = torch.arange(mask.shape[1])
+    near = (place[:, None] - place[None]).abs() < window
+    added = lambda pairs: torch.where(pairs, 0.0, torch.finfo(torch.float32).min)
+    return {"full_attention": added(seen), "sliding_attention": added(seen & near)}
+
+
 def text_case(model, padding=0, types=0, seed=1):
     """A model over ids: the last hidden state, or the logits of its head."""
     model = randomised(model, seed)
@@ -49,6 +61,8 @@ def text_case(model, padding=0, types=0, seed=1):
     mask = numpy.arange(max(LENGTHS))[None] < inputs["source.lengths"][:, None]
     given = {"input_ids": torch.tensor(inputs["source"].astype(numpy.int64)),
              "attention_mask": torch.tensor(mask.astype(numpy.int64))}
+    if getattr(model.config, "use_bidirectional_attention", False):
+        given["attention_mask"] = masks_both_ways(mask, model.config.sliding_window)
     if types:
         given["token_type_ids"] = torch.tensor(inputs["source.types"].astype(numpy.int64))
     with torch.no_grad():
@@ -59,6 +73,8 @@ def text_case(model, padding=0, types=0, seed=1):
         name, values = "logits", result.logits
     else:
         name, values = "output", result.last_hidden_state
+    if getattr(model.config, "use_bidirectional_attention", False):
+        model.config.sliding_window = 2 * (model.config.sliding_window - 1)  # halved again by who reads it
     values = values.numpy()
     if values.ndim == 3:
         values = values * mask[:, :, None]
@@ -72,9 +88,56 @@ def image_case(model, seed=1):
     inputs = {"source": pixels.astype(numpy.float32)}
     with torch.no_grad():
         result = model(pixel_values=torch.tensor(inputs["source"]))
-    name = "logits" if "logits" in result else "output"
-    values = result.logits if "logits" in result else result.last_hidden_state
-    return model, inputs, {name: values.numpy()}
+    for name, key in (("logits", "logits"), ("output", "image_embeds"), ("output", "last_hidden_state")):
+        if key in result:
+            return model, inputs, {name: result[key].numpy()}
+    raise KeyError("expected logits, image_embeds or last_hidden_state, found " + ", ".join(result))
+
+
+def sentence_case(seed=1):
+    """A folder of Sentence-Transformers: a model, its tokenizer, the mean of rows, a linear layer, length 1."""
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "warp", "weft", "loom", "thread", "cloth", "weaver", "hand",
+             "blue", "red", "fine", "and", "over", "under", "goes", "a", "of", "one", "two", "knot", "end"]
+    words += [c for c in "bcdefghijklmnopqrstuvwxyz"] + ["##" + c for c in "abcdefghijklmnopqrstuvwxyz"] + [".", ",", "!"]
+    vocabulary = {word: id for id, word in enumerate(words)}
+    backend = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]"))
+    backend.normalizer = tokenizers.normalizers.BertNormalizer()
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    backend.post_processor = tokenizers.processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    backend.add_special_tokens(words[:5])
+    tokenizer = hf.PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="[PAD]")
+    texts = ["The warp goes over one thread, and the weft under two.", "A weaver!", "blue and red knots of fine cloth"]
+    model = randomised(hf.BertModel(hf.BertConfig(**dict(BERT, num_hidden_layers=1, vocab_size=83)), add_pooling_layer=False), seed)
+    assert len(words) <= model.config.vocab_size
+    given = tokenizer(texts, padding=True, return_tensors="pt")
+    mask = given["attention_mask"][:, :, None].float()
+    dense = randomised(torch.nn.Sequential(torch.nn.Linear(36, 20)), seed)[0]
+    with torch.no_grad():
+        rows = model(**given).last_hidden_state
+        mean = (rows * mask).sum(1) / mask.sum(1)
+        vectors = torch.nn.functional.normalize(torch.tanh(dense(mean)))
+
+    def extra(folder):
+        backend.save(os.path.join(folder, "tokenizer.json"))
+        modules = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Dense", "Dense"), ("3_Normalize", "Normalize")]
+        write_json(folder, "modules.json", [
+            {"idx": i, "name": str(i), "path": path, "type": "sentence_transformers.models." + type}
+            for i, (path, type) in enumerate(modules)])
+        write_json(folder, "sentence_bert_config.json", {"max_seq_length": 18, "do_lower_case": False})
+        write_json(folder, "1_Pooling/config.json", {
+            "word_embedding_dimension": 36, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True})
+        write_json(folder, "2_Dense/config.json", {
+            "in_features": 36, "out_features": 20, "bias": True,
+            "activation_function": "torch.nn.modules.activation.Tanh"})
+        safetensors.torch.save_file({"linear.weight": dense.weight.data, "linear.bias": dense.bias.data},
+                                    os.path.join(folder, "2_Dense", "model.safetensors"))
+        with open(os.path.join(folder, "golden", "texts.txt"), "w") as file:
+            file.writelines(text + "\n" for text in texts)
+
+    model.extra = extra
+    inputs = {"source": given["input_ids"].numpy().astype(numpy.int32),
+              "source.lengths": given["attention_mask"].sum(1).numpy().astype(numpy.int32)}
+    return model, inputs, {"output": vectors.numpy()}
 
 
 BERT = dict(vocab_size=83, hidden_size=36, num_hidden_layers=2, num_attention_heads=3, intermediate_size=52,
@@ -87,6 +150,20 @@ LABELS = dict(num_labels=5)
 # Folders of heads have one layer.
 SHALLOW, SHALLOW_ROBERTA = (dict(c, num_hidden_layers=1) for c in (BERT, ROBERTA))
 SHALLOW_DISTILBERT = dict(DISTILBERT, n_layers=1)
+
+ELECTRA = dict(BERT, embedding_size=20)
+ALBERT = dict(BERT, embedding_size=20, num_hidden_layers=3, num_hidden_groups=2)
+MODERN = dict(vocab_size=83, hidden_size=36, num_hidden_layers=3, num_attention_heads=3, intermediate_size=48,
+              max_position_embeddings=20, local_attention=6, global_attn_every_n_layers=3, pad_token_id=0, cls_token_id=1,
+              bos_token_id=1, sep_token_id=2, eos_token_id=2, reference_compile=False, attn_implementation="eager")
+QWEN = dict(vocab_size=83, hidden_size=36, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
+            intermediate_size=52, max_position_embeddings=20, pad_token_id=0, attn_implementation="eager")
+GEMMA = dict(QWEN, hidden_size=28, intermediate_size=40, num_hidden_layers=3, query_pre_attn_scalar=24, sliding_window=4, bos_token_id=2, eos_token_id=1,
+             layer_types=["sliding_attention", "full_attention", "sliding_attention"], rope_local_base_freq=100.0,
+             rope_scaling=dict(rope_type="linear", factor=4.0))
+CLIP_TEXT = dict(vocab_size=83, hidden_size=36, num_hidden_layers=2, num_attention_heads=3, intermediate_size=52,
+                 max_position_embeddings=20, projection_dim=24, pad_token_id=1, bos_token_id=0, eos_token_id=82)
+CLIP_VISION = dict(VIT, projection_dim=24)
 
 CASES = {
     "bert": lambda: text_case(hf.BertModel(hf.BertConfig(**BERT), add_pooling_layer=False), types=2),
@@ -106,6 +183,33 @@ CASES = {
     "roberta": lambda: text_case(hf.RobertaModel(hf.RobertaConfig(**ROBERTA), add_pooling_layer=False), padding=1),
     "mpnet": lambda: text_case(hf.MPNetModel(hf.MPNetConfig(**ROBERTA), add_pooling_layer=False),
                                padding=1),
+    "electra": lambda: text_case(hf.ElectraModel(hf.ElectraConfig(**ELECTRA)), types=2),
+    "electra-classes": lambda: text_case(
+        hf.ElectraForSequenceClassification(hf.ElectraConfig(**dict(ELECTRA, num_hidden_layers=1), **LABELS)), types=2),
+    "electra-masked": lambda: text_case(hf.ElectraForMaskedLM(hf.ElectraConfig(**dict(ELECTRA, num_hidden_layers=1)))),
+    "albert": lambda: text_case(hf.AlbertModel(hf.AlbertConfig(**ALBERT), add_pooling_layer=False), types=2),
+    "albert-classes": lambda: text_case(
+        hf.AlbertForSequenceClassification(hf.AlbertConfig(**dict(ALBERT, num_hidden_groups=1), **LABELS))),
+    "albert-masked": lambda: text_case(hf.AlbertForMaskedLM(hf.AlbertConfig(**dict(ALBERT, num_hidden_groups=1)))),
+    "modernbert": lambda: text_case(hf.ModernBertModel(hf.ModernBertConfig(**MODERN))),
+    "modernbert-classes": lambda: text_case(hf.ModernBertForSequenceClassification(
+        hf.ModernBertConfig(**dict(MODERN, num_hidden_layers=2, classifier_pooling="mean", **LABELS)))),
+    "modernbert-masked": lambda: text_case(
+        hf.ModernBertForMaskedLM(hf.ModernBertConfig(**dict(MODERN, num_hidden_layers=1)))),
+    "qwen3": lambda: text_case(hf.Qwen3Model(hf.Qwen3Config(**QWEN))),
+    "qwen3-classes": lambda: text_case(hf.Qwen3ForSequenceClassification(
+        hf.Qwen3Config(**dict(QWEN, num_hidden_layers=1, use_sliding_window=True, sliding_window=3, max_window_layers=0),
+                       **LABELS))),
+    "gemma3": lambda: text_case(hf.Gemma3TextModel(hf.Gemma3TextConfig(**GEMMA))),
+    "gemma3-both-ways": lambda: text_case(
+        hf.Gemma3TextModel(hf.Gemma3TextConfig(**GEMMA, use_bidirectional_attention=True))),
+    "clip-text": lambda: text_case(hf.CLIPTextModel(hf.CLIPTextConfig(**CLIP_TEXT)), padding=1),
+    "clip-vision": lambda: image_case(hf.CLIPVisionModel(hf.CLIPVisionConfig(**CLIP_VISION))),
+    "clip-vision-projection": lambda: image_case(hf.CLIPVisionModelWithProjection(hf.CLIPVisionConfig(**CLIP_VISION))),
+    "deit": lambda: image_case(hf.DeiTModel(hf.DeiTConfig(**VIT), add_pooling_layer=False)),
+    "deit-classes": lambda: image_case(hf.DeiTForImageClassification(hf.DeiTConfig(**VIT, **LABELS))),
+    "vit-classes": lambda: image_case(hf.ViTForImageClassification(hf.ViTConfig(**VIT, **LABELS))),
+    "sentences": sentence_case,
     "vit": lambda: image_case(hf.ViTModel(hf.ViTConfig(**VIT), add_pooling_layer=False)),
     "dinov2": lambda: image_case(hf.Dinov2Model(hf.Dinov2Config(**dict(VIT, mlp_ratio=2)))),
 }
@@ -117,6 +221,13 @@ def write(folder, arrays):
         numpy.save(os.path.join(folder, name + ".npy"), numpy.ascontiguousarray(values))
 
 
+def write_json(folder, name, value):
+    path = os.path.join(folder, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        json.dump(value, file, indent=2)
+
+
 def main():
     for name in sys.argv[1:] or CASES:
         folder = os.path.join(HERE, name)
@@ -125,6 +236,8 @@ def main():
         model.save_pretrained(folder)
         write(os.path.join(folder, "golden", "inputs"), inputs)
         write(os.path.join(folder, "golden", "encode"), results)
+        if hasattr(model, "extra"):
+            model.extra(folder)
         size = sum(os.path.getsize(os.path.join(base, file)) for base, _, files in os.walk(folder) for file in files)
         print(f"{name}: {size / 1000:.0f} KB")
 

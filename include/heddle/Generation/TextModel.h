@@ -8,6 +8,7 @@
 #pragma once
 
 #include "heddle/Generation/Vocabulary.h"
+#include "heddle/Tokenizers/Tokenizer.h"
 
 #include <functional>
 #include <span>
@@ -23,8 +24,9 @@ struct EncodedText {
 
 /// Vocabulary and text rules of one side of a model, see docs/model-description.md.
 struct TextSide {
-  std::string name; ///< "source", "target"
-  std::optional<Vocabulary> vocabulary;
+  std::string name;                     ///< "source", "target"
+  std::optional<Vocabulary> vocabulary; ///< null beside a tokenizer
+  std::optional<Tokenizer> tokenizer;   ///< which also says what is added before and after a text
   Split split = Split::Space;
   int32_t padding = 0;
   std::optional<int32_t> unknown = 1, start = 2, end = 3;
@@ -35,6 +37,8 @@ struct TextSide {
   bool cut = false;              ///< longer text is cut instead of refused
   int64_t limit = 256;           ///< tokens that generation may add
 
+  /// Whether text can be given and not only ids.
+  bool takesText() const { return vocabulary || tokenizer; }
   /// Most ids of a text; none: no limit.
   std::optional<int64_t> longest() const { return length ? length : most; }
   /// Splits text into tokens, looks them up, adds start and end, pads or cuts. Errors begin with

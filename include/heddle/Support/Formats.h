@@ -4,10 +4,10 @@
 //
 // What is known of a format stands here, in a row of one of two tables: how
 // elements of a type lie in memory, and what the products of a `--dtype` multiply.
-// Packing, validation, planning, dialects, emitters, `--verify`, tests and the bench
-// ask a row; none of them knows a format by its name. Beside a row stand three
-// functions: pack (lib/Pack), the reference's unpack (ExecutionEngine), and decode to
-// a register (the strategies of Conversion).
+// Validation, planning, dialects, emitters, `--dtype`, `--verify`, tests and the bench
+// ask a row. Three functions beside a row know a format by its name: pack (lib/Pack),
+// the reference's unpack (ExecutionEngine), and decode to a register (the strategies
+// of Conversion).
 //
 // How codes are made and what they stand for, `transformer.quantize` defines.
 #pragma once

@@ -101,6 +101,8 @@ struct TokenizerFile {
   std::string name;
 };
 Expected<TokenizerFile> readTokenizerFile(const std::string &path);
+/// Whether a folder has one of these files.
+bool holdsTokenizer(const std::string &folder);
 
 /// Both steps.
 Expected<Tokenizer> openTokenizer(const std::string &path);

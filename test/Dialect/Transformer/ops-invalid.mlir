@@ -431,6 +431,22 @@ func.func @learned_c4_rows(%x: tensor<?x6x8xf32>, %t: tensor<5x8xf32>) {
 
 // -----
 
+func.func @normalize_c1_zero(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'transformer.normalize' op C1: expected a finite epsilon above 0, found 0.000000e+00 : f32}}
+  %y = transformer.normalize %x {epsilon = 0.0 : f32} : tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c4_factor(%x: tensor<?x2x?x8xf32>) {
+  // expected-error @+1 {{'transformer.rotary' op C4: expected a finite factor above 0, found -2}}
+  %y = transformer.rotary %x {factor = -2.0 : f64} : tensor<?x2x?x8xf32>
+  return
+}
+
+// -----
+
 func.func @rotary_c1_base(%x: tensor<?x2x?x8xf32>) {
   // expected-error @+1 {{'transformer.rotary' op C1: expected a finite base of at least 1, found 0.5}}
   %y = transformer.rotary %x {base = 0.5 : f64} : tensor<?x2x?x8xf32>
@@ -487,8 +503,8 @@ func.func @rotary_c3_nothing(%x: tensor<?x2x?x8xf32>) {
 
 // -----
 
-func.func @rotary_c4_both(%x: tensor<1x2x?x8xf32>, %n: i32, %s: tensor<?xi32>) {
-  // expected-error @+1 {{'transformer.rotary' op C4: expected documents or an offset, found both}}
+func.func @rotary_c5_both(%x: tensor<1x2x?x8xf32>, %n: i32, %s: tensor<?xi32>) {
+  // expected-error @+1 {{'transformer.rotary' op C5: expected documents or an offset, found both}}
   %y = transformer.rotary %x offset(%n : i32) documents(%s : tensor<?xi32>) : tensor<1x2x?x8xf32>
   return
 }
@@ -496,7 +512,7 @@ func.func @rotary_c4_both(%x: tensor<1x2x?x8xf32>, %n: i32, %s: tensor<?xi32>) {
 // -----
 
 func.func @rotary_c4_rank(%x: tensor<1x2x?x8xf32>, %s: tensor<1x?xi32>) {
-  // expected-error @+1 {{'transformer.rotary' op C4: expected documents as a vector of starts, found rank 2}}
+  // expected-error @+1 {{'transformer.rotary' op C5: expected documents as a vector of starts, found rank 2}}
   %y = transformer.rotary %x documents(%s : tensor<1x?xi32>) : tensor<1x2x?x8xf32>
   return
 }

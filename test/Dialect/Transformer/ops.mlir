@@ -101,6 +101,17 @@ func.func @pool(%x: tensor<?x?x7xf32>, %n: tensor<?xi32>, %p: tensor<1x?x7xf32>)
   return %a, %b, %c : tensor<?x7xf32>, tensor<?x7xf32>, tensor<?x7xf32>
 }
 
+// CHECK-LABEL: @normalize
+func.func @normalize(%x: tensor<?x?x7xf32>) -> tensor<?x7xf32> {
+  // CHECK: transformer.pool %{{.*}} {kind = #transformer.pooling<max>}
+  %a = transformer.pool %x {kind = #transformer.pooling<max>} : tensor<?x?x7xf32> -> tensor<?x7xf32>
+  // CHECK: transformer.normalize %{{.*}} : tensor<?x7xf32>
+  %b = transformer.normalize %a {epsilon = 1.0e-12 : f32} : tensor<?x7xf32>
+  // CHECK: transformer.normalize %{{.*}} {epsilon = {{.*}} : f32} : tensor<?x7xf32>
+  %c = transformer.normalize %b {epsilon = 1.0e-6 : f32} : tensor<?x7xf32>
+  return %c : tensor<?x7xf32>
+}
+
 // CHECK-LABEL: @norms
 func.func @norms(%x: tensor<?x?x8xf32>, %g: tensor<8xf32>) -> tensor<?x?x8xf32> {
   // CHECK: transformer.layer_norm %{{.*}} {epsilon = {{.*}} : f32, root = false}
@@ -131,7 +142,9 @@ func.func @rotary(%x: tensor<1x2x?x8xf32>, %n: i32, %s: tensor<?xi32>) -> tensor
   %b = transformer.rotary %a offset(%n : i32) {base = 500000.0 : f64} : tensor<1x2x?x8xf32>
   // CHECK: transformer.rotary %{{.*}} documents(%{{.*}} : tensor<?xi32>) {fraction = 7.500000e-01 : f64} : tensor<1x2x?x8xf32>
   %c = transformer.rotary %b documents(%s : tensor<?xi32>) {fraction = 0.75 : f64} : tensor<1x2x?x8xf32>
-  return %c : tensor<1x2x?x8xf32>
+  // CHECK: transformer.rotary %{{.*}} {factor = 8.000000e+00 : f64} : tensor<1x2x?x8xf32>
+  %d = transformer.rotary %c {factor = 8.0 : f64} : tensor<1x2x?x8xf32>
+  return %d : tensor<1x2x?x8xf32>
 }
 
 // CHECK-LABEL: @conv1x1

@@ -89,10 +89,10 @@ TEST_F(DescriptionTest, TypesAndRanges) {
             "m.json: norm.epsilon: expected a number of at least 0, found -1");
   EXPECT_EQ(problemWith("/source/padding", 20),
             "m.json: source.padding: expected an integer of at least 0 and at most 19, found 20");
-  EXPECT_EQ(
-      problemWith("/ffn/activation", "softplus"),
-      "m.json: ffn.activation: expected one of relu, gelu, gelu-tanh, quick-gelu, silu, tanh, "
-      "found 'softplus'");
+  EXPECT_EQ(problemWith("/ffn/activation", "softplus"),
+            "m.json: ffn.activation: expected one of relu, gelu, gelu-tanh, quick-gelu, silu, "
+            "tanh, sigmoid, "
+            "found 'softplus'");
   EXPECT_EQ(problemWith("/encoder/layers", Json::array()),
             "m.json: encoder.layers: expected 1 to 4096 layers, found 0");
 }
@@ -145,14 +145,91 @@ TEST_F(DescriptionTest, SegmentsAndHiddenLayers) {
   EXPECT_EQ(problemWith("/classifier", {{"hidden", hidden}}), "no error");
   EXPECT_EQ(
       problemWith("/classifier", {{"hidden", hidden}, {"tied", true}}),
-      "m.json: classifier.hidden.size: expected the size of the model, 12, beside tied, found "
-      "13");
+      "m.json: classifier.hidden.size: expected the features of the embedding's rows, 12, beside "
+      "tied, found 13");
   hidden["norm"] = {{"kind", "rms"}, {"root", false}};
   EXPECT_EQ(
       problemWith("/classifier", {{"hidden", hidden}}),
       "m.json: classifier.hidden.norm.root: expected true where the kind is rms, found false");
   EXPECT_THAT(problemWith("/classifier", {{"hidden", {{"place", "pre"}}}}),
               HasSubstr("m.json: classifier.hidden.place: expected a known key"));
+}
+
+TEST_F(DescriptionTest, EmbeddingsOfAnotherSize) {
+  EXPECT_EQ(problemWith("/encoder/embedding", {{"size", 5}, {"projection", {{"bias", false}}}}),
+            "no error");
+  EXPECT_EQ(problemWith("/encoder/embedding", {{"size", 12}}), "no error");
+  EXPECT_EQ(problemWith("/encoder/embedding", {{"size", 5}}),
+            "m.json: encoder.embedding.projection: expected an object beside a size that is not "
+            "the model's 12, found no such key");
+  EXPECT_EQ(problemWith("/encoder/embedding", {{"size", 5}, {"projection", nullptr}}),
+            "m.json: encoder.embedding.projection: expected an object beside a size that is not "
+            "the model's 12, found null");
+  EXPECT_THAT(problemWith("/encoder/embedding", {{"size", 0}}),
+              HasSubstr("m.json: encoder.embedding.size: expected "));
+  Json json = small();
+  json["decoder"]["embedding"] = {{"size", 5}, {"projection", Json::object()}};
+  json["classifier"] = {{"tied", true}};
+  EXPECT_EQ(problem(json), "m.json: classifier.tied: expected the features of the embedding's "
+                           "rows, 5, beside tied, found 12");
+  json["classifier"]["hidden"] = {{"size", 5}};
+  EXPECT_EQ(problem(json), "no error");
+}
+
+TEST_F(DescriptionTest, NormsOfSubLayers) {
+  Json json = small();
+  json["norm"] = {{"kind", "rms"}, {"epsilon", 0.25}, {"place", "both"}};
+  json["encoder"]["layers"] = {{{"attention", {{"norm", nullptr}}}},
+                               {{"ffn", {{"norm", {{"epsilon", 0.5}}}}}}};
+  auto d = readDescription(write("m.json", json.dump()), {});
+  ASSERT_TRUE(d) << d.error().message;
+  const std::vector<LayerDescription> &layers = d->encoder->layers;
+  EXPECT_EQ(layers[0].place, NormPlace::Both);
+  EXPECT_FALSE(layers[0].selfNorm);
+  ASSERT_TRUE(layers[0].ffnNorm && layers[1].selfNorm && layers[1].ffnNorm);
+  EXPECT_EQ(layers[0].ffnNorm->epsilon, 0.25);
+  EXPECT_EQ(layers[1].selfNorm->epsilon, 0.25);
+  EXPECT_EQ(layers[1].ffnNorm->epsilon, 0.5);
+  EXPECT_TRUE(layers[1].ffnNorm->rms) << "what it does not say is that of all sub-layers";
+  EXPECT_TRUE(d->decoder->layers[0].crossNorm);
+  EXPECT_EQ(problemWith("/norm", {{"place", "around"}}),
+            "m.json: norm.place: expected one of post, pre, both, found 'around'");
+  EXPECT_EQ(problemWith("/ffn/norm", {{"place", "pre"}}),
+            "m.json: ffn.norm.place: expected a known key, found 'place', the nearest known one is "
+            "'kind'");
+  EXPECT_EQ(problemWith("/attention/projection-norm", {{"kind", "rms"}}), "no error");
+  EXPECT_EQ(problemWith("/attention/projection-norm", {{"over", "row"}}),
+            "m.json: attention.projection-norm.over: 'row' is not supported yet");
+}
+
+TEST_F(DescriptionTest, OutputStages) {
+  Json json = small();
+  json["kind"] = "encoder";
+  json.erase("decoder");
+  json.erase("target");
+  json["encoder"]["pool"] = "weighted-mean";
+  auto with = [&](const Json &output) {
+    Json changed = json;
+    changed["encoder"]["output"] = output;
+    return problem(changed);
+  };
+  Json dense = {{"dense", {{"size", 5}, {"activation", "tanh"}, {"bias", false}}}};
+  EXPECT_EQ(with({dense, "normalize"}), "no error");
+  EXPECT_EQ(with({"normalise"}),
+            "m.json: encoder.output.0: expected one of normalize, found 'normalise'");
+  EXPECT_EQ(with({3}), "m.json: encoder.output.0: expected \"normalize\" or {\"dense\": {…}}, "
+                       "found 3");
+  EXPECT_EQ(with(Json::array({{{"dense", Json::object()}}})),
+            "m.json: encoder.output.0.dense.size: expected a number of features, found no such "
+            "key");
+  EXPECT_EQ(with(Json::array({Json::object()})),
+            "m.json: encoder.output.0.dense: expected an object with a size, found no such key");
+  EXPECT_THAT(with(Json::array()), HasSubstr("m.json: encoder.output: expected 1 to 64 output"));
+  EXPECT_EQ(problemWith("/encoder/output", Json::array({"normalize"})),
+            "m.json: encoder.output: expected null where a decoder reads the encoder's output, "
+            "found a list");
+  EXPECT_EQ(problemWith("/classifier", {{"softmax", true}, {"sigmoid", true}}),
+            "m.json: classifier.sigmoid: expected false beside softmax, found true");
 }
 
 TEST_F(DescriptionTest, NormsAndPositions) {
@@ -178,7 +255,7 @@ TEST_F(DescriptionTest, NormsAndPositions) {
   ASSERT_TRUE(d->decoder->embeddingNorm);
   EXPECT_TRUE(d->decoder->embeddingNorm->rms);
   EXPECT_EQ(d->decoder->embeddingNorm->epsilon, 0.5);
-  EXPECT_FALSE(d->decoder->norm.rms);
+  EXPECT_FALSE(d->decoder->norm);
 }
 
 TEST_F(DescriptionTest, ALossNeedsADecoderOfTokens) {
@@ -208,6 +285,11 @@ TEST_F(DescriptionTest, AnImageIsCutIntoPatches) {
   ASSERT_TRUE(d->source->image);
   EXPECT_EQ(d->source->image->rows(), 7);
   EXPECT_EQ(d->encoder->position.length, 7);
+  json["source"]["class-token"] = 5;
+  d = readDescription(write("m.json", json.dump()), {});
+  ASSERT_TRUE(d) << d.error().message;
+  EXPECT_EQ(d->source->image->rows(), 11);
+  json["source"]["class-token"] = true;
   auto after = [&](const char *pointer, const Json &value) {
     Json changed = json;
     changed[Json::json_pointer(pointer)] = value;
@@ -251,6 +333,29 @@ TEST_F(DescriptionTest, RotaryPositions) {
   EXPECT_EQ(with("length", 12),
             "m.json: position.length: expected no such key with rotary positions, found it");
   EXPECT_EQ(with("length", nullptr), "no error");
+  EXPECT_EQ(with("scaling", {{"rope_type", "linear"}, {"factor", 8}}), "no error");
+  EXPECT_EQ(with("scaling", {{"rope_type", "default"}, {"rope_theta", 1e4}}), "no error");
+  EXPECT_EQ(with("scaling", {{"type", "linear"}}),
+            "m.json: position.scaling.factor: expected a number above 0, found no such key");
+  EXPECT_EQ(with("scaling", {{"rope_type", "linear"}, {"factor", 0}}),
+            "m.json: position.scaling.factor: expected a number above 0, found 0");
+  EXPECT_EQ(with("scaling", {{"rope_type", "dynamic"}, {"factor", 2}}),
+            "m.json: position.scaling.rope_type: 'dynamic' is not supported yet");
+  Json json = small();
+  json["position"] = {{"kind", "rotary"}, {"scaling", {{"type", "linear"}, {"factor", 4}}}};
+  json["encoder"]["layers"] = {
+      {{"position", nullptr}}, {{"position", {{"base", 7}, {"scaling", nullptr}}}}, Json::object()};
+  auto d = readDescription(write("m.json", json.dump()), {});
+  ASSERT_TRUE(d) << d.error().message;
+  const std::vector<LayerDescription> &layers = d->encoder->layers;
+  EXPECT_FALSE(layers[0].position.rotary());
+  EXPECT_EQ(layers[1].position.base, 7);
+  EXPECT_EQ(layers[1].position.factor, 1);
+  EXPECT_EQ(layers[2].position.base, 10000);
+  EXPECT_EQ(layers[2].position.factor, 4);
+  EXPECT_EQ(problemWith("/encoder/layers", Json::array({{{"position", nullptr}}})),
+            "m.json: encoder.layers.0.position: expected no such key in a layer beside positions "
+            "that are not rotary, found it");
   EXPECT_EQ(problemWith("/position/fraction", 0.5),
             "m.json: position.fraction: expected no such key with sinusoidal positions, found it");
   EXPECT_EQ(problemWith("/position/kind", "angular"),
@@ -306,7 +411,7 @@ TEST_F(DescriptionTest, Defaults) {
   EXPECT_EQ(a.valueSize, 4);
   EXPECT_EQ(a.scale, 0.5);
   EXPECT_TRUE(a.outputBias && !a.queryBias);
-  EXPECT_EQ(d->decoder->layers[0].norm.epsilon, 1e-5);
+  EXPECT_EQ(d->decoder->layers[0].selfNorm->epsilon, 1e-5);
   EXPECT_EQ(d->target->limit, 256);
   EXPECT_EQ(Json::parse(factsOf(*d))["source"].dump(),
             R"({"vocabulary":20,"split":"space","padding":0,"unknown":1,"start":2,"end":3,"add":)"

@@ -145,7 +145,7 @@ TEST_F(FolderImportTest, ArchitectureFilesThatAreWrong) {
   EXPECT_EQ(problemWithKey("/config/width", {{"defualt", 1}}),
             "heddle.json: config.width: expected one of or, default, null, found 'defualt'");
   EXPECT_EQ(problemWithKey("/extends", "berd").substr(0, 46),
-            "heddle.json: extends: expected one of bert, ca");
+            "heddle.json: extends: expected one of albert, ");
   EXPECT_EQ(
       problemWithKey("/model/size", "=wdth"),
       "heddle.json: model.size: column 1: expected a key of `config`, a table or a name bound "

@@ -25,6 +25,14 @@ static LogicalResult verifyYield(Operation *op, Region &body, TypeRange results)
   return success();
 }
 
+static bool copiesPackedKeys(Block &body) {
+  auto key = dyn_cast<BlockArgument>(body.getTerminator()->getOperand(0)); // groups give something
+  return key && key.getArgNumber() == 0 && body.getNumArguments() == 2;
+}
+
+bool GroupOp::packsDocuments() { return copiesPackedKeys(getBody().front()); }
+bool DefOp::packsDocuments() { return copiesPackedKeys(getBody().front()); }
+
 LogicalResult GroupOp::verify() {
   if (TypeRange(getBody().getArgumentTypes()) != TypeRange(getInputs().getTypes()))
     return emitOpError() << "C1: expected body arguments of " << getInputs().getTypes()

@@ -39,7 +39,10 @@ LogicalResult RotaryOp::verify() {
     return emitOpError("C3: expected an even number of rotated features, found ")
            << rotated << ", the fraction " << numberText(fraction) << " of "
            << features(getInput());
-  return verifyOrigin(*this, "C4", getDocuments(), getOffset());
+  double factor = getFactor().convertToDouble();
+  if (!std::isfinite(factor) || !(factor > 0))
+    return emitOpError("C4: expected a finite factor above 0, found ") << numberText(factor);
+  return verifyOrigin(*this, "C5", getDocuments(), getOffset());
 }
 
 void RotaryOp::inferShapes(SymbolicShapes &shapes) {
@@ -56,7 +59,9 @@ Value RotaryOp::documentStarts() { return getDocuments(); }
 
 std::optional<RowTable> RotaryOp::rowTable() {
   int64_t rotated = getRotatedSize();
+  double factor = getFactor().convertToDouble();
   return RowTable{"rotary(" + std::to_string(rotated) + ", " +
-                      numberText(getBase().convertToDouble()) + ")",
+                      numberText(getBase().convertToDouble()) +
+                      (factor == 1 ? "" : ", " + numberText(factor)) + ")",
                   rotated, getOffset()};
 }

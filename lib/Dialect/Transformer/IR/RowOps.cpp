@@ -53,6 +53,12 @@ LogicalResult RmsNormOp::verify() {
       [&] { return verifyEpsilon(op, "C3", getEpsilonAttr()); });
 }
 
+LogicalResult NormalizeOp::verify() {
+  if (getEpsilon().isFinite() && !getEpsilon().isNegative() && !getEpsilon().isZero())
+    return success();
+  return emitOpError("C1: expected a finite epsilon above 0, found ") << getEpsilonAttr();
+}
+
 //===- pool --------------------------------------------------------------===//
 
 LogicalResult PoolOp::verify() {

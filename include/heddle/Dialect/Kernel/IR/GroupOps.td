@@ -37,6 +37,11 @@ def Kernel_GroupOp : Kernel_Op<"group", [IsolatedFromAbove, SingleBlock]> {
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`(` $inputs `)` $name attr-dict `:` functional-type($inputs, $results) $body";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether the keys of packed documents, argument 0, are only copied to panels, which begin anew with each document; argument 1
+    /// holds the documents' starts.
+    bool packsDocuments();
+  }];
 }
 
 def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpInterface]> {
@@ -67,6 +72,9 @@ def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpI
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// Whether the keys of packed documents, argument 0, are only copied to panels, which begin anew with each document; argument 1
+    /// holds the documents' starts.
+    bool packsDocuments();
     /// Storage of arguments and results, by C2.
     LayoutAttr getArgLayout(unsigned index) { return getArgAttrOfType<LayoutAttr>(index, LayoutAttr::name); }
     LayoutAttr getResultLayout(unsigned index) { return getResultAttrOfType<LayoutAttr>(index, LayoutAttr::name); }

@@ -109,19 +109,21 @@ def Transformer_RotaryOp : Transformer_Op<"rotary", [Pure, AttrSizedOperandSegme
   let summary = "rotates heads by their positions";
   let description = [{
     The first r features of each head are rotated, r being `fraction * D` rounded down, feature j with feature j + r/2, by the
-    angle `a = p * base^(-2j/r)`, where p is the position of the row:
+    angle `a = p / factor * base^(-2j/r)`, where p is the position of the row:
     `result[b, h, t, j] = input[b, h, t, j] * cos(a) - input[b, h, t, j + r/2] * sin(a)` and
     `result[b, h, t, j + r/2] = input[b, h, t, j + r/2] * cos(a) + input[b, h, t, j] * sin(a)` for j < r/2; features from r on
     stay as they are. Rows are counted along dimension 2 of `[B, H, T, D]` from `offset`, by default 0, or with `documents` from the
     start of their own document, where B is 1. Queries and keys that are rotated alike have scores that depend on the distance of
     their positions. Source: Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, section 3.4.2; the order of
-    the pairs is that of GPT-NeoX and Llama.
+    the pairs is that of GPT-NeoX and Llama. A factor other than 1 is the linear scaling of positions: Chen et al., Extending
+    Context Window of Large Language Models via Positional Interpolation, section 2.3.
 
     Constraints:
     * C1: `base` is a finite number of at least 1.
     * C2: `fraction` is above 0 and at most 1.
     * C3: r is even and not 0.
-    * C4: `documents` is a vector, and stands without `offset`.
+    * C4: `factor` is finite and above 0.
+    * C5: `documents` is a vector, and stands without `offset`.
 
     Example:
     ```mlir
@@ -133,7 +135,8 @@ def Transformer_RotaryOp : Transformer_Op<"rotary", [Pure, AttrSizedOperandSegme
     ```
   }];
   let arguments = (ins Transformer_Heads:$input, Optional<I32>:$offset, Optional<TensorOf<[I32]>>:$documents,
-                       DefaultValuedAttr<F64Attr, "10000.0">:$base, DefaultValuedAttr<F64Attr, "1.0">:$fraction);
+                       DefaultValuedAttr<F64Attr, "10000.0">:$base, DefaultValuedAttr<F64Attr, "1.0">:$fraction,
+                       DefaultValuedAttr<F64Attr, "1.0">:$factor);
   let results = (outs Transformer_Heads:$result);
   let assemblyFormat = "$input (`offset` `(` $offset^ `:` type($offset) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict `:` type($input)";
   let hasVerifier = 1;

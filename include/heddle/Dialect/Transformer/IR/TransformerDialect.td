@@ -140,7 +140,8 @@ def Transformer_Vector : ConfinedType<1DTensorOf<[F32]>, [Transformer_Positive<"
 def Transformer_Activation : I32EnumAttr<"Activation", "an elementwise function", [
     I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Relu", 1, "relu">, I32EnumAttrCase<"Gelu", 2, "gelu">,
     I32EnumAttrCase<"GeluTanh", 3, "gelu_tanh">, I32EnumAttrCase<"QuickGelu", 4, "quick_gelu">,
-    I32EnumAttrCase<"Silu", 5, "silu">, I32EnumAttrCase<"Tanh", 6, "tanh">]> {
+    I32EnumAttrCase<"Silu", 5, "silu">, I32EnumAttrCase<"Tanh", 6, "tanh">,
+    I32EnumAttrCase<"Sigmoid", 7, "sigmoid">]> {
   let genSpecializedAttr = 0;
   let cppNamespace = "::heddle::transformer";
 }
@@ -155,6 +156,7 @@ def Transformer_ActivationAttr : EnumAttr<Transformer_Dialect, Transformer_Activ
     * `quick_gelu`: x / (1 + exp(-1.702 x))
     * `silu`: x / (1 + exp(-x))
     * `tanh`: (exp(2 x) - 1) / (exp(2 x) + 1)
+    * `sigmoid`: 1 / (1 + exp(-x))
   }];
   let assemblyFormat = "`<` $value `>`";
 }
@@ -164,7 +166,8 @@ def Transformer_OptionalActivation
 def Transformer_Scale : DefaultValuedAttr<F32Attr, "1.0f">;
 
 def Transformer_Pooling : I32EnumAttr<"Pooling", "how rows become one", [
-    I32EnumAttrCase<"Cls", 0, "cls">, I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Last", 2, "last">]> {
+    I32EnumAttrCase<"Cls", 0, "cls">, I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Last", 2, "last">,
+    I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"WeightedMean", 4, "weighted_mean">]> {
   let genSpecializedAttr = 0;
   let cppNamespace = "::heddle::transformer";
 }
@@ -175,6 +178,9 @@ def Transformer_PoolingAttr : EnumAttr<Transformer_Dialect, Transformer_Pooling,
     * `cls`: the first row
     * `mean`: the sum of the rows, in their order, divided by their number
     * `last`: the last row
+    * `max`: of each feature the largest value; NaN counts as none
+    * `weighted_mean`: the sum of the rows, in their order, the first once, the second twice and so on, divided by the sum
+      of these weights (Muennighoff, SGPT: GPT Sentence Embeddings for Semantic Search, section 3.1)
   }];
   let assemblyFormat = "`<` $value `>`";
 }

@@ -264,6 +264,29 @@ def Transformer_RmsNormOp : Transformer_InferredOp<"rms_norm", [Transformer_Redu
   let assemblyFormat = "$input `,` $gamma attr-dict `:` functional-type(operands, results)";
 }
 
+def Transformer_NormalizeOp : Transformer_Op<"normalize", [Pure, AllTypesMatch<["input", "result"]>, Transformer_ReducesRows, Transformer_RowsAlike]> {
+  let summary = "divides each row by its length";
+  let description = [{
+    `result = input / max(sqrt(sum(input * input)), epsilon)`, the sum over the features of each row: rows of length 1, of which
+    the product is the cosine. A row of zeros stays one.
+
+    Constraints:
+    * C1: `epsilon` is finite and above 0.
+
+    Example:
+    ```mlir
+    func.func @unit(%x: tensor<?x384xf32>) -> tensor<?x384xf32> {
+      %y = transformer.normalize %x : tensor<?x384xf32>
+      return %y : tensor<?x384xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, DefaultValuedAttr<F32Attr, "1.0e-12f">:$epsilon);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
 def Transformer_SoftmaxOp : Transformer_Op<"softmax", [Pure, AllTypesMatch<["input", "result"]>, Transformer_ReducesRows, Transformer_RowsAlike]> {
   let summary = "softmax of each row";
   let description = [{

@@ -1,0 +1,152 @@
+//===- SentenceModules.cpp - modules.json of a folder ---------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A module is a type (`sentence_transformers.models.Pooling`) and a folder with a
+// config.json of its own.
+
+#include "SentenceModules.h"
+
+#include "heddle/Support/Json.h"
+#include "heddle/Support/MappedBytes.h"
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <filesystem>
+
+using namespace heddle;
+namespace fs = std::filesystem;
+
+static Expected<Json> readObject(const std::string &path, std::vector<std::string> &files) {
+  files.push_back(path);
+  std::string text = HEDDLE_TRY(readTextFile(path, int64_t(1) << 24));
+  Json json = HEDDLE_TRY(parseJson(text, path));
+  if (!json.is_object())
+    return inputError(path + ": expected an object, found " + shown(json));
+  return json;
+}
+
+/// Poolings by their key in the configuration; the empty word is not supported.
+static constexpr std::pair<const char *, const char *> poolings[] = {
+    {"pooling_mode_cls_token", "cls"},  {"pooling_mode_mean_tokens", "mean"},
+    {"pooling_mode_max_tokens", "max"}, {"pooling_mode_weightedmean_tokens", "weighted-mean"},
+    {"pooling_mode_lasttoken", "last"}, {"pooling_mode_mean_sqrt_len_tokens", ""},
+};
+
+static Expected<std::string> poolingOf(const Json &config, const std::string &path) {
+  std::vector<std::string> chosen;
+  for (const auto &[key, word] : poolings)
+    if (config.value(key, Json(false)) == true)
+      chosen.push_back(key);
+  if (chosen.size() != 1)
+    return inputError(path + ": expected one pooling_mode that is true, found " + listText(chosen) +
+                      (chosen.empty() ? "" : "; several side by side are not supported yet"));
+  for (const auto &[key, word] : poolings)
+    if (chosen[0] == key && *word)
+      return std::string(word);
+  return inputError(path + ": " + chosen[0] +
+                    ": expected another pooling, found true, which is "
+                    "not supported yet");
+}
+
+/// A linear layer as a stage of `encoder.output`; activations by the class of PyTorch.
+static Expected<Json> denseOf(const Json &config, const std::string &path) {
+  static constexpr std::pair<const char *, const char *> activations[] = {
+      {"Identity", nullptr}, {"Tanh", "tanh"}, {"ReLU", "relu"},
+      {"GELU", "gelu"},      {"SiLU", "silu"}, {"Sigmoid", "sigmoid"}};
+  Json size = config.value("out_features", Json());
+  if (!size.is_number_integer())
+    return inputError(path + ": out_features: expected a number, found " + shown(size));
+  Json dense = {{"size", size}, {"bias", config.value("bias", true)}};
+  Json name = config.value("activation_function", Json("Tanh"));
+  llvm::StringRef last =
+      name.is_string() ? llvm::StringRef(name.get_ref<const std::string &>()).rsplit('.').second
+                       : llvm::StringRef();
+  if (last.empty() && name.is_string())
+    last = name.get_ref<const std::string &>();
+  for (const auto &[torch, word] : activations)
+    if (last == torch) {
+      if (word)
+        dense["activation"] = word;
+      return Json{{"dense", dense}};
+    }
+  return inputError(path +
+                    ": activation_function: expected Identity, Tanh, ReLU, GELU, SiLU or "
+                    "Sigmoid, found " +
+                    shown(name));
+}
+
+/// Adds one module behind the model.
+static Status addModule(llvm::StringRef type, const std::string &folder, SentenceModules &modules,
+                        std::vector<std::string> &files) {
+  std::string path = (fs::path(folder) / "config.json").string();
+  if (type == "Normalize") {
+    modules.output.push_back("normalize");
+  } else if (type == "Dense") {
+    Json config = HEDDLE_TRY(readObject(path, files));
+    modules.folders[modules.output.size()] = folder;
+    modules.output.push_back(HEDDLE_TRY(denseOf(config, path)));
+  } else if (type == "Pooling") {
+    Json config = HEDDLE_TRY(readObject(path, files));
+    modules.pool = HEDDLE_TRY(poolingOf(config, path));
+  } else if (type != "Dropout") { // which does nothing but in training
+    return inputError("type: expected Transformer, Pooling, Dense, Normalize or Dropout, found " +
+                      quotedText(type.str()) + ", which is not supported");
+  }
+  return {};
+}
+
+static Status readLongest(const std::string &folder, SentenceModules &modules,
+                          std::vector<std::string> &files) {
+  std::string path = (fs::path(folder) / "sentence_bert_config.json").string();
+  if (std::error_code none; !fs::exists(path, none))
+    return {};
+  Json config = HEDDLE_TRY(readObject(path, files));
+  Json longest = config.value("max_seq_length", Json());
+  if (longest.is_null())
+    return {};
+  if (!longest.is_number_integer() || longest < 1)
+    return inputError(path + ": max_seq_length: expected a number above 0, found " +
+                      shown(longest));
+  modules.longest = longest.get<int64_t>();
+  return {};
+}
+
+Expected<std::optional<SentenceModules>>
+heddle::readSentenceModules(const std::string &folder, std::vector<std::string> &files) {
+  std::string path = (fs::path(folder) / "modules.json").string();
+  if (std::error_code none; !fs::exists(path, none))
+    return std::optional<SentenceModules>();
+  files.push_back(path);
+  std::string text = HEDDLE_TRY(readTextFile(path, int64_t(1) << 24));
+  Json list = HEDDLE_TRY(parseJson(text, path));
+  if (!list.is_array() || list.empty())
+    return inputError(path + ": expected a list of modules, found " + shown(list));
+  SentenceModules modules;
+  for (const auto &[index, module] : llvm::enumerate(list)) {
+    std::string place = path + ": " + std::to_string(index) + ": ";
+    if (!module.is_object() || !module.value("type", Json()).is_string() ||
+        !module.value("path", Json("")).is_string())
+      return inputError(place + "expected an object with a type and a path, found " +
+                        shown(module));
+    llvm::StringRef type = module["type"].get_ref<const std::string &>();
+    type = type.rsplit('.').second;
+    std::string inner = (fs::path(folder) / module.value("path", "")).lexically_normal().string();
+    if (index == 0) {
+      if (type != "Transformer" || !module.value("path", "").empty())
+        return inputError(place + "expected the type Transformer with an empty path first, found " +
+                          shown(module));
+      HEDDLE_TRY(readLongest(folder, modules, files));
+      continue;
+    }
+    if (Status added = addModule(type, inner, modules, files); !added)
+      return inputError((added.error().message.starts_with("type") ? place : "") +
+                        added.error().message);
+  }
+  if (modules.pool.empty())
+    return inputError(path + ": expected a module Pooling, found none");
+  return std::optional(std::move(modules));
+}

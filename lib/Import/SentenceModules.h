@@ -1,0 +1,27 @@
+//===- SentenceModules.h - modules.json of a folder ------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Folders of Sentence-Transformers list what stands behind the model in modules.json:
+// pooling, linear layers, rows of length 1. They become `encoder.pool` and
+// `encoder.output` of the description, whatever the architecture is.
+#pragma once
+
+#include "Schema.h"
+
+#include <map>
+
+namespace heddle {
+
+struct SentenceModules {
+  std::string pool;                      ///< a word of `encoder.pool`
+  Json output = Json::array();           ///< stages of `encoder.output`
+  std::map<size_t, std::string> folders; ///< of the linear layers among them, by stage
+  std::optional<int64_t> longest; ///< max_seq_length: tokens of a text, special ones included
+};
+
+/// None where the folder has no modules.json. Appends files that are read to `files`.
+Expected<std::optional<SentenceModules>> readSentenceModules(const std::string &folder,
+                                                             std::vector<std::string> &files);
+
+} // namespace heddle

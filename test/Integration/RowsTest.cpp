@@ -1,0 +1,141 @@
+//===- RowsTest.cpp - Pooling and lengths of 1 -----------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every pooling and the division by a row's length against plain loops, on both
+// devices: texts of different lengths (an empty one too), packed documents, and
+// more rows than the rounds of sixteen in which many are added.
+#include "LinearModel.h"
+#include "heddle/ExecutionEngine/Jit.h"
+
+#include <cmath>
+#include <numeric>
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+
+constexpr int64_t features = 37;
+
+struct Pooling {
+  const char *name;
+  double (*formula)(std::span<const double> rows); ///< of one feature, at least one row
+};
+
+const Pooling poolings[] = {
+    {"cls", [](std::span<const double> rows) { return rows.front(); }},
+    {"last", [](std::span<const double> rows) { return rows.back(); }},
+    {"max", [](std::span<const double> rows) { return *std::ranges::max_element(rows); }},
+    {"mean",
+     [](std::span<const double> rows) {
+       return std::accumulate(rows.begin(), rows.end(), 0.0) / static_cast<double>(rows.size());
+     }},
+    {"weighted_mean",
+     [](std::span<const double> rows) {
+       double sum = 0, weights = 0;
+       for (size_t i = 0; i < rows.size(); ++i) {
+         sum += static_cast<double>(i + 1) * rows[i];
+         weights += static_cast<double>(i + 1);
+       }
+       return sum / weights;
+     }},
+};
+
+Expected<Session> open(const std::string &text, const std::string &device) {
+  std::string path = testing::TempDir() + "heddle-rows-" + std::to_string(getpid()) + ".mlir";
+  std::ofstream(path) << text;
+  return jit(path, {.device = device});
+}
+
+class PoolTest : public testing::TestWithParam<std::tuple<std::string, Pooling>> {};
+
+TEST_P(PoolTest, IsItsFormula) {
+  const auto &[device, pooling] = GetParam();
+  std::string in = "tensor<?x?x37xf32>", out = "tensor<?x37xf32>",
+              kind = std::string("{kind = #transformer.pooling<") + pooling.name + ">}";
+  auto session =
+      open("func.func @texts(%x: " + in +
+               " {transformer.name = \"x\"}, %n: tensor<?xi32> "
+               "{transformer.name = \"n\"}) -> (" +
+               out +
+               " {transformer.name = \"y\"}) {\n"
+               "  %y = transformer.pool %x lengths(%n : tensor<?xi32>) " +
+               kind + " : " + in + " -> " + out + "\n  return %y : " + out +
+               "\n}\n"
+               "func.func @documents(%x: tensor<1x?x37xf32> {transformer.name = \"x\"}, %n: "
+               "tensor<?xi32> "
+               "{transformer.name = \"n\"}) -> (" +
+               out +
+               " {transformer.name = \"y\"}) {\n"
+               "  %y = transformer.pool %x documents(%n : tensor<?xi32>) " +
+               kind + " : tensor<1x?x37xf32> -> " + out + "\n  return %y : " + out + "\n}\n",
+           device);
+  if (!session && isMissingDevice(session.error()))
+    GTEST_SKIP() << session.error().message;
+  ASSERT_TRUE(session) << session.error().message;
+
+  const std::vector<int32_t> lengths = {53, 1, 0, 16, 33}, starts = {0, 53, 54, 54, 70, 103};
+  const int64_t texts = 5, rows = 53;
+  Matrix padded = numbers(texts * rows, features, 3), packed = numbers(starts.back(), features, 4);
+  auto check = [&](const Expected<Tensors> &outputs, const Matrix &x, auto firstRow) {
+    ASSERT_TRUE(outputs) << outputs.error().message;
+    std::span<const float> found = outputs->at("y").values<float>();
+    ASSERT_EQ(found.size(), static_cast<size_t>(texts * features));
+    for (int64_t n = 0; n < texts; ++n)
+      for (int64_t e = 0; e < features; ++e) {
+        std::vector<double> column;
+        for (int64_t row = 0; row < lengths[n]; ++row)
+          column.push_back(x.values[(firstRow(n) + row) * features + e]);
+        double expected = column.empty() ? 0 : pooling.formula(column);
+        ASSERT_NEAR(found[n * features + e], expected, 1e-6) << "text " << n << ", feature " << e;
+      }
+  };
+  check(call(*session, "texts",
+             {{"x", Tensor::f32({texts, rows, features}, padded.values)},
+              {"n", Tensor::i32({texts}, lengths)}}),
+        padded, [&](int64_t n) { return n * rows; });
+  check(call(*session, "documents",
+             {{"x", Tensor::f32({1, starts.back(), features}, packed.values)},
+              {"n", Tensor::i32({texts + 1}, starts)}}),
+        packed, [&](int64_t n) { return starts[n]; });
+}
+
+std::string nameOf(const testing::TestParamInfo<PoolTest::ParamType> &info) {
+  return std::get<0>(info.param) + "_" + std::get<1>(info.param).name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, PoolTest,
+                         testing::Combine(testing::Values<std::string>("cpu", "vulkan"),
+                                          testing::ValuesIn(poolings)),
+                         nameOf);
+
+class NormalizeTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(NormalizeTest, RowsHaveTheLength1) {
+  auto session = open("func.func @run(%x: tensor<?x37xf32> {transformer.name = \"x\"}) -> "
+                      "(tensor<?x37xf32> {transformer.name = \"y\"}) {\n"
+                      "  %y = transformer.normalize %x : tensor<?x37xf32>\n"
+                      "  return %y : tensor<?x37xf32>\n}\n",
+                      GetParam());
+  if (!session && isMissingDevice(session.error()))
+    GTEST_SKIP() << session.error().message;
+  ASSERT_TRUE(session) << session.error().message;
+  const int64_t rows = 9, zeros = 4;
+  Matrix x = numbers(rows, features, 6);
+  std::fill_n(x.values.begin() + zeros * features, features, 0.0f);
+  auto outputs = call(*session, "run", {{"x", Tensor::f32({rows, features}, x.values)}});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  std::span<const float> found = outputs->at("y").values<float>();
+  for (int64_t row = 0; row < rows; ++row) {
+    const float *in = x.values.data() + row * features, *out = found.data() + row * features;
+    double length = std::sqrt(std::inner_product(in, in + features, in, 0.0));
+    for (int64_t e = 0; e < features; ++e)
+      ASSERT_NEAR(out[e], row == zeros ? 0 : in[e] / length, 1e-6) << "row " << row;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, NormalizeTest, testing::Values("cpu", "vulkan"),
+                         [](const auto &info) { return info.param; });
+
+} // namespace
