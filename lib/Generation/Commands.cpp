@@ -22,11 +22,6 @@ using namespace heddle;
 
 namespace {
 
-Status written(const std::ostream &out) {
-  return out ? Status()
-             : inputError("standard output: expected to write all results, found an error");
-}
-
 //===- translate, generate -----------------------------------------------===//
 
 /// Attention weights of all texts for the file of `--attention`.

@@ -79,6 +79,11 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
   return {};
 }
 
+Status heddle::written(const std::ostream &out) {
+  return out ? Status()
+             : inputError("standard output: expected to write all results, found an error");
+}
+
 Error heddle::ofModel(const Session &session, Error error) {
   const std::string &name = session.artifact().name();
   if (!error.message.starts_with(name + ": "))

@@ -47,6 +47,9 @@ using AnswerTexts = std::function<Status(const std::vector<NumberedText> &texts)
 Status answerTexts(const TextCommand &command, const TextModel &model, std::istream &in,
                    std::ostream &notes, const AnswerTexts &answer);
 
+/// Whether all that was written to standard output got there.
+Status written(const std::ostream &out);
+
 /// `error` behind the name of the session's file.
 Error ofModel(const Session &session, Error error);
 

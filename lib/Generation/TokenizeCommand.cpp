@@ -67,8 +67,7 @@ Status heddle::tokenizeCommand(const TokenizeCommand &command, std::istream &in,
     if (!text.empty())
       out << HEDDLE_TRY(answerOf(command, tokenizer, text, texts.place()));
     out << '\n';
-    if (!out)
-      return inputError("standard output: cannot be written");
+    HEDDLE_TRY(written(out));
   }
   return texts.finish();
 }

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 
 #include <numeric>
@@ -27,8 +28,10 @@ namespace heddle {
 
 namespace {
 
+bool writesState(Operation *op) { return hasEffect<MemoryEffects::Write>(op); }
+
 bool isPartOfArrow(Operation *op) {
-  return isa<SplitHeadsOp, MergeHeadsOp, arith::TruncFOp, QuantizeOp, CacheAppendOp>(op);
+  return isa<SplitHeadsOp, MergeHeadsOp, arith::TruncFOp, QuantizeOp>(op) || writesState(op);
 }
 
 Value behindArrow(Value value) { return behindGroups(value, isPartOfArrow); }
@@ -44,8 +47,7 @@ bool hasBox(Operation *op) {
 bool worksOnStates(func::FuncOp function) {
   return function
       .walk([](Operation *op) {
-        return isa<StateSetOp, CacheAppendOp, CacheReorderOp>(op) ? WalkResult::interrupt()
-                                                                  : WalkResult::advance();
+        return writesState(op) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }

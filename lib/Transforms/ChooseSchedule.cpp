@@ -60,15 +60,9 @@ static int64_t featureBlock(ContractOp product) {
   return llvm::alignTo(llvm::divideCeil(features, blocks), format.sumBlock);
 }
 
-/// Whether the product reads a packed weight, which it streams and can prefetch.
-static bool readsWeights(kernel::FuncOp body, ContractOp product) {
-  auto argument = dyn_cast<BlockArgument>(product.getRhs());
-  return argument && body.isWeight(argument.getArgNumber());
-}
-
 static kernel::ScheduleAttr cpuSchedule(kernel::FuncOp body, BodyFacts facts) {
   int64_t prefetch = 0, kblock = 0;
-  if (facts.features && readsWeights(body, facts.features)) {
+  if (facts.features && facts.features.readsWeights()) {
     prefetch = 1;
     kblock = featureBlock(facts.features);
   }

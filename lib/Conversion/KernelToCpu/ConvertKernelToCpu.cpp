@@ -91,7 +91,7 @@ LogicalResult CpuEmitter::emitParts() {
 }
 
 LogicalResult CpuEmitter::emitBody(Block &body) {
-  FailureOr<CpuPlan> planned = planBody(body, target, kernel.getScheduleOrDefault());
+  FailureOr<CpuPlan> planned = planBody(body, target);
   if (failed(planned))
     return failure();
   plan = *planned;

@@ -36,8 +36,7 @@ struct CpuPlan {
 
 /// Largest value of an index, if the grid, loop bounds and constants decide it.
 std::optional<int64_t> largestIndex(mlir::Value index);
-mlir::FailureOr<CpuPlan> planBody(mlir::Block &body, const CpuTarget &target,
-                                  const ScheduleAttr &schedule);
+mlir::FailureOr<CpuPlan> planBody(mlir::Block &body, const CpuTarget &target);
 
 /// Columns [from, to) of a tile; a null bound is the tile's.
 struct ColumnRange {

@@ -139,6 +139,7 @@ static FailureOr<BodyNeeds> collectNeeds(Block &body, const CpuTarget &target) {
         return WalkResult::interrupt();
       }
       needs.products.insert(contract.getType().getDimSize(1));
+      needs.weights |= contract.readsWeights();
       needs.takesApart |= chooseStrategy(contract, target).takesApart(target);
     }
     if (auto store = dyn_cast<StoreOp>(op))
@@ -183,14 +184,12 @@ static CpuFragment chooseFragment(const BodyNeeds &needs, const CpuTarget &targe
   return chosen;
 }
 
-FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target,
-                                            const ScheduleAttr &schedule) {
+FailureOr<CpuPlan> heddle::kernel::planBody(Block &body, const CpuTarget &target) {
   FailureOr<BodyNeeds> needs = collectNeeds(body, target);
   if (failed(needs))
     return failure();
   CpuPlan plan;
   plan.tileRows = needs->tileRows;
-  needs->weights = schedule.getPrefetch() != 0; // only products with weights prefetch
   plan.fragment = chooseFragment(*needs, target);
   plan.clippedColumns = needs->clipped;
   body.walk(

@@ -160,6 +160,12 @@ static Type elementOf(Value side) {
   return view ? view.getElementType() : getElementTypeOrSelf(side.getType());
 }
 
+bool ContractOp::readsWeights() {
+  auto argument = dyn_cast<BlockArgument>(getRhs());
+  auto kernel = (*this)->getParentOfType<FuncOp>();
+  return argument && kernel && kernel.isWeight(argument.getArgNumber());
+}
+
 const heddle::NumberFormat *ContractOp::findFormat() {
   return findProduct(elementOf(getLhs()), elementOf(getRhs()));
 }

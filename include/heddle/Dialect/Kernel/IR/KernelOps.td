@@ -265,6 +265,8 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Pure, AttrSizedOperandSegments,
                        OptionalAttr<I64Attr>:$visit_tile, UnitAttr:$guarded);
   let results = (outs Kernel_Tile:$result);
   let extraClassDeclaration = [{
+    /// Whether the right side is a packed weight, which the product streams and can prefetch.
+    bool readsWeights();
     /// Format of both sides; null in an op that is not verified.
     const ::heddle::NumberFormat *findFormat();
     const ::heddle::NumberFormat &getFormat() { return *findFormat(); }
