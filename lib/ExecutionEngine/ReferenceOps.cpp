@@ -339,7 +339,6 @@ static RefTensor meaning(ShiftRightOp op, const Lookup &get) {
 static double pooled(Pooling kind, llvm::ArrayRef<double> values) {
   if (values.empty())
     return 0;
-  double sum = 0, weights = 0;
   switch (kind) {
   case Pooling::Cls:
     return values.front();
@@ -349,14 +348,16 @@ static double pooled(Pooling kind, llvm::ArrayRef<double> values) {
     return llvm::accumulate(values, -INFINITY, [](double x, double y) { return std::fmax(x, y); });
   case Pooling::Mean:
     return llvm::accumulate(values, 0.0) / static_cast<double>(values.size());
-  case Pooling::WeightedMean:
+  case Pooling::WeightedMean: {
+    double sum = 0, weights = 0;
     for (auto [row, value] : llvm::enumerate(values)) {
       weights += static_cast<double>(row + 1);
       sum += static_cast<double>(row + 1) * value;
     }
     return sum / weights;
   }
-  return sum;
+  }
+  llvm_unreachable("all poolings are listed");
 }
 
 /// One row of each sequence's first `length` rows, or of each packed document.

@@ -10,7 +10,6 @@
 #include "Schema.h"
 
 #include "heddle/Support/Json.h"
-#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -177,8 +176,7 @@ Expected<Architecture> Architecture::load(const std::string &folder, Json config
   made.file = (fs::path(folder) / "config.json").string();
   if (fs::exists(own, none)) {
     made.file = own.string();
-    std::string text = HEDDLE_TRY(readTextFile(made.file, int64_t(1) << 24));
-    made.document = HEDDLE_TRY(parseJson(text, made.file));
+    made.document = HEDDLE_TRY(readJsonFile(made.file));
     if (made.document.is_object() && made.document.contains("extends")) {
       Json base = made.document["extends"];
       if (!base.is_string())

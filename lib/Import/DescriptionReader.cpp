@@ -9,7 +9,6 @@
 #include "Description.h"
 #include "StackReader.h"
 
-#include "heddle/Support/Json.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Try.h"
 
@@ -357,7 +356,6 @@ Expected<Description> heddle::readDescription(Json json, const std::string &path
 
 Expected<Description> heddle::readDescription(const std::string &path,
                                               const std::vector<std::string> &options) {
-  auto text = HEDDLE_TRY(readTextFile(path, int64_t(1) << 26));
-  auto json = HEDDLE_TRY(parseJson(text, path));
+  Json json = HEDDLE_TRY(readJsonFile(path));
   return readDescription(std::move(json), path, options);
 }

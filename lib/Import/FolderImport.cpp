@@ -17,8 +17,6 @@
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Pack/Checkpoint.h"
 #include "heddle/Pack/SeededWeights.h"
-#include "heddle/Support/Json.h"
-#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Tokenizers/Tokenizer.h"
@@ -172,8 +170,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
     return usageError("--weights: expected a .mlir model beside it, found " + folder +
                       ", which has weights of its own");
   std::string path = (fs::path(folder) / "config.json").string();
-  std::string text = HEDDLE_TRY(readTextFile(path, int64_t(1) << 24));
-  Json config = HEDDLE_TRY(parseJson(text, path));
+  Json config = HEDDLE_TRY(readJsonFile(path));
   if (!config.is_object())
     return inputError(path + ": expected an object, found " + shown(config));
   if (config.contains("quantization_config"))

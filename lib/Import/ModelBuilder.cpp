@@ -108,9 +108,7 @@ Value ModelBuilder::finalNorm(FunctionBuilder &f, Value x, Call call) {
 /// masks ask for their lengths.
 Value ModelBuilder::pool(FunctionBuilder &f, Value x, Call call) {
   const StackDescription &encoder = stack(call);
-  std::string word = encoder.pool;
-  std::ranges::replace(word, '-', '_');
-  auto kind = symbolizePooling(word);
+  auto kind = symbolizePooling(dialectWord(encoder.pool));
   if (!kind)
     return x;
   FunctionBuilder::Part part(f, "encoder.pool");

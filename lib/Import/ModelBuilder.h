@@ -18,8 +18,10 @@
 
 namespace heddle {
 
-/// Words of descriptions are those of the dialect, with dashes; an empty one is none.
-transformer::Activation activationOf(std::string word);
+/// Words of descriptions are those of the dialect, with dashes.
+std::string dialectWord(std::string word);
+/// An empty word is none.
+transformer::Activation activationOf(const std::string &word);
 
 /// Builds the functions of one description, one sub-layer a function of ours: what stands before and
 /// after the layers in ModelBuilder.cpp, the layers in ModelLayers.cpp.

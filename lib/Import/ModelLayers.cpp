@@ -15,9 +15,13 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 
-Activation heddle::activationOf(std::string word) {
-  std::replace(word.begin(), word.end(), '-', '_');
-  return symbolizeActivation(word).value_or(Activation::None);
+std::string heddle::dialectWord(std::string word) {
+  std::ranges::replace(word, '-', '_');
+  return word;
+}
+
+Activation heddle::activationOf(const std::string &word) {
+  return symbolizeActivation(dialectWord(word)).value_or(Activation::None);
 }
 
 Value ModelBuilder::addPositions(FunctionBuilder &f, Value x, Call call) {

@@ -9,6 +9,9 @@
 #include "Schema.h"
 
 #include "heddle/Import/Import.h"
+#include "heddle/Support/Json.h"
+#include "heddle/Support/MappedBytes.h"
+#include "heddle/Support/Try.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -47,6 +50,11 @@ static const Json &schemaOfDescriptions() {
     return text;
   }();
   return schema;
+}
+
+Expected<Json> heddle::readJsonFile(const std::string &path) {
+  std::string text = HEDDLE_TRY(readTextFile(path, int64_t(1) << 26));
+  return parseJson(text, path);
 }
 
 //===- Errors ------------------------------------------------------------===//

@@ -96,6 +96,9 @@ private:
   std::string nowhere; ///< the path of the object where no place has it
 };
 
+/// Reads and parses a JSON file.
+Expected<Json> readJsonFile(const std::string &path);
+
 /// How an error shows a value: short, on one line.
 std::string shown(const Json &value);
 

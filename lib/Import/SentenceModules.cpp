@@ -7,8 +7,6 @@
 
 #include "SentenceModules.h"
 
-#include "heddle/Support/Json.h"
-#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -22,8 +20,7 @@ namespace fs = std::filesystem;
 
 static Expected<Json> readObject(const std::string &path, std::vector<std::string> &files) {
   files.push_back(path);
-  std::string text = HEDDLE_TRY(readTextFile(path, int64_t(1) << 24));
-  Json json = HEDDLE_TRY(parseJson(text, path));
+  Json json = HEDDLE_TRY(readJsonFile(path));
   if (!json.is_object())
     return inputError(path + ": expected an object, found " + shown(json));
   return json;
@@ -60,7 +57,10 @@ static Expected<Json> denseOf(const Json &config, const std::string &path) {
   Json size = config.value("out_features", Json());
   if (!size.is_number_integer())
     return inputError(path + ": out_features: expected a number, found " + shown(size));
-  Json dense = {{"size", size}, {"bias", config.value("bias", true)}};
+  Json bias = config.value("bias", Json(true));
+  if (!bias.is_boolean())
+    return inputError(path + ": bias: expected true or false, found " + shown(bias));
+  Json dense = {{"size", size}, {"bias", bias}};
   Json name = config.value("activation_function", Json("Tanh"));
   llvm::StringRef last =
       name.is_string() ? llvm::StringRef(name.get_ref<const std::string &>()).rsplit('.').second
@@ -90,6 +90,9 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
     modules.folders[modules.output.size()] = folder;
     modules.output.push_back(HEDDLE_TRY(denseOf(config, path)));
   } else if (type == "Pooling") {
+    if (!modules.pool.empty() || !modules.output.empty())
+      return inputError("type: expected one Pooling, before Dense and Normalize, found it behind "
+                        "another module");
     Json config = HEDDLE_TRY(readObject(path, files));
     modules.pool = HEDDLE_TRY(poolingOf(config, path));
   } else if (type != "Dropout") { // which does nothing but in training
@@ -121,8 +124,7 @@ heddle::readSentenceModules(const std::string &folder, std::vector<std::string> 
   if (std::error_code none; !fs::exists(path, none))
     return std::optional<SentenceModules>();
   files.push_back(path);
-  std::string text = HEDDLE_TRY(readTextFile(path, int64_t(1) << 24));
-  Json list = HEDDLE_TRY(parseJson(text, path));
+  Json list = HEDDLE_TRY(readJsonFile(path));
   if (!list.is_array() || list.empty())
     return inputError(path + ": expected a list of modules, found " + shown(list));
   SentenceModules modules;

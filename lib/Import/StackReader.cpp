@@ -6,6 +6,8 @@
 
 #include "StackReader.h"
 
+#include "heddle/Support/Text.h"
+
 #include <algorithm>
 
 using namespace heddle;
@@ -303,15 +305,9 @@ const MaskExpression *MaskOptions::find(const std::string &path) {
 }
 
 Status MaskOptions::allUsed(const std::string &what) const {
-  constexpr size_t shownNames = 8;
-  std::string names;
-  for (size_t i = 0; i < asked.size() && i < shownNames; ++i)
-    names += (i ? ", " : "") + asked[i];
-  if (asked.size() > shownNames)
-    names += " and " + std::to_string(asked.size() - shownNames) + " more";
+  std::string names = asked.empty() ? "it has none" : firstText(asked, 8);
   for (const auto &[name, option] : options)
     if (!option.used)
-      return inputError("--mask: expected " + what + " (" +
-                        (names.empty() ? "it has none" : names) + "), found " + quotedText(name));
+      return inputError("--mask: expected " + what + " (" + names + "), found " + quotedText(name));
   return {};
 }

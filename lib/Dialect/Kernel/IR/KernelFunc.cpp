@@ -26,8 +26,9 @@ static LogicalResult verifyYield(Operation *op, Region &body, TypeRange results)
 }
 
 static bool copiesPackedKeys(Block &body) {
-  auto key = dyn_cast<BlockArgument>(body.getTerminator()->getOperand(0)); // groups give something
-  return key && key.getArgNumber() == 0 && body.getNumArguments() == 2;
+  Operation *yield = body.getTerminator();
+  return body.getNumArguments() == 2 && yield->getNumOperands() > 0 &&
+         yield->getOperand(0) == body.getArgument(0);
 }
 
 bool GroupOp::packsDocuments() { return copiesPackedKeys(getBody().front()); }
