@@ -23,9 +23,9 @@ constexpr uint64_t vulkanModules = 24, vulkanPackedModules = 1;
 
 /// Sizes for which everything has an edge: one query, one key, fewer keys than queries, tiles that
 /// end early, more rows than a tile and, in the last ones, more keys than a chunk.
-const std::vector<Sizes> cpuSizes = {{1, 1, 1},    {3, 1, 70},   {2, 20, 3},  {2, 33, 33},
-                                     {1, 100, 97}, {1, 97, 130}, {3, 17, 64}, {1, 3, 1100},
-                                     {2, 5, 600},  {1, 49, 515}};
+const std::vector<Sizes> cpuSizes = {
+    {1, 1, 1},    {3, 1, 70},  {2, 20, 3},   {2, 33, 33},   {1, 100, 97}, {1, 97, 130}, {3, 17, 64},
+    {1, 3, 1100}, {2, 5, 600}, {1, 49, 515}, {2, 200, 150}, {1, 33, 700}, {1, 300, 300}};
 const std::vector<Sizes> gpuSizes = {{1, 1, 1},   {3, 1, 70},   {2, 20, 3},  {2, 33, 33},
                                      {1, 65, 70}, {1, 40, 130}, {2, 17, 64}, {1, 3, 260}};
 

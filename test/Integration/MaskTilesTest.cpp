@@ -153,10 +153,11 @@ TEST_P(MaskTilesTest, PackedDocumentsAreTight) {
   check(cases);
 }
 
-/// 500 masks, a module of 20 at a time.
+/// 100 masks, a module of 20 at a time. (A tile that is left out and should not be is a wrong value
+/// too: MaskTest's compositions find it.)
 TEST_P(MaskTilesTest, OtherMasksVisitAtLeastWhatTheyAllow) {
   constexpr uint64_t perModule = 20;
-  for (uint64_t first = 0; first < (onVulkan() ? perModule : 500); first += perModule) {
+  for (uint64_t first = 0; first < (onVulkan() ? perModule : 100); first += perModule) {
     std::vector<Case> cases;
     for (uint64_t n = first; n < first + perModule; ++n)
       cases.push_back(caseOf(900 + n, {.rules = false}, sizes[n % sizes.size()]));
