@@ -150,10 +150,14 @@ std::vector<std::string> findFeatures() { return {}; }
 
 } // namespace
 
-std::vector<std::string> cpuFeatures() {
-  std::vector<std::string> found = findFeatures();
-  std::sort(found.begin(), found.end());
-  return found;
+const std::vector<std::string> &cpuFeatures() {
+  // A virtual machine leaves to its host at every CPUID: all of them take milliseconds.
+  static const std::vector<std::string> sorted = [] {
+    std::vector<std::string> found = findFeatures();
+    std::sort(found.begin(), found.end());
+    return found;
+  }();
+  return sorted;
 }
 
 /// LLVM's name of a feature; artifacts use Linux's names, which differ for some.
@@ -171,7 +175,8 @@ static std::string_view llvmName(std::string_view name) {
 }
 
 std::vector<std::string> missingCpuFeatures(std::span<const std::string> required) {
-  std::vector<std::string> found = cpuFeatures(), missing;
+  const std::vector<std::string> &found = cpuFeatures();
+  std::vector<std::string> missing;
   for (const std::string &name : required)
     if (!std::binary_search(found.begin(), found.end(), llvmName(name)))
       missing.push_back(name);

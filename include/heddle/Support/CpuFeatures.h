@@ -12,7 +12,7 @@
 namespace heddle {
 
 /// Features of this processor by LLVM's names ("avx2", "avx512bf16", …), sorted.
-std::vector<std::string> cpuFeatures();
+const std::vector<std::string> &cpuFeatures();
 /// Features of `required`, by LLVM's or Linux's names, that this processor lacks.
 std::vector<std::string> missingCpuFeatures(std::span<const std::string> required);
 /// Highest x86-64 level with all its features, "x86-64-v4"; on other processors the architecture.
