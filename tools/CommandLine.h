@@ -69,10 +69,73 @@ void addNumber(CLI::App &app, const std::string &name, Number &number, uint64_t 
 }
 
 /// Adds texts and the flags of all text commands.
-inline void addTextFlags(CLI::App &app, TextCommand &command) {
+inline void addTextFlags(CLI::App &app, TextCommand &command, const char *batchDefault = "1") {
   app.add_option("TEXT", command.texts, "texts, one line of output each");
-  addNumber(app, "--batch", command.batch, 1, "texts of a batch (default: 1)");
+  app.add_option("--input", command.input, "a file with a text a line, in place of standard input")
+      ->type_name("FILE");
+  addNumber(app, "--batch", command.batch, 1,
+            std::string("texts of a batch (default: ") + batchDefault + ")");
   app.add_flag("--truncate", command.truncate, "cut texts that are too long");
+}
+
+/// Adds texts and the flags of all commands on encoders.
+inline void addEncoderFlags(CLI::App &app, EncoderCommand &command) {
+  addTextFlags(app, command.text, "as many as --batch-tokens allows");
+  addNumber(app, "--batch-tokens", command.batchTokens, 1,
+            "tokens that run together (default: " + std::to_string(command.batchTokens) + ")");
+  command.progress = isatty(STDERR_FILENO) != 0;
+}
+
+inline void addEmbedFlags(CLI::App &app, EmbedCommand &command) {
+  addEncoderFlags(app, command.run);
+  app.add_option("--output", command.output, "write a table of f32, a row a text")
+      ->type_name("FILE.npy");
+  app.add_option("--format", command.format, "of lines: text (default), jsonl");
+  app.add_option("--prompt", command.prompt, "put the model's prompt of this name before each text")
+      ->type_name("NAME");
+  addNumber(app, "--dimensions", command.dimensions, 1,
+            "the first N numbers of each vector, brought to the length that the whole has");
+  CLI::Option *divide = app.add_flag_callback(
+      "--normalize", [&command] { command.normalize = true; },
+      "divide vectors by their lengths (default: as the model does)");
+  app.add_flag_callback(
+         "--no-normalize", [&command] { command.normalize = false; },
+         "leave them as --dimensions cuts them")
+      ->excludes(divide);
+}
+
+inline void addSimilarityFlags(CLI::App &app, SimilarityCommand &command) {
+  app.add_option("TEXT", command.run.text.texts, "two texts");
+  app.add_option("--prompt", command.prompt, "put the model's prompt of this name before each text")
+      ->type_name("NAME");
+  app.add_flag("--truncate", command.run.text.truncate, "cut texts that are too long");
+}
+
+inline void addClassifyFlags(CLI::App &app, ClassifyCommand &command) {
+  addEncoderFlags(app, command.run);
+  app.add_flag("--all", command.all, "every label, the likeliest first");
+  app.add_option("--pair", command.pair, "the second text of each, as models for pairs take it")
+      ->type_name("TEXT");
+}
+
+inline void addRerankFlags(CLI::App &app, RerankCommand &command) {
+  addEncoderFlags(app, command.run);
+  app.add_option("--query", command.query, "what the texts are compared with")
+      ->type_name("TEXT")
+      ->required();
+  addNumber(app, "--top", command.top, 1, "only the N best, the best first");
+}
+
+inline void addFillMaskFlags(CLI::App &app, FillMaskCommand &command) {
+  addEncoderFlags(app, command.run);
+  addNumber(app, "--top", command.top, 1, "tokens for each mask (default: 5)");
+}
+
+inline void addAnswerFlags(CLI::App &app, AnswerCommand &command) {
+  addEncoderFlags(app, command.run);
+  app.add_option("--question", command.question, "what is asked about each text")
+      ->type_name("TEXT")
+      ->required();
 }
 
 /// Adds texts and the flags of decoding.
@@ -145,7 +208,7 @@ struct TextDriver {
   std::string tool; ///< name for the examples of --help
 };
 
-/// Adds translate, generate, embed and classify; the chosen command leaves its status in `outcome`.
+/// Adds translate, generate and the commands on encoders; the chosen command leaves its status in `outcome`.
 inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &outcome) {
   auto add = [&](const std::string &name, const std::string &about, auto addFlags, auto run) {
     CLI::App *command = app.add_subcommand(name, about);
@@ -176,22 +239,42 @@ inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &out
               generateCommand)
       ->footer("Examples:\n" + start + "generate model.heddle \"once upon a\" --limit=20\n" +
                start + "generate model.heddle --sample --top-k=40 --seed=7 --stream \"once\"");
-  for (bool classify : {false, true}) {
-    std::string name = classify ? "classify" : "embed";
+  auto addEncoder = [&]<typename Command>(const std::string &name, const std::string &about,
+                                          Command command, void (*addFlags)(CLI::App &, Command &),
+                                          auto check, auto run, const std::string &examples) {
+    auto own = std::make_shared<Command>(std::move(command));
     add(
-        name,
-        classify ? "classify texts, or the lines of standard input"
-                 : "compute embeddings of texts, or of the lines of standard input",
-        [&](CLI::App &own) { addTextFlags(own, driver.command.text); },
-        [driver, classify]() -> Status {
-          HEDDLE_TRY(checkTexts(driver.command.text));
+        name, about, [&](CLI::App &app) { addFlags(app, *own); },
+        [driver, own, check, run]() -> Status {
+          HEDDLE_TRY(check(*own));
           Session session = HEDDLE_TRY(driver.open());
-          return encodeCommand(session, driver.command.text, classify, std::cin, std::cout,
-                               std::cerr);
+          return run(session, *own, std::cin, std::cout, std::cerr);
         })
-        ->footer("Examples:\n" + start + name + " model.heddle \"a text\"\n" + start + name +
-                 " model.heddle --device=vulkan --batch=8 < texts.txt");
-  }
+        ->footer("Examples:\n" + examples);
+  };
+  auto checkRun = [](const auto &command) { return checkEncoder(command.run); };
+  const std::string lines = ", or of the lines of standard input";
+  addEncoder("embed", "compute embeddings of texts" + lines, EmbedCommand(), addEmbedFlags,
+             checkEmbed, embedCommand,
+             start + "embed model.heddle \"a text\"\n" + start +
+                 "embed model.heddle --prompt=query --format=jsonl --input=questions.txt\n" +
+                 start + "embed model.heddle --output=vectors.npy --dimensions=256 < texts.txt");
+  addEncoder("similarity", "compare two texts: the cosine of their embeddings", SimilarityCommand(),
+             addSimilarityFlags, checkSimilarity, similarityCommand,
+             start + "similarity model.heddle \"a text\" \"another text\"");
+  addEncoder("rerank", "score texts by how well they fit a query", RerankCommand(), addRerankFlags,
+             checkRun, rerankCommand,
+             start + "rerank model.heddle --query=\"a question\" --top=3 < texts.txt");
+  addEncoder("classify", "find classes of texts, or of their words" + lines, ClassifyCommand(),
+             addClassifyFlags, checkRun, classifyCommand,
+             start + "classify model.heddle \"a text\"\n" + start +
+                 "classify model.heddle --all --device=vulkan < texts.txt");
+  addEncoder("fill-mask", "find words for the mask tokens of texts" + lines, FillMaskCommand(),
+             addFillMaskFlags, checkRun, fillMaskCommand,
+             start + "fill-mask model.heddle --top=3 \"a text with a [MASK] in it\"");
+  addEncoder("answer", "find the answer to a question in texts" + lines, AnswerCommand(),
+             addAnswerFlags, checkRun, answerCommand,
+             start + "answer model.heddle --question=\"who?\" \"a text\"");
 }
 
 /// Adds `tokenize`, which needs no session.
@@ -359,6 +442,7 @@ inline void printError(const Error &error) {
 template <typename Run>
 int runProgram(const Run &run) {
   occupyStandardStreams();
+  std::ios::sync_with_stdio(false); // so that std::cin knows what is at hand
   Status status = withinMemory(run);
   if (status)
     status = finishStandardStreams();

@@ -9,13 +9,11 @@
 
 #include "heddle/Generation/Attention.h"
 #include "heddle/Generation/TextDecoder.h"
-#include "heddle/Generation/TextEncoder.h"
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
-#include <cmath>
 #include <ostream>
 
 using namespace heddle;
@@ -135,13 +133,12 @@ Expected<DecodingOptions> decodingOf(const TranslateCommand &command, const Text
 
 } // namespace
 
-Error heddle::notSupportedYet(std::string_view what) {
-  return usageError(std::string(what) + ": not supported yet");
-}
-
 Status heddle::checkTexts(const TextCommand &command) {
   if (command.batch < 1)
     return usageError("--batch: expected at least 1, found " + std::to_string(command.batch));
+  if (!command.input.empty() && !command.texts.empty())
+    return usageError("--input: expected no texts beside it, found " +
+                      quotedText(command.texts.front()));
   return {};
 }
 
@@ -205,65 +202,4 @@ Status heddle::translateCommand(Session &session, const TranslateCommand &comman
 Status heddle::generateCommand(Session &session, const TranslateCommand &command, std::istream &in,
                                std::ostream &out, std::ostream &notes) {
   return decodeCommand("decoder", session, command, in, out, notes);
-}
-
-//===- embed, classify ---------------------------------------------------===//
-
-namespace {
-
-void writeVector(std::span<const float> row, std::ostream &out) {
-  for (size_t i = 0; i < row.size(); ++i)
-    out << formatted("%s%.9g", i ? " " : "", static_cast<double>(row[i]));
-}
-
-/// Writes the likeliest class (the first among equals) and its probability.
-void writeClass(std::span<const float> row, bool isSoftmax, const TextModel &model,
-                std::ostream &out) {
-  const std::vector<double> probabilities =
-      isSoftmax ? std::vector<double>(row.begin(), row.end()) : softmax(row);
-  const auto best = static_cast<int32_t>(
-      std::max_element(probabilities.begin(), probabilities.end()) - probabilities.begin());
-  out << (model.labels ? model.labels->token(best) : std::to_string(best))
-      << formatted("\t%.6f", probabilities[best]);
-}
-
-} // namespace
-
-Status heddle::encodeCommand(Session &session, const TextCommand &command, bool classify,
-                             std::istream &in, std::ostream &out, std::ostream &notes) {
-  HEDDLE_TRY(checkTexts(command));
-  auto model = HEDDLE_TRY(textModelOf(session, command));
-  auto encoder = TextEncoder::create(session, model);
-  if (!encoder)
-    return ofModel(session, encoder.takeError());
-  if (classify && !encoder->classifies())
-    return ofModel(session,
-                   inputError("expected a model with a classifier, found one that gives vectors"));
-  if (!classify && encoder->classifies())
-    return ofModel(session,
-                   inputError("expected a model that gives vectors, found one with a classifier"));
-  return answerTexts(command, model, in, notes, [&](const std::vector<NumberedText> &texts) {
-    const std::vector<TokenIds> sources = sourcesOf(texts);
-    auto rows = encoder->encode(sources);
-    if (!rows)
-      return Status(rows.takeError());
-    const size_t columns = sources.empty() ? 0 : rows->size() / sources.size();
-    if (classify && model.labels && !sources.empty() &&
-        model.labels->size() != static_cast<int64_t>(columns))
-      return Status(inputError(model.labels->name() + ": expected " + std::to_string(columns) +
-                               " labels, one a class, found " +
-                               std::to_string(model.labels->size())));
-    size_t row = 0;
-    for (const NumberedText &text : texts) {
-      // A text without tokens gives an empty line.
-      if (!text.ids.empty() && classify)
-        writeClass(rows->subspan(columns * row++, columns), encoder->givesProbabilities(), model,
-                   out);
-      else if (!text.ids.empty())
-        writeVector(rows->subspan(columns * row++, columns), out);
-      out << '\n';
-    }
-    out.flush();
-    return written(out);
-  });
 }

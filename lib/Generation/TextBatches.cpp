@@ -9,13 +9,25 @@
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Try.h"
 
+#include <filesystem>
 #include <istream>
 #include <ostream>
 
 using namespace heddle;
 
+Texts::Texts(const TextCommand &command, std::istream &in)
+    : arguments(command.texts), in(&in), name(command.input) {
+  if (name.empty())
+    return;
+  std::error_code unknown;
+  const auto size = std::filesystem::file_size(name, unknown);
+  bytes = unknown ? 0 : size;
+  file.open(name, std::ios::binary);
+  this->in = &file;
+}
+
 bool Texts::next(std::string &text) {
-  if (arguments.empty() ? !std::getline(in, text) : count == arguments.size())
+  if (arguments.empty() ? !std::getline(*in, text) : count == arguments.size())
     return false;
   if (!arguments.empty())
     text = arguments[count];
@@ -23,17 +35,33 @@ bool Texts::next(std::string &text) {
   return true;
 }
 
+bool Texts::waits() { return !arguments.empty() || in->rdbuf()->in_avail() > 0; }
+
+std::optional<double> Texts::share() {
+  if (!arguments.empty())
+    return static_cast<double>(count) / static_cast<double>(arguments.size());
+  const auto place = bytes > 0 ? static_cast<int64_t>(file.tellg()) : 0;
+  return place > 0 ? std::optional(static_cast<double>(place) / static_cast<double>(bytes))
+                   : std::nullopt;
+}
+
 std::string Texts::place() const {
   if (arguments.size() == 1)
     return "text";
-  return (arguments.empty() ? "line " : "text ") + std::to_string(count);
+  return (name.empty() ? "" : name + ": ") + (arguments.empty() ? "line " : "text ") +
+         std::to_string(count);
 }
 
 Status Texts::finish() const {
-  if (in.bad()) // std::getline sets it too if a line does not fit in memory
-    return inputError("line " + std::to_string(count + 1) +
-                      ": expected a line that fits in memory, found a read error");
-  return {};
+  if (!name.empty() && !file.is_open())
+    return inputError(name + ": expected a file that can be read, found none");
+  if (!in->bad()) // std::getline sets it too if a line does not fit in memory
+    return {};
+  if (count == 0)
+    return inputError((name.empty() ? "standard input" : name) +
+                      ": expected text, found a read error");
+  return inputError((name.empty() ? "" : name + ": ") + "line " + std::to_string(count + 1) +
+                    ": expected a line that fits in memory, found a read error");
 }
 
 std::vector<TokenIds> heddle::sourcesOf(const std::vector<NumberedText> &texts) {
@@ -53,7 +81,7 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
     return answered;
   };
   int64_t cut = 0, taken = 0;
-  Texts texts(command.texts, in);
+  Texts texts(command, in);
   for (std::string text; texts.next(text); ++taken) {
     auto encoded = model.input().encode(text, texts.place());
     if (!encoded) {
@@ -73,10 +101,14 @@ Status heddle::answerTexts(const TextCommand &command, const TextModel &model, s
   }
   HEDDLE_TRY(flush());
   HEDDLE_TRY(texts.finish());
+  noteCut(model, cut, taken, notes);
+  return {};
+}
+
+void heddle::noteCut(const TextModel &model, int64_t cut, int64_t taken, std::ostream &notes) {
   if (cut > 0)
     notes << "note: " << cut << " of " << taken << " texts cut to " << *model.input().longest()
           << " tokens\n";
-  return {};
 }
 
 Status heddle::written(const std::ostream &out) {

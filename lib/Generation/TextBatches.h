@@ -10,15 +10,23 @@
 #include "heddle/Generation/Decoding.h"
 #include "heddle/Generation/TextModel.h"
 
+#include <fstream>
+
 namespace heddle {
 
 /// Texts of a command, from arguments or line by line, and their places for errors.
 class Texts {
 public:
   Texts(const std::vector<std::string> &arguments, std::istream &in)
-      : arguments(arguments), in(in) {}
+      : arguments(arguments), in(&in) {}
+  /// The texts that a command names; `in` is standard input. Must not be moved.
+  Texts(const TextCommand &command, std::istream &in);
 
   bool next(std::string &text);
+  /// Whether the next text is at hand: nobody has to be waited for.
+  bool waits();
+  /// How much of the texts is read, 0 to 1; none: nobody knows.
+  std::optional<double> share();
   std::string place() const;
   uint64_t number() const { return count - 1; }
   /// Asked at the end: whether every line could be read.
@@ -26,7 +34,10 @@ public:
 
 private:
   const std::vector<std::string> &arguments;
-  std::istream &in;
+  std::istream *in;
+  std::string name;   ///< of the file of --input; or empty
+  std::ifstream file; ///< open if there is one
+  uint64_t bytes = 0; ///< in it
   uint64_t count = 0;
 };
 
@@ -46,6 +57,9 @@ using AnswerTexts = std::function<Status(const std::vector<NumberedText> &texts)
 /// `notes`.
 Status answerTexts(const TextCommand &command, const TextModel &model, std::istream &in,
                    std::ostream &notes, const AnswerTexts &answer);
+
+/// The note about texts that were cut, if there are any.
+void noteCut(const TextModel &model, int64_t cut, int64_t taken, std::ostream &notes);
 
 /// Whether all that was written to standard output got there.
 Status written(const std::ostream &out);

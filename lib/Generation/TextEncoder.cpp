@@ -1,18 +1,22 @@
-//===- TextEncoder.cpp - Text embedding and classification --------*- C++ -*-===//
+//===- TextEncoder.cpp - Runs of an encoder over texts ------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs the function `encode`, whose result is [texts, columns].
+// Runs `encode_packed` if the model has it, else `encode` over rows padded to the
+// longest; a model that does not mask padding takes texts of one length.
 #include "heddle/Generation/TextEncoder.h"
 
 #include "TextInputs.h"
 
+#include "heddle/Support/Program.h"
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 using namespace heddle;
+using Batch = std::span<const EncodedText *const>;
 
 Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &model) {
   if (model.kind != "encoder" || !model.source)
@@ -23,27 +27,104 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
   TextEncoder encoder(session, model);
   for (const PortInfo &port : outputs)
     if (port.name == "output" || port.name == "logits" || port.name == "probabilities") {
-      if (port.shape.size() != 2)
-        return inputError("expected a model with encoder.pool, found one with a result for every "
-                          "token");
+      const std::string &columns = port.shape.back();
+      std::from_chars(columns.data(), columns.data() + columns.size(), encoder.width);
+      encoder.isPooled = port.shape.size() == 2;
       encoder.output = port.name;
     }
-  if (encoder.output.empty())
+  if (encoder.output.empty() || encoder.width < 1)
     return inputError("encode: expected a result output, logits or probabilities, found none");
-  HEDDLE_TRY(checkInputs(session, "encode", {"source", "source.lengths"}));
+  HEDDLE_TRY(checkInputs(session, "encode", {"source", "source.types", "source.lengths"}));
   encoder.takesLengths = HEDDLE_TRY(takesInput(session, "encode", "source.lengths"));
+  encoder.takesTypes = HEDDLE_TRY(takesInput(session, "encode", "source.types"));
   return encoder;
 }
 
-Expected<std::span<const float>> TextEncoder::encode(const std::vector<TokenIds> &sources) {
-  if (sources.empty())
-    return std::span<const float>();
+/// A vocabulary's texts may end in ids of padding, which `encode` does not count.
+bool TextEncoder::packs(Batch texts) const {
+  return model->packed &&
+         (model->source->tokenizer || std::ranges::none_of(texts, [&](const EncodedText *text) {
+            return text->ids.back() == model->source->padding;
+          }));
+}
+
+std::optional<int64_t> TextEncoder::cost(Batch texts) const {
+  auto sizeOf = [](const EncodedText *text) { return static_cast<int64_t>(text->ids.size()); };
+  if (packs(texts)) {
+    int64_t sum = 0;
+    for (const EncodedText *text : texts)
+      sum += sizeOf(text);
+    return sum;
+  }
+  const int64_t longest = sizeOf(texts.back()), count = static_cast<int64_t>(texts.size());
+  const bool alike = sizeOf(texts.front()) == longest;
+  // Tokens of a sequence-first model lie beside those of other texts.
+  if (count > 1 && ((!model->padded && !alike) || (model->sequenceFirst && !isPooled)))
+    return std::nullopt;
+  return count * longest;
+}
+
+/// Kinds of segments in rows like those of the ids; empty where all are 0, the default.
+static std::vector<TokenIds> typesOf(Batch texts) {
+  std::vector<TokenIds> rows;
+  bool any = false;
+  for (const EncodedText *text : texts) {
+    rows.push_back(text->tokens.typeIds);
+    any |= std::ranges::any_of(rows.back(), [](int32_t id) { return id != 0; });
+  }
+  return any ? rows : std::vector<TokenIds>();
+}
+
+Status TextEncoder::runPacked(Batch texts) {
+  TokenIds ids, starts = {0}, types;
+  for (const EncodedText *text : texts) {
+    ids.insert(ids.end(), text->ids.begin(), text->ids.end());
+    starts.push_back(static_cast<int32_t>(ids.size()));
+  }
+  for (const TokenIds &row : typesOf(texts))
+    types.insert(types.end(), row.begin(), row.end());
+  const Tensor source = Tensor::i32({1, static_cast<int64_t>(ids.size())}, ids),
+               sourceStarts = Tensor::i32({static_cast<int64_t>(starts.size())}, starts);
+  NamedInputs inputs = {{"source", source}, {"source.starts", sourceStarts}};
+  Tensor sourceTypes;
+  if (takesTypes && !types.empty()) {
+    sourceTypes = Tensor::i32(source.shape(), types);
+    inputs.emplace_back("source.types", sourceTypes);
+  }
+  return session->run(packedFunction, inputs, results);
+}
+
+Status TextEncoder::runPadded(Batch texts) {
+  std::vector<TokenIds> sources;
+  for (const EncodedText *text : texts)
+    sources.push_back(text->ids);
   const SourceTensors source(sources, *model);
   NamedInputs inputs = {{"source", source.ids}};
   if (takesLengths)
     inputs.emplace_back("source.lengths", source.lengths);
-  HEDDLE_TRY(session->run("encode", inputs, results));
-  return std::as_const(results)[output].values<float>();
+  Tensor types;
+  if (std::vector<TokenIds> rows = typesOf(texts); takesTypes && !rows.empty()) {
+    types = padRows(rows, 0, /*sequenceFirst=*/false);
+    inputs.emplace_back("source.types", types);
+  }
+  return session->run("encode", inputs, results);
+}
+
+Expected<std::vector<std::span<const float>>> TextEncoder::encode(Batch texts) {
+  const bool packed = packs(texts);
+  HEDDLE_TRY(packed ? runPacked(texts) : runPadded(texts));
+  const std::span<const float> all = std::as_const(results)[output].values<float>();
+  size_t longest = 0, at = 0;
+  for (const EncodedText *text : texts)
+    longest = std::max(longest, text->ids.size());
+  std::vector<std::span<const float>> rows;
+  for (const EncodedText *text : texts) {
+    const auto columns = static_cast<size_t>(width);
+    const size_t count = isPooled ? 1 : text->ids.size();
+    rows.push_back(all.subspan(at, count * columns));
+    at += (isPooled || packed ? count : longest) * columns;
+  }
+  return rows;
 }
 
 std::vector<double> heddle::softmax(std::span<const float> logits) {

@@ -28,10 +28,7 @@ Status heddle::checkInputs(const Session &session, const char *function,
   return {};
 }
 
-namespace {
-
-/// Tensor of rows of ids, shorter rows padded on the right.
-Tensor padRows(const std::vector<TokenIds> &rows, int32_t padding, bool sequenceFirst) {
+Tensor heddle::padRows(const std::vector<TokenIds> &rows, int32_t padding, bool sequenceFirst) {
   size_t length = 0;
   for (const auto &row : rows)
     length = std::max(length, row.size());
@@ -45,8 +42,6 @@ Tensor padRows(const std::vector<TokenIds> &rows, int32_t padding, bool sequence
       values[sequenceFirst ? i * rows.size() + b : b * length + i] = rows[b][i];
   return ids;
 }
-
-} // namespace
 
 SourceTensors::SourceTensors(const std::vector<TokenIds> &sources, const TextModel &model)
     : ids(padRows(sources, model.source->padding, model.sequenceFirst)),

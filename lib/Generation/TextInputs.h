@@ -19,6 +19,9 @@ Expected<bool> takesInput(const Session &session, const char *function, std::str
 Status checkInputs(const Session &session, const char *function,
                    std::initializer_list<std::string_view> known);
 
+/// Tensor of rows of numbers, shorter rows padded on the right.
+Tensor padRows(const std::vector<TokenIds> &rows, int32_t padding, bool sequenceFirst);
+
 /// Ids [B, S] (or [S, B], sequence-first), shorter rows padded on the right, and lengths [B]
 /// without padding.
 struct SourceTensors {

@@ -149,6 +149,35 @@ Status readLabels(const Json &facts, TextModel &model, const MemberReader &readM
   return {};
 }
 
+/// Reads what only some commands ask for. A value of another type counts as none: the compiler
+/// writes them, and each has a default.
+void readTask(const Json &facts, TextModel &model) {
+  auto word = [](const Json &json, const char *key) {
+    auto found = json.find(key);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  auto is = [&](const char *key, bool value) {
+    auto found = facts.find(key);
+    return found != facts.end() && *found == value;
+  };
+  model.packed = is("packed", true);
+  model.unitLength = is("unit-length", true);
+  model.promptIsPooled = !is("pooled-prompt", false);
+  model.sigmoidScores = !is("sigmoid-scores", false);
+  model.head = word(facts, "head");
+  if (std::string problem = word(facts, "problem"); !problem.empty())
+    model.problem = problem == "many-classes" ? Problem::ManyClasses
+                    : problem == "numbers"    ? Problem::Numbers
+                                              : Problem::OneClass;
+  if (auto mask = facts.find("mask-token"); mask != facts.end() && mask->is_number_integer())
+    model.maskToken = mask->get<int32_t>();
+  if (auto prompts = facts.find("prompts"); prompts != facts.end() && prompts->is_object())
+    for (const auto &[name, text] : prompts->items())
+      if (text.is_string())
+        model.prompts.emplace_back(name, text.get<std::string>());
+  model.defaultPrompt = word(facts, "default-prompt");
+}
+
 } // namespace
 
 /// Checks the settings and reads vocabularies. A prompt of a decoder-only model must fit into the
@@ -175,6 +204,7 @@ Expected<TextModel> heddle::readTextModel(std::string_view json, const MemberRea
   if (!model.source)
     model.target->most = model.target->limit - (model.target->start ? 1 : 0);
   HEDDLE_TRY(readLabels(facts, model, readMember));
+  readTask(facts, model);
   return model;
 }
 
@@ -182,12 +212,28 @@ bool TextSide::isSpecial(int32_t id) const {
   return id == padding || id == unknown || id == start || id == end;
 }
 
+/// Whether none of a row's tokens is one of the text itself, which begins `before` bytes behind the
+/// beginning of text number `own`.
+static bool isEmpty(const TokenEncoding &tokens, int8_t own, size_t before) {
+  for (size_t i = 0; i < tokens.size(); ++i)
+    if (!tokens.special[i] && tokens.sequences[i] == own && tokens.spans[i].end > before)
+      return false;
+  return true;
+}
+
 /// By the tokenizer, which cuts a text between the tokens that it adds.
 static Expected<EncodedText> tokenized(const TextSide &side, std::string_view text,
-                                       std::string_view place) {
-  TokenEncoding tokens = HEDDLE_TRY(side.tokenizer->encode(text, {}, place));
+                                       std::string_view place, const TextContext &context) {
+  const std::string whole = std::string(context.before) + std::string(text);
+  auto encode = [&](const EncodeOptions &options) {
+    if (!context.pair)
+      return side.tokenizer->encode(whole, options, place);
+    return context.pairFirst ? side.tokenizer->encode(*context.pair, whole, options, place)
+                             : side.tokenizer->encode(whole, *context.pair, options, place);
+  };
+  TokenEncoding tokens = HEDDLE_TRY(encode({}));
   EncodedText encoded;
-  encoded.empty = std::ranges::find(tokens.special, 0) == tokens.special.end();
+  encoded.empty = isEmpty(tokens, context.pair && context.pairFirst, context.before.size());
   const int64_t count = static_cast<int64_t>(tokens.size());
   if (int64_t room = side.longest().value_or(count); count > room) {
     if (!side.cut)
@@ -195,16 +241,22 @@ static Expected<EncodedText> tokenized(const TextSide &side, std::string_view te
                         " tokens, found " + std::to_string(count));
     EncodeOptions options;
     options.truncation = Truncation{.length = room};
-    tokens = HEDDLE_TRY(side.tokenizer->encode(text, options, place));
+    tokens = HEDDLE_TRY(encode(options));
     encoded.cut = count - static_cast<int64_t>(tokens.size());
   }
   encoded.ids = std::move(tokens.ids);
+  encoded.tokens = std::move(tokens);
   return encoded;
 }
 
-Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view place) const {
+Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view place,
+                                       const TextContext &context) const {
   if (tokenizer)
-    return tokenized(*this, text, place);
+    return tokenized(*this, text, place, context);
+  if (context.pair)
+    return inputError(std::string(place) +
+                      ": expected a model with a tokenizer for pairs of texts, "
+                      "found one with a vocabulary");
   auto tokens = HEDDLE_TRY(splitText(text, split, place));
   EncodedText encoded;
   encoded.empty = tokens.empty();

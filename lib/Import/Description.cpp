@@ -7,6 +7,8 @@
 
 #include "Description.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace heddle;
 
 template <typename T>
@@ -42,11 +44,47 @@ bool Description::sourceMayBePadded() const {
                                 });
 }
 
+/// Whether a mask or score rule says the same of a text alone and among others in one row: nothing
+/// is given for each row or pair, and lengths, which count nothing there, only narrow it.
+static bool countsWithinTexts(const MaskExpression &e) {
+  using Kind = MaskExpression::Kind;
+  return llvm::all_of(e.calls, [&](const MaskCall &call) {
+    if (!call.offsetInput.empty())
+      return false;
+    switch (call.kind) {
+    case Kind::Causal:
+    case Kind::Window:
+    case Kind::Alibi:
+    case Kind::Relative:
+      return true;
+    case Kind::Where:
+      return call.inputs.empty();
+    case Kind::Lengths:
+      return call.inputs[0] == "source" && e.conjunction;
+    default:
+      return false;
+    }
+  });
+}
+
+bool Description::sourceMayBePacked() const {
+  if (kind != "encoder" || sequenceFirst || !source || source->vectors || source->length ||
+      (source->file.empty() && source->tokenizer.empty()))
+    return false;
+  return llvm::all_of(encoder->layers, [](const LayerDescription &layer) {
+    const AttentionDescription &a = layer.self;
+    return (!layer.mask || countsWithinTexts(*layer.mask)) &&
+           (!a.bias || countsWithinTexts(*a.bias)) && !a.hiddenScore && !a.returnLogSumExp &&
+           a.returnWeights == ReturnWeights::None;
+  });
+}
+
 std::string heddle::factsOf(const Description &d) {
   Json facts;
   facts["kind"] = d.kind;
   facts["size"] = d.size;
   facts["padded"] = d.sourceMayBePadded();
+  facts["packed"] = d.sourceMayBePacked();
   facts["layout"] = d.sequenceFirst ? "sequence-first" : "batch-first";
   if (d.source)
     facts["source"] = sideFacts(*d.source, "source");
@@ -57,5 +95,8 @@ std::string heddle::factsOf(const Description &d) {
     if (!d.classifier->labels.empty())
       facts["classifier"]["labels"] = "labels.txt";
   }
+  if (d.encoder && !d.encoder->output.empty() && !d.encoder->output.back().dense)
+    facts["unit-length"] = true;
+  facts.update(d.task);
   return facts.dump();
 }

@@ -174,11 +174,17 @@ struct Description {
   std::vector<std::string> files;
   /// What is allowed and hardly meant.
   std::vector<std::string> warnings;
+  /// Facts of a folder's model for text commands, see FolderTask.h.
+  Json task = Json::object();
 
   bool isEncoderDecoder() const { return kind == "encoder-decoder"; }
   /// Whether texts of different lengths may stand in one batch: every layer of the encoder masks
   /// what is padding.
   bool sourceMayBePadded() const;
+  /// Whether texts may also stand in one row, one after another: the model takes text, and what
+  /// its masks and score rules ask of a pair does not change there. It then has the function
+  /// `encode_packed`.
+  bool sourceMayBePacked() const;
 };
 
 /// Reads the file at `path`; `masks` are NAME=EXPR replacements.

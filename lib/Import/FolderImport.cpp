@@ -12,6 +12,7 @@
 #include "Architecture.h"
 #include "Description.h"
 #include "DescriptionImport.h"
+#include "FolderTask.h"
 #include "SentenceModules.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
@@ -188,6 +189,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   auto description = HEDDLE_TRY(readDescription(std::move(json), path, options.masks));
   HEDDLE_TRY(addLabels(config, path, architecture.head(), description));
   addTokenizer(folder, description);
+  HEDDLE_TRY(addTask(folder, config, architecture.head(), modules, description));
   if (modules && modules->longest)
     description.source->most =
         std::min(description.source->most.value_or(*modules->longest), *modules->longest);

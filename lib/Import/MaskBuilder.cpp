@@ -40,7 +40,7 @@ Value MaskBuilder::sideLengths(FunctionBuilder &f, const std::string &side, Call
   // A loss reads both sides.
   if ((side == call.side() || call.loss) && !description.vectors)
     f.setDefault(input, call.step ? "running_lengths_of" : "lengths_of", tokens,
-                     description.padding);
+                 description.padding);
   return value;
 }
 
@@ -91,6 +91,12 @@ Value MaskBuilder::starts(FunctionBuilder &f, const std::string &input) const {
   return f.input(input, f.tensor({-1}, f.b.getI32Type()), {"documents.starts"});
 }
 
+Value MaskBuilder::within(FunctionBuilder &f, const std::string &documents, Value mask) const {
+  Value s = starts(f, documents);
+  Value own = MaskDocumentsOp::create(f.b, f.loc, s, s, /*offset=*/Value(), f.b.getUnitAttr());
+  return mask ? MaskAndOp::create(f.b, f.loc, own, mask).getResult() : own;
+}
+
 Value MaskBuilder::write(const MaskPlace &site, const MaskCall &e, bool scoreRule) const {
   FunctionBuilder &f = site.f;
   OpBuilder &b = f.b;
@@ -102,6 +108,8 @@ Value MaskBuilder::write(const MaskPlace &site, const MaskCall &e, bool scoreRul
   case Kind::Window:
     return MaskWindowOp::create(b, f.loc, e.numbers[0], e.numbers[1], offset(site, e));
   case Kind::Lengths: {
+    if (!call.documents.empty())
+      return {};
     bool ofSide = !call.sizes && (e.inputs[0] == "source" || e.inputs[0] == "target");
     return MaskLengthsOp::create(b, f.loc, ofSide ? sideLengths(f, e.inputs[0], call) : numbers());
   }

@@ -14,8 +14,11 @@ namespace heddle {
 /// What differs between encode, decode, decode_step and loss.
 struct Call {
   bool decoder = false, step = false;
-  bool loss = false;      ///< the decoder reads a reference, shifted
-  bool packed = false;    ///< masks and rules count inside packed documents
+  bool loss = false;   ///< the decoder reads a reference, shifted
+  bool packed = false; ///< masks and rules count inside packed documents
+  /// In encode_packed: the input that says where texts start. Lengths of the side count nothing
+  /// there: without padding all rows of a text are its own.
+  std::string documents;
   int64_t heads = 1;      ///< of the attention's queries
   int64_t imageRows = -1; ///< of the source, where it is an image
   /// Of an attention that no description made: its sizes, each a name or a number.
@@ -61,6 +64,8 @@ public:
 
   /// The input that says where packed documents start.
   mlir::Value starts(FunctionBuilder &f, const std::string &input) const;
+  /// Pairs within one document, of those that `mask` (may be null) allows.
+  mlir::Value within(FunctionBuilder &f, const std::string &documents, mlir::Value mask) const;
   /// The mask or score rule of an attention.
   mlir::Value build(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const;
   /// One part of it; the region of a `where` is still empty.

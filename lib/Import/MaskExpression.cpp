@@ -110,8 +110,11 @@ Part Parser::chain(llvm::StringRef op) {
   Part left = next();
   while (!in.failed() && in.take(op)) {
     Part right = next();
-    if (site)
+    result.conjunction &= op != "|";
+    if (site && left.value && right.value)
       left.value = join(left.value, right.value);
+    else if (right.value)
+      left.value = right.value;
     left.seesAhead =
         op == "&" ? left.seesAhead && right.seesAhead : left.seesAhead || right.seesAhead;
   }
@@ -123,6 +126,7 @@ Part Parser::unary() {
   if (in.failed())
     return {};
   if (in.take("!")) {
+    result.conjunction = false;
     Value inner = unary().value;
     return {inner ? MaskNotOp::create(site->f.b, site->f.loc, inner) : Value()};
   }
@@ -267,5 +271,6 @@ Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross
   MaskPlace site{*this, f, cross, call};
   Parser parser(e.text, e.scoreRule, &site);
   (void)parser.run(); // checked when it was read
-  return parser.whole.value;
+  return call.documents.empty() || e.scoreRule ? parser.whole.value
+                                               : within(f, call.documents, parser.whole.value);
 }

@@ -58,6 +58,8 @@ struct MaskExpression {
   /// Whether a mask surely lets a query see keys ahead of it. Formulas, tables and offsets that a
   /// caller gives may or may not.
   bool seesAhead = false;
+  /// Whether its calls are joined by `&` alone.
+  bool conjunction = true;
 
   /// The first call of a kind, with an input of that name if one is given; null if there is none.
   const MaskCall *find(Kind kind, std::string_view input = {}) const;

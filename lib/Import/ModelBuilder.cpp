@@ -5,6 +5,7 @@
 // One function of the model at a time, one sub-layer a function of ours:
 //
 //   encode: embed, layers of (self-attention, feed-forward), final norm, pooling, classifier
+//   encode_packed: the same over texts one after another in a single row, without padding
 //   decode: embed, layers of (self-attention, cross-attention, feed-forward), final norm,
 //           classifier
 //   loss: encode and decode of a reference, shifted, and what its ids cost
@@ -13,6 +14,7 @@
 
 #include "ModelBuilder.h"
 
+#include "heddle/Support/Program.h"
 #include "heddle/Support/Try.h"
 
 using namespace mlir;
@@ -113,8 +115,8 @@ Value ModelBuilder::pool(FunctionBuilder &f, Value x, Call call) {
     return x;
   FunctionBuilder::Part part(f, "encoder.pool");
   Value lengths, starts;
-  if (!encoder.documents.empty())
-    starts = masks.starts(f, encoder.documents);
+  if (!documents(call).empty())
+    starts = masks.starts(f, documents(call));
   else if (!d.source->vectors || masks.encoderUsesLengths())
     lengths = masks.sideLengths(f, "source", call);
   return PoolOp::create(f.b, f.loc, x, lengths, starts, *kind);
@@ -160,7 +162,7 @@ void ModelBuilder::outcome(FunctionBuilder &f, Value x, Call call) {
   auto dims = [&](int64_t columns) -> SmallVector<std::string> {
     if (stack(call).pool.empty())
       return {"B", call.rows(), std::to_string(columns)};
-    return {stack(call).documents.empty() ? "B" : "N", std::to_string(columns)};
+    return {documents(call).empty() ? "B" : "N", std::to_string(columns)};
   };
   if (!d.classifier)
     return f.firstResult("output", x, dims(call.decoder ? d.size : stack(call).outputSize));
@@ -196,9 +198,11 @@ Value ModelBuilder::decoderRows(FunctionBuilder &f, Call call) {
   return finalNorm(f, x, call);
 }
 
-Status ModelBuilder::encode() {
-  FunctionBuilder f = function("encode");
+Status ModelBuilder::encode(bool packed) {
+  FunctionBuilder f = function(packed ? packedFunction : "encode");
   Call call = ofSource();
+  if (packed)
+    call.documents = "source.starts";
   Value x = encoderRows(f, call);
   if (!d.isEncoderDecoder()) {
     outcome(f, outputStages(f, pool(f, x, call), call), call);
@@ -293,7 +297,9 @@ void ModelBuilder::declareStates() {
 Expected<OwningOpRef<ModuleOp>> ModelBuilder::run() {
   module = ModuleOp::create(UnknownLoc::get(&context));
   if (d.encoder)
-    HEDDLE_TRY(encode());
+    HEDDLE_TRY(encode(/*packed=*/false));
+  if (d.sourceMayBePacked())
+    HEDDLE_TRY(encode(/*packed=*/true));
   if (!d.decoder)
     return std::move(module);
   Status status = decode(/*step=*/false);

@@ -42,7 +42,7 @@ private:
     Call call;
   };
 
-  Status encode();
+  Status encode(bool packed);
   Status decode(bool step);
   Status loss();
   Status decodeStart();
@@ -76,6 +76,10 @@ private:
   mlir::Value logits(FunctionBuilder &f, mlir::Value x, Call call);
   void outcome(FunctionBuilder &f, mlir::Value x, Call call);
 
+  /// The input that says where documents start; empty: rows are sequences.
+  const std::string &documents(const Call &call) const {
+    return call.documents.empty() ? stack(call).documents : call.documents;
+  }
   const StackDescription &stack(Call call) const { return call.decoder ? *d.decoder : *d.encoder; }
   /// A call of the encoder.
   Call ofSource() const {

@@ -29,8 +29,7 @@ Value ModelBuilder::addPositions(FunctionBuilder &f, Value x, Call call) {
   if (position.kind.empty() || position.rotary())
     return x;
   Value offset = call.step ? f.cacheLength("P") : Value();
-  const std::string &documents = stack(call).documents;
-  Value starts = documents.empty() ? Value() : masks.starts(f, documents);
+  Value starts = documents(call).empty() ? Value() : masks.starts(f, documents(call));
   auto scale = f.b.getF32FloatAttr(static_cast<float>(position.scale));
   if (!position.learned())
     return PositionSinusoidalOp::create(f.b, f.loc, x, offset, starts, scale);
@@ -74,8 +73,13 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
   const AttentionDescription &a = site.attention;
   Call call = site.call;
   call.heads = a.heads;
-  call.packed = site.mask && site.mask->uses(MaskExpression::Kind::PackedDocuments);
-  Value mask = site.mask ? masks.build(f, *site.mask, site.cross, call) : Value();
+  call.packed = !call.documents.empty();
+  call.packed |= site.mask && site.mask->uses(MaskExpression::Kind::PackedDocuments);
+  Value mask;
+  if (site.mask)
+    mask = masks.build(f, *site.mask, site.cross, call);
+  else if (!call.documents.empty())
+    mask = masks.within(f, call.documents, {});
   bool givesMore = !call.step && !call.loss;
   bool returns = a.returnWeights != ReturnWeights::None && givesMore;
   bool average = a.returnWeights == ReturnWeights::Average;
@@ -122,8 +126,7 @@ Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, size_t index, Cal
     Value v = heads(f, in, a, prefix, "value");
     if (const PositionDescription &position = layer.position; position.rotary()) {
       Value offset = call.step ? f.cacheLength("P") : Value();
-      const std::string &documents = stack(call).documents;
-      Value starts = documents.empty() ? Value() : masks.starts(f, documents);
+      Value starts = documents(call).empty() ? Value() : masks.starts(f, documents(call));
       for (Value *rotated : {&q, &k})
         *rotated = RotaryOp::create(f.b, f.loc, rotated->getType(), *rotated, offset, starts,
                                     f.b.getF64FloatAttr(position.base),

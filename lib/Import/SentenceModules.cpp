@@ -95,6 +95,7 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
                         "another module");
     Json config = HEDDLE_TRY(readObject(path, files));
     modules.pool = HEDDLE_TRY(poolingOf(config, path));
+    modules.promptIsPooled = config.value("include_prompt", Json(true)) != false;
   } else if (type != "Dropout") { // which does nothing but in training
     return inputError("type: expected Transformer, Pooling, Dense, Normalize or Dropout, found " +
                       quotedText(type.str()) + ", which is not supported");

@@ -22,7 +22,7 @@ namespace heddle {
 static Expected<const Function *> onlyFunction(const Program &program) {
   const Function *only = nullptr;
   for (const Function &function : program.functions) {
-    if (function.needsSession)
+    if (function.needsSession || function.name == packedFunction)
       continue;
     if (only)
       return usageError("--function: expected one of " + namesOf(program.functions) +

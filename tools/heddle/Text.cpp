@@ -2,8 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The text commands that both drivers share, on any MODEL, and commands that are
-// reserved but not supported yet.
+// The text commands that both drivers share, on any MODEL.
 
 #include "Driver.h"
 
@@ -27,6 +26,7 @@ void addText(CLI::App &app, Status &outcome) {
   auto addModel = [flags](CLI::App &command) {
     command.add_option("model", flags->model, "MODEL")->required();
     addDeviceFlags(command, flags->jit);
+    addDtypeFlag(command, flags->compile);
     addModelFlags(command, flags->compile);
   };
   auto open = [flags] {
@@ -36,13 +36,6 @@ void addText(CLI::App &app, Status &outcome) {
   };
   addTextCommands(app, {flags->translate, addModel, open, "heddle"}, outcome);
   addTokenize(app, "heddle", outcome);
-}
-
-void addUnsupported(CLI::App &app, Status &outcome) {
-  CLI::App *command = app.add_subcommand("rerank", "not supported yet");
-  command->allow_extras();
-  command->footer("Not supported yet."); // instead of the driver's footer, which CLI11 inherits
-  command->callback([&outcome] { outcome = notSupportedYet("rerank"); });
 }
 
 } // namespace heddle::driver

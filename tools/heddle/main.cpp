@@ -53,7 +53,6 @@ static Status run(int argc, char **argv) {
   addText(app, outcome);
   addBench(app, outcome);
   addQueries(app, outcome);
-  addUnsupported(app, outcome);
   HEDDLE_TRY(parse(app, argc, argv));
   return outcome;
 }

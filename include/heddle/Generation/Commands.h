@@ -9,15 +9,68 @@
 
 #include "heddle/Runtime/Session.h"
 
+#include <cstdint>
 #include <iosfwd>
 #include <optional>
 
 namespace heddle {
 
 struct TextCommand {
-  std::vector<std::string> texts; ///< empty: the lines of standard input
+  std::vector<std::string> texts; ///< empty: the lines of `input`
+  std::string input;              ///< a file; empty: standard input
   int64_t batch = 1;              ///< texts of a batch; results do not depend on it
   bool truncate = false;          ///< cut texts that are too long for the model
+};
+
+/// What the commands on encoders have in common.
+struct EncoderCommand {
+  TextCommand text{.batch = INT32_MAX};
+  /// Tokens of a run, for texts of different lengths; results do not depend on it. One longer text
+  /// is a run of its own.
+  int64_t batchTokens = 2048;
+  bool progress = false; ///< write the rate and the time left to `notes`, a terminal
+};
+
+/// `embed`.
+struct EmbedCommand {
+  EncoderCommand run;
+  std::string output;                ///< FILE.npy; empty: lines of text
+  std::string format = "text";       ///< of lines: "text" or "jsonl"
+  std::optional<std::string> prompt; ///< name of one of the model's
+  std::optional<int64_t> dimensions; ///< the first of the vector's
+  std::optional<bool> normalize;     ///< to the length 1; none: as the model does
+};
+
+/// `similarity`, of two texts.
+struct SimilarityCommand {
+  EncoderCommand run;
+  std::optional<std::string> prompt;
+};
+
+/// `classify`.
+struct ClassifyCommand {
+  EncoderCommand run;
+  bool all = false;                ///< every label, the likeliest first
+  std::optional<std::string> pair; ///< the second text of each
+};
+
+/// `rerank`.
+struct RerankCommand {
+  EncoderCommand run;
+  std::string query;
+  std::optional<int64_t> top; ///< that many, the best first; none: all as they come
+};
+
+/// `fill-mask`.
+struct FillMaskCommand {
+  EncoderCommand run;
+  int64_t top = 5; ///< tokens for each mask
+};
+
+/// `answer`: a question about each text.
+struct AnswerCommand {
+  EncoderCommand run;
+  std::string question;
 };
 
 /// `translate` and `generate`.
@@ -43,9 +96,6 @@ struct TokenizeCommand {
   bool decode = false;             ///< ids to text
 };
 
-/// Usage error "`what`: not supported yet".
-Error notSupportedYet(std::string_view what);
-
 /// Usage error for a batch below 1.
 Status checkTexts(const TextCommand &command);
 /// Usage error for options that would have no effect or contradict each other. Tools call it before
@@ -65,9 +115,32 @@ Status generateCommand(Session &session, const TranslateCommand &command, std::i
 /// an empty one.
 Status tokenizeCommand(const TokenizeCommand &command, std::istream &in, std::ostream &out);
 
-/// Writes a line for each text: with `classify` the likeliest class and its probability,
-/// "label\t0.987654", otherwise the numbers of its embedding, separated by spaces.
-Status encodeCommand(Session &session, const TextCommand &command, bool classify, std::istream &in,
+/// Usage error for options that contradict each other. Tools call it before they open a model.
+Status checkEncoder(const EncoderCommand &command);
+Status checkEmbed(const EmbedCommand &command);
+Status checkSimilarity(const SimilarityCommand &command);
+
+/// Writes the vector of each text: a line of numbers, a line of JSON, or a row of a file, where a
+/// text without tokens has zeros.
+Status embedCommand(Session &session, const EmbedCommand &command, std::istream &in,
+                    std::ostream &out, std::ostream &notes);
+/// Writes the cosine of the vectors of two texts.
+Status similarityCommand(Session &session, const SimilarityCommand &command, std::istream &in,
+                         std::ostream &out, std::ostream &notes);
+/// Writes a line for each text: the likeliest class and its probability, "label\t0.987654". Where
+/// the model has classes for tokens: a line for each word, "word\tlabel\t0.987654", and an empty
+/// one between texts.
+Status classifyCommand(Session &session, const ClassifyCommand &command, std::istream &in,
+                       std::ostream &out, std::ostream &notes);
+/// Writes a line for each text, "score\ttext": how well it fits the query.
+Status rerankCommand(Session &session, const RerankCommand &command, std::istream &in,
+                     std::ostream &out, std::ostream &notes);
+/// Writes the likeliest tokens for each mask of each text, "token\t0.987654", and an empty line
+/// between masks.
+Status fillMaskCommand(Session &session, const FillMaskCommand &command, std::istream &in,
+                       std::ostream &out, std::ostream &notes);
+/// Writes a line for each text, "score\tanswer": the part of it that answers the question.
+Status answerCommand(Session &session, const AnswerCommand &command, std::istream &in,
                      std::ostream &out, std::ostream &notes);
 
 } // namespace heddle

@@ -1,9 +1,11 @@
-//===- TextEncoder.h - Text embedding and classification -------*- C++ -*-===//
+//===- TextEncoder.h - Runs of an encoder over texts -----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs a session of an encoder with `encoder.pool`: its result is an embedding of each
-// text, or with a classifier, a logit or a probability for each class.
+// Runs a session of an encoder: a row of numbers for each text (`encoder.pool`) or for
+// each of its tokens. Texts of a run stand one after another in a single row where the
+// model allows it, so that no work is spent on padding; their results have the bits of
+// a run alone in any case.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -15,24 +17,35 @@ namespace heddle {
 /// Encodes batches of texts with a session.
 class TextEncoder {
 public:
-  /// Error if the model's result is not one row a text, or if it has inputs that text does not
+  /// Error if the model's result is no table of numbers, or if it has inputs that text does not
   /// give. Both must outlive the encoder.
   static Expected<TextEncoder> create(Session &session, const TextModel &model);
 
   /// Whether rows hold classes: logits, or probabilities.
   bool classifies() const { return output != "output"; }
   bool givesProbabilities() const { return output == "probabilities"; }
+  /// Whether a text has one row; else each of its tokens has one.
+  bool pooled() const { return isPooled; }
+  int64_t columns() const { return width; }
 
-  /// Rows [sources, columns], valid until the next call.
-  Expected<std::span<const float>> encode(const std::vector<TokenIds> &sources);
+  /// Tokens that a run of these texts works on, padding counted; texts are in the order of their
+  /// lengths. None: they cannot share a run.
+  std::optional<int64_t> cost(std::span<const EncodedText *const> texts) const;
+
+  /// Rows of each text, valid until the next call. Texts have tokens, and share a run by `cost`.
+  Expected<std::vector<std::span<const float>>> encode(std::span<const EncodedText *const> texts);
 
 private:
   TextEncoder(Session &session, const TextModel &model) : session(&session), model(&model) {}
+  bool packs(std::span<const EncodedText *const> texts) const;
+  Status runPacked(std::span<const EncodedText *const> texts);
+  Status runPadded(std::span<const EncodedText *const> texts);
 
   Session *session;
   const TextModel *model;
   std::string output;
-  bool takesLengths = false;
+  int64_t width = 0;
+  bool isPooled = false, takesLengths = false, takesTypes = false;
   NamedTensors results;
 };
 

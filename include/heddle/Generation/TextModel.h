@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <span>
+#include <utility>
 
 namespace heddle {
 
@@ -20,6 +21,15 @@ struct EncodedText {
   std::vector<int32_t> ids;
   int64_t cut = 0;    ///< tokens that did not fit
   bool empty = false; ///< the text has no tokens; all ids are special ones
+  /// What a tokenizer says of each id, `ids` apart; nothing from a vocabulary.
+  TokenEncoding tokens;
+};
+
+/// What stands beside a text in its row.
+struct TextContext {
+  std::string_view before; ///< a prompt: one text with it
+  std::optional<std::string_view> pair;
+  bool pairFirst = false; ///< the pair comes before the text
 };
 
 /// Vocabulary and text rules of one side of a model, see docs/model-description.md.
@@ -43,7 +53,8 @@ struct TextSide {
   std::optional<int64_t> longest() const { return length ? length : most; }
   /// Splits text into tokens, looks them up, adds start and end, pads or cuts. Errors begin with
   /// `place`.
-  Expected<EncodedText> encode(std::string_view text, std::string_view place) const;
+  Expected<EncodedText> encode(std::string_view text, std::string_view place,
+                               const TextContext &context = {}) const;
   /// Text of tokens, joined by a space for Split::Space; special tokens are left out. Ids must be
   /// in range.
   std::string decode(std::span<const int32_t> ids) const;
@@ -51,13 +62,30 @@ struct TextSide {
   bool isSpecial(int32_t id) const;
 };
 
+/// How the numbers of a text's classes are read.
+enum class Problem : uint8_t {
+  OneClass,    ///< softmax over all
+  ManyClasses, ///< each a sigmoid of its own
+  Numbers,     ///< as they are
+};
+
 struct TextModel {
   std::string kind;           ///< "encoder", "decoder", "encoder-decoder"
   bool sequenceFirst = false; ///< [T, B] instead of [B, T]
   /// The encoder masks padding, so a batch may hold sources of different lengths.
   bool padded = false;
+  bool packed = false;     ///< there is a function over texts one after another, see packedFunction
+  bool unitLength = false; ///< vectors have the length 1
   std::optional<TextSide> source, target;
   std::optional<Vocabulary> labels; ///< names of a classifier's classes
+  Problem problem = Problem::OneClass;
+  bool sigmoidScores = true;        ///< what reranking makes of the one number of a pair
+  std::string head;                 ///< of a folder: "ForMaskedLM"; empty: none
+  std::optional<int32_t> maskToken; ///< stands for a word that is asked for
+  /// Texts that `embed` puts before its own, by name.
+  std::vector<std::pair<std::string, std::string>> prompts;
+  std::string defaultPrompt;  ///< a name; empty: none
+  bool promptIsPooled = true; ///< false: rows of a prompt are not part of the vector
 
   /// The side of input texts: source, or target for a decoder-only model.
   TextSide &input() { return source ? *source : *target; }

@@ -15,7 +15,7 @@ namespace heddle {
 
 struct RunCommand {
   /// Names separated by commas, run in this order in one session. Empty: the only function that
-  /// needs no session.
+  /// needs no session, encode_packed apart.
   std::string function;
   std::vector<std::string> inputs;      ///< NAME=FILE.npy
   std::optional<std::string> outputDir; ///< none: results are printed

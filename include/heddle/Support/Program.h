@@ -269,6 +269,10 @@ std::pair<int64_t, int64_t> matrixOf(const PackEntry &entry);
 /// 4-byte elements of an entry's stored weight.
 int64_t packedElements(const PackEntry &entry);
 
+/// `encode` over texts that stand one after another in a single row: for text commands, which know
+/// by Program::model whether it is there.
+inline constexpr const char *packedFunction = "encode_packed";
+
 /// All data of an artifact besides code, texts and the bytes of weights.
 struct Program {
   std::vector<Function> functions;

@@ -1,0 +1,287 @@
+//===- ClassCommands.cpp - Classes of texts, pairs and tokens -----*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `classify`, `rerank`, `fill-mask` and `answer`: what the numbers of a classifier say,
+// a row for each text or for each of its tokens.
+#include "EncoderTexts.h"
+
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <ostream>
+
+using namespace heddle;
+
+namespace {
+
+double sigmoid(float x) { return 1 / (1 + std::exp(-static_cast<double>(x))); }
+
+/// Numbers of classes as the model means them.
+std::vector<double> scoresOf(std::span<const float> row, const OpenedEncoder &opened) {
+  if (!opened.encoder->givesProbabilities() && opened.model.problem == Problem::OneClass)
+    return softmax(row);
+  std::vector<double> scores(row.begin(), row.end());
+  if (!opened.encoder->givesProbabilities() && opened.model.problem == Problem::ManyClasses)
+    std::ranges::transform(row, scores.begin(), sigmoid);
+  return scores;
+}
+
+/// The `most` best, best first; the first among equals.
+std::vector<size_t> bestOf(const std::vector<double> &scores, size_t most) {
+  std::vector<size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0);
+  most = std::min(most, order.size());
+  std::partial_sort(
+      order.begin(), order.begin() + static_cast<ptrdiff_t>(most), order.end(),
+      [&](size_t a, size_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
+  order.resize(most);
+  return order;
+}
+
+/// A model with a classifier for `use`; `pooled`: one row a text.
+Status openClasses(Session &session, const EncoderCommand &command, std::optional<bool> pooled,
+                   const std::string &use, OpenedEncoder &opened) {
+  HEDDLE_TRY(openEncoder(session, command, opened));
+  const TextEncoder &encoder = *opened.encoder;
+  if (!encoder.classifies())
+    return ofModel(session,
+                   inputError("expected a model with a classifier, found one that gives vectors"));
+  if (pooled && *pooled != encoder.pooled())
+    return ofModel(session, inputError("expected a model " + use + ", found one with classes for " +
+                                       (encoder.pooled() ? "whole texts" : "tokens")));
+  return {};
+}
+
+//===- classify ----------------------------------------------------------===//
+
+class Classifier {
+public:
+  Classifier(const OpenedEncoder &opened, bool all) : opened(opened), all(all) {}
+
+  /// Refuses models whose classes are no labels, and labels that are not one a class.
+  Status check() const {
+    const TextModel &model = opened.model;
+    for (auto [head, command] :
+         {std::pair("ForMaskedLM", "fill-mask"), {"ForQuestionAnswering", "answer"}})
+      if (model.head == head)
+        return inputError(std::string("expected a model with labels, found one for the command ") +
+                          command);
+    if (model.labels && model.labels->size() != opened.encoder->columns())
+      return inputError(model.labels->name() + ": expected " +
+                        std::to_string(opened.encoder->columns()) + " labels, one a class, found " +
+                        std::to_string(model.labels->size()));
+    return {};
+  }
+
+  Expected<std::string> answer(const EncodedAnswer &text) const {
+    if (!opened.encoder->pooled())
+      return ofTokens(text);
+    std::string lines = all && text.number > 0 ? "\n" : "";
+    if (text.values.empty())
+      return lines + (all ? "" : "\n");
+    return lines + classes("", text.values);
+  }
+
+private:
+  std::string classes(const std::string &prefix, std::span<const float> row) const {
+    const std::vector<double> scores = scoresOf(row, opened);
+    std::string lines;
+    for (size_t best : bestOf(scores, all ? scores.size() : 1))
+      lines += prefix + label(best) + formatted("\t%.6f\n", scores[best]);
+    return lines;
+  }
+  std::string label(size_t number) const {
+    return opened.model.labels ? opened.model.labels->token(static_cast<int32_t>(number))
+                               : std::to_string(number);
+  }
+
+  /// A line for each word, by the numbers of its first token.
+  Expected<std::string> ofTokens(const EncodedAnswer &text) const {
+    std::string lines = text.number > 0 ? "\n" : "";
+    if (text.values.empty())
+      return lines;
+    for (const auto &[word, token] : HEDDLE_TRY(wordsOf(opened.model.input(), text))) {
+      const auto columns = static_cast<size_t>(opened.encoder->columns());
+      lines += classes(word + "\t", text.values.subspan(token * columns, columns));
+    }
+    return lines;
+  }
+
+  /// Words of a text, of the first text of a pair, with the index of their first token.
+  static Expected<std::vector<std::pair<std::string, size_t>>> wordsOf(const TextSide &side,
+                                                                       const EncodedAnswer &text) {
+    std::vector<std::pair<std::string, size_t>> words;
+    if (!side.tokenizer) {
+      const size_t first = side.add && side.start ? 1 : 0;
+      for (const std::string &word : HEDDLE_TRY(splitText(text.text, side.split, "text")))
+        if (first + words.size() < text.tokens.ids.size())
+          words.emplace_back(word, first + words.size());
+      return words;
+    }
+    const TokenEncoding &tokens = text.tokens.tokens;
+    for (size_t i = 0; i < text.tokens.ids.size();) {
+      size_t end = i + 1;
+      if (!tokens.special[i] && tokens.sequences[i] == 0) {
+        while (end < text.tokens.ids.size() && !tokens.special[end] && tokens.sequences[end] == 0 &&
+               tokens.words[end] == tokens.words[i])
+          ++end;
+        std::string word = text.text.substr(tokens.spans[i].begin,
+                                            tokens.spans[end - 1].end - tokens.spans[i].begin);
+        // Pieces of some tokenizers begin with the blank before the word.
+        word.erase(0, std::min(word.find_first_not_of(" \t\r\n"), word.size()));
+        if (!word.empty())
+          words.emplace_back(std::move(word), i);
+      }
+      i = end;
+    }
+    return words;
+  }
+
+  const OpenedEncoder &opened;
+  bool all;
+};
+
+} // namespace
+
+Status heddle::classifyCommand(Session &session, const ClassifyCommand &command, std::istream &in,
+                               std::ostream &out, std::ostream &notes) {
+  HEDDLE_TRY(checkEncoder(command.run));
+  OpenedEncoder opened;
+  HEDDLE_TRY(openClasses(session, command.run, std::nullopt, "", opened));
+  const Classifier classifier(opened, command.all);
+  if (Status checked = classifier.check(); !checked)
+    return ofModel(session, checked.takeError());
+  TextContext context;
+  if (command.pair)
+    context.pair = *command.pair;
+  return encodeTexts(opened, command.run, context, in, out, notes,
+                     [&](const EncodedAnswer &text) { return classifier.answer(text); });
+}
+
+//===- rerank ------------------------------------------------------------===//
+
+Status heddle::rerankCommand(Session &session, const RerankCommand &command, std::istream &in,
+                             std::ostream &out, std::ostream &notes) {
+  HEDDLE_TRY(checkEncoder(command.run));
+  OpenedEncoder opened;
+  HEDDLE_TRY(openClasses(session, command.run, true, "that scores pairs of texts", opened));
+  if (opened.encoder->columns() != 1)
+    return ofModel(session,
+                   inputError("expected a model with one number for a pair of texts, found " +
+                              std::to_string(opened.encoder->columns()) + " classes"));
+  const bool sigmoidal = opened.model.sigmoidScores && !opened.encoder->givesProbabilities();
+  std::vector<std::pair<double, std::string>> ranked; // for --top
+  auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
+    if (text.values.empty())
+      return std::string(command.top ? "" : "\n");
+    const double score = sigmoidal ? sigmoid(text.values[0]) : static_cast<double>(text.values[0]);
+    if (!command.top)
+      return formatted("%.6f\t", score) + text.text + "\n";
+    if (ranked.size() <= text.number)
+      ranked.resize(text.number + 1);
+    ranked[text.number] = {score, text.text};
+    return std::string();
+  };
+  TextContext context{.pair = command.query, .pairFirst = true};
+  HEDDLE_TRY(encodeTexts(opened, command.run, context, in, out, notes, answer));
+  std::erase_if(ranked, [](const auto &line) { return line.second.empty(); });
+  std::ranges::stable_sort(ranked, std::greater(), &std::pair<double, std::string>::first);
+  for (size_t i = 0; command.top && i < ranked.size() && static_cast<int64_t>(i) < *command.top;
+       ++i)
+    out << formatted("%.6f\t", ranked[i].first) << ranked[i].second << '\n';
+  return written(out);
+}
+
+//===- fill-mask ---------------------------------------------------------===//
+
+Status heddle::fillMaskCommand(Session &session, const FillMaskCommand &command, std::istream &in,
+                               std::ostream &out, std::ostream &notes) {
+  HEDDLE_TRY(checkEncoder(command.run));
+  OpenedEncoder opened;
+  HEDDLE_TRY(openClasses(session, command.run, false, "for masked words", opened));
+  const TextModel &model = opened.model;
+  if (!model.maskToken || !model.input().tokenizer)
+    return ofModel(session, inputError("expected a model for masked words and a tokenizer with a "
+                                       "mask token, found none"));
+  const Tokenizer &tokenizer = *model.input().tokenizer;
+  const std::string mask = tokenizer.idToToken(*model.maskToken).value_or("");
+  bool first = true;
+  auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
+    const auto columns = static_cast<size_t>(opened.encoder->columns());
+    std::string lines;
+    bool found = text.values.empty(); // an empty text has an empty answer
+    for (size_t i = 0; i < text.tokens.ids.size() && !text.values.empty(); ++i) {
+      if (text.tokens.ids[i] != *model.maskToken)
+        continue;
+      found = true;
+      const std::vector<double> scores = softmax(text.values.subspan(i * columns, columns));
+      lines += std::exchange(first, false) ? "" : "\n";
+      for (size_t best : bestOf(scores, static_cast<size_t>(command.top))) {
+        const int32_t ids[] = {static_cast<int32_t>(best)};
+        lines += HEDDLE_TRY(tokenizer.decode(ids, /*skipSpecial=*/false)) +
+                 formatted("\t%.6f\n", scores[best]);
+      }
+    }
+    if (!found)
+      return inputError("text " + std::to_string(text.number + 1) + ": expected the mask token " +
+                        mask + " in it, found none");
+    return lines;
+  };
+  return encodeTexts(opened, command.run, {}, in, out, notes, answer);
+}
+
+//===- answer ------------------------------------------------------------===//
+
+namespace {
+
+/// The likeliest span of a text's tokens, as Transformers chooses it: probabilities of its first
+/// and its last token, of at most 15.
+struct AnswerSpan {
+  double score = 0;
+  size_t begin = 0, end = 0; ///< bytes of the text
+};
+
+AnswerSpan bestSpan(const EncodedAnswer &text) {
+  constexpr size_t longest = 15;
+  const TokenEncoding &tokens = text.tokens.tokens;
+  std::vector<size_t> places;
+  std::vector<float> starts, ends;
+  for (size_t i = 0; i < text.tokens.ids.size(); ++i)
+    if (!tokens.special[i] && tokens.sequences[i] == 1) {
+      places.push_back(i);
+      starts.push_back(text.values[2 * i]);
+      ends.push_back(text.values[2 * i + 1]);
+    }
+  const std::vector<double> start = softmax(starts), end = softmax(ends);
+  AnswerSpan best;
+  for (size_t i = 0; i < places.size(); ++i)
+    for (size_t j = i; j < std::min(places.size(), i + longest); ++j)
+      if (start[i] * end[j] > best.score)
+        best = {start[i] * end[j], tokens.spans[places[i]].begin, tokens.spans[places[j]].end};
+  return best;
+}
+
+} // namespace
+
+Status heddle::answerCommand(Session &session, const AnswerCommand &command, std::istream &in,
+                             std::ostream &out, std::ostream &notes) {
+  HEDDLE_TRY(checkEncoder(command.run));
+  OpenedEncoder opened;
+  HEDDLE_TRY(openClasses(session, command.run, false, "that answers questions", opened));
+  if (opened.model.head != "ForQuestionAnswering" || opened.encoder->columns() != 2)
+    return ofModel(session, inputError("expected a model that answers questions, found one with "
+                                       "classes for tokens"));
+  auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
+    if (text.values.empty())
+      return std::string("\n");
+    const AnswerSpan span = bestSpan(text);
+    return formatted("%.6f\t", span.score) + text.text.substr(span.begin, span.end - span.begin) +
+           "\n";
+  };
+  TextContext context{.pair = command.question, .pairFirst = true};
+  return encodeTexts(opened, command.run, context, in, out, notes, answer);
+}

@@ -1,0 +1,196 @@
+//===- EmbedCommand.cpp - Vectors of texts ------------------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `embed` and `similarity`: prompts before texts, vectors cut and brought to length 1.
+#include "EncoderTexts.h"
+
+#include "heddle/Runtime/Npy.h"
+#include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+using namespace heddle;
+
+namespace {
+
+using Vector = std::vector<float>;
+
+Status openVectors(Session &session, const EncoderCommand &command, OpenedEncoder &opened) {
+  HEDDLE_TRY(openEncoder(session, command, opened));
+  if (opened.encoder->classifies())
+    return ofModel(session,
+                   inputError("expected a model that gives vectors, found one with a classifier"));
+  if (!opened.encoder->pooled())
+    return ofModel(session, inputError("expected a model with encoder.pool, found one with a "
+                                       "result for every token"));
+  return {};
+}
+
+/// The text of a prompt; the model's own where none is named.
+Expected<std::string_view> promptOf(const TextModel &model,
+                                    const std::optional<std::string> &wanted) {
+  const std::string &name = wanted ? *wanted : model.defaultPrompt;
+  if (name.empty() && !wanted)
+    return std::string_view();
+  auto found = std::ranges::find(model.prompts, name, &std::pair<std::string, std::string>::first);
+  if (found == model.prompts.end())
+    return usageError("--prompt: expected a prompt of the model (" +
+                      listText(model.prompts, [](const auto &prompt) { return prompt.first; }) +
+                      "), found " + quotedText(name));
+  if (!model.promptIsPooled && !found->second.empty())
+    return inputError("include_prompt: expected true beside the prompt " + quotedText(name) +
+                      ", found false: pooling without the prompt's tokens is not supported yet");
+  return std::string_view(found->second);
+}
+
+void divideByLength(Vector &vector) {
+  double sum = 0;
+  for (float value : vector)
+    sum += static_cast<double>(value) * static_cast<double>(value);
+  const double length = std::sqrt(sum);
+  if (length > 0)
+    for (float &value : vector)
+      value = static_cast<float>(static_cast<double>(value) / length);
+}
+
+/// What --dimensions and --normalize make of the model's vectors.
+class Shape {
+public:
+  static Expected<Shape> of(const EmbedCommand &command, const OpenedEncoder &opened) {
+    const bool unit = opened.model.unitLength;
+    if (unit && command.normalize == false && !command.dimensions)
+      return usageError("--no-normalize: expected a model whose vectors have lengths of their own, "
+                        "or --dimensions beside it, found one that divides by them");
+    if (command.dimensions && *command.dimensions > opened.encoder->columns())
+      return usageError("--dimensions: expected at most the model's " +
+                        std::to_string(opened.encoder->columns()) + ", found " +
+                        std::to_string(*command.dimensions));
+    Shape shape;
+    shape.columns = static_cast<size_t>(command.dimensions.value_or(opened.encoder->columns()));
+    const bool whole = static_cast<int64_t>(shape.columns) == opened.encoder->columns();
+    // Vectors of length 1 that are not cut keep the model's bits.
+    shape.divides = command.normalize.value_or(unit) && !(unit && whole);
+    return shape;
+  }
+  Vector apply(std::span<const float> row) const {
+    Vector vector(row.begin(), row.begin() + static_cast<ptrdiff_t>(columns));
+    if (divides)
+      divideByLength(vector);
+    return vector;
+  }
+  size_t columns = 0;
+
+private:
+  bool divides = false;
+};
+
+std::string numbersOf(const Vector &vector, const char *separator) {
+  std::string text;
+  for (float value : vector)
+    text += (text.empty() ? "" : separator) + formatted("%.9g", static_cast<double>(value));
+  return text;
+}
+
+/// A line of JSON, which has no number for what is none.
+std::string jsonLine(const std::string &text, const Vector &vector) {
+  std::string line =
+      "{\"text\": " +
+      nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+      ", \"embedding\": ";
+  if (vector.empty() || !std::ranges::all_of(vector, [](float v) { return std::isfinite(v); }))
+    return line + "null}\n";
+  return line + "[" + numbersOf(vector, ", ") + "]}\n";
+}
+
+} // namespace
+
+Status heddle::checkEncoder(const EncoderCommand &command) {
+  HEDDLE_TRY(checkTexts(command.text));
+  if (command.batchTokens < 1)
+    return usageError("--batch-tokens: expected at least 1, found " +
+                      std::to_string(command.batchTokens));
+  return {};
+}
+
+Status heddle::checkEmbed(const EmbedCommand &command) {
+  HEDDLE_TRY(checkEncoder(command.run));
+  if (command.format != "text" && command.format != "jsonl")
+    return usageError("--format: expected text or jsonl, found " + quotedText(command.format));
+  if (command.output.empty())
+    return {};
+  if (!command.output.ends_with(".npy"))
+    return usageError("--output: expected FILE.npy, found " + quotedText(command.output));
+  if (command.format != "text")
+    return usageError("--format: expected no --output beside it, found " + command.output);
+  if (!command.run.text.input.empty())
+    HEDDLE_TRY(checkNotAnInput(command.output, {command.run.text.input}));
+  return checkOutput(command.output);
+}
+
+Status heddle::embedCommand(Session &session, const EmbedCommand &command, std::istream &in,
+                            std::ostream &out, std::ostream &notes) {
+  HEDDLE_TRY(checkEmbed(command));
+  OpenedEncoder opened;
+  HEDDLE_TRY(openVectors(session, command.run, opened));
+  const Shape shape = HEDDLE_TRY(Shape::of(command, opened));
+  auto prompt = promptOf(opened.model, command.prompt);
+  if (!prompt)
+    return ofModel(session, prompt.takeError());
+  Vector rows; // of the file
+  auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
+    const Vector vector = text.values.empty() ? Vector() : shape.apply(text.values);
+    if (command.output.empty())
+      return command.format == "jsonl" ? jsonLine(text.text, vector)
+                                       : numbersOf(vector, " ") + "\n";
+    rows.resize(std::max(rows.size(), (text.number + 1) * shape.columns));
+    std::ranges::copy(vector, rows.begin() + static_cast<ptrdiff_t>(text.number * shape.columns));
+    return std::string();
+  };
+  HEDDLE_TRY(encodeTexts(opened, command.run, {.before = *prompt}, in, out, notes, answer));
+  if (command.output.empty())
+    return {};
+  const auto columns = static_cast<int64_t>(shape.columns);
+  return writeNpy(command.output,
+                  Tensor::f32({static_cast<int64_t>(rows.size()) / columns, columns}, rows));
+}
+
+Status heddle::checkSimilarity(const SimilarityCommand &command) {
+  HEDDLE_TRY(checkEncoder(command.run));
+  if (command.run.text.texts.size() != 2)
+    return usageError("similarity: expected two texts, found " +
+                      std::to_string(command.run.text.texts.size()));
+  return {};
+}
+
+Status heddle::similarityCommand(Session &session, const SimilarityCommand &command,
+                                 std::istream &in, std::ostream &out, std::ostream &notes) {
+  HEDDLE_TRY(checkSimilarity(command));
+  OpenedEncoder opened;
+  HEDDLE_TRY(openVectors(session, command.run, opened));
+  auto prompt = promptOf(opened.model, command.prompt);
+  if (!prompt)
+    return ofModel(session, prompt.takeError());
+  std::vector<Vector> vectors(2);
+  auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
+    if (text.values.empty())
+      return inputError("text " + std::to_string(text.number + 1) +
+                        ": expected a text with tokens, found none");
+    vectors[text.number].assign(text.values.begin(), text.values.end());
+    return std::string();
+  };
+  HEDDLE_TRY(encodeTexts(opened, command.run, {.before = *prompt}, in, out, notes, answer));
+  double products = 0, lengths[2] = {};
+  for (size_t i = 0; i < vectors[0].size(); ++i) {
+    const double x = static_cast<double>(vectors[0][i]), y = static_cast<double>(vectors[1][i]);
+    products += x * y;
+    lengths[0] += x * x;
+    lengths[1] += y * y;
+  }
+  out << formatted("%.6f\n", products / std::sqrt(lengths[0] * lengths[1]));
+  return written(out);
+}

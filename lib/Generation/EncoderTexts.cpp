@@ -1,0 +1,182 @@
+//===- EncoderTexts.cpp - The texts of a command on an encoder ----*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sorting matters where rows are padded, or texts of one length alone share a run; a
+// packed run has the same work in any order.
+#include "EncoderTexts.h"
+
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <ostream>
+
+using namespace heddle;
+
+namespace {
+
+/// Reading ahead ends at so many runs or texts.
+constexpr int64_t runsAhead = 16, textsAhead = 8192;
+/// Numbers of a run's result where each token has a row, which may be as wide as a vocabulary.
+constexpr int64_t mostNumbers = 16 << 20;
+
+/// The line of standard error that says how far a long command is.
+class TextProgress {
+public:
+  TextProgress(bool on, std::ostream &notes) : on(on), notes(notes) {}
+  void show(int64_t done, std::optional<double> share) {
+    const double seconds = secondsSince(start);
+    if (!on || seconds < 1 || secondsSince(last) < 0.2)
+      return;
+    last = Clock::now();
+    notes << formatted("\r\033[K%lld texts, %.1f a second", static_cast<long long>(done),
+                       static_cast<double>(done) / seconds);
+    if (share && *share > 0)
+      notes << formatted(", %.0f s left", seconds * std::max(0.0, 1 / *share - 1));
+    notes << std::flush;
+    shown = true;
+  }
+  void clear() {
+    if (std::exchange(shown, false))
+      notes << "\r\033[K" << std::flush;
+  }
+  ~TextProgress() { clear(); }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  static double secondsSince(Clock::time_point time) {
+    return std::chrono::duration<double>(Clock::now() - time).count();
+  }
+  bool on, shown = false;
+  std::ostream &notes;
+  Clock::time_point start = Clock::now(), last = start;
+};
+
+/// A text that waits for its run, and what is written for it.
+struct Waiting {
+  std::string text;
+  EncodedText tokens;
+  uint64_t number;
+  std::string answer;
+};
+
+/// Texts read ahead, and their answers.
+class Window {
+public:
+  Window(OpenedEncoder &opened, const EncoderCommand &command, std::ostream &out,
+         const AnswerText &answer)
+      : encoder(*opened.encoder), mostTexts(command.text.batch), budget(command.batchTokens),
+        out(out), answer(answer) {
+    if (!encoder.pooled())
+      budget = std::clamp<int64_t>(mostNumbers / encoder.columns(), 1, budget);
+  }
+  void add(std::string text, EncodedText tokens, uint64_t number) {
+    waiting += static_cast<int64_t>(tokens.ids.size());
+    texts.push_back({std::move(text), std::move(tokens), number, {}});
+  }
+  bool isFull() const {
+    const auto count = static_cast<int64_t>(texts.size());
+    return waiting >= runsAhead * budget || count >= textsAhead || count / runsAhead >= mostTexts;
+  }
+  /// Answers all, and writes the answers.
+  Status flush(TextProgress &progress, Texts &source) {
+    std::vector<Waiting *> order;
+    for (Waiting &text : texts)
+      if (text.tokens.empty)
+        text.answer = HEDDLE_TRY(answer({text.text, text.tokens, text.number, {}})), ++done;
+      else
+        order.push_back(&text);
+    std::ranges::stable_sort(order, {}, [](const Waiting *t) { return t->tokens.ids.size(); });
+    HEDDLE_TRY(runAll(order, progress, source));
+    progress.clear();
+    for (const Waiting &text : texts)
+      out << text.answer;
+    out.flush();
+    texts.clear();
+    waiting = 0;
+    return written(out);
+  }
+
+private:
+  Status runAll(const std::vector<Waiting *> &order, TextProgress &progress, Texts &source) {
+    std::vector<const EncodedText *> sorted;
+    for (const Waiting *text : order)
+      sorted.push_back(&text->tokens);
+    for (auto [from, to] : cutIntoRuns(encoder, sorted, budget, mostTexts)) {
+      auto rows = HEDDLE_TRY(encoder.encode(std::span(sorted).subspan(from, to - from)));
+      for (size_t i = from; i < to; ++i)
+        order[i]->answer = HEDDLE_TRY(
+            answer({order[i]->text, order[i]->tokens, order[i]->number, rows[i - from]}));
+      done += static_cast<int64_t>(to - from);
+      // Texts read ahead are not done yet.
+      std::optional<double> share = source.share();
+      if (share)
+        *share *= static_cast<double>(done) / static_cast<double>(source.number() + 1);
+      progress.show(done, share);
+    }
+    return {};
+  }
+
+  TextEncoder &encoder;
+  const int64_t mostTexts;
+  int64_t budget;
+  std::ostream &out;
+  const AnswerText &answer;
+  std::vector<Waiting> texts;
+  int64_t waiting = 0; ///< tokens
+  int64_t done = 0;
+};
+
+} // namespace
+
+std::vector<std::pair<size_t, size_t>>
+heddle::cutIntoRuns(const TextEncoder &encoder, std::span<const EncodedText *const> sorted,
+                    int64_t budget, int64_t mostTexts) {
+  std::vector<std::pair<size_t, size_t>> runs;
+  for (size_t from = 0, to = 0; from < sorted.size(); from = to) {
+    for (to = from + 1; to < sorted.size(); ++to) {
+      const size_t count = to + 1 - from;
+      const std::optional<int64_t> cost = encoder.cost(sorted.subspan(from, count));
+      if (!cost || *cost > budget || static_cast<int64_t>(count) > mostTexts)
+        break;
+    }
+    runs.emplace_back(from, to);
+  }
+  return runs;
+}
+
+Status heddle::openEncoder(Session &session, const EncoderCommand &command, OpenedEncoder &opened) {
+  opened.model = HEDDLE_TRY(textModelOf(session, command.text));
+  auto encoder = TextEncoder::create(session, opened.model);
+  if (!encoder)
+    return ofModel(session, encoder.takeError());
+  opened.encoder = std::move(*encoder);
+  return {};
+}
+
+Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
+                           const TextContext &context, std::istream &in, std::ostream &out,
+                           std::ostream &notes, const AnswerText &answer) {
+  Window window(opened, command, out, answer);
+  TextProgress progress(command.progress, notes);
+  int64_t cut = 0, taken = 0;
+  Texts texts(command.text, in);
+  for (std::string text; texts.next(text); ++taken) {
+    auto encoded = opened.model.input().encode(text, texts.place(), context);
+    if (!encoded) {
+      Status answered = window.flush(progress, texts);
+      return answered ? Status(encoded.takeError()) : answered;
+    }
+    cut += encoded->cut > 0;
+    window.add(text, std::move(*encoded), texts.number());
+    if (window.isFull() || !texts.waits())
+      HEDDLE_TRY(window.flush(progress, texts));
+  }
+  HEDDLE_TRY(window.flush(progress, texts));
+  HEDDLE_TRY(texts.finish());
+  noteCut(opened.model, cut, taken, notes);
+  return {};
+}

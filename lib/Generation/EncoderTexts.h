@@ -1,0 +1,44 @@
+//===- EncoderTexts.h - The texts of a command on an encoder ---*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Texts are read ahead, sorted by length, cut into runs under a budget of tokens, and
+// answered in the order in which they came. Reading ahead waits for nobody: what is at
+// hand is answered first.
+#pragma once
+
+#include "TextBatches.h"
+
+#include "heddle/Generation/TextEncoder.h"
+
+namespace heddle {
+
+/// A text, its tokens, and its rows of the model's result: none if it has no tokens.
+struct EncodedAnswer {
+  const std::string &text;
+  const EncodedText &tokens;
+  uint64_t number; ///< among all texts
+  std::span<const float> values;
+};
+/// What is written for a text.
+using AnswerText = std::function<Expected<std::string>(const EncodedAnswer &answer)>;
+
+/// A model opened for a command on encoders.
+struct OpenedEncoder {
+  TextModel model;
+  std::optional<TextEncoder> encoder;
+};
+/// Errors begin with the file of the session. The result must stay where it is.
+Status openEncoder(Session &session, const EncoderCommand &command, OpenedEncoder &opened);
+
+/// Runs of sorted texts, each a range of indices: as many texts as fit under the budget.
+std::vector<std::pair<size_t, size_t>> cutIntoRuns(const TextEncoder &encoder,
+                                                   std::span<const EncodedText *const> sorted,
+                                                   int64_t budget, int64_t mostTexts);
+
+/// Answers all texts of a command, in order. Errors about a text end it, after the texts before it.
+Status encodeTexts(OpenedEncoder &opened, const EncoderCommand &command, const TextContext &context,
+                   std::istream &in, std::ostream &out, std::ostream &notes,
+                   const AnswerText &answer);
+
+} // namespace heddle

@@ -1,0 +1,127 @@
+//===- FolderTask.cpp - What a folder's model is for ----------------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rules are those of Transformers' pipelines and of Sentence-Transformers'
+// CrossEncoder.
+
+#include "FolderTask.h"
+
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+#include "heddle/Tokenizers/Tokenizer.h"
+
+#include <filesystem>
+
+using namespace heddle;
+namespace fs = std::filesystem;
+
+/// An object in a file of the folder; an empty one where there is no such file.
+static Expected<Json> readOptional(const std::string &folder, const char *name,
+                                   std::vector<std::string> &files) {
+  std::string path = (fs::path(folder) / name).string();
+  if (std::error_code none; !fs::exists(path, none))
+    return Json::object();
+  Json json = HEDDLE_TRY(readJsonFile(path));
+  if (!json.is_object())
+    return inputError(path + ": expected an object, found " + shown(json));
+  files.push_back(path);
+  return json;
+}
+
+/// How the numbers of a text's classes are read.
+static Status addProblem(const Json &config, const std::string &path, Description &description) {
+  Json problem = config.value("problem_type", Json());
+  const bool one = description.classifier && description.classifier->size == 1;
+  if (problem == "regression")
+    description.task["problem"] = "numbers";
+  else if (problem == "multi_label_classification" || (problem.is_null() && one))
+    description.task["problem"] = "many-classes";
+  else if (!problem.is_null() && problem != "single_label_classification")
+    return inputError(path +
+                      ": problem_type: expected regression, single_label_classification or "
+                      "multi_label_classification, found " +
+                      shown(problem));
+  return {};
+}
+
+/// The activation of a cross-encoder, under the keys of old and new versions.
+static void addScoreActivation(const Json &config, const std::string &path,
+                               Description &description) {
+  Json name = config.value("sbert_ce_default_activation_function", Json());
+  if (Json own = config.value("sentence_transformers", Json::object()); own.is_object())
+    name = own.value("activation_fn", name);
+  if (!name.is_string())
+    return;
+  llvm::StringRef last = llvm::StringRef(name.get_ref<const std::string &>()).rsplit('.').second;
+  if (last == "Identity")
+    description.task["sigmoid-scores"] = false;
+  else if (last != "Sigmoid")
+    description.warnings.push_back(path +
+                                   ": expected Sigmoid or Identity as a cross-encoder's "
+                                   "activation, found " +
+                                   shown(name) + "; rerank takes Sigmoid");
+}
+
+/// The token that stands for a masked word: by the tokenizer's files, else one of the usual names.
+static Status addMaskToken(const std::string &folder, Description &description) {
+  auto member = description.source ? description.texts.find(description.source->tokenizer)
+                                   : description.texts.end();
+  if (member == description.texts.end())
+    return {};
+  std::vector<std::string> names;
+  for (const char *file : {"tokenizer_config.json", "special_tokens_map.json"}) {
+    Json json = HEDDLE_TRY(readOptional(folder, file, description.files));
+    Json token = json.value("mask_token", Json());
+    if (token.is_object())
+      token = token.value("content", Json());
+    if (token.is_string())
+      names.push_back(token.get<std::string>());
+  }
+  names.insert(names.end(), {"[MASK]", "<mask>"});
+  Tokenizer tokenizer = HEDDLE_TRY(Tokenizer::fromJson(member->second, member->first));
+  for (const std::string &name : names)
+    if (std::optional<int32_t> id = tokenizer.tokenToId(name)) {
+      description.task["mask-token"] = *id;
+      return {};
+    }
+  return {};
+}
+
+static Status addPrompts(const std::string &folder, const SentenceModules &modules,
+                         Description &description) {
+  Json config =
+      HEDDLE_TRY(readOptional(folder, "config_sentence_transformers.json", description.files));
+  std::string path = (fs::path(folder) / "config_sentence_transformers.json").string();
+  Json prompts = config.value("prompts", Json());
+  if (!prompts.is_null() && !prompts.is_object())
+    return inputError(path + ": prompts: expected an object, found " + shown(prompts));
+  for (const auto &[name, text] : prompts.items())
+    if (!text.is_string())
+      return inputError(path + ": prompts: " + name + ": expected a text, found " + shown(text));
+  if (!prompts.is_null() && !prompts.empty())
+    description.task["prompts"] = prompts;
+  Json chosen = config.value("default_prompt_name", Json());
+  if (!chosen.is_null() && (!chosen.is_string() || !prompts.contains(chosen.get<std::string>())))
+    return inputError(path + ": default_prompt_name: expected the name of a prompt, found " +
+                      shown(chosen));
+  if (!chosen.is_null())
+    description.task["default-prompt"] = chosen;
+  if (!modules.promptIsPooled)
+    description.task["pooled-prompt"] = false;
+  return {};
+}
+
+Status heddle::addTask(const std::string &folder, const Json &config, const std::string &head,
+                       const std::optional<SentenceModules> &modules, Description &description) {
+  std::string path = (fs::path(folder) / "config.json").string();
+  if (!head.empty())
+    description.task["head"] = head;
+  if (head == "ForSequenceClassification") {
+    HEDDLE_TRY(addProblem(config, path, description));
+    addScoreActivation(config, path, description);
+  }
+  if (head == "ForMaskedLM")
+    HEDDLE_TRY(addMaskToken(folder, description));
+  return modules ? addPrompts(folder, *modules, description) : Status();
+}
