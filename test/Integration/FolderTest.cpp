@@ -39,6 +39,42 @@ void zeroPadding(Tensor &rows, const Tensors &inputs) {
       std::ranges::fill(values.subspan((b * steps + t) * width, width), 0.0f);
 }
 
+/// The texts of `inputs` one after another in a single row.
+Tensors packed(const Tensors &inputs) {
+  const Tensor &ids = inputs.at("source");
+  std::span<const int32_t> lengths = inputs.at("source.lengths").values<int32_t>();
+  std::vector<int32_t> starts = {0};
+  for (int32_t length : lengths)
+    starts.push_back(starts.back() + length);
+  Tensors row;
+  row["source.starts"] = Tensor::i32({static_cast<int64_t>(starts.size())}, starts);
+  for (const char *name : {"source", "source.types"}) {
+    if (!inputs.contains(name))
+      continue;
+    std::vector<int32_t> values;
+    std::span<const int32_t> all = inputs.at(name).values<int32_t>();
+    for (size_t b = 0; b < lengths.size(); ++b)
+      for (int32_t t = 0; t < lengths[b]; ++t)
+        values.push_back(all[b * static_cast<size_t>(ids.dim(1)) + static_cast<size_t>(t)]);
+    row[name] = Tensor::i32({1, starts.back()}, values);
+  }
+  return row;
+}
+
+/// The rows that are results, text by text.
+std::vector<float> resultsOf(const Tensor &rows, std::span<const int32_t> lengths, bool isPacked) {
+  std::vector<float> results;
+  std::span<const float> values = rows.values<float>();
+  if (rows.rank() != 3 || isPacked)
+    return {values.begin(), values.end()};
+  const auto steps = static_cast<size_t>(rows.dim(1)), width = static_cast<size_t>(rows.dim(2));
+  for (size_t b = 0; b < lengths.size(); ++b) {
+    auto text = values.subspan(b * steps * width, static_cast<size_t>(lengths[b]) * width);
+    results.insert(results.end(), text.begin(), text.end());
+  }
+  return results;
+}
+
 /// Folder, device, dtype.
 class FolderTest
     : public testing::TestWithParam<std::tuple<std::string, std::pair<std::string, std::string>>> {
@@ -61,6 +97,14 @@ TEST_P(FolderTest, AgreesWithTransformers) {
     zeroPadding(found.at(result), inputs);
     EXPECT_LE(difference(found.at(result), tensor), findFormat(dtype)->error) << result;
   }
+  if (!session->program().findFunction(packedFunction))
+    return;
+  HEDDLE_ASSERT(together, call(*session, packedFunction, packed(inputs)));
+  auto lengths = std::as_const(inputs).at("source.lengths").values<int32_t>();
+  for (const auto &[result, tensor] : expected)
+    EXPECT_EQ(resultsOf(together.at(result), lengths, true),
+              resultsOf(found.at(result), lengths, false))
+        << result << " packed";
 }
 
 std::string nameOf(const testing::TestParamInfo<FolderTest::ParamType> &info) {

@@ -94,35 +94,158 @@ def image_case(model, seed=1):
     raise KeyError("expected logits, image_embeds or last_hidden_state, found " + ", ".join(result))
 
 
-def sentence_case(seed=1):
-    """A folder of Sentence-Transformers: a model, its tokenizer, the mean of rows, a linear layer, length 1."""
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "warp", "weft", "loom", "thread", "cloth", "weaver", "hand",
-             "blue", "red", "fine", "and", "over", "under", "goes", "a", "of", "one", "two", "knot", "end"]
-    words += [c for c in "bcdefghijklmnopqrstuvwxyz"] + ["##" + c for c in "abcdefghijklmnopqrstuvwxyz"] + [".", ",", "!"]
-    vocabulary = {word: id for id, word in enumerate(words)}
-    backend = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]"))
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "warp", "weft", "loom", "thread", "cloth", "weaver",
+         "hand", "blue", "red", "fine", "and", "over", "under", "goes", "a", "of", "one", "two", "knot", "end"]
+WORDS += [c for c in "bcdefghijklmnopqrstuvwxyz"] + ["##" + c for c in "abcdefghijklmnopqrstuvwxyz"] + [".", ",", "!"]
+TEXTS = ["The warp goes over one thread, and the weft under two.", "A weaver!", "blue and red knots of fine cloth"]
+
+
+def word_pieces():
+    """A tokenizer as BERT's, of few words."""
+    backend = tokenizers.Tokenizer(tokenizers.models.WordPiece({w: i for i, w in enumerate(WORDS)}, unk_token="[UNK]"))
     backend.normalizer = tokenizers.normalizers.BertNormalizer()
     backend.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
     backend.post_processor = tokenizers.processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    backend.add_special_tokens(words[:5])
-    tokenizer = hf.PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="[PAD]")
-    texts = ["The warp goes over one thread, and the weft under two.", "A weaver!", "blue and red knots of fine cloth"]
-    model = randomised(hf.BertModel(hf.BertConfig(**dict(BERT, num_hidden_layers=1, vocab_size=83)), add_pooling_layer=False), seed)
-    assert len(words) <= model.config.vocab_size
-    given = tokenizer(texts, padding=True, return_tensors="pt")
-    mask = given["attention_mask"][:, :, None].float()
-    dense = randomised(torch.nn.Sequential(torch.nn.Linear(36, 20)), seed)[0]
+    backend.add_special_tokens(WORDS[:5])
+    return hf.PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="[PAD]", mask_token="[MASK]")
+
+
+def with_tokenizer(case):
+    """The same folder with a tokenizer, so that it takes texts: its model also has encode_packed."""
+    model, inputs, results = case
+    model.extra = lambda folder: word_pieces().backend_tokenizer.save(os.path.join(folder, "tokenizer.json"))
+    return model, inputs, results
+
+
+def command_case(model, texts, pair_first=None, answers=None, seed=1):
+    """A folder for a text command: golden/texts.txt, and golden/answers.txt as Transformers' pipelines decide them.
+    `answers` maps the numbers and the tokens of one text to lines; `pair_first` is a query before each text."""
+    tokenizer = word_pieces()
+    model = randomised(model, seed)
+    given = [[pair_first] * len(texts), texts] if pair_first else [texts]
+    tokens = tokenizer(*given, padding=True, return_tensors="pt", return_token_type_ids=True)
     with torch.no_grad():
-        rows = model(**given).last_hidden_state
-        mean = (rows * mask).sum(1) / mask.sum(1)
-        vectors = torch.nn.functional.normalize(torch.tanh(dense(mean)))
+        result = model(**tokens)
+    values = torch.stack([result.start_logits, result.end_logits], -1) if "start_logits" in result else result.logits
+    mask = tokens["attention_mask"]
+    if values.dim() == 3:
+        values = values * mask[:, :, None]
+    lines = [answers(values[i].double().numpy(), tokens[i], texts[i]) for i in range(len(texts))]
 
     def extra(folder):
-        backend.save(os.path.join(folder, "tokenizer.json"))
+        word_pieces().backend_tokenizer.save(os.path.join(folder, "tokenizer.json"))
+        write_json(folder, "tokenizer_config.json", {"mask_token": "[MASK]"})
+        for name, written in (("texts", [text + "\n" for text in texts]), ("answers", lines)):
+            with open(os.path.join(folder, "golden", name + ".txt"), "w") as file:
+                file.writelines(written)
+
+    model.extra = extra
+    inputs = {"source": tokens["input_ids"].numpy().astype(numpy.int32),
+              "source.lengths": mask.sum(1).numpy().astype(numpy.int32),
+              "source.types": tokens["token_type_ids"].numpy().astype(numpy.int32)}
+    return model, inputs, {"logits": values.numpy()}
+
+
+def softmax(values):
+    shares = numpy.exp(values - values.max(-1, keepdims=True))
+    return shares / shares.sum(-1, keepdims=True)
+
+
+def pairs_case():
+    """A cross-encoder: one number for a pair."""
+    def answers(values, tokens, text):
+        return f"{1 / (1 + numpy.exp(-values[0])):.6f}\t{text}\n"
+
+    return command_case(hf.BertForSequenceClassification(hf.BertConfig(**TALK, num_labels=1)), TEXTS,
+                        pair_first="who goes under?", answers=answers)
+
+
+def topics_case():
+    """Several labels of one text."""
+    config = hf.BertConfig(**TALK, problem_type="multi_label_classification",
+                           id2label=dict(enumerate(["loom", "yarn", "dye", "hand"])))
+
+    def answers(values, tokens, text):
+        scores = 1 / (1 + numpy.exp(-values))
+        order = sorted(range(len(scores)), key=lambda i: -scores[i])
+        return ("\n" if text != TEXTS[0] else "") + "".join(f"{config.id2label[i]}\t{scores[i]:.6f}\n" for i in order)
+
+    return command_case(hf.BertForSequenceClassification(config), TEXTS, answers=answers)
+
+
+def words_case():
+    """A label for each word, by its first token."""
+    config = hf.BertConfig(**TALK, id2label=dict(enumerate(["O", "THING", "COLOUR"])))
+
+    def answers(values, tokens, text):
+        lines, last = ["\n"] if text != TEXTS[0] else [], None
+        for i, word in enumerate(tokens.word_ids):
+            if word is not None and word != last:
+                begin = tokens.offsets[i][0]
+                end = max(o[1] for o, w in zip(tokens.offsets, tokens.word_ids) if w == word)
+                scores = softmax(values[i])
+                lines.append(f"{text[begin:end]}\t{config.id2label[int(scores.argmax())]}\t{scores.max():.6f}\n")
+            last = word
+        return "".join(lines)
+
+    return command_case(hf.BertForTokenClassification(config), TEXTS, answers=answers)
+
+
+def masks_case():
+    """The three likeliest tokens of each mask."""
+    texts = ["the [MASK] goes under", "[MASK] fine [MASK]!"]
+    tokenizer = word_pieces()
+
+    def answers(values, tokens, text):
+        blocks = []
+        for i, id in enumerate(tokens.ids):
+            if id == tokenizer.mask_token_id:
+                scores = softmax(values[i])
+                best = sorted(range(len(scores)), key=lambda j: -scores[j])[:3]
+                blocks.append("".join(f"{tokenizer.decode([j])}\t{scores[j]:.6f}\n" for j in best))
+        return ("\n" if text != texts[0] else "") + "\n".join(blocks)
+
+    config = hf.BertConfig(**dict(TALK, vocab_size=len(WORDS)))
+    return command_case(hf.BertForMaskedLM(config), texts, answers=answers)
+
+
+def answers_case():
+    """The likeliest span of at most 15 tokens of a text."""
+    def answers(values, tokens, text):
+        inside = [i for i in range(len(tokens.ids)) if tokens.sequence_ids[i] == 1]
+        start, end = softmax(values[inside, 0]), softmax(values[inside, 1])
+        score, i, j = max(((start[i] * end[j], i, j) for i in range(len(inside))
+                           for j in range(i, min(len(inside), i + 15))), key=lambda span: span[0])
+        return f"{score:.6f}\t{text[tokens.offsets[inside[i]][0]:tokens.offsets[inside[j]][1]]}\n"
+
+    return command_case(hf.BertForQuestionAnswering(hf.BertConfig(**TALK)), TEXTS, pair_first="what goes over?",
+                        answers=answers)
+
+
+def sentence_case(seed=1):
+    """A folder of Sentence-Transformers: a model, its tokenizer, the mean of rows, a linear layer, length 1."""
+    tokenizer, texts = word_pieces(), TEXTS
+    model = randomised(hf.BertModel(hf.BertConfig(**dict(BERT, num_hidden_layers=1, vocab_size=83)), add_pooling_layer=False), seed)
+    assert len(WORDS) <= model.config.vocab_size
+    given = tokenizer(texts, padding=True, return_tensors="pt")
+    dense = randomised(torch.nn.Sequential(torch.nn.Linear(36, 20)), seed)[0]
+
+    def vectors_of(texts):
+        given = tokenizer(texts, padding=True, return_tensors="pt")
+        mask = given["attention_mask"][:, :, None].float()
+        with torch.no_grad():
+            mean = (model(**given).last_hidden_state * mask).sum(1) / mask.sum(1)
+            return torch.nn.functional.normalize(torch.tanh(dense(mean))).numpy()
+
+
+    def extra(folder):
+        word_pieces().backend_tokenizer.save(os.path.join(folder, "tokenizer.json"))
         modules = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Dense", "Dense"), ("3_Normalize", "Normalize")]
         write_json(folder, "modules.json", [
             {"idx": i, "name": str(i), "path": path, "type": "sentence_transformers.models." + type}
             for i, (path, type) in enumerate(modules)])
+        write_json(folder, "config_sentence_transformers.json", {
+            "prompts": {"query": "the warp: ", "document": ""}, "default_prompt_name": None})
         write_json(folder, "sentence_bert_config.json", {"max_seq_length": 18, "do_lower_case": False})
         write_json(folder, "1_Pooling/config.json", {
             "word_embedding_dimension": 36, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True})
@@ -133,11 +256,12 @@ def sentence_case(seed=1):
                                     os.path.join(folder, "2_Dense", "model.safetensors"))
         with open(os.path.join(folder, "golden", "texts.txt"), "w") as file:
             file.writelines(text + "\n" for text in texts)
+        numpy.save(os.path.join(folder, "golden", "query.npy"), vectors_of(["the warp: " + text for text in texts[1:]]))
 
     model.extra = extra
     inputs = {"source": given["input_ids"].numpy().astype(numpy.int32),
               "source.lengths": given["attention_mask"].sum(1).numpy().astype(numpy.int32)}
-    return model, inputs, {"output": vectors.numpy()}
+    return model, inputs, {"output": vectors_of(texts)}
 
 
 BERT = dict(vocab_size=83, hidden_size=36, num_hidden_layers=2, num_attention_heads=3, intermediate_size=52,
@@ -150,6 +274,7 @@ LABELS = dict(num_labels=5)
 # Folders of heads have one layer.
 SHALLOW, SHALLOW_ROBERTA = (dict(c, num_hidden_layers=1) for c in (BERT, ROBERTA))
 SHALLOW_DISTILBERT = dict(DISTILBERT, n_layers=1)
+TALK = dict(SHALLOW, max_position_embeddings=32)
 
 ELECTRA = dict(BERT, embedding_size=20)
 ALBERT = dict(BERT, embedding_size=20, num_hidden_layers=3, num_hidden_groups=2)
@@ -173,7 +298,8 @@ CASES = {
     "bert-masked": lambda: text_case(hf.BertForMaskedLM(hf.BertConfig(**SHALLOW)), types=2),
     "roberta-classes": lambda: text_case(hf.RobertaForSequenceClassification(hf.RobertaConfig(**SHALLOW_ROBERTA, **LABELS)),
                                          padding=1),
-    "roberta-masked": lambda: text_case(hf.RobertaForMaskedLM(hf.RobertaConfig(**SHALLOW_ROBERTA)), padding=1),
+    "roberta-masked": lambda: with_tokenizer(
+        text_case(hf.RobertaForMaskedLM(hf.RobertaConfig(**SHALLOW_ROBERTA)), padding=1)),
     "distilbert": lambda: text_case(hf.DistilBertModel(hf.DistilBertConfig(**DISTILBERT))),
     "distilbert-classes": lambda: text_case(
         hf.DistilBertForSequenceClassification(hf.DistilBertConfig(**SHALLOW_DISTILBERT, **LABELS))),
@@ -188,21 +314,21 @@ CASES = {
         hf.ElectraForSequenceClassification(hf.ElectraConfig(**dict(ELECTRA, num_hidden_layers=1), **LABELS)), types=2),
     "electra-masked": lambda: text_case(hf.ElectraForMaskedLM(hf.ElectraConfig(**dict(ELECTRA, num_hidden_layers=1)))),
     "albert": lambda: text_case(hf.AlbertModel(hf.AlbertConfig(**ALBERT), add_pooling_layer=False), types=2),
-    "albert-classes": lambda: text_case(
-        hf.AlbertForSequenceClassification(hf.AlbertConfig(**dict(ALBERT, num_hidden_groups=1), **LABELS))),
+    "albert-classes": lambda: with_tokenizer(text_case(
+        hf.AlbertForSequenceClassification(hf.AlbertConfig(**dict(ALBERT, num_hidden_groups=1), **LABELS)))),
     "albert-masked": lambda: text_case(hf.AlbertForMaskedLM(hf.AlbertConfig(**dict(ALBERT, num_hidden_groups=1)))),
-    "modernbert": lambda: text_case(hf.ModernBertModel(hf.ModernBertConfig(**MODERN))),
-    "modernbert-classes": lambda: text_case(hf.ModernBertForSequenceClassification(
-        hf.ModernBertConfig(**dict(MODERN, num_hidden_layers=2, classifier_pooling="mean", **LABELS)))),
+    "modernbert": lambda: with_tokenizer(text_case(hf.ModernBertModel(hf.ModernBertConfig(**MODERN)))),
+    "modernbert-classes": lambda: with_tokenizer(text_case(hf.ModernBertForSequenceClassification(
+        hf.ModernBertConfig(**dict(MODERN, num_hidden_layers=2, classifier_pooling="mean", **LABELS))))),
     "modernbert-masked": lambda: text_case(
         hf.ModernBertForMaskedLM(hf.ModernBertConfig(**dict(MODERN, num_hidden_layers=1)))),
     "qwen3": lambda: text_case(hf.Qwen3Model(hf.Qwen3Config(**QWEN))),
-    "qwen3-classes": lambda: text_case(hf.Qwen3ForSequenceClassification(
+    "qwen3-classes": lambda: with_tokenizer(text_case(hf.Qwen3ForSequenceClassification(
         hf.Qwen3Config(**dict(QWEN, num_hidden_layers=1, use_sliding_window=True, sliding_window=3, max_window_layers=0),
-                       **LABELS))),
+                       **LABELS)))),
     "gemma3": lambda: text_case(hf.Gemma3TextModel(hf.Gemma3TextConfig(**GEMMA))),
-    "gemma3-both-ways": lambda: text_case(
-        hf.Gemma3TextModel(hf.Gemma3TextConfig(**GEMMA, use_bidirectional_attention=True))),
+    "gemma3-both-ways": lambda: with_tokenizer(text_case(
+        hf.Gemma3TextModel(hf.Gemma3TextConfig(**GEMMA, use_bidirectional_attention=True)))),
     "clip-text": lambda: text_case(hf.CLIPTextModel(hf.CLIPTextConfig(**CLIP_TEXT)), padding=1),
     "clip-vision": lambda: image_case(hf.CLIPVisionModel(hf.CLIPVisionConfig(**CLIP_VISION))),
     "clip-vision-projection": lambda: image_case(hf.CLIPVisionModelWithProjection(hf.CLIPVisionConfig(**CLIP_VISION))),
@@ -210,6 +336,11 @@ CASES = {
     "deit-classes": lambda: image_case(hf.DeiTForImageClassification(hf.DeiTConfig(**VIT, **LABELS))),
     "vit-classes": lambda: image_case(hf.ViTForImageClassification(hf.ViTConfig(**VIT, **LABELS))),
     "sentences": sentence_case,
+    "texts-pairs": pairs_case,
+    "texts-topics": topics_case,
+    "texts-words": words_case,
+    "texts-masked": masks_case,
+    "texts-answers": answers_case,
     "vit": lambda: image_case(hf.ViTModel(hf.ViTConfig(**VIT), add_pooling_layer=False)),
     "dinov2": lambda: image_case(hf.Dinov2Model(hf.Dinov2Config(**dict(VIT, mlp_ratio=2)))),
 }
