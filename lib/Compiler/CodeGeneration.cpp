@@ -65,6 +65,15 @@ Expected<std::vector<std::string>> checkedCpus(const CompileOptions &options) {
   return cpus;
 }
 
+std::string targetText(const CpuTarget &cpu) {
+  std::string text = std::string(toString(TargetKind::Cpu)) + (cpu.bf16Dot2 ? " bf16-dot2" : "") +
+                     (cpu.int8Dot4 ? " int8-dot4" : "") +
+                     (cpu.f16Accumulate ? " f16-accumulate" : "");
+  for (const std::string *part : {&cpu.name, &cpu.triple, &cpu.cpu, &cpu.features, &cpu.tune})
+    text += "\n" + *part;
+  return text;
+}
+
 namespace {
 
 /// Code generation of one kernel for one target. Kernels do not refer to each other, so units are
@@ -99,16 +108,10 @@ Status loadDialects(Compilation &compilation, Stage to, const StageOptions &opti
   return {};
 }
 
-/// Part of the cache key: all properties of a target that code may depend on.
 std::string targetText(const Unit &unit) {
-  const CpuTarget *cpu = unit.cpu;
-  if (!cpu)
-    return std::string(toString(TargetKind::Vulkan)) + " level " + std::to_string(unit.gpu->level);
-  std::string text = std::string(toString(TargetKind::Cpu)) + (cpu->bf16Dot2 ? " bf16-dot2" : "") +
-                     (cpu->int8Dot4 ? " int8-dot4" : "") + (cpu->f16Accumulate ? " f16-accumulate" : "");
-  for (const std::string *part : {&cpu->name, &cpu->triple, &cpu->cpu, &cpu->features, &cpu->tune})
-    text += "\n" + *part;
-  return text;
+  if (unit.cpu)
+    return heddle::targetText(*unit.cpu);
+  return std::string(toString(TargetKind::Vulkan)) + " level " + std::to_string(unit.gpu->level);
 }
 
 /// Part of the cache key: the kernel with all attributes, but without locations, which do not

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "Compilation.h"
+#include "heddle/Target/CpuTarget.h"
 
 namespace heddle {
 
@@ -32,6 +33,9 @@ Expected<std::vector<TargetKind>> checkedTargets(const std::vector<std::string> 
 /// Instruction sets of `--cpu`, each once, in the given order; without any, the default for the
 /// dtype.
 Expected<std::vector<std::string>> checkedCpus(const CompileOptions &options);
+
+/// All properties of an instruction set that code may depend on, for keys of caches.
+std::string targetText(const CpuTarget &cpu);
 
 /// Code of every kernel for the options' targets (each instruction set, each level of Vulkan), and
 /// the program that launches it. Kernels are compiled on all cores.

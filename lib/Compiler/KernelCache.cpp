@@ -16,8 +16,6 @@
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/SHA256.h"
 
-#include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <elf.h>
 #include <link.h>
@@ -102,20 +100,8 @@ static std::string compilerIdentity() {
 
 //===- Files -------------------------------------------------------------===//
 
-static Expected<uint64_t> limitFromEnvironment() {
-  const char *text = std::getenv("HEDDLE_CACHE_LIMIT");
-  if (!text || !*text)
-    return kDefaultMegabytes << 20;
-  uint64_t megabytes = 0;
-  const char *end = text + std::strlen(text);
-  auto [stop, failure] = std::from_chars(text, end, megabytes);
-  if (failure != std::errc() || stop != end || megabytes > 1 << 20)
-    return usageError("HEDDLE_CACHE_LIMIT: expected 0 to 1048576 MiB, found " + quotedText(text));
-  return megabytes << 20;
-}
-
 Expected<KernelCache> KernelCache::open() {
-  auto bytes = HEDDLE_TRY(limitFromEnvironment());
+  auto bytes = HEDDLE_TRY(cacheLimit("HEDDLE_CACHE_LIMIT", kDefaultMegabytes));
   KernelCache cache;
   cache.folder = cacheDirectory();
   if (bytes == 0 || cache.folder.empty())

@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The artifact stays in memory and has code for the session's device only; otherwise
-// this is `heddle compile` followed by Session::open.
+// The artifact stays in memory, or of a Hugging Face folder in the cache folder, and
+// has code for the session's device only; otherwise this is `heddle compile` followed
+// by Session::open.
 
 #include "heddle/ExecutionEngine/Jit.h"
 
@@ -40,10 +41,13 @@ Expected<Session> jit(const std::string &model, const JitOptions &options) {
     return Session::open(model, session);
   }
   CompileReport report;
-  Artifact artifact = HEDDLE_TRY(compileToMemory(model, compileOptions(options), &report));
+  Artifact artifact = HEDDLE_TRY(compileOnce(model, compileOptions(options), &report));
   if (options.warning)
     for (const std::string &text : report.warnings)
       options.warning(text);
+  if (options.note)
+    for (const std::string &text : report.notes)
+      options.note(text);
   return Session::fromArtifact(std::move(artifact), session);
 }
 

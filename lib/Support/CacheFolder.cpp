@@ -10,7 +10,9 @@
 #include "heddle/Support/OutputFile.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
@@ -26,13 +28,8 @@ namespace {
 /// Limit of a file that is read, far above any file that Heddle writes.
 constexpr off_t kMaxBytes = 1 << 30;
 
-struct CachedFile {
-  fs::path path;
-  fs::file_time_type used;
-  uintmax_t bytes;
-};
+} // namespace
 
-/// Files of the folder with this prefix, most recently used first.
 std::vector<CachedFile> cachedFiles(std::string_view prefix) {
   std::vector<CachedFile> found;
   std::error_code ended;
@@ -49,7 +46,18 @@ std::vector<CachedFile> cachedFiles(std::string_view prefix) {
   return found;
 }
 
-} // namespace
+Expected<uint64_t> cacheLimit(const char *variable, uint64_t defaultMegabytes) {
+  const char *text = std::getenv(variable);
+  if (!text || !*text)
+    return defaultMegabytes << 20;
+  uint64_t megabytes = 0;
+  const char *end = text + std::strlen(text);
+  auto [stop, failure] = std::from_chars(text, end, megabytes);
+  if (failure != std::errc() || stop != end || megabytes > 1 << 20)
+    return usageError(std::string(variable) + ": expected 0 to 1048576 MiB, found " +
+                      quotedText(text));
+  return megabytes << 20;
+}
 
 std::string cacheDirectory() {
   const char *cache = std::getenv("XDG_CACHE_HOME");

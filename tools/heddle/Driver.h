@@ -18,7 +18,7 @@ void addCompile(CLI::App &app, Status &outcome);
 void addRun(CLI::App &app, Status &outcome);
 void addBench(CLI::App &app, Status &outcome);
 void addText(CLI::App &app, Status &outcome);
-void addQueries(CLI::App &app, Status &outcome); ///< explain, inspect, devices, schema
+void addQueries(CLI::App &app, Status &outcome); ///< explain, inspect, cache, devices, schema
 
 /// Flags of commands that compile a model: --mask, --weights.
 void addModelFlags(CLI::App &command, CompileOptions &options);

@@ -1,4 +1,4 @@
-//===- Queries.cpp - The commands explain, inspect, devices, schema -----===//
+//===- Queries.cpp - The commands explain, inspect, cache, devices -----===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,6 +12,7 @@
 #include "heddle/Report/Tiles.h"
 #include "heddle/Runtime/Commands.h"
 #include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include <iostream>
@@ -156,11 +157,31 @@ void addInspect(CLI::App &app, Status &outcome) {
   command->callback([flags, &outcome] { outcome = inspect(*flags); });
 }
 
+void addCache(CLI::App &app, Status &outcome) {
+  auto clear = std::make_shared<bool>(false);
+  CLI::App *command = app.add_subcommand("cache", "list what the cache folder holds, or delete it");
+  command->add_flag("--clear", *clear, "delete all of it");
+  command->footer(
+      "A Hugging Face folder is compiled when it is first used, and kept here. What was "
+      "not used for longest goes first.\n"
+      "Examples:\n  heddle cache\n  heddle cache --clear");
+  command->callback([clear, &outcome] {
+    if (!*clear) {
+      outcome = writeOutput("", cacheText());
+      return;
+    }
+    const auto [files, bytes] = clearCache();
+    outcome = writeOutput(
+        "", formatted("%zu files deleted, %.1f MB\n", files, static_cast<double>(bytes) / 1e6));
+  });
+}
+
 } // namespace
 
 void addQueries(CLI::App &app, Status &outcome) {
   addExplain(app, outcome);
   addInspect(app, outcome);
+  addCache(app, outcome);
   CLI::App *devices = app.add_subcommand("devices", "list the devices of this machine");
   devices->footer("Examples:\n  heddle devices");
   devices->callback([&outcome] { outcome = devicesCommand(std::cout); });

@@ -41,10 +41,14 @@ Expected<Session> openModel(const std::string &model, JitOptions &options,
   options.weights = compile.weights;
   options.dtype = compile.dtype;
   options.progress = [&](const std::string &phase) { progress.show(phase); };
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings, notes;
   options.warning = [&](const std::string &text) { warnings.push_back(text); };
+  options.note = [&](const std::string &text) { notes.push_back(text); };
   Expected<Session> session = jit(model, options);
+  progress.clear();
   printWarnings(warnings);
+  for (const std::string &note : notes)
+    std::cerr << "note: " << printable(note) << "\n";
   return session;
 }
 

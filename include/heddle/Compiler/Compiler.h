@@ -49,6 +49,7 @@ struct CompileReport {
   double codeSeconds = 0, packSeconds = 0;
   std::vector<std::string> warnings;
   std::vector<std::string> remarks; ///< simplifications: "… is a band and becomes …"
+  std::vector<std::string> notes;   ///< why a compiled folder is not kept
 };
 
 /// Whether `path` names a compiled file, by its extension `.heddle`.
@@ -63,6 +64,17 @@ Expected<CompileReport> compileModel(const std::string &model, const std::string
 /// Compiles into memory, for the JIT compiler.
 Expected<Artifact> compileToMemory(const std::string &model, const CompileOptions &options = {},
                                    CompileReport *report = nullptr);
+
+/// The same, but a Hugging Face folder that was compiled before is only opened: its compiled file is
+/// kept in the cache folder (Support/CacheFolder.h), where the folder is known by its content.
+/// Where it cannot be kept, a note in the report says why.
+Expected<Artifact> compileOnce(const std::string &model, const CompileOptions &options = {},
+                               CompileReport *report = nullptr);
+
+/// Text of what the cache folder holds: each compiled folder, and sums of all else.
+std::string cacheText();
+/// Deletes all of it; the number of files and their bytes.
+std::pair<size_t, uintmax_t> clearCache();
 
 /// Text of the module after a stage; usage error for `artifact`, which is not text. Stages after
 /// `program` use the first target and instruction set of the options that fit. With `binary`, the

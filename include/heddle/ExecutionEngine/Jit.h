@@ -4,7 +4,8 @@
 //
 // Opens a session on a model. The model is compiled as by `heddle compile`, for the
 // chosen device only and to a file in memory, which is loaded like any other. A
-// `.heddle` file is opened without compilation.
+// `.heddle` file is opened without compilation, and so is a Hugging Face folder that
+// was compiled before (see compileOnce).
 #pragma once
 
 #include "heddle/Runtime/Session.h"
@@ -26,6 +27,8 @@ struct JitOptions {
   std::function<void(const std::string &phase)> progress;
   /// Callback for warnings of the compilation, such as unused tensors of the checkpoint.
   std::function<void(const std::string &text)> warning;
+  /// Callback for what is good to know: why a compiled folder cannot be kept.
+  std::function<void(const std::string &text)> note;
 };
 
 /// Compiles `model` and opens a session on it; a `.heddle` file is only opened.

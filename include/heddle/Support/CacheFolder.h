@@ -2,15 +2,19 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels, pipelines and measured rates are kept for later processes. Nothing fails
+// Compiled folders, kernels, pipelines and measured rates are kept for later processes. Nothing fails
 // if the folder is missing or cannot be written, and any file in it may be deleted
 // at any time.
 #pragma once
 
+#include "heddle/Support/Error.h"
+
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace heddle {
 
@@ -26,6 +30,17 @@ void keepInCache(const std::string &path, std::string_view bytes);
 
 /// Sets a file's time to now, which limitCache takes for its last use.
 void touchInCache(const std::string &path);
+
+struct CachedFile {
+  std::filesystem::path path;
+  std::filesystem::file_time_type used;
+  uintmax_t bytes;
+};
+/// Files of the folder with this prefix, most recently used first.
+std::vector<CachedFile> cachedFiles(std::string_view prefix);
+
+/// Bytes that an environment variable (a number of MiB) allows; usage error for other text.
+Expected<uint64_t> cacheLimit(const char *variable, uint64_t defaultMegabytes);
 
 /// Deletes the least recently used files whose names begin with `prefix` until at most `files` are
 /// left, with at most `bytes` in them.

@@ -1,0 +1,358 @@
+//===- FolderCache.cpp - Compiled Hugging Face folders, kept --------------===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//   model-KEY.heddle   a compiled folder; the key is a hash of the compiler, the options
+//                      and the content of the folder's files
+//   model-KEY.json     which folder that was, and the warnings of its compilation
+//   folder-KEY.txt     the first key by one that is faster to find: of weights it has
+//                      size, time and inode instead of their content
+
+#include "CodeGeneration.h"
+#include "KernelCache.h"
+
+#include "heddle/Support/Artifact.h"
+#include "heddle/Support/CacheFolder.h"
+#include "heddle/Support/Json.h"
+#include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+using namespace heddle;
+using llvm::StringRef;
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+static constexpr const char *kModels = "model-", *kFolders = "folder-";
+static constexpr const char *kLimitVariable = "HEDDLE_MODEL_CACHE_LIMIT";
+static constexpr uint64_t kDefaultMegabytes = 4096;
+static constexpr size_t kMaxFiles = 2000;
+/// Files of a configuration are smaller; what is larger is not cached.
+static constexpr int64_t kMaxConfiguration = 256 << 20;
+
+namespace {
+
+/// The files of a folder that its compilation may read: those of the configuration with their
+/// content, and the weights. Names are relative to the folder.
+struct FolderFiles {
+  std::vector<std::string> configuration; ///< name, content, name, …
+  std::vector<std::string> weights;
+};
+
+/// A folder's place in the cache.
+class CachedFolder {
+public:
+  /// None where nothing is kept: the cache is off, or this is no folder of Hugging Face.
+  static Expected<std::optional<CachedFolder>> find(const std::string &model,
+                                                    const CompileOptions &options);
+  /// The compiled file; none if it is missing or damaged.
+  std::optional<Artifact> open(CompileReport &report) const;
+  /// Compiles into the cache. Where it cannot be written, says why: the result is none.
+  Status compile(const CompileOptions &options, CompileReport &report) const;
+  void limit() const { limitCache(kModels, kMaxFiles, limitBytes); }
+
+private:
+  std::string path(const char *extension) const {
+    return cacheDirectory() + "/" + kModels + key + extension;
+  }
+  Status checkRoom() const;
+
+  std::string model, key;
+  std::string description; ///< of the options, for people
+  uint64_t weightBytes = 0, limitBytes = 0;
+};
+
+} // namespace
+
+//===- Keys --------------------------------------------------------------===//
+
+/// Subfolders that modules.json names, which have weights of their own.
+static std::vector<std::string> moduleFolders(const fs::path &folder) {
+  std::vector<std::string> folders = {""};
+  auto text = readTextFile((folder / "modules.json").string(), kMaxConfiguration);
+  auto modules = text ? parseJson(*text, "") : Expected<Json>(inputError(""));
+  if (modules && modules->is_array())
+    for (const Json &module : *modules)
+      if (module.is_object() && module.contains("path") && module["path"].is_string())
+        folders.push_back(module["path"].get<std::string>());
+  std::ranges::sort(folders);
+  folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
+  return folders;
+}
+
+/// None if a file cannot be read: its error is for the compilation to report.
+static std::optional<FolderFiles> filesOf(const fs::path &folder) {
+  std::vector<std::string> names;
+  for (const std::string &inner : moduleFolders(folder)) {
+    std::error_code failure;
+    if (!fs::exists(folder / inner, failure))
+      continue; // a module without files
+    for (fs::directory_iterator at(folder / inner, failure), end; !failure && at != end;
+         at.increment(failure))
+      if (at->is_regular_file(failure))
+        names.push_back((fs::path(inner) / at->path().filename()).string());
+    if (failure)
+      return std::nullopt;
+  }
+  std::ranges::sort(names);
+  FolderFiles files;
+  for (const std::string &name : names) {
+    StringRef extension = llvm::StringRef(name).rsplit('.').second;
+    if (extension == "safetensors") {
+      files.weights.push_back(name);
+    } else if (extension == "json" || extension == "txt" || extension == "model" ||
+               extension == "spm") {
+      auto content = readTextFile((folder / name).string(), kMaxConfiguration);
+      if (!content)
+        return std::nullopt;
+      files.configuration.insert(files.configuration.end(), {name, std::move(*content)});
+    }
+  }
+  return files;
+}
+
+/// What the compiled file depends on beside the folder; none for options that no tool has.
+static Expected<std::vector<std::string>> optionParts(const CompileOptions &options) {
+  std::vector<std::string> parts = {"folder 1", options.dtype,
+                                    options.attentionWeights ? "weights" : "",
+                                    std::to_string(options.masks.size())};
+  parts.insert(parts.end(), options.masks.begin(), options.masks.end());
+  parts.insert(parts.end(), options.targets.begin(), options.targets.end());
+  for (const std::string &name : HEDDLE_TRY(checkedCpus(options)))
+    parts.push_back(targetText(HEDDLE_TRY(findCpuTarget(name))));
+  return parts;
+}
+
+static std::string keyOf(const KernelCache &cache, const std::vector<std::string> &parts) {
+  std::vector<StringRef> views(parts.begin(), parts.end());
+  return llvm::toHex(cache.keyOf(views), /*LowerCase=*/true);
+}
+
+/// Name, size, time and place of a file; empty if there is none.
+static std::string factsOf(const fs::path &folder, const std::string &name, uint64_t &bytes) {
+  struct stat facts = {};
+  if (::stat((folder / name).c_str(), &facts) != 0)
+    return "";
+  bytes += static_cast<uint64_t>(facts.st_size);
+  return name + formatted(" %lld %lld.%09ld %llu %llu", static_cast<long long>(facts.st_size),
+                          static_cast<long long>(facts.st_mtim.tv_sec), facts.st_mtim.tv_nsec,
+                          static_cast<unsigned long long>(facts.st_ino),
+                          static_cast<unsigned long long>(facts.st_dev));
+}
+
+/// Hash of a file's content; empty if it cannot be read.
+static std::string contentOf(const fs::path &folder, const std::string &name) {
+  auto mapped = MappedBytes::openFile((folder / name).string());
+  if (!mapped)
+    return "";
+  std::span<const std::byte> bytes = mapped->bytes();
+  llvm::XXH128_hash_t hash =
+      llvm::xxh3_128bits({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
+  return name + formatted(" %zu %016llx%016llx", bytes.size(),
+                          static_cast<unsigned long long>(hash.high64),
+                          static_cast<unsigned long long>(hash.low64));
+}
+
+Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &model,
+                                                         const CompileOptions &options) {
+  KernelCache cache = HEDDLE_TRY(KernelCache::open());
+  CachedFolder found;
+  found.limitBytes = HEDDLE_TRY(cacheLimit(kLimitVariable, kDefaultMegabytes));
+  const fs::path folder = model;
+  std::error_code none;
+  if (!cache.isOn() || found.limitBytes == 0 || !options.needsWeights || options.countTiles ||
+      !options.weights.empty() || fs::exists(folder / "model.json", none) ||
+      !fs::exists(folder / "config.json", none))
+    return std::optional<CachedFolder>();
+  std::vector<std::string> fast = HEDDLE_TRY(optionParts(options));
+  std::optional<FolderFiles> files = filesOf(folder);
+  if (!files)
+    return std::optional<CachedFolder>();
+  found.model = model;
+  found.description = options.dtype + " " + listText(options.targets, {}, ",");
+  fast.insert(fast.end(), files->configuration.begin(), files->configuration.end());
+  std::vector<std::string> whole = fast;
+  whole[0] = "content"; // so that the two are never one key
+  for (const std::string &name : files->weights)
+    fast.push_back(factsOf(folder, name, found.weightBytes));
+  const std::string link = cacheDirectory() + "/" + kFolders + keyOf(cache, fast) + ".txt";
+  if (auto known = readFromCache(link); known && known->size() == 64) {
+    touchInCache(link);
+    found.key = std::move(*known);
+    return std::optional(std::move(found));
+  }
+  for (const std::string &name : files->weights)
+    whole.push_back(contentOf(folder, name));
+  found.key = keyOf(cache, whole);
+  keepInCache(link, found.key);
+  limitCache(kFolders, kMaxFiles, UINTMAX_MAX);
+  return std::optional(std::move(found));
+}
+
+//===- Files -------------------------------------------------------------===//
+
+std::optional<Artifact> CachedFolder::open(CompileReport &report) const {
+  auto bytes = MappedBytes::openFile(path(".heddle"));
+  auto artifact =
+      bytes ? Artifact::fromBytes(std::move(*bytes), model) : Expected<Artifact>(bytes.takeError());
+  auto text = readFromCache(path(".json"));
+  auto facts = text ? parseJson(*text, "") : Expected<Json>(inputError(""));
+  if (!artifact || !facts || !facts->is_object() || !(*facts)["warnings"].is_array() ||
+      !(*facts)["folder"].is_string())
+    return std::nullopt;
+  touchInCache(path(".heddle"));
+  touchInCache(path(".json"));
+  // A copy of the folder is another path with the same warnings.
+  const auto before = (*facts)["folder"].get<std::string>();
+  for (const Json &warning : (*facts)["warnings"])
+    if (warning.is_string()) {
+      auto line = warning.get<std::string>();
+      if (line.starts_with(before))
+        line.replace(0, before.size(), model);
+      report.warnings.push_back(std::move(line));
+    }
+  return std::move(*artifact);
+}
+
+/// Error if the compiled folder would not fit.
+Status CachedFolder::checkRoom() const {
+  const std::string directory = cacheDirectory();
+  std::error_code failure;
+  fs::create_directories(directory, failure);
+  auto mebibytes = [](uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+  if (weightBytes > limitBytes)
+    return inputError(directory + ": expected weights of at most " + mebibytes(limitBytes) + ", " +
+                      kLimitVariable + ", found " + mebibytes(weightBytes));
+  if (failure)
+    return inputError(directory +
+                      ": expected a folder that can be made, found: " + failure.message());
+  auto file = AtomicFile::create(path(".heddle"));
+  if (!file)
+    return file.takeError();
+  const fs::space_info space = fs::space(directory, failure);
+  if (!failure && space.available / 2 < weightBytes)
+    return inputError(directory + ": expected free space of twice the weights' " +
+                      mebibytes(weightBytes) + ", found " + mebibytes(space.available));
+  return {};
+}
+
+Status CachedFolder::compile(const CompileOptions &options, CompileReport &report) const {
+  HEDDLE_TRY(checkRoom());
+  report = HEDDLE_TRY(compileModel(model, path(".heddle"), options));
+  Json facts;
+  facts["folder"] = model;
+  facts["options"] = description;
+  facts["warnings"] = report.warnings;
+  keepInCache(path(".json"), facts.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return {};
+}
+
+Expected<Artifact> heddle::compileOnce(const std::string &model, const CompileOptions &options,
+                                       CompileReport *report) {
+  CompileReport own;
+  CompileReport &facts = report ? *report : own;
+  std::optional<CachedFolder> cached = HEDDLE_TRY(CachedFolder::find(model, options));
+  if (!cached)
+    return compileToMemory(model, options, &facts);
+  if (std::optional<Artifact> artifact = cached->open(facts))
+    return std::move(*artifact);
+  Status kept = cached->compile(options, facts);
+  if (kept) {
+    CompileReport again; // whose warnings are those of the compilation
+    if (std::optional<Artifact> artifact = cached->open(again)) {
+      cached->limit();
+      return std::move(*artifact);
+    }
+    kept = inputError(cacheDirectory() + ": expected the file that was just written, found none");
+  }
+  auto artifact = compileToMemory(model, options, &facts);
+  if (artifact) // else the error is the model's
+    facts.notes.push_back(kept.error().message + "; the compiled folder is not kept");
+  return artifact;
+}
+
+//===- heddle cache ------------------------------------------------------===//
+
+static std::string megabytes(uintmax_t bytes) {
+  return formatted("%.1f MB", static_cast<double>(bytes) / 1e6);
+}
+
+/// "2026-11-23 13:45" of a file's last use.
+static std::string timeText(fs::file_time_type used) {
+  const auto system = std::chrono::file_clock::to_sys(used);
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(
+      std::chrono::time_point_cast<std::chrono::system_clock::duration>(system));
+  std::tm parts = {};
+  char text[32] = "";
+  if (localtime_r(&seconds, &parts))
+    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts);
+  return text;
+}
+
+static std::string modelLine(const CachedFile &file) {
+  fs::path facts = file.path;
+  facts.replace_extension(".json");
+  auto text = readFromCache(facts.string());
+  auto json = text ? parseJson(*text, "") : Expected<Json>(inputError(""));
+  auto word = [&](const char *key) {
+    return json && json->is_object() && json->contains(key) && (*json)[key].is_string()
+               ? (*json)[key].get<std::string>()
+               : std::string("unknown");
+  };
+  return "folder " + word("folder") + " (" + word("options") + "), " + megabytes(file.bytes) +
+         ", used " + timeText(file.used) + "\n";
+}
+
+/// What Heddle keeps, by the beginning of names.
+static constexpr std::pair<const char *, const char *> kinds[] = {
+    {kModels, "compiled folders"},
+    {kFolders, "names of folders"},
+    {"kernel-", "kernels"},
+    {"vulkan-", "pipelines of Vulkan"},
+    {"cpu-rates-", "rates of processors"}};
+
+std::string heddle::cacheText() {
+  const std::string directory = cacheDirectory();
+  if (directory.empty())
+    return "no cache folder: neither XDG_CACHE_HOME nor HOME is an absolute path\n";
+  std::string text = directory + "\n";
+  for (const CachedFile &file : cachedFiles(kModels))
+    if (file.path.extension() == ".heddle")
+      text += modelLine(file);
+  for (const auto &[prefix, name] : kinds) {
+    uintmax_t bytes = 0;
+    const std::vector<CachedFile> files = cachedFiles(prefix);
+    for (const CachedFile &file : files)
+      bytes += file.bytes;
+    text += std::string(name) + ": " + std::to_string(files.size()) + " files, " + megabytes(bytes);
+    const char *variable = prefix == kModels ? kLimitVariable : "HEDDLE_CACHE_LIMIT";
+    const uint64_t usual = prefix == kModels ? kDefaultMegabytes : 256;
+    if (prefix == kModels || std::string_view(prefix) == "kernel-")
+      if (auto limit = cacheLimit(variable, usual))
+        text += " of at most " + std::to_string(*limit >> 20) + " MiB (" + variable + ")";
+    text += "\n";
+  }
+  return text;
+}
+
+std::pair<size_t, uintmax_t> heddle::clearCache() {
+  std::pair<size_t, uintmax_t> sum;
+  for (const auto &[prefix, name] : kinds)
+    for (const CachedFile &file : cachedFiles(prefix)) {
+      std::error_code failure;
+      if (fs::remove(file.path, failure)) {
+        ++sum.first;
+        sum.second += file.bytes;
+      }
+    }
+  return sum;
+}
