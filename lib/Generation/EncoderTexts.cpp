@@ -157,9 +157,59 @@ Status heddle::openEncoder(Session &session, const EncoderCommand &command, Open
   return {};
 }
 
+/// Runs of images at most: one has as many rows as a long text.
+static constexpr int64_t imagesOfARun = 8;
+
+/// Answers the files of images that the texts name.
+static Status encodeImages(OpenedEncoder &opened, const EncoderCommand &command, std::istream &in,
+                           std::ostream &out, std::ostream &notes, const AnswerText &answer) {
+  TextProgress progress(command.progress, notes);
+  std::vector<std::string> paths;
+  std::vector<ImagePlanes> images;
+  const EncodedText none;
+  uint64_t done = 0;
+  auto flush = [&]() -> Status {
+    if (images.empty())
+      return {};
+    auto rows = HEDDLE_TRY(opened.encoder->encodeImages(images, paths));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      std::string text = HEDDLE_TRY(answer({paths[i], none, done++, rows[i]}));
+      progress.clear();
+      out << text;
+    }
+    out.flush();
+    paths.clear();
+    images.clear();
+    return written(out);
+  };
+  Texts texts(command.text, in);
+  for (std::string path; texts.next(path);) {
+    auto image = readImage(path);
+    if (!image) {
+      Status answered = flush();
+      return answered ? Status(image.takeError()) : answered;
+    }
+    images.push_back(opened.model.source->images->apply(*image));
+    paths.push_back(path);
+    if (static_cast<int64_t>(images.size()) == std::min(imagesOfARun, command.text.batch) ||
+        !texts.waits())
+      HEDDLE_TRY(flush());
+    progress.show(static_cast<int64_t>(done), texts.share());
+  }
+  HEDDLE_TRY(flush());
+  return texts.finish();
+}
+
 Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
                            const TextContext &context, std::istream &in, std::ostream &out,
                            std::ostream &notes, const AnswerText &answer) {
+  if (opened.encoder->takesImages()) {
+    if (context.pair || !context.before.empty())
+      return ofModel(opened.encoder->of(),
+                     inputError("expected a model of texts for a pair or a prompt, "
+                                "found one of images"));
+    return encodeImages(opened, command, in, out, notes, answer);
+  }
   Window window(opened, command, out, answer);
   TextProgress progress(command.progress, notes);
   int64_t cut = 0, taken = 0;

@@ -21,8 +21,9 @@ using Batch = std::span<const EncodedText *const>;
 Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &model) {
   if (model.kind != "encoder" || !model.source)
     return inputError("expected a model of kind encoder, found " + model.kind);
-  if (!model.source->takesText())
-    return inputError("source.vocabulary: expected a file of tokens or a tokenizer, found none");
+  if (!model.source->takesText() && !model.source->images)
+    return inputError(
+        "expected a model with a vocabulary, a tokenizer or steps for images, found none");
   auto outputs = HEDDLE_TRY(session.outputs("encode"));
   TextEncoder encoder(session, model);
   for (const PortInfo &port : outputs)
@@ -31,6 +32,12 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
       std::from_chars(columns.data(), columns.data() + columns.size(), encoder.width);
       encoder.isPooled = port.shape.size() == 2;
       encoder.output = port.name;
+    }
+  auto inputs = HEDDLE_TRY(session.inputs("encode"));
+  for (const PortInfo &port : inputs)
+    if (port.name == "source" && port.shape.size() == 4) {
+      encoder.imageHeight = port.shape[2];
+      encoder.imageWidth = port.shape[3];
     }
   if (encoder.output.empty() || encoder.width < 1)
     return inputError("encode: expected a result output, logits or probabilities, found none");
@@ -124,6 +131,28 @@ Expected<std::vector<std::span<const float>>> TextEncoder::encode(Batch texts) {
     rows.push_back(all.subspan(at, count * columns));
     at += (isPooled || packed ? count : longest) * columns;
   }
+  return rows;
+}
+
+Expected<std::vector<std::span<const float>>>
+TextEncoder::encodeImages(std::span<const ImagePlanes> images,
+                          std::span<const std::string> places) {
+  std::vector<float> values;
+  for (size_t i = 0; i < images.size(); ++i) {
+    std::string height = std::to_string(images[i].height), width = std::to_string(images[i].width);
+    if (height != imageHeight || width != imageWidth)
+      return inputError(places[i] + ": expected " + imageHeight + " by " + imageWidth +
+                        " pixels behind the model's steps for images, found " + height + " by " +
+                        width);
+    values.insert(values.end(), images[i].values.begin(), images[i].values.end());
+  }
+  const auto count = static_cast<int64_t>(images.size());
+  const Tensor source = Tensor::f32({count, 3, images[0].height, images[0].width}, values);
+  HEDDLE_TRY(session->run("encode", NamedInputs{{"source", source}}, results));
+  const std::span<const float> all = std::as_const(results)[output].values<float>();
+  std::vector<std::span<const float>> rows;
+  for (size_t i = 0, row = all.size() / images.size(); i < images.size(); ++i)
+    rows.push_back(all.subspan(i * row, row));
   return rows;
 }
 

@@ -113,6 +113,12 @@ Expected<TextSide> readSide(const Json &json, const std::string &name,
   side.limit = reader.integer("limit", 256).value_or(256);
   if (!reader.status)
     return reader.status.takeError();
+  if (auto member = json.find("preprocessor"); member != json.end() && member->is_string()) {
+    auto file = member->get<std::string>();
+    std::string text = HEDDLE_TRY(readMember(file));
+    side.images = HEDDLE_TRY(ImageProcessor::fromJson(text, file));
+    return side;
+  }
   if (auto member = json.find("tokenizer"); member != json.end() && member->is_string()) {
     auto file = member->get<std::string>();
     std::string text = HEDDLE_TRY(readMember(file));

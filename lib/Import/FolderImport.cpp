@@ -16,8 +16,10 @@
 #include "SentenceModules.h"
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Images/Image.h"
 #include "heddle/Pack/Checkpoint.h"
 #include "heddle/Pack/SeededWeights.h"
+#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Tokenizers/Tokenizer.h"
@@ -157,6 +159,24 @@ static void addTokenizer(const std::string &folder, Description &description) {
   description.texts[description.source->tokenizer] = std::move(file->json);
 }
 
+/// What the folder says of images, which the compiled model carries; a warning where it cannot be
+/// followed: the model takes numbers without it.
+static void addPreprocessor(const std::string &folder, Description &description) {
+  std::string path = (fs::path(folder) / "preprocessor_config.json").string();
+  if (!description.source || !description.source->vectors || !fs::exists(path))
+    return;
+  Expected<std::string> text = readTextFile(path, 1 << 20);
+  Expected<ImageProcessor> read =
+      text ? ImageProcessor::fromJson(*text, path) : Expected<ImageProcessor>(text.takeError());
+  if (!read) {
+    description.warnings.push_back(read.error().message + "; the model takes no files of images");
+    return;
+  }
+  description.source->preprocessor = "source.preprocessor.json";
+  description.files.push_back(path);
+  description.texts[description.source->preprocessor] = std::move(*text);
+}
+
 /// Takes over what stands behind the model in modules.json.
 static void addModules(const SentenceModules &modules, Json &description) {
   description["encoder"]["pool"] = modules.pool;
@@ -189,6 +209,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   auto description = HEDDLE_TRY(readDescription(std::move(json), path, options.masks));
   HEDDLE_TRY(addLabels(config, path, architecture.head(), description));
   addTokenizer(folder, description);
+  addPreprocessor(folder, description);
   HEDDLE_TRY(addTask(folder, config, architecture.head(), modules, description));
   if (modules && modules->longest)
     description.source->most =

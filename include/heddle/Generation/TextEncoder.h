@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs a session of an encoder: a row of numbers for each text (`encoder.pool`) or for
-// each of its tokens. Texts of a run stand one after another in a single row where the
+// each of its tokens, or for each image. Texts of a run stand one after another in a single row where the
 // model allows it, so that no work is spent on padding; their results have the bits of
 // a run alone in any case.
 #pragma once
@@ -27,6 +27,7 @@ public:
   /// Whether a text has one row; else each of its tokens has one.
   bool pooled() const { return isPooled; }
   int64_t columns() const { return width; }
+  const Session &of() const { return *session; }
 
   /// Tokens that a run of these texts works on, padding counted; texts are in the order of their
   /// lengths. None: they cannot share a run.
@@ -34,6 +35,12 @@ public:
 
   /// Rows of each text, valid until the next call. Texts have tokens, and share a run by `cost`.
   Expected<std::vector<std::span<const float>>> encode(std::span<const EncodedText *const> texts);
+
+  /// Whether the model takes files of images, by `encodeImages` and not by `encode`.
+  bool takesImages() const { return model->source->images.has_value(); }
+  /// Rows of each image, valid until the next call; errors begin with the image's place in `places`.
+  Expected<std::vector<std::span<const float>>> encodeImages(std::span<const ImagePlanes> images,
+                                                             std::span<const std::string> places);
 
 private:
   TextEncoder(Session &session, const TextModel &model) : session(&session), model(&model) {}
@@ -45,6 +52,7 @@ private:
   const TextModel *model;
   std::string output;
   int64_t width = 0;
+  std::string imageHeight, imageWidth; ///< that the model takes
   bool isPooled = false, takesLengths = false, takesTypes = false;
   NamedTensors results;
 };

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "heddle/Generation/Vocabulary.h"
+#include "heddle/Images/Image.h"
 #include "heddle/Tokenizers/Tokenizer.h"
 
 #include <functional>
@@ -37,6 +38,7 @@ struct TextSide {
   std::string name;                     ///< "source", "target"
   std::optional<Vocabulary> vocabulary; ///< null beside a tokenizer
   std::optional<Tokenizer> tokenizer;   ///< which also says what is added before and after a text
+  std::optional<ImageProcessor> images; ///< the source is files of images instead
   Split split = Split::Space;
   int32_t padding = 0;
   std::optional<int32_t> unknown = 1, start = 2, end = 3;

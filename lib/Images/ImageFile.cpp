@@ -1,0 +1,221 @@
+//===- ImageFile.cpp - PNG and JPEG files -------------------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// libpng and libjpeg leave a damaged file by longjmp, past no destructor: whatever
+// has one lives outside of the functions that call setjmp.
+#include "heddle/Images/Image.h"
+
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include <jpeglib.h>
+#include <libexif/exif-data.h>
+#include <png.h>
+
+using namespace heddle;
+
+namespace {
+
+/// Pixels of an image at most, as many as other tools take: a small file may claim any size.
+constexpr int64_t mostPixels = int64_t(1) << 27;
+
+struct Close {
+  void operator()(std::FILE *file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Close>;
+
+/// Where a library's error goes, and its message.
+struct Failure {
+  std::jmp_buf escape;
+  char message[256] = {};
+
+  [[noreturn]] void leave(const char *text) {
+    std::snprintf(message, sizeof message, "%s", text);
+    std::longjmp(escape, 1);
+  }
+};
+
+bool makeRoom(Image &image, int64_t width, int64_t height) {
+  if (width < 1 || height < 1 || width > mostPixels / height)
+    return false;
+  image.width = width;
+  image.height = height;
+  image.pixels.resize(static_cast<size_t>(3 * width * height));
+  return true;
+}
+
+uint8_t *rowOf(Image &image, int64_t y) { return image.pixels.data() + 3 * y * image.width; }
+
+//===- PNG ---------------------------------------------------------------===//
+
+struct Png {
+  Failure failure;
+  png_structp reader = png_create_read_struct(
+      PNG_LIBPNG_VER_STRING, &failure,
+      [](png_structp png, png_const_charp text) {
+        static_cast<Failure *>(png_get_error_ptr(png))->leave(text);
+      },
+      [](png_structp, png_const_charp) {});
+  png_infop info = png_create_info_struct(reader);
+  std::vector<png_bytep> rows;
+  ~Png() { png_destroy_read_struct(&reader, &info, nullptr); }
+};
+
+bool readPng(Png &png, std::FILE *file, Image &image) {
+  if (setjmp(png.failure.escape))
+    return false;
+  png_init_io(png.reader, file);
+  png_read_info(png.reader, png.info);
+  if (!makeRoom(image, png_get_image_width(png.reader, png.info),
+                png_get_image_height(png.reader, png.info)))
+    png.failure.leave("too many pixels");
+  png_set_expand(png.reader);
+  png_set_strip_16(png.reader);
+  png_set_strip_alpha(png.reader);
+  png_set_gray_to_rgb(png.reader);
+  png_set_interlace_handling(png.reader);
+  png_read_update_info(png.reader, png.info);
+  if (png_get_rowbytes(png.reader, png.info) != static_cast<size_t>(3 * image.width))
+    png.failure.leave("unusual channels");
+  for (int64_t y = 0; y < image.height; ++y)
+    png.rows.push_back(rowOf(image, y));
+  png_read_image(png.reader, png.rows.data());
+  png_read_end(png.reader, nullptr);
+  return true;
+}
+
+//===- JPEG --------------------------------------------------------------===//
+
+/// How the camera was held, 1 to 8; 1: upright.
+int orientationOf(jpeg_saved_marker_ptr marker) {
+  for (; marker; marker = marker->next) {
+    if (marker->data_length < 6 || std::memcmp(marker->data, "Exif\0", 6) != 0)
+      continue;
+    std::unique_ptr<ExifData, decltype(&exif_data_unref)> exif(
+        exif_data_new_from_data(marker->data, marker->data_length), exif_data_unref);
+    ExifEntry *entry = exif ? exif_data_get_entry(exif.get(), EXIF_TAG_ORIENTATION) : nullptr;
+    if (entry && entry->format == EXIF_FORMAT_SHORT && entry->components >= 1)
+      return exif_get_short(entry->data, exif_data_get_byte_order(exif.get()));
+  }
+  return 1;
+}
+
+/// Turned and mirrored so that it stands upright.
+Image upright(Image image, int orientation) {
+  if (orientation < 2 || orientation > 8)
+    return image;
+  const bool transposed = orientation >= 5;
+  const bool fromRight =
+      orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+  const bool fromBelow =
+      orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+  Image turned;
+  makeRoom(turned, transposed ? image.height : image.width,
+           transposed ? image.width : image.height);
+  for (int64_t y = 0; y < turned.height; ++y)
+    for (int64_t x = 0; x < turned.width; ++x) {
+      int64_t fromX = transposed ? y : x, fromY = transposed ? x : y;
+      if (fromRight)
+        fromX = image.width - 1 - fromX;
+      if (fromBelow)
+        fromY = image.height - 1 - fromY;
+      std::memcpy(rowOf(turned, y) + 3 * x, rowOf(image, fromY) + 3 * fromX, 3);
+    }
+  return turned;
+}
+
+struct Jpeg {
+  jpeg_error_mgr errors;
+  Failure failure;
+  jpeg_decompress_struct reader;
+  std::vector<uint8_t> inks; ///< a row of CMYK
+  int orientation = 1;
+
+  Jpeg() {
+    reader.err = jpeg_std_error(&errors);
+    reader.client_data = &failure;
+    errors.error_exit = [](j_common_ptr jpeg) {
+      char text[JMSG_LENGTH_MAX];
+      jpeg->err->format_message(jpeg, text);
+      static_cast<Failure *>(jpeg->client_data)->leave(text);
+    };
+    // A warning is an image that ends early or has damaged parts.
+    errors.emit_message = [](j_common_ptr jpeg, int level) {
+      if (level < 0)
+        jpeg->err->error_exit(jpeg);
+    };
+    jpeg_create_decompress(&reader);
+  }
+  ~Jpeg() { jpeg_destroy_decompress(&reader); }
+};
+
+/// Red, green and blue of inks; Adobe's files hold them inverted.
+void mixInks(const std::vector<uint8_t> &inks, bool inverted, uint8_t *rgb) {
+  for (size_t x = 0; x * 4 < inks.size(); ++x) {
+    auto ink = [&](size_t i) { return inverted ? 255 - inks[4 * x + i] : inks[4 * x + i]; };
+    const int light = 255 - ink(3);
+    for (size_t i = 0; i < 3; ++i)
+      rgb[3 * x + i] = static_cast<uint8_t>(light - (ink(i) * light + 127) / 255);
+  }
+}
+
+bool readJpeg(Jpeg &jpeg, std::FILE *file, Image &image) {
+  if (setjmp(jpeg.failure.escape))
+    return false;
+  jpeg_stdio_src(&jpeg.reader, file);
+  jpeg_save_markers(&jpeg.reader, JPEG_APP0 + 1, 0xffff);
+  jpeg_read_header(&jpeg.reader, TRUE);
+  jpeg.orientation = orientationOf(jpeg.reader.marker_list);
+  const bool mixes =
+      jpeg.reader.jpeg_color_space == JCS_CMYK || jpeg.reader.jpeg_color_space == JCS_YCCK;
+  jpeg.reader.out_color_space = mixes ? JCS_CMYK : JCS_RGB;
+  if (!makeRoom(image, jpeg.reader.image_width, jpeg.reader.image_height))
+    jpeg.failure.leave("too many pixels");
+  if (mixes)
+    jpeg.inks.resize(static_cast<size_t>(4 * image.width));
+  jpeg_start_decompress(&jpeg.reader);
+  while (jpeg.reader.output_scanline < jpeg.reader.output_height) {
+    uint8_t *row = rowOf(image, jpeg.reader.output_scanline);
+    JSAMPROW target = mixes ? jpeg.inks.data() : row;
+    jpeg_read_scanlines(&jpeg.reader, &target, 1);
+    if (mixes)
+      mixInks(jpeg.inks, jpeg.reader.saw_Adobe_marker, row);
+  }
+  jpeg_finish_decompress(&jpeg.reader);
+  return true;
+}
+
+} // namespace
+
+Expected<Image> heddle::readImage(const std::string &path) {
+  const File file(std::fopen(path.c_str(), "rb"));
+  unsigned char start[8] = {};
+  if (!file)
+    return inputError(path + ": expected a PNG or JPEG file, found none that can be read");
+  const size_t count = std::fread(start, 1, sizeof start, file.get());
+  std::rewind(file.get());
+  Image image;
+  auto damaged = [&](const char *kind, const Failure &failure) {
+    return inputError(path + ": expected a whole " + kind + " image of at most " +
+                      std::to_string(mostPixels) + " pixels, found: " + failure.message);
+  };
+  if (count == 8 && png_sig_cmp(start, 0, 8) == 0) {
+    Png png;
+    if (!readPng(png, file.get(), image))
+      return damaged("PNG", png.failure);
+    return image;
+  }
+  if (count >= 3 && start[0] == 0xff && start[1] == 0xd8 && start[2] == 0xff) {
+    Jpeg jpeg;
+    if (!readJpeg(jpeg, file.get(), image))
+      return damaged("JPEG", jpeg.failure);
+    return upright(std::move(image), jpeg.orientation);
+  }
+  return inputError(path + ": expected a PNG or JPEG file, found another kind of file");
+}

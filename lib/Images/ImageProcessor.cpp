@@ -1,0 +1,188 @@
+//===- ImageProcessor.cpp - preprocessor_config.json --------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Keys and defaults of the image processors of Transformers (ViT, DeiT, CLIP, BiT and
+// their "Fast" twins), which write most of them into the file.
+#include "heddle/Images/Image.h"
+
+#include "heddle/Support/Json.h"
+#include "heddle/Support/Text.h"
+#include "heddle/Support/Try.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+using namespace heddle;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+/// Sides of an image at most, so that no file asks for terabytes.
+constexpr int64_t mostSide = 16384;
+
+class Keys {
+public:
+  Keys(const Json &json, std::string place) : json(json), place(std::move(place)) {}
+
+  /// The value of a key; null where it is missing or null.
+  const Json &operator[](const char *key) const {
+    static const Json none;
+    auto found = json.find(key);
+    return found == json.end() ? none : *found;
+  }
+  Error expected(const std::string &key, const std::string &what, const Json &found) const {
+    return inputError(place + ": " + key + ": expected " + what + ", found " +
+                      (found.is_null() ? "none" : found.dump().substr(0, 60)));
+  }
+  Expected<bool> flag(const char *key, bool fallback) const {
+    const Json &value = (*this)[key];
+    if (value.is_null())
+      return fallback;
+    if (!value.is_boolean())
+      return expected(key, "true or false", value);
+    return value.get<bool>();
+  }
+  Expected<int64_t> side(const std::string &key, const Json &value) const {
+    if (!value.is_number_integer() || value < 1 || value > mostSide)
+      return expected(key, "a whole number from 1 to " + std::to_string(mostSide), value);
+    return value.get<int64_t>();
+  }
+  Expected<std::array<float, 3>> channels(const char *key, bool positive) const {
+    const Json &value = (*this)[key];
+    bool good = value.is_array() && value.size() == 3;
+    for (const Json &number : good ? value : Json::array())
+      good = good && number.is_number() && (!positive || number > 0);
+    if (!good)
+      return expected(key, positive ? "three numbers above 0" : "three numbers", value);
+    return std::array{value[0].get<float>(), value[1].get<float>(), value[2].get<float>()};
+  }
+
+  const Json &json;
+  std::string place;
+};
+
+/// The steps that are built; another that is switched on is an error.
+constexpr const char *steps[] = {"do_resize", "do_center_crop", "do_rescale", "do_normalize",
+                                 "do_convert_rgb"};
+
+Status refuseOthers(const Keys &keys) {
+  for (const auto &[key, value] : keys.json.items())
+    if (key.starts_with("do_") && value == true &&
+        std::ranges::none_of(steps, [&](const char *step) { return key == step; }))
+      return keys.expected(key, "false, for the step is not built", value);
+  const Json &share = keys["crop_pct"];
+  return share.is_null() ? Status()
+                         : keys.expected("crop_pct", "no such key: it is not built", share);
+}
+
+/// Whether a single number as the size means the shorter edge: of CLIP's and BiT's processors.
+bool meansShortest(const Keys &keys) {
+  for (const char *key : {"image_processor_type", "feature_extractor_type"})
+    if (const Json &type = keys[key]; type.is_string())
+      return type.get<std::string>().starts_with("CLIP") ||
+             type.get<std::string>().starts_with("Bit");
+  return false;
+}
+
+/// The middle of an image, with zeros around it where the image is smaller.
+Image middle(const Image &image, int64_t width, int64_t height) {
+  Image result{width, height, std::vector<uint8_t>(static_cast<size_t>(3 * width * height))};
+  // Halves of an odd difference are rounded down where something is cut off, and so are they where
+  // zeros are added: these count from the other side.
+  auto offset = [](int64_t from, int64_t to) {
+    return from >= to ? (from - to) / 2 : -((to - from + 1) / 2);
+  };
+  const int64_t left = offset(image.width, width), top = offset(image.height, height);
+  const int64_t first = std::max<int64_t>(0, -left);
+  const int64_t count = std::min(width, image.width - left) - first;
+  for (int64_t y = std::max<int64_t>(0, -top); y < std::min(height, image.height - top); ++y)
+    std::copy_n(image.pixels.begin() + 3 * ((y + top) * image.width + first + left), 3 * count,
+                result.pixels.begin() + 3 * (y * width + first));
+  return result;
+}
+
+} // namespace
+
+Expected<ImageProcessor> ImageProcessor::fromJson(std::string_view text,
+                                                  const std::string &fileName) {
+  const Json json = HEDDLE_TRY(parseJson(text, fileName));
+  if (!json.is_object())
+    return inputError(fileName + ": expected an object, found " + json.type_name());
+  const Keys keys(json, fileName);
+  HEDDLE_TRY(refuseOthers(keys));
+  ImageProcessor processor;
+  processor.resizes = HEDDLE_TRY(keys.flag("do_resize", true));
+  if (processor.resizes) {
+    const Json &size = keys["size"];
+    if (size.is_object() && size.contains("shortest_edge")) {
+      processor.shortest = HEDDLE_TRY(keys.side("size.shortest_edge", size["shortest_edge"]));
+      if (size.contains("longest_edge"))
+        processor.longest = HEDDLE_TRY(keys.side("size.longest_edge", size["longest_edge"]));
+    } else if (size.is_object() && size.contains("height") && size.contains("width")) {
+      processor.height = HEDDLE_TRY(keys.side("size.height", size["height"]));
+      processor.width = HEDDLE_TRY(keys.side("size.width", size["width"]));
+    } else if (size.is_number_integer()) {
+      const int64_t side = HEDDLE_TRY(keys.side("size", size));
+      (meansShortest(keys) ? processor.shortest : processor.width) = side;
+      processor.height = processor.width;
+    } else {
+      return keys.expected("size", "a number, or an object with height and width or shortest_edge",
+                           size);
+    }
+    const Json &filter = keys["resample"];
+    if (!filter.is_null() && !(filter.is_number_integer() && filter >= 0 && filter <= 5))
+      return keys.expected("resample", "a filter from 0 to 5", filter);
+    if (!filter.is_null())
+      processor.filter = static_cast<ImageFilter>(filter.get<int>());
+  }
+  if (HEDDLE_TRY(keys.flag("do_center_crop", false))) {
+    const Json &size = keys["crop_size"];
+    const bool two = size.is_object() && size.contains("width") && size.contains("height");
+    processor.crop = {HEDDLE_TRY(keys.side("crop_size", two ? size["width"] : size)),
+                      HEDDLE_TRY(keys.side("crop_size", two ? size["height"] : size))};
+  }
+  if (HEDDLE_TRY(keys.flag("do_rescale", true))) {
+    const Json &factor = keys["rescale_factor"];
+    if (!factor.is_null() && !factor.is_number())
+      return keys.expected("rescale_factor", "a number", factor);
+    processor.scale = factor.is_null() ? 1.0 / 255 : factor.get<double>();
+  }
+  if (HEDDLE_TRY(keys.flag("do_normalize", true)))
+    processor.normal = {HEDDLE_TRY(keys.channels("image_mean", false)),
+                        HEDDLE_TRY(keys.channels("image_std", true))};
+  return processor;
+}
+
+std::pair<int64_t, int64_t> ImageProcessor::sizesOf(const Image &image) const {
+  if (!shortest)
+    return {width, height};
+  const int64_t small = std::min(image.width, image.height),
+                large = std::max(image.width, image.height);
+  int64_t edge = shortest, other = shortest * large / small;
+  if (longest && other > *longest) {
+    edge = std::max<int64_t>(1, *longest * edge / other);
+    other = *longest;
+  }
+  other = std::min(other, mostSide);
+  return image.width <= image.height ? std::pair(edge, other) : std::pair(other, edge);
+}
+
+ImagePlanes ImageProcessor::apply(const Image &image) const {
+  const auto [toWidth, toHeight] = resizes ? sizesOf(image) : std::pair(image.width, image.height);
+  Image pixels = resized(image, toWidth, toHeight, filter);
+  if (crop)
+    pixels = middle(pixels, (*crop)[0], (*crop)[1]);
+  ImagePlanes planes{pixels.width, pixels.height, {}};
+  for (size_t channel = 0; channel < 3; ++channel)
+    for (size_t i = channel; i < pixels.pixels.size(); i += 3) {
+      float value = pixels.pixels[i];
+      if (scale)
+        value = static_cast<float>(pixels.pixels[i] * *scale);
+      if (normal)
+        value = (value - (*normal)[0][channel]) / (*normal)[1][channel];
+      planes.values.push_back(value);
+    }
+  return planes;
+}
