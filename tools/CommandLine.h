@@ -86,13 +86,23 @@ inline void addEncoderFlags(CLI::App &app, EncoderCommand &command) {
   command.progress = isatty(STDERR_FILENO) != 0;
 }
 
+/// Adds --prompt and --no-prompt; the latter is a name that no prompt has.
+inline void addPromptFlags(CLI::App &app, std::optional<std::string> &prompt) {
+  CLI::Option *named =
+      app.add_option("--prompt", prompt, "put the model's prompt of this name before each text")
+          ->type_name("NAME");
+  app.add_flag_callback(
+         "--no-prompt", [&prompt] { prompt = ""; },
+         "put none there, whatever the model's default is")
+      ->excludes(named);
+}
+
 inline void addEmbedFlags(CLI::App &app, EmbedCommand &command) {
   addEncoderFlags(app, command.run);
   app.add_option("--output", command.output, "write a table of f32, a row a text")
       ->type_name("FILE.npy");
   app.add_option("--format", command.format, "of lines: text (default), jsonl");
-  app.add_option("--prompt", command.prompt, "put the model's prompt of this name before each text")
-      ->type_name("NAME");
+  addPromptFlags(app, command.prompt);
   addNumber(app, "--dimensions", command.dimensions, 1,
             "the first N numbers of each vector, brought to the length that the whole has");
   CLI::Option *divide = app.add_flag_callback(
@@ -106,8 +116,7 @@ inline void addEmbedFlags(CLI::App &app, EmbedCommand &command) {
 
 inline void addSimilarityFlags(CLI::App &app, SimilarityCommand &command) {
   app.add_option("TEXT", command.run.text.texts, "two texts");
-  app.add_option("--prompt", command.prompt, "put the model's prompt of this name before each text")
-      ->type_name("NAME");
+  addPromptFlags(app, command.prompt);
   app.add_flag("--truncate", command.run.text.truncate, "cut texts that are too long");
 }
 
@@ -129,6 +138,7 @@ inline void addRerankFlags(CLI::App &app, RerankCommand &command) {
 inline void addFillMaskFlags(CLI::App &app, FillMaskCommand &command) {
   addEncoderFlags(app, command.run);
   addNumber(app, "--top", command.top, 1, "tokens for each mask (default: 5)");
+  app.add_flag("--ids", command.ids, "texts are lines of ids, as `tokenize` gives them");
 }
 
 inline void addAnswerFlags(CLI::App &app, AnswerCommand &command) {

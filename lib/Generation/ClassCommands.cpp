@@ -231,7 +231,7 @@ Status heddle::fillMaskCommand(Session &session, const FillMaskCommand &command,
                         mask + " in it, found none");
     return lines;
   };
-  return encodeTexts(opened, command.run, {}, in, out, notes, answer);
+  return encodeTexts(opened, command.run, {.ids = command.ids}, in, out, notes, answer);
 }
 
 //===- answer ------------------------------------------------------------===//

@@ -31,11 +31,11 @@ Status openVectors(Session &session, const EncoderCommand &command, OpenedEncode
   return {};
 }
 
-/// The text of a prompt; the model's own where none is named.
+/// The text of a prompt; the model's own where none is named, none for an empty name.
 Expected<std::string_view> promptOf(const TextModel &model,
                                     const std::optional<std::string> &wanted) {
   const std::string &name = wanted ? *wanted : model.defaultPrompt;
-  if (name.empty() && !wanted)
+  if (name.empty())
     return std::string_view();
   auto found = std::ranges::find(model.prompts, name, &std::pair<std::string, std::string>::first);
   if (found == model.prompts.end())

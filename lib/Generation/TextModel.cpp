@@ -11,6 +11,7 @@
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 using namespace heddle;
@@ -218,6 +219,49 @@ bool TextSide::isSpecial(int32_t id) const {
   return id == padding || id == unknown || id == start || id == end;
 }
 
+Expected<std::vector<int32_t>> heddle::parseIds(std::string_view line, const Tokenizer &tokenizer,
+                                                const std::string &place) {
+  std::vector<int32_t> ids;
+  constexpr const char *blanks = " \t\r";
+  for (size_t at = 0; (at = line.find_first_not_of(blanks, at)) != line.npos;) {
+    const size_t end = std::min(line.find_first_of(blanks, at), line.size());
+    const std::string_view word = line.substr(at, end - at);
+    int32_t id = -1;
+    const auto [rest, failure] = std::from_chars(word.data(), word.data() + word.size(), id);
+    if (failure != std::errc() || rest != word.data() + word.size() || !tokenizer.idToToken(id))
+      return inputError(place + ": expected ids of the tokenizer's " +
+                        std::to_string(tokenizer.size()) + " tokens, found " + quotedText(word));
+    ids.push_back(id);
+    at = end;
+  }
+  return ids;
+}
+
+/// Refuses a row that is too long, where it may not be cut.
+static Status checkLength(const TextSide &side, int64_t count, std::string_view place) {
+  const int64_t room = side.longest().value_or(count);
+  if (count <= room || side.cut)
+    return {};
+  return inputError(std::string(place) + ": expected at most " + std::to_string(room) +
+                    " tokens, found " + std::to_string(count));
+}
+
+/// A row of ids as it is.
+static Expected<EncodedText> givenIds(const TextSide &side, std::string_view line,
+                                      std::string_view place) {
+  if (!side.tokenizer)
+    return inputError(std::string(place) + ": expected a model with a tokenizer for ids, found one "
+                                           "with a vocabulary");
+  EncodedText encoded;
+  encoded.ids = HEDDLE_TRY(parseIds(line, *side.tokenizer, std::string(place)));
+  encoded.empty = encoded.ids.empty();
+  const int64_t count = static_cast<int64_t>(encoded.ids.size());
+  HEDDLE_TRY(checkLength(side, count, place));
+  encoded.cut = std::max<int64_t>(0, count - side.longest().value_or(count));
+  encoded.ids.resize(static_cast<size_t>(count - encoded.cut));
+  return encoded;
+}
+
 /// Whether none of a row's tokens is one of the text itself, which begins `before` bytes behind the
 /// beginning of text number `own`.
 static bool isEmpty(const TokenEncoding &tokens, int8_t own, size_t before) {
@@ -241,10 +285,8 @@ static Expected<EncodedText> tokenized(const TextSide &side, std::string_view te
   EncodedText encoded;
   encoded.empty = isEmpty(tokens, context.pair && context.pairFirst, context.before.size());
   const int64_t count = static_cast<int64_t>(tokens.size());
+  HEDDLE_TRY(checkLength(side, count, place));
   if (int64_t room = side.longest().value_or(count); count > room) {
-    if (!side.cut)
-      return inputError(std::string(place) + ": expected at most " + std::to_string(room) +
-                        " tokens, found " + std::to_string(count));
     EncodeOptions options;
     options.truncation = Truncation{.length = room};
     tokens = HEDDLE_TRY(encode(options));
@@ -257,6 +299,8 @@ static Expected<EncodedText> tokenized(const TextSide &side, std::string_view te
 
 Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view place,
                                        const TextContext &context) const {
+  if (context.ids)
+    return givenIds(*this, text, place);
   if (tokenizer)
     return tokenized(*this, text, place, context);
   if (context.pair)
@@ -278,10 +322,8 @@ Expected<EncodedText> TextSide::encode(std::string_view text, std::string_view p
   if (add && end)
     encoded.ids.push_back(*end);
   const int64_t count = static_cast<int64_t>(encoded.ids.size());
+  HEDDLE_TRY(checkLength(*this, count, place));
   const int64_t room = longest().value_or(count);
-  if (count > room && !cut)
-    return inputError(std::string(place) + ": expected at most " + std::to_string(room) +
-                      " tokens, found " + std::to_string(count));
   encoded.cut = std::max<int64_t>(0, count - room);
   encoded.ids.resize(static_cast<size_t>(length.value_or(std::min(count, room))), padding);
   return encoded;

@@ -8,7 +8,6 @@
 #include "heddle/Support/Try.h"
 #include "heddle/Tokenizers/Tokenizer.h"
 
-#include <charconv>
 #include <ostream>
 
 using namespace heddle;
@@ -21,25 +20,6 @@ Status checkTokenize(const TokenizeCommand &command) {
     if (given && command.decode)
       return usageError(std::string(flag) + ": expected no --decode beside it, found both");
   return {};
-}
-
-/// Numbers between blanks.
-Expected<std::vector<int32_t>> parseIds(std::string_view line, const Tokenizer &tokenizer,
-                                        const std::string &place) {
-  std::vector<int32_t> ids;
-  constexpr const char *blanks = " \t\r";
-  for (size_t at = 0; (at = line.find_first_not_of(blanks, at)) != line.npos;) {
-    const size_t end = std::min(line.find_first_of(blanks, at), line.size());
-    const std::string_view word = line.substr(at, end - at);
-    int32_t id = -1;
-    const auto [rest, failure] = std::from_chars(word.data(), word.data() + word.size(), id);
-    if (failure != std::errc() || rest != word.data() + word.size() || !tokenizer.idToToken(id))
-      return inputError(place + ": expected ids of the tokenizer's " +
-                        std::to_string(tokenizer.size()) + " tokens, found " + quotedText(word));
-    ids.push_back(id);
-    at = end;
-  }
-  return ids;
 }
 
 Expected<std::string> answerOf(const TokenizeCommand &command, const Tokenizer &tokenizer,

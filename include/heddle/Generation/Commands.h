@@ -36,7 +36,7 @@ struct EmbedCommand {
   EncoderCommand run;
   std::string output;                ///< FILE.npy; empty: lines of text
   std::string format = "text";       ///< of lines: "text" or "jsonl"
-  std::optional<std::string> prompt; ///< name of one of the model's
+  std::optional<std::string> prompt; ///< name of one of the model's; empty: none
   std::optional<int64_t> dimensions; ///< the first of the vector's
   std::optional<bool> normalize;     ///< to the length 1; none: as the model does
 };
@@ -64,7 +64,8 @@ struct RerankCommand {
 /// `fill-mask`.
 struct FillMaskCommand {
   EncoderCommand run;
-  int64_t top = 5; ///< tokens for each mask
+  int64_t top = 5;  ///< tokens for each mask
+  bool ids = false; ///< texts are lines of ids
 };
 
 /// `answer`: a question about each text.

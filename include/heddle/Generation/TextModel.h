@@ -31,7 +31,12 @@ struct TextContext {
   std::string_view before; ///< a prompt: one text with it
   std::optional<std::string_view> pair;
   bool pairFirst = false; ///< the pair comes before the text
+  bool ids = false;       ///< the text is a line of ids, and nothing stands beside it
 };
+
+/// Numbers between blanks, each the id of a token.
+Expected<std::vector<int32_t>> parseIds(std::string_view line, const Tokenizer &tokenizer,
+                                        const std::string &place);
 
 /// Vocabulary and text rules of one side of a model, see docs/model-description.md.
 struct TextSide {
