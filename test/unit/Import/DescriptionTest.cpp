@@ -476,4 +476,40 @@ TEST_F(DescriptionTest, Vocabularies) {
             "mark");
 }
 
+/// A text has the same bits among others in one row only where every mask says the same of it there.
+TEST_F(DescriptionTest, EncodersOfTextsThatMayBePacked) {
+  write("words.txt", "a\nb\nc\nd\n");
+  auto packs = [&](const std::string &pointer, const Json &value) {
+    Json json = {{"heddle", 1},
+                 {"kind", "encoder"},
+                 {"size", 12},
+                 {"weights", {{"seed", 1}}},
+                 {"source", {{"vocabulary", "words.txt"}}},
+                 {"attention", {{"heads", 2}}},
+                 {"ffn", {{"size", 16}}},
+                 {"encoder", {{"layers", 2}, {"mask", "lengths(source)"}, {"pool", "mean"}}}};
+    json[Json::json_pointer(pointer)] = value;
+    auto model = importJson(json);
+    EXPECT_TRUE(model) << model.error().message;
+    if (!model)
+      return false;
+    const bool built = static_cast<bool>(model->module->lookupSymbol("encode_packed"));
+    EXPECT_EQ(Json::parse(model->facts)["packed"], built);
+    return built;
+  };
+  EXPECT_TRUE(packs("/encoder/pool", "last"));
+  for (const char *mask : {"lengths(source) & causal", "(window(2, 2) & lengths(source))",
+                           "lengths(source) & where(i + j < 9)", "causal | window(1, 1)"})
+    EXPECT_TRUE(packs("/encoder/mask", mask)) << mask;
+  for (const char *mask : {"lengths(source) | causal", "!lengths(source)", "lengths(n)", "dense(x)",
+                           "causal(offset)", "where(t[j] < 9)"})
+    EXPECT_FALSE(packs("/encoder/mask", mask)) << mask;
+  EXPECT_TRUE(packs("/attention/score-bias", "alibi"));
+  EXPECT_FALSE(packs("/attention/score-bias", "dense(x)"));
+  EXPECT_FALSE(packs("/attention/return-weights", "heads"));
+  EXPECT_FALSE(packs("/source/length", 5));
+  EXPECT_FALSE(packs("/source/vocabulary", 4));
+  EXPECT_FALSE(packs("/layout", "sequence-first"));
+}
+
 } // namespace
