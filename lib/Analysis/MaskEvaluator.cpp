@@ -85,6 +85,10 @@ public:
   Value perHead(OpBuilder &b, Value table, Value x) override {
     return call(b, "head", {table, x}, elementOf(table));
   }
+  Value ofRow(OpBuilder &b, Value table, bool keys, Value index) override {
+    return call(b, "block", {table, keys ? columnIndices(b) : rowIndices(b), index},
+                tile(elementOf(table)));
+  }
   Value block(OpBuilder &b, Value table, Value y, Value x) override {
     Type i1 = b.getI1Type();
     return call(b, "block", {table, y, x}, isa<ShapedType>(y.getType()) ? tile(i1) : i1);

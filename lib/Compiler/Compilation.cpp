@@ -42,6 +42,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   compilation->countTiles = options.countTiles;
   ImportOptions importOptions;
   importOptions.masks = options.masks;
+  importOptions.part = options.part;
   importOptions.weights = options.weights;
   importOptions.attentionWeights = options.attentionWeights;
   // A checkpoint that --weights names is always opened, so that a wrong name is an error.

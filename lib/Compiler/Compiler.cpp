@@ -101,6 +101,8 @@ Status checkCompiled(const std::string &path, const CompileOptions &options) {
   const std::string found = ": expected a model to compile, found the compiled file " + path;
   if (!options.masks.empty())
     return usageError("--mask" + found);
+  if (!options.part.empty())
+    return usageError("--part" + found);
   if (!options.weights.empty())
     return usageError("--weights" + found);
   if (options.dtype != CompileOptions().dtype)

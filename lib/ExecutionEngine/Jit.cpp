@@ -24,6 +24,7 @@ CompileOptions compileOptions(const JitOptions &options) {
   result.cpus = {"native"};
   result.dtype = options.dtype;
   result.masks = options.masks;
+  result.part = options.part;
   result.weights = options.weights;
   result.attentionWeights = options.attentionWeights;
   result.progress = options.progress;

@@ -178,7 +178,8 @@ double Scores::score(const Sequence &sequence, const Pair &pair) const {
 std::vector<double> Scores::row(const Sequence &sequence, int64_t h, int64_t i) const {
   std::vector<double> scores;
   for (int64_t j = 0; j < sequence.keys; ++j)
-    scores.push_back(score(sequence, {sequence.number, h, i, j, sequence.queries, sequence.keys}));
+    scores.push_back(score(sequence, {sequence.number, h, i, j, sequence.queries, sequence.keys,
+                                      sequence.batch, sequence.firstQuery, sequence.firstKey}));
   return scores;
 }
 

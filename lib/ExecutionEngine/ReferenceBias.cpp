@@ -72,6 +72,23 @@ static Expected<ScoreRule> dense(BiasDenseOp op, const Extents &x, const Lookup 
   return ScoreRule([&table](const Pair &p) { return entryAt(table, p.b, p.h, p.i, p.j); });
 }
 
+/// DeBERTa's terms: what the query's or the key's own row says of the distance, clamped to those that
+/// the row has numbers for.
+static Expected<ScoreRule> distance(BiasDistanceOp op, const Extents &x, const Lookup &lookup) {
+  const RefTensor &table = lookup(op.getTable());
+  bool keys = op.getOfKeys();
+  if (int64_t rows = keys ? x.keys : x.queries; table.shape[2] != rows)
+    return errorAt(op, "expected a table of " + std::to_string(rows) + " rows, found " +
+                           std::to_string(table.shape[2]));
+  return ScoreRule([&table, keys](const Pair &p) {
+    int64_t columns = table.shape[3], reach = columns / 2;
+    int64_t place = std::clamp<int64_t>(p.i - p.j, -reach, reach - 1) + reach;
+    int64_t row = keys ? p.firstKey + p.j : p.firstQuery + p.i;
+    int64_t matrix = p.batch * table.shape[1] + p.h;
+    return table.values[(matrix * table.shape[2] + row) * columns + place];
+  });
+}
+
 static Expected<ScoreRule> sum(BiasAddOp op, const Extents &extents, const Lookup &lookup) {
   Expected<ScoreRule> l = scoreRule(op.getLhs(), extents, lookup),
                       r = scoreRule(op.getRhs(), extents, lookup);
@@ -88,6 +105,7 @@ Expected<ScoreRule> scoreRule(Value bias, const Extents &x, const Lookup &lookup
       .Case([&](BiasAlibiOp op) { return alibi(op, x, lookup); })
       .Case([&](BiasRelativeOp op) { return relative(op, x, lookup); })
       .Case([&](BiasDenseOp op) { return dense(op, x, lookup); })
+      .Case([&](BiasDistanceOp op) { return distance(op, x, lookup); })
       .Case([&](BiasWhereOp op) { return formula(op, lookup); })
       .Case([&](BiasAddOp op) { return sum(op, x, lookup); })
       .Default([](Operation *op) -> Made {

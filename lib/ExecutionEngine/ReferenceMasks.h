@@ -14,6 +14,7 @@ namespace heddle::reference {
 /// their sequence or document.
 struct Pair {
   int64_t b, h, i, j, queries, keys;
+  int64_t batch = 0, firstQuery = 0, firstKey = 0; ///< where the sequence lies in the operands
 };
 using Predicate = std::function<bool(const Pair &)>;
 using ScoreRule = std::function<double(const Pair &)>;

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <span>
 
 using namespace mlir;
@@ -140,6 +141,21 @@ static RefTensor meaning(LinearOp op, const Lookup &get) {
   return linear(decodedRows(op.getFormat(), get(op.getInput()), optional(op.getInputScales(), get)),
                 decodedMatrix(get(op.getWeight()), optional(op.getWeightScales(), get)),
                 optional(op.getBias(), get), op.getActivation());
+}
+
+static RefTensor meaning(HeadProductsOp op, const Lookup &get) {
+  const RefTensor &input = get(op.getInput()), &weight = get(op.getWeight());
+  int64_t heads = input.shape[1], rows = input.shape[2], features = input.shape[3];
+  int64_t products = weight.shape[0] / heads;
+  double scale = op.getScale().convertToFloat();
+  RefTensor result = make({input.shape[0], heads, rows, products});
+  for (int64_t n = 0; n < result.size(); ++n) {
+    int64_t row = n / products, head = row / rows % heads;
+    const double *x = input.values.data() + row * features;
+    const double *w = weight.values.data() + (head * products + n % products) * features;
+    result.values[n] = scale * std::inner_product(x, x + features, w, 0.0);
+  }
+  return result;
 }
 
 static RefTensor meaning(Conv1x1Op op, const Lookup &get) {
@@ -366,7 +382,8 @@ static RefTensor meaning(PoolOp op, const Lookup &get) {
                   *starts = optional(op.getDocuments(), get);
   int64_t rows = input.shape[1], features = input.shape[2];
   int64_t count = starts ? starts->size() - 1 : input.shape[0];
-  RefTensor result = make({count, features});
+  SmallVector<PoolingAttr> kinds(op.getKinds().getAsRange<PoolingAttr>());
+  RefTensor result = make({count, features * static_cast<int64_t>(kinds.size())});
   for (int64_t n = 0; n < count; ++n) {
     int64_t first = starts ? static_cast<int64_t>(starts->values[n]) : n * rows;
     int64_t length = starts    ? static_cast<int64_t>(starts->values[n + 1]) - first
@@ -376,7 +393,9 @@ static RefTensor meaning(PoolOp op, const Lookup &get) {
     for (int64_t e = 0; e < features; ++e) {
       for (auto [row, value] : llvm::enumerate(values))
         value = input.values[(first + static_cast<int64_t>(row)) * features + e];
-      result.values[n * features + e] = pooled(op.getKind(), values);
+      for (auto [k, kind] : llvm::enumerate(kinds))
+        result.values[(n * static_cast<int64_t>(kinds.size()) + k) * features + e] =
+            pooled(kind.getValue(), values);
     }
   }
   return result;
@@ -421,9 +440,9 @@ static Results asResults(Expected<RefTensor> result) {
 Results resultsOf(Operation *op, const Lookup &get) {
   return llvm::TypeSwitch<Operation *, Results>(op)
       .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, RotaryOp, PatchesOp, ConcatOp,
-            LinearOp, Conv1x1Op, PatchEmbeddingOp, FfnOp, QuantizeOp, LayerNormOp, RmsNormOp,
-            NormalizeOp, SoftmaxOp, CrossEntropyOp, CrossEntropyRowsOp, CrossEntropyMeanOp,
-            ShiftRightOp, PoolOp, SplitHeadsOp, MergeHeadsOp>(
+            LinearOp, HeadProductsOp, Conv1x1Op, PatchEmbeddingOp, FfnOp, QuantizeOp, LayerNormOp,
+            RmsNormOp, NormalizeOp, SoftmaxOp, CrossEntropyOp, CrossEntropyRowsOp,
+            CrossEntropyMeanOp, ShiftRightOp, PoolOp, SplitHeadsOp, MergeHeadsOp>(
           [&](auto known) { return asResults(meaning(known, get)); })
       .Case([&](AttentionOp attends) { return attention(attends, get); })
       .Case([&](AttentionStatisticsOp attends) { return attentionStatistics(attends, get); })

@@ -127,7 +127,7 @@ Status Architecture::check() const {
     return error("", "expected an object, found " + shown(document));
   if (std::string wrong =
           unknownKey(document, {"heddle-architecture", "extends", "names", "config", "config-at",
-                                "require", "model", "tensors", "ignore", "heads"});
+                                "require", "model", "tensors", "ignore", "heads", "head"});
       !wrong.empty())
     return error("", wrong);
   if (document.value("heddle-architecture", Json()) != 1)
@@ -148,8 +148,11 @@ Status Architecture::check() const {
 }
 
 /// The file's head for the name of the class that the folder was saved from.
-Status Architecture::selectHead(std::string wanted) {
-  Json heads = document.value("heads", Json::object());
+Status Architecture::selectHead() {
+  Json heads = document.value("heads", Json::object()), named = document.value("head", Json());
+  if (!named.is_null() && (!named.is_string() || !heads.contains(named.get<std::string>())))
+    return error("head", "expected one of the file's heads, found " + shown(named));
+  std::string wanted = named.is_string() ? named.get<std::string>() : "";
   if (wanted.empty() && config.contains("architectures") && config["architectures"].is_array() &&
       !config["architectures"].empty() && config["architectures"][0].is_string()) {
     auto name = config["architectures"][0].get<std::string>();
@@ -168,8 +171,35 @@ Status Architecture::selectHead(std::string wanted) {
   return {};
 }
 
+/// Of a file of several models the one that is wanted, over what it extends.
+Status Architecture::selectPart(const std::string &wanted) {
+  const Json parts = document.is_object() ? document.value("parts", Json()) : Json();
+  if (parts.is_null())
+    return wanted.empty()
+               ? Status()
+               : Status(usageError("--part: expected a folder with several models, found " +
+                                   folder + ", which holds one"));
+  if (!parts.is_object() || parts.empty())
+    return error("parts", "expected an object, found " + shown(parts));
+  std::vector<std::string> names, left;
+  for (const auto &[name, ignored] : parts.items())
+    names.push_back(name);
+  std::string chosen = wanted.empty() ? names.front() : wanted;
+  if (!parts.contains(chosen))
+    return usageError("--part: expected " + listText(names, {}, " or ") + ", found " +
+                      quotedText(chosen));
+  llvm::copy_if(names, std::back_inserter(left), [&](auto &name) { return name != chosen; });
+  others = listText(left);
+  Json part = parts[chosen];
+  if (!part.is_object() || !part.value("extends", Json()).is_string())
+    return error("parts." + chosen, "expected an object with extends, found " + shown(part));
+  document = merged(HEDDLE_TRY(readFile(part["extends"].get<std::string>())), part);
+  file += ", part " + chosen;
+  return {};
+}
+
 Expected<Architecture> Architecture::load(const std::string &folder, Json config,
-                                          std::string head) {
+                                          const std::string &part) {
   Architecture made(folder, std::move(config));
   fs::path own = fs::path(folder) / "heddle.json";
   std::error_code none;
@@ -193,8 +223,10 @@ Expected<Architecture> Architecture::load(const std::string &folder, Json config
     made.document = HEDDLE_TRY(made.readFile(name));
     made.file = "architecture " + name;
   }
+  HEDDLE_TRY(made.selectPart(part));
   HEDDLE_TRY(made.check());
-  HEDDLE_TRY(made.selectHead(std::move(head)));
+  HEDDLE_TRY(made.selectHead());
+  made.root = made.config;
   if (made.document.contains("config-at")) {
     Json key = made.document["config-at"];
     if (!key.is_string() || !made.config.contains(key.get<std::string>()))
@@ -260,7 +292,8 @@ Expected<Json> Architecture::configValue(const std::string &name, const Json &en
   }
   bool isNull = false;
   for (const std::string &place : places)
-    if (const Json *found = at(config, place)) {
+    if (const Json *found = place.starts_with('/') ? at(root, llvm::StringRef(place).substr(1))
+                                                   : at(config, place)) {
       if (!found->is_null())
         return *found;
       isNull = true;

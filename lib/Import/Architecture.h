@@ -27,9 +27,9 @@ std::span<const BuiltInArchitecture> builtInArchitectures();
 class Architecture {
 public:
   /// The file of `folder`'s model: heddle.json in it, else the built-in one of `model_type`. `config`
-  /// is config.json of the folder, `head` the suffix of the head wanted ("ForMaskedLM"); empty: that
-  /// of `architectures[0]`.
-  static Expected<Architecture> load(const std::string &folder, Json config, std::string head = {});
+  /// is config.json of the folder, `part` one of the file's `parts`; empty: the first.
+  static Expected<Architecture> load(const std::string &folder, Json config,
+                                     const std::string &part = {});
 
   /// The model description of the configuration, without `weights`.
   Expected<Json> description();
@@ -44,6 +44,8 @@ public:
   const std::string &head() const { return headName; }
   /// The head that the folder was saved with and the file does not have; empty: there is none.
   const std::string &missingHead() const { return missing; }
+  /// The parts of the folder that this is not, listed; empty: there are none.
+  const std::string &otherParts() const { return others; }
   /// The value of a name: a key of the configuration, a bound name, or a table.
   Expected<Json> value(const std::string &name);
   /// Checkpoint tensors that were read.
@@ -62,7 +64,8 @@ private:
   /// Whether a name matches a pattern of `*` (any text), `?` and `[…]`.
   static bool matches(std::string_view pattern, std::string_view name);
   Expected<Json> readFile(const std::string &name) const;
-  Status selectHead(std::string wanted);
+  Status selectHead();
+  Status selectPart(const std::string &wanted);
   Status check() const;
   Status checkRequirements();
   Status choosePrefixes(const WeightSource &checkpoint);
@@ -84,13 +87,18 @@ private:
   Expected<std::vector<int64_t>> pickedRows(const Json &json, const std::string &key, int64_t rows);
   Expected<std::vector<int64_t>> rowRange(const Json &json, const std::string &key, int64_t rows);
   Expected<std::vector<int64_t>> halvedRows(const Json &json, const std::string &key, int64_t rows);
+  Expected<TensorViewRef> normed(TensorViewRef view, const Json &json, const std::string &key,
+                                 const WeightSource &checkpoint);
+  Expected<TensorViewRef> projected(TensorViewRef view, const Json &json, const std::string &key,
+                                    const WeightSource &checkpoint);
+  Expected<TensorViewRef> byDistance(TensorViewRef view, const Json &json, const std::string &key);
   Expected<TensorViewRef> changed(TensorViewRef view, const Json &json, const std::string &key,
                                   bool scales, const WeightSource &checkpoint);
   Expected<TensorViewRef> numbers(const Json &json, const std::string &key,
                                   const WeightSource &checkpoint);
 
-  std::string folder, file, headName, missing;
-  Json config; ///< of the folder, or the object under `config-at`
+  std::string folder, file, headName, missing, others;
+  Json config, root; ///< the object under `config-at`, and that of the folder
   Json document;
   std::map<std::string, Json, std::less<>> bound; ///< layer, stack, prefixes, tables
   std::map<std::string, Json, std::less<>> known; ///< values of configuration keys

@@ -64,6 +64,7 @@ private:
   Json named();
   Json call(const std::string &word, size_t where);
   Json element(const Json &list);
+  Json holds(const Json &x, const Json &y, size_t where);
 
   size_t here() {
     in.skip();
@@ -250,10 +251,21 @@ Json Evaluator::named() {
   return std::move(*value);
 }
 
+/// Whether a list has an element, or a text a part.
+Json Evaluator::holds(const Json &x, const Json &y, size_t where) {
+  if (x.is_string() && expect(y.is_string(), "a text in a text", y, where))
+    return x.get_ref<const std::string &>().find(y.get_ref<const std::string &>()) !=
+           std::string::npos;
+  if (!expect(x.is_array(), "a list or a text", x, where))
+    return {};
+  return llvm::any_of(x, [&](const Json &element) { return element == y; }); // no object's keys
+}
+
 Json Evaluator::call(const std::string &word, size_t where) {
-  bool two = word == "min" || word == "max" || word == "pow";
+  bool two = word == "min" || word == "max" || word == "pow" || word == "has";
   if (!two && word != "abs" && word != "sqrt" && word != "int" && word != "count") {
-    in.report("expected abs, count, int, max, min, pow or sqrt, found " + quotedText(word), where);
+    in.report("expected abs, count, has, int, max, min, pow or sqrt, found " + quotedText(word),
+              where);
     return {};
   }
   in.expect("(");
@@ -265,6 +277,8 @@ Json Evaluator::call(const std::string &word, size_t where) {
   in.expect(")");
   if (in.failed() || skipping)
     return {};
+  if (word == "has")
+    return holds(x, y, where);
   if (word == "count")
     return expect(x.is_structured(), "a list or an object", x, where) ? Json(x.size()) : Json();
   if (!expect(x.is_number(), "a number", x, where) || !expect(y.is_number(), "a number", y, where))

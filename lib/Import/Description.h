@@ -128,8 +128,9 @@ struct StackDescription {
   std::optional<NormDescription> embeddingNorm; ///< after the positions
   PositionDescription position;
   std::optional<NormDescription> norm; ///< after the last layer
-  /// A word of `pool`; empty: every position is a result
-  std::string pool;
+  /// Words of `pool`, side by side; empty: every position is a result
+  std::vector<std::string> pool;
+  int64_t pooledSize = 0; ///< features behind these
   std::vector<OutputStage> output;
   int64_t outputSize = 0; ///< features behind these
   /// The input that says where packed documents of the stack's rows start; empty: rows are
@@ -152,7 +153,8 @@ struct ClassifierDescription {
   std::optional<HiddenLayerDescription> hidden;
   bool bias = in.get<bool>("bias"), tied = in.get<bool>("tied");
   bool softmax = in.get<bool>("softmax"), sigmoid = in.get<bool>("sigmoid"); ///< else logits
-  bool loss = in.get<bool>("loss"); ///< there is a function of this name
+  bool loss = in.get<bool>("loss");                 ///< there is a function of this name
+  std::vector<std::string> pool = in.words("pool"); ///< of the rows' logits; or none
   int64_t size = 0;
   std::string labels = in.get<std::string>("labels"); ///< file, or empty
 };

@@ -308,6 +308,12 @@ void Reader::classifier() {
                     "the features of the embedding's rows, " + std::to_string(stack.embeddingSize) +
                         ", beside tied",
                     std::to_string(features));
+  bool rows = model.encoder && !model.decoder && model.encoder->pool.empty();
+  if (!c.pool.empty() && !rows)
+    errors.expected(c.in.path("pool"), "null but in an encoder without encoder.pool",
+                    shown(*c.in.find("pool")));
+  if (!c.pool.empty() && c.sigmoid)
+    errors.expected(c.in.path("pool"), "null beside sigmoid", shown(*c.in.find("pool")));
   if (c.softmax && c.sigmoid)
     errors.expected(c.in.path("sigmoid"), "false beside softmax", "true");
   if (c.loss)

@@ -201,7 +201,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   std::optional<SentenceModules> modules = HEDDLE_TRY(readSentenceModules(folder, files));
   if (modules) // vectors are asked for, whatever head the checkpoint was trained with
     config.erase("architectures");
-  Architecture architecture = HEDDLE_TRY(Architecture::load(folder, config));
+  Architecture architecture = HEDDLE_TRY(Architecture::load(folder, config, options.part));
   Json json = HEDDLE_TRY(architecture.description());
   if (modules)
     addModules(*modules, json);
@@ -219,6 +219,11 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
   if (std::vector<std::string> unread = architecture.unreadKeys(); !unread.empty())
     model.warnings.push_back(path + ": expected only keys that " + architecture.path() +
                              " reads, found " + listed(unread));
+  if (std::string others = architecture.otherParts(); !others.empty() && options.part.empty())
+    model.warnings.push_back(path +
+                             ": expected --part where a folder holds several models, found "
+                             "none: this is the first, beside " +
+                             others);
   if (!architecture.missingHead().empty())
     model.warnings.push_back(path + ": architectures: expected a head that " + architecture.path() +
                              " has, found " + quotedText(architecture.missingHead()) +

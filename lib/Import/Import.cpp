@@ -36,6 +36,8 @@ Expected<ImportedModel> heddle::importModel(const std::string &path, const Impor
   if (!fs::is_regular_file(status))
     return inputError(path + ": expected a file or a folder, found a device or a pipe");
   std::string extension = fs::path(path).extension().string();
+  if (!options.part.empty())
+    return usageError("--part: expected a Hugging Face folder beside it, found " + path);
   if (extension == ".mlir" || extension == ".mlirbc")
     return importDialectText(path, options, context);
   if (extension == ".json")

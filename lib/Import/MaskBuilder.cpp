@@ -148,6 +148,18 @@ Value MaskBuilder::write(const MaskPlace &site, const MaskCall &e, bool scoreRul
     return BiasRelativeOp::create(b, f.loc, distances, e.numbers[1], offset(site, e),
                                   /*bidirectional=*/!call.decoder);
   }
+  case Kind::QueryDistance:
+  case Kind::KeyDistance: {
+    const Call::Scores &scores = *call.scores;
+    bool ofKeys = e.kind == Kind::KeyDistance;
+    Value rows = ofKeys ? scores.key : scores.query;
+    int64_t columns = 2 * e.numbers[0],
+            features = cast<RankedTensorType>(rows.getType()).getShape().back();
+    Value vectors = f.matrix(scores.prefix + (ofKeys ? ".key" : ".query") + ".distance.weight",
+                             {call.heads, columns, features}, call.heads * columns);
+    Value products = HeadProductsOp::create(b, f.loc, rows, vectors, llvm::APFloat(scores.scale));
+    return BiasDistanceOp::create(b, f.loc, products, ofKeys);
+  }
   }
   llvm_unreachable("unknown mask");
 }

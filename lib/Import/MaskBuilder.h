@@ -21,6 +21,13 @@ struct Call {
   std::string documents;
   int64_t heads = 1;      ///< of the attention's queries
   int64_t imageRows = -1; ///< of the source, where it is an image
+  /// Of score rules that the attention's own queries and keys give.
+  struct Scores {
+    mlir::Value query, key;
+    float scale;
+    std::string prefix; ///< of the attention's tensors
+  };
+  std::optional<Scores> scores;
   /// Of an attention that no description made: its sizes, each a name or a number.
   struct Sizes {
     std::string sequences, rows, keys;

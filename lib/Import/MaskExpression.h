@@ -38,10 +38,13 @@ struct MaskCall {
     Dense,
     Where,
     Alibi,
-    Relative
+    Relative,
+    QueryDistance,
+    KeyDistance
   } kind = Kind::Causal;
   std::vector<std::string> inputs; ///< as many as the kind has; of where: its tables
-  /// window: before, after; blocks: rows, columns; relative: buckets, maximum distance.
+  /// window: before, after; blocks: rows, columns; relative: buckets, maximum distance;
+  /// query_distance, key_distance: the distance from which on all are alike.
   std::vector<int64_t> numbers;
   /// Of causal and window: a number, or the name of an i32 input; neither: what the call makes it.
   std::optional<int64_t> offset;

@@ -108,23 +108,24 @@ Value ModelBuilder::finalNorm(FunctionBuilder &f, Value x, Call call) {
 
 /// One vector a text, if the description asks for it. Vectors that come in have no padding, unless
 /// masks ask for their lengths.
-Value ModelBuilder::pool(FunctionBuilder &f, Value x, Call call) {
-  const StackDescription &encoder = stack(call);
-  auto kind = symbolizePooling(dialectWord(encoder.pool));
-  if (!kind)
+Value ModelBuilder::pool(FunctionBuilder &f, Value x, ArrayRef<std::string> words, Call call) {
+  if (words.empty())
     return x;
-  FunctionBuilder::Part part(f, "encoder.pool");
+  const StackDescription &encoder = stack(call);
+  SmallVector<Attribute> kinds;
+  for (const std::string &word : words)
+    kinds.push_back(PoolingAttr::get(&context, *symbolizePooling(dialectWord(word))));
   Value lengths, starts;
   if (!documents(call).empty())
     starts = masks.starts(f, documents(call));
   else if (!d.source->vectors || masks.encoderUsesLengths())
     lengths = masks.sideLengths(f, "source", call);
-  return PoolOp::create(f.b, f.loc, x, lengths, starts, *kind);
+  return PoolOp::create(f.b, f.loc, x, lengths, starts, f.b.getArrayAttr(kinds));
 }
 
 /// Linear layers and lengths of 1, in the description's order.
 Value ModelBuilder::outputStages(FunctionBuilder &f, Value x, Call call) {
-  int64_t features = d.size;
+  int64_t features = stack(call).pooledSize;
   for (const auto &[index, stage] : llvm::enumerate(stack(call).output)) {
     std::string name = "output." + std::to_string(index);
     FunctionBuilder::Part part(f, "encoder." + name);
@@ -160,7 +161,7 @@ Value ModelBuilder::logits(FunctionBuilder &f, Value x, Call call) {
 /// What a model gives its caller: classes if it has a classifier.
 void ModelBuilder::outcome(FunctionBuilder &f, Value x, Call call) {
   auto dims = [&](int64_t columns) -> SmallVector<std::string> {
-    if (stack(call).pool.empty())
+    if (stack(call).pool.empty() && !(d.classifier && !d.classifier->pool.empty()))
       return {"B", call.rows(), std::to_string(columns)};
     return {documents(call).empty() ? "B" : "N", std::to_string(columns)};
   };
@@ -168,7 +169,7 @@ void ModelBuilder::outcome(FunctionBuilder &f, Value x, Call call) {
     return f.firstResult("output", x, dims(call.decoder ? d.size : stack(call).outputSize));
   FunctionBuilder::Part part(f, "classifier");
   const ClassifierDescription &c = *d.classifier;
-  Value y = logits(f, x, call);
+  Value y = pool(f, logits(f, x, call), c.pool, call);
   if (c.softmax)
     y = SoftmaxOp::create(f.b, f.loc, y);
   f.firstResult(c.softmax || c.sigmoid ? "probabilities" : "logits", y, dims(c.size));
@@ -205,7 +206,11 @@ Status ModelBuilder::encode(bool packed) {
     call.documents = "source.starts";
   Value x = encoderRows(f, call);
   if (!d.isEncoderDecoder()) {
-    outcome(f, outputStages(f, pool(f, x, call), call), call);
+    {
+      FunctionBuilder::Part part(f, "encoder.pool");
+      x = pool(f, x, stack(call).pool, call);
+    }
+    outcome(f, outputStages(f, x, call), call);
     return f.finish(d.file);
   }
   // Lengths that decoding asks for are handed on; with vectors in only if they are asked for here.

@@ -71,7 +71,7 @@ private:
                        const std::optional<NormDescription> &norm, const std::string &prefix,
                        llvm::function_ref<mlir::Value(mlir::Value)> body);
   mlir::Value finalNorm(FunctionBuilder &f, mlir::Value x, Call call);
-  mlir::Value pool(FunctionBuilder &f, mlir::Value x, Call call);
+  mlir::Value pool(FunctionBuilder &f, mlir::Value x, llvm::ArrayRef<std::string> words, Call call);
   mlir::Value outputStages(FunctionBuilder &f, mlir::Value x, Call call);
   mlir::Value logits(FunctionBuilder &f, mlir::Value x, Call call);
   void outcome(FunctionBuilder &f, mlir::Value x, Call call);

@@ -73,6 +73,7 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
   const AttentionDescription &a = site.attention;
   Call call = site.call;
   call.heads = a.heads;
+  call.scores = Call::Scores{q, k, static_cast<float>(a.scale), site.prefix};
   call.packed = !call.documents.empty();
   call.packed |= site.mask && site.mask->uses(MaskExpression::Kind::PackedDocuments);
   Value mask;

@@ -283,6 +283,99 @@ Expected<std::vector<int64_t>> Architecture::halvedRows(const Json &json, const 
   return taken;
 }
 
+/// `norm`: rows normalised as by a layer norm.
+Expected<TensorViewRef> Architecture::normed(TensorViewRef view, const Json &json,
+                                             const std::string &key,
+                                             const WeightSource &checkpoint) {
+  if (json.is_object() && json.contains("if")) {
+    Json chosen = HEDDLE_TRY(branch(json, key));
+    return chosen.is_discarded() ? Expected<TensorViewRef>(view)
+                                 : normed(view, chosen, key, checkpoint);
+  }
+  if (!json.is_object())
+    return error(key, "expected an object, found " + shown(json));
+  if (std::string wrong = unknownKey(json, {"weight", "bias", "epsilon"}); !wrong.empty())
+    return error(key, wrong);
+  Json epsilon = HEDDLE_TRY(evaluated(json.value("epsilon", Json()), key + ".epsilon"));
+  if (!epsilon.is_number())
+    return error(key + ".epsilon", "expected a number, found " + shown(epsilon));
+  std::vector<TensorViewRef> parts;
+  for (std::string name : {"weight", "bias"}) {
+    parts.push_back(HEDDLE_TRY(recipe(json.value(name, Json()), key + "." + name, {}, checkpoint)));
+    if (parts.back()->elements() != view->columns())
+      return error(key + "." + name, "expected " + std::to_string(view->columns()) +
+                                         " numbers, found " + shapeText(parts.back()->shape()));
+  }
+  return normalised(view, parts[0], parts[1], epsilon.get<float>());
+}
+
+/// `linear`: rows as a linear layer changes them.
+Expected<TensorViewRef> Architecture::projected(TensorViewRef view, const Json &json,
+                                                const std::string &key,
+                                                const WeightSource &checkpoint) {
+  if (json.is_object() && json.contains("if"))
+    return projected(view, HEDDLE_TRY(branch(json, key)), key, checkpoint);
+  if (!json.is_object())
+    return error(key, "expected an object, found " + shown(json));
+  if (std::string wrong = unknownKey(json, {"weight", "bias"}); !wrong.empty())
+    return error(key, wrong);
+  TensorViewRef bias,
+      weight = HEDDLE_TRY(recipe(json.value("weight", Json()), key + ".weight", {}, checkpoint));
+  if (weight->columns() != view->columns())
+    return error(key + ".weight", "expected " + std::to_string(view->columns()) +
+                                      " columns, found " + shapeText(weight->shape()));
+  if (json.contains("bias"))
+    bias = HEDDLE_TRY(recipe(json["bias"], key + ".bias", {}, checkpoint));
+  if (bias && bias->elements() != weight->rows())
+    return error(key + ".bias", "expected " + std::to_string(weight->rows()) + " numbers, found " +
+                                    shapeText(bias->shape()));
+  return multiplied(view, weight, bias);
+}
+
+/// DeBERTa's bucket of a distance, computed in f32 as PyTorch does: exact up to half of the buckets
+/// of a direction, logarithmic beyond. Source: He et al., DeBERTaV3, and its code.
+static int64_t logarithmicBucket(int64_t distance, int64_t buckets, int64_t furthest) {
+  int64_t middle = buckets / 2, length = std::abs(distance);
+  if (length <= middle)
+    return distance;
+  auto over = [&](int64_t x) {
+    return std::log(static_cast<float>(x) / static_cast<float>(middle));
+  };
+  float place = std::ceil(over(length) / over(furthest - 1) * static_cast<float>(middle - 1));
+  int64_t bucket = static_cast<int64_t>(place) + middle;
+  return distance < 0 ? -bucket : bucket;
+}
+
+/// `distances`: [heads, buckets, furthest]. Rows are buckets of distances, columns heads; what comes
+/// is for each head a row for each distance from -furthest to furthest - 1, rounded up to a multiple
+/// of 8.
+Expected<TensorViewRef> Architecture::byDistance(TensorViewRef view, const Json &json,
+                                                 const std::string &key) {
+  Json made = HEDDLE_TRY(evaluated(json, key));
+  bool numbers = made.is_array() && made.size() == 3 &&
+                 llvm::all_of(made, [](const Json &n) { return n.is_number_integer(); });
+  int64_t heads = numbers ? made[0].get<int64_t>() : 0,
+          buckets = numbers ? made[1].get<int64_t>() : 0,
+          furthest = numbers ? made[2].get<int64_t>() : 0;
+  constexpr int64_t most = int64_t(1) << 20;
+  if (heads < 1 || furthest < 1 || furthest > most || buckets > most ||
+      (buckets > 0 && (buckets < 4 || furthest < buckets / 2 + 2)))
+    return error(key, "expected [heads, buckets or 0, furthest distance], found " + shown(made));
+  int64_t span = buckets > 0 ? buckets : furthest, reach = (furthest + 7) / 8 * 8;
+  if (view->rows() != 2 * span || view->columns() % heads)
+    return error(key, "expected " + std::to_string(2 * span) + " rows of " + std::to_string(heads) +
+                          " heads, found " + shapeText(view->shape()));
+  std::vector<int64_t> taken;
+  for (int64_t head = 0; head < heads; ++head)
+    for (int64_t distance = -reach; distance < reach; ++distance) {
+      int64_t bucket = buckets > 0 ? logarithmicBucket(distance, buckets, furthest) : distance;
+      taken.push_back(std::clamp<int64_t>(bucket + span, 0, 2 * span - 1) * heads + head);
+    }
+  int64_t columns = view->columns() / heads;
+  TensorViewRef rows = gathered(reshaped(view, {2 * span * heads, columns}), std::move(taken));
+  return reshaped(rows, {heads, 2 * reach, columns});
+}
+
 /// `plus` and `times`: one number, or one for each column (`plus` of a matrix) or row.
 Expected<TensorViewRef> Architecture::changed(TensorViewRef view, const Json &json,
                                               const std::string &key, bool scales,
@@ -304,8 +397,9 @@ Expected<TensorViewRef> Architecture::recipe(const Json &json, const std::string
     return error(key, "expected a recipe, found " + shown(json));
   if (json.contains("if"))
     return recipe(HEDDLE_TRY(branch(json, key)), key, wanted, checkpoint);
-  if (std::string wrong = unknownKey(json, {"of", "concat", "fill", "transpose", "view", "at",
-                                            "rows", "halves", "plus", "times"});
+  if (std::string wrong =
+          unknownKey(json, {"of", "concat", "fill", "transpose", "view", "at", "rows", "halves",
+                            "norm", "linear", "distances", "plus", "times"});
       !wrong.empty())
     return error(key, wrong);
   TensorViewRef view = HEDDLE_TRY(origin(json, key, wanted, checkpoint));
@@ -317,6 +411,12 @@ Expected<TensorViewRef> Architecture::recipe(const Json &json, const std::string
     view = gathered(view, HEDDLE_TRY(rowRange(json["rows"], key + ".rows", view->rows())));
   if (json.contains("halves"))
     view = gathered(view, HEDDLE_TRY(halvedRows(json["halves"], key + ".halves", view->rows())));
+  if (json.contains("norm"))
+    view = HEDDLE_TRY(normed(view, json["norm"], key + ".norm", checkpoint));
+  if (json.contains("linear"))
+    view = HEDDLE_TRY(projected(view, json["linear"], key + ".linear", checkpoint));
+  if (json.contains("distances"))
+    view = HEDDLE_TRY(byDistance(view, json["distances"], key + ".distances"));
   if (json.contains("plus"))
     view = HEDDLE_TRY(changed(view, json["plus"], key + ".plus", false, checkpoint));
   if (json.contains("times"))

@@ -75,6 +75,14 @@ public:
   T get(const std::string &key, T otherwise = {}) const {
     return maybe<T>(key).value_or(otherwise);
   }
+  /// A word, or a list of them; none where the value is null.
+  std::vector<std::string> words(const std::string &key) const {
+    if (!gives(key))
+      return {};
+    const Json &value = *find(key);
+    return value.is_array() ? value.get<std::vector<std::string>>()
+                            : std::vector{value.get<std::string>()};
+  }
   bool is(const std::string &key, const char *word) const { return get<std::string>(key) == word; }
 
   /// Reports keys that stand beside a value of another key that excludes them (`only`).

@@ -26,27 +26,61 @@ static Expected<Json> readObject(const std::string &path, std::vector<std::strin
   return json;
 }
 
-/// Poolings by their key in the configuration; the empty word is not supported.
-static constexpr std::pair<const char *, const char *> poolings[] = {
-    {"pooling_mode_cls_token", "cls"},  {"pooling_mode_mean_tokens", "mean"},
-    {"pooling_mode_max_tokens", "max"}, {"pooling_mode_weightedmean_tokens", "weighted-mean"},
-    {"pooling_mode_lasttoken", "last"}, {"pooling_mode_mean_sqrt_len_tokens", ""},
+namespace {
+/// A pooling by its key in the configuration, and as the value of `pooling_mode`; without a word of
+/// ours it is not supported.
+struct PoolingMode {
+  const char *key, *mode, *word;
+};
+} // namespace
+
+/// In the order in which their vectors stand side by side.
+static constexpr PoolingMode poolings[] = {
+    {"pooling_mode_cls_token", "cls", "cls"},
+    {"pooling_mode_max_tokens", "max", "max"},
+    {"pooling_mode_mean_tokens", "mean", "mean"},
+    {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", ""},
+    {"pooling_mode_weightedmean_tokens", "weightedmean", "weighted-mean"},
+    {"pooling_mode_lasttoken", "lasttoken", "last"},
 };
 
-static Expected<std::string> poolingOf(const Json &config, const std::string &path) {
-  std::vector<std::string> chosen;
-  for (const auto &[key, word] : poolings)
-    if (config.value(key, Json(false)) == true)
-      chosen.push_back(key);
-  if (chosen.size() != 1)
-    return inputError(path + ": expected one pooling_mode that is true, found " + listText(chosen) +
-                      (chosen.empty() ? "" : "; several side by side are not supported yet"));
-  for (const auto &[key, word] : poolings)
-    if (chosen[0] == key && *word)
-      return std::string(word);
-  return inputError(path + ": " + chosen[0] +
-                    ": expected another pooling, found true, which is "
-                    "not supported yet");
+static Expected<std::string> wordOf(const PoolingMode &pooling, const std::string &place,
+                                    const char *found) {
+  if (*pooling.word)
+    return std::string(pooling.word);
+  return inputError(place + ": expected another pooling, found " + found +
+                    ", which is not supported yet");
+}
+
+/// `pooling_mode`: a word, or a list of them.
+static Expected<std::vector<std::string>> namedPoolings(const Json &modes,
+                                                        const std::string &path) {
+  std::vector<std::string> words;
+  for (const Json &mode : modes.is_array() ? modes : Json::array({modes})) {
+    const auto *pooling =
+        llvm::find_if(poolings, [&](const PoolingMode &known) { return mode == known.mode; });
+    if (pooling == std::end(poolings))
+      return inputError(path +
+                        ": pooling_mode: expected cls, max, mean, weightedmean or "
+                        "lasttoken, or a list of them, found " +
+                        shown(mode));
+    words.push_back(HEDDLE_TRY(wordOf(*pooling, path + ": pooling_mode", pooling->mode)));
+  }
+  return words;
+}
+
+/// Words of `encoder.pool`. Only the mean is on where its key is left out.
+static Expected<std::vector<std::string>> poolingsOf(const Json &config, const std::string &path) {
+  std::vector<std::string> words;
+  if (Json modes = config.value("pooling_mode", Json()); !modes.is_null())
+    words = HEDDLE_TRY(namedPoolings(modes, path));
+  else
+    for (const PoolingMode &pooling : poolings)
+      if (config.value(pooling.key, Json(pooling.word == std::string_view("mean"))) == true)
+        words.push_back(HEDDLE_TRY(wordOf(pooling, path + ": " + pooling.key, "true")));
+  if (words.empty())
+    return inputError(path + ": expected a pooling_mode that is true, found none");
+  return words;
 }
 
 /// A linear layer as a stage of `encoder.output`; activations by the class of PyTorch.
@@ -94,7 +128,7 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
       return inputError("type: expected one Pooling, before Dense and Normalize, found it behind "
                         "another module");
     Json config = HEDDLE_TRY(readObject(path, files));
-    modules.pool = HEDDLE_TRY(poolingOf(config, path));
+    modules.pool = HEDDLE_TRY(poolingsOf(config, path));
     modules.promptIsPooled = config.value("include_prompt", Json(true)) != false;
   } else if (type != "Dropout") { // which does nothing but in training
     return inputError("type: expected Transformer, Pooling, Dense, Normalize or Dropout, found " +

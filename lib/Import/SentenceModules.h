@@ -14,7 +14,7 @@
 namespace heddle {
 
 struct SentenceModules {
-  std::string pool;                      ///< a word of `encoder.pool`
+  std::vector<std::string> pool;         ///< words of `encoder.pool`
   Json output = Json::array();           ///< stages of `encoder.output`
   std::map<size_t, std::string> folders; ///< of the linear layers among them, by stage
   bool promptIsPooled = true;            ///< include_prompt of the pooling

@@ -112,7 +112,29 @@ AttentionDescription StackReader::attention(const Keys &in, const Keys &own) {
     else
       errors.add(own.path("score-bias"), rule.error().message);
   }
+  if (a.bias)
+    distances(a, own.path("score-bias"));
   return a;
+}
+
+/// Rules of distances take products of whole panels, of every head's rows.
+void StackReader::distances(const AttentionDescription &a, const std::string &path) {
+  using Kind = MaskExpression::Kind;
+  for (const MaskCall &call : a.bias->calls) {
+    bool ofKeys = call.kind == Kind::KeyDistance;
+    if (!ofKeys && call.kind != Kind::QueryDistance)
+      continue;
+    const char *word = ofKeys ? "key_distance" : "query_distance";
+    if (isDecoder())
+      errors.expected(path, "no rule of distances in a decoder, where it is not supported yet",
+                      word);
+    if (call.numbers[0] % 8)
+      errors.expected(path, std::string("a multiple of 8 in ") + word,
+                      std::to_string(call.numbers[0]));
+    if (ofKeys && a.keyValueHeads != a.heads)
+      errors.expected(path, "as many heads of keys as of queries beside key_distance",
+                      std::to_string(a.keyValueHeads));
+  }
 }
 
 NormDescription heddle::readNorm(const Keys &in, ErrorSink &errors) {
@@ -233,7 +255,7 @@ LayerDescription StackReader::layer(const StackDescription &stack, const Keys &o
 
 /// What is done with the rows of an encoder whose output nobody else reads.
 void StackReader::output(StackDescription &stack) {
-  stack.outputSize = model.size;
+  stack.outputSize = stack.pooledSize = model.size * std::max<int64_t>(stack.pool.size(), 1);
   if (!own.gives("output"))
     return;
   if (model.isEncoderDecoder())
@@ -268,10 +290,10 @@ StackDescription StackReader::read() {
   }
   documents(stack);
   // Only an encoder whose rows nobody else reads may give one vector a text.
-  stack.pool = own.get<std::string>("pool");
+  stack.pool = own.words("pool");
   if (!stack.pool.empty() && model.isEncoderDecoder())
     errors.expected(own.path("pool"), "null where a decoder reads the encoder's output",
-                    "\"" + stack.pool + "\"");
+                    shown(*own.find("pool")));
   output(stack);
   return stack;
 }

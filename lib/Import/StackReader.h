@@ -49,6 +49,7 @@ private:
   void scaling(PositionDescription &position);
   void output(StackDescription &stack);
   AttentionDescription attention(const Keys &in, const Keys &own);
+  void distances(const AttentionDescription &a, const std::string &path);
   NormDescription norm(const Keys &in) { return readNorm(in, errors); }
   std::optional<NormDescription> sublayerNorm(const Keys &norms, const Keys &in);
   LayerDescription layer(const StackDescription &stack, const Keys &override, size_t index);

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A view reads the pieces that it needs from the view below. No view keeps a tensor in
-// memory, so that packing a model needs little memory besides its output.
+// A view reads the pieces that it needs from the view below. No view but a product keeps a
+// tensor in memory, so that packing a model needs little memory besides its output.
 
 #include "heddle/Pack/TensorView.h"
 
@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <functional>
+#include <mutex>
 #include <numeric>
 
 namespace heddle {
@@ -219,6 +221,84 @@ private:
   bool scales;
 };
 
+std::vector<float> allOf(const TensorView &view) {
+  std::vector<float> values(view.elements());
+  view.read(0, values);
+  return values;
+}
+
+class Normalised : public ByRows {
+public:
+  Normalised(TensorViewRef from, const TensorViewRef &weight, const TensorViewRef &bias,
+             float epsilon)
+      : ByRows(from->shape(), "norm(" + from->recipe() + "," + weight->recipe() + "," +
+                                  bias->recipe() + "," +
+                                  formatted("%a", static_cast<double>(epsilon)) + ")"),
+        from(std::move(from)), weight(allOf(*weight)), bias(allOf(*bias)), epsilon(epsilon) {}
+
+protected:
+  void readRows(int64_t row, int64_t count, std::span<float> out) const override {
+    const int64_t width = columns();
+    from->read(row * width, out);
+    for (int64_t r = 0; r < count; ++r) {
+      std::span<float> x = out.subspan(r * width, width);
+      double mean = std::accumulate(x.begin(), x.end(), 0.0) / double(width), square = 0;
+      for (float value : x)
+        square += (value - mean) * (value - mean);
+      double factor = 1 / std::sqrt(square / double(width) + epsilon);
+      for (int64_t c = 0; c < width; ++c)
+        x[c] = static_cast<float>((x[c] - mean) * factor * weight[c] + bias[c]);
+    }
+  }
+
+private:
+  TensorViewRef from;
+  std::vector<float> weight, bias;
+  double epsilon;
+};
+
+/// Sixteen sums at once, which compilers keep in vector registers.
+float dot(const float *x, const float *y, int64_t count) {
+  constexpr int64_t lanes = 16;
+  float sums[lanes] = {}, sum = 0;
+  int64_t n = 0;
+  for (; n + lanes <= count; n += lanes)
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      sums[lane] += x[n + lane] * y[n + lane];
+  for (; n < count; ++n)
+    sum += x[n] * y[n];
+  return std::accumulate(sums, sums + lanes, sum);
+}
+
+class Multiplied : public TensorView {
+public:
+  Multiplied(TensorViewRef from, TensorViewRef weight, TensorViewRef bias)
+      : TensorView({from->rows(), weight->rows()}, "product(" + from->recipe() + "," +
+                                                       weight->recipe() +
+                                                       (bias ? "," + bias->recipe() : "") + ")"),
+        from(std::move(from)), weight(std::move(weight)), bias(std::move(bias)) {}
+  void read(int64_t first, std::span<float> out) const override {
+    std::call_once(computed, [&] { compute(); });
+    std::copy_n(values.begin() + first, out.size(), out.begin());
+  }
+
+private:
+  void compute() const {
+    std::vector<float> x = allOf(*from), w = allOf(*weight);
+    std::vector<float> b = bias ? allOf(*bias) : std::vector<float>(weight->rows());
+    const int64_t width = from->columns();
+    values.resize(elements());
+    for (int64_t n = 0; n < elements(); ++n) {
+      int64_t row = n / columns(), column = n % columns();
+      values[n] = b[column] + dot(&x[row * width], &w[column * width], width);
+    }
+  }
+
+  TensorViewRef from, weight, bias;
+  mutable std::once_flag computed;
+  mutable std::vector<float> values;
+};
+
 class ViewSource : public WeightSource {
 public:
   ViewSource(std::string name, std::vector<std::pair<std::string, TensorViewRef>> named,
@@ -271,6 +351,13 @@ TensorViewRef shifted(TensorViewRef from, TensorViewRef terms) {
   if (shape.size() == 1 && terms->elements() > 1) // elements of a vector are rows: make it one row
     return reshaped(shifted(reshaped(std::move(from), {1, shape[0]}), std::move(terms)), shape);
   return std::make_shared<Adjusted>(std::move(from), terms, /*scales=*/false);
+}
+TensorViewRef normalised(TensorViewRef from, const TensorViewRef &weight, const TensorViewRef &bias,
+                         float epsilon) {
+  return std::make_shared<Normalised>(std::move(from), weight, bias, epsilon);
+}
+TensorViewRef multiplied(TensorViewRef from, TensorViewRef weight, TensorViewRef bias) {
+  return std::make_shared<Multiplied>(std::move(from), std::move(weight), std::move(bias));
 }
 std::unique_ptr<WeightSource>
 makeViewSource(std::string name, std::vector<std::pair<std::string, TensorViewRef>> views,

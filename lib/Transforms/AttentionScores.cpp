@@ -97,6 +97,16 @@ public:
     return {range.getMin(), range.getMax()};
   }
 
+  /// Rows of packed documents lie behind each other.
+  Value ofRow(OpBuilder &b, Value table, bool keys, Value indices) override {
+    Value rows = keys ? columnIndices(b) : rowIndices(b);
+    if (Value first = keys ? s.firstKey : s.firstQuery)
+      rows = t.add(rows, t.broadcast(t.i32(first), of(t.b.getI32Type())));
+    Value matrix = f.slice(f.view(f.viewOf(table)), {s.batch, h});
+    return kernel::LookupOp::create(t.b, t.loc, of(t.b.getF32Type()), matrix,
+                                    ValueRange{rows, indices});
+  }
+
   Value block(OpBuilder &, Value table, Value y, Value x) override {
     Value view = f.view(f.viewOf(table));
     Value matrix = sharedSlice(view);

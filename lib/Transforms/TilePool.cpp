@@ -4,6 +4,8 @@
 //
 // A grid point sums the rows of one sequence or document in order, for a strip
 // of columns, so that the bits of a result do not depend on other sequences.
+// Several poolings stand side by side without padding between them: a strip may
+// reach over the end of one, and gathers its columns.
 
 #include "Tiling.h"
 
@@ -38,9 +40,14 @@ static Value constantTile(TileBuilder &t, RankedTensorType type, float value) {
 }
 
 /// Rows of the range as one; of no row zeros.
-static Value pooled(TileBuilder &t, Pooling kind, const RowRange &range, RankedTensorType type,
+static Value pooled(TileBuilder &t, Pooling kind, RowRange range, RankedTensorType type,
                     llvm::function_ref<Value(Value)> load) {
-  Value one = t.index(1), rows = t.max(t.sub(range.end, range.first), t.index(0));
+  Value one = t.index(1);
+  if (kind == Pooling::Cls)
+    range.end = t.min(range.end, t.add(range.first, one));
+  if (kind == Pooling::Last)
+    range.first = t.max(range.first, t.sub(range.end, one));
+  Value rows = t.max(t.sub(range.end, range.first), t.index(0));
   auto over = [&](Value sum, Value count) { // of no row: 0 / 1
     Value number = arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), t.i32(t.max(count, one)));
     return t.div(sum, t.broadcast(number, type));
@@ -71,6 +78,25 @@ static Value pooled(TileBuilder &t, Pooling kind, const RowRange &range, RankedT
   llvm_unreachable("all poolings are handled");
 }
 
+/// The poolings of the columns from `j` on: column c is feature c mod E of kind c / E.
+static Value sideBySide(TileBuilder &t, ArrayRef<Pooling> kinds, int64_t features,
+                        const RowRange &range, RankedTensorType type, Value j) {
+  Value column = t.iota(/*rows=*/false, j, type.clone(t.b.getI32Type()));
+  Value result = constantTile(t, type, 0);
+  for (auto [k, kind] : llvm::enumerate(kinds)) {
+    auto first = static_cast<int64_t>(k) * features;
+    Value feature = t.sub(column, t.constantI(first, column));
+    auto load = [&](Value row) -> Value { // 0 outside the features
+      Value rows = t.broadcast(t.i32(row), type.clone(t.b.getI32Type()));
+      return kernel::LookupOp::create(t.b, t.loc, type, range.rows, ValueRange{rows, feature});
+    };
+    Value inside = arith::AndIOp::create(t.b, t.loc, t.less(t.constantI(-1, feature), feature),
+                                         t.less(feature, t.constantI(features, feature)));
+    result = t.select(inside, pooled(t, kind, range, type, load), result);
+  }
+  return result;
+}
+
 LogicalResult heddle::tilePool(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto pool = yielded(f).getDefiningOp<PoolOp>();
@@ -82,15 +108,18 @@ LogicalResult heddle::tilePool(KernelBuilder &f) {
   f.createFunc({out.getDim(0).extent, stored}, {1, columns});
   Value n = f.func.getGridIndex(0), j = f.func.getGridIndex(1), one = t.index(1);
   RowRange range = rowsOf(f, pool, n);
-  if (pool.getKind() == Pooling::Cls)
-    range.end = t.min(range.end, t.add(range.first, one));
-  if (pool.getKind() == Pooling::Last)
-    range.first = t.max(range.first, t.sub(range.end, one));
-
   RankedTensorType type = t.type(1, columns);
+  SmallVector<Pooling> kinds;
+  for (auto kind : pool.getKinds().getAsRange<PoolingAttr>())
+    kinds.push_back(kind.getValue());
+  if (kinds.size() > 1) {
+    int64_t features = pool.getInput().getType().getShape().back();
+    storeResults(f, sideBySide(t, kinds, features, range, type, j), {n, j}, one);
+    return success();
+  }
   auto load = [&](Value row) -> Value {
     return kernel::LoadOp::create(t.b, t.loc, type, range.rows, ValueRange{row, j}, UnitAttr());
   };
-  storeResults(f, pooled(t, pool.getKind(), range, type, load), {n, j}, one);
+  storeResults(f, pooled(t, kinds.front(), range, type, load), {n, j}, one);
   return success();
 }

@@ -207,6 +207,7 @@ void heddle::registerTilers(DialectRegistry &registry) {
     RmsNormOp::attachInterface<NormModel<RmsNormOp>>(*c);
     NormalizeOp::attachInterface<NormModel<NormalizeOp>>(*c);
     attach<AttentionWeightsOp, Root::Weights, tileAttentionWeights>(c);
+    attach<HeadProductsOp, Root::HeadProducts, tileHeadProducts>(c);
     attach<PatchesOp, Root::Patches, tilePatches>(c);
     attach<PoolOp, Root::Pool, tilePool>(c);
     attach<QuantizeOp, Root::Quantize, tileQuantize>(c);

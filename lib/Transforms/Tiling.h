@@ -202,6 +202,7 @@ mlir::LogicalResult tileAttentionWeights(KernelBuilder &frame);
 void hoistScalars(kernel::FuncOp func);
 /// Expands the functions of `math` in a score rule's formula.
 void expandFunctions(kernel::FuncOp func);
+mlir::LogicalResult tileHeadProducts(KernelBuilder &frame);
 mlir::LogicalResult tileNorm(KernelBuilder &frame);
 mlir::LogicalResult tilePatches(KernelBuilder &frame);
 mlir::LogicalResult tilePool(KernelBuilder &frame);

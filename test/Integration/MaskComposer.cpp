@@ -246,7 +246,9 @@ std::string Composer::bias(int depth) {
     std::string lhs = bias(depth - 1), rhs = bias(depth - 1);
     return define("transformer.bias.add " + lhs + ", " + rhs);
   }
-  int64_t kind = random.whole(0, 3);
+  int64_t kind = random.whole(0, 4);
+  if (kind == 4)
+    return distance();
   if (kind == 0 && body.find("alibi") == std::string::npos)
     return define(depth > 1 ? "transformer.bias.alibi"
                             : "transformer.bias.alibi {factor = 0.3 : f32}");
@@ -265,6 +267,20 @@ std::string Composer::bias(int depth) {
   return define("transformer.bias.relative " + table +
                 " max_distance = " + text(random.of<int64_t>({33, 64, 128})) + offset() +
                 (both ? " {bidirectional} : " : " : ") + type);
+}
+
+std::string Composer::distance() {
+  bool keys = random.chance(50);
+  int64_t columns = random.of<int64_t>({2, 6, 32}), h = heads.queries;
+  std::string type = rank4(h, keys ? keysInType() : queriesInType(), columns);
+  std::string table = argument(
+      type,
+      "\"B\", " + text(h) + ", " + (keys ? keysInDims() : queriesInDims()) + ", " + text(columns),
+      [=](const Sizes &s, Random &r) {
+        return filled(DType::F32, {s.batch, h, keys ? s.keys : s.queries, columns},
+                      [&] { return 2 * r.unit(); });
+      });
+  return define("transformer.bias.distance " + table + (keys ? " {of_keys} : " : " : ") + type);
 }
 
 std::string Composer::sinks() {

@@ -101,6 +101,7 @@ public:
   std::string conjunction(const std::string &a, const std::string &b);
   std::string bias(int depth);
   /// The clauses and attributes of a rule, beside those of a mask and a bias.
+  std::string distance();
   std::string sinks();
 
   /// The function as a whole; `clauses` and `attributes` are those of the attention.

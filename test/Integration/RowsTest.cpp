@@ -48,12 +48,18 @@ Expected<Session> open(const std::string &text, const std::string &device) {
   return jit(path, {.device = device});
 }
 
-class PoolTest : public testing::TestWithParam<std::tuple<std::string, Pooling>> {};
+/// Poolings side by side.
+class PoolTest : public testing::TestWithParam<std::tuple<std::string, std::vector<Pooling>>> {};
 
 TEST_P(PoolTest, IsItsFormula) {
-  const auto &[device, pooling] = GetParam();
-  std::string in = "tensor<?x?x37xf32>", out = "tensor<?x37xf32>",
-              kind = std::string("{kind = #transformer.pooling<") + pooling.name + ">}";
+  const auto &[device, kinds] = GetParam();
+  const auto count = static_cast<int64_t>(kinds.size());
+  std::string in = "tensor<?x?x37xf32>",
+              out = "tensor<?x" + std::to_string(count * features) + "xf32>", kind;
+  for (const Pooling &pooling : kinds)
+    kind += (kind.empty() ? "{kinds = [" : ", ") + std::string("#transformer.pooling<") +
+            pooling.name + ">";
+  kind += "]}";
   auto session =
       open("func.func @texts(%x: " + in +
                " {transformer.name = \"x\"}, %n: tensor<?xi32> "
@@ -81,14 +87,16 @@ TEST_P(PoolTest, IsItsFormula) {
   auto check = [&](const Expected<Tensors> &outputs, const Matrix &x, auto firstRow) {
     ASSERT_TRUE(outputs) << outputs.error().message;
     std::span<const float> found = outputs->at("y").values<float>();
-    ASSERT_EQ(found.size(), static_cast<size_t>(texts * features));
+    ASSERT_EQ(found.size(), static_cast<size_t>(texts * count * features));
     for (int64_t n = 0; n < texts; ++n)
       for (int64_t e = 0; e < features; ++e) {
         std::vector<double> column;
         for (int64_t row = 0; row < lengths[n]; ++row)
           column.push_back(x.values[(firstRow(n) + row) * features + e]);
-        double expected = column.empty() ? 0 : pooling.formula(column);
-        ASSERT_NEAR(found[n * features + e], expected, 1e-6) << "text " << n << ", feature " << e;
+        for (int64_t k = 0; k < count; ++k)
+          ASSERT_NEAR(found[(n * count + k) * features + e],
+                      column.empty() ? 0 : kinds[k].formula(column), 1e-6)
+              << "text " << n << ", feature " << e << ", " << kinds[k].name;
       }
   };
   check(call(*session, "texts",
@@ -102,12 +110,23 @@ TEST_P(PoolTest, IsItsFormula) {
 }
 
 std::string nameOf(const testing::TestParamInfo<PoolTest::ParamType> &info) {
-  return std::get<0>(info.param) + "_" + std::get<1>(info.param).name;
+  std::string name = std::get<0>(info.param);
+  for (const Pooling &pooling : std::get<1>(info.param))
+    name += std::string("_") + pooling.name;
+  return name;
+}
+
+/// Each alone, and all at once.
+std::vector<std::vector<Pooling>> choices() {
+  std::vector<std::vector<Pooling>> result(1, {std::begin(poolings), std::end(poolings)});
+  for (const Pooling &pooling : poolings)
+    result.push_back({pooling});
+  return result;
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, PoolTest,
                          testing::Combine(testing::Values<std::string>("cpu", "vulkan"),
-                                          testing::ValuesIn(poolings)),
+                                          testing::ValuesIn(choices())),
                          nameOf);
 
 class NormalizeTest : public testing::TestWithParam<std::string> {};

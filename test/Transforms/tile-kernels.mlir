@@ -176,7 +176,7 @@ kernel.def @embedding(%ids: tensor<?x?xi32> {kernel.layout = #kernel.layout<view
 kernel.def @pool(%x: tensor<?x?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 24], f32>>},
                  %n: tensor<?xi32> {kernel.layout = #kernel.layout<view = <[d0], i32>>})
     -> (tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, 24], f32>>}) attributes {root = #kernel.root<pool>, scalars = ["d0", "d1"]} {
-  %0 = transformer.pool %x lengths(%n : tensor<?xi32>) {kind = #transformer.pooling<mean>} : tensor<?x?x24xf32> -> tensor<?x24xf32>
+  %0 = transformer.pool %x lengths(%n : tensor<?xi32>) {kinds = [#transformer.pooling<mean>]} : tensor<?x?x24xf32> -> tensor<?x24xf32>
   kernel.yield %0 : tensor<?x24xf32>
 }
 
@@ -191,7 +191,7 @@ kernel.def @pool(%x: tensor<?x?x24xf32> {kernel.layout = #kernel.layout<view = <
 kernel.def @both(%x: tensor<?x?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, d1, 24], f32>>})
     -> (tensor<?x24xf32> {kernel.layout = #kernel.layout<view = <[d0, 24], f32>>},
         tensor<?x24xbf16> {kernel.layout = #kernel.layout<view = <[d0, 24], bf16>>}) attributes {root = #kernel.root<pool>, scalars = ["d0", "d1"]} {
-  %0 = transformer.pool %x {kind = #transformer.pooling<last>} : tensor<?x?x24xf32> -> tensor<?x24xf32>
+  %0 = transformer.pool %x {kinds = [#transformer.pooling<last>]} : tensor<?x?x24xf32> -> tensor<?x24xf32>
   %1 = arith.truncf %0 : tensor<?x24xf32> to tensor<?x24xbf16>
   kernel.yield %0, %1 : tensor<?x24xf32>, tensor<?x24xbf16>
 }

@@ -105,6 +105,8 @@ void addModelFlags(CLI::App &command, CompileOptions &options) {
       .add_option("--mask", options.masks,
                   "replace a mask of the model: NAME=EXPR, e.g. decoder.mask=causal")
       ->allow_extra_args(false);
+  command.add_option("--part", options.part,
+                     "of a folder with several models: text (default) or vision of CLIP");
   command.add_option("--weights", options.weights, "checkpoint (safetensors) of a .mlir model");
 }
 

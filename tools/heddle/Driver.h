@@ -20,7 +20,7 @@ void addBench(CLI::App &app, Status &outcome);
 void addText(CLI::App &app, Status &outcome);
 void addQueries(CLI::App &app, Status &outcome); ///< explain, inspect, cache, devices, schema
 
-/// Flags of commands that compile a model: --mask, --weights.
+/// Flags of commands that compile a model: --mask, --part, --weights.
 void addModelFlags(CLI::App &command, CompileOptions &options);
 /// --dtype.
 void addDtypeFlag(CLI::App &command, CompileOptions &options);

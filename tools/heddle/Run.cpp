@@ -38,6 +38,7 @@ Expected<Session> openModel(const std::string &model, JitOptions &options,
   HEDDLE_TRY(checkThreads(options.device, options.threads));
   Progress progress;
   options.masks = compile.masks;
+  options.part = compile.part;
   options.weights = compile.weights;
   options.dtype = compile.dtype;
   options.progress = [&](const std::string &phase) { progress.show(phase); };

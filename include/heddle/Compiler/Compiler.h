@@ -26,6 +26,7 @@ struct CompileOptions {
   std::vector<std::string> cpus;
   std::string dtype = "f32";      ///< of products: a name of Support/Formats.h
   std::vector<std::string> masks; ///< "NAME=EXPR", each replaces a mask of the model
+  std::string part;               ///< of a folder with several models; empty: the first
   std::string weights;            ///< checkpoint of a `.mlir` model (safetensors)
   /// Files to be written: error if the model is read from one of them.
   std::vector<std::string> outputs;
@@ -54,7 +55,7 @@ struct CompileReport {
 
 /// Whether `path` names a compiled file, by its extension `.heddle`.
 bool isArtifactPath(const std::string &path);
-/// Usage error for options that a compiled file cannot take: masks, weights, dtype.
+/// Usage error for options that a compiled file cannot take: masks, part, weights, dtype.
 Status checkCompiled(const std::string &path, const CompileOptions &options);
 
 /// Compiles into a file, which appears atomically. Equal models and options give equal bytes.

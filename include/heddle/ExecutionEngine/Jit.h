@@ -21,6 +21,7 @@ struct JitOptions {
   int threads = 0;            ///< CPU: 0 means all processors
   std::string dtype = "f32";
   std::vector<std::string> masks; ///< "NAME=EXPR"
+  std::string part;               ///< of a folder with several models; empty: the first
   std::string weights;            ///< checkpoint of a `.mlir` model
   bool attentionWeights = false;  ///< see CompileOptions
   /// Callback with a short phrase at the beginning of each phase of the compilation.

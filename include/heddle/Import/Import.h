@@ -21,6 +21,8 @@ struct ImportOptions {
   /// NAME=EXPR replacements of masks; NAME is a key path of the description ("decoder.mask",
   /// "encoder.3.mask").
   std::vector<std::string> masks;
+  /// Of a folder with several models, such as the texts and the images of CLIP; empty: the first.
+  std::string part;
   /// Safetensors file for dialect text; empty: none.
   std::string weights;
   /// A description's layers return the weights of each head, whatever "return-weights" says.

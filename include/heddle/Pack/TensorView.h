@@ -58,6 +58,13 @@ TensorViewRef scaled(TensorViewRef from, TensorViewRef factors);
 /// Column c plus element c of `terms`, or all columns plus its only element.
 TensorViewRef shifted(TensorViewRef from, TensorViewRef terms);
 
+/// Each row of a matrix less its mean, over its deviation, times `weight` plus `bias`.
+TensorViewRef normalised(TensorViewRef from, const TensorViewRef &weight, const TensorViewRef &bias,
+                         float epsilon);
+/// Rows times those of `weight`, plus `bias` (null: none), as a linear layer computes them. The only
+/// view that keeps its elements, from the first read on.
+TensorViewRef multiplied(TensorViewRef from, TensorViewRef weight, TensorViewRef bias);
+
 /// Named views as a source of weights, which owns the checkpoints `owned` that the views read.
 std::unique_ptr<WeightSource>
 makeViewSource(std::string name, std::vector<std::pair<std::string, TensorViewRef>> views,

@@ -258,6 +258,34 @@ func.func @bias_relative_c4_distance(%t: tensor<32x8xf32>) {
 
 // -----
 
+func.func @bias_distance_c2_columns(%t: tensor<?x8x?x7xf32>) {
+  // expected-error @+1 {{'transformer.bias.distance' op C2: expected an even number of columns in table, found 7}}
+  %s = transformer.bias.distance %t : tensor<?x8x?x7xf32>
+  return
+}
+
+// -----
+
+func.func @bias_distance_c3_keys(%q: tensor<?x8x4x8xf32>, %k: tensor<?x8x6x8xf32>, %t: tensor<?x8x4x8xf32>) {
+  %s = transformer.bias.distance %t {of_keys} : tensor<?x8x4x8xf32>
+  // expected-error @+1 {{'transformer.attention' op C12: expected dimension 2 of the table of distances (keys) to be 6, found 4}}
+  %y = transformer.attention %q, %k, %k bias(%s) {scale = 1.0 : f32}
+     : (tensor<?x8x4x8xf32>, tensor<?x8x6x8xf32>, tensor<?x8x6x8xf32>) -> tensor<?x8x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @bias_distance_c3_heads(%q: tensor<?x8x4x8xf32>, %t: tensor<?x4x4x8xf32>) {
+  %s = transformer.bias.distance %t : tensor<?x4x4x8xf32>
+  // expected-error @+1 {{'transformer.attention' op C12: expected dimension 1 of the table of distances (heads) to be 8, found 4}}
+  %y = transformer.attention %q, %q, %q bias(%s) {scale = 1.0 : f32}
+     : (tensor<?x8x4x8xf32>, tensor<?x8x4x8xf32>, tensor<?x8x4x8xf32>) -> tensor<?x8x4x8xf32>
+  return
+}
+
+// -----
+
 func.func @bias_dense_c2_rank(%t: tensor<?x?xf32>) {
   // expected-error @+1 {{'transformer.bias.dense' op C2: expected table of rank 4 [batch|1, heads|1, queries|1, keys|1], found rank 2}}
   %s = transformer.bias.dense %t : tensor<?x?xf32>

@@ -79,7 +79,7 @@ func.func @formula(%x: !x, %t: tensor<?xi32>, %u: tensor<?x?xi32>, %n: i32) -> !
 }
 
 // CHECK-LABEL: @rules
-func.func @rules(%x: !x, %n: i32, %ns: tensor<?xi32>, %t: tensor<32x8xf32>, %d: tensor<1x8x?x?xf32>, %f: tensor<?xf32>) -> !x {
+func.func @rules(%x: !x, %rows: tensor<?x8x?x64xf32>, %n: i32, %ns: tensor<?xi32>, %t: tensor<32x8xf32>, %d: tensor<1x8x?x?xf32>, %f: tensor<?xf32>) -> !x {
   // CHECK: transformer.bias.alibi{{$}}
   %a = transformer.bias.alibi
   // CHECK: transformer.bias.alibi offset(%{{.*}} : i32) {factor = 2.500000e-01 : f32}
@@ -88,6 +88,8 @@ func.func @rules(%x: !x, %n: i32, %ns: tensor<?xi32>, %t: tensor<32x8xf32>, %d: 
   %c = transformer.bias.relative %t max_distance = 128 {bidirectional} : tensor<32x8xf32>
   // CHECK: transformer.bias.relative %{{.*}} max_distance = 20 offset(%{{.*}} : tensor<?xi32>) : tensor<32x8xf32>
   %e = transformer.bias.relative %t max_distance = 20 offset(%ns : tensor<?xi32>) : tensor<32x8xf32>
+  // CHECK: transformer.bias.distance %{{.*}} {of_keys} : tensor<?x8x?x64xf32>
+  %dk = transformer.bias.distance %rows {of_keys} : tensor<?x8x?x64xf32>
   // CHECK: transformer.bias.dense %{{.*}} : tensor<1x8x?x?xf32>
   %g = transformer.bias.dense %d : tensor<1x8x?x?xf32>
   // CHECK: transformer.bias.where {

@@ -321,7 +321,7 @@ func.func @ffn_c6_elements(%x: tensor<?x8xbf16>, %in: tensor<6x8xbf16>, %out: te
 
 func.func @pool_c1_rank(%x: tensor<?x8xf32>) {
   // expected-error @+1 {{'transformer.pool' op C1: expected input of rank 3 [batch, rows, features], found rank 2}}
-  %y = transformer.pool %x {kind = #transformer.pooling<mean>} : tensor<?x8xf32> -> tensor<?x8xf32>
+  %y = transformer.pool %x {kinds = [#transformer.pooling<mean>]} : tensor<?x8xf32> -> tensor<?x8xf32>
   return
 }
 
@@ -329,7 +329,7 @@ func.func @pool_c1_rank(%x: tensor<?x8xf32>) {
 
 func.func @pool_c2_lengths(%x: tensor<4x?x8xf32>, %n: tensor<3xi32>) {
   // expected-error @+1 {{'transformer.pool' op C2: expected size of lengths equal to the batch of input 4, found 3}}
-  %y = transformer.pool %x lengths(%n : tensor<3xi32>) {kind = #transformer.pooling<mean>} : tensor<4x?x8xf32> -> tensor<4x8xf32>
+  %y = transformer.pool %x lengths(%n : tensor<3xi32>) {kinds = [#transformer.pooling<mean>]} : tensor<4x?x8xf32> -> tensor<4x8xf32>
   return
 }
 
@@ -337,7 +337,7 @@ func.func @pool_c2_lengths(%x: tensor<4x?x8xf32>, %n: tensor<3xi32>) {
 
 func.func @pool_c3_both(%x: tensor<1x?x8xf32>, %n: tensor<?xi32>) {
   // expected-error @+1 {{'transformer.pool' op C3: expected documents or lengths, found both}}
-  %y = transformer.pool %x lengths(%n : tensor<?xi32>) documents(%n : tensor<?xi32>) {kind = #transformer.pooling<cls>} : tensor<1x?x8xf32> -> tensor<?x8xf32>
+  %y = transformer.pool %x lengths(%n : tensor<?xi32>) documents(%n : tensor<?xi32>) {kinds = [#transformer.pooling<cls>]} : tensor<1x?x8xf32> -> tensor<?x8xf32>
   return
 }
 
@@ -345,7 +345,63 @@ func.func @pool_c3_both(%x: tensor<1x?x8xf32>, %n: tensor<?xi32>) {
 
 func.func @pool_c3_batch(%x: tensor<2x?x8xf32>, %n: tensor<?xi32>) {
   // expected-error @+1 {{'transformer.pool' op C3: expected packed documents in a batch of 1, found 2}}
-  %y = transformer.pool %x documents(%n : tensor<?xi32>) {kind = #transformer.pooling<cls>} : tensor<2x?x8xf32> -> tensor<?x8xf32>
+  %y = transformer.pool %x documents(%n : tensor<?xi32>) {kinds = [#transformer.pooling<cls>]} : tensor<2x?x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @pool_c4_features(%x: tensor<?x?x8xf32>) {
+  // expected-error @+1 {{'transformer.pool' op C4: dimension 1 of the result: expected 16 in [?, 16], found [?, 8]}}
+  %y = transformer.pool %x {kinds = [#transformer.pooling<last>, #transformer.pooling<max>]} : tensor<?x?x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @pool_c5_none(%x: tensor<?x?x8xf32>) {
+  // expected-error @+1 {{'transformer.pool' op C5: expected at least one kind, found none}}
+  %y = transformer.pool %x {kinds = []} : tensor<?x?x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @head_products_c1_features(%x: tensor<?x4x?x8xf32>, %w: tensor<64x9xf32>) {
+  // expected-error @+1 {{'transformer.head_products' op C1: expected columns of weight equal to features of input 8, found 9}}
+  %y = transformer.head_products %x, %w {scale = 1.0 : f32} : (tensor<?x4x?x8xf32>, tensor<64x9xf32>) -> tensor<?x4x?x16xf32>
+  return
+}
+
+// -----
+
+func.func @head_products_c2_rows(%x: tensor<?x4x?x8xf32>, %w: tensor<96x8xf32>) {
+  // expected-error @+1 {{'transformer.head_products' op C2: expected a multiple of 16 rows of weight for each of 4 heads, found 96}}
+  %y = transformer.head_products %x, %w {scale = 1.0 : f32} : (tensor<?x4x?x8xf32>, tensor<96x8xf32>) -> tensor<?x4x?x24xf32>
+  return
+}
+
+// -----
+
+func.func @head_products_c3_result(%x: tensor<?x4x?x8xf32>, %w: tensor<64x8xf32>) {
+  // expected-error @+1 {{'transformer.head_products' op C3: dimension 3 of the result: expected 16 in [?, 4, ?, 16], found [?, 4, ?, 32]}}
+  %y = transformer.head_products %x, %w {scale = 1.0 : f32} : (tensor<?x4x?x8xf32>, tensor<64x8xf32>) -> tensor<?x4x?x32xf32>
+  return
+}
+
+// -----
+
+func.func @head_products_c4_elements(%x: tensor<?x4x?x8xbf16>, %w: tensor<64x8xf32>) {
+  // expected-error @+1 {{'transformer.head_products' op C4: expected elements of weight that multiply with 'bf16' of input, found 'f32'}}
+  %y = transformer.head_products %x, %w {scale = 1.0 : f32} : (tensor<?x4x?x8xbf16>, tensor<64x8xf32>) -> tensor<?x4x?x16xf32>
+  return
+}
+
+// -----
+
+func.func @head_products_c5_scale(%x: tensor<?x4x?x8xf32>, %w: tensor<64x8xf32>) {
+  // expected-error @+1 {{'transformer.head_products' op C5: expected a finite scale, found}}
+  %y = transformer.head_products %x, %w {scale = 0x7f800000 : f32} : (tensor<?x4x?x8xf32>, tensor<64x8xf32>) -> tensor<?x4x?x16xf32>
   return
 }
 
@@ -353,7 +409,7 @@ func.func @pool_c3_batch(%x: tensor<2x?x8xf32>, %n: tensor<?xi32>) {
 
 func.func @pool_c4_result(%x: tensor<1x?x8xf32>, %n: tensor<5xi32>) {
   // expected-error @+1 {{'transformer.pool' op C4: dimension 0 of the result: expected 4 in [4, 8], found [5, 8]}}
-  %y = transformer.pool %x documents(%n : tensor<5xi32>) {kind = #transformer.pooling<last>} : tensor<1x?x8xf32> -> tensor<5x8xf32>
+  %y = transformer.pool %x documents(%n : tensor<5xi32>) {kinds = [#transformer.pooling<last>]} : tensor<1x?x8xf32> -> tensor<5x8xf32>
   return
 }
 

@@ -92,19 +92,33 @@ func.func @function_ports(
 
 // CHECK-LABEL: @pool
 func.func @pool(%x: tensor<?x?x7xf32>, %n: tensor<?xi32>, %p: tensor<1x?x7xf32>) -> (tensor<?x7xf32>, tensor<?x7xf32>, tensor<?x7xf32>) {
-  // CHECK: transformer.pool %{{.*}} {kind = #transformer.pooling<last>} : tensor<?x?x7xf32> -> tensor<?x7xf32>
-  %a = transformer.pool %x {kind = #transformer.pooling<last>} : tensor<?x?x7xf32> -> tensor<?x7xf32>
-  // CHECK: transformer.pool %{{.*}} lengths(%{{.*}} : tensor<?xi32>) {kind = #transformer.pooling<mean>}
-  %b = transformer.pool %x lengths(%n : tensor<?xi32>) {kind = #transformer.pooling<mean>} : tensor<?x?x7xf32> -> tensor<?x7xf32>
-  // CHECK: transformer.pool %{{.*}} documents(%{{.*}} : tensor<?xi32>) {kind = #transformer.pooling<cls>}
-  %c = transformer.pool %p documents(%n : tensor<?xi32>) {kind = #transformer.pooling<cls>} : tensor<1x?x7xf32> -> tensor<?x7xf32>
+  // CHECK: transformer.pool %{{.*}} {kinds = [#transformer.pooling<last>]} : tensor<?x?x7xf32> -> tensor<?x7xf32>
+  %a = transformer.pool %x {kinds = [#transformer.pooling<last>]} : tensor<?x?x7xf32> -> tensor<?x7xf32>
+  // CHECK: transformer.pool %{{.*}} lengths(%{{.*}} : tensor<?xi32>) {kinds = [#transformer.pooling<mean>]}
+  %b = transformer.pool %x lengths(%n : tensor<?xi32>) {kinds = [#transformer.pooling<mean>]} : tensor<?x?x7xf32> -> tensor<?x7xf32>
+  // CHECK: transformer.pool %{{.*}} documents(%{{.*}} : tensor<?xi32>) {kinds = [#transformer.pooling<cls>]}
+  %c = transformer.pool %p documents(%n : tensor<?xi32>) {kinds = [#transformer.pooling<cls>]} : tensor<1x?x7xf32> -> tensor<?x7xf32>
   return %a, %b, %c : tensor<?x7xf32>, tensor<?x7xf32>, tensor<?x7xf32>
+}
+
+// CHECK-LABEL: @side_by_side
+func.func @side_by_side(%x: tensor<?x?x7xf32>) -> tensor<?x14xf32> {
+  // CHECK: transformer.pool %{{.*}} {kinds = [#transformer.pooling<cls>, #transformer.pooling<max>]} : tensor<?x?x7xf32> -> tensor<?x14xf32>
+  %a = transformer.pool %x {kinds = [#transformer.pooling<cls>, #transformer.pooling<max>]} : tensor<?x?x7xf32> -> tensor<?x14xf32>
+  return %a : tensor<?x14xf32>
+}
+
+// CHECK-LABEL: @head_products
+func.func @head_products(%x: tensor<?x4x?x8xf32>, %w: tensor<64x8xf32>) -> tensor<?x4x?x16xf32> {
+  // CHECK: transformer.head_products %{{.*}}, %{{.*}} {scale = 5.000000e-01 : f32} : (tensor<?x4x?x8xf32>, tensor<64x8xf32>) -> tensor<?x4x?x16xf32>
+  %y = transformer.head_products %x, %w {scale = 0.5 : f32} : (tensor<?x4x?x8xf32>, tensor<64x8xf32>) -> tensor<?x4x?x16xf32>
+  return %y : tensor<?x4x?x16xf32>
 }
 
 // CHECK-LABEL: @normalize
 func.func @normalize(%x: tensor<?x?x7xf32>) -> tensor<?x7xf32> {
-  // CHECK: transformer.pool %{{.*}} {kind = #transformer.pooling<max>}
-  %a = transformer.pool %x {kind = #transformer.pooling<max>} : tensor<?x?x7xf32> -> tensor<?x7xf32>
+  // CHECK: transformer.pool %{{.*}} {kinds = [#transformer.pooling<max>]}
+  %a = transformer.pool %x {kinds = [#transformer.pooling<max>]} : tensor<?x?x7xf32> -> tensor<?x7xf32>
   // CHECK: transformer.normalize %{{.*}} : tensor<?x7xf32>
   %b = transformer.normalize %a {epsilon = 1.0e-12 : f32} : tensor<?x7xf32>
   // CHECK: transformer.normalize %{{.*}} {epsilon = {{.*}} : f32} : tensor<?x7xf32>

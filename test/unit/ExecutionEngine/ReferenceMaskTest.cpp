@@ -265,6 +265,17 @@ TEST_F(ReferenceMaskTest, ScoreRules) {
   // Distances 2 and 1 ahead, then 0, 1, 2, ... behind: two exact buckets a direction.
   EXPECT_EQ(scores("%t: tensor<8x2xf32>, %n: i32, ", relative, inputs, 9),
             (std::vector<double>{6, 5, 0, 1, 2, 2, 2, 2, 3}));
+  // One key, queries 0 to 3: distances 0, 1 and 1 from there on, then what the key says of them.
+  NamedRefTensors distances = {
+      {"arg0", f32({1, 2, 4, 4}, {0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32, 33,
+                                  0, 0, 0, 0, 0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0})}};
+  EXPECT_EQ(scores("%t: tensor<?x2x?x4xf32>, ",
+                   "%m = transformer.bias.distance %t : tensor<?x2x?x4xf32>", distances, 4),
+            (std::vector<double>{2, 13, 23, 33}));
+  NamedRefTensors ofKeys = {{"arg0", f32({1, 2, 1, 4}, {5, 6, 7, 8, 0, 0, 0, 0})}};
+  EXPECT_EQ(scores("%t: tensor<?x2x?x4xf32>, ",
+                   "%m = transformer.bias.distance %t {of_keys} : tensor<?x2x?x4xf32>", ofKeys, 3),
+            (std::vector<double>{7, 8, 8}));
   EXPECT_EQ(scores("%t: tensor<1x2x1x?xf32>, ",
                    "%d = transformer.bias.dense %t : tensor<1x2x1x?xf32>\n"
                    "%m = transformer.bias.add %d, %d",

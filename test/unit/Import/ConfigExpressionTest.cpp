@@ -43,6 +43,8 @@ TEST(ConfigExpression, Arithmetic) {
   EXPECT_EQ(value("sqrt(factor)"), "0.5");
   EXPECT_EQ(value("min(heads, 5) + max(1, 2) + abs(-3)"), "10");
   EXPECT_EQ(value("count(kinds)"), "2");
+  EXPECT_EQ(value("has(kinds, kinds[1]) && !has(kinds, 'c2p')"), "true");
+  EXPECT_EQ(value("has('c2p|p2c', 'p2c') && !has('c2p', 'p2c')"), "true");
 }
 
 TEST(ConfigExpression, TruthsTextsAndLookUps) {
@@ -75,7 +77,7 @@ TEST(ConfigExpression, ErrorsSayWhereAndWhat) {
   EXPECT_EQ(value("sqrt(-1)"), "column 1: expected a number of at least 0, found -1");
   EXPECT_EQ(value("pow(10, 400)"), "column 1: expected a result that is finite and below 2^53");
   EXPECT_EQ(value("exp(1)"),
-            "column 1: expected abs, count, int, max, min, pow or sqrt, found 'exp'");
+            "column 1: expected abs, count, has, int, max, min, pow or sqrt, found 'exp'");
   EXPECT_EQ(value(""), "column 1: expected a number, a text, a name or '('");
   EXPECT_THAT(value(std::string(100000, '(')), HasSubstr("expected at most 200 levels"));
 }

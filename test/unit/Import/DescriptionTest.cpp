@@ -232,6 +232,58 @@ TEST_F(DescriptionTest, OutputStages) {
             "m.json: classifier.sigmoid: expected false beside softmax, found true");
 }
 
+TEST_F(DescriptionTest, PoolingsSideBySide) {
+  Json json = small();
+  json["kind"] = "encoder";
+  json.erase("decoder");
+  json.erase("target");
+  auto with = [&](const Json &pool, const Json &classifier = nullptr) {
+    Json changed = json;
+    changed["encoder"]["pool"] = pool;
+    changed["classifier"] = classifier;
+    return problem(changed);
+  };
+  EXPECT_EQ(with({"cls", "mean"}), "no error");
+  EXPECT_EQ(with("first"), "m.json: encoder.pool: expected one of cls, mean, last, max, "
+                           "weighted-mean, found 'first'");
+  EXPECT_EQ(with({"cls", "first"}), "m.json: encoder.pool.1: expected one of cls, mean, last, max, "
+                                    "weighted-mean, found 'first'");
+  EXPECT_EQ(with(Json::array()), "m.json: encoder.pool: expected 1 to 16 pool, found 0");
+  EXPECT_EQ(with(3), "m.json: encoder.pool: expected one of cls, mean, last, max, weighted-mean, "
+                     "or a list of them, found 3");
+  Json pooled = {{"pool", "mean"}, {"size", 3}};
+  EXPECT_EQ(with(nullptr, pooled), "no error");
+  EXPECT_EQ(with("cls", pooled), "m.json: classifier.pool: expected null but in an encoder without "
+                                 "encoder.pool, found 'mean'");
+  EXPECT_EQ(problemWith("/classifier", {{"pool", "mean"}}),
+            "m.json: classifier.pool: expected null but in an encoder without encoder.pool, found "
+            "'mean'");
+  pooled["sigmoid"] = true;
+  EXPECT_EQ(with(nullptr, pooled),
+            "m.json: classifier.pool: expected null beside sigmoid, found 'mean'");
+}
+
+TEST_F(DescriptionTest, RulesOfDistances) {
+  Json json = small();
+  json["kind"] = "encoder";
+  json.erase("decoder");
+  json.erase("target");
+  auto with = [&](const char *rule) {
+    json["attention"]["score-bias"] = rule;
+    return problem(json);
+  };
+  EXPECT_EQ(with("query_distance(16) + key_distance(8)"), "no error");
+  EXPECT_EQ(with("query_distance(12)"), "m.json: attention.score-bias: expected a multiple of 8 in "
+                                        "query_distance, found 12");
+  EXPECT_THAT(with("key_distance(4)"), HasSubstr("expected an integer of at least 8, found 4"));
+  json["attention"]["key-value-heads"] = 1;
+  EXPECT_THAT(with("key_distance(8)"), HasSubstr("expected as many heads of keys as of queries"));
+  EXPECT_EQ(
+      problemWith("/decoder/attention", {{"score-bias", "query_distance(8)"}}),
+      "m.json: decoder.attention.score-bias: expected no rule of distances in a decoder, where "
+      "it is not supported yet, found query_distance");
+}
+
 TEST_F(DescriptionTest, NormsAndPositions) {
   EXPECT_EQ(problemWith("/norm", {{"kind", "rms"}, {"root", false}}),
             "m.json: norm.root: expected true where the kind is rms, found false");

@@ -139,7 +139,7 @@ TEST_F(FolderImportTest, TensorsMissingOrOfAnotherShape) {
 TEST_F(FolderImportTest, ArchitectureFilesThatAreWrong) {
   EXPECT_EQ(problemWithKey("/modle", Json::object()),
             "heddle.json: expected one of heddle-architecture, extends, names, config, config-at, "
-            "require, model, tensors, ignore, heads, found 'modle'");
+            "require, model, tensors, ignore, heads, head, found 'modle'");
   EXPECT_EQ(problemWithKey("/heddle-architecture", 2),
             "heddle.json: heddle-architecture: expected version 1, found 2");
   EXPECT_EQ(problemWithKey("/config/width", {{"defualt", 1}}),
@@ -156,7 +156,7 @@ TEST_F(FolderImportTest, ArchitectureFilesThatAreWrong) {
   EXPECT_EQ(
       problemWithKey("/tensors/encoder.{layer}.ffn.out.weight", {{"of", "x"}, {"turn", 1}}),
       "heddle.json: tensors.encoder.{layer}.ffn.out.weight: expected one of of, concat, fill, "
-      "transpose, view, at, rows, halves, plus, times, found 'turn'");
+      "transpose, view, at, rows, halves, norm, linear, distances, plus, times, found 'turn'");
   EXPECT_EQ(
       problemWithKey("/tensors/encoder.{layer}.attention.query.weight/rows", {0, 25}),
       "heddle.json: tensors.encoder.{layer}.attention.query.weight.rows: expected rows of 24, "
@@ -174,6 +174,65 @@ TEST_F(FolderImportTest, ArchitectureFilesThatAreWrong) {
   architecture["tensors"].erase("source.embedding.weight");
   EXPECT_EQ(folderProblem(), "heddle.json: tensors: expected a recipe for "
                              "'source.embedding.weight', found none");
+}
+
+TEST_F(FolderImportTest, ProductsAndDistances) {
+  const std::string key = "/tensors/encoder.{layer}.attention.query.weight";
+  Json recipe = {{"of", "{p}0.half"}};
+  recipe["norm"] = {{"weight", "{p}norm"}, {"bias", {{"fill", 0}}}, {"epsilon", 1}};
+  recipe["linear"] = {{"weight", "{p}0.o.weight"}, {"bias", "{p}norm"}};
+  // The fill has no shape of its own inside a recipe.
+  EXPECT_EQ(problemWithKey(key, recipe),
+            "heddle.json: tensors.encoder.{layer}.attention.query.weight.norm.bias: expected 8 "
+            "numbers, found []");
+  recipe["norm"]["bias"] = "{p}norm";
+  EXPECT_EQ(problemWithKey(key, recipe), "no error");
+  recipe["norm"]["epsilon"] = "small";
+  EXPECT_THAT(problemWithKey(key, recipe), HasSubstr("norm.epsilon: expected a number"));
+  recipe["norm"] = {{"if", "false"}, {"then", 3}};
+  EXPECT_EQ(problemWithKey(key, recipe), "no error");
+  recipe["linear"]["weight"] = "{p}norm";
+  EXPECT_THAT(problemWithKey(key, recipe),
+              HasSubstr("linear.weight: expected 8 columns, found [8]"));
+  recipe["linear"] = {{"weight", "{p}0.o.weight"}, {"scale", 1}};
+  EXPECT_THAT(problemWithKey(key, recipe), HasSubstr("linear: expected one of weight, bias"));
+  recipe.erase("linear");
+  recipe["distances"] = {2, 0, 4}; // of 2 heads 16 rows, distances from -8 to 7
+  EXPECT_THAT(problemWithKey(key, recipe), HasSubstr("expected [8, 8] for "));
+  recipe["distances"] = {2, 0, 5};
+  EXPECT_THAT(problemWithKey(key, recipe),
+              HasSubstr("distances: expected 10 rows of 2 heads, found [8, 8]"));
+  recipe["distances"] = {2, 4, 3};
+  EXPECT_THAT(
+      problemWithKey(key, recipe),
+      HasSubstr("distances: expected [heads, buckets or 0, furthest distance], found [2,4,3]"));
+}
+
+TEST_F(FolderImportTest, Parts) {
+  Json whole = architecture;
+  architecture = {{"heddle-architecture", 1},
+                  {"parts",
+                   {{"text", {{"extends", "clip_text_model"}, {"head", "WithProjection"}}},
+                    {"vision", {{"head", "WithProjection"}}}}}};
+  write("config.json", config.dump());
+  write("model.safetensors", safetensors(tensors));
+  auto problemOf = [&](const std::string &part) {
+    write("heddle.json", architecture.dump());
+    ImportOptions options;
+    options.part = part;
+    auto model = import(folder, options);
+    std::string text = model ? "no error" : withoutFolder(model.error().message);
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_EQ(problemOf("sound"), "--part: expected text or vision, found 'sound'");
+  EXPECT_EQ(problemOf("vision"),
+            "heddle.json: parts.vision: expected an object with extends, found "
+            "{\"head\":\"WithProjection\"}");
+  architecture["parts"]["text"]["head"] = "ForEverything";
+  EXPECT_EQ(problemOf(""), "heddle.json, part text: head: expected one of the file's heads, found "
+                           "'ForEverything'");
+  architecture = whole;
+  EXPECT_THAT(problemOf("text"), HasSubstr("--part: expected a folder with several models, found"));
 }
 
 TEST_F(FolderImportTest, ConfigurationsThatAreWrong) {

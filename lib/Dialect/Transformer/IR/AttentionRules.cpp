@@ -67,6 +67,7 @@ private:
         .Case([&](MaskBlocksOp o) { return checkBlocks(o); })
         .Case([&](MaskDocumentsOp o) { return o.getStarts() ? success() : checkIds(o); })
         .Case([&](BiasRelativeOp o) { return checkRelative(o); })
+        .Case([&](BiasDistanceOp o) { return checkDistance(o); })
         .Case<MaskWhereOp, BiasWhereOp>([&](auto o) { return checkFormula(o.getBody()); })
         .Default([](Operation *) { return success(); });
   }
@@ -136,6 +137,16 @@ private:
     LogicalResult fits = checkTable(rule.getTable(), "relative table",
                                     {{"buckets", ShapedType::kDynamic}, {"heads", sizes.heads}});
     return failed(fits) ? fits : checkSequences(rule.getOffset());
+  }
+
+  /// The batch is not that of `sizes` under packed documents: shapes are required to be equal.
+  LogicalResult checkDistance(BiasDistanceOp rule) {
+    return checkTable(
+        rule.getTable(), "table of distances",
+        {{"batch", ShapedType::kDynamic},
+         {"heads", sizes.heads},
+         {rule.getOfKeys() ? "keys" : "queries", rule.getOfKeys() ? sizes.keys : sizes.queries},
+         {"distances", ShapedType::kDynamic}});
   }
 
   LogicalResult checkFormula(Region &body) {

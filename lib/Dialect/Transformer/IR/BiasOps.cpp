@@ -141,6 +141,23 @@ LogicalResult BiasRelativeOp::verify() {
   return success();
 }
 
+//===- distance ----------------------------------------------------------===//
+
+Value BiasDistanceOp::emitScore(OpBuilder &b, MaskSite &site) {
+  MaskArith a{b, site.loc()};
+  Value rows = site.rowIndices(b), columns = site.columnIndices(b);
+  int64_t reach = getTable().getType().getDimSize(3) / 2;
+  Value place = a.add(a.sub(rows, columns), a.integer(reach, rows));
+  place = a.max(a.min(place, a.integer(2 * reach - 1, place)), a.integer(0, place));
+  return site.ofRow(b, getTable(), getOfKeys(), place);
+}
+
+LogicalResult BiasDistanceOp::verify() {
+  if (int64_t columns = getTable().getType().getDimSize(3); columns % 2)
+    return emitOpError("C2: expected an even number of columns in table, found ") << columns;
+  return success();
+}
+
 //===- dense, add --------------------------------------------------------===//
 
 Value BiasDenseOp::emitScore(OpBuilder &b, MaskSite &site) { return site.dense(b, getTable()); }

@@ -35,6 +35,32 @@ LogicalResult LinearOp::verify() {
       [&] { return verifyCodes(*this); });
 }
 
+LogicalResult HeadProductsOp::verify() {
+  Operation *op = *this;
+  int64_t heads = dim(getInput(), 1), rows = dim(getWeight(), 0);
+  return inOrder(
+      [&] {
+        return verifyColumns(op, "C1", "weight", getWeight(), "features of input",
+                             features(getInput()));
+      },
+      [&]() -> LogicalResult {
+        if (rows % (16 * heads) == 0)
+          return success();
+        return emitOpError("C2: expected a multiple of 16 rows of weight for each of ")
+               << heads << " heads, found " << rows;
+      },
+      [&] {
+        return verifyShape(op, "C3", "the result", getResult(),
+                           withFeatures(getInput(), rows / heads).getShape(), {1, 3});
+      },
+      [&] { return verifyElements(op, "C4", "weight", getWeight(), getInput()); },
+      [&]() -> LogicalResult {
+        if (getScale().isFinite())
+          return success();
+        return emitOpError("C5: expected a finite scale, found ") << getScaleAttr();
+      });
+}
+
 /// C6 to C8 of a gated block.
 static LogicalResult verifyGate(FfnOp op, Value gate) {
   return inOrder([&] { return verifyElements(op, "C6", "gate_weight", gate, op.getInput()); },
@@ -128,6 +154,10 @@ OperandStorage LinearOp::storageOf(OpOperand &operand) {
   return storageIn(operand, {&getWeightMutable()});
 }
 
+OperandStorage HeadProductsOp::storageOf(OpOperand &operand) {
+  return storageIn(operand, {&getWeightMutable()});
+}
+
 OperandStorage FfnOp::storageOf(OpOperand &operand) {
   bool isGate = getGateWeight() && operand.get() == getGateWeight();
   return isGate ? OperandStorage::Panels
@@ -143,5 +173,9 @@ OperandStorage PatchEmbeddingOp::storageOf(OpOperand &operand) {
 }
 
 SizeExpr LinearOp::countFlops(const SymbolicShapes &shapes) {
+  return product(shapes.of(getResult())) * (2 * features(getInput()));
+}
+
+SizeExpr HeadProductsOp::countFlops(const SymbolicShapes &shapes) {
   return product(shapes.of(getResult())) * (2 * features(getInput()));
 }

@@ -82,8 +82,10 @@ LogicalResult PoolOp::verify() {
       return emitOpError("C3: expected packed documents in a batch of 1, found ")
              << dim(getInput(), 0);
   }
+  if (getKinds().empty())
+    return emitOpError("C5: expected at least one kind, found none");
   return verifyShape(*this, "C4", "the result", getResult(),
-                     pooledShape(getInput(), getDocuments()), {1});
+                     pooledShape(getInput(), getDocuments(), getKinds().size()), {1});
 }
 
 void PoolOp::inferShapes(SymbolicShapes &shapes) {
@@ -93,7 +95,7 @@ void PoolOp::inferShapes(SymbolicShapes &shapes) {
   if (getDocuments())
     shapes.requireBatchOfOne(getInput());
   SizeExpr rows = getDocuments() ? shapes.of(getDocuments())[0] - 1 : in[0];
-  shapes.set(getResult(), Shape{rows, in[2]});
+  shapes.set(getResult(), Shape{rows, in[2] * static_cast<int64_t>(getKinds().size())});
 }
 
 SizeExpr PoolOp::countFlops(const SymbolicShapes &) { return 0; }

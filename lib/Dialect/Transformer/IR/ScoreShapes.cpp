@@ -42,6 +42,7 @@ private:
   void fits(const SizeExpr &found, const SizeExpr &size, bool keys, const char *what);
   void dense(Value table, const char *what);
   void blocks(MaskBlocksOp op);
+  void distances(BiasDistanceOp op);
   void documentIds(MaskDocumentsOp op);
 
   SymbolicShapes &of;
@@ -79,6 +80,7 @@ void RuleShapes::check(Operation *rule) {
           [&](MaskPrefixOp o) { oneASequence(o.getPrefix(), "the prefixes of a mask"); })
       .Case<MaskDenseOp>([&](MaskDenseOp o) { dense(o.getTable(), "a dense mask"); })
       .Case<BiasDenseOp>([&](BiasDenseOp o) { dense(o.getTable(), "a dense score rule"); })
+      .Case<BiasDistanceOp>([&](BiasDistanceOp o) { distances(o); })
       .Case<MaskBlocksOp>([&](MaskBlocksOp o) { blocks(o); })
       .Case<MaskDocumentsOp>([&](MaskDocumentsOp o) {
         if (!o.getStarts())
@@ -90,6 +92,13 @@ void RuleShapes::check(Operation *rule) {
             oneASequence(load.getTable(), "the table of a formula");
         });
       });
+}
+
+/// Rows of packed documents are those of all of them.
+void RuleShapes::distances(BiasDistanceOp op) {
+  Shape table = shape(op.getTable());
+  of.require(table[0], full[0], "the batch of a table of distances");
+  of.require(table[2], full[op.getOfKeys() ? 3 : 2], "the rows of a table of distances");
 }
 
 /// Requires a vector, or the first dimension of a table, to have one entry a sequence.

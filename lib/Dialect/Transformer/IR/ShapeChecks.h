@@ -79,12 +79,13 @@ inline SmallVector<int64_t> concatShape(Value first, Value rows) {
           features(rows)};
 }
 
-/// One row for each sequence, or for each document: one less than the starts.
-inline SmallVector<int64_t> pooledShape(Value input, Value documents) {
+/// One row for each sequence, or for each document: one less than the starts; `kinds` poolings side
+/// by side.
+inline SmallVector<int64_t> pooledShape(Value input, Value documents, size_t kinds) {
   int64_t rows = dim(input, 0);
   if (documents && typeOf(documents).getRank() == 1)
     rows = typeOf(documents).isDynamicDim(0) ? ShapedType::kDynamic : dim(documents, 0) - 1;
-  return {rows, features(input)};
+  return {rows, features(input) * static_cast<int64_t>(kinds)};
 }
 
 inline SmallVector<int64_t> splitShape(Value input, int64_t heads) {

@@ -45,6 +45,7 @@ public:
   void run() {
     narrowStates();
     module.walk([&](LinearOp op) { narrow(op.getInputMutable(), matricesOf(op)); });
+    module.walk([&](HeadProductsOp op) { narrow(op.getInputMutable(), {&op.getWeightMutable()}); });
     module.walk([&](FfnOp op) { narrow(op.getInputMutable(), matricesOf(op)); });
     module.walk([&](AttentionOp op) {
       narrow(op.getQueryMutable(), {&op.getKeyMutable(), &op.getValueMutable()});

@@ -28,7 +28,8 @@ def Kernel_Root : I32EnumAttr<"Root", "the op around which a kernel is made", [
     I32EnumAttrCase<"Norm", 3, "norm">, I32EnumAttrCase<"Patches", 4, "patches">, I32EnumAttrCase<"Pool", 5, "pool">,
     I32EnumAttrCase<"Quantize", 6, "quantize">, I32EnumAttrCase<"Softmax", 7, "softmax">, I32EnumAttrCase<"Loss", 8, "loss">,
     I32EnumAttrCase<"LossMean", 9, "loss_mean">, I32EnumAttrCase<"Shift", 10, "shift">, I32EnumAttrCase<"Embedding", 11, "embedding">,
-    I32EnumAttrCase<"Elementwise", 12, "elementwise">, I32EnumAttrCase<"Relayout", 13, "relayout">]> {
+    I32EnumAttrCase<"Elementwise", 12, "elementwise">, I32EnumAttrCase<"Relayout", 13, "relayout">,
+    I32EnumAttrCase<"HeadProducts", 14, "head_products">]> {
   let genSpecializedAttr = 0;
   let cppNamespace = "::heddle::kernel";
 }

@@ -102,6 +102,33 @@ def Transformer_BiasDenseOp : Transformer_BiasOp<"dense", "table"> {
   let hasVerifier = 1;
 }
 
+def Transformer_BiasDistanceOp : Transformer_BiasOp<"distance", "distance"> {
+  let summary = "numbers of each query, or each key, for the distance between them";
+  let description = [{
+    `table[b, h, i, d]` with `d = clamp(i - j + R, 0, 2R - 1)`; with `of_keys` `table[b, h, j, d]`. `table` is `[B, H, T, 2R]`: numbers that the rows
+    themselves give, such as products of queries with vectors of distances (`transformer.head_products`). In packed documents its rows are those of
+    all documents, and distances are counted inside one. Source: He et al., DeBERTa: Decoding-enhanced BERT with Disentangled Attention, section 3.1.
+
+    Constraints:
+    * C1: the result is used by score rules and attention of the same block.
+    * C2: the columns of `table` are an even number.
+    * C3: the batch and heads of `table` equal those of the attention that uses the rule, its rows the queries, with `of_keys` the keys.
+
+    Example:
+    ```mlir
+    func.func @distance(%x: tensor<?x8x?x8xf32>, %table: tensor<?x8x?x64xf32>) -> tensor<?x8x?x8xf32> {
+      %s = transformer.bias.distance %table {of_keys} : tensor<?x8x?x64xf32>
+      %y = transformer.attention %x, %x, %x bias(%s) {scale = 1.0 : f32}
+         : (tensor<?x8x?x8xf32>, tensor<?x8x?x8xf32>, tensor<?x8x?x8xf32>) -> tensor<?x8x?x8xf32>
+      return %y : tensor<?x8x?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Heads:$table, UnitAttr:$of_keys);
+  let assemblyFormat = "$table attr-dict `:` type($table)";
+  let hasVerifier = 1;
+}
+
 def Transformer_BiasAddOp : Transformer_BiasOp<"add", "sum"> {
   let summary = "the sum of two score rules";
   let description = [{

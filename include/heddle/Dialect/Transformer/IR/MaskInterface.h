@@ -87,6 +87,10 @@ public:
                                                          mlir::Value from, mlir::Value to) = 0;
   /// `table[x, h]` of a rank 2 f32 table for a scalar i32 x inside it: a scalar.
   virtual mlir::Value perHead(mlir::OpBuilder &b, mlir::Value table, mlir::Value x) = 0;
+  /// `table[b, h, i, x]` of a rank 4 f32 table of the attention's queries for each x of an i32 tile,
+  /// i the row of each element; of keys `table[b, h, j, x]`.
+  virtual mlir::Value ofRow(mlir::OpBuilder &b, mlir::Value table, bool keys,
+                            mlir::Value indexTile) = 0;
   /// `table[b|0, h|0, y, x]` of a rank 4 i1 table: a scalar i1 at scalars y and x, a tile at tiles.
   /// Entries outside are false.
   virtual mlir::Value block(mlir::OpBuilder &b, mlir::Value table, mlir::Value y,

@@ -309,32 +309,33 @@ def Transformer_SoftmaxOp : Transformer_Op<"softmax", [Pure, AllTypesMatch<["inp
 def Transformer_PoolOp : Transformer_InferredOp<"pool", [AttrSizedOperandSegments, Transformer_ReducesRows], ["inferShapes", "countFlops", "limitValues"]> {
   let summary = "one row for each sequence";
   let description = [{
-    `[B, T, E]` becomes `[B, E]`: `kind` makes one row of the rows of each sequence. With `lengths`, `[B]`, only the first `lengths[b]` rows count.
-    With `documents`, the starts of packed documents as in `transformer.mask.documents`, B is 1 and the result has a row for each document, `[N, E]`.
-    A sequence without rows gives zeros.
+    `[B, T, E]` becomes `[B, K * E]`: each of the K `kinds` makes one row of the rows of each sequence, and these rows stand side by side. With
+    `lengths`, `[B]`, only the first `lengths[b]` rows count. With `documents`, the starts of packed documents as in `transformer.mask.documents`, B
+    is 1 and the result has a row for each document, `[N, K * E]`. A sequence without rows gives zeros.
 
     Constraints:
     * C1: `input` has rank 3.
     * C2: the size of `lengths` equals the batch of `input`.
     * C3: `documents` is a vector, and stands without `lengths`.
-    * C4: the result is `[B, E]`, with `documents` `[N, E]`.
+    * C4: the result is `[B, K * E]`, with `documents` `[N, K * E]`.
+    * C5: there is at least one kind.
 
     Example:
     ```mlir
     func.func @sequences(%x: tensor<?x?x512xf32>, %lengths: tensor<?xi32>) -> tensor<?x512xf32> {
-      %y = transformer.pool %x lengths(%lengths : tensor<?xi32>) {kind = #transformer.pooling<mean>} : tensor<?x?x512xf32> -> tensor<?x512xf32>
+      %y = transformer.pool %x lengths(%lengths : tensor<?xi32>) {kinds = [#transformer.pooling<mean>]} : tensor<?x?x512xf32> -> tensor<?x512xf32>
       return %y : tensor<?x512xf32>
     }
-    func.func @packed(%x: tensor<1x?x512xf32>, %starts: tensor<?xi32>) -> tensor<?x512xf32> {
-      %y = transformer.pool %x documents(%starts : tensor<?xi32>) {kind = #transformer.pooling<cls>} : tensor<1x?x512xf32> -> tensor<?x512xf32>
-      return %y : tensor<?x512xf32>
+    func.func @packed(%x: tensor<1x?x512xf32>, %starts: tensor<?xi32>) -> tensor<?x1024xf32> {
+      %y = transformer.pool %x documents(%starts : tensor<?xi32>) {kinds = [#transformer.pooling<cls>, #transformer.pooling<max>]} : tensor<1x?x512xf32> -> tensor<?x1024xf32>
+      return %y : tensor<?x1024xf32>
     }
     ```
   }];
   let arguments = (ins Transformer_Activations:$input, Optional<Transformer_Index>:$lengths, Optional<Transformer_Index>:$documents,
-                       Transformer_PoolingAttr:$kind);
+                       TypedArrayAttrBase<Transformer_PoolingAttr, "list of poolings">:$kinds);
   let results = (outs Transformer_Activations:$result);
-  let resultType = "typeOf(adaptor.getInput()).clone(pooledShape(adaptor.getInput(), adaptor.getDocuments()))";
+  let resultType = "typeOf(adaptor.getInput()).clone(pooledShape(adaptor.getInput(), adaptor.getDocuments(), adaptor.getKinds().size()))";
   let assemblyFormat = [{
     $input (`lengths` `(` $lengths^ `:` type($lengths) `)`)? (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict
     `:` type($input) `->` type($result)
@@ -389,6 +390,33 @@ def Transformer_MergeHeadsOp : Transformer_InferredOp<"merge_heads", [], ["infer
   let resultType = "typeOf(adaptor.getInput()).clone(mergedShape(adaptor.getInput()))";
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasFolder = 1;
+}
+
+def Transformer_HeadProductsOp : Transformer_InferredOp<"head_products", [Transformer_Contracts], ["countFlops", "storageOf"]> {
+  let summary = "a matrix product of each head with rows of its own";
+  let description = [{
+    `result[b, h, t, n] = scale * sum_d input[b, h, t, d] * weight[h * N + n, d]`: `input` is `[B, H, T, D]`, `weight` `[H * N, D]`, the result
+    `[B, H, T, N]`. Operands of bf16 are multiplied as by `linear`.
+
+    Constraints:
+    * C1: the columns of `weight` equal the features of `input`.
+    * C2: the rows of `weight` are a multiple of 16 for each head.
+    * C3: the result is `[B, H, T, N]`.
+    * C4: `weight` has the element type of `input`, or f16 beside f32.
+    * C5: `scale` is finite.
+
+    Example:
+    ```mlir
+    func.func @products(%q: tensor<?x8x?x64xf32>, %w: tensor<512x64xf32>) -> tensor<?x8x?x64xf32> {
+      %y = transformer.head_products %q, %w {scale = 0.125 : f32} : (tensor<?x8x?x64xf32>, tensor<512x64xf32>) -> tensor<?x8x?x64xf32>
+      return %y : tensor<?x8x?x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_ProductHeads:$input, Transformer_ProductMatrix:$weight, F32Attr:$scale);
+  let results = (outs Transformer_Heads:$result);
+  let resultType = "withFeatures(adaptor.getInput(), dim(adaptor.getWeight(), 0) / dim(adaptor.getInput(), 1))";
+  let assemblyFormat = "$input `,` $weight attr-dict `:` functional-type(operands, results)";
 }
 
 #endif // HEDDLE_DIALECT_TRANSFORMER_IR_TRANSFORMEROPS_TD
