@@ -19,6 +19,8 @@ import tokenizers
 import torch
 import transformers as hf
 
+import plain
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 LENGTHS = (11, 7, 1)
 
@@ -132,18 +134,29 @@ def command_case(model, texts, pair_first=None, answers=None, seed=1):
         values = values * mask[:, :, None]
     lines = [answers(values[i].double().numpy(), tokens[i], texts[i]) for i in range(len(texts))]
 
+
+def clip_case(seed=1):
+    """Both halves of CLIP in one folder; golden/vision is the other part's."""
+    text = dict(vocab_size=61, hidden_size=24, num_hidden_layers=1, num_attention_heads=3, intermediate_size=40,
+                max_position_embeddings=16, pad_token_id=1, bos_token_id=0, eos_token_id=60)
+    vision = dict(hidden_size=28, num_hidden_layers=1, num_attention_heads=2, intermediate_size=36, image_size=12, patch_size=4)
+    model = randomised(hf.CLIPModel(hf.CLIPConfig(text_config=text, vision_config=vision, projection_dim=20)), seed)
+    inputs = text_inputs(60, 1, seed)
+    for row, length in enumerate(LENGTHS):
+        inputs["source"][row, length - 1] = 60  # the end, whose row is the text's
+    pixels = numpy.random.default_rng(seed).standard_normal((2, 3, 12, 12)).astype(numpy.float32)
+    mask = numpy.arange(max(LENGTHS))[None] < inputs["source.lengths"][:, None]
+    with torch.no_grad():
+        texts = model.get_text_features(input_ids=torch.tensor(inputs["source"].astype(numpy.int64)),
+                                        attention_mask=torch.tensor(mask.astype(numpy.int64)))
+        images = model.get_image_features(pixel_values=torch.tensor(pixels))
+
     def extra(folder):
-        word_pieces().backend_tokenizer.save(os.path.join(folder, "tokenizer.json"))
-        write_json(folder, "tokenizer_config.json", {"mask_token": "[MASK]"})
-        for name, written in (("texts", [text + "\n" for text in texts]), ("answers", lines)):
-            with open(os.path.join(folder, "golden", name + ".txt"), "w") as file:
-                file.writelines(written)
+        write(os.path.join(folder, "golden", "vision", "inputs"), {"source": pixels})
+        write(os.path.join(folder, "golden", "vision", "encode"), {"output": images.numpy()})
 
     model.extra = extra
-    inputs = {"source": tokens["input_ids"].numpy().astype(numpy.int32),
-              "source.lengths": mask.sum(1).numpy().astype(numpy.int32),
-              "source.types": tokens["token_type_ids"].numpy().astype(numpy.int32)}
-    return model, inputs, {"logits": values.numpy()}
+    return model, inputs, {"output": texts.numpy()}
 
 
 def softmax(values):
@@ -222,21 +235,23 @@ def answers_case():
                         answers=answers)
 
 
-def sentence_case(seed=1):
-    """A folder of Sentence-Transformers: a model, its tokenizer, the mean of rows, a linear layer, length 1."""
+def sentence_case(seed=1, poolings=("mean",)):
+    """A folder of Sentence-Transformers: a model, its tokenizer, poolings of rows, a linear layer, length 1."""
     tokenizer, texts = word_pieces(), TEXTS
     model = randomised(hf.BertModel(hf.BertConfig(**dict(BERT, num_hidden_layers=1, vocab_size=83)), add_pooling_layer=False), seed)
     assert len(WORDS) <= model.config.vocab_size
     given = tokenizer(texts, padding=True, return_tensors="pt")
-    dense = randomised(torch.nn.Sequential(torch.nn.Linear(36, 20)), seed)[0]
+    width = 36 * len(poolings)
+    dense = randomised(torch.nn.Sequential(torch.nn.Linear(width, 20)), seed)[0]
 
     def vectors_of(texts):
         given = tokenizer(texts, padding=True, return_tensors="pt")
         mask = given["attention_mask"][:, :, None].float()
         with torch.no_grad():
-            mean = (model(**given).last_hidden_state * mask).sum(1) / mask.sum(1)
-            return torch.nn.functional.normalize(torch.tanh(dense(mean))).numpy()
-
+            rows = model(**given).last_hidden_state
+            pooled = {"cls": rows[:, 0], "max": rows.masked_fill(mask == 0, -torch.inf).amax(1),
+                      "mean": (rows * mask).sum(1) / mask.sum(1)}
+            return torch.nn.functional.normalize(torch.tanh(dense(torch.cat([pooled[p] for p in poolings], 1)))).numpy()
 
     def extra(folder):
         word_pieces().backend_tokenizer.save(os.path.join(folder, "tokenizer.json"))
@@ -248,9 +263,10 @@ def sentence_case(seed=1):
             "prompts": {"query": "the warp: ", "document": ""}, "default_prompt_name": None})
         write_json(folder, "sentence_bert_config.json", {"max_seq_length": 18, "do_lower_case": False})
         write_json(folder, "1_Pooling/config.json", {
-            "word_embedding_dimension": 36, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True})
+            "word_embedding_dimension": 36, "pooling_mode_cls_token": "cls" in poolings, "pooling_mode_mean_tokens": True,
+            "pooling_mode_max_tokens": "max" in poolings, "pooling_mode_mean_sqrt_len_tokens": False})
         write_json(folder, "2_Dense/config.json", {
-            "in_features": 36, "out_features": 20, "bias": True,
+            "in_features": width, "out_features": 20, "bias": True,
             "activation_function": "torch.nn.modules.activation.Tanh"})
         safetensors.torch.save_file({"linear.weight": dense.weight.data, "linear.bias": dense.bias.data},
                                     os.path.join(folder, "2_Dense", "model.safetensors"))
@@ -262,6 +278,15 @@ def sentence_case(seed=1):
     inputs = {"source": given["input_ids"].numpy().astype(numpy.int32),
               "source.lengths": given["attention_mask"].sum(1).numpy().astype(numpy.int32)}
     return model, inputs, {"output": vectors_of(texts)}
+
+
+def plain_case(name):
+    """A model of plain.py."""
+    config = plain.CASES[name][0]
+    inputs = text_inputs(config["vocab_size"], config["pad_token_id"], 1, config.get("type_vocab_size", 0) > 1 and 2)
+    model, values = plain.plain_case(name, inputs)
+    rows = name.split("-")[-1] in plain.CASES  # the base model
+    return model, inputs, {"output" if rows else "logits": values}
 
 
 BERT = dict(vocab_size=83, hidden_size=36, num_hidden_layers=2, num_attention_heads=3, intermediate_size=52,
@@ -290,7 +315,25 @@ CLIP_TEXT = dict(vocab_size=83, hidden_size=36, num_hidden_layers=2, num_attenti
                  max_position_embeddings=20, projection_dim=24, pad_token_id=1, bos_token_id=0, eos_token_id=82)
 CLIP_VISION = dict(VIT, projection_dim=24)
 
+DEBERTA = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=40,
+               max_position_embeddings=20, max_relative_positions=10, position_buckets=6, relative_attention=True,
+               pos_att_type=["p2c", "c2p"], share_att_key=True, norm_rel_ebd="layer_norm", position_biased_input=False,
+               pooler_hidden_size=24)
+SHALLOW_DEBERTA = dict(DEBERTA, num_hidden_layers=1)
+
 CASES = {
+    "deberta": lambda: text_case(hf.DebertaV2Model(hf.DebertaV2Config(**DEBERTA))),
+    # v2: no buckets, projections of their own, one of both kinds of terms, positions at the input too.
+    "deberta-tokens": lambda: text_case(hf.DebertaV2ForTokenClassification(hf.DebertaV2Config(
+        **dict(SHALLOW_DEBERTA, position_buckets=-1, max_relative_positions=-1, share_att_key=False, norm_rel_ebd="none",
+               position_biased_input=True, type_vocab_size=2), **LABELS)), types=2),
+    "deberta-answers": lambda: text_case(hf.DebertaV2ForQuestionAnswering(hf.DebertaV2Config(
+        **dict(SHALLOW_DEBERTA, pos_att_type="c2p", position_buckets=8)))),
+    "deberta-classes": lambda: text_case(hf.DebertaV2ForSequenceClassification(hf.DebertaV2Config(
+        **dict(SHALLOW_DEBERTA, pos_att_type=["p2c"]), **LABELS))),
+    "deberta-masked": lambda: text_case(hf.DebertaV2ForMaskedLM(hf.DebertaV2Config(**SHALLOW_DEBERTA))),
+    "deberta-masked-v3": lambda: text_case(hf.DebertaV2ForMaskedLM(hf.DebertaV2Config(
+        **dict(SHALLOW_DEBERTA, relative_attention=False, position_biased_input=True), legacy=False, tie_word_embeddings=False))),
     "bert": lambda: text_case(hf.BertModel(hf.BertConfig(**BERT), add_pooling_layer=False), types=2),
     "bert-classes": lambda: text_case(hf.BertForSequenceClassification(hf.BertConfig(**SHALLOW, **LABELS)), types=2),
     "bert-tokens": lambda: text_case(hf.BertForTokenClassification(hf.BertConfig(**SHALLOW, **LABELS))),
@@ -341,9 +384,14 @@ CASES = {
     "texts-words": words_case,
     "texts-masked": masks_case,
     "texts-answers": answers_case,
+
+
+    "sentences-poolings": lambda: sentence_case(seed=3, poolings=("cls", "max", "mean")),
+    "clip": clip_case,
     "vit": lambda: image_case(hf.ViTModel(hf.ViTConfig(**VIT), add_pooling_layer=False)),
     "dinov2": lambda: image_case(hf.Dinov2Model(hf.Dinov2Config(**dict(VIT, mlp_ratio=2)))),
 }
+CASES.update({name: lambda name=name: plain_case(name) for name in plain.CASES})
 
 
 def write(folder, arrays):
