@@ -18,11 +18,17 @@ namespace {
 
 fs::path folders() { return fs::path(HEDDLE_SOURCE_DIR) / "test" / "folders"; }
 
+/// Folders, and those of a part of one: "clip/vision".
 std::vector<std::string> folderNames() {
   std::vector<std::string> names;
-  for (const fs::directory_entry &entry : fs::directory_iterator(folders()))
-    if (fs::exists(entry.path() / "config.json"))
-      names.push_back(entry.path().filename().string());
+  for (const fs::directory_entry &entry : fs::directory_iterator(folders())) {
+    if (!fs::exists(entry.path() / "config.json"))
+      continue;
+    names.push_back(entry.path().filename().string());
+    for (const fs::directory_entry &part : fs::directory_iterator(entry.path() / "golden"))
+      if (fs::exists(part.path() / "encode"))
+        names.push_back((entry.path().filename() / part.path().filename()).string());
+  }
   std::ranges::sort(names);
   return names;
 }
@@ -83,11 +89,13 @@ class FolderTest
 TEST_P(FolderTest, AgreesWithTransformers) {
   const auto &[name, way] = GetParam();
   const auto &[device, dtype] = way;
-  fs::path golden = folders() / name / "golden";
+  fs::path folder = folders() / fs::path(name).begin()->string();
+  std::string part = fs::path(name).has_parent_path() ? fs::path(name).filename().string() : "";
+  fs::path golden = folder / "golden" / part;
   HEDDLE_ASSERT(inputs, readTensors(golden / "inputs"));
   HEDDLE_ASSERT(expected, readTensors(golden / "encode"));
   ASSERT_FALSE(expected.empty());
-  auto session = jit((folders() / name).string(), {.device = device, .dtype = dtype});
+  auto session = jit(folder.string(), {.device = device, .dtype = dtype, .part = part});
   if (!session && isMissingDevice(session.error()))
     GTEST_SKIP() << session.error().message;
   ASSERT_TRUE(session) << session.error().message;
@@ -110,6 +118,8 @@ TEST_P(FolderTest, AgreesWithTransformers) {
 std::string nameOf(const testing::TestParamInfo<FolderTest::ParamType> &info) {
   const auto &[name, way] = info.param;
   std::string text = name + "_" + way.first + "_" + way.second;
+  if (size_t part = text.find('/'); part != std::string::npos)
+    text.replace(part, 1, "_part_");
   std::ranges::replace_if(text, [](char c) { return c == '-' || c == '.'; }, '_');
   return text;
 }
