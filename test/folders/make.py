@@ -321,7 +321,19 @@ DEBERTA = dict(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention
                pooler_hidden_size=24)
 SHALLOW_DEBERTA = dict(DEBERTA, num_hidden_layers=1)
 
+# One layer of 24 features: families that differ from BERT and RoBERTa in little.
+SMALL = dict(vocab_size=61, hidden_size=24, num_hidden_layers=1, num_attention_heads=3, intermediate_size=40,
+             max_position_embeddings=20)
+
 CASES = {
+    "ernie-masked": lambda: text_case(hf.ErnieForMaskedLM(hf.ErnieConfig(**SMALL, use_task_id=True)), types=2),
+    "megatron-bert": lambda: text_case(
+        hf.MegatronBertModel(hf.MegatronBertConfig(**SMALL), add_pooling_layer=False), types=2),
+    "megatron-bert-classes": lambda: text_case(
+        hf.MegatronBertForSequenceClassification(hf.MegatronBertConfig(**SMALL, **LABELS))),
+    "roberta-prelayernorm-classes": lambda: text_case(
+        hf.RobertaPreLayerNormForSequenceClassification(hf.RobertaPreLayerNormConfig(
+            **dict(SMALL, max_position_embeddings=22, type_vocab_size=1, pad_token_id=1), **LABELS)), padding=1),
     "deberta": lambda: text_case(hf.DebertaV2Model(hf.DebertaV2Config(**DEBERTA))),
     # v2: no buckets, projections of their own, one of both kinds of terms, positions at the input too.
     "deberta-tokens": lambda: text_case(hf.DebertaV2ForTokenClassification(hf.DebertaV2Config(
