@@ -162,10 +162,14 @@ Status Architecture::selectHead() {
       if (wanted.empty() && llvm::StringRef(name).ends_with(head))
         wanted = head;
   }
-  if (!heads.contains(wanted)) {
+  if (!heads.contains(wanted) || heads[wanted].is_null()) { // null: what the base has is not here
     missing = wanted;
     return {};
   }
+  if (heads[wanted].is_string())
+    return inputError((fs::path(folder) / "config.json").string() +
+                      ": architectures: expected another head, found " + quotedText(wanted) + ": " +
+                      heads[wanted].get<std::string>());
   headName = wanted;
   document = merged(std::move(document), heads[wanted]);
   return {};

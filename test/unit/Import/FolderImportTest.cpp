@@ -208,6 +208,22 @@ TEST_F(FolderImportTest, ProductsAndDistances) {
       HasSubstr("distances: expected [heads, buckets or 0, furthest distance], found [2,4,3]"));
 }
 
+TEST_F(FolderImportTest, Heads) {
+  config["architectures"] = {"MineForNothing"};
+  auto warningsWith = [&](const Json &head) {
+    architecture["heads"] = {{"ForNothing", head}};
+    auto model = importFolder(tensors);
+    return model ? model->warnings : std::vector{withoutFolder(model.error().message)};
+  };
+  EXPECT_THAT(warningsWith(Json::object()), IsEmpty());
+  EXPECT_THAT(warningsWith(nullptr),
+              ElementsAre(HasSubstr("found 'ForNothing', which is left out")));
+  EXPECT_THAT(
+      warningsWith("it is not built"),
+      ElementsAre("config.json: architectures: expected another head, found 'ForNothing': it "
+                  "is not built"));
+}
+
 TEST_F(FolderImportTest, Parts) {
   Json whole = architecture;
   architecture = {{"heddle-architecture", 1},
