@@ -1,6 +1,7 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""answers.py EXPECTED FOUND: fails where two files (-: standard input) differ by more than 1e-4 in a number with a point."""
+"""answers.py EXPECTED FOUND: fails where two files (-: standard input) differ, or numbers with a point by more
+than 1e-4."""
 import sys
 
 

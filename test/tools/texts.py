@@ -7,4 +7,5 @@ import sys
 count, tokens = map(int, sys.argv[1:])
 draw = random.Random(7)
 for _ in range(count):
-    print(" ".join(draw.choice(["warp", "weft", "loom", "a", "fine", "red"]) for _ in range(draw.randint(0, tokens - 2))))
+    length = draw.randint(0, tokens - 2)
+    print(" ".join(draw.choice(["warp", "weft", "loom", "a", "fine", "red"]) for _ in range(length)))
