@@ -173,6 +173,13 @@ inline ScoreRule alibi(double factor) {
 inline ScoreRule relative(int32_t buckets, int32_t maximumDistance) {
   return ScoreRule(detail::called("relative", buckets, maximumDistance));
 }
+/// DeBERTa's terms, of distances up to `reach`, a multiple of 8.
+inline ScoreRule queryDistance(int32_t reach) {
+  return ScoreRule(detail::called("query_distance", reach));
+}
+inline ScoreRule keyDistance(int32_t reach) {
+  return ScoreRule(detail::called("key_distance", reach));
+}
 inline ScoreRule denseRule(const std::string &input) {
   return ScoreRule(detail::called("dense", input));
 }

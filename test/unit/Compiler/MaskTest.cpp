@@ -26,6 +26,7 @@ TEST(MaskBuilder, Text) {
   EXPECT_EQ(where(table("t")[i] == table("t").ofBatch(j + 1)).text(),
             "where((t[i] == t[b, (j + 1)]))");
   EXPECT_EQ((denseRule("table") + relative(32, 128)).text(), "dense(table) + relative(32, 128)");
+  EXPECT_EQ((queryDistance(8) + keyDistance(16)).text(), "query_distance(8) + key_distance(16)");
   EXPECT_EQ(alibi(0.125).text(), "alibi(1.250000000e-01)");
   EXPECT_EQ((alibi() + whereRule(choose(i < j, -0.5, exp(Formula(0.0))))).text(),
             "alibi + where(((i < j) ? -5.000000000e-01 : exp(0.000000000e+00)))");
