@@ -47,12 +47,22 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
   set(heddle_install_tree ${CMAKE_BINARY_DIR}/install-tree)
   add_test(NAME install/tree COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --prefix ${heddle_install_tree})
   set_tests_properties(install/tree PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
-  add_test(NAME install/embed
-    COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${CMAKE_SOURCE_DIR}/examples/embed ${CMAKE_BINARY_DIR}/examples/embed
-      --build-generator ${CMAKE_GENERATOR}
-      --build-options -DCMAKE_PREFIX_PATH=${heddle_install_tree} -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
-      -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} -DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}
-      -DCMAKE_EXE_LINKER_FLAGS=${CMAKE_EXE_LINKER_FLAGS} # of the sanitisers
-      --test-command ${CMAKE_BINARY_DIR}/examples/embed/embed) # everything behind it belongs to the command
-  set_tests_properties(install/embed PROPERTIES FIXTURES_REQUIRED install-tree LABELS Install TIMEOUT 600)
+  # heddle_installed_example(NAME command...): the example is built against the installed tree, and the command is its test.
+  function(heddle_installed_example name)
+    add_test(NAME install/${name}
+      COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${CMAKE_SOURCE_DIR}/examples/${name} ${CMAKE_BINARY_DIR}/examples/${name}
+        --build-generator ${CMAKE_GENERATOR}
+        --build-options -DCMAKE_PREFIX_PATH=${heddle_install_tree} -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
+        -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} -DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}
+        -DCMAKE_EXE_LINKER_FLAGS=${CMAKE_EXE_LINKER_FLAGS} # of the sanitisers
+        --test-command ${CMAKE_BINARY_DIR}/examples/${name}/${name} ${ARGN}) # everything behind it belongs to the command
+    set_tests_properties(install/${name} PROPERTIES FIXTURES_REQUIRED install-tree LABELS Install TIMEOUT 600)
+  endfunction()
+  heddle_installed_example(embed)
+  add_test(NAME install/sentences
+    COMMAND heddle compile ${CMAKE_SOURCE_DIR}/test/folders/sentences -o ${CMAKE_BINARY_DIR}/sentences.heddle --target=cpu --cpu=native)
+  set_tests_properties(install/sentences PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
+  heddle_installed_example(sentence-embedding ${CMAKE_BINARY_DIR}/sentences.heddle "blue and red" "red and blue")
+  # What `heddle similarity` says, in the guide.
+  set_tests_properties(install/sentence-embedding PROPERTIES PASS_REGULAR_EXPRESSION "\n0\\.97729[0-9]\n")
 endif()

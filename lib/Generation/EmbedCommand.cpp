@@ -184,13 +184,6 @@ Status heddle::similarityCommand(Session &session, const SimilarityCommand &comm
     return std::string();
   };
   HEDDLE_TRY(encodeTexts(opened, command.run, {.before = *prompt}, in, out, notes, answer));
-  double products = 0, lengths[2] = {};
-  for (size_t i = 0; i < vectors[0].size(); ++i) {
-    const double x = static_cast<double>(vectors[0][i]), y = static_cast<double>(vectors[1][i]);
-    products += x * y;
-    lengths[0] += x * x;
-    lengths[1] += y * y;
-  }
-  out << formatted("%.6f\n", products / std::sqrt(lengths[0] * lengths[1]));
+  out << formatted("%.6f\n", cosine(vectors[0], vectors[1]));
   return written(out);
 }

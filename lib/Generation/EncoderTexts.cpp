@@ -105,8 +105,9 @@ private:
     std::vector<const EncodedText *> sorted;
     for (const Waiting *text : order)
       sorted.push_back(&text->tokens);
-    for (auto [from, to] : cutIntoRuns(encoder, sorted, budget, mostTexts)) {
-      auto rows = HEDDLE_TRY(encoder.encode(std::span(sorted).subspan(from, to - from)));
+    for (auto [from, to] : encoder.cut(sorted, budget, mostTexts)) {
+      auto rows = HEDDLE_TRY(
+          encoder.encode(std::span<const EncodedText *const>(sorted).subspan(from, to - from)));
       for (size_t i = from; i < to; ++i)
         order[i]->answer = HEDDLE_TRY(
             answer({order[i]->text, order[i]->tokens, order[i]->number, rows[i - from]}));
@@ -131,22 +132,6 @@ private:
 };
 
 } // namespace
-
-std::vector<std::pair<size_t, size_t>>
-heddle::cutIntoRuns(const TextEncoder &encoder, std::span<const EncodedText *const> sorted,
-                    int64_t budget, int64_t mostTexts) {
-  std::vector<std::pair<size_t, size_t>> runs;
-  for (size_t from = 0, to = 0; from < sorted.size(); from = to) {
-    for (to = from + 1; to < sorted.size(); ++to) {
-      const size_t count = to + 1 - from;
-      const std::optional<int64_t> cost = encoder.cost(sorted.subspan(from, count));
-      if (!cost || *cost > budget || static_cast<int64_t>(count) > mostTexts)
-        break;
-    }
-    runs.emplace_back(from, to);
-  }
-  return runs;
-}
 
 Status heddle::openEncoder(Session &session, const EncoderCommand &command, OpenedEncoder &opened) {
   opened.model = HEDDLE_TRY(textModelOf(session, command.text));

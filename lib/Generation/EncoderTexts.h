@@ -31,11 +31,6 @@ struct OpenedEncoder {
 /// Errors begin with the file of the session. The result must stay where it is.
 Status openEncoder(Session &session, const EncoderCommand &command, OpenedEncoder &opened);
 
-/// Runs of sorted texts, each a range of indices: as many texts as fit under the budget.
-std::vector<std::pair<size_t, size_t>> cutIntoRuns(const TextEncoder &encoder,
-                                                   std::span<const EncodedText *const> sorted,
-                                                   int64_t budget, int64_t mostTexts);
-
 /// Answers all texts of a command, in order. Errors about a text end it, after the texts before it.
 Status encodeTexts(OpenedEncoder &opened, const EncoderCommand &command, const TextContext &context,
                    std::istream &in, std::ostream &out, std::ostream &notes,

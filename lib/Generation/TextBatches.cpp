@@ -124,15 +124,7 @@ Error heddle::ofModel(const Session &session, Error error) {
 }
 
 Expected<TextModel> heddle::textModelOf(const Session &session, const TextCommand &command) {
-  const Artifact &artifact = session.artifact();
-  auto model =
-      readTextModel(session.program().model, [&](const std::string &name) -> Expected<std::string> {
-        if (auto text = artifact.text(name))
-          return std::string(*text);
-        return inputError(artifact.name() + ": expected the text member " + name + ", found none");
-      });
-  if (!model)
-    return ofModel(session, model.takeError());
-  model->input().cut |= command.truncate;
+  TextModel model = HEDDLE_TRY(textModelOf(session));
+  model.input().cut |= command.truncate;
   return model;
 }

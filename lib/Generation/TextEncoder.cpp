@@ -8,6 +8,7 @@
 
 #include "TextInputs.h"
 
+#include "heddle/Support/Artifact.h"
 #include "heddle/Support/Program.h"
 #include "heddle/Support/Try.h"
 
@@ -44,6 +45,29 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
   HEDDLE_TRY(checkInputs(session, "encode", {"source", "source.types", "source.lengths"}));
   encoder.takesLengths = HEDDLE_TRY(takesInput(session, "encode", "source.lengths"));
   encoder.takesTypes = HEDDLE_TRY(takesInput(session, "encode", "source.types"));
+  return encoder;
+}
+
+Expected<TextModel> heddle::textModelOf(const Session &session) {
+  const Artifact &artifact = session.artifact();
+  auto model =
+      readTextModel(session.program().model, [&](const std::string &name) -> Expected<std::string> {
+        if (auto text = artifact.text(name))
+          return std::string(*text);
+        return inputError(artifact.name() + ": expected the text member " + name + ", found none");
+      });
+  if (model)
+    return model;
+  Error error = model.takeError();
+  if (!error.message.starts_with(artifact.name() + ": "))
+    error.message = artifact.name() + ": " + error.message;
+  return error;
+}
+
+Expected<TextEncoder> TextEncoder::create(Session &session) {
+  auto model = std::make_shared<TextModel>(HEDDLE_TRY(textModelOf(session)));
+  TextEncoder encoder = HEDDLE_TRY(create(session, *model));
+  encoder.owned = std::move(model);
   return encoder;
 }
 
@@ -132,6 +156,54 @@ Expected<std::vector<std::span<const float>>> TextEncoder::encode(Batch texts) {
     at += (isPooled || packed ? count : longest) * columns;
   }
   return rows;
+}
+
+std::vector<std::pair<size_t, size_t>> TextEncoder::cut(Batch sorted, int64_t budget,
+                                                        int64_t mostTexts) const {
+  std::vector<std::pair<size_t, size_t>> runs;
+  for (size_t from = 0, to = 0; from < sorted.size(); from = to) {
+    for (to = from + 1; to < sorted.size(); ++to) {
+      const size_t count = to + 1 - from;
+      const std::optional<int64_t> size = cost(sorted.subspan(from, count));
+      if (!size || *size > budget || static_cast<int64_t>(count) > mostTexts)
+        break;
+    }
+    runs.emplace_back(from, to);
+  }
+  return runs;
+}
+
+Expected<std::vector<std::vector<float>>> TextEncoder::encode(const std::vector<std::string> &texts,
+                                                              int64_t batchTokens) {
+  if (!model->source->takesText())
+    return inputError("expected a model of texts, found one of images");
+  std::vector<EncodedText> tokens;
+  for (size_t i = 0; i < texts.size(); ++i)
+    tokens.push_back(HEDDLE_TRY(model->source->encode(texts[i], "text " + std::to_string(i + 1))));
+  std::vector<const EncodedText *> sorted;
+  for (const EncodedText &text : tokens)
+    if (!text.empty)
+      sorted.push_back(&text);
+  std::ranges::stable_sort(sorted, {}, [](const EncodedText *text) { return text->ids.size(); });
+  std::vector<std::vector<float>> vectors(texts.size());
+  for (auto [from, to] : cut(sorted, batchTokens, INT64_MAX)) {
+    auto rows = HEDDLE_TRY(encode(Batch(sorted).subspan(from, to - from)));
+    for (size_t i = from; i < to; ++i)
+      vectors[static_cast<size_t>(sorted[i] - tokens.data())].assign(rows[i - from].begin(),
+                                                                     rows[i - from].end());
+  }
+  return vectors;
+}
+
+double heddle::cosine(std::span<const float> a, std::span<const float> b) {
+  double products = 0, lengths[2] = {};
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
+    products += x * y;
+    lengths[0] += x * x;
+    lengths[1] += y * y;
+  }
+  return products / std::sqrt(lengths[0] * lengths[1]);
 }
 
 Expected<std::vector<std::span<const float>>>

@@ -19,8 +19,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Sides of an image at most, so that no file asks for terabytes.
-constexpr int64_t mostSide = 16384;
+/// Sides of an image at most, so that no file asks for gigabytes.
+constexpr int64_t mostSide = 4096;
 
 class Keys {
 public:
@@ -167,6 +167,12 @@ std::pair<int64_t, int64_t> ImageProcessor::sizesOf(const Image &image) const {
   }
   other = std::min(other, mostSide);
   return image.width <= image.height ? std::pair(edge, other) : std::pair(other, edge);
+}
+
+int64_t ImageProcessor::pixels() const {
+  if (crop)
+    return (*crop)[0] * (*crop)[1];
+  return resizes && !shortest ? width * height : mostSide * mostSide;
 }
 
 ImagePlanes ImageProcessor::apply(const Image &image) const {

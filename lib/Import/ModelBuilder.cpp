@@ -111,7 +111,6 @@ Value ModelBuilder::finalNorm(FunctionBuilder &f, Value x, Call call) {
 Value ModelBuilder::pool(FunctionBuilder &f, Value x, ArrayRef<std::string> words, Call call) {
   if (words.empty())
     return x;
-  const StackDescription &encoder = stack(call);
   SmallVector<Attribute> kinds;
   for (const std::string &word : words)
     kinds.push_back(PoolingAttr::get(&context, *symbolizePooling(dialectWord(word))));

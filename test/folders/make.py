@@ -14,6 +14,8 @@ import shutil
 import sys
 
 import numpy
+import PIL.Image
+import PIL.ImageOps
 import safetensors.torch
 import tokenizers
 import torch
@@ -96,6 +98,32 @@ def image_case(model, seed=1):
     raise KeyError("expected logits, image_embeds or last_hidden_state, found " + ", ".join(result))
 
 
+PICTURES = ["rgb.png", "rgb.jpg", "alpha.png", "held-6.jpg", "grey.jpg"]
+
+
+def pixels_of(processor):
+    """The pictures of test/images, held upright, as a model takes them."""
+    pictures = [PIL.ImageOps.exif_transpose(PIL.Image.open(os.path.join(HERE, "../images", name))).convert("RGB")
+                for name in PICTURES]
+    return processor(pictures, return_tensors="pt")["pixel_values"]
+
+
+def with_images(case, processor):
+    """The same folder with steps for images, and golden/classes.txt: what `classify --all` says of PICTURES."""
+    model, inputs, results = case
+    with torch.no_grad():
+        rows = model(pixel_values=pixels_of(processor)).logits.softmax(-1).numpy()
+
+    def extra(folder):
+        processor.save_pretrained(folder)
+        lines = ["".join(f"{model.config.id2label[i]}\t{row[i]:.6f}\n" for i in numpy.argsort(-row)) for row in rows]
+        with open(os.path.join(folder, "golden", "classes.txt"), "w") as file:
+            file.write("\n".join(lines))
+
+    model.extra = extra
+    return model, inputs, results
+
+
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "warp", "weft", "loom", "thread", "cloth", "weaver",
          "hand", "blue", "red", "fine", "and", "over", "under", "goes", "a", "of", "one", "two", "knot", "end"]
 WORDS += [c for c in "bcdefghijklmnopqrstuvwxyz"] + ["##" + c for c in "abcdefghijklmnopqrstuvwxyz"] + [".", ",", "!"]
@@ -150,8 +178,12 @@ def clip_case(seed=1):
         texts = model.get_text_features(input_ids=torch.tensor(inputs["source"].astype(numpy.int64)),
                                         attention_mask=torch.tensor(mask.astype(numpy.int64)))
         images = model.get_image_features(pixel_values=torch.tensor(pixels))
+        processor = hf.CLIPImageProcessor(size={"shortest_edge": 14}, crop_size=12)
+        pictures = model.get_image_features(pixel_values=pixels_of(processor))
 
     def extra(folder):
+        processor.save_pretrained(folder)
+        numpy.save(os.path.join(folder, "golden", "pictures.npy"), pictures.numpy())
         write(os.path.join(folder, "golden", "vision", "inputs"), {"source": pixels})
         write(os.path.join(folder, "golden", "vision", "encode"), {"output": images.numpy()})
 
@@ -389,15 +421,14 @@ CASES = {
     "clip-vision-projection": lambda: image_case(hf.CLIPVisionModelWithProjection(hf.CLIPVisionConfig(**CLIP_VISION))),
     "deit": lambda: image_case(hf.DeiTModel(hf.DeiTConfig(**VIT), add_pooling_layer=False)),
     "deit-classes": lambda: image_case(hf.DeiTForImageClassification(hf.DeiTConfig(**VIT, **LABELS))),
-    "vit-classes": lambda: image_case(hf.ViTForImageClassification(hf.ViTConfig(**VIT, **LABELS))),
+    "vit-classes": lambda: with_images(image_case(hf.ViTForImageClassification(hf.ViTConfig(**VIT, **LABELS))),
+                                       hf.ViTImageProcessor(size=VIT["image_size"], resample=3)),
     "sentences": sentence_case,
     "texts-pairs": pairs_case,
     "texts-topics": topics_case,
     "texts-words": words_case,
     "texts-masked": masks_case,
     "texts-answers": answers_case,
-
-
     "sentences-poolings": lambda: sentence_case(seed=3, poolings=("cls", "max", "mean")),
     "clip": clip_case,
     "vit": lambda: image_case(hf.ViTModel(hf.ViTConfig(**VIT), add_pooling_layer=False)),

@@ -9,6 +9,7 @@
 
 #include "heddle/Generation/TextModel.h"
 #include "heddle/Generation/Vocabulary.h"
+#include "heddle/Images/Image.h"
 #include "heddle/Pack/Safetensors.h"
 #include "heddle/Runtime/Npy.h"
 #include "heddle/Support/Artifact.h"
@@ -51,11 +52,41 @@ void fuzz::readArtifact(std::string_view bytes) {
     succeeded(artifact->check());
 }
 
+namespace {
+/// A file that holds bytes.
+class MemoryFile {
+public:
+  explicit MemoryFile(std::string_view bytes) : file(memfd_create("heddle-fuzz", MFD_CLOEXEC)) {
+    if (file < 0 || write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+      std::exit(3);
+  }
+  ~MemoryFile() { close(file); }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(file); }
+
+private:
+  int file;
+};
+} // namespace
+
+void fuzz::readPicture(std::string_view bytes) {
+  if (bytes.starts_with("{")) {
+    auto processor = ImageProcessor::fromJson(bytes, "input.json");
+    if (succeeded(processor) && processor->pixels() <= 1 << 20)
+      processor->apply({3, 2, std::vector<uint8_t>(18, 200)});
+    return;
+  }
+  MemoryFile file(bytes);
+  auto image = readImage(file.path());
+  if (!succeeded(image))
+    return;
+  if (image->pixels.size() != static_cast<size_t>(3 * image->width * image->height))
+    std::abort();
+  resized(*image, 5, 7, ImageFilter::Lanczos);
+}
+
 void fuzz::readSafetensors(std::string_view bytes) {
-  const int file = memfd_create("heddle-fuzz", MFD_CLOEXEC);
-  if (file < 0 || write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
-    std::exit(3);
-  auto source = openSafetensors("/proc/self/fd/" + std::to_string(file));
+  MemoryFile file(bytes);
+  auto source = openSafetensors(file.path());
   if (succeeded(source))
     for (int t = 0; t < static_cast<int>((*source)->tensors().size()); ++t) {
       const TensorInfo &tensor = (*source)->tensors()[static_cast<size_t>(t)];
@@ -63,7 +94,6 @@ void fuzz::readSafetensors(std::string_view bytes) {
       if (tensor.type == "f32" || tensor.type == "f16" || tensor.type == "bf16")
         (*source)->read(t, 0, first);
     }
-  close(file);
 }
 
 void fuzz::readNpy(std::string_view bytes) {

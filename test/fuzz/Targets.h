@@ -19,6 +19,7 @@ void readSafetensors(std::string_view bytes); ///< a checkpoint
 void readNpy(std::string_view bytes);         ///< an input of `heddle run`
 void readText(std::string_view bytes);        ///< a text model, or a vocabulary and a text
 void readTokenizer(std::string_view bytes);   ///< a tokenizer, and after a NUL a text to be cut
+void readPicture(std::string_view bytes);     ///< a PNG or JPEG file, or the steps for images
 void readSize(std::string_view bytes);        ///< a size expression
 
 struct Target {
@@ -33,6 +34,7 @@ inline constexpr Target targets[] = {
     {"text", readText},
     {"size", readSize},
     {"tokenizer", readTokenizer},
+    {"picture", readPicture},
 };
 
 } // namespace heddle::fuzz

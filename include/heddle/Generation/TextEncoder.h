@@ -20,6 +20,8 @@ public:
   /// Error if the model's result is no table of numbers, or if it has inputs that text does not
   /// give. Both must outlive the encoder.
   static Expected<TextEncoder> create(Session &session, const TextModel &model);
+  /// With the text settings of the session's own model, which the encoder keeps.
+  static Expected<TextEncoder> create(Session &session);
 
   /// Whether rows hold classes: logits, or probabilities.
   bool classifies() const { return output != "output"; }
@@ -36,6 +38,13 @@ public:
   /// Rows of each text, valid until the next call. Texts have tokens, and share a run by `cost`.
   Expected<std::vector<std::span<const float>>> encode(std::span<const EncodedText *const> texts);
 
+  /// Runs of texts that are sorted by length: ranges of as many as `budget` and `mostTexts` allow.
+  std::vector<std::pair<size_t, size_t>> cut(std::span<const EncodedText *const> sorted,
+                                             int64_t budget, int64_t mostTexts) const;
+  /// Rows of each text, in order, `batchTokens` tokens at a time; empty for a text without tokens.
+  Expected<std::vector<std::vector<float>>> encode(const std::vector<std::string> &texts,
+                                                   int64_t batchTokens = 2048);
+
   /// Whether the model takes files of images, by `encodeImages` and not by `encode`.
   bool takesImages() const { return model->source->images.has_value(); }
   /// Rows of each image, valid until the next call; errors begin with the image's place in `places`.
@@ -49,6 +58,7 @@ private:
   Status runPadded(std::span<const EncodedText *const> texts);
 
   Session *session;
+  std::shared_ptr<const TextModel> owned; ///< or null
   const TextModel *model;
   std::string output;
   int64_t width = 0;
@@ -56,6 +66,9 @@ private:
   bool isPooled = false, takesLengths = false, takesTypes = false;
   NamedTensors results;
 };
+
+/// Cosine of the angle between two vectors of one size, in f64; NaN if one of them is 0.
+double cosine(std::span<const float> a, std::span<const float> b);
 
 /// Softmax in f64. A NaN among the logits makes all probabilities NaN.
 std::vector<double> softmax(std::span<const float> logits);

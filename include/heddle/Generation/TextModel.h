@@ -16,6 +16,7 @@
 #include <utility>
 
 namespace heddle {
+class Session;
 
 /// Ids of one text.
 struct EncodedText {
@@ -104,5 +105,7 @@ using MemberReader = std::function<Expected<std::string>(const std::string &name
 
 /// Reads Program::model and its vocabularies. A side without text has no vocabulary.
 Expected<TextModel> readTextModel(std::string_view json, const MemberReader &readMember);
+/// That of a session's artifact. Errors begin with its file.
+Expected<TextModel> textModelOf(const Session &session);
 
 } // namespace heddle

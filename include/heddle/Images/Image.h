@@ -49,6 +49,8 @@ public:
   static Expected<ImageProcessor> fromJson(std::string_view json, const std::string &fileName);
 
   ImagePlanes apply(const Image &image) const;
+  /// Pixels of the result at most, whatever the image.
+  int64_t pixels() const;
 
 private:
   /// Sizes of the resized image.
