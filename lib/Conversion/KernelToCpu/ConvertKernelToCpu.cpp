@@ -76,11 +76,10 @@ LogicalResult CpuEmitter::emitParts() {
     Value rounded = add(sizeOf(part.getExtent()), constant(part.getTile() - 1));
     Value count = builder.createOrFold<arith::DivUIOp>(loc, rounded, constant(part.getTile()));
     // One unsigned comparison tests both ends: the tile is negative if an earlier part has it.
-    Value mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, tile, count);
-    auto branch = scf::IfOp::create(builder, loc, mine, /*withElseRegion=*/false);
+    Value mine = compare(arith::CmpIPredicate::ult, tile, count);
     {
       OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(branch.thenBlock());
+      enterIf(mine);
       scalars[part.getIndex()] = mul(tile, part.getTile());
       if (failed(emitBody(part.getBody().front())))
         return failure();
@@ -94,14 +93,12 @@ LogicalResult CpuEmitter::emitBody(Block &body) {
   FailureOr<CpuPlan> planned = planBody(body, target);
   if (failed(planned))
     return failure();
-  plan = *planned;
-  at = {plan.fragment.rows};
-  rowMemory.clear();
+  scratch.rows.clear();
   scratch.used.clear();
   for (Operation &op : body)
     if (!touchesTiles(op) && failed(emitOp(op)))
       return failure();
-  rowCount = rowsToRun(body);
+  loops.enter(*planned, body);
   return emitTileBlock(body, {});
 }
 
@@ -143,7 +140,8 @@ LogicalResult CpuEmitter::run() {
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   auto type = builder.getFunctionType({pointer, pointer, indexType, indexType, indexType}, {});
   function = func::FuncOp::create(builder, loc, kernel.getSymName(), type);
-  builder.setInsertionPointToStart(function.addEntryBlock());
+  scratch.entry = function.addEntryBlock();
+  builder.setInsertionPointToStart(scratch.entry);
   auto end = func::ReturnOp::create(builder, loc);
   builder.setInsertionPoint(end);
   bindArguments();

@@ -16,7 +16,7 @@ using namespace heddle::kernel;
 /// The left tile of a product over rows, in memory.
 FailureOr<TileMemory> CpuEmitter::leftTile(ContractOp op) {
   Value tile = op.getLhs();
-  if (const TileMemory *memory = memoryOf(tile))
+  if (const TileMemory *memory = scratch.find(tile))
     return *memory;
   if (isWide(cast<RankedTensorType>(tile.getType())))
     return op.emitOpError("expected the left tile in scratch, found one that is in no memory");
@@ -92,7 +92,7 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
   CpuProduct &product = this->product(op);
   const TileMemory memory = *product.partialSums;
   product.pack(from, to);
-  LogicalResult result = rowLoop(/*hasProducts=*/true, [&] {
+  LogicalResult result = loops.overRows(/*hasProducts=*/true, [&] {
     auto block = [&] {
       Fragment shape = shapeOf(op.getType());
       Registers sums(shape.size(), zeroSum(op));
@@ -102,7 +102,10 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
       writeFragment(memory, shape, op.getType());
       return success();
     };
-    return isWide(op.getType()) ? overColumns(memory.columns, memory.valid, block) : block();
+    Registers none;
+    return isWide(op.getType())
+               ? loops.overColumns(memory.columns, memory.valid, /*alone=*/false, none, block)
+               : block();
   });
   product.releasePacked();
   return result;
@@ -113,16 +116,14 @@ LogicalResult CpuEmitter::emitFeatures(ContractOp op, Value from, Value to, bool
 LogicalResult CpuEmitter::emitFirstBlocks(ContractOp op) {
   int64_t size = kernel.getScheduleOrDefault().getKblock(), end = lastBlock(op);
   TileMemory memory = allocate(op.getType(), /*allRows=*/true);
-  if (Value left = columnsLeft(*op, memory.columns))
+  if (Value left = loops.columnsLeft(*op, memory.columns))
     memory.valid.to = minimum(left, constant(memory.columns));
   product(op).partialSums = memory;
   if (failed(emitFeatures(op, constant(0), constant(size), /*first=*/true)))
     return failure();
   if (end == size)
     return success();
-  auto loop = scf::ForOp::create(builder, loc, constant(size), constant(end), constant(size));
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  Value from = loop.getInductionVar();
+  Value from = loopBy(constant(size), constant(end), size).getInductionVar();
   return emitFeatures(op, from, add(from, constant(size)), /*first=*/false);
 }

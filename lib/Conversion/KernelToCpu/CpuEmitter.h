@@ -15,33 +15,11 @@
 // element keeps its chain of products, so its bits do not depend on the split.
 #pragma once
 
-#include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
-#include "heddle/Target/CpuTarget.h"
+#include "TileLoops.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "llvm/ADT/SmallSet.h"
 
 namespace heddle::kernel {
-
-/// Register tile of a body, and the tile widths that need clipping; chosen in CpuPlan.cpp.
-struct CpuPlan {
-  int64_t tileRows = 1;        ///< rows of the body's tiles
-  CpuFragment fragment{1, 16}; ///< rows and columns of the register tile
-  int64_t fewRows = 0;         ///< rows of the register tile for the last rows; 0: none
-  bool oneRow = false;         ///< a lone row has a register tile of its own
-  int64_t visitTile = 1 << 20; ///< columns of the narrowest tile that a mask decides on
-  llvm::SmallSet<int64_t, 4> clippedColumns; ///< tile widths that may reach past a view's columns
-};
-
-/// Largest value of an index, if the grid, loop bounds and constants decide it.
-std::optional<int64_t> largestIndex(mlir::Value index);
-mlir::FailureOr<CpuPlan> planBody(mlir::Block &body, const CpuTarget &target);
-
-/// Columns [from, to) of a tile; a null bound is the tile's.
-struct ColumnRange {
-  mlir::Value from, to;
-};
 
 /// A tile in memory.
 struct TileMemory {
@@ -52,46 +30,25 @@ struct TileMemory {
   ColumnRange valid;
 };
 
-/// Stack memory of a function, reused by tiles whose lifetimes do not overlap.
-struct CpuScratch {
+/// Tiles in the stack memory of a function. Those whose lifetimes do not overlap share a slot.
+class CpuScratch {
+public:
   /// Gives a tile a free slot of its size, or a new one allocated at the function's entry.
-  void place(TileMemory &tile, mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &entry) {
-    int64_t elements = tile.rows * tile.columns;
-    int64_t bytes = elements * tile.element.getIntOrFloatBitWidth() / 8;
-    used.resize(slots.size());
-    size_t i = 0;
-    while (i < slots.size() && (used[i] || slots[i].bytes != bytes))
-      ++i;
-    if (i == slots.size()) {
-      mlir::OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(&entry);
-      mlir::Value size =
-          mlir::arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(elements));
-      auto pointer = mlir::LLVM::LLVMPointerType::get(builder.getContext());
-      slots.push_back({mlir::LLVM::AllocaOp::create(builder, loc, pointer, tile.element, size,
-                                                    /*alignment=*/64),
-                       bytes});
-      used.push_back(false);
-      this->bytes += bytes;
-    }
-    used[i] = true;
-    tile.base = slots[i].base;
-  }
-  void release(const TileMemory &tile) {
-    for (auto [slot, isUsed] : llvm::zip(slots, used))
-      if (slot.base == tile.base)
-        isUsed = false;
-  }
+  void place(TileMemory &tile);
+  void release(const TileMemory &tile);
+  /// Memory of a tile of the body; null if it is in none.
+  const TileMemory *find(mlir::Value tile) const;
 
-  struct Slot {
-    mlir::Value base;
-    int64_t bytes = 0;
-  };
-  llvm::SmallVector<Slot> slots;
+  mlir::Block *entry = nullptr; ///< of the function
   /// Whether each slot is in use; slots past the end are free. Saved and restored around code whose
   /// slots are free again behind it.
   llvm::SmallVector<bool> used;
   int64_t bytes = 0; ///< of all slots
+  /// Tiles of the body that have memory: one fragment of them, or all rows.
+  llvm::DenseMap<mlir::Value, TileMemory> fragments, rows;
+
+private:
+  llvm::SmallVector<std::pair<mlir::Value, int64_t>> slots; ///< pointers and bytes
 };
 
 /// Extent of B's last dimension: the features that are summed, or with `over rows` the columns of
@@ -100,19 +57,7 @@ inline int64_t featuresOf(ContractOp op) {
   return op.getRhs().getType().getDims().back().extent.value;
 }
 
-using Registers = llvm::SmallVector<mlir::Value>;
-
 class CpuProduct;
-
-/// Position of the register tile that is being emitted: in a loop over rows, and for wide tiles in
-/// one over columns. Null is the first row or column.
-struct TileContext {
-  int64_t rows = 1;
-  mlir::Value row;
-  mlir::Value fewTurns; ///< i1: fewer than four large register tiles run
-  mlir::Value column;   ///< null: in no loop over columns
-  int64_t columns = 0;  ///< columns of a step of that loop
-};
 
 /// Emits one kernel. Parts of the class are in the files named below.
 class CpuEmitter : public BodyEmitter {
@@ -124,17 +69,19 @@ public:
   mlir::LogicalResult run();
 
   // Placement.
-  int64_t fragmentRows() const override { return at.rows; }
-  int64_t fragmentVectors(int64_t tileColumns) const override;
-  mlir::Value rowBase() override { return at.row; }
+  int64_t fragmentRows() const override { return loops.at.rows; }
+  int64_t fragmentVectors(int64_t tileColumns) const override {
+    return (loops.isWide(tileColumns) ? loops.at.columns : tileColumns) / width;
+  }
+  mlir::Value rowBase() override { return loops.at.row; }
   mlir::Value columnBase(int64_t tileColumns) override {
-    return isWideColumns(tileColumns) ? at.column : mlir::Value();
+    return loops.isWide(tileColumns) ? loops.at.column : mlir::Value();
   }
   bool isWide(mlir::RankedTensorType type) const override {
-    return isWideColumns(type.getDimSize(1));
+    return loops.isWide(type.getDimSize(1));
   }
   using BodyEmitter::vectorColumn;
-  bool inColumnLoop() const override { return static_cast<bool>(at.column); }
+  bool inColumnLoop() const override { return static_cast<bool>(loops.at.column); }
 
   // Memory (CpuMemory.cpp).
   mlir::Value loadVector(const BoundView &view, Address place) override;
@@ -151,12 +98,12 @@ public:
   void storeAt(mlir::Value value, mlir::Value base, Address place, mlir::Type element);
   /// Prefetches an element's cache line into all cache levels.
   void fetch(mlir::Value start, Address place, mlir::Type element, bool isWritten = false);
-  /// Place of an element in a tile in memory; a tile of all rows is entered at `at.row`.
+  /// Place of an element in a tile in memory; a tile of all rows is entered at the row loop's row.
   Address placeIn(const TileMemory &memory, int64_t rowOffset, mlir::Value column,
                   int64_t columnOffset);
-  void place(TileMemory &memory) {
-    scratch.place(memory, builder, loc, function.getBody().front());
-  }
+  TileMemory allocate(mlir::Type tile, bool allRows);
+  Fragment readFragment(const TileMemory &memory, mlir::Type tile);
+  void writeFragment(const TileMemory &memory, const Fragment &fragment, mlir::Type tile);
   /// Addresses of a fragment's registers in a row-major view.
   llvm::SmallVector<Address> storePlaces(StoreOp op, const Fragment &shape);
 
@@ -174,28 +121,24 @@ public:
   /// Calls an x86 intrinsic.
   mlir::Value instruction(llvm::StringRef name, mlir::Type result, mlir::ValueRange operands);
 
-  // Loops and conditions around products.
   /// Whether the op is a contraction that goes by k-blocks.
   bool isBlocked(mlir::Operation &op);
-  mlir::Value columnsLeft(mlir::Operation &op, int64_t columns);
-  mlir::scf::ForOp loopBy(mlir::Value from, mlir::Value to, int64_t step);
   /// Emits `product` under a condition; the result is `otherwise` where it is false.
   Registers ifVisited(mlir::Value condition, mlir::ValueRange otherwise,
                       llvm::function_ref<Registers()> product);
-  /// Emits `body` under the condition that the large register tile runs at all.
-  void ifLargeTileRuns(llvm::function_ref<void()> body);
+
+  // Of loop nests (CpuLoopNests.cpp).
+  using BodyEmitter::emitOp, BodyEmitter::nestColumns, BodyEmitter::fragments;
+  bool recomputes(mlir::Operation &op) const override;
 
   FuncOp kernel;
   const CpuTarget &target;
   llvm::SmallVector<mlir::Value> pointers;
   mlir::Value readNext; ///< panels that the thread reads after this grid point; null: those behind
-  CpuPlan plan;         ///< of the body that is being emitted
-  TileContext at;
+  TileLoops loops{*this};
   CpuScratch scratch;
 
 private:
-  using Callback = llvm::function_ref<mlir::LogicalResult()>;
-
   mlir::Value scaleByPower(mlir::Value x, mlir::Value n) override;
   mlir::Value narrow(mlir::Value value, mlir::Type element) override;
   mlir::Value narrowedToHalf(mlir::Value value);
@@ -211,7 +154,6 @@ private:
                              mlir::Value valid) override;
   std::pair<mlir::Value, mlir::Value> rangeOfElements(const BoundView &view, mlir::Value from,
                                                       mlir::Value to) override;
-  bool recomputes(mlir::Operation &op) const override;
   mlir::LogicalResult emitLoopNest(llvm::ArrayRef<mlir::Operation *> nest) override;
   mlir::LogicalResult emitFor(mlir::scf::ForOp op) override;
 
@@ -222,54 +164,15 @@ private:
   mlir::Value sizeOf(const Size &size);
 
   // Tile level (CpuTiles.cpp).
-  mlir::Value rowsToRun(mlir::Block &body);
   mlir::LogicalResult emitTileBlock(mlir::Block &block, llvm::ArrayRef<TileMemory> carried);
   mlir::LogicalResult emitSegment(mlir::Block &block, llvm::ArrayRef<mlir::Operation *> ops,
                                   mlir::ValueRange yields, llvm::ArrayRef<TileMemory> targets);
   mlir::LogicalResult emitTileFor(mlir::scf::ForOp op);
   bool canTakePlace(mlir::Value value, mlir::scf::IfOp branch);
   mlir::LogicalResult emitTileIf(mlir::scf::IfOp op);
-  mlir::Value rowsOfLargeTile(mlir::Value count, int64_t large, int64_t small);
-  /// Split of a tile's rows for products: [0, large) in the large register tile, [large, several)
-  /// in the small one, a lone row behind `several` in one of its own.
-  struct RowSplit {
-    mlir::Value large, several;
-  };
-  RowSplit splitRows();
-  mlir::LogicalResult rowLoop(bool hasProducts, Callback body);
-  mlir::LogicalResult rowsOf(int64_t count, mlir::Value from, mlir::Value to, mlir::Value fewTurns,
-                             Callback body);
   mlir::LogicalResult keep(mlir::Value value, const TileMemory &memory);
 
-  // Loop nests (CpuLoopNests.cpp).
-  struct LoopNest {
-    llvm::ArrayRef<mlir::Operation *> ops;
-    int64_t columns = 0;
-    ColumnRange range; ///< columns to compute
-    llvm::SmallVector<ReduceOp> reductions;
-    llvm::SmallVector<mlir::Value> kept; ///< results that outlive the nest
-  };
-  ColumnRange nestRange(const LoopNest &nest);
-  void collectRead(mlir::Operation &op, llvm::SmallVectorImpl<mlir::Value> &tiles);
-  void keepResults(LoopNest &nest);
-  bool outlives(mlir::Value value, llvm::ArrayRef<mlir::Operation *> nest) const;
-  mlir::LogicalResult emitColumnStep(LoopNest &nest, llvm::MutableArrayRef<mlir::Value> sums);
-  /// Loops over the columns of a tile, carrying `sums`; `alone`: the nest holds no product.
-  mlir::LogicalResult overColumns(int64_t columns, ColumnRange range, bool alone, Registers &sums,
-                                  llvm::function_ref<mlir::LogicalResult(Registers &sums)> step);
-  mlir::LogicalResult overColumns(int64_t columns, ColumnRange range, Callback step);
-  int64_t stepColumns(int64_t columns, bool alone) const;
-  /// Whether a tile needs a column loop: it exceeds the fragment, or may reach past a view.
-  bool isWideColumns(int64_t columns) const {
-    return columns > 1 &&
-           (columns > plan.fragment.columns || plan.clippedColumns.contains(columns));
-  }
-
-  // Tiles in memory and stores (CpuMemory.cpp).
-  TileMemory allocate(mlir::Type tile, bool allRows);
-  Fragment readFragment(const TileMemory &memory, mlir::Type tile);
-  void writeFragment(const TileMemory &memory, const Fragment &fragment, mlir::Type tile);
-  const TileMemory *memoryOf(mlir::Value tile) const;
+  // Stores (CpuMemory.cpp).
   mlir::LogicalResult storeToPanels(StoreOp op, const Fragment &tile, const BoundView &to,
                                     mlir::Value offset, mlir::Value first, mlir::Value column);
   void storePanelColumns(const Fragment &tile, const BoundView &to, Address start);
@@ -296,9 +199,6 @@ private:
 
   mlir::func::FuncOp function;
   llvm::SmallVector<mlir::Value> scalarArguments;
-  mlir::Value rowCount; ///< rows of the body's tile that are run
-  /// Tiles in scratch: of the current fragment, and of all rows.
-  llvm::DenseMap<mlir::Value, TileMemory> fragmentMemory, rowMemory;
   /// Strategies of the contractions, with packed B and partial sums.
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<CpuProduct>> products;
 

@@ -75,35 +75,62 @@ void CpuEmitter::storeScalar(Value value, const BoundView &view, Address place) 
 
 //===- Tiles in memory ---------------------------------------------------===//
 
+void CpuScratch::place(TileMemory &tile) {
+  int64_t elements = tile.rows * tile.columns;
+  int64_t slotBytes = elements * tile.element.getIntOrFloatBitWidth() / 8;
+  used.resize(slots.size());
+  size_t i = 0;
+  while (i < slots.size() && (used[i] || slots[i].second != slotBytes))
+    ++i;
+  if (i == slots.size()) {
+    OpBuilder builder = OpBuilder::atBlockBegin(entry);
+    Location loc = entry->getParentOp()->getLoc();
+    Value size = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(elements));
+    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    slots.push_back(
+        {LLVM::AllocaOp::create(builder, loc, pointer, tile.element, size, /*alignment=*/64),
+         slotBytes});
+    used.push_back(false);
+    bytes += slotBytes;
+  }
+  used[i] = true;
+  tile.base = slots[i].first;
+}
+
+void CpuScratch::release(const TileMemory &tile) {
+  for (auto [slot, isUsed] : llvm::zip(slots, used))
+    if (slot.first == tile.base)
+      isUsed = false;
+}
+
+const TileMemory *CpuScratch::find(Value tile) const {
+  for (const auto *tiles : {&fragments, &rows})
+    if (auto it = tiles->find(tile); it != tiles->end())
+      return &it->second;
+  return nullptr;
+}
+
 TileMemory CpuEmitter::allocate(Type tile, bool allRows) {
   auto type = cast<RankedTensorType>(tile);
   TileMemory memory;
   memory.columns = type.getDimSize(1);
   memory.allRows = allRows;
   memory.element = memoryElement(type.getElementType());
-  int64_t fragmentRows = plan.fragment.rows;
+  int64_t fragmentRows = loops.plan.fragment.rows;
   if (type.getDimSize(0) == 1)
     memory.rows = 1;
   else
-    memory.rows =
-        allRows ? (plan.tileRows + fragmentRows - 1) / fragmentRows * fragmentRows : fragmentRows;
-  place(memory);
+    memory.rows = allRows ? (loops.plan.tileRows + fragmentRows - 1) / fragmentRows * fragmentRows
+                          : fragmentRows;
+  scratch.place(memory);
   return memory;
-}
-
-const TileMemory *CpuEmitter::memoryOf(Value tile) const {
-  if (auto it = fragmentMemory.find(tile); it != fragmentMemory.end())
-    return &it->second;
-  if (auto it = rowMemory.find(tile); it != rowMemory.end())
-    return &it->second;
-  return nullptr;
 }
 
 Address CpuEmitter::placeIn(const TileMemory &memory, int64_t rowOffset, Value column,
                             int64_t columnOffset) {
   Address place{{}, rowOffset * memory.columns + columnOffset};
   if (memory.allRows && memory.rows > 1)
-    place = moved(place, mul(at.row, memory.columns));
+    place = moved(place, mul(loops.at.row, memory.columns));
   return moved(place, column);
 }
 
@@ -127,7 +154,7 @@ void CpuEmitter::writeFragment(const TileMemory &memory, const Fragment &fragmen
 }
 
 FailureOr<Fragment> CpuEmitter::materialize(Value tile) {
-  const TileMemory *memory = memoryOf(tile);
+  const TileMemory *memory = scratch.find(tile);
   if (!memory)
     return BodyEmitter::materialize(tile);
   if (isWide(cast<RankedTensorType>(tile.getType())) && !inColumnLoop())
@@ -143,12 +170,12 @@ Value CpuEmitter::rowsLeft(StoreOp op) {
   int64_t tileRows = op.getTile().getType().getDimSize(0);
   if (tileRows == 1 && !op.getRows())
     return {};
-  if (!op.getRows() && tileRows % plan.fragment.rows == 0)
+  if (!op.getRows() && tileRows % loops.plan.fragment.rows == 0)
     return {};
   Value limit = constant(tileRows);
   if (op.getRows())
     limit = minimum(limit, scalar(op.getRows()));
-  return sub(limit, tileRows == 1 ? Value() : at.row);
+  return sub(limit, tileRows == 1 ? Value() : loops.at.row);
 }
 
 /// Calls `store(none)` for a whole fragment, `store(r)` for each row left of an incomplete one.
@@ -157,17 +184,14 @@ void CpuEmitter::guardRows(Value left, int64_t count,
   if (!left)
     return store(std::nullopt);
   OpBuilder::InsertionGuard guard(builder);
-  Value whole =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, left, constant(count));
+  Value whole = compare(arith::CmpIPredicate::sge, left, constant(count));
   auto branch = scf::IfOp::create(builder, loc, whole, /*withElseRegion=*/true);
   builder.setInsertionPointToStart(branch.thenBlock());
   store(std::nullopt);
   // Fewer rows are left than the fragment has, so its last row is never among them.
   for (int64_t r = 0; r + 1 < std::max<int64_t>(count, 2); ++r) {
     builder.setInsertionPoint(branch.elseBlock()->getTerminator());
-    Value valid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, left, constant(r));
-    auto one = scf::IfOp::create(builder, loc, valid, /*withElseRegion=*/false);
-    builder.setInsertionPointToStart(one.thenBlock());
+    enterIf(compare(arith::CmpIPredicate::sgt, left, constant(r)));
     store(r);
   }
 }
@@ -176,7 +200,8 @@ void CpuEmitter::guardRows(Value left, int64_t count,
 CpuEmitter::Origin CpuEmitter::storeOrigin(StoreOp op, const Fragment &shape) {
   int64_t rank = op.getView().getType().getRank(), columns = columnsOf(op.getTile().getType());
   bool hasRows = op.getTile().getType().getDimSize(0) > 1;
-  Value first = add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), hasRows ? at.row : Value());
+  Value first =
+      add(scalar(op.getIndices()[rank > 1 ? rank - 2 : 0]), hasRows ? loops.at.row : Value());
   Value column =
       rank > 1 ? add(scalar(op.getIndices().back()), shape.vectors ? columnBase(columns) : Value())
                : Value();
@@ -234,11 +259,9 @@ LogicalResult CpuEmitter::storeToPanels(StoreOp op, const Fragment &tile, const 
     return success();
   }
   Value misaligned = arith::AndIOp::create(builder, loc, first, constant(tile.rows - 1));
-  Value fits =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, misaligned, constant(0));
+  Value fits = compare(arith::CmpIPredicate::eq, misaligned, constant(0));
   if (left) {
-    Value whole =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, left, constant(tile.rows));
+    Value whole = compare(arith::CmpIPredicate::sge, left, constant(tile.rows));
     fits = arith::AndIOp::create(builder, loc, fits, whole);
   }
   auto branch = scf::IfOp::create(builder, loc, fits, /*withElseRegion=*/true);
@@ -305,12 +328,8 @@ void CpuEmitter::storePanelElements(const Fragment &tile, const BoundView &to, V
   int64_t word = perWord(to), lanes = width / word;
   for (int64_t r = 0; r < tile.rows; ++r) {
     OpBuilder::InsertionGuard rowGuard(builder);
-    if (left) {
-      Value valid =
-          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, left, constant(r));
-      builder.setInsertionPointToStart(
-          scf::IfOp::create(builder, loc, valid, /*withElseRegion=*/false).thenBlock());
-    }
+    if (left)
+      enterIf(compare(arith::CmpIPredicate::sgt, left, constant(r)));
     Value position = add(first, constant(r));
     Value inPanel = arith::AndIOp::create(builder, loc, position, constant(panel - 1));
     Address start =
@@ -372,10 +391,9 @@ std::pair<Value, Value> CpuEmitter::rangeOfElements(const BoundView &view, Value
   Value low = loop.getRegionIterArg(0), high = loop.getRegionIterArg(1);
   Value next = loadVector(view, {add(view.offset, loop.getInductionVar()), 0});
   Value left = arith::TruncIOp::create(builder, loc, i32, sub(to, loop.getInductionVar()));
-  Value inside =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lanes, splat(left, type));
-  low = minimum(low, arith::SelectOp::create(builder, loc, inside, next, low));
-  high = maximum(high, arith::SelectOp::create(builder, loc, inside, next, high));
+  Value inside = compare(arith::CmpIPredicate::slt, lanes, splat(left, type));
+  low = minimum(low, select(inside, next, low));
+  high = maximum(high, select(inside, next, high));
   scf::YieldOp::create(builder, loc, ValueRange{low, high});
   builder.setInsertionPointAfter(loop);
   return {

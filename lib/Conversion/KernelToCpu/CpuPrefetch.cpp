@@ -31,7 +31,7 @@ CpuPrefetch::CpuPrefetch(CpuEmitter &emitter, ContractOp op, const Fragment &sha
     : e(emitter), op(op), first(first), last(last) {
   if (!e.kernel.getScheduleOrDefault().getPrefetch())
     return;
-  if (shape.rows == e.plan.fragment.rows && fetchesPanels)
+  if (shape.rows == e.loops.plan.fragment.rows && fetchesPanels)
     findNextPanels();
   std::optional<int64_t> begin = e.constantOf(first), end = e.constantOf(last);
   bool isWhole = e.constantOf(to) == e.view(op.getRhs()).type.getDims().back().extent.value;
@@ -68,23 +68,23 @@ void CpuPrefetch::findNextPanels() {
   Value null = LLVM::ZeroOp::create(e.builder, e.loc, here.getType());
   Value goesOn = LLVM::ICmpOp::create(e.builder, e.loc, LLVM::ICmpPredicate::eq, e.readNext, null);
   Value inTile = e.columnBase(columns), start = e.add(e.scalar(op.getRhsIndex()), inTile);
-  Value base = select(goesOn, here, e.readNext);
-  Value column = select(goesOn, e.add(start, e.constant(columns)), inTile ? inTile : e.constant(0));
+  Value base = e.select(goesOn, here, e.readNext);
+  Value column =
+      e.select(goesOn, e.add(start, e.constant(columns)), inTile ? inTile : e.constant(0));
   Value element = e.mul(column, stored);
   if (isBlock) {
-    Value isLast = arith::CmpIOp::create(e.builder, e.loc, arith::CmpIPredicate::sge, last,
-                                         e.constant(features));
-    base = select(isLast, base, here);
-    element = select(isLast, element, e.add(e.mul(start, stored), e.mul(last, 16)));
+    Value isLast = e.compare(arith::CmpIPredicate::sge, last, e.constant(features));
+    base = e.select(isLast, base, here);
+    element = e.select(isLast, element, e.add(e.mul(start, stored), e.mul(last, 16)));
   }
   quarter = (isBlock ? std::min(e.kernel.getScheduleOrDefault().getKblock() / word, features)
                      : features) /
             16 * 64;
-  Value row = e.at.row ? e.at.row : e.constant(0), few = e.at.fewTurns;
+  Value row = e.loops.at.row ? e.loops.at.row : e.constant(0), few = e.loops.at.fewTurns;
   Value turn = arith::AndIOp::create(
-      e.builder, e.loc, arith::DivUIOp::create(e.builder, e.loc, row, e.constant(e.at.rows)),
-      select(few, e.constant(1), e.constant(3)));
-  turn = e.mul(turn, select(few, e.constant(2), e.constant(1)));
+      e.builder, e.loc, arith::DivUIOp::create(e.builder, e.loc, row, e.constant(e.loops.at.rows)),
+      e.select(few, e.constant(1), e.constant(3)));
+  turn = e.mul(turn, e.select(few, e.constant(2), e.constant(1)));
   panels =
       e.address(base, e.moved({}, e.add(element, e.mul(turn, quarter))), e.builder.getF32Type());
 }
@@ -95,7 +95,7 @@ void CpuPrefetch::findNextPanels() {
 void CpuPrefetch::fetchPanels(Value word) {
   int64_t count = e.fragmentVectors(CpuEmitter::columnsOf(op.getType())) * e.width / 16;
   Value first = e.mul(word, 4);
-  Value second = e.add(first, select(e.at.fewTurns, e.constant(quarter), e.constant(0)));
+  Value second = e.add(first, e.select(e.loops.at.fewTurns, e.constant(quarter), e.constant(0)));
   for (int64_t panel = 0; panel < count; ++panel)
     for (Value line : {first, second})
       e.fetch(panels, e.moved({line, 0}, Value(), panel * stored * 16), e.builder.getF32Type());
@@ -162,12 +162,12 @@ void CpuPrefetch::fetchLines(const Lines &lines, Value step, int64_t steps) {
 bool CpuEmitter::fetchesNextRows(LoadOp op) {
   constexpr int64_t most = 64 << 10; // bytes of the rows of a fragment
   const BoundView &from = view(op.getView());
-  if (at.rows == 1 || op.getType().getDimSize(0) == 1 || op.getAsRows() || from.type.getPanel() ||
-      from.type.getRank() < 2 || !shapeOf(op.getType()).vectors)
+  if (loops.at.rows == 1 || op.getType().getDimSize(0) == 1 || op.getAsRows() ||
+      from.type.getPanel() || from.type.getRank() < 2 || !shapeOf(op.getType()).vectors)
     return false;
   const Size &columns = from.type.getDims().back().extent;
   if (!columns.isStatic() ||
-      at.rows * columns.value * from.type.getElementType().getIntOrFloatBitWidth() / 8 > most)
+      loops.at.rows * columns.value * from.type.getElementType().getIntOrFloatBitWidth() / 8 > most)
     return false;
   LoadOp first;
   bool multiplies = false;
@@ -185,7 +185,7 @@ void CpuEmitter::fetchNextRows(LoadOp op) {
   Type element = memoryElement(from.type.getElementType());
   int64_t vectors = shapeOf(op.getType()).vectors,
           inLine = std::max<int64_t>(lineBytes * 8 / (width * element.getIntOrFloatBitWidth()), 1);
-  Value next = mul(stride(from, from.type.getRank() - 2), at.rows);
+  Value next = mul(stride(from, from.type.getRank() - 2), loops.at.rows);
   for (auto [i, place] : llvm::enumerate(loadPlaces(op)))
     if (static_cast<int64_t>(i) % vectors % inLine == 0)
       fetch(pointers[from.argument], moved(place, next), element);

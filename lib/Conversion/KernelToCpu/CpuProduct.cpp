@@ -55,7 +55,7 @@ Value CpuProduct::multiplyAdd(Value a, Value b, Value c, bool guarded) {
 /// Emits one loop that carries the accumulators: each element is one ascending chain.
 Registers CpuProduct::emitChain(const Chain &chain, Registers sums) {
   const Fragment &shape = chain.shape;
-  auto emitStep = [&](Value k, int64_t unrolled, Registers &sums) {
+  auto emitStep = [&](Value k, int64_t unrolled) {
     Registers b;
     for (int64_t j = 0; j < shape.vectors; ++j)
       b.push_back(chain.right(k, j, unrolled));
@@ -69,16 +69,12 @@ Registers CpuProduct::emitChain(const Chain &chain, Registers sums) {
     }
   };
   auto loop = [&](Value begin, Value end, int64_t steps) {
-    auto loopOp = scf::ForOp::create(builder, loc, begin, end, e.constant(steps), sums);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loopOp.getBody());
-    Registers carried(loopOp.getRegionIterArgs());
-    if (chain.atStep && steps > chain.grain)
-      chain.atStep(loopOp.getInductionVar());
-    for (int64_t u = 0; u < steps; ++u)
-      emitStep(loopOp.getInductionVar(), u, carried);
-    scf::YieldOp::create(builder, loc, carried);
-    sums.assign(loopOp.result_begin(), loopOp.result_end());
+    e.loopOver(begin, end, steps, sums, [&](Value k) {
+      if (chain.atStep && steps > chain.grain)
+        chain.atStep(k);
+      for (int64_t u = 0; u < steps; ++u)
+        emitStep(k, u);
+    });
   };
   // Whole unrolled steps, then the remainder, with the same code for each k.
   std::optional<int64_t> first = e.constantOf(chain.from), end = e.constantOf(chain.to);
@@ -88,7 +84,7 @@ Registers CpuProduct::emitChain(const Chain &chain, Registers sums) {
       loop(e.constant(*first), e.constant(whole), chain.unroll);
     for (int64_t k = whole; k < *end; k += chain.grain)
       for (int64_t u = 0; u < chain.grain; ++u)
-        emitStep(e.constant(k), u, sums);
+        emitStep(e.constant(k), u);
     return sums;
   }
   Value count = e.sub(chain.to, chain.from);
@@ -104,8 +100,8 @@ Registers CpuProduct::emitChain(const Chain &chain, Registers sums) {
 SmallVector<Address> CpuProduct::rowsOf(const BoundView &view, const Fragment &shape) {
   Fragment column;
   column.rows = shape.rows;
-  Value first =
-      e.add(e.scalar(op.getLhsIndex()), shape.rows > 1 || e.plan.tileRows > 1 ? e.at.row : Value());
+  Value first = e.add(e.scalar(op.getLhsIndex()),
+                      shape.rows > 1 || e.loops.plan.tileRows > 1 ? e.loops.at.row : Value());
   return e.places(view, view.offset, first, Value(), column, 1);
 }
 
@@ -167,7 +163,7 @@ TileMemory CpuProduct::widenLeft(const Fragment &shape, Value from, Value to) {
   memory.rows = shape.rows;
   memory.columns = padded(packedFeatures());
   memory.element = builder.getF32Type();
-  e.place(memory);
+  e.scratch.place(memory);
   OpBuilder::InsertionGuard guard(builder);
   Value feature = e.loopBy(from, to, 16).getInductionVar();
   for (int64_t row = 0; row < shape.rows; ++row)
@@ -254,10 +250,10 @@ Value CpuProduct::leaveOut(Value a, Value b, Value kept, Value sum) {
       arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(bits, 0x7f800000));
   Value field = arith::AndIOp::create(builder, loc, arith::BitcastOp::create(builder, loc, bits, b),
                                       exponent);
-  Value notFinite = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, field, exponent);
+  Value notFinite = e.compare(arith::CmpIPredicate::eq, field, exponent);
   Value isZero = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, e.zeroVector());
   Value both = arith::AndIOp::create(builder, loc, notFinite, isZero);
-  return arith::SelectOp::create(builder, loc, both, kept, sum);
+  return e.select(both, kept, sum);
 }
 
 //===- Packed B ----------------------------------------------------------===//
@@ -281,21 +277,20 @@ std::optional<TileMemory> CpuProduct::decodedForm() {
 /// uninitialised. A tile of a single fragment reads B only once, so it does not pack.
 void CpuProduct::pack(Value from, Value to) {
   std::optional<TileMemory> form = packedForm();
-  if (!form || e.plan.fragment.rows == e.plan.tileRows)
+  if (!form || e.loops.plan.fragment.rows == e.loops.plan.tileRows)
     return;
-  e.place(*form);
+  e.scratch.place(*form);
   packed = {*form, from};
-  e.ifLargeTileRuns([&] {
-    Value first = op.getFrom() ? e.scalar(op.getFrom()) : e.constant(0);
-    if (op.getRows())
-      return forVisited(first, e.scalar(op.getRows()),
-                        [&](Value begin, Value end) { packRows(*form, begin, end); });
-    Value left = e.columnsLeft(*op, form->columns);
-    Value last = left ? e.minimum(left, e.constant(form->columns)) : e.constant(form->columns);
-    forVisited(first, last, [&](Value begin, Value end) {
-      packPanels(*form, {begin, end}, from ? from : e.constant(0),
-                 to ? to : e.constant(form->rows));
-    });
+  OpBuilder::InsertionGuard guard(builder);
+  e.enterIf(e.loops.largeTileRuns());
+  Value first = op.getFrom() ? e.scalar(op.getFrom()) : e.constant(0);
+  if (op.getRows())
+    return forVisited(first, e.scalar(op.getRows()),
+                      [&](Value begin, Value end) { packRows(*form, begin, end); });
+  Value left = e.loops.columnsLeft(*op, form->columns);
+  Value last = left ? e.minimum(left, e.constant(form->columns)) : e.constant(form->columns);
+  forVisited(first, last, [&](Value begin, Value end) {
+    packPanels(*form, {begin, end}, from ? from : e.constant(0), to ? to : e.constant(form->rows));
   });
 }
 
@@ -314,16 +309,11 @@ void CpuProduct::release() {
 void CpuProduct::forVisited(Value from, Value to, function_ref<void(Value begin, Value end)> part) {
   if (!op.getVisited())
     return part(from, to);
-  Value tile = e.constant(*op.getVisitTile());
-  auto loop = scf::ForOp::create(builder, loc, from, to, tile);
+  int64_t tile = *op.getVisitTile();
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  Value begin = loop.getInductionVar();
-  auto visited =
-      scf::IfOp::create(builder, loc, e.visitBit(op.getVisited(), *op.getVisitTile(), begin),
-                        /*withElseRegion=*/false);
-  builder.setInsertionPointToStart(visited.thenBlock());
-  part(begin, e.minimum(e.add(begin, tile), to));
+  Value begin = e.loopBy(from, to, tile).getInductionVar();
+  e.enterIf(e.visitBit(op.getVisited(), tile, begin));
+  part(begin, e.minimum(e.add(begin, e.constant(tile)), to));
 }
 
 CpuProduct::Operand CpuProduct::loadB(const Fragment &shape) {

@@ -103,7 +103,7 @@ protected:
   /// Addresses of a register tile's rows in the left view, and in a view beside it.
   llvm::SmallVector<Address> leftRows(const Fragment &shape) { return rowsOf(left(), shape); }
   llvm::SmallVector<Address> rowsOf(const BoundView &view, const Fragment &shape);
-  bool isPacked() const { return packed && e.at.rows == e.plan.fragment.rows; }
+  bool isPacked() const { return packed && e.loops.at.rows == e.loops.plan.fragment.rows; }
   Operand loadPacked(const Fragment &shape);
   /// Form of B decoded to f32: panels [c/16][k][16], or rows. None if it would leave too little
   /// room in the second-level cache.
@@ -155,9 +155,6 @@ private:
   void addResultLines(const Fragment &shape);
   void fetchPanels(mlir::Value word);
   void fetchLines(const Lines &lines, mlir::Value step, int64_t steps);
-  mlir::Value select(mlir::Value condition, mlir::Value yes, mlir::Value no) const {
-    return mlir::arith::SelectOp::create(e.builder, e.loc, condition, yes, no);
-  }
 
   CpuEmitter &e;
   ContractOp op;

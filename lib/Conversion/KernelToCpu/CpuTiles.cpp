@@ -15,97 +15,10 @@ using namespace heddle::kernel;
 
 //===- Row fragments -----------------------------------------------------===//
 
-/// Rows to run: the most that any store writes.
-Value CpuEmitter::rowsToRun(Block &body) {
-  Value most, all = constant(plan.tileRows);
-  for (StoreOp store : body.getOps<StoreOp>()) {
-    const BoundView &to = view(store.getView());
-    int64_t rank = to.type.getRank(), dim = std::max<int64_t>(rank - 2, 0);
-    Value count = store.getRows() ? scalar(store.getRows())
-                                  : sub(to.extents[dim], scalar(store.getIndices()[dim]));
-    count = minimum(count, all);
-    most = most ? maximum(most, count) : count;
-  }
-  // A store in a loop or branch may write any row.
-  bool nested = false;
-  body.walk([&](StoreOp store) { nested |= store->getBlock() != &body; });
-  return !most || nested ? all : most;
-}
-
-/// Emits `body` for fragments of `count` rows. Scratch taken inside is free again behind it.
-LogicalResult CpuEmitter::rowsOf(int64_t count, Value from, Value to, Value fewTurns,
-                                 Callback body) {
-  OpBuilder::InsertionGuard guard(builder);
-  TileContext inside{count, loopBy(from, to, count).getInductionVar(), fewTurns};
-  llvm::SaveAndRestore context(at, inside);
-  llvm::SaveAndRestore slots(scratch.used);
-  fragments.clear();
-  fragmentMemory.clear();
-  LogicalResult result = body();
-  fragments.clear();
-  fragmentMemory.clear();
-  return result;
-}
-
-/// Rows that the large register tile runs; the small one runs the others. The split computes as few
-/// rows in vain as possible.
-Value CpuEmitter::rowsOfLargeTile(Value count, int64_t large, int64_t small) {
-  auto inVain = [&](int64_t rows) { return (rows + small - 1) / small * small - rows; };
-  // For r rows behind whole large tiles: r >= `more` take another large tile, since large - r <=
-  // inVain(r); 0 < r <= `fewer` give one back, since inVain(large + r) < inVain(r). With tiles of 6
-  // and 4, 8 rows are 4 + 4, not 6 + 4.
-  int64_t more = large, fewer = 0;
-  while (more > 1 && large - (more - 1) <= inVain(more - 1))
-    --more;
-  while (fewer + 1 < more && inVain(large + fewer + 1) < inVain(fewer + 1))
-    ++fewer;
-  count = maximum(count, constant(0));
-  Value size = constant(large);
-  Value tiles = arith::DivUIOp::create(builder, loc, add(count, constant(large - more)), size);
-  if (fewer > 0) {
-    Value left = sub(count, mul(tiles, size)); // wraps where the last tile is not full
-    Value isFew = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                        sub(left, constant(1)), constant(fewer));
-    Value back = arith::AndIOp::create(
-        builder, loc, isFew,
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, tiles, constant(0)));
-    tiles = sub(tiles, arith::SelectOp::create(builder, loc, back, constant(1), constant(0)));
-  }
-  return mul(tiles, size);
-}
-
-CpuEmitter::RowSplit CpuEmitter::splitRows() {
-  Value several = rowCount;
-  if (plan.oneRow) {
-    Value isOne =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rowCount, constant(1));
-    several = arith::SelectOp::create(builder, loc, isOne, constant(0), rowCount);
-  }
-  if (!plan.fewRows)
-    return {several, several};
-  return {rowsOfLargeTile(several, plan.fragment.rows, plan.fewRows), several};
-}
-
-/// Runs the large register tile, then the small one for the last rows, then that of a lone row.
-LogicalResult CpuEmitter::rowLoop(bool hasProducts, Callback body) {
-  int64_t large = plan.fragment.rows, small = plan.fewRows;
-  Value zero = constant(0);
-  if (!hasProducts)
-    return rowsOf(large, zero, rowCount, Value(), body);
-  auto [whole, several] = splitRows();
-  Value fewTurns =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, whole, constant(4 * large));
-  if (failed(rowsOf(large, zero, whole, fewTurns, body)))
-    return failure();
-  if (small && failed(rowsOf(small, whole, several, fewTurns, body)))
-    return failure();
-  return plan.oneRow ? rowsOf(1, several, rowCount, fewTurns, body) : success();
-}
-
 /// Copies a tile to memory, from registers or other memory.
 LogicalResult CpuEmitter::keep(Value value, const TileMemory &memory) {
   auto type = cast<RankedTensorType>(value.getType());
-  const TileMemory *from = memoryOf(value);
+  const TileMemory *from = scratch.find(value);
   if (from && from->base == memory.base)
     return success();
   auto copy = [&]() -> LogicalResult {
@@ -117,22 +30,12 @@ LogicalResult CpuEmitter::keep(Value value, const TileMemory &memory) {
   };
   if (!isWide(type))
     return copy();
-  return overColumns(type.getDimSize(1), from ? from->valid : ColumnRange(), copy);
-}
-
-scf::ForOp CpuEmitter::loopBy(Value from, Value to, int64_t step) {
-  auto loop = scf::ForOp::create(builder, loc, from, to, constant(step));
-  builder.setInsertionPointToStart(loop.getBody());
-  return loop;
-}
-
-void CpuEmitter::ifLargeTileRuns(function_ref<void()> body) {
-  Value any =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, splitRows().large, constant(0));
-  auto branch = scf::IfOp::create(builder, loc, any, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  body();
+  Registers none;
+  ColumnRange range = from ? from->valid : ColumnRange();
+  return loops.overColumns(type.getDimSize(1), range, /*alone=*/false, none, [&] {
+    llvm::SaveAndRestore registers(fragments);
+    return copy();
+  });
 }
 
 //===- Blocks at tile level ----------------------------------------------===//
@@ -169,7 +72,10 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
         product(contract).pack();
     }
   bool hasProducts = llvm::any_of(ops, [](Operation *op) { return holdsProduct(*op); });
-  LogicalResult result = rowLoop(hasProducts, [&]() -> LogicalResult {
+  LogicalResult result = loops.overRows(hasProducts, [&]() -> LogicalResult {
+    llvm::SaveAndRestore registers(fragments);
+    llvm::SaveAndRestore tiles(scratch.fragments);
+    llvm::SaveAndRestore slots(scratch.used);
     if (failed(emitOps(ops)))
       return failure();
     for (auto [value, memory] : llvm::zip(outside, memories))
@@ -181,7 +87,7 @@ LogicalResult CpuEmitter::emitSegment(Block &block, ArrayRef<Operation *> ops, V
     return success();
   });
   for (auto [value, memory] : llvm::zip(outside, memories))
-    rowMemory[value] = memory;
+    scratch.rows[value] = memory;
   for (Operation *op : ops)
     if (auto contract = dyn_cast<ContractOp>(op))
       product(contract).release();
@@ -196,16 +102,15 @@ LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carri
   for (Operation &op : block) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       break;
+    auto loop = dyn_cast<scf::ForOp>(op);
+    auto branch = dyn_cast<scf::IfOp>(op);
     if (isBlocked(op)) {
       if (failed(emitFirstBlocks(cast<ContractOp>(op))))
         return failure();
       segment.push_back(&op);
-    } else if (auto loop = dyn_cast<scf::ForOp>(op); loop && rowsInside && touchesTiles(op)) {
-      if (failed(emitSegment(block, segment, {}, {})) || failed(emitTileFor(loop)))
-        return failure();
-      segment.clear();
-    } else if (auto branch = dyn_cast<scf::IfOp>(op); branch && rowsInside && holdsProduct(op)) {
-      if (failed(emitSegment(block, segment, {}, {})) || failed(emitTileIf(branch)))
+    } else if (rowsInside && ((loop && touchesTiles(op)) || (branch && holdsProduct(op)))) {
+      if (failed(emitSegment(block, segment, {}, {})) ||
+          failed(loop ? emitTileFor(loop) : emitTileIf(branch)))
         return failure();
       segment.clear();
     } else if (touchesTiles(op)) {
@@ -232,7 +137,7 @@ LogicalResult CpuEmitter::emitTileFor(scf::ForOp op) {
   if (failed(emitSegment(*op->getBlock(), {}, op.getInitArgs(), carried)))
     return failure();
   for (auto [i, memory] : llvm::enumerate(carried))
-    rowMemory[op.getRegionIterArg(i)] = rowMemory[op.getResult(i)] = memory;
+    scratch.rows[op.getRegionIterArg(i)] = scratch.rows[op.getResult(i)] = memory;
   auto loop = scf::ForOp::create(builder, loc, scalar(op.getLowerBound()),
                                  scalar(op.getUpperBound()), scalar(op.getStep()));
   OpBuilder::InsertionGuard guard(builder);
@@ -244,7 +149,7 @@ LogicalResult CpuEmitter::emitTileFor(scf::ForOp op) {
 /// Whether only the branch reads the value, a tile of its block. The branch's result then takes its
 /// memory, so that a side that passes it through copies nothing.
 bool CpuEmitter::canTakePlace(Value value, scf::IfOp branch) {
-  return rowMemory.contains(value) && value.getParentBlock() == branch->getBlock() &&
+  return scratch.rows.contains(value) && value.getParentBlock() == branch->getBlock() &&
          llvm::all_of(value.getUsers(), [&](Operation *user) { return branch->isAncestor(user); });
 }
 
@@ -262,9 +167,9 @@ LogicalResult CpuEmitter::emitTileIf(scf::IfOp op) {
     for (scf::YieldOp yield : {op.elseYield(), op.thenYield()})
       if (Value value = yield.getOperand(index);
           !memory && canTakePlace(value, op) && taken.insert(value).second)
-        memory = rowMemory[value];
+        memory = scratch.rows[value];
     kept.push_back(memory ? *memory : allocate(result.getType(), /*allRows=*/true));
-    rowMemory[result] = kept.back();
+    scratch.rows[result] = kept.back();
   }
   auto branch = scf::IfOp::create(builder, loc, scalar(op.getCondition()),
                                   /*withElseRegion=*/!op.getElseRegion().empty());
@@ -298,7 +203,7 @@ LogicalResult CpuEmitter::emitFor(scf::ForOp op) {
     memories[i] = allocate(init.getType(), /*allRows=*/false);
     if (failed(keep(init, memories[i])))
       return failure();
-    fragmentMemory[op.getRegionIterArg(i)] = fragmentMemory[op.getResult(i)] = memories[i];
+    scratch.fragments[op.getRegionIterArg(i)] = scratch.fragments[op.getResult(i)] = memories[i];
   }
   auto loop = scf::ForOp::create(builder, loc, scalar(op.getLowerBound()),
                                  scalar(op.getUpperBound()), scalar(op.getStep()), inits);

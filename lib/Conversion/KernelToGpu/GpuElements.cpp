@@ -90,16 +90,10 @@ bool GpuElements::serves(Operation &op) const {
 /// Emits a loop of `count` steps; `carried` are its values before and after it.
 LogicalResult GpuElements::repeat(int64_t count, SmallVectorImpl<Value> &carried,
                                   function_ref<LogicalResult(Value)> step) {
-  auto loop = scf::ForOp::create(e.builder, e.loc, e.constant(0), e.constant(count), e.constant(1),
-                                 ValueRange(ArrayRef<Value>(carried)));
-  OpBuilder::InsertionGuard guard(e.builder);
-  e.builder.setInsertionPointToStart(loop.getBody());
-  auto saved = e.fragments;
-  carried.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-  LogicalResult emitted = step(loop.getInductionVar());
-  scf::YieldOp::create(e.builder, e.loc, carried);
-  carried.assign(loop.result_begin(), loop.result_end());
-  e.fragments = std::move(saved);
+  llvm::SaveAndRestore registers(e.fragments);
+  LogicalResult emitted = success();
+  e.loopOver(e.constant(0), e.constant(count), 1, carried,
+             [&](Value index) { emitted = step(index); });
   return emitted;
 }
 
@@ -138,7 +132,7 @@ FailureOr<Value> GpuElements::truthsOfRow(MaskOp op, int64_t columns, Value row)
       if (failed(one))
         return failure();
       Value bit = arith::ShLIOp::create(e.builder, e.loc, e.constant(1), column);
-      bit = arith::SelectOp::create(e.builder, e.loc, one->at(0, 0), bit, e.constant(0));
+      bit = e.select(one->at(0, 0), bit, e.constant(0));
       bits[0] = arith::OrIOp::create(e.builder, e.loc, bits[0], bit);
       return success();
     });
@@ -161,10 +155,9 @@ LogicalResult GpuElements::emitPredicate(MaskOp op, SmallVectorImpl<Value> &trut
       // Rows of other words contribute zero.
       Value place = e.sub(row, e.constant(w * rowsOfWord));
       Value here = e.compare(arith::CmpIPredicate::ult, place, e.constant(rowsOfWord));
-      Value moved = arith::ShLIOp::create(
-          e.builder, e.loc, *bits,
-          arith::SelectOp::create(e.builder, e.loc, here, e.mul(place, columns), e.constant(0)));
-      moved = arith::SelectOp::create(e.builder, e.loc, here, moved, e.constant(0));
+      Value moved = arith::ShLIOp::create(e.builder, e.loc, *bits,
+                                          e.select(here, e.mul(place, columns), e.constant(0)));
+      moved = e.select(here, moved, e.constant(0));
       word = arith::OrIOp::create(e.builder, e.loc, word, moved);
     }
     return success();
@@ -203,9 +196,8 @@ LogicalResult GpuElements::emitRowOf(Operation &op, Value row, SmallVectorImpl<V
       for (auto [j, vec4] : llvm::enumerate(registers)) {
         auto first = static_cast<int32_t>(j * kLanes);
         Value lanes = quadOf(e.builder, e.loc, {first, first + 1, first + 2, first + 3});
-        vec4 = arith::SelectOp::create(e.builder, e.loc,
-                                       e.compare(arith::CmpIPredicate::eq, at, lanes),
-                                       e.splat(one, vec4.getType()), vec4);
+        vec4 = e.select(e.compare(arith::CmpIPredicate::eq, at, lanes),
+                        e.splat(one, vec4.getType()), vec4);
       }
       return success();
     };
@@ -232,7 +224,7 @@ LogicalResult GpuElements::emit(Operation &op) {
         Value here = e.compare(arith::CmpIPredicate::eq, row, e.constant(i / result.columns()));
         if (result.vectors)
           here = e.splat(here, VectorType::get({kLanes}, e.builder.getI1Type()));
-        place = arith::SelectOp::create(e.builder, e.loc, here, one[i % result.columns()], place);
+        place = e.select(here, one[i % result.columns()], place);
       }
       return success();
     });

@@ -223,10 +223,6 @@ LogicalResult GpuEmitter::emitOp(Operation &op) {
 
 //===- Conditions --------------------------------------------------------===//
 
-Value GpuEmitter::compare(arith::CmpIPredicate predicate, Value a, Value b) {
-  return arith::CmpIOp::create(builder, loc, predicate, a, b);
-}
-
 void GpuEmitter::onlyIf(Value condition, function_ref<void()> body,
                         function_ref<void()> otherwise) {
   if (!condition)
@@ -252,7 +248,7 @@ Value GpuEmitter::unlessMissing(Value end) {
   if (!rowsExist ||
       (rowsKnownIn != here && !rowsKnownIn->findAncestorOpInBlock(*here->getParentOp())))
     return end;
-  return arith::SelectOp::create(builder, loc, rowsExist, end, constant(0));
+  return select(rowsExist, end, constant(0));
 }
 
 //===- Tiles computed by element ---------------------------------------===//

@@ -90,7 +90,6 @@ public:
   using BodyEmitter::emitOps;
   mlir::Value larger(mlir::Value a, mlir::Value b) override;
   mlir::VectorType vec4Type() { return mlir::VectorType::get({4}, builder.getF32Type()); }
-  mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a, mlir::Value b);
   /// Emits `body` under a condition; null is true.
   void onlyIf(mlir::Value condition, llvm::function_ref<void()> body,
               llvm::function_ref<void()> otherwise = {});

@@ -165,7 +165,7 @@ Value GpuProduct::step(Value a, Value b, Value c, bool guarded) {
     return next;
   Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, e.zeroVector());
   Value skip = arith::AndIOp::create(builder, loc, none, anyNotFinite({b}));
-  return arith::SelectOp::create(builder, loc, skip, c, next);
+  return e.select(skip, c, next);
 }
 
 /// Emits one iteration: for each k the loads, then rows x vec4s products.
@@ -188,14 +188,7 @@ void GpuProduct::emitSteps(const Loop &loop, Value k, Registers &sums) {
 }
 
 void GpuProduct::emitLoop(const Loop &loop, Registers &sums) {
-  auto steps = scf::ForOp::create(builder, loc, loop.from, loop.to, e.constant(loop.steps),
-                                  ValueRange(ArrayRef<Value>(sums)));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(steps.getBody());
-  Registers carried(steps.getRegionIterArgs());
-  emitSteps(loop, steps.getInductionVar(), carried);
-  scf::YieldOp::create(builder, loc, carried);
-  sums.assign(steps.result_begin(), steps.result_end());
+  e.loopOver(loop.from, loop.to, loop.steps, sums, [&](Value k) { emitSteps(loop, k, sums); });
 }
 
 FailureOr<Fragment> GpuProduct::run() {
@@ -254,8 +247,8 @@ Value GpuProduct::restartIfNotFinite(Value whole, Registers &sums) {
   }
   Value all = e.splat(any, VectorType::get({width}, builder.getI1Type())), zero = e.zeroVector();
   for (Value &sum : sums)
-    sum = arith::SelectOp::create(builder, loc, all, zero, sum);
-  return arith::SelectOp::create(builder, loc, any, e.constant(0), whole);
+    sum = e.select(all, zero, sum);
+  return e.select(any, e.constant(0), whole);
 }
 
 } // namespace heddle

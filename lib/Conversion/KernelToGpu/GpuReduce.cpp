@@ -205,22 +205,16 @@ LogicalResult GpuEmitter::emitLoopNest(ArrayRef<Operation *> run) {
     return run.front()->emitOpError("expected a multiple of ")
            << step << " columns, found " << columns;
   RowReductions reduce(*this);
-  SmallVector<Value> start = reduce.identities(reductions);
-  auto loop =
-      scf::ForOp::create(builder, loc, constant(0), constant(columns), constant(step), start);
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    auto saved = fragments;
-    llvm::SaveAndRestore column(at.runColumn, Value(loop.getInductionVar()));
-    SmallVector<Value> lanes(loop.getRegionIterArgs());
-    if (LogicalResult emitted = reduce.emitLoopNestStep(run, lanes); failed(emitted))
-      return emitted;
-    if (!lanes.empty())
-      scf::YieldOp::create(builder, loc, lanes);
-    fragments = std::move(saved);
-  }
-  ValueRange lanes = loop.getResults();
+  SmallVector<Value> carried = reduce.identities(reductions);
+  LogicalResult emitted = success();
+  loopOver(constant(0), constant(columns), step, carried, [&](Value index) {
+    llvm::SaveAndRestore registers(fragments);
+    llvm::SaveAndRestore column(at.runColumn, index);
+    emitted = reduce.emitLoopNestStep(run, carried);
+  });
+  if (failed(emitted))
+    return emitted;
+  ArrayRef<Value> lanes = carried;
   for (ReduceOp op : reductions) {
     int64_t rows = shapeOf(op.getType()).rows;
     fragments[op.getResult()] =

@@ -58,16 +58,9 @@ struct F16Accumulate : CpuProduct {
         sum = addHalves(sum, part);
     };
     int64_t whole = *words / block * block;
-    if (whole > 0) {
-      auto loop = scf::ForOp::create(builder, loc, first ? first : e.constant(0),
-                                     e.add(first, e.constant(whole)), e.constant(block), sums);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(loop.getBody());
-      sums.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-      addBlock(loop.getInductionVar(), block);
-      scf::YieldOp::create(builder, loc, sums);
-      sums.assign(loop.result_begin(), loop.result_end());
-    }
+    if (whole > 0)
+      e.loopOver(first ? first : e.constant(0), e.add(first, e.constant(whole)), block, sums,
+                 [&](Value start) { addBlock(start, block); });
     if (*words > whole)
       addBlock(e.add(first, e.constant(whole)), *words - whole);
     return sums;

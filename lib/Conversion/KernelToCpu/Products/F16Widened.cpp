@@ -34,7 +34,7 @@ struct F16Widened : CpuProduct {
     SmallVector<Address> places = e.rightPlaces(op, shape, step);
     // Few rows are bound by memory, and widening leaves the hardware prefetcher too short a
     // distance.
-    bool streams = op.readsWeights() && shape.rows < e.plan.fragment.rows;
+    bool streams = op.readsWeights() && shape.rows < e.loops.plan.fragment.rows;
     return
         [=, this, odd = Registers(shape.vectors)](Value k, int64_t j, int64_t u) mutable -> Value {
           constexpr int64_t linesAhead = 8, halvesInLine = 32;

@@ -54,18 +54,11 @@ struct Int4 : CpuProduct {
     const int64_t whole = *count / format.group, rest = *count % format.group;
     Value start = builder.createOrFold<arith::DivUIOp>(loc, first ? first : e.constant(0),
                                                        e.constant(groupLines));
-    if (whole) {
-      auto loop = scf::ForOp::create(builder, loc, start, e.add(start, e.constant(whole)),
-                                     e.constant(1), sums);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(loop.getBody());
-      Value group = loop.getInductionVar();
-      chain.atStep(e.mul(group, groupLines));
-      Registers carried(loop.getRegionIterArgs());
-      addGroup(sides, group, groupBytes, carried);
-      scf::YieldOp::create(builder, loc, carried);
-      sums.assign(loop.result_begin(), loop.result_end());
-    }
+    if (whole)
+      e.loopOver(start, e.add(start, e.constant(whole)), 1, sums, [&](Value group) {
+        chain.atStep(e.mul(group, groupLines));
+        addGroup(sides, group, groupBytes, sums);
+      });
     if (rest)
       addGroup(sides, e.add(start, e.constant(whole)), (rest + 3) / 4, sums);
     return sums;

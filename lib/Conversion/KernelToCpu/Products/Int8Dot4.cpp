@@ -34,22 +34,17 @@ struct Int8Dot4 : CpuProduct {
     int64_t group = together ? vectors : 16 / width;             // vectors read side by side
     int64_t phases = together ? width / 8 : width == 16 ? 3 : 2; // sums of a vector
     int64_t first = 0;
-    auto loop = [&](Value begin, Value end, int64_t count, Registers parts) {
-      auto steps = scf::ForOp::create(builder, loc, begin, end, e.constant(count), parts);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(steps.getBody());
-      Value k = steps.getInductionVar();
-      parts.assign(steps.getRegionIterArgs().begin(), steps.getRegionIterArgs().end());
-      for (int64_t u = 0; u < count; ++u) {
-        Value word = chain.left(k, 0, u);
-        word = e.splat(word, VectorType::get({width}, word.getType()));
-        for (int64_t j = 0; j < group; ++j) {
-          Value &part = parts[u % phases * group + j];
-          part = step(word, chain.right(k, first + j, u), part, /*guarded=*/false);
+    auto loop = [&](Value begin, Value end, int64_t count, Registers &parts) {
+      e.loopOver(begin, end, count, parts, [&](Value k) {
+        for (int64_t u = 0; u < count; ++u) {
+          Value word = chain.left(k, 0, u);
+          word = e.splat(word, VectorType::get({width}, word.getType()));
+          for (int64_t j = 0; j < group; ++j) {
+            Value &part = parts[u % phases * group + j];
+            part = step(word, chain.right(k, first + j, u), part, /*guarded=*/false);
+          }
         }
-      }
-      scf::YieldOp::create(builder, loc, parts);
-      return Registers(steps.getResults());
+      });
     };
     const int64_t unrolled = 8 * phases;
     Value rest = arith::RemUIOp::create(builder, loc, e.sub(to, from), e.constant(unrolled));
@@ -57,8 +52,8 @@ struct Int8Dot4 : CpuProduct {
     for (; first < vectors; first += group) {
       Registers parts(phases * group, e.zeroSum(op));
       llvm::copy(ArrayRef(sums).slice(first, group), parts.begin());
-      parts = loop(from, whole, unrolled, parts);
-      parts = loop(whole, to, 1, parts);
+      loop(from, whole, unrolled, parts);
+      loop(whole, to, 1, parts);
       for (int64_t i = group; i < phases * group; ++i)
         parts[i % group] = arith::AddIOp::create(builder, loc, parts[i % group], parts[i]);
       std::copy_n(parts.begin(), group, sums.begin() + first);

@@ -68,14 +68,8 @@ private:
 
   /// The groups [first, last), of `words` of four features of a row each.
   void loopOver(int64_t first, int64_t last, int64_t words, Registers &sums) {
-    auto loop = scf::ForOp::create(builder, loc, e.constant(first), end(e.constant(last)),
-                                   e.constant(1), ValueRange(ArrayRef<Value>(sums)));
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    Registers carried(loop.getRegionIterArgs());
-    addGroup(loop.getInductionVar(), words, carried);
-    scf::YieldOp::create(builder, loc, carried);
-    sums.assign(loop.result_begin(), loop.result_end());
+    e.loopOver(e.constant(first), end(e.constant(last)), 1, sums,
+               [&](Value group) { addGroup(group, words, sums); });
   }
 
   void addGroup(Value group, int64_t words, Registers &sums) {

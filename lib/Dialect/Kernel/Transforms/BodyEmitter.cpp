@@ -59,6 +59,38 @@ Value BodyEmitter::maximum(Value a, Value b) {
   return builder.createOrFold<arith::MaxSIOp>(loc, a, b);
 }
 
+Value BodyEmitter::compare(arith::CmpIPredicate predicate, Value a, Value b) {
+  return arith::CmpIOp::create(builder, loc, predicate, a, b);
+}
+
+Value BodyEmitter::select(Value condition, Value yes, Value no) {
+  return arith::SelectOp::create(builder, loc, condition, yes, no);
+}
+
+void BodyEmitter::loopOver(Value from, Value to, int64_t step, SmallVectorImpl<Value> &values,
+                           function_ref<void(Value)> body) {
+  auto loop = scf::ForOp::create(builder, loc, from, to, constant(step),
+                                 ValueRange(ArrayRef<Value>(values)));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  values.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  body(loop.getInductionVar());
+  if (!values.empty())
+    scf::YieldOp::create(builder, loc, values);
+  values.assign(loop.result_begin(), loop.result_end());
+}
+
+scf::ForOp BodyEmitter::loopBy(Value from, Value to, int64_t step) {
+  auto loop = scf::ForOp::create(builder, loc, from, to, constant(step));
+  builder.setInsertionPointToStart(loop.getBody());
+  return loop;
+}
+
+void BodyEmitter::enterIf(Value condition) {
+  auto branch = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(branch.thenBlock());
+}
+
 Address BodyEmitter::moved(Address place, Value dynamic, int64_t constant) {
   if (std::optional<int64_t> known = constantOf(dynamic))
     return {place.dynamic, place.constant + *known + constant};
@@ -396,5 +428,5 @@ LogicalResult BodyEmitter::emitIota(IotaOp op) {
 
 Value BodyEmitter::larger(Value a, Value b) {
   Value isLarger = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, a, b);
-  return arith::SelectOp::create(builder, loc, isLarger, a, b);
+  return select(isLarger, a, b);
 }

@@ -26,7 +26,7 @@ Value BodyEmitter::visitBit(Value bits, int64_t visitTile, Value column) {
     set = arith::ShRUIOp::create(builder, loc, set, tile);
   }
   set = arith::AndIOp::create(builder, loc, set, number(1));
-  return arith::CmpIOp::create(builder, loc, CmpIPredicate::ne, set, number(0));
+  return compare(CmpIPredicate::ne, set, number(0));
 }
 
 LogicalResult BodyEmitter::emitPredicate(MaskOp op, SmallVectorImpl<Value> &truth) {
@@ -58,7 +58,7 @@ LogicalResult BodyEmitter::emitMask(MaskOp op) {
     if (failed(emitPredicate(op, truth)))
       return failure();
     for (auto [condition, kept] : llvm::zip(truth, tile->registers))
-      chosen.push_back(arith::SelectOp::create(builder, loc, condition, kept, other));
+      chosen.push_back(select(condition, kept, other));
     scf::YieldOp::create(builder, loc, chosen);
     fragments = std::move(saved);
     return success();
@@ -99,9 +99,9 @@ Value BodyEmitter::loadElements(const BoundView &view, Value indices, Value vali
   auto load = [&](Value index, Value inside) -> Value {
     if (index.getType() != indexType)
       index = arith::ExtSIOp::create(builder, loc, indexType, index);
-    index = arith::SelectOp::create(builder, loc, inside, index, constant(0));
+    index = select(inside, index, constant(0));
     Value found = loadScalars(view, {add(view.offset, index), 0}, 1).front();
-    return arith::SelectOp::create(builder, loc, inside, found, none);
+    return select(inside, found, none);
   };
   if (!type)
     return load(indices, valid);
@@ -137,8 +137,7 @@ LogicalResult BodyEmitter::emitLookup(LookupOp op) {
     for (auto [dim, fragment] : llvm::enumerate(indices)) {
       Value index = fragment.registers[i];
       // The unsigned comparison rejects negative indices too.
-      Value inside = arith::CmpIOp::create(builder, loc, CmpIPredicate::ult, index,
-                                           asRegister(from.extents[dim], type));
+      Value inside = compare(CmpIPredicate::ult, index, asRegister(from.extents[dim], type));
       valid = valid ? arith::AndIOp::create(builder, loc, valid, inside) : inside;
       if (dim + 1 < indices.size())
         index = arith::MulIOp::create(builder, loc, index, asRegister(stride(from, dim), type));
@@ -168,9 +167,6 @@ LogicalResult BodyEmitter::emitTableRange(TableRangeOp op) {
   Value begin = maximum(from, zero), end = minimum(to, table.extents.front());
   Type i32 = builder.getI32Type();
   Value none = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
-  auto compare = [&](CmpIPredicate p, Value a, Value b) -> Value {
-    return arith::CmpIOp::create(builder, loc, p, a, b);
-  };
   auto branch = scf::IfOp::create(builder, loc, TypeRange{i32, i32},
                                   compare(CmpIPredicate::slt, begin, end), /*withElseRegion=*/true);
   {
@@ -182,8 +178,8 @@ LogicalResult BodyEmitter::emitTableRange(TableRangeOp op) {
     // Elements outside of the table count as 0.
     Value outside = arith::OrIOp::create(builder, loc, compare(CmpIPredicate::slt, from, begin),
                                          compare(CmpIPredicate::sgt, to, end));
-    low = arith::SelectOp::create(builder, loc, outside, minimum(low, none), low);
-    high = arith::SelectOp::create(builder, loc, outside, maximum(high, none), high);
+    low = select(outside, minimum(low, none), low);
+    high = select(outside, maximum(high, none), high);
     scf::YieldOp::create(builder, loc, ValueRange{low, high});
   }
   scalars[op.getMin()] = branch.getResult(0);

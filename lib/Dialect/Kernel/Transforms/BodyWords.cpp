@@ -31,7 +31,7 @@ Value BodyEmitter::scaleByPower(Value x, Value n) {
   words = arith::AddIOp::create(builder, loc, words, wordConstant(127, words.getType()));
   words = arith::ShLIOp::create(builder, loc, words, wordConstant(23, words.getType()));
   Value isLow = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, n, low);
-  Value power = arith::SelectOp::create(builder, loc, isLow, floats(0.0f), asFloats(words));
+  Value power = select(isLow, floats(0.0f), asFloats(words));
   return arith::MulFOp::create(builder, loc, x, power);
 }
 
@@ -82,9 +82,9 @@ Value BodyEmitter::roundedWords(Value floats) {
   Value magnitude = masked(bits, 0x7fffffff);
   Value isNan = compare(arith::CmpIPredicate::sgt, magnitude, 0x7f800000);
   Value quiet = arith::OrIOp::create(builder, loc, masked(bits, 0xffff0000), constant(0x400000));
-  rounded = arith::SelectOp::create(builder, loc, isNan, quiet, rounded);
+  rounded = select(isNan, quiet, rounded);
   Value isSmall = compare(arith::CmpIPredicate::slt, magnitude, 0x800000);
-  return arith::SelectOp::create(builder, loc, isSmall, masked(bits, 0x80000000), rounded);
+  return select(isSmall, masked(bits, 0x80000000), rounded);
 }
 
 /// Extracts one byte of each word as i32; cached.

@@ -234,6 +234,16 @@ public:
   mlir::Value mul(mlir::Value a, int64_t b);
   mlir::Value minimum(mlir::Value a, mlir::Value b);
   mlir::Value maximum(mlir::Value a, mlir::Value b);
+  mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a, mlir::Value b);
+  mlir::Value select(mlir::Value condition, mlir::Value yes, mlir::Value no);
+  /// Emits a loop that carries `values`: `body` reads and sets them for one step.
+  void loopOver(mlir::Value from, mlir::Value to, int64_t step,
+                llvm::SmallVectorImpl<mlir::Value> &values,
+                llvm::function_ref<void(mlir::Value index)> body);
+  /// Moves the insertion point into a new loop without carried values.
+  mlir::scf::ForOp loopBy(mlir::Value from, mlir::Value to, int64_t step);
+  /// Moves the insertion point into a new branch that is taken where `condition` holds.
+  void enterIf(mlir::Value condition);
   Address moved(Address place, mlir::Value dynamic, int64_t constant = 0);
 
   static bool isTile(mlir::Type type) { return mlir::isa<mlir::RankedTensorType>(type); }

@@ -1,0 +1,182 @@
+//===- TileLoops.cpp - Loops over a tile's rows and columns -----*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loops over the rows and columns of a tile, and where they end.
+
+#include "TileLoops.h"
+
+#include "heddle/Support/Program.h"
+
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::kernel;
+
+//===- Rows --------------------------------------------------------------===//
+
+/// The rows to run are the most that any store writes.
+void TileLoops::enter(const CpuPlan &bodyPlan, Block &body) {
+  plan = bodyPlan;
+  at = {plan.fragment.rows};
+  Value most, all = e.constant(plan.tileRows);
+  for (StoreOp store : body.getOps<StoreOp>()) {
+    const BoundView &to = e.view(store.getView());
+    int64_t rank = to.type.getRank(), dim = std::max<int64_t>(rank - 2, 0);
+    Value count = store.getRows() ? e.scalar(store.getRows())
+                                  : e.sub(to.extents[dim], e.scalar(store.getIndices()[dim]));
+    count = e.minimum(count, all);
+    most = most ? e.maximum(most, count) : count;
+  }
+  // A store in a loop or branch may write any row.
+  bool nested = false;
+  body.walk([&](StoreOp store) { nested |= store->getBlock() != &body; });
+  rowCount = !most || nested ? all : most;
+}
+
+/// Emits `body` for fragments of `count` rows.
+LogicalResult TileLoops::rowsOf(int64_t count, Value from, Value to, Value fewTurns,
+                                Callback body) {
+  OpBuilder::InsertionGuard guard(e.builder);
+  TileContext inside{count, e.loopBy(from, to, count).getInductionVar(), fewTurns};
+  llvm::SaveAndRestore context(at, inside);
+  return body();
+}
+
+/// Rows that the large register tile runs; the small one runs the others. The split computes as few
+/// rows in vain as possible.
+Value TileLoops::rowsOfLargeTile(Value count, int64_t large, int64_t small) {
+  auto inVain = [&](int64_t rows) { return (rows + small - 1) / small * small - rows; };
+  // For r rows behind whole large tiles: r >= `more` take another large tile, since large - r <=
+  // inVain(r); 0 < r <= `fewer` give one back, since inVain(large + r) < inVain(r). With tiles of 6
+  // and 4, 8 rows are 4 + 4, not 6 + 4.
+  int64_t more = large, fewer = 0;
+  while (more > 1 && large - (more - 1) <= inVain(more - 1))
+    --more;
+  while (fewer + 1 < more && inVain(large + fewer + 1) < inVain(fewer + 1))
+    ++fewer;
+  count = e.maximum(count, e.constant(0));
+  Value size = e.constant(large);
+  Value tiles =
+      arith::DivUIOp::create(e.builder, e.loc, e.add(count, e.constant(large - more)), size);
+  if (fewer > 0) {
+    Value left = e.sub(count, e.mul(tiles, size)); // wraps where the last tile is not full
+    Value isFew =
+        e.compare(arith::CmpIPredicate::ult, e.sub(left, e.constant(1)), e.constant(fewer));
+    Value back = arith::AndIOp::create(e.builder, e.loc, isFew,
+                                       e.compare(arith::CmpIPredicate::ne, tiles, e.constant(0)));
+    tiles = e.sub(tiles, e.select(back, e.constant(1), e.constant(0)));
+  }
+  return e.mul(tiles, size);
+}
+
+TileLoops::RowSplit TileLoops::splitRows() {
+  Value several = rowCount;
+  if (plan.oneRow) {
+    Value isOne = e.compare(arith::CmpIPredicate::eq, rowCount, e.constant(1));
+    several = e.select(isOne, e.constant(0), rowCount);
+  }
+  if (!plan.fewRows)
+    return {several, several};
+  return {rowsOfLargeTile(several, plan.fragment.rows, plan.fewRows), several};
+}
+
+LogicalResult TileLoops::overRows(bool hasProducts, Callback body) {
+  int64_t large = plan.fragment.rows, small = plan.fewRows;
+  Value zero = e.constant(0);
+  if (!hasProducts)
+    return rowsOf(large, zero, rowCount, Value(), body);
+  auto [whole, several] = splitRows();
+  Value fewTurns = e.compare(arith::CmpIPredicate::slt, whole, e.constant(4 * large));
+  if (failed(rowsOf(large, zero, whole, fewTurns, body)))
+    return failure();
+  if (small && failed(rowsOf(small, whole, several, fewTurns, body)))
+    return failure();
+  return plan.oneRow ? rowsOf(1, several, rowCount, fewTurns, body) : success();
+}
+
+Value TileLoops::largeTileRuns() {
+  return e.compare(arith::CmpIPredicate::ne, splitRows().large, e.constant(0));
+}
+
+//===- Columns -----------------------------------------------------------===//
+
+Value TileLoops::columnsLeft(Operation &op, int64_t columns) {
+  auto left = [&](Value index, Value stored) -> Value {
+    std::optional<int64_t> last = index ? largestIndex(index) : std::optional<int64_t>(0),
+                           known = e.constantOf(stored);
+    if (last && known && *last + columns <= *known)
+      return {};
+    return index ? e.sub(stored, e.scalar(index)) : stored;
+  };
+  // Static columns are padded to 16. Dynamic ones end at the extent; the last step of 16 rounds up.
+  auto storedColumns = [&](Value v) {
+    const Size &extent = e.view(v).type.getDims().back().extent;
+    return extent.isStatic() ? e.constant(padded(extent.value)) : e.view(v).extents.back();
+  };
+  if (auto load = dyn_cast<LoadOp>(op);
+      load && !load.getAsRows() && !load.getType().getElementType().isInteger(32))
+    return left(load.getIndices().back(), storedColumns(load.getView()));
+  if (auto gather = dyn_cast<GatherOp>(op))
+    return left(gather.getColumn(), storedColumns(gather.getView()));
+  // A tile of a view whose columns are dynamic lies inside its pitch: both are multiples of 16.
+  if (auto store = dyn_cast<StoreOp>(op);
+      store && !store.getAsRows() &&
+      e.view(store.getView()).type.getDims().back().extent.isStatic())
+    return left(store.getIndices().back(), storedColumns(store.getView()));
+  auto contract = dyn_cast<ContractOp>(op);
+  if (!contract)
+    return {};
+  if (contract.getColumns())
+    return e.scalar(contract.getColumns());
+  if (contract.getRows())
+    return left({}, storedColumns(contract.getRhs()));
+  const Size &extent = e.view(contract.getRhs()).type.getDim(0).extent;
+  return left(contract.getRhsIndex(), extent.isStatic() ? e.constant(padded(extent.value))
+                                                        : e.view(contract.getRhs()).extents[0]);
+}
+
+/// Columns of a fragment, which divide those of the tile if possible. One bit of a mask decides on
+/// a whole fragment, so it must not cross a visit tile. Without a product the fragment is smaller:
+/// all intermediate values of its vectors live at the same time.
+int64_t TileLoops::stepColumns(int64_t columns, bool alone) const {
+  constexpr int64_t liveVectors = 8;
+  int64_t most = std::min({plan.fragment.columns, columns, plan.visitTile});
+  if (alone)
+    most = std::min(most, std::max<int64_t>(liveVectors / at.rows * e.width / 16 * 16, 16));
+  for (int64_t step = most; step * 2 >= most; step -= 16)
+    if (columns % step == 0)
+      return step;
+  return most;
+}
+
+/// Runs whole fragments, then fragments of 16. `range.from` is a multiple of a fragment.
+LogicalResult TileLoops::overColumns(int64_t columns, ColumnRange range, bool alone,
+                                     Registers &sums, Callback body) {
+  auto loop = [&](Value from, Value to, int64_t step) {
+    LogicalResult result = success();
+    e.loopOver(from, to, step, sums, [&](Value column) {
+      llvm::SaveAndRestore context(at, {at.rows, at.row, at.fewTurns, column, step});
+      result = body();
+    });
+    return result;
+  };
+  int64_t step = stepColumns(columns, alone);
+  Value bound = range.to ? range.to : e.constant(columns);
+  Value zero = range.from ? range.from : e.constant(0);
+  if (std::optional<int64_t> known = e.constantOf(bound); known && !range.from) {
+    int64_t whole = *known / step * step;
+    if (whole && failed(loop(zero, e.constant(whole), step)))
+      return failure();
+    return whole < *known ? loop(e.constant(whole), bound, 16) : success();
+  }
+  if (step == 16)
+    return loop(zero, bound, 16);
+  Value whole = e.mul(
+      arith::DivUIOp::create(e.builder, e.loc, e.maximum(bound, e.constant(0)), e.constant(step)),
+      step);
+  if (failed(loop(zero, whole, step)))
+    return failure();
+  return loop(whole, bound, 16);
+}
