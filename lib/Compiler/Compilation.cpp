@@ -39,7 +39,7 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   DialectRegistry registry;
   registerAllDialects(registry);
   std::unique_ptr<Compilation> compilation(new Compilation(registry, model));
-  compilation->countTiles = options.countTiles;
+  compilation->onTiled = options.onTiled;
   ImportOptions importOptions;
   importOptions.masks = options.masks;
   importOptions.part = options.part;
@@ -75,10 +75,14 @@ Status Compilation::advance(Stage to) {
 }
 
 Expected<OwningOpRef<ModuleOp>> Compilation::lowered(ModuleOp from, Stage stage, Stage to,
-                                                     const StageOptions &given) {
+                                                     const StageOptions &options) {
   OwningOpRef<ModuleOp> copy = from.clone();
-  StageOptions options = given;
-  options.countTiles = countTiles;
+  if (onTiled && stage < Stage::Tiled && to >= Stage::Tiled) {
+    if (failed(runTo(*copy, stage, Stage::Tiled, options)))
+      return failedAt(Stage::Tiled);
+    onTiled(*copy);
+    stage = Stage::Tiled;
+  }
   if (failed(runTo(*copy, stage, to, options)))
     return failedAt(to);
   return copy;

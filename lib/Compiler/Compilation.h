@@ -60,7 +60,7 @@ private:
   DiagnosticCollector diagnostics;
   ImportedModel imported;
   Stage current = Stage::Transformer;
-  bool countTiles = false;
+  std::function<void(mlir::ModuleOp)> onTiled; ///< CompileOptions::onTiled
 };
 
 /// Text of a module, without locations.

@@ -53,7 +53,7 @@ void buildFusedPipeline(OpPassManager &pm) {
 void buildProgramPipeline(OpPassManager &pm) { pm.addPass(createOutlineKernels()); }
 
 void buildTiledPipeline(OpPassManager &pm, const StageOptions &options) {
-  pm.addPass(createTileKernels({toString(options.target), options.level, options.countTiles}));
+  pm.addPass(createTileKernels({toString(options.target), options.level}));
   OpPassManager &body = pm.nest<kernel::FuncOp>();
   body.addPass(createCanonicalizerPass());
   body.addPass(createCSEPass());

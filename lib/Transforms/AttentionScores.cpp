@@ -274,17 +274,10 @@ void Scores::visitAll(KeyChunk &chunk, Value width) {
   Value whole = arith::ShLIOp::create(t.b, t.loc, one, t.i32(half));
   whole = arith::ShLIOp::create(t.b, t.loc, whole, t.i32(t.sub(tiles, half)));
   chunk.full = t.sub(whole, one);
-  chunk.tiles = tilesIn(zero, chunk.count, width);
-}
-
-/// Number of tiles that [from, to) touches, where `from` begins a tile.
-Value Scores::tilesIn(Value from, Value to, Value width) {
-  Value span = t.max(t.add(t.sub(to, from), t.sub(width, t.index(1))), t.index(0));
-  return t.i32(t.div(span, width));
 }
 
 /// Next values of what the loop over a chunk's tiles carries: bits of full tiles; with `skips` also
-/// bits of visited tiles and their first and last column; for counting also their number.
+/// bits of visited tiles and their first and last column.
 SmallVector<Value> Scores::nextTile(const KeyChunk &chunk, Value i, Value end, Value column,
                                     Value width, ValueRange carried, RankedTensorType type) {
   Value zero = arith::ConstantIntOp::create(t.b, t.loc, 0, 32),
@@ -309,8 +302,6 @@ SmallVector<Value> Scores::nextTile(const KeyChunk &chunk, Value i, Value end, V
     next.push_back(t.select(truth.may, t.min(from, column), from));
     next.push_back(t.select(truth.may, columnEnd, to));
   }
-  if (carried.size() > next.size())
-    next.push_back(t.add(carried.back(), t.select(truth.may, one, zero)));
   return next;
 }
 
@@ -333,11 +324,8 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
   Value end = t.min(t.add(i, t.index(rows)), sequence.queries);
   Value none = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
   SmallVector<Value> init{none};
-  bool counts = chunk.skips && f.countTiles;
   if (chunk.skips)
     init.append({none, chunk.count, zero});
-  if (counts)
-    init.push_back(none);
   // Column tiles are classified at run time, because lengths and offsets are dynamic.
   auto loop = scf::ForOp::create(t.b, t.loc, chunk.from, chunk.count, width, init);
   {
@@ -348,16 +336,13 @@ KeyChunk Scores::chunk(const Range &range, Value i, int64_t rows, Value c, int64
         nextTile(chunk, i, end, loop.getInductionVar(), width, loop.getRegionIterArgs(), type));
   }
   chunk.full = loop.getResult(0);
-  if (!chunk.skips) {
-    chunk.tiles = tilesIn(chunk.from, chunk.count, width);
+  if (!chunk.skips)
     return chunk;
-  }
   chunk.visited = loop.getResult(1);
   if (visitTile < columns) { // a chunk of one tile is visited whole or not at all
     chunk.from = loop.getResult(2);
     chunk.count = t.min(chunk.count, loop.getResult(3));
   }
-  chunk.tiles = counts ? loop.getResult(4) : Value();
   return chunk;
 }
 

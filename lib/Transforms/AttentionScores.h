@@ -29,7 +29,6 @@ struct Sequence {
 struct KeyChunk {
   mlir::Value first, from, count;
   mlir::Value visited, full; ///< a bit for each column tile, i32
-  mlir::Value tiles;         ///< how many are visited, i32; only where tiles are counted
   bool skips = false;        ///< whether tiles inside [from, count) may be unvisited
   bool unaligned = false;    ///< whether keys may lie in front of the sequence or behind it
 };
@@ -80,7 +79,6 @@ private:
   mlir::Value relativeTile(transformer::BiasRelativeOp rule, transformer::MaskSite &site,
                            mlir::Value i, mlir::Value j, mlir::RankedTensorType type);
   void visitAll(KeyChunk &chunk, mlir::Value width);
-  mlir::Value tilesIn(mlir::Value from, mlir::Value to, mlir::Value width);
   llvm::SmallVector<mlir::Value> nextTile(const KeyChunk &chunk, mlir::Value i, mlir::Value end,
                                           mlir::Value column, mlir::Value width,
                                           mlir::ValueRange carried, mlir::RankedTensorType type);

@@ -12,9 +12,8 @@ using kernel::Size;
 
 //===- Views -------------------------------------------------------------===//
 
-KernelBuilder::KernelBuilder(kernel::DefOp def, const TileSizes &sizes, bool countTiles,
-                             OpBuilder &b)
-    : def(def), sizes(sizes), countTiles(countTiles), t(b, def.getLoc()) {
+KernelBuilder::KernelBuilder(kernel::DefOp def, const TileSizes &sizes, OpBuilder &b)
+    : def(def), sizes(sizes), t(b, def.getLoc()) {
   for (unsigned i = 0; i < def.getNumArguments(); ++i)
     arguments.push_back(describe(def.getArgLayout(i)));
   resultStart = types.size();

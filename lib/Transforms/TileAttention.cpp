@@ -52,19 +52,12 @@ public:
 
 private:
   /// State of the online softmax of each row, as tiles: sum of weighted values, base-2 maximum, sum
-  /// of weights, and for counting the visited tiles.
+  /// of weights.
   struct SoftmaxState {
-    Value weighted, maximum, total, tiles;
+    Value weighted, maximum, total;
 
-    SmallVector<Value> values() const {
-      SmallVector<Value> list{weighted, maximum, total};
-      if (tiles)
-        list.push_back(tiles);
-      return list;
-    }
-    static SoftmaxState of(ValueRange list) {
-      return {list[0], list[1], list[2], list.size() > 3 ? list[3] : Value()};
-    }
+    SmallVector<Value> values() const { return {weighted, maximum, total}; }
+    static SoftmaxState of(ValueRange list) { return {list[0], list[1], list[2]}; }
   };
 
   /// Folds the chunks of the keys that the rows need.
@@ -75,8 +68,7 @@ private:
       return arith::ConstantOp::create(t.b, t.loc,
                                        DenseElementsAttr::get(type, static_cast<float>(value)));
     };
-    SoftmaxState none{tile(valueColumns, 0), tile(1, lowestMaximum), tile(1, 0),
-                      f.countTiles ? tile(1, 0) : Value()};
+    SoftmaxState none{tile(valueColumns, 0), tile(1, lowestMaximum), tile(1, 0)};
     auto loop = scf::ForOp::create(t.b, t.loc, range.start, range.high, t.index(f.sizes.chunk),
                                    none.values());
     OpBuilder::InsertionGuard guard(t.b);
@@ -90,7 +82,7 @@ private:
   /// Skips a chunk in which the mask hides every tile.
   SoftmaxState visit(Value i, const KeyChunk &keys, const SoftmaxState &before, int64_t rows) {
     if (!keys.skips)
-      return merged(before, alone(i, keys, rows), keys);
+      return merged(before, alone(i, keys, rows));
     Value zero = arith::ConstantIntOp::create(t.b, t.loc, 0, 32);
     Value any = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ne, keys.visited, zero);
     auto branch = scf::IfOp::create(t.b, t.loc, ValueRange(before.values()).getTypes(), any,
@@ -99,7 +91,7 @@ private:
     t.b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(t.b, t.loc, before.values());
     t.b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(t.b, t.loc, merged(before, alone(i, keys, rows), keys).values());
+    scf::YieldOp::create(t.b, t.loc, merged(before, alone(i, keys, rows)).values());
     return SoftmaxState::of(branch.getResults());
   }
 
@@ -120,24 +112,16 @@ private:
         t.b, t.loc, t.type(rows, valueColumns), factors, Value(), value, row, keys.count, Value(),
         starts ? keys.from : Value(), keys.skips ? keys.visited : Value(), visitTile,
         t.b.getUnitAttr());
-    return {weighted, top, sum, {}};
+    return {weighted, top, sum};
   }
 
   /// Merges a chunk into the state: a left fold, by separate products and sums, not fused ones.
-  SoftmaxState merged(const SoftmaxState &before, const SoftmaxState &chunk, const KeyChunk &keys) {
+  SoftmaxState merged(const SoftmaxState &before, const SoftmaxState &chunk) {
     Value both = t.max(before.maximum, chunk.maximum);
     Value x = t.exp2Integer(t.sub(before.maximum, both)),
           y = t.exp2Integer(t.sub(chunk.maximum, both));
-    SoftmaxState row{t.add(t.mul(before.weighted, x), t.mul(chunk.weighted, y)),
-                     both,
-                     t.add(t.mul(before.total, x), t.mul(chunk.total, y)),
-                     {}};
-    if (before.tiles) {
-      Value count = arith::SIToFPOp::create(t.b, t.loc, t.b.getF32Type(), keys.tiles);
-      row.tiles =
-          t.add(before.tiles, t.broadcast(count, cast<RankedTensorType>(before.tiles.getType())));
-    }
-    return row;
+    return {t.add(t.mul(before.weighted, x), t.mul(chunk.weighted, y)), both,
+            t.add(t.mul(before.total, x), t.mul(chunk.total, y))};
   }
 
   /// Adds the sink as the last key, with weight exp(sink) and no value.
@@ -150,7 +134,7 @@ private:
     Value rounded = t.round(sink), top = t.max(rounded, t.constant(lowestMaximum, rounded));
     Value p = scores.power(sink, rounded, top), both = t.max(row.maximum, top);
     Value x = t.exp2Integer(t.sub(row.maximum, both)), y = t.exp2Integer(t.sub(top, both));
-    return {t.mul(row.weighted, x), both, t.add(t.mul(row.total, x), t.mul(p, y)), row.tiles};
+    return {t.mul(row.weighted, x), both, t.add(t.mul(row.total, x), t.mul(p, y))};
   }
 
   /// Natural log-sum-exp; minus infinity for a row without an allowed key.
@@ -171,8 +155,6 @@ private:
                                        t.constant(0, row.total));
     // Rows without an allowed key give 0 / 1.
     Value out = t.div(row.weighted, t.select(none, t.constant(1, row.total), row.total));
-    if (row.tiles)
-      out = t.broadcast(row.tiles, cast<RankedTensorType>(out.getType()));
     Value left = t.sub(scores.sequence.queries, i);
     Value first = scores.sequence.firstQuery ? t.add(i, scores.sequence.firstQuery) : i;
     Operation *yield = f.def.getBody().front().getTerminator();

@@ -51,7 +51,7 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
     if (!def.getScalars())
       return def.emitOpError("expected scalars and layouts, found none; run outline-kernels first");
     OpBuilder builder(def);
-    KernelBuilder frame(def, gpu ? gpu->tiles : cpuTiles, countTiles, builder);
+    KernelBuilder frame(def, gpu ? gpu->tiles : cpuTiles, builder);
     if (failed(write(frame, *root)))
       return failure();
     frame.func.setScheduleAttr(chooseSchedule(frame.func, gpu));

@@ -100,13 +100,10 @@ private:
 
 /// A kernel under construction, with the definition's arguments and results as views.
 struct KernelBuilder {
-  KernelBuilder(kernel::DefOp def, const TileSizes &sizes, bool countTiles, mlir::OpBuilder &b);
+  KernelBuilder(kernel::DefOp def, const TileSizes &sizes, mlir::OpBuilder &b);
 
   kernel::DefOp def;
   const TileSizes &sizes;
-  /// For tests: attention stores how many column tiles a tile of rows visits, instead of its
-  /// output.
-  bool countTiles;
   TileBuilder t;
 
   kernel::ViewType viewType(unsigned index) const { return types[index]; }

@@ -5,7 +5,6 @@
 // The reference reads the text itself: what canonicalisation does to masks is
 // under test too.
 #include "MaskRun.h"
-#include "heddle/Compiler/Compiler.h"
 #include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Pipelines/Pipelines.h"
 #include "heddle/Support/Artifact.h"
@@ -39,7 +38,7 @@ static Expected<Session> openSession(const std::string &path, const RunOptions &
   CompileOptions compile;
   compile.targets = {options.device};
   compile.cpus = {"native"};
-  compile.countTiles = options.countTiles;
+  compile.onTiled = options.onTiled;
   compile.dtype = options.dtype;
   Expected<Artifact> artifact = compileToMemory(path, compile);
   if (!artifact)

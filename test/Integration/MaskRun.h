@@ -8,6 +8,7 @@
 
 #include "MaskComposer.h"
 #include "Models.h"
+#include "heddle/Compiler/Compiler.h"
 
 #include <memory>
 
@@ -16,9 +17,9 @@ namespace heddle::test {
 /// What to compile for, beside the device.
 struct RunOptions {
   std::string device = "cpu";
-  bool countTiles = false; ///< attention gives the number of tiles it visits
-  bool poison = false;     ///< planned memory is NaN before each run
+  bool poison = false; ///< planned memory is NaN before each run
   std::string dtype = "f32";
+  std::function<void(mlir::ModuleOp)> onTiled = {}; ///< CompileOptions::onTiled
 };
 
 /// Compositions compiled for a device, and the module that the reference reads.

@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels built to count: their output is the number of column tiles that each
+// Kernels changed to count: their output is the number of column tiles that each
 // tile of rows visited. For structured masks these are the tiles in which the
 // reference allows a pair; for others they are at least those.
+#include "CountTiles.h"
 #include "MaskRun.h"
 
 using namespace heddle;
@@ -101,7 +102,7 @@ void MaskTilesTest::check(const std::vector<Case> &cases) {
     counted.push_back(c.counted);
     allowed.push_back(c.allowed);
   }
-  auto counting = MaskModule::compile(counted, {.device = GetParam(), .countTiles = true});
+  auto counting = MaskModule::compile(counted, {.device = GetParam(), .onTiled = countTiles});
   if (!counting && isMissingDevice(counting.error()))
     GTEST_SKIP() << counting.error().message;
   ASSERT_TRUE(counting) << counting.error().message;

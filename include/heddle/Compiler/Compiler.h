@@ -15,6 +15,10 @@
 #include <string>
 #include <vector>
 
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
 namespace heddle {
 
 class Artifact;
@@ -33,11 +37,13 @@ struct CompileOptions {
   /// A described model returns the attention weights of every layer and head, as with
   /// "return-weights": "heads".
   bool attentionWeights = false;
-  bool countTiles = false; ///< for tests: attention returns the number of visited tiles
   /// False: the checkpoint is not opened unless `weights` names one.
   bool needsWeights = true;
   /// Callback with a short phrase at the beginning of each phase.
   std::function<void(const std::string &phase)> progress;
+  /// Callback behind the stage `tiled`, once a target: sees the kernels and may change them before
+  /// code is generated.
+  std::function<void(mlir::ModuleOp tiled)> onTiled;
 };
 
 /// Statistics and messages of a compilation, for the tools to print.

@@ -28,7 +28,6 @@ struct StageOptions {
   TargetKind target = TargetKind::Cpu;
   std::string isa = "x86-64-v3"; ///< instruction set of a CPU
   int level = 0;                 ///< level of Vulkan devices: GpuTarget.h
-  bool countTiles = false;       ///< for tests: attention stores the number of tiles it visits
   std::string dtype = "f32";     ///< type of product operands, as in buildTransformerPipeline
 };
 
