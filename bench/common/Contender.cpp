@@ -109,7 +109,7 @@ Expected<Values> Contender::run() {
   Status status = device->begin();
   for (const Step &step : steps)
     if (status)
-      status = device->launch(step.call());
+      status = device->launch(step.call(), {});
   MemoryRange range = buffers[static_cast<size_t>(function().outputs.front().buffer)];
   if (status)
     status = device->download(range);

@@ -73,19 +73,9 @@ void FunctionLayout::findReorder() {
   }
 }
 
-/// One flag a weight: whether it is stored in panels.
-static std::vector<bool> weightsInPanels(const Program &program) {
-  std::vector<bool> found(program.weights.size());
-  for (const PackEntry &entry : program.pack)
-    if (entry.layout == PackEntry::Layout::Panels)
-      found[entry.weight] = true;
-  return found;
-}
-
 Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Function &function,
                                                 const DeviceCode &code) {
   FunctionLayout layout(function);
-  const std::vector<bool> inPanels = weightsInPanels(program);
   for (const Launch &launch : function.launches) {
     auto kernel = std::ranges::find(program.kernels, launch.kernel, &Kernel::name);
     if (kernel == program.kernels.end())
@@ -97,11 +87,8 @@ Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Fu
     LaunchLayout &entry = layout.launches.emplace_back();
     entry.kernel = static_cast<int>(kernel - program.kernels.begin());
     entry.code = form;
-    for (const LaunchArgument &argument : launch.arguments) {
-      if (argument.kind == LaunchArgument::Kind::Weight && inPanels[argument.index])
-        entry.panels.push_back(entry.offsets.size());
+    for (const LaunchArgument &argument : launch.arguments)
       entry.offsets.push_back(layout.formulas.add(argument.offset));
-    }
     for (const SizeExpr &scalar : launch.scalars)
       entry.scalars.push_back(layout.formulas.add(scalar));
     entry.flops = layout.formulas.add(launch.flops);
@@ -158,16 +145,9 @@ Status Plan::resolve(const FunctionLayout &layout, const Program &program,
   size_t count = layout.launches.size();
   calls.resize(count);
   addresses.resize(count);
-  panels.resize(count);
   scalars.resize(count);
   for (size_t i = 0; i < count; ++i)
     HEDDLE_TRY(resolveLaunch(layout, program, places, i));
-  const LaunchCall *next = nullptr;
-  for (size_t i = count; i-- > 0;) {
-    calls[i].next = next;
-    if (!panels[i].empty() && calls[i].points() > 0)
-      next = &calls[i];
-  }
   return {};
 }
 
@@ -184,7 +164,6 @@ Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
   const FunctionLayout::LaunchLayout &form = layout.launches[launch];
   const Launch &source = layout.function->launches[launch];
   addresses[launch].clear();
-  panels[launch].clear();
   scalars[launch].clear();
   for (size_t i = 0; i < source.arguments.size(); ++i) {
     const LaunchArgument &argument = source.arguments[i];
@@ -200,14 +179,11 @@ Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
     int64_t base = weight ? program.weights[index].offset : places[index];
     addresses[launch].push_back({weight, base + offset, size - offset});
   }
-  for (size_t argument : form.panels)
-    panels[launch].push_back(addresses[launch][argument]);
   for (int scalar : form.scalars)
     scalars[launch].push_back(value(scalar));
   LaunchCall &call = calls[launch];
   call = {form.kernel, addresses[launch], scalars[launch], {1, 1, 1}};
   call.work = value(form.flops) + value(form.bytes);
-  call.panels = panels[launch];
   for (size_t axis = 0; axis < 3; ++axis)
     call.grid[axis] = extentOf(form.code->grid[axis], scalars[launch]);
   return {};

@@ -23,7 +23,6 @@ struct FunctionLayout {
     const KernelCode *code = nullptr;
     std::vector<int> offsets, scalars;
     int flops = -1, bytes = -1;
-    std::vector<size_t> panels; ///< arguments that are weights in panels
   };
   struct PortLayout {
     std::vector<int> shape;
@@ -96,7 +95,7 @@ private:
   bool shared = true;
   Placement scratch;
   std::vector<LaunchCall> calls;
-  std::vector<std::vector<LaunchAddress>> addresses, panels;
+  std::vector<std::vector<LaunchAddress>> addresses;
   std::vector<std::vector<int64_t>> scalars;
 };
 

@@ -178,7 +178,7 @@ Status Session::Impl::launchAll(Call &call, CallWitness witness) {
     if (witness.times)
       HEDDLE_TRY(launchTimed(call, i, *witness.times));
     else if (launches[i].points() > 0)
-      HEDDLE_TRY(device->launch(launches[i]));
+      HEDDLE_TRY(device->launch(launches[i], launches.subspan(i + 1)));
     if (witness.observer)
       HEDDLE_TRY(observe(call, static_cast<int>(i), *witness.observer));
   }
@@ -187,13 +187,14 @@ Status Session::Impl::launchAll(Call &call, CallWitness witness) {
 
 /// Finishes recorded work first, so that the time is this launch's alone.
 Status Session::Impl::launchTimed(Call &call, size_t launch, std::vector<LaunchTime> &times) {
-  const LaunchCall &timed = call.plan->launches()[launch];
+  std::span<const LaunchCall> launches = call.plan->launches();
+  const LaunchCall &timed = launches[launch];
   const FunctionLayout::LaunchLayout &form = call.layout.launches[launch];
   HEDDLE_TRY(device->finish());
   HEDDLE_TRY(device->begin());
   auto start = std::chrono::steady_clock::now();
   if (timed.points() > 0)
-    HEDDLE_TRY(device->launch(timed));
+    HEDDLE_TRY(device->launch(timed, launches.subspan(launch + 1)));
   HEDDLE_TRY(device->finish());
   std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   times.push_back({model->program().kernels[timed.kernel].name, passed.count(),

@@ -368,7 +368,7 @@ Expected<double> timeLaunch(Device &device, const LaunchCall &call, int rounds, 
     auto start = std::chrono::steady_clock::now();
     HEDDLE_TRY(device.begin());
     for (int i = 0; i < repeat; ++i)
-      HEDDLE_TRY(device.launch(call));
+      HEDDLE_TRY(device.launch(call, {}));
     HEDDLE_TRY(device.finish());
     std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
     if (round > 0) // the first round warms up

@@ -50,11 +50,6 @@ struct LaunchCall {
   std::span<const int64_t> scalars;
   std::array<int64_t, 3> grid = {1, 1, 1}; ///< an empty grid is not launched
   int64_t work = 0; ///< operations + bytes, decides the number of threads; 0: unknown
-  /// Weights in panels, in argument order. Consecutive tiles of the last axis read consecutive
-  /// pieces of them, so a device can prefetch.
-  std::span<const LaunchAddress> panels;
-  /// Next launch of the call that has panels and a grid that is not empty; null if there is none.
-  const LaunchCall *next = nullptr;
 
   int64_t points() const { return grid[0] * grid[1] * grid[2]; }
 };
@@ -76,8 +71,9 @@ public:
   virtual Status copy(int64_t from, int64_t to, int64_t bytes) = 0;
   /// Fills with a 4-byte pattern.
   virtual Status fill(MemoryRange range, uint32_t pattern) = 0;
-  /// Runs or records a kernel, ordered after all commands before it. The grid is not empty.
-  virtual Status launch(const LaunchCall &call) = 0;
+  /// Runs or records a kernel, ordered after all commands before it. The grid is not empty. `then`
+  /// are the launches that follow in the call, if they are known.
+  virtual Status launch(const LaunchCall &call, std::span<const LaunchCall> then) = 0;
   /// Requests the bytes of `range` as they are at this point of the call.
   virtual Status download(MemoryRange range) = 0;
   /// Ends the call and waits until all its commands have run.

@@ -44,6 +44,7 @@ public:
                           ".so, found none");
       functions.push_back(function);
     }
+    findPanels(program);
     return {};
   }
 
@@ -54,14 +55,40 @@ public:
   std::string describe() const override { return "cpu " + isa; }
 
   KernelFunction function(int kernel) const { return functions[kernel]; }
+  /// Arguments of a kernel that are weights in panels. Consecutive tiles of the grid's last axis
+  /// read consecutive pieces of them, so the launch before can prefetch.
+  std::span<const size_t> panels(int kernel) const { return panelArguments[kernel]; }
   const std::byte *weight(int64_t offset) const { return weights.data() + offset; }
 
 private:
+  void findPanels(const Program &program);
+
   std::string isa;
   LoadedObject object;
   std::vector<KernelFunction> functions;
+  std::vector<std::vector<size_t>> panelArguments; ///< by kernel
   std::span<const std::byte> weights;
 };
+
+void CpuCode::findPanels(const Program &program) {
+  std::vector<bool> inPanels(program.weights.size());
+  for (const PackEntry &entry : program.pack)
+    if (entry.layout == PackEntry::Layout::Panels)
+      inPanels[entry.weight] = true;
+  panelArguments.resize(program.kernels.size());
+  for (const Function &function : program.functions)
+    for (const Launch &launch : function.launches) {
+      auto kernel = std::ranges::find(program.kernels, launch.kernel, &Kernel::name);
+      if (kernel == program.kernels.end())
+        continue; // an error of the function that launches it
+      std::vector<size_t> &panels = panelArguments[kernel - program.kernels.begin()];
+      panels.clear(); // equal for all launches of a kernel
+      for (size_t i = 0; i < launch.arguments.size(); ++i)
+        if (launch.arguments[i].kind == LaunchArgument::Kind::Weight &&
+            inPanels[launch.arguments[i].index])
+          panels.push_back(i);
+    }
+}
 
 /// Planned memory and threads of one session.
 class CpuDevice final : public Device {
@@ -94,7 +121,7 @@ public:
     std::fill(words, words + range.bytes / 4, pattern);
     return {};
   }
-  Status launch(const LaunchCall &call) override;
+  Status launch(const LaunchCall &call, std::span<const LaunchCall> then) override;
   Status download(MemoryRange) override { return {}; }
   Status finish() override { return {}; }
   std::span<const std::byte> downloaded(MemoryRange range) const override {
@@ -103,8 +130,9 @@ public:
   }
 
 private:
+  const LaunchCall *prefetched(const LaunchCall &call, std::span<const LaunchCall> then) const;
   const std::byte *beginning(const LaunchCall &call, int used, int thread) const;
-  void layArguments(const LaunchCall &call, int pieces);
+  void layArguments(const LaunchCall &call, const LaunchCall *next, int pieces);
   std::byte *at(int64_t offset) { return memory.writable().data() + offset; }
 
   const CpuCode &code;
@@ -122,15 +150,26 @@ int threadsFor(const LaunchCall &call, int most) {
   return static_cast<int>(std::min({int64_t{most}, worth, call.points(), mostThreads}));
 }
 
+/// The next launch that reads panels, if this kernel prefetches for it: only those with panels do.
+const LaunchCall *CpuDevice::prefetched(const LaunchCall &call,
+                                        std::span<const LaunchCall> then) const {
+  auto reads = [&](const LaunchCall &next) {
+    return !code.panels(next.kernel).empty() && next.points() > 0;
+  };
+  auto next = code.panels(call.kernel).empty() ? then.end() : std::ranges::find_if(then, reads);
+  return next == then.end() ? nullptr : &*next;
+}
+
 /// First address that thread `thread` of `used` reads in the panels of a launch. Assumes that tiles
 /// divide the panels evenly; the error is the last tile's padding, harmless for a prefetch.
 const std::byte *CpuDevice::beginning(const LaunchCall &call, int used, int thread) const {
   const int64_t across = call.grid[2] > 1 ? call.grid[2] : call.grid[1];
   int64_t bytes = 0;
-  for (const LaunchAddress &panels : call.panels)
-    bytes += panels.bytes;
+  for (size_t argument : code.panels(call.kernel))
+    bytes += call.arguments[argument].bytes;
   int64_t at = bytes / across * (pieceEnd(call.points(), used, thread - 1) % across);
-  for (const LaunchAddress &panels : call.panels) {
+  for (size_t argument : code.panels(call.kernel)) {
+    const LaunchAddress &panels = call.arguments[argument];
     if (at < panels.bytes)
       return code.weight(panels.offset + at / lineBytes * lineBytes);
     at -= panels.bytes;
@@ -140,26 +179,25 @@ const std::byte *CpuDevice::beginning(const LaunchCall &call, int used, int thre
 
 /// Writes rows of kernel arguments to `pointers`: row 0 for all points but the last one of each
 /// thread, then a row for the last point of each of `pieces` threads. Those rows end with the
-/// address that the thread reads first in the next launch, which the kernel prefetches.
-void CpuDevice::layArguments(const LaunchCall &call, int pieces) {
-  const int usedNext = pieces > 0 ? threadsFor(*call.next, threads) : 0;
+/// address that the thread reads first in the launch `next`, which the kernel prefetches.
+void CpuDevice::layArguments(const LaunchCall &call, const LaunchCall *next, int pieces) {
+  const int usedNext = next ? threadsFor(*next, threads) : 0;
   pointers.clear();
   for (int thread = -1; thread < pieces; ++thread) {
     for (const LaunchAddress &argument : call.arguments)
       pointers.push_back(argument.weight ? const_cast<std::byte *>(code.weight(argument.offset))
                                          : at(argument.offset));
     const bool reads = thread >= 0 && thread < usedNext;
-    pointers.push_back(reads ? const_cast<std::byte *>(beginning(*call.next, usedNext, thread))
+    pointers.push_back(reads ? const_cast<std::byte *>(beginning(*next, usedNext, thread))
                              : nullptr);
   }
 }
 
-Status CpuDevice::launch(const LaunchCall &call) {
+Status CpuDevice::launch(const LaunchCall &call, std::span<const LaunchCall> then) {
   const int64_t points = call.points();
   const int used = threadsFor(call, threads);
-  // Only kernels with panels prefetch for the next launch.
-  const bool asks = call.next && !call.panels.empty();
-  layArguments(call, asks ? used : 0);
+  const LaunchCall *next = prefetched(call, then);
+  layArguments(call, next, next ? used : 0);
   KernelFunction function = code.function(call.kernel);
   const size_t row = call.arguments.size() + 1;
   const auto [n0, n1, n2] = call.grid;
@@ -167,7 +205,7 @@ Status CpuDevice::launch(const LaunchCall &call) {
     const int64_t line = n2 == 1 ? point : point / n2;
     const int64_t first = line < n1 ? 0 : line / n1;
     const int owner = used == 1 ? 0 : pieceOf(points, used, point);
-    const bool isLast = asks && point + 1 == pieceEnd(points, used, owner);
+    const bool isLast = next && point + 1 == pieceEnd(points, used, owner);
     function(pointers.data() + (isLast ? row * static_cast<size_t>(owner + 1) : 0),
              call.scalars.data(), first, line - first * n1, point - line * n2);
   };

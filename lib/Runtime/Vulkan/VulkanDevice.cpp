@@ -201,7 +201,7 @@ void VulkanDevice::dispatchAll(const std::array<int64_t, 3> &grid) {
       }
 }
 
-Status VulkanDevice::launch(const LaunchCall &call) {
+Status VulkanDevice::launch(const LaunchCall &call, std::span<const LaunchCall> /*then*/) {
   auto memoryWindow = HEDDLE_TRY(windowOf(call, false));
   auto weightWindow = HEDDLE_TRY(windowOf(call, true));
   auto set = HEDDLE_TRY(descriptors->find(memoryWindow, weightWindow));

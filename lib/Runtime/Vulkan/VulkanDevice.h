@@ -29,7 +29,7 @@ public:
   Expected<std::byte *> upload(MemoryRange range) override;
   Status copy(int64_t from, int64_t to, int64_t bytes) override;
   Status fill(MemoryRange range, uint32_t pattern) override;
-  Status launch(const LaunchCall &call) override;
+  Status launch(const LaunchCall &call, std::span<const LaunchCall> then) override;
   Status download(MemoryRange range) override;
   Status finish() override;
   std::span<const std::byte> downloaded(MemoryRange range) const override;

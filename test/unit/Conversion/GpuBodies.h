@@ -167,7 +167,7 @@ inline void run(const Shader &shader, Arena &memory, Arena &weights,
   ASSERT_TRUE((*device)->resize(all.bytes, 0));
   ASSERT_TRUE((*device)->begin());
   std::ranges::copy(memory.bytes(), *(*device)->upload(all));
-  Status launched = (*device)->launch({0, arguments, scalars, grid});
+  Status launched = (*device)->launch({0, arguments, scalars, grid}, {});
   ASSERT_TRUE(launched) << launched.error().message;
   ASSERT_TRUE((*device)->download(all));
   Status finished = (*device)->finish();

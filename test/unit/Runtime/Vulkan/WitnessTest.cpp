@@ -80,7 +80,7 @@ public:
 
   std::vector<float> run(const LaunchCall &call, MemoryRange result) {
     EXPECT_TRUE(device->begin());
-    EXPECT_TRUE(device->launch(call));
+    EXPECT_TRUE(device->launch(call, {}));
     EXPECT_TRUE(device->download(result));
     Status status = device->finish();
     EXPECT_TRUE(status) << status.error().message;
