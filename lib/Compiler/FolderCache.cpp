@@ -122,7 +122,7 @@ static std::optional<FolderFiles> filesOf(const fs::path &folder) {
 
 /// What the compiled file depends on beside the folder; none for options that no tool has.
 static Expected<std::vector<std::string>> optionParts(const CompileOptions &options) {
-  std::vector<std::string> parts = {"folder 1", options.dtype,
+  std::vector<std::string> parts = {"folder 1", options.dtype, options.part,
                                     options.attentionWeights ? "weights" : "",
                                     std::to_string(options.masks.size())};
   parts.insert(parts.end(), options.masks.begin(), options.masks.end());
@@ -169,7 +169,7 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
   found.limitBytes = HEDDLE_TRY(cacheLimit(kLimitVariable, kDefaultMegabytes));
   const fs::path folder = model;
   std::error_code none;
-  if (!cache.isOn() || found.limitBytes == 0 || !options.needsWeights || options.countTiles ||
+  if (!cache.isOn() || found.limitBytes == 0 || !options.needsWeights || options.onTiled ||
       !options.weights.empty() || fs::exists(folder / "model.json", none) ||
       !fs::exists(folder / "config.json", none))
     return std::optional<CachedFolder>();

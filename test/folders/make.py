@@ -98,7 +98,7 @@ def image_case(model, seed=1):
     raise KeyError("expected logits, image_embeds or last_hidden_state, found " + ", ".join(result))
 
 
-PICTURES = ["rgb.png", "rgb.jpg", "alpha.png", "held-6.jpg", "grey.jpg"]
+PICTURES = ["rgb.png", "rgb.jpg", "alpha.png", "held-3.jpg", "grey.jpg"]
 
 
 def pixels_of(processor):
