@@ -82,7 +82,8 @@ static std::vector<std::string> moduleFolders(const fs::path &folder) {
   auto modules = text ? parseJson(*text, "") : Expected<Json>(inputError(""));
   if (modules && modules->is_array())
     for (const Json &module : *modules)
-      if (module.is_object() && module.contains("path") && module["path"].is_string())
+      if (module.is_object() && module.contains("path") && module["path"].is_string() &&
+          staysInFolder(module["path"].get<std::string>()))
         folders.push_back(module["path"].get<std::string>());
   std::ranges::sort(folders);
   folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
@@ -111,8 +112,13 @@ static std::optional<FolderFiles> filesOf(const fs::path &folder) {
       files.weights.push_back(name);
     } else if (extension == "json" || extension == "txt" || extension == "model" ||
                extension == "spm") {
+      std::error_code none;
+      if (fs::file_size(folder / name, none) > kMaxConfiguration) {
+        files.weights.push_back(name); // known by its facts, as weights are
+        continue;
+      }
       auto content = readTextFile((folder / name).string(), kMaxConfiguration);
-      if (!content)
+      if (!content) // an error that the compilation meets too, or a file that it does not read
         return std::nullopt;
       files.configuration.insert(files.configuration.end(), {name, std::move(*content)});
     }
@@ -167,8 +173,8 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
   KernelCache cache = HEDDLE_TRY(KernelCache::open());
   CachedFolder found;
   found.limitBytes = HEDDLE_TRY(cacheLimit(kLimitVariable, kDefaultMegabytes));
-  const fs::path folder = model;
   std::error_code none;
+  const fs::path folder = fs::absolute(model, none);
   if (!cache.isOn() || found.limitBytes == 0 || !options.needsWeights || options.onTiled ||
       !options.weights.empty() || fs::exists(folder / "model.json", none) ||
       !fs::exists(folder / "config.json", none))
@@ -177,7 +183,7 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
   std::optional<FolderFiles> files = filesOf(folder);
   if (!files)
     return std::optional<CachedFolder>();
-  found.model = model;
+  found.model = folder.string();
   found.description = options.dtype + " " + listText(options.targets, {}, ",");
   fast.insert(fast.end(), files->configuration.begin(), files->configuration.end());
   std::vector<std::string> whole = fast;
@@ -248,6 +254,13 @@ Status CachedFolder::checkRoom() const {
 Status CachedFolder::compile(const CompileOptions &options, CompileReport &report) const {
   HEDDLE_TRY(checkRoom());
   report = HEDDLE_TRY(compileModel(model, path(".heddle"), options));
+  std::error_code none;
+  if (const uint64_t bytes = fs::file_size(path(".heddle"), none); !none && bytes > limitBytes)
+    report.notes.push_back(
+        formatted("%s: expected compiled folders of at most %llu MiB, %s, found one of %llu MiB, "
+                  "which is not kept",
+                  cacheDirectory().c_str(), static_cast<unsigned long long>(limitBytes >> 20),
+                  kLimitVariable, static_cast<unsigned long long>(bytes >> 20)));
   Json facts;
   facts["folder"] = model;
   facts["options"] = description;

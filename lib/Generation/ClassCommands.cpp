@@ -209,10 +209,10 @@ Status heddle::fillMaskCommand(Session &session, const FillMaskCommand &command,
                                        "mask token, found none"));
   const Tokenizer &tokenizer = *model.input().tokenizer;
   const std::string mask = tokenizer.idToToken(*model.maskToken).value_or("");
-  bool first = true;
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
     const auto columns = static_cast<size_t>(opened.encoder->columns());
     std::string lines;
+    bool first = text.number == 0;
     bool found = text.values.empty(); // an empty text has an empty answer
     for (size_t i = 0; i < text.tokens.ids.size() && !text.values.empty(); ++i) {
       if (text.tokens.ids[i] != *model.maskToken)

@@ -31,23 +31,6 @@ Status openVectors(Session &session, const EncoderCommand &command, OpenedEncode
   return {};
 }
 
-/// The text of a prompt; the model's own where none is named, none for an empty name.
-Expected<std::string_view> promptOf(const TextModel &model,
-                                    const std::optional<std::string> &wanted) {
-  const std::string &name = wanted ? *wanted : model.defaultPrompt;
-  if (name.empty())
-    return std::string_view();
-  auto found = std::ranges::find(model.prompts, name, &std::pair<std::string, std::string>::first);
-  if (found == model.prompts.end())
-    return usageError("--prompt: expected a prompt of the model (" +
-                      listText(model.prompts, [](const auto &prompt) { return prompt.first; }) +
-                      "), found " + quotedText(name));
-  if (!model.promptIsPooled && !found->second.empty())
-    return inputError("include_prompt: expected true beside the prompt " + quotedText(name) +
-                      ", found false: pooling without the prompt's tokens is not supported yet");
-  return std::string_view(found->second);
-}
-
 void divideByLength(Vector &vector) {
   double sum = 0;
   for (float value : vector)
@@ -63,9 +46,10 @@ class Shape {
 public:
   static Expected<Shape> of(const EmbedCommand &command, const OpenedEncoder &opened) {
     const bool unit = opened.model.unitLength;
-    if (unit && command.normalize == false && !command.dimensions)
+    if (unit && command.normalize == false &&
+        command.dimensions.value_or(opened.encoder->columns()) == opened.encoder->columns())
       return usageError("--no-normalize: expected a model whose vectors have lengths of their own, "
-                        "or --dimensions beside it, found one that divides by them");
+                        "or fewer --dimensions beside it, found one that divides by them");
     if (command.dimensions && *command.dimensions > opened.encoder->columns())
       return usageError("--dimensions: expected at most the model's " +
                         std::to_string(opened.encoder->columns()) + ", found " +
@@ -138,7 +122,7 @@ Status heddle::embedCommand(Session &session, const EmbedCommand &command, std::
   OpenedEncoder opened;
   HEDDLE_TRY(openVectors(session, command.run, opened));
   const Shape shape = HEDDLE_TRY(Shape::of(command, opened));
-  auto prompt = promptOf(opened.model, command.prompt);
+  auto prompt = opened.model.prompt(command.prompt);
   if (!prompt)
     return ofModel(session, prompt.takeError());
   Vector rows; // of the file
@@ -172,7 +156,7 @@ Status heddle::similarityCommand(Session &session, const SimilarityCommand &comm
   HEDDLE_TRY(checkSimilarity(command));
   OpenedEncoder opened;
   HEDDLE_TRY(openVectors(session, command.run, opened));
-  auto prompt = promptOf(opened.model, command.prompt);
+  auto prompt = opened.model.prompt(command.prompt);
   if (!prompt)
     return ofModel(session, prompt.takeError());
   std::vector<Vector> vectors(2);

@@ -60,7 +60,7 @@ struct Waiting {
   std::string text;
   EncodedText tokens;
   uint64_t number;
-  std::string answer;
+  Expected<std::string> answer = std::string();
 };
 
 /// Texts read ahead, and their answers.
@@ -75,26 +75,31 @@ public:
   }
   void add(std::string text, EncodedText tokens, uint64_t number) {
     waiting += static_cast<int64_t>(tokens.ids.size());
-    texts.push_back({std::move(text), std::move(tokens), number, {}});
+    texts.push_back({std::move(text), std::move(tokens), number});
   }
   bool isFull() const {
     const auto count = static_cast<int64_t>(texts.size());
-    return waiting >= runsAhead * budget || count >= textsAhead || count / runsAhead >= mostTexts;
+    return waiting / runsAhead >= budget || count >= textsAhead || count / runsAhead >= mostTexts;
   }
   /// Answers all, and writes the answers.
   Status flush(TextProgress &progress, Texts &source) {
     std::vector<Waiting *> order;
     for (Waiting &text : texts)
       if (text.tokens.empty)
-        text.answer = HEDDLE_TRY(answer({text.text, text.tokens, text.number, {}})), ++done;
+        text.answer = answer({text.text, text.tokens, text.number, {}}), ++done;
       else
         order.push_back(&text);
     std::ranges::stable_sort(order, {}, [](const Waiting *t) { return t->tokens.ids.size(); });
     HEDDLE_TRY(runAll(order, progress, source));
     progress.clear();
-    for (const Waiting &text : texts)
-      out << text.answer;
+    Status failed;
+    for (Waiting &text : texts)
+      if (failed && text.answer)
+        out << *text.answer;
+      else if (failed)
+        failed = text.answer.takeError();
     out.flush();
+    HEDDLE_TRY(failed);
     texts.clear();
     waiting = 0;
     return written(out);
@@ -109,8 +114,8 @@ private:
       auto rows = HEDDLE_TRY(
           encoder.encode(std::span<const EncodedText *const>(sorted).subspan(from, to - from)));
       for (size_t i = from; i < to; ++i)
-        order[i]->answer = HEDDLE_TRY(
-            answer({order[i]->text, order[i]->tokens, order[i]->number, rows[i - from]}));
+        order[i]->answer =
+            answer({order[i]->text, order[i]->tokens, order[i]->number, rows[i - from]});
       done += static_cast<int64_t>(to - from);
       // Texts read ahead are not done yet.
       std::optional<double> share = source.share();
@@ -142,7 +147,7 @@ Status heddle::openEncoder(Session &session, const EncoderCommand &command, Open
   return {};
 }
 
-/// Runs of images at most: one has as many rows as a long text.
+/// Images of a run at most: one has as many rows as a long text.
 static constexpr int64_t imagesOfARun = 8;
 
 /// Answers the files of images that the texts name.
@@ -174,7 +179,12 @@ static Status encodeImages(OpenedEncoder &opened, const EncoderCommand &command,
       Status answered = flush();
       return answered ? Status(image.takeError()) : answered;
     }
-    images.push_back(opened.model.source->images->apply(*image));
+    auto planes = opened.model.source->images->apply(*image);
+    if (!planes) {
+      Status answered = flush();
+      return answered ? Status(inputError(path + ": " + planes.error().message)) : answered;
+    }
+    images.push_back(std::move(*planes));
     paths.push_back(path);
     if (static_cast<int64_t>(images.size()) == std::min(imagesOfARun, command.text.batch) ||
         !texts.waits())

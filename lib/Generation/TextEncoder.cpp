@@ -173,13 +173,16 @@ std::vector<std::pair<size_t, size_t>> TextEncoder::cut(Batch sorted, int64_t bu
   return runs;
 }
 
-Expected<std::vector<std::vector<float>>> TextEncoder::encode(const std::vector<std::string> &texts,
-                                                              int64_t batchTokens) {
+Expected<std::vector<std::vector<float>>>
+TextEncoder::encode(const std::vector<std::string> &texts, const std::optional<std::string> &prompt,
+                    int64_t batchTokens) {
   if (!model->source->takesText())
     return inputError("expected a model of texts, found one of images");
+  const TextContext context{.before = HEDDLE_TRY(model->prompt(prompt))};
   std::vector<EncodedText> tokens;
   for (size_t i = 0; i < texts.size(); ++i)
-    tokens.push_back(HEDDLE_TRY(model->source->encode(texts[i], "text " + std::to_string(i + 1))));
+    tokens.push_back(
+        HEDDLE_TRY(model->source->encode(texts[i], "text " + std::to_string(i + 1), context)));
   std::vector<const EncodedText *> sorted;
   for (const EncodedText &text : tokens)
     if (!text.empty)
@@ -196,6 +199,8 @@ Expected<std::vector<std::vector<float>>> TextEncoder::encode(const std::vector<
 }
 
 double heddle::cosine(std::span<const float> a, std::span<const float> b) {
+  if (a.size() != b.size())
+    return NAN;
   double products = 0, lengths[2] = {};
   for (size_t i = 0; i < a.size(); ++i) {
     const double x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);

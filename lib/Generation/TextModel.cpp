@@ -215,6 +215,21 @@ Expected<TextModel> heddle::readTextModel(std::string_view json, const MemberRea
   return model;
 }
 
+Expected<std::string_view> TextModel::prompt(const std::optional<std::string> &wanted) const {
+  const std::string &name = wanted ? *wanted : defaultPrompt;
+  if (name.empty())
+    return std::string_view();
+  auto found = std::ranges::find(prompts, name, &std::pair<std::string, std::string>::first);
+  if (found == prompts.end())
+    return usageError("--prompt: expected a prompt of the model (" +
+                      listText(prompts, [](const auto &prompt) { return prompt.first; }) +
+                      "), found " + quotedText(name));
+  if (!promptIsPooled && !found->second.empty())
+    return inputError("include_prompt: expected true beside the prompt " + quotedText(name) +
+                      ", found false: pooling without the prompt's tokens is not supported yet");
+  return std::string_view(found->second);
+}
+
 bool TextSide::isSpecial(int32_t id) const {
   return id == padding || id == unknown || id == start || id == end;
 }

@@ -9,11 +9,13 @@
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 
+#include <jerror.h>
 #include <jpeglib.h>
 #include <libexif/exif-data.h>
 #include <png.h>
@@ -145,9 +147,11 @@ struct Jpeg {
       jpeg->err->format_message(jpeg, text);
       static_cast<Failure *>(jpeg->client_data)->leave(text);
     };
-    // A warning is an image that ends early or has damaged parts.
+    // Some warnings are images that end early or have damaged parts; others change no pixel.
     errors.emit_message = [](j_common_ptr jpeg, int level) {
-      if (level < 0)
+      constexpr int damage[] = {JWRN_JPEG_EOF, JWRN_HIT_MARKER, JWRN_HUFF_BAD_CODE,
+                                JWRN_MUST_RESYNC};
+      if (level < 0 && std::ranges::find(damage, jpeg->err->msg_code) != std::end(damage))
         jpeg->err->error_exit(jpeg);
     };
     jpeg_create_decompress(&reader);

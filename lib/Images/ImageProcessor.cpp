@@ -19,6 +19,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
+/// Pixels of a resized image at most: a long strip of pixels may ask for many.
+constexpr int64_t mostPixels = int64_t(1) << 27;
 /// Sides of an image at most, so that no file asks for gigabytes.
 constexpr int64_t mostSide = 4096;
 
@@ -77,13 +79,25 @@ Status refuseOthers(const Keys &keys) {
                          : keys.expected("crop_pct", "no such key: it is not built", share);
 }
 
-/// Whether a single number as the size means the shorter edge: of CLIP's and BiT's processors.
-bool meansShortest(const Keys &keys) {
+/// What a processor does where its file leaves a key out.
+struct Defaults {
+  std::string_view type;
+  bool shortest; ///< a single number as the size means the shorter edge
+  ImageFilter filter;
+  bool crops;
+};
+constexpr Defaults defaults[] = {{"CLIP", true, ImageFilter::Bicubic, true},
+                                 {"Bit", true, ImageFilter::Bicubic, true},
+                                 {"DeiT", false, ImageFilter::Bicubic, true},
+                                 {"", false, ImageFilter::Bilinear, false}}; // ViT
+
+const Defaults &defaultsOf(const Keys &keys) {
+  std::string name;
   for (const char *key : {"image_processor_type", "feature_extractor_type"})
-    if (const Json &type = keys[key]; type.is_string())
-      return type.get<std::string>().starts_with("CLIP") ||
-             type.get<std::string>().starts_with("Bit");
-  return false;
+    if (const Json &type = keys[key]; name.empty() && type.is_string())
+      name = type.get<std::string>();
+  return *std::ranges::find_if(defaults,
+                               [&](const Defaults &d) { return name.starts_with(d.type); });
 }
 
 /// The middle of an image, with zeros around it where the image is smaller.
@@ -112,7 +126,9 @@ Expected<ImageProcessor> ImageProcessor::fromJson(std::string_view text,
     return inputError(fileName + ": expected an object, found " + json.type_name());
   const Keys keys(json, fileName);
   HEDDLE_TRY(refuseOthers(keys));
+  const Defaults &otherwise = defaultsOf(keys);
   ImageProcessor processor;
+  processor.filter = otherwise.filter;
   processor.resizes = HEDDLE_TRY(keys.flag("do_resize", true));
   if (processor.resizes) {
     const Json &size = keys["size"];
@@ -125,7 +141,7 @@ Expected<ImageProcessor> ImageProcessor::fromJson(std::string_view text,
       processor.width = HEDDLE_TRY(keys.side("size.width", size["width"]));
     } else if (size.is_number_integer()) {
       const int64_t side = HEDDLE_TRY(keys.side("size", size));
-      (meansShortest(keys) ? processor.shortest : processor.width) = side;
+      (otherwise.shortest ? processor.shortest : processor.width) = side;
       processor.height = processor.width;
     } else {
       return keys.expected("size", "a number, or an object with height and width or shortest_edge",
@@ -137,7 +153,7 @@ Expected<ImageProcessor> ImageProcessor::fromJson(std::string_view text,
     if (!filter.is_null())
       processor.filter = static_cast<ImageFilter>(filter.get<int>());
   }
-  if (HEDDLE_TRY(keys.flag("do_center_crop", false))) {
+  if (HEDDLE_TRY(keys.flag("do_center_crop", otherwise.crops))) {
     const Json &size = keys["crop_size"];
     const bool two = size.is_object() && size.contains("width") && size.contains("height");
     processor.crop = {HEDDLE_TRY(keys.side("crop_size", two ? size["width"] : size)),
@@ -165,7 +181,6 @@ std::pair<int64_t, int64_t> ImageProcessor::sizesOf(const Image &image) const {
     edge = std::max<int64_t>(1, *longest * edge / other);
     other = *longest;
   }
-  other = std::min(other, mostSide);
   return image.width <= image.height ? std::pair(edge, other) : std::pair(other, edge);
 }
 
@@ -175,8 +190,12 @@ int64_t ImageProcessor::pixels() const {
   return resizes && !shortest ? width * height : mostSide * mostSide;
 }
 
-ImagePlanes ImageProcessor::apply(const Image &image) const {
+Expected<ImagePlanes> ImageProcessor::apply(const Image &image) const {
   const auto [toWidth, toHeight] = resizes ? sizesOf(image) : std::pair(image.width, image.height);
+  if (toWidth > mostPixels / toHeight)
+    return inputError("expected an image of at most " + std::to_string(mostPixels) +
+                      " pixels when resized, found " + std::to_string(toWidth) + " by " +
+                      std::to_string(toHeight));
   Image pixels = resized(image, toWidth, toHeight, filter);
   if (crop)
     pixels = middle(pixels, (*crop)[0], (*crop)[1]);

@@ -138,6 +138,9 @@ Status Architecture::check() const {
   for (const char *key : {"model", "tensors"})
     if (!document.contains(key))
       return error(key, "expected an object, found none");
+  for (const Json &name : document.value("ignore", Json::array()))
+    if (!document["ignore"].is_array() || !name.is_string())
+      return error("ignore", "expected a list of names, found " + shown(document["ignore"]));
   for (const auto &[key, entry] : section(document, "config").items()) {
     if (!entry.is_object())
       return error("config." + key, "expected an object, found " + shown(entry));
@@ -170,9 +173,12 @@ Status Architecture::selectHead() {
     return inputError((fs::path(folder) / "config.json").string() +
                       ": architectures: expected another head, found " + quotedText(wanted) + ": " +
                       heads[wanted].get<std::string>());
+  if (!heads[wanted].is_object())
+    return error("heads." + wanted,
+                 "expected an object, a text or null, found " + shown(heads[wanted]));
   headName = wanted;
   document = merged(std::move(document), heads[wanted]);
-  return {};
+  return check();
 }
 
 /// Of a file of several models the one that is wanted, over what it extends.

@@ -403,7 +403,10 @@ Expected<TensorViewRef> Architecture::recipe(const Json &json, const std::string
       !wrong.empty())
     return error(key, wrong);
   TensorViewRef view = HEDDLE_TRY(origin(json, key, wanted, checkpoint));
-  if (json.value("transpose", false))
+  const Json transposes = json.value("transpose", Json(false));
+  if (!transposes.is_boolean())
+    return error(key + ".transpose", "expected true or false, found " + shown(transposes));
+  if (transposes == true)
     view = transposed(view);
   if (json.contains("view"))
     view = gathered(view, HEDDLE_TRY(pickedRows(json, key, view->rows())));

@@ -7,6 +7,7 @@
 
 #include "SentenceModules.h"
 
+#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -171,6 +172,10 @@ heddle::readSentenceModules(const std::string &folder, std::vector<std::string> 
                         shown(module));
     llvm::StringRef type = module["type"].get_ref<const std::string &>();
     type = type.rsplit('.').second;
+    // A hostile list must not name folders elsewhere.
+    if (!staysInFolder(module.value("path", "")))
+      return inputError(place + "path: expected a folder in this one, found " +
+                        quotedText(module.value("path", "")));
     std::string inner = (fs::path(folder) / module.value("path", "")).lexically_normal().string();
     if (index == 0) {
       if (type != "Transformer" || !module.value("path", "").empty())

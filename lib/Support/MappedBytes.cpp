@@ -121,6 +121,11 @@ Expected<MappedBytes> MappedBytes::mapForWriting(int descriptor, int64_t size,
   return MappedBytes(static_cast<std::byte *>(start), size, size);
 }
 
+bool staysInFolder(const std::string &path) {
+  const std::filesystem::path inner = std::filesystem::path(path).lexically_normal();
+  return inner.is_relative() && (inner.empty() || *inner.begin() != "..");
+}
+
 Expected<std::string> readTextFile(const std::string &path, int64_t most) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))

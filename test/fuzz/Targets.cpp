@@ -72,7 +72,7 @@ void fuzz::readPicture(std::string_view bytes) {
   if (bytes.starts_with("{")) {
     auto processor = ImageProcessor::fromJson(bytes, "input.json");
     if (succeeded(processor) && processor->pixels() <= 1 << 20)
-      processor->apply({3, 2, std::vector<uint8_t>(18, 200)});
+      succeeded(processor->apply({3, 2, std::vector<uint8_t>(18, 200)}));
     return;
   }
   MemoryFile file(bytes);

@@ -42,8 +42,10 @@ public:
   std::vector<std::pair<size_t, size_t>> cut(std::span<const EncodedText *const> sorted,
                                              int64_t budget, int64_t mostTexts) const;
   /// Rows of each text, in order, `batchTokens` tokens at a time; empty for a text without tokens.
-  Expected<std::vector<std::vector<float>>> encode(const std::vector<std::string> &texts,
-                                                   int64_t batchTokens = 2048);
+  /// `prompt` is the name of one of the model's; none: its default, as for `heddle embed`.
+  Expected<std::vector<std::vector<float>>>
+  encode(const std::vector<std::string> &texts,
+         const std::optional<std::string> &prompt = std::nullopt, int64_t batchTokens = 2048);
 
   /// Whether the model takes files of images, by `encodeImages` and not by `encode`.
   bool takesImages() const { return model->source->images.has_value(); }
@@ -67,7 +69,8 @@ private:
   NamedTensors results;
 };
 
-/// Cosine of the angle between two vectors of one size, in f64; NaN if one of them is 0.
+/// Cosine of the angle between two vectors, in f64; NaN if one of them is 0 or empty, or their sizes
+/// differ.
 double cosine(std::span<const float> a, std::span<const float> b);
 
 /// Softmax in f64. A NaN among the logits makes all probabilities NaN.

@@ -95,6 +95,10 @@ struct TextModel {
   std::string defaultPrompt;  ///< a name; empty: none
   bool promptIsPooled = true; ///< false: rows of a prompt are not part of the vector
 
+  /// The text of a prompt: of the name `wanted`, or of the model's own where none is named; empty
+  /// for an empty name. Usage error for a name that the model has not.
+  Expected<std::string_view> prompt(const std::optional<std::string> &wanted) const;
+
   /// The side of input texts: source, or target for a decoder-only model.
   TextSide &input() { return source ? *source : *target; }
   const TextSide &input() const { return source ? *source : *target; }

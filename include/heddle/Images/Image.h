@@ -48,7 +48,8 @@ public:
   /// Reads its text. Errors begin with `fileName`; a step that is not built is one.
   static Expected<ImageProcessor> fromJson(std::string_view json, const std::string &fileName);
 
-  ImagePlanes apply(const Image &image) const;
+  /// Error if the resized image has more than 2^27 pixels.
+  Expected<ImagePlanes> apply(const Image &image) const;
   /// Pixels of the result at most, whatever the image.
   int64_t pixels() const;
 

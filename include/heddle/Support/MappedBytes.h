@@ -46,6 +46,10 @@ private:
   int64_t length = 0, mapped = 0;
 };
 
+/// Whether a path that a file names stays in the folder of that file: a hostile one must not lead
+/// elsewhere.
+bool staysInFolder(const std::string &path);
+
 /// Reads a regular file; error beyond `most` bytes.
 Expected<std::string> readTextFile(const std::string &path, int64_t most);
 

@@ -95,7 +95,9 @@ TEST(Image, AProcessorGivesTheNumbersOfTransformers) {
       const std::string golden = std::string(name) + "-" + file;
       // Pillow from version 12 on begins with the rows where that is less work: other roundings.
       const bool otherOrder = std::string_view(file) == "tall.png";
-      EXPECT_LE(largestDifference(processor->apply(imageOf(file)).values, goldenOf(golden)),
+      auto planes = processor->apply(imageOf(file));
+      ASSERT_TRUE(planes) << planes.error().message;
+      EXPECT_LE(largestDifference(planes->values, goldenOf(golden)),
                 otherOrder ? 1.001f / 255 / 0.2f : 1e-6f)
           << golden;
     }
@@ -134,6 +136,31 @@ TEST(Image, NoDamageCrashes) {
 std::string processorFailure(const std::string &json) {
   auto processor = ImageProcessor::fromJson(json, "p.json");
   return processor ? "no failure" : processor.error().message;
+}
+
+TEST(Image, ALongStripIsAnError) {
+  auto processor = ImageProcessor::fromJson(
+      R"({"size": {"shortest_edge": 224}, "do_normalize": false})", "p.json");
+  ASSERT_TRUE(processor) << processor.error().message;
+  auto planes = processor->apply({1, 4000, std::vector<uint8_t>(12000)});
+  ASSERT_FALSE(planes);
+  EXPECT_THAT(planes.error().message, HasSubstr("found 224 by 896000"));
+}
+
+/// Keys that a file leaves out are those of its processor.
+TEST(Image, ProcessorsHaveDefaultsOfTheirOwn) {
+  auto sizesOf = [](const std::string &type) {
+    auto processor = ImageProcessor::fromJson(
+        R"({"size": 8, "crop_size": 5, "do_normalize": false, "image_processor_type": ")" + type +
+            "\"}",
+        "p.json");
+    auto planes = processor ? processor->apply({20, 10, std::vector<uint8_t>(600)})
+                            : Expected<ImagePlanes>(processor.takeError());
+    return planes ? std::pair(planes->width, planes->height) : std::pair<int64_t, int64_t>();
+  };
+  EXPECT_EQ(sizesOf("ViTImageProcessor"), std::pair(int64_t(8), int64_t(8)));
+  EXPECT_EQ(sizesOf("DeiTFeatureExtractor"), std::pair(int64_t(5), int64_t(5)));
+  EXPECT_EQ(sizesOf("CLIPImageProcessorFast"), std::pair(int64_t(5), int64_t(5)));
 }
 
 TEST(Image, ProcessorsThatAreNotBuiltSaySo) {
