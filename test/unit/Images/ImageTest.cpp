@@ -122,6 +122,18 @@ TEST(Image, DamagedFilesAreOneLine) {
   EXPECT_THAT(missing.error().message, HasSubstr("found none that can be read"));
 }
 
+/// What libjpeg only warns of and no pixel depends on.
+TEST(Image, BytesBeforeTheEndAreLeftOut) {
+  std::string jpeg = contentOf("rgb.jpg");
+  jpeg.insert(jpeg.size() - 2, "extra");
+  const std::string path = testing::TempDir() + "extra.jpg";
+  std::ofstream(path, std::ios::binary) << jpeg;
+  auto image = readImage(path);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(image) << image.error().message;
+  EXPECT_EQ(image->pixels, imageOf("rgb.jpg").pixels);
+}
+
 TEST(Image, NoDamageCrashes) {
   for (const char *name : {"rgb.png", "palette.png", "rgb.jpg", "progressive.jpg", "held-6.jpg"}) {
     const std::string good = contentOf(name);
