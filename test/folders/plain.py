@@ -34,11 +34,15 @@ class Tensors(dict):
         super().__init__()
         self.generator = torch.Generator().manual_seed(seed)
 
+    @staticmethod
+    def scale_of(shape):
+        return 0.25
+
     def of(self, name, *shape):
         if name not in self:
             noise = torch.randn(shape, generator=self.generator)
             norm = len(shape) == 1 and name.endswith("weight")
-            self[name] = 1 + 0.2 * noise if norm else noise * (0.3 if len(shape) == 1 else 0.25)
+            self[name] = 1 + 0.2 * noise if norm else noise * (0.3 if len(shape) == 1 else self.scale_of(shape))
         return self[name]
 
     def linear(self, name, x, size, bias=True):
