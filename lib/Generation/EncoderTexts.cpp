@@ -20,8 +20,6 @@ namespace {
 
 /// Reading ahead ends at so many runs or texts.
 constexpr int64_t runsAhead = 16, textsAhead = 8192;
-/// Numbers of a run's result where each token has a row, which may be as wide as a vocabulary.
-constexpr int64_t mostNumbers = 16 << 20;
 
 /// The line of standard error that says how far a long command is.
 class TextProgress {
@@ -68,11 +66,8 @@ class Window {
 public:
   Window(OpenedEncoder &opened, const EncoderCommand &command, std::ostream &out,
          const AnswerText &answer)
-      : encoder(*opened.encoder), mostTexts(command.text.batch), budget(command.batchTokens),
-        out(out), answer(answer) {
-    if (!encoder.pooled())
-      budget = std::clamp<int64_t>(mostNumbers / encoder.columns(), 1, budget);
-  }
+      : encoder(*opened.encoder), mostTexts(command.text.batch),
+        budget(encoder.tokensOfARun(command.batchTokens)), out(out), answer(answer) {}
   void add(std::string text, EncodedText tokens, uint64_t number) {
     waiting += static_cast<int64_t>(tokens.ids.size());
     texts.push_back({std::move(text), std::move(tokens), number});
@@ -127,8 +122,7 @@ private:
   }
 
   TextEncoder &encoder;
-  const int64_t mostTexts;
-  int64_t budget;
+  const int64_t mostTexts, budget;
   std::ostream &out;
   const AnswerText &answer;
   std::vector<Waiting> texts;
@@ -149,6 +143,15 @@ Status heddle::openEncoder(Session &session, const EncoderCommand &command, Open
 
 /// Images of a run at most: one has as many rows as a long text.
 static constexpr int64_t imagesOfARun = 8;
+
+/// A file as the model takes it. Errors begin with its path.
+static Expected<ImagePlanes> planesOf(const std::string &path, const ImageProcessor &processor) {
+  const Image image = HEDDLE_TRY(readImage(path));
+  auto planes = processor.apply(image);
+  if (!planes)
+    return inputError(path + ": " + planes.error().message);
+  return planes;
+}
 
 /// Answers the files of images that the texts name.
 static Status encodeImages(OpenedEncoder &opened, const EncoderCommand &command, std::istream &in,
@@ -174,20 +177,15 @@ static Status encodeImages(OpenedEncoder &opened, const EncoderCommand &command,
   };
   Texts texts(command.text, in);
   for (std::string path; texts.next(path);) {
-    auto image = readImage(path);
-    if (!image) {
-      Status answered = flush();
-      return answered ? Status(image.takeError()) : answered;
-    }
-    auto planes = opened.model.source->images->apply(*image);
+    auto planes = planesOf(path, *opened.model.source->images);
     if (!planes) {
       Status answered = flush();
-      return answered ? Status(inputError(path + ": " + planes.error().message)) : answered;
+      return answered ? Status(planes.takeError()) : answered;
     }
     images.push_back(std::move(*planes));
     paths.push_back(path);
     if (static_cast<int64_t>(images.size()) == std::min(imagesOfARun, command.text.batch) ||
-        !texts.waits())
+        !texts.isNextAtHand())
       HEDDLE_TRY(flush());
     progress.show(static_cast<int64_t>(done), texts.share());
   }
@@ -217,7 +215,7 @@ Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
     }
     cut += encoded->cut > 0;
     window.add(text, std::move(*encoded), texts.number());
-    if (window.isFull() || !texts.waits())
+    if (window.isFull() || !texts.isNextAtHand())
       HEDDLE_TRY(window.flush(progress, texts));
   }
   HEDDLE_TRY(window.flush(progress, texts));

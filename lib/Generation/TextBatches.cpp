@@ -35,7 +35,7 @@ bool Texts::next(std::string &text) {
   return true;
 }
 
-bool Texts::waits() { return !arguments.empty() || in->rdbuf()->in_avail() > 0; }
+bool Texts::isNextAtHand() { return !arguments.empty() || in->rdbuf()->in_avail() > 0; }
 
 std::optional<double> Texts::share() {
   if (!arguments.empty())

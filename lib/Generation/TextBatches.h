@@ -24,7 +24,7 @@ public:
 
   bool next(std::string &text);
   /// Whether the next text is at hand: nobody has to be waited for.
-  bool waits();
+  bool isNextAtHand();
   /// How much of the texts is read, 0 to 1; none: nobody knows.
   std::optional<double> share();
   std::string place() const;

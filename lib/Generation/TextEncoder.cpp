@@ -6,6 +6,7 @@
 // longest; a model that does not mask padding takes texts of one length.
 #include "heddle/Generation/TextEncoder.h"
 
+#include "TextBatches.h"
 #include "TextInputs.h"
 
 #include "heddle/Support/Artifact.h"
@@ -56,12 +57,9 @@ Expected<TextModel> heddle::textModelOf(const Session &session) {
           return std::string(*text);
         return inputError(artifact.name() + ": expected the text member " + name + ", found none");
       });
-  if (model)
-    return model;
-  Error error = model.takeError();
-  if (!error.message.starts_with(artifact.name() + ": "))
-    error.message = artifact.name() + ": " + error.message;
-  return error;
+  if (!model)
+    return ofModel(session, model.takeError());
+  return model;
 }
 
 Expected<TextEncoder> TextEncoder::create(Session &session) {
@@ -158,6 +156,12 @@ Expected<std::vector<std::span<const float>>> TextEncoder::encode(Batch texts) {
   return rows;
 }
 
+int64_t TextEncoder::tokensOfARun(int64_t batchTokens) const {
+  // Numbers of a result whose rows may be as wide as a vocabulary.
+  constexpr int64_t mostNumbers = 16 << 20;
+  return isPooled ? batchTokens : std::clamp<int64_t>(mostNumbers / width, 1, batchTokens);
+}
+
 std::vector<std::pair<size_t, size_t>> TextEncoder::cut(Batch sorted, int64_t budget,
                                                         int64_t mostTexts) const {
   std::vector<std::pair<size_t, size_t>> runs;
@@ -189,7 +193,7 @@ TextEncoder::encode(const std::vector<std::string> &texts, const std::optional<s
       sorted.push_back(&text);
   std::ranges::stable_sort(sorted, {}, [](const EncodedText *text) { return text->ids.size(); });
   std::vector<std::vector<float>> vectors(texts.size());
-  for (auto [from, to] : cut(sorted, batchTokens, INT64_MAX)) {
+  for (auto [from, to] : cut(sorted, tokensOfARun(batchTokens), INT64_MAX)) {
     auto rows = HEDDLE_TRY(encode(Batch(sorted).subspan(from, to - from)));
     for (size_t i = from; i < to; ++i)
       vectors[static_cast<size_t>(sorted[i] - tokens.data())].assign(rows[i - from].begin(),

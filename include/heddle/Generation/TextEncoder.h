@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs a session of an encoder: a row of numbers for each text (`encoder.pool`) or for
-// each of its tokens, or for each image. Texts of a run stand one after another in a single row where the
-// model allows it, so that no work is spent on padding; their results have the bits of
-// a run alone in any case.
+// each of its tokens, or for each image. Texts of a run stand one after another in a
+// single row where the model allows it, so that no work is spent on padding; their
+// results have the bits of a run alone in any case.
 #pragma once
 
 #include "heddle/Generation/Decoding.h"
@@ -38,6 +38,9 @@ public:
   /// Rows of each text, valid until the next call. Texts have tokens, and share a run by `cost`.
   Expected<std::vector<std::span<const float>>> encode(std::span<const EncodedText *const> texts);
 
+  /// `batchTokens`, at least 1, or fewer where each token has a row of the result: it stays in
+  /// memory at once.
+  int64_t tokensOfARun(int64_t batchTokens) const;
   /// Runs of texts that are sorted by length: ranges of as many as `budget` and `mostTexts` allow.
   std::vector<std::pair<size_t, size_t>> cut(std::span<const EncodedText *const> sorted,
                                              int64_t budget, int64_t mostTexts) const;
