@@ -61,17 +61,33 @@ static void inBlockOrder(SmallVectorImpl<Operation *> &ops) {
   llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
 }
 
+/// Whether a kernel of its own stores an operand anew: keys in panels, or rotated heads.
+static bool isRelayout(Operation *op) {
+  auto group = dyn_cast<kernel::GroupOp>(op);
+  return group ? group.getRoot() == kernel::Root::Relayout : rootOf(op) == kernel::Root::Relayout;
+}
+
+/// Last attention of the block that reads `value`, as it is or stored anew: weights and statistics
+/// read queries and keys too.
+static Operation *attentionThatReads(Value value) {
+  Operation *last = nullptr;
+  for (Operation *reader : value.getUsers()) {
+    Operation *found = rootOf(reader) == kernel::Root::Attention ? reader
+                       : isRelayout(reader) ? attentionThatReads(reader->getResult(0))
+                                            : nullptr;
+    if (found && (!last || last->isBeforeInBlock(found)))
+      last = found;
+  }
+  return last;
+}
+
 /// Destination of a chain that ends in `last`.
 static Sink sinkOf(Operation *last) {
   if (auto set = dyn_cast<StateSetOp>(last))
     return {nullptr, StringAttr::get(last->getContext(), set.getState().rsplit('.').first)};
-  // Weights and statistics read queries and keys too; of several attentions the last counts.
-  Operation *found = nullptr;
-  if (last->getNumResults() == 1)
-    for (Operation *reader : last->getResult(0).getUsers())
-      if (rootOf(reader) == kernel::Root::Attention && (!found || found->isBeforeInBlock(reader)))
-        found = reader;
-  return {found, {}};
+  if (last->getNumResults() != 1)
+    return {};
+  return {attentionThatReads(last->getResult(0)), {}};
 }
 
 FailureOr<SmallVector<Cluster>> ClusterFinder::run() {

@@ -122,6 +122,26 @@ func.func @rotary_apart(%x: tensor<1x?x64xf32>, %w: tensor<64x64xf32>, %s: tenso
 
 // -----
 
+// Projections of packed documents share a kernel although keys are copied to panels before attention reads them.
+// CHECK-LABEL: @packed(
+// CHECK-NOT: "linear_heads"
+// CHECK: "linear3_heads"
+// CHECK: "pack_keys"
+// CHECK: "attention"
+func.func @packed(%x: tensor<1x?x32xf32>, %w: tensor<32x32xf32>, %s: tensor<?xi32>) -> tensor<1x2x?x16xf32> {
+  %q = transformer.linear %x, %w : (tensor<1x?x32xf32>, tensor<32x32xf32>) -> tensor<1x?x32xf32>
+  %k = transformer.linear %x, %w : (tensor<1x?x32xf32>, tensor<32x32xf32>) -> tensor<1x?x32xf32>
+  %v = transformer.linear %x, %w : (tensor<1x?x32xf32>, tensor<32x32xf32>) -> tensor<1x?x32xf32>
+  %qh = transformer.split_heads %q {heads = 2 : i64} : tensor<1x?x32xf32> -> tensor<1x2x?x16xf32>
+  %kh = transformer.split_heads %k {heads = 2 : i64} : tensor<1x?x32xf32> -> tensor<1x2x?x16xf32>
+  %vh = transformer.split_heads %v {heads = 2 : i64} : tensor<1x?x32xf32> -> tensor<1x2x?x16xf32>
+  %m = transformer.mask.documents starts(%s, %s) : tensor<?xi32>, tensor<?xi32>
+  %o = transformer.attention %qh, %kh, %vh mask(%m) {scale = 0.25 : f32} : (tensor<1x2x?x16xf32>, tensor<1x2x?x16xf32>, tensor<1x2x?x16xf32>) -> tensor<1x2x?x16xf32>
+  return %o : tensor<1x2x?x16xf32>
+}
+
+// -----
+
 // A part that a reader needs before the last one stays outside.
 // CHECK-LABEL: @between
 // CHECK: reason = "consumer-between"

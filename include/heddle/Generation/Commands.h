@@ -27,7 +27,7 @@ struct EncoderCommand {
   TextCommand text{.batch = INT32_MAX};
   /// Tokens of a run, for texts of different lengths; results do not depend on it. One longer text
   /// is a run of its own.
-  int64_t batchTokens = 2048;
+  int64_t batchTokens = 1024;
   bool progress = false; ///< write the rate and the time left to `notes`, a terminal
 };
 

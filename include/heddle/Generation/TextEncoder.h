@@ -48,7 +48,7 @@ public:
   /// `prompt` is the name of one of the model's; none: its default, as for `heddle embed`.
   Expected<std::vector<std::vector<float>>>
   encode(const std::vector<std::string> &texts,
-         const std::optional<std::string> &prompt = std::nullopt, int64_t batchTokens = 2048);
+         const std::optional<std::string> &prompt = std::nullopt, int64_t batchTokens = 1024);
 
   /// Whether the model takes files of images, by `encodeImages` and not by `encode`.
   bool takesImages() const { return model->source->images.has_value(); }
