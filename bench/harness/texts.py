@@ -88,7 +88,7 @@ class HeddleRun:
 class PeerProcess:
     def __init__(self, name, folder, texts, work, threads):
         _, self.dtype, self.batch, self.streams = PEERS[name]
-        self.vectors = work / "peer.npy"
+        self.vectors = work / f"{name}.npy"
         self.worker = Worker.peer("texts", threads, work / "peers.log")
         self.worker.ask(do="open", name=name, folder=str(folder), texts=str(texts), threads=threads)
         self.seconds()
@@ -97,7 +97,6 @@ class PeerProcess:
         return self.worker.ask(do="time", to=str(self.vectors))["seconds"]
 
     def result(self):
-        self.seconds()
         return numpy.load(self.vectors)
 
     def stop(self):
@@ -130,7 +129,6 @@ def check(contenders):
         if name.startswith("heddle"):
             contender.seconds()
         least = cosines(contender.result(), expected).min()
-        contender.stop()
         needed = LEAST_COSINE["bf16" if "bf16" in name else "f32"]
         if least >= needed:
             right[name] = contender
