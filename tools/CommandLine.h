@@ -292,8 +292,8 @@ inline void addTokenize(CLI::App &app, const std::string &tool, Status &outcome)
   auto command = std::make_shared<TokenizeCommand>();
   CLI::App *own = app.add_subcommand("tokenize", "give the ids of texts, or of lines of input");
   own->add_option("MODEL", command->model,
-                  "a folder with tokenizer.json, vocab.txt, vocab.json and merges.txt or a "
-                  "SentencePiece model, or such a file")
+                  "a compiled model, a folder with tokenizer.json, vocab.txt, vocab.json and "
+                  "merges.txt or a SentencePiece model, or such a file")
       ->required();
   own->add_option("TEXT", command->texts, "texts, one line of output each");
   own->add_option("--pair", command->pair, "the second text of each, as models for pairs take it")

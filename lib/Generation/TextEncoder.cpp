@@ -49,17 +49,20 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
   return encoder;
 }
 
-Expected<TextModel> heddle::textModelOf(const Session &session) {
-  const Artifact &artifact = session.artifact();
-  auto model =
-      readTextModel(session.program().model, [&](const std::string &name) -> Expected<std::string> {
+Expected<TextModel> heddle::textModelOf(const Artifact &artifact) {
+  auto model = readTextModel(
+      artifact.program().model, [&](const std::string &name) -> Expected<std::string> {
         if (auto text = artifact.text(name))
           return std::string(*text);
-        return inputError(artifact.name() + ": expected the text member " + name + ", found none");
+        return inputError("expected the text member " + name + ", found none");
       });
   if (!model)
-    return ofModel(session, model.takeError());
+    return inputError(artifact.name() + ": " + model.takeError().message);
   return model;
+}
+
+Expected<TextModel> heddle::textModelOf(const Session &session) {
+  return textModelOf(session.artifact());
 }
 
 Expected<TextEncoder> TextEncoder::create(Session &session) {

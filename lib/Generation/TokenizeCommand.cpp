@@ -5,9 +5,11 @@
 // See Commands.h.
 #include "TextBatches.h"
 
+#include "heddle/Support/Artifact.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Tokenizers/Tokenizer.h"
 
+#include <filesystem>
 #include <ostream>
 
 using namespace heddle;
@@ -20,6 +22,16 @@ Status checkTokenize(const TokenizeCommand &command) {
     if (given && command.decode)
       return usageError(std::string(flag) + ": expected no --decode beside it, found both");
   return {};
+}
+
+/// The tokenizer of a compiled file: that of its source, or of the texts that it continues.
+Expected<Tokenizer> compiledTokenizer(const std::string &path) {
+  const Artifact artifact = HEDDLE_TRY(readArtifact(path));
+  TextModel model = HEDDLE_TRY(textModelOf(artifact));
+  for (std::optional<TextSide> *side : {&model.source, &model.target})
+    if (*side && (*side)->tokenizer)
+      return std::move(*(*side)->tokenizer);
+  return inputError(path + ": expected a compiled model with a tokenizer, found one without");
 }
 
 Expected<std::string> answerOf(const TokenizeCommand &command, const Tokenizer &tokenizer,
@@ -41,7 +53,10 @@ Expected<std::string> answerOf(const TokenizeCommand &command, const Tokenizer &
 Status heddle::tokenizeCommand(const TokenizeCommand &command, std::istream &in,
                                std::ostream &out) {
   HEDDLE_TRY(checkTokenize(command));
-  const Tokenizer tokenizer = HEDDLE_TRY(openTokenizer(command.model));
+  const bool compiled = std::filesystem::path(command.model).extension() == ".heddle" &&
+                        !std::filesystem::is_directory(command.model);
+  const Tokenizer tokenizer =
+      HEDDLE_TRY(compiled ? compiledTokenizer(command.model) : openTokenizer(command.model));
   Texts texts(command.texts, in);
   for (std::string text; texts.next(text);) {
     if (!text.empty())

@@ -16,6 +16,7 @@
 #include <utility>
 
 namespace heddle {
+class Artifact;
 class Session;
 
 /// Ids of one text.
@@ -111,5 +112,7 @@ using MemberReader = std::function<Expected<std::string>(const std::string &name
 Expected<TextModel> readTextModel(std::string_view json, const MemberReader &readMember);
 /// That of a session's artifact. Errors begin with its file.
 Expected<TextModel> textModelOf(const Session &session);
+/// The same of a compiled file that is not opened for a device.
+Expected<TextModel> textModelOf(const Artifact &artifact);
 
 } // namespace heddle

@@ -155,5 +155,8 @@ void AttentionOp::inferShapes(SymbolicShapes &shapes) {
 
 SizeExpr AttentionOp::countFlops(const SymbolicShapes &shapes) {
   const Shape &q = shapes.of(getQuery()), &v = shapes.of(getValue());
-  return q[0] * q[1] * q[2] * v[2] * (q[3] + v[3]) * 2;
+  SizeExpr keys = v[2];
+  if (MaskDocumentsOp packed = packedDocumentsOf(getMask())) // as if they were equally long
+    keys = SizeExpr::ceilDiv(keys, SizeExpr::max(shapes.of(packed.getKeys())[0] - 1, 1));
+  return q[0] * q[1] * q[2] * keys * (q[3] + v[3]) * 2;
 }
