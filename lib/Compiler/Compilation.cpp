@@ -43,6 +43,8 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   ImportOptions importOptions;
   importOptions.masks = options.masks;
   importOptions.part = options.part;
+  importOptions.pool = options.pool;
+  importOptions.needsVectors = options.needsVectors;
   importOptions.weights = options.weights;
   importOptions.attentionWeights = options.attentionWeights;
   // A checkpoint that --weights names is always opened, so that a wrong name is an error.

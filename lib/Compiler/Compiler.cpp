@@ -103,6 +103,8 @@ Status checkCompiled(const std::string &path, const CompileOptions &options) {
     return usageError("--mask" + found);
   if (!options.part.empty())
     return usageError("--part" + found);
+  if (!options.pool.empty())
+    return usageError("--pool" + found);
   if (!options.weights.empty())
     return usageError("--weights" + found);
   if (options.dtype != CompileOptions().dtype)

@@ -127,8 +127,15 @@ static std::optional<FolderFiles> filesOf(const fs::path &folder) {
 }
 
 /// What the compiled file depends on beside the folder; none for options that no tool has.
-static Expected<std::vector<std::string>> optionParts(const CompileOptions &options) {
-  std::vector<std::string> parts = {"folder 1", options.dtype, options.part,
+static Expected<std::vector<std::string>> optionParts(const fs::path &folder,
+                                                      const CompileOptions &options) {
+  std::error_code none;
+  const bool pools = options.needsVectors && !fs::exists(folder / "modules.json", none);
+  std::vector<std::string> parts = {"folder 1",
+                                    options.dtype,
+                                    options.part,
+                                    options.pool,
+                                    pools ? "vectors" : "",
                                     options.attentionWeights ? "weights" : "",
                                     std::to_string(options.masks.size())};
   parts.insert(parts.end(), options.masks.begin(), options.masks.end());
@@ -179,7 +186,7 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
       !options.weights.empty() || fs::exists(folder / "model.json", none) ||
       !fs::exists(folder / "config.json", none))
     return std::optional<CachedFolder>();
-  std::vector<std::string> fast = HEDDLE_TRY(optionParts(options));
+  std::vector<std::string> fast = HEDDLE_TRY(optionParts(folder, options));
   std::optional<FolderFiles> files = filesOf(folder);
   if (!files)
     return std::optional<CachedFolder>();

@@ -25,6 +25,8 @@ CompileOptions compileOptions(const JitOptions &options) {
   result.dtype = options.dtype;
   result.masks = options.masks;
   result.part = options.part;
+  result.pool = options.pool;
+  result.needsVectors = options.needsVectors;
   result.weights = options.weights;
   result.attentionWeights = options.attentionWeights;
   result.progress = options.progress;

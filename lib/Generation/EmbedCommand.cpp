@@ -24,10 +24,12 @@ Status openVectors(Session &session, const EncoderCommand &command, OpenedEncode
   HEDDLE_TRY(openEncoder(session, command, opened));
   if (opened.encoder->classifies())
     return ofModel(session,
-                   inputError("expected a model that gives vectors, found one with a classifier"));
+                   inputError("expected a model that gives vectors, found one with a classifier, "
+                              "which --pool leaves out of a folder"));
   if (!opened.encoder->pooled())
-    return ofModel(session, inputError("expected a model with encoder.pool, found one with a "
-                                       "result for every token"));
+    return ofModel(session,
+                   inputError("expected a model with encoder.pool, or a folder with --pool, "
+                              "found one with a result for every token"));
   return {};
 }
 
@@ -122,9 +124,9 @@ Status heddle::embedCommand(Session &session, const EmbedCommand &command, std::
   OpenedEncoder opened;
   HEDDLE_TRY(openVectors(session, command.run, opened));
   const Shape shape = HEDDLE_TRY(Shape::of(command, opened));
-  auto prompt = opened.model.prompt(command.prompt);
-  if (!prompt)
-    return ofModel(session, prompt.takeError());
+  auto context = opened.model.behindPrompt(command.prompt);
+  if (!context)
+    return ofModel(session, context.takeError());
   Vector rows; // of the file
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
     const Vector vector = text.values.empty() ? Vector() : shape.apply(text.values);
@@ -135,7 +137,7 @@ Status heddle::embedCommand(Session &session, const EmbedCommand &command, std::
     std::ranges::copy(vector, rows.begin() + static_cast<ptrdiff_t>(text.number * shape.columns));
     return std::string();
   };
-  HEDDLE_TRY(encodeTexts(opened, command.run, {.before = *prompt}, in, out, notes, answer));
+  HEDDLE_TRY(encodeTexts(opened, command.run, *context, in, out, notes, answer));
   if (command.output.empty())
     return {};
   const auto columns = static_cast<int64_t>(shape.columns);
@@ -156,9 +158,9 @@ Status heddle::similarityCommand(Session &session, const SimilarityCommand &comm
   HEDDLE_TRY(checkSimilarity(command));
   OpenedEncoder opened;
   HEDDLE_TRY(openVectors(session, command.run, opened));
-  auto prompt = opened.model.prompt(command.prompt);
-  if (!prompt)
-    return ofModel(session, prompt.takeError());
+  auto context = opened.model.behindPrompt(command.prompt);
+  if (!context)
+    return ofModel(session, context.takeError());
   std::vector<Vector> vectors(2);
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
     if (text.values.empty())
@@ -167,7 +169,7 @@ Status heddle::similarityCommand(Session &session, const SimilarityCommand &comm
     vectors[text.number].assign(text.values.begin(), text.values.end());
     return std::string();
   };
-  HEDDLE_TRY(encodeTexts(opened, command.run, {.before = *prompt}, in, out, notes, answer));
+  HEDDLE_TRY(encodeTexts(opened, command.run, *context, in, out, notes, answer));
   out << formatted("%.6f\n", cosine(vectors[0], vectors[1]));
   return written(out);
 }

@@ -108,16 +108,22 @@ static std::vector<TokenIds> typesOf(Batch texts) {
 }
 
 Status TextEncoder::runPacked(Batch texts) {
-  TokenIds ids, starts = {0}, types;
+  TokenIds ids, starts = {0}, parts = {0}, types;
   for (const EncodedText *text : texts) {
+    if (text->leftOut > 0)
+      parts.push_back(starts.back() + static_cast<int32_t>(text->leftOut));
     ids.insert(ids.end(), text->ids.begin(), text->ids.end());
     starts.push_back(static_cast<int32_t>(ids.size()));
+    parts.push_back(starts.back());
   }
   for (const TokenIds &row : typesOf(texts))
     types.insert(types.end(), row.begin(), row.end());
   const Tensor source = Tensor::i32({1, static_cast<int64_t>(ids.size())}, ids),
-               sourceStarts = Tensor::i32({static_cast<int64_t>(starts.size())}, starts);
+               sourceStarts = Tensor::i32({static_cast<int64_t>(starts.size())}, starts),
+               sourceParts = Tensor::i32({static_cast<int64_t>(parts.size())}, parts);
   NamedInputs inputs = {{"source", source}, {"source.starts", sourceStarts}};
+  if (model->poolsParts)
+    inputs.emplace_back("source.parts", sourceParts);
   Tensor sourceTypes;
   if (takesTypes && !types.empty()) {
     sourceTypes = Tensor::i32(source.shape(), types);
@@ -153,6 +159,7 @@ Expected<std::vector<std::span<const float>>> TextEncoder::encode(Batch texts) {
   for (const EncodedText *text : texts) {
     const auto columns = static_cast<size_t>(width);
     const size_t count = isPooled ? 1 : text->ids.size();
+    at += packed && text->leftOut > 0 ? columns : 0; // the part that is left out has a row too
     rows.push_back(all.subspan(at, count * columns));
     at += (isPooled || packed ? count : longest) * columns;
   }
@@ -185,7 +192,7 @@ TextEncoder::encode(const std::vector<std::string> &texts, const std::optional<s
                     int64_t batchTokens) {
   if (!model->source->takesText())
     return inputError("expected a model of texts, found one of images");
-  const TextContext context{.before = HEDDLE_TRY(model->prompt(prompt))};
+  const TextContext context = HEDDLE_TRY(model->behindPrompt(prompt));
   std::vector<EncodedText> tokens;
   for (size_t i = 0; i < texts.size(); ++i)
     tokens.push_back(

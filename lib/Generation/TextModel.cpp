@@ -170,6 +170,7 @@ void readTask(const Json &facts, TextModel &model) {
   model.packed = is("packed", true);
   model.unitLength = is("unit-length", true);
   model.promptIsPooled = !is("pooled-prompt", false);
+  model.poolsParts = is("pool-parts", true);
   model.sigmoidScores = !is("sigmoid-scores", false);
   model.head = word(facts, "head");
   if (std::string problem = word(facts, "problem"); !problem.empty())
@@ -224,10 +225,23 @@ Expected<std::string_view> TextModel::prompt(const std::optional<std::string> &w
     return usageError("--prompt: expected a prompt of the model (" +
                       listText(prompts, [](const auto &prompt) { return prompt.first; }) +
                       "), found " + quotedText(name));
-  if (!promptIsPooled && !found->second.empty())
+  if (!promptIsPooled && !poolsParts && !found->second.empty())
     return inputError("include_prompt: expected true beside the prompt " + quotedText(name) +
-                      ", found false: pooling without the prompt's tokens is not supported yet");
+                      ", found false: only mean and max of rows that are masked, or cls or last "
+                      "alone, are supported without the prompt's tokens");
   return std::string_view(found->second);
+}
+
+Expected<TextContext> TextModel::behindPrompt(const std::optional<std::string> &wanted) const {
+  TextContext context{.before = HEDDLE_TRY(prompt(wanted))};
+  if (promptIsPooled || context.before.empty() || !input().tokenizer)
+    return context;
+  // As Sentence-Transformers counts them: all tokens of the prompt alone but a special one behind it.
+  TokenEncoding tokens = HEDDLE_TRY(input().tokenizer->encode(context.before, {}, "prompt"));
+  context.leftOut = static_cast<int64_t>(tokens.size());
+  if (tokens.size() > 0 && tokens.special.back())
+    --context.leftOut;
+  return context;
 }
 
 bool TextSide::isSpecial(int32_t id) const {
@@ -308,6 +322,7 @@ static Expected<EncodedText> tokenized(const TextSide &side, std::string_view te
     encoded.cut = count - static_cast<int64_t>(tokens.size());
   }
   encoded.ids = std::move(tokens.ids);
+  encoded.leftOut = std::min(context.leftOut, static_cast<int64_t>(encoded.ids.size()));
   encoded.tokens = std::move(tokens);
   return encoded;
 }

@@ -87,6 +87,8 @@ std::string heddle::factsOf(const Description &d) {
   facts["size"] = d.size;
   facts["padded"] = d.sourceMayBePadded();
   facts["packed"] = d.sourceMayBePacked();
+  if (d.sourceMayBePacked() && d.encoder->poolsParts)
+    facts["pool-parts"] = true;
   facts["layout"] = d.sequenceFirst ? "sequence-first" : "batch-first";
   if (d.source)
     facts["source"] = sideFacts(*d.source, "source");

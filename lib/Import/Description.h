@@ -131,6 +131,8 @@ struct StackDescription {
   /// Words of `pool`, side by side; empty: every position is a result
   std::vector<std::string> pool;
   int64_t pooledSize = 0; ///< features behind these
+  /// In `encode_packed`, `source.parts` says where what is pooled starts, in place of `source.starts`
+  bool poolsParts = false;
   std::vector<OutputStage> output;
   int64_t outputSize = 0; ///< features behind these
   /// The input that says where packed documents of the stack's rows start; empty: rows are

@@ -177,11 +177,51 @@ static void addPreprocessor(const std::string &folder, Description &description)
   description.texts[description.source->preprocessor] = std::move(*text);
 }
 
-/// Takes over what stands behind the model in modules.json.
-static void addModules(const SentenceModules &modules, Json &description) {
-  description["encoder"]["pool"] = modules.pool;
+/// Takes over what stands behind the model in modules.json. A prompt that is not pooled changes
+/// nothing of first and last rows; poolings that count rows from the text's beginning stay whole,
+/// and text commands refuse such a prompt.
+static void addModules(SentenceModules &modules, Json &description) {
+  Json &encoder = description["encoder"];
+  encoder["pool"] = modules.pool;
   if (!modules.output.empty())
-    description["encoder"]["output"] = modules.output;
+    encoder["output"] = modules.output;
+  auto isOneOf = [](std::initializer_list<std::string_view> words) {
+    return [words](const std::string &word) { return llvm::is_contained(words, word); };
+  };
+  modules.promptIsPooled |= std::ranges::all_of(modules.pool, isOneOf({"cls", "last"}));
+  if (!modules.promptIsPooled &&
+      std::ranges::all_of(modules.pool, isOneOf({"mean", "max", "last"})))
+    encoder["pool-parts"] = true;
+}
+
+/// Whether `json` describes a model whose rows are vectors of a text's tokens: no vectors of texts,
+/// and no classes but those of masked words.
+static bool givesRowsOfTokens(const Json &json, const Architecture &architecture) {
+  const bool classifies = json.contains("classifier") && architecture.head() != "ForMaskedLM";
+  return !classifies && json.contains("source") && json["source"].contains("vocabulary") &&
+         json.value("kind", Json()) == "encoder" && json.contains("encoder") &&
+         json["encoder"].is_object() && json["encoder"].value("pool", Json()).is_null();
+}
+
+/// The description of a folder without modules.json, of which the caller may want one vector a text:
+/// `--pool` says how, else it is the mean where there is none yet, as Sentence-Transformers does it.
+static Status poolRows(const std::string &folder, Json config, const ImportOptions &options,
+                       Architecture &architecture, Json &json, std::vector<std::string> &warnings) {
+  const bool isAsked = !options.pool.empty();
+  if (!isAsked && !(options.needsVectors && givesRowsOfTokens(json, architecture)))
+    return {};
+  config.erase("architectures");
+  architecture = HEDDLE_TRY(Architecture::load(folder, std::move(config), options.part));
+  json = HEDDLE_TRY(architecture.description());
+  if (isAsked && !json["encoder"].is_object())
+    return usageError("--pool: expected a model with an encoder, found " + folder);
+  json["encoder"]["pool"] = isAsked ? options.pool : "mean";
+  if (!isAsked)
+    warnings.push_back(
+        (fs::path(folder) / "modules.json").string() +
+        ": expected a pooling, found no such file: vectors are the mean of the rows "
+        "of a text's tokens, as Sentence-Transformers takes it; --pool says another");
+  return {};
 }
 
 Expected<ImportedModel> heddle::importFolder(const std::string &folder,
@@ -199,12 +239,17 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
                              "found a quantised one, which is not supported");
   std::vector<std::string> files;
   std::optional<SentenceModules> modules = HEDDLE_TRY(readSentenceModules(folder, files));
+  if (modules && !options.pool.empty())
+    return usageError("--pool: expected a folder without modules.json, found " + folder);
   if (modules) // vectors are asked for, whatever head the checkpoint was trained with
     config.erase("architectures");
   Architecture architecture = HEDDLE_TRY(Architecture::load(folder, config, options.part));
   Json json = HEDDLE_TRY(architecture.description());
+  std::vector<std::string> warnings;
   if (modules)
     addModules(*modules, json);
+  else
+    HEDDLE_TRY(poolRows(folder, config, options, architecture, json, warnings));
   json["weights"] = {{"seed", 0}}; // replaced by the checkpoint's below
   auto description = HEDDLE_TRY(readDescription(std::move(json), path, options.masks));
   HEDDLE_TRY(addLabels(config, path, architecture.head(), description));
@@ -216,6 +261,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &folder,
         std::min(description.source->most.value_or(*modules->longest), *modules->longest);
   ImportedModel model = HEDDLE_TRY(importWithoutWeights(description, options, context));
   model.files.insert(model.files.end(), files.begin(), files.end());
+  model.warnings.insert(model.warnings.end(), warnings.begin(), warnings.end());
   if (std::vector<std::string> unread = architecture.unreadKeys(); !unread.empty())
     model.warnings.push_back(path + ": expected only keys that " + architecture.path() +
                              " reads, found " + listed(unread));

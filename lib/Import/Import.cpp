@@ -25,6 +25,8 @@ Expected<ImportedModel> heddle::importModel(const std::string &path, const Impor
     return inputError(path + ": expected a model, found no such file or folder");
   if (fs::is_directory(status)) {
     fs::path description = fs::path(path) / "model.json";
+    if (fs::exists(description, error) && !options.pool.empty())
+      return usageError("--pool: expected a Hugging Face folder beside it, found " + path);
     if (fs::exists(description, error))
       return importDescription(description.string(), options, context);
     if (fs::exists(fs::path(path) / "config.json", error))
@@ -38,6 +40,8 @@ Expected<ImportedModel> heddle::importModel(const std::string &path, const Impor
   std::string extension = fs::path(path).extension().string();
   if (!options.part.empty())
     return usageError("--part: expected a Hugging Face folder beside it, found " + path);
+  if (!options.pool.empty())
+    return usageError("--pool: expected a Hugging Face folder beside it, found " + path);
   if (extension == ".mlir" || extension == ".mlirbc")
     return importDialectText(path, options, context);
   if (extension == ".json")

@@ -115,7 +115,9 @@ Value ModelBuilder::pool(FunctionBuilder &f, Value x, ArrayRef<std::string> word
   for (const std::string &word : words)
     kinds.push_back(PoolingAttr::get(&context, *symbolizePooling(dialectWord(word))));
   Value lengths, starts;
-  if (!documents(call).empty())
+  if (stack(call).poolsParts && !call.documents.empty())
+    starts = f.input("source.parts", f.tensor({-1}, f.b.getI32Type()), {"parts.starts"});
+  else if (!documents(call).empty())
     starts = masks.starts(f, documents(call));
   else if (!d.source->vectors || masks.encoderUsesLengths())
     lengths = masks.sideLengths(f, "source", call);
@@ -162,7 +164,8 @@ void ModelBuilder::outcome(FunctionBuilder &f, Value x, Call call) {
   auto dims = [&](int64_t columns) -> SmallVector<std::string> {
     if (stack(call).pool.empty() && !(d.classifier && !d.classifier->pool.empty()))
       return {"B", call.rows(), std::to_string(columns)};
-    return {documents(call).empty() ? "B" : "N", std::to_string(columns)};
+    bool parts = stack(call).poolsParts && !call.documents.empty();
+    return {parts ? "P" : documents(call).empty() ? "B" : "N", std::to_string(columns)};
   };
   if (!d.classifier)
     return f.firstResult("output", x, dims(call.decoder ? d.size : stack(call).outputSize));

@@ -17,7 +17,7 @@ struct SentenceModules {
   std::vector<std::string> pool;         ///< words of `encoder.pool`
   Json output = Json::array();           ///< stages of `encoder.output`
   std::map<size_t, std::string> folders; ///< of the linear layers among them, by stage
-  bool promptIsPooled = true;            ///< include_prompt of the pooling
+  bool promptIsPooled = true;            ///< rows of a prompt count: include_prompt of the pooling
   std::optional<int64_t> longest; ///< max_seq_length: tokens of a text, special ones included
 };
 

@@ -294,6 +294,9 @@ StackDescription StackReader::read() {
   if (!stack.pool.empty() && model.isEncoderDecoder())
     errors.expected(own.path("pool"), "null where a decoder reads the encoder's output",
                     shown(*own.find("pool")));
+  stack.poolsParts = !stack.pool.empty() && own.get<bool>("pool-parts");
+  if (own.get<bool>("pool-parts") && stack.pool.empty())
+    errors.expected(own.path("pool-parts"), "false without pool", "true");
   output(stack);
   return stack;
 }

@@ -184,7 +184,9 @@ private:
 };
 
 Read readReplace(const JsonField &field) {
-  return std::unique_ptr<Decoder>(new Replace(HEDDLE_TRY(Replacement::read(field))));
+  // Not inside `new`, which has its memory by then: an error would leak it.
+  Replacement change = HEDDLE_TRY(Replacement::read(field));
+  return std::unique_ptr<Decoder>(new Replace(std::move(change)));
 }
 
 Read readFuse(const JsonField &) {

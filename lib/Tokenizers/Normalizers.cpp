@@ -121,7 +121,9 @@ private:
 };
 
 Read readReplace(const JsonField &field) {
-  return std::unique_ptr<Normalizer>(new Replace(HEDDLE_TRY(Replacement::read(field))));
+  // Not inside `new`, which has its memory by then: an error would leak it.
+  Replacement change = HEDDLE_TRY(Replacement::read(field));
+  return std::unique_ptr<Normalizer>(new Replace(std::move(change)));
 }
 
 Read readStrip(const JsonField &field) {

@@ -276,9 +276,11 @@ def sentence_case(seed=1, poolings=("mean",)):
     width = 36 * len(poolings)
     dense = randomised(torch.nn.Sequential(torch.nn.Linear(width, 20)), seed)[0]
 
-    def vectors_of(texts):
+    def vectors_of(texts, left_out=0):
+        """`left_out` tokens in front are not pooled, as those of a prompt where `include_prompt` is false."""
         given = tokenizer(texts, padding=True, return_tensors="pt")
         mask = given["attention_mask"][:, :, None].float()
+        mask[:, :left_out] = 0
         with torch.no_grad():
             rows = model(**given).last_hidden_state
             pooled = {"cls": rows[:, 0], "max": rows.masked_fill(mask == 0, -torch.inf).amax(1),
@@ -304,7 +306,10 @@ def sentence_case(seed=1, poolings=("mean",)):
                                     os.path.join(folder, "2_Dense", "model.safetensors"))
         with open(os.path.join(folder, "golden", "texts.txt"), "w") as file:
             file.writelines(text + "\n" for text in texts)
-        numpy.save(os.path.join(folder, "golden", "query.npy"), vectors_of(["the warp: " + text for text in texts[1:]]))
+        queries = ["the warp: " + text for text in texts[1:]]
+        numpy.save(os.path.join(folder, "golden", "query.npy"), vectors_of(queries))
+        prompt = len(tokenizer("the warp: ")["input_ids"]) - 1  # as Sentence-Transformers counts: but for the last [SEP]
+        numpy.save(os.path.join(folder, "golden", "query-left-out.npy"), vectors_of(queries, prompt))
 
     model.extra = extra
     inputs = {"source": given["input_ids"].numpy().astype(numpy.int32),

@@ -107,6 +107,10 @@ void addModelFlags(CLI::App &command, CompileOptions &options) {
       ->allow_extra_args(false);
   command.add_option("--part", options.part,
                      "of a folder with several models: text (default) or vision of CLIP");
+  command.add_option(
+      "--pool", options.pool,
+      "of a folder without modules.json: one vector a text, the cls, mean, max, last "
+      "or weighted-mean of its tokens' rows");
   command.add_option("--weights", options.weights, "checkpoint (safetensors) of a .mlir model");
 }
 

@@ -39,6 +39,8 @@ Expected<Session> openModel(const std::string &model, JitOptions &options,
   Progress progress;
   options.masks = compile.masks;
   options.part = compile.part;
+  options.pool = compile.pool;
+  options.needsVectors = compile.needsVectors;
   options.weights = compile.weights;
   options.dtype = compile.dtype;
   options.progress = [&](const std::string &phase) { progress.show(phase); };

@@ -28,6 +28,8 @@ void addText(CLI::App &app, Status &outcome) {
     addDeviceFlags(command, flags->jit);
     addDtypeFlag(command, flags->compile);
     addModelFlags(command, flags->compile);
+    if (command.get_name() == "embed" || command.get_name() == "similarity")
+      command.preparse_callback([flags](size_t) { flags->compile.needsVectors = true; });
   };
   auto open = [flags] {
     flags->jit.attentionWeights = !flags->translate.attention.empty();

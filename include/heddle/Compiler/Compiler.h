@@ -31,6 +31,8 @@ struct CompileOptions {
   std::string dtype = "f32";      ///< of products: a name of Support/Formats.h
   std::vector<std::string> masks; ///< "NAME=EXPR", each replaces a mask of the model
   std::string part;               ///< of a folder with several models; empty: the first
+  std::string pool;               ///< of a Hugging Face folder, as `encoder.pool`; empty: its own
+  bool needsVectors = false;      ///< a folder without a pooling takes the mean
   std::string weights;            ///< checkpoint of a `.mlir` model (safetensors)
   /// Files to be written: error if the model is read from one of them.
   std::vector<std::string> outputs;

@@ -22,6 +22,8 @@ struct JitOptions {
   std::string dtype = "f32";
   std::vector<std::string> masks; ///< "NAME=EXPR"
   std::string part;               ///< of a folder with several models; empty: the first
+  std::string pool;               ///< of a Hugging Face folder, as `encoder.pool`; empty: its own
+  bool needsVectors = false;      ///< a folder without a pooling takes the mean
   std::string weights;            ///< checkpoint of a `.mlir` model
   bool attentionWeights = false;  ///< see CompileOptions
   /// Callback with a short phrase at the beginning of each phase of the compilation.

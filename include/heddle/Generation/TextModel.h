@@ -22,8 +22,9 @@ class Session;
 /// Ids of one text.
 struct EncodedText {
   std::vector<int32_t> ids;
-  int64_t cut = 0;    ///< tokens that did not fit
-  bool empty = false; ///< the text has no tokens; all ids are special ones
+  int64_t cut = 0;     ///< tokens that did not fit
+  bool empty = false;  ///< the text has no tokens; all ids are special ones
+  int64_t leftOut = 0; ///< ids at its beginning that are no part of its vector
   /// What a tokenizer says of each id, `ids` apart; nothing from a vocabulary.
   TokenEncoding tokens;
 };
@@ -31,6 +32,7 @@ struct EncodedText {
 /// What stands beside a text in its row.
 struct TextContext {
   std::string_view before; ///< a prompt: one text with it
+  int64_t leftOut = 0;     ///< ids of the prompt and in front of it, which are not pooled
   std::optional<std::string_view> pair;
   bool pairFirst = false; ///< the pair comes before the text
   bool ids = false;       ///< the text is a line of ids, and nothing stands beside it
@@ -95,10 +97,13 @@ struct TextModel {
   std::vector<std::pair<std::string, std::string>> prompts;
   std::string defaultPrompt;  ///< a name; empty: none
   bool promptIsPooled = true; ///< false: rows of a prompt are not part of the vector
+  bool poolsParts = false;    ///< packedFunction takes the parts of texts that are pooled
 
   /// The text of a prompt: of the name `wanted`, or of the model's own where none is named; empty
   /// for an empty name. Usage error for a name that the model has not.
   Expected<std::string_view> prompt(const std::optional<std::string> &wanted) const;
+  /// A text's row behind that prompt, which must outlive it.
+  Expected<TextContext> behindPrompt(const std::optional<std::string> &wanted) const;
 
   /// The side of input texts: source, or target for a decoder-only model.
   TextSide &input() { return source ? *source : *target; }

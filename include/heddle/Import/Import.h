@@ -23,6 +23,11 @@ struct ImportOptions {
   std::vector<std::string> masks;
   /// Of a folder with several models, such as the texts and the images of CLIP; empty: the first.
   std::string part;
+  /// Of a Hugging Face folder: the word of `encoder.pool`, with which its head is left out; empty: as
+  /// the folder says.
+  std::string pool;
+  /// One vector a text is wanted: a folder that says no pooling takes the mean, with a warning.
+  bool needsVectors = false;
   /// Safetensors file for dialect text; empty: none.
   std::string weights;
   /// A description's layers return the weights of each head, whatever "return-weights" says.

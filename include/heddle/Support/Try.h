@@ -23,7 +23,7 @@ inline void takeValue(Status &) {}
 } // namespace heddle
 
 /// Value of an Expected; on an error, returns it from the function around. Uses a statement
-/// expression, an extension of Clang and GCC.
+/// expression, an extension of Clang and GCC. Not for arguments of `new`, whose memory would leak.
 #define HEDDLE_TRY(...)                                                                            \
   __extension__({                                                                                  \
     auto &&heddleTried = __VA_ARGS__;                                                              \

@@ -550,6 +550,7 @@ TEST_F(DescriptionTest, EncodersOfTextsThatMayBePacked) {
     return built;
   };
   EXPECT_TRUE(packs("/encoder/pool", "last"));
+  EXPECT_TRUE(packs("/encoder/pool-parts", true));
   for (const char *mask : {"lengths(source) & causal", "(window(2, 2) & lengths(source))",
                            "lengths(source) & where(i + j < 9)", "causal | window(1, 1)"})
     EXPECT_TRUE(packs("/encoder/mask", mask)) << mask;
