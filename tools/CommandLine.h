@@ -115,9 +115,8 @@ inline void addEmbedFlags(CLI::App &app, EmbedCommand &command) {
 }
 
 inline void addSimilarityFlags(CLI::App &app, SimilarityCommand &command) {
-  app.add_option("TEXT", command.run.text.texts, "two texts");
+  addEncoderFlags(app, command.run);
   addPromptFlags(app, command.prompt);
-  app.add_flag("--truncate", command.run.text.truncate, "cut texts that are too long");
 }
 
 inline void addClassifyFlags(CLI::App &app, ClassifyCommand &command) {
@@ -269,9 +268,11 @@ inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &out
              start + "embed model.heddle \"a text\"\n" + start +
                  "embed model.heddle --prompt=query --format=jsonl --input=questions.txt\n" +
                  start + "embed model.heddle --output=vectors.npy --dimensions=256 < texts.txt");
-  addEncoder("similarity", "compare two texts: the cosine of their embeddings", SimilarityCommand(),
-             addSimilarityFlags, checkSimilarity, similarityCommand,
-             start + "similarity model.heddle \"a text\" \"another text\"");
+  addEncoder("similarity",
+             "compare two texts, or those of each line: the cosine of their embeddings",
+             SimilarityCommand(), addSimilarityFlags, checkSimilarity, similarityCommand,
+             start + "similarity model.heddle \"a text\" \"another text\"\n" + start +
+                 "similarity model.heddle --input=pairs.tsv");
   addEncoder("rerank", "score texts by how well they fit a query", RerankCommand(), addRerankFlags,
              checkRun, rerankCommand,
              start + "rerank model.heddle --query=\"a question\" --top=3 < texts.txt");

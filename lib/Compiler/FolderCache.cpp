@@ -32,7 +32,6 @@ using llvm::StringRef;
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-static constexpr const char *kModels = "model-", *kFolders = "folder-";
 static constexpr const char *kLimitVariable = "HEDDLE_MODEL_CACHE_LIMIT";
 static constexpr uint64_t kDefaultMegabytes = 4096;
 static constexpr size_t kMaxFiles = 2000;
@@ -58,11 +57,11 @@ public:
   std::optional<Artifact> open(CompileReport &report) const;
   /// Compiles into the cache. Where it cannot be written, says why: the result is none.
   Status compile(const CompileOptions &options, CompileReport &report) const;
-  void limit() const { limitCache(kModels, kMaxFiles, limitBytes); }
+  void limit() const { limitCache(cachedModels.prefix, kMaxFiles, limitBytes); }
 
 private:
   std::string path(const char *extension) const {
-    return cacheDirectory() + "/" + kModels + key + extension;
+    return cacheDirectory() + "/" + std::string(cachedModels.prefix) + key + extension;
   }
   Status checkRoom() const;
 
@@ -197,7 +196,8 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
   whole[0] = "content"; // so that the two are never one key
   for (const std::string &name : files->weights)
     fast.push_back(factsOf(folder, name, found.weightBytes));
-  const std::string link = cacheDirectory() + "/" + kFolders + keyOf(cache, fast) + ".txt";
+  const std::string link =
+      cacheDirectory() + "/" + std::string(cachedFolders.prefix) + keyOf(cache, fast) + ".txt";
   if (auto known = readFromCache(link); known && known->size() == 64) {
     touchInCache(link);
     found.key = std::move(*known);
@@ -207,7 +207,7 @@ Expected<std::optional<CachedFolder>> CachedFolder::find(const std::string &mode
     whole.push_back(contentOf(folder, name));
   found.key = keyOf(cache, whole);
   keepInCache(link, found.key);
-  limitCache(kFolders, kMaxFiles, UINTMAX_MAX);
+  limitCache(cachedFolders.prefix, kMaxFiles, UINTMAX_MAX);
   return std::optional(std::move(found));
 }
 
@@ -332,31 +332,23 @@ static std::string modelLine(const CachedFile &file) {
          ", used " + timeText(file.used) + "\n";
 }
 
-/// What Heddle keeps, by the beginning of names.
-static constexpr std::pair<const char *, const char *> kinds[] = {
-    {kModels, "compiled folders"},
-    {kFolders, "names of folders"},
-    {"kernel-", "kernels"},
-    {"vulkan-", "pipelines of Vulkan"},
-    {"cpu-rates-", "rates of processors"}};
-
 std::string heddle::cacheText() {
   const std::string directory = cacheDirectory();
   if (directory.empty())
     return "no cache folder: neither XDG_CACHE_HOME nor HOME is an absolute path\n";
   std::string text = directory + "\n";
-  for (const CachedFile &file : cachedFiles(kModels))
+  for (const CachedFile &file : cachedFiles(cachedModels.prefix))
     if (file.path.extension() == ".heddle")
       text += modelLine(file);
-  for (const auto &[prefix, name] : kinds) {
+  for (const auto &[prefix, name] : cacheKinds) {
     uintmax_t bytes = 0;
     const std::vector<CachedFile> files = cachedFiles(prefix);
     for (const CachedFile &file : files)
       bytes += file.bytes;
     text += std::string(name) + ": " + std::to_string(files.size()) + " files, " + megabytes(bytes);
-    const char *variable = prefix == kModels ? kLimitVariable : "HEDDLE_CACHE_LIMIT";
-    const uint64_t usual = prefix == kModels ? kDefaultMegabytes : 256;
-    if (prefix == kModels || std::string_view(prefix) == "kernel-")
+    const char *variable = prefix == cachedModels.prefix ? kLimitVariable : "HEDDLE_CACHE_LIMIT";
+    const uint64_t usual = prefix == cachedModels.prefix ? kDefaultMegabytes : 256;
+    if (prefix == cachedModels.prefix || prefix == cachedKernels.prefix)
       if (auto limit = cacheLimit(variable, usual))
         text += " of at most " + std::to_string(*limit >> 20) + " MiB (" + variable + ")";
     text += "\n";
@@ -366,7 +358,7 @@ std::string heddle::cacheText() {
 
 std::pair<size_t, uintmax_t> heddle::clearCache() {
   std::pair<size_t, uintmax_t> sum;
-  for (const auto &[prefix, name] : kinds)
+  for (const auto &[prefix, name] : cacheKinds)
     for (const CachedFile &file : cachedFiles(prefix)) {
       std::error_code failure;
       if (fs::remove(file.path, failure)) {

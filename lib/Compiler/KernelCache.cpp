@@ -23,7 +23,6 @@
 using namespace heddle;
 using llvm::StringRef;
 
-static constexpr StringRef kPrefix = "kernel-";
 static constexpr StringRef kMark = "heddle kernel 1\n"; ///< with the version of the file format
 static constexpr uint64_t kDefaultMegabytes = 256, kMaxFiles = 10000;
 
@@ -126,7 +125,9 @@ KernelCache::Key KernelCache::keyOf(llvm::ArrayRef<StringRef> parts) const {
 }
 
 static std::string pathOf(StringRef folder, const KernelCache::Key &key) {
-  return (folder + "/" + kPrefix + llvm::toHex(key, /*LowerCase=*/true) + ".bin").str();
+  return (folder + "/" + StringRef(cachedKernels.prefix) + llvm::toHex(key, /*LowerCase=*/true) +
+          ".bin")
+      .str();
 }
 
 /// Header of a file: mark, key and hash of the code.
@@ -156,5 +157,5 @@ void KernelCache::keep(const Key &key, StringRef code) const {
 
 void KernelCache::limit() const {
   if (isOn())
-    limitCache(kPrefix, kMaxFiles, limitBytes);
+    limitCache(cachedKernels.prefix, kMaxFiles, limitBytes);
 }

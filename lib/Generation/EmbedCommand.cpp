@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 using namespace heddle;
@@ -147,9 +148,9 @@ Status heddle::embedCommand(Session &session, const EmbedCommand &command, std::
 
 Status heddle::checkSimilarity(const SimilarityCommand &command) {
   HEDDLE_TRY(checkEncoder(command.run));
-  if (command.run.text.texts.size() != 2)
-    return usageError("similarity: expected two texts, found " +
-                      std::to_string(command.run.text.texts.size()));
+  if (size_t count = command.run.text.texts.size(); count != 2 && count != 0)
+    return usageError("similarity: expected two texts, or none and lines of two, found " +
+                      std::to_string(count));
   return {};
 }
 
@@ -161,15 +162,23 @@ Status heddle::similarityCommand(Session &session, const SimilarityCommand &comm
   auto context = opened.model.behindPrompt(command.prompt);
   if (!context)
     return ofModel(session, context.takeError());
-  std::vector<Vector> vectors(2);
+  EncoderCommand run = command.run;
+  run.text.pairs = true;
+  const bool areLines = run.text.texts.empty();
+  // Of pairs one of whose texts is answered. The other may be answered in any order.
+  std::map<uint64_t, Vector> firsts;
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
-    if (text.values.empty())
+    if (text.values.empty() && !areLines)
       return inputError("text " + std::to_string(text.number + 1) +
                         ": expected a text with tokens, found none");
-    vectors[text.number].assign(text.values.begin(), text.values.end());
-    return std::string();
+    Vector vector(text.values.begin(), text.values.end());
+    auto [first, isFirst] = firsts.try_emplace(text.number / 2, vector);
+    if (isFirst)
+      return std::string();
+    const auto other = firsts.extract(first);
+    if (vector.empty() || other.mapped().empty())
+      return std::string("\n");
+    return formatted("%.6f\n", cosine(other.mapped(), vector));
   };
-  HEDDLE_TRY(encodeTexts(opened, command.run, *context, in, out, notes, answer));
-  out << formatted("%.6f\n", cosine(vectors[0], vectors[1]));
-  return written(out);
+  return encodeTexts(opened, run, *context, in, out, notes, answer);
 }

@@ -7,16 +7,20 @@
 #include "TextBatches.h"
 
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
+#include <array>
 #include <filesystem>
 #include <istream>
+#include <new>
 #include <ostream>
 
 using namespace heddle;
 
 Texts::Texts(const TextCommand &command, std::istream &in)
-    : arguments(command.texts), in(&in), name(command.input) {
+    : arguments(command.texts), in(&in), pairs(command.pairs && command.texts.empty()),
+      name(command.input) {
   if (name.empty())
     return;
   std::error_code unknown;
@@ -26,21 +30,87 @@ Texts::Texts(const TextCommand &command, std::istream &in)
   this->in = &file;
 }
 
-bool Texts::next(std::string &text) {
-  if (arguments.empty() ? !std::getline(*in, text) : count == arguments.size())
+/// Appends what is at hand to the text that is read and not taken; false: nothing is.
+bool Texts::readOn() {
+  std::array<char, 1 << 16> piece;
+  const std::streamsize size = in->good() ? in->readsome(piece.data(), piece.size()) : 0;
+  try {
+    ahead.append(piece.data(), static_cast<size_t>(std::max<std::streamsize>(size, 0)));
+  } catch (const std::bad_alloc &) {
+    in->setstate(std::ios::badbit);
     return false;
-  if (!arguments.empty())
+  }
+  return size > 0;
+}
+
+/// Whether a whole line is read, up to `end`.
+bool Texts::holdsLine(size_t &end) {
+  end = ahead.find('\n', std::max(taken, searched));
+  searched = end == std::string::npos ? ahead.size() : end;
+  return end != std::string::npos;
+}
+
+/// The next line; the last one may end with the input.
+bool Texts::nextLine(std::string &text) {
+  if (taken > ahead.size() / 2) { // so that what is read is not moved for each line
+    ahead.erase(0, taken);
+    searched -= std::min(searched, taken);
+    taken = 0;
+  }
+  size_t end = 0;
+  while (!holdsLine(end))
+    if (!readOn() && (in->peek() == std::istream::traits_type::eof() || !in->good())) {
+      if (in->bad() || taken == ahead.size())
+        return false;
+      end = ahead.size();
+      break;
+    }
+  text.assign(ahead, taken, end - taken);
+  taken = std::min(end + 1, ahead.size());
+  ++lines;
+  return true;
+}
+
+bool Texts::next(std::string &text) {
+  if (second) {
+    text = std::move(*second);
+    second.reset();
+  } else if (!arguments.empty()) {
+    if (count == arguments.size())
+      return false;
     text = arguments[count];
+  } else if (!nextLine(text)) {
+    return false;
+  } else if (pairs) {
+    const size_t tab = std::min(text.find('\t'), text.size());
+    if (!text.empty() && (tab == text.size() || text.find('\t', tab + 1) != std::string::npos)) {
+      failure = inputError(place() + ": expected two texts with a tab between them, found " +
+                           quotedText(text));
+      return false;
+    }
+    second = text.substr(std::min(tab + 1, text.size()));
+    text.resize(tab);
+  }
   ++count;
   return true;
 }
 
-bool Texts::isNextAtHand() { return !arguments.empty() || in->rdbuf()->in_avail() > 0; }
+bool Texts::isNextAtHand() {
+  if (!arguments.empty() || second)
+    return true;
+  size_t end = 0;
+  while (!holdsLine(end))
+    if (in->rdbuf()->in_avail() <= 0 || !readOn())
+      return false;
+  return true;
+}
 
 std::optional<double> Texts::share() {
   if (!arguments.empty())
     return static_cast<double>(count) / static_cast<double>(arguments.size());
-  const auto place = bytes > 0 ? static_cast<int64_t>(file.tellg()) : 0;
+  const auto place =
+      bytes > 0 ? static_cast<int64_t>(file.tellg()) - static_cast<int64_t>(ahead.size() - taken)
+                : 0;
   return place > 0 ? std::optional(static_cast<double>(place) / static_cast<double>(bytes))
                    : std::nullopt;
 }
@@ -49,18 +119,19 @@ std::string Texts::place() const {
   if (arguments.size() == 1)
     return "text";
   return (name.empty() ? "" : name + ": ") + (arguments.empty() ? "line " : "text ") +
-         std::to_string(count);
+         std::to_string(arguments.empty() ? lines : count);
 }
 
-Status Texts::finish() const {
+Status Texts::finish() {
   if (!name.empty() && !file.is_open())
     return inputError(name + ": expected a file that can be read, found none");
-  if (!in->bad()) // std::getline sets it too if a line does not fit in memory
+  HEDDLE_TRY(failure);
+  if (!in->bad())
     return {};
-  if (count == 0)
+  if (lines == 0)
     return inputError((name.empty() ? "standard input" : name) +
                       ": expected text, found a read error");
-  return inputError((name.empty() ? "" : name + ": ") + "line " + std::to_string(count + 1) +
+  return inputError((name.empty() ? "" : name + ": ") + "line " + std::to_string(lines + 1) +
                     ": expected a line that fits in memory, found a read error");
 }
 

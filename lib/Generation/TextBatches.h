@@ -23,22 +23,31 @@ public:
   Texts(const TextCommand &command, std::istream &in);
 
   bool next(std::string &text);
-  /// Whether the next text is at hand: nobody has to be waited for.
+  /// Whether the next text is at hand: nobody has to be waited for, as for the rest of a half line.
   bool isNextAtHand();
   /// How much of the texts is read, 0 to 1; none: nobody knows.
   std::optional<double> share();
   std::string place() const;
   uint64_t number() const { return count - 1; }
   /// Asked at the end: whether every line could be read.
-  Status finish() const;
+  Status finish();
 
 private:
+  bool readOn();
+  bool holdsLine(size_t &end);
+  bool nextLine(std::string &text);
+
   const std::vector<std::string> &arguments;
   std::istream *in;
+  bool pairs = false;                ///< each line is two texts
+  std::optional<std::string> second; ///< of the line whose first text was the last one
+  Status failure;                    ///< a line that is no pair
+  std::string ahead;                 ///< read, of which `taken` bytes were lines
+  size_t taken = 0, searched = 0;
   std::string name;   ///< of the file of --input; or empty
   std::ifstream file; ///< open if there is one
   uint64_t bytes = 0; ///< in it
-  uint64_t count = 0;
+  uint64_t count = 0, lines = 0;
 };
 
 /// Ids of a text, and its number among all texts.

@@ -73,27 +73,37 @@ Expected<TextEncoder> TextEncoder::create(Session &session) {
 }
 
 /// A vocabulary's texts may end in ids of padding, which `encode` does not count.
+bool TextEncoder::packs(const EncodedText &text) const {
+  return model->packed && (model->source->tokenizer || text.ids.back() != model->source->padding);
+}
+
 bool TextEncoder::packs(Batch texts) const {
-  return model->packed &&
-         (model->source->tokenizer || std::ranges::none_of(texts, [&](const EncodedText *text) {
-            return text->ids.back() == model->source->padding;
-          }));
+  return std::ranges::all_of(texts, [&](const EncodedText *text) { return packs(*text); });
+}
+
+void TextEncoder::RunSize::add(const EncodedText &text, bool isPacked) {
+  longest = static_cast<int64_t>(text.ids.size());
+  shortest = texts == 0 ? longest : shortest;
+  tokens += longest;
+  packs &= isPacked;
+  ++texts;
+}
+
+std::optional<int64_t> TextEncoder::cost(const RunSize &run) const {
+  if (run.packs)
+    return run.tokens;
+  // Tokens of a sequence-first model lie beside those of other texts.
+  if (run.texts > 1 &&
+      ((!model->padded && run.shortest != run.longest) || (model->sequenceFirst && !isPooled)))
+    return std::nullopt;
+  return run.texts * run.longest;
 }
 
 std::optional<int64_t> TextEncoder::cost(Batch texts) const {
-  auto sizeOf = [](const EncodedText *text) { return static_cast<int64_t>(text->ids.size()); };
-  if (packs(texts)) {
-    int64_t sum = 0;
-    for (const EncodedText *text : texts)
-      sum += sizeOf(text);
-    return sum;
-  }
-  const int64_t longest = sizeOf(texts.back()), count = static_cast<int64_t>(texts.size());
-  const bool alike = sizeOf(texts.front()) == longest;
-  // Tokens of a sequence-first model lie beside those of other texts.
-  if (count > 1 && ((!model->padded && !alike) || (model->sequenceFirst && !isPooled)))
-    return std::nullopt;
-  return count * longest;
+  RunSize run;
+  for (const EncodedText *text : texts)
+    run.add(*text, packs(*text));
+  return cost(run);
 }
 
 /// Kinds of segments in rows like those of the ids; empty where all are 0, the default.
@@ -176,10 +186,11 @@ std::vector<std::pair<size_t, size_t>> TextEncoder::cut(Batch sorted, int64_t bu
                                                         int64_t mostTexts) const {
   std::vector<std::pair<size_t, size_t>> runs;
   for (size_t from = 0, to = 0; from < sorted.size(); from = to) {
-    for (to = from + 1; to < sorted.size(); ++to) {
-      const size_t count = to + 1 - from;
-      const std::optional<int64_t> size = cost(sorted.subspan(from, count));
-      if (!size || *size > budget || static_cast<int64_t>(count) > mostTexts)
+    RunSize run;
+    for (to = from; to < sorted.size(); ++to) {
+      run.add(*sorted[to], packs(*sorted[to]));
+      const std::optional<int64_t> size = cost(run);
+      if (run.texts > 1 && (!size || *size > budget || run.texts > mostTexts))
         break;
     }
     runs.emplace_back(from, to);

@@ -14,6 +14,8 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <span>
+#include <string_view>
 
 #include <jerror.h>
 #include <jpeglib.h>
@@ -54,58 +56,18 @@ bool makeRoom(Image &image, int64_t width, int64_t height) {
 
 uint8_t *rowOf(Image &image, int64_t y) { return image.pixels.data() + 3 * y * image.width; }
 
-//===- PNG ---------------------------------------------------------------===//
+//===- Exif --------------------------------------------------------------===//
 
-struct Png {
-  Failure failure;
-  png_structp reader = png_create_read_struct(
-      PNG_LIBPNG_VER_STRING, &failure,
-      [](png_structp png, png_const_charp text) {
-        static_cast<Failure *>(png_get_error_ptr(png))->leave(text);
-      },
-      [](png_structp, png_const_charp) {});
-  png_infop info = png_create_info_struct(reader);
-  std::vector<png_bytep> rows;
-  ~Png() { png_destroy_read_struct(&reader, &info, nullptr); }
-};
-
-bool readPng(Png &png, std::FILE *file, Image &image) {
-  if (setjmp(png.failure.escape))
-    return false;
-  png_init_io(png.reader, file);
-  png_read_info(png.reader, png.info);
-  if (!makeRoom(image, png_get_image_width(png.reader, png.info),
-                png_get_image_height(png.reader, png.info)))
-    png.failure.leave("too many pixels");
-  png_set_expand(png.reader);
-  png_set_strip_16(png.reader);
-  png_set_strip_alpha(png.reader);
-  png_set_gray_to_rgb(png.reader);
-  png_set_interlace_handling(png.reader);
-  png_read_update_info(png.reader, png.info);
-  if (png_get_rowbytes(png.reader, png.info) != static_cast<size_t>(3 * image.width))
-    png.failure.leave("unusual channels");
-  for (int64_t y = 0; y < image.height; ++y)
-    png.rows.push_back(rowOf(image, y));
-  png_read_image(png.reader, png.rows.data());
-  png_read_end(png.reader, nullptr);
-  return true;
-}
-
-//===- JPEG --------------------------------------------------------------===//
+/// What Exif data begin with in JPEG files.
+constexpr std::string_view exifMark("Exif\0\0", 6);
 
 /// How the camera was held, 1 to 8; 1: upright.
-int orientationOf(jpeg_saved_marker_ptr marker) {
-  for (; marker; marker = marker->next) {
-    if (marker->data_length < 6 || std::memcmp(marker->data, "Exif\0", 6) != 0)
-      continue;
-    std::unique_ptr<ExifData, decltype(&exif_data_unref)> exif(
-        exif_data_new_from_data(marker->data, marker->data_length), exif_data_unref);
-    ExifEntry *entry = exif ? exif_data_get_entry(exif.get(), EXIF_TAG_ORIENTATION) : nullptr;
-    if (entry && entry->format == EXIF_FORMAT_SHORT && entry->components >= 1)
-      return exif_get_short(entry->data, exif_data_get_byte_order(exif.get()));
-  }
-  return 1;
+int orientationOf(std::span<const uint8_t> data) {
+  std::unique_ptr<ExifData, decltype(&exif_data_unref)> exif(
+      exif_data_new_from_data(data.data(), static_cast<unsigned>(data.size())), exif_data_unref);
+  ExifEntry *entry = exif ? exif_data_get_entry(exif.get(), EXIF_TAG_ORIENTATION) : nullptr;
+  const bool isNumber = entry && entry->format == EXIF_FORMAT_SHORT && entry->components >= 1;
+  return isNumber ? exif_get_short(entry->data, exif_data_get_byte_order(exif.get())) : 1;
 }
 
 /// Turned and mirrored so that it stands upright.
@@ -130,6 +92,64 @@ Image upright(Image image, int orientation) {
       std::memcpy(rowOf(turned, y) + 3 * x, rowOf(image, fromY) + 3 * fromX, 3);
     }
   return turned;
+}
+
+//===- PNG ---------------------------------------------------------------===//
+
+struct Png {
+  Failure failure;
+  png_structp reader = png_create_read_struct(
+      PNG_LIBPNG_VER_STRING, &failure,
+      [](png_structp png, png_const_charp text) {
+        static_cast<Failure *>(png_get_error_ptr(png))->leave(text);
+      },
+      [](png_structp, png_const_charp) {});
+  png_infop info = png_create_info_struct(reader);
+  std::vector<png_bytep> rows;
+  std::vector<uint8_t> exif;
+  int orientation = 1;
+  ~Png() { png_destroy_read_struct(&reader, &info, nullptr); }
+};
+
+bool readPng(Png &png, std::FILE *file, Image &image) {
+  if (setjmp(png.failure.escape))
+    return false;
+  png_init_io(png.reader, file);
+  png_read_info(png.reader, png.info);
+  if (!makeRoom(image, png_get_image_width(png.reader, png.info),
+                png_get_image_height(png.reader, png.info)))
+    png.failure.leave("too many pixels");
+  png_set_expand(png.reader);
+  png_set_strip_16(png.reader);
+  png_set_strip_alpha(png.reader);
+  png_set_gray_to_rgb(png.reader);
+  png_set_interlace_handling(png.reader);
+  png_read_update_info(png.reader, png.info);
+  if (png_get_rowbytes(png.reader, png.info) != static_cast<size_t>(3 * image.width))
+    png.failure.leave("unusual channels");
+  for (int64_t y = 0; y < image.height; ++y)
+    png.rows.push_back(rowOf(image, y));
+  png_read_image(png.reader, png.rows.data());
+  png_read_end(png.reader, png.info); // a chunk eXIf may stand behind the pixels
+  png_uint_32 size = 0;
+  png_bytep exif = nullptr;
+  if (png_get_eXIf_1(png.reader, png.info, &size, &exif) && size < 0xffff) {
+    png.exif.assign(exifMark.begin(), exifMark.end());
+    png.exif.insert(png.exif.end(), exif, exif + size);
+    png.orientation = orientationOf(png.exif);
+  }
+  return true;
+}
+
+//===- JPEG --------------------------------------------------------------===//
+
+/// The orientation of the first marker that holds Exif data.
+int orientationOf(jpeg_saved_marker_ptr marker) {
+  for (; marker; marker = marker->next)
+    if (std::string_view(reinterpret_cast<const char *>(marker->data), marker->data_length)
+            .starts_with(exifMark))
+      return orientationOf(std::span(marker->data, marker->data_length));
+  return 1;
 }
 
 struct Jpeg {
@@ -213,7 +233,7 @@ Expected<Image> heddle::readImage(const std::string &path) {
     Png png;
     if (!readPng(png, file.get(), image))
       return damaged("PNG", png.failure);
-    return image;
+    return upright(std::move(image), png.orientation);
   }
   if (count >= 3 && start[0] == 0xff && start[1] == 0xd8 && start[2] == 0xff) {
     Jpeg jpeg;

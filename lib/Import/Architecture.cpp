@@ -210,28 +210,34 @@ Status Architecture::selectPart(const std::string &wanted) {
 
 Expected<Architecture> Architecture::load(const std::string &folder, Json config,
                                           const std::string &part) {
-  Architecture made(folder, std::move(config));
   fs::path own = fs::path(folder) / "heddle.json";
-  std::error_code none;
-  made.file = (fs::path(folder) / "config.json").string();
-  if (fs::exists(own, none)) {
-    made.file = own.string();
-    made.document = HEDDLE_TRY(readJsonFile(made.file));
-    if (made.document.is_object() && made.document.contains("extends")) {
-      Json base = made.document["extends"];
-      if (!base.is_string())
-        return made.error("extends", "expected the name of an architecture, found " + shown(base));
-      made.document = merged(HEDDLE_TRY(made.readFile(base.get<std::string>())), made.document);
-    }
-  } else {
-    Json type = made.config.is_object() ? made.config.value("model_type", Json()) : Json();
-    if (!type.is_string() || type == commonFile || !findBuiltIn(type.get<std::string>()))
-      return made.error("model_type",
+  if (std::error_code none; fs::exists(own, none))
+    return fromJson(HEDDLE_TRY(readJsonFile(own.string())), own.string(), folder, std::move(config),
+                    part);
+  Architecture reader(folder, config);
+  reader.file = (fs::path(folder) / "config.json").string();
+  Json type = config.is_object() ? config.value("model_type", Json()) : Json();
+  if (!type.is_string() || type == commonFile || !findBuiltIn(type.get<std::string>()))
+    return reader.error("model_type",
                         "expected one of " + knownArchitectures() + ", found " + shown(type) +
                             "; a file heddle.json in the folder can describe another");
-    auto name = type.get<std::string>();
-    made.document = HEDDLE_TRY(made.readFile(name));
-    made.file = "architecture " + name;
+  auto name = type.get<std::string>();
+  Json document = HEDDLE_TRY(reader.readFile(name));
+  document.erase("extends"); // which is merged
+  return fromJson(std::move(document), "architecture " + name, folder, std::move(config), part);
+}
+
+Expected<Architecture> Architecture::fromJson(Json document, const std::string &file,
+                                              const std::string &folder, Json config,
+                                              const std::string &part) {
+  Architecture made(folder, std::move(config));
+  made.file = file;
+  made.document = std::move(document);
+  if (made.document.is_object() && made.document.contains("extends")) {
+    Json base = made.document["extends"];
+    if (!base.is_string())
+      return made.error("extends", "expected the name of an architecture, found " + shown(base));
+    made.document = merged(HEDDLE_TRY(made.readFile(base.get<std::string>())), made.document);
   }
   HEDDLE_TRY(made.selectPart(part));
   HEDDLE_TRY(made.check());
@@ -355,6 +361,9 @@ Expected<Json> Architecture::branch(const Json &json, const std::string &key) {
 
 /// A value of the file with its expressions computed; discarded where an `if` leaves it out.
 Expected<Json> Architecture::evaluated(const Json &json, const std::string &key) {
+  constexpr int64_t mostValues = 1 << 20; // lists of lists of layers would take forever
+  if (++made > mostValues)
+    return error(key, "expected at most " + std::to_string(mostValues) + " values, found more");
   if (json.is_string()) {
     auto text = json.get<std::string>();
     if (!text.starts_with('='))

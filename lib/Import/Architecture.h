@@ -30,6 +30,10 @@ public:
   /// is config.json of the folder, `part` one of the file's `parts`; empty: the first.
   static Expected<Architecture> load(const std::string &folder, Json config,
                                      const std::string &part = {});
+  /// The same of a document at hand; errors are those of a file `file`.
+  static Expected<Architecture> fromJson(Json document, const std::string &file,
+                                         const std::string &folder, Json config,
+                                         const std::string &part = {});
 
   /// The model description of the configuration, without `weights`.
   Expected<Json> description();
@@ -91,7 +95,8 @@ private:
                                  const WeightSource &checkpoint);
   Expected<TensorViewRef> projected(TensorViewRef view, const Json &json, const std::string &key,
                                     const WeightSource &checkpoint);
-  Expected<TensorViewRef> byDistance(TensorViewRef view, const Json &json, const std::string &key);
+  Expected<TensorViewRef> byDistance(TensorViewRef view, const Json &json, const std::string &key,
+                                     std::span<const int64_t> wanted);
   Expected<TensorViewRef> changed(TensorViewRef view, const Json &json, const std::string &key,
                                   bool scales, const WeightSource &checkpoint);
   Expected<TensorViewRef> numbers(const Json &json, const std::string &key,
@@ -104,6 +109,7 @@ private:
   std::map<std::string, Json, std::less<>> known; ///< values of configuration keys
   std::set<std::string, std::less<>> computing;   ///< keys whose default is being computed
   std::set<std::string, std::less<>> read;
+  int64_t made = 0; ///< values computed so far
   bool prefixesChosen = false;
 };
 

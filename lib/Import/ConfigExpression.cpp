@@ -26,6 +26,7 @@ struct Operator {
   llvm::StringLiteral word;
   int level; ///< a higher one binds more tightly
 };
+constexpr double exact = 9007199254740992.0; ///< doubles hold all integers up to it
 constexpr int disjunction = 1, conjunction = 2, comparison = 3, product = 5;
 constexpr Operator operators[] = {{"||", disjunction},
                                   {"&&", conjunction},
@@ -160,7 +161,6 @@ Json Evaluator::arithmetic(llvm::StringRef word, const Json &x, const Json &y, s
                   : word == "max" ? std::max(a, b)
                                   : std::pow(a, b);
   // Integers stay integers as far as a double holds them exactly.
-  constexpr double exact = 9007199254740992.0;
   bool whole = x.is_number_integer() && y.is_number_integer() && result == std::floor(result);
   if (!std::isfinite(result) || (whole && std::abs(result) > exact)) {
     in.report("expected a result that is finite and below 2^53", where);
@@ -289,14 +289,21 @@ Json Evaluator::call(const std::string &word, size_t where) {
   if (word == "sqrt" && !expect(number >= 0, "a number of at least 0", x, where))
     return {};
   if (word == "int")
-    return static_cast<int64_t>(std::trunc(number));
+    return expect(std::abs(number) <= exact, "a number up to 2^53", x, where)
+               ? Json(static_cast<int64_t>(std::trunc(number)))
+               : Json();
   if (word == "abs")
     return number < 0 ? arithmetic("-", 0, x, where) : x;
   return std::sqrt(number);
 }
 
 Expected<Json> heddle::evaluateConfig(std::string_view text, const ConfigNames &names) {
-  return Evaluator(text, names).run();
+  Expected<Json> value = Evaluator(text, names).run();
+  if (value)
+    return value;
+  // Of a data file the key tells the place: the message is one line, without the text and a caret.
+  const std::string message = value.takeError().message;
+  return inputError(message.substr(0, message.find('\n')));
 }
 
 Expected<std::string> heddle::expandConfig(std::string_view text, const ConfigNames &names) {
@@ -309,7 +316,8 @@ Expected<std::string> heddle::expandConfig(std::string_view text, const ConfigNa
     if (close == std::string_view::npos)
       return inputError("expected '}' behind '{', found the end");
     Json value = HEDDLE_TRY(evaluateConfig(text.substr(open + 1, close - open - 1), names));
-    if (value.is_number_float() && value == std::trunc(value.get<double>()))
+    if (value.is_number_float() && value == std::trunc(value.get<double>()) &&
+        std::abs(value.get<double>()) <= exact)
       value = value.get<int64_t>();
     result += value.is_string() ? value.get<std::string>() : value.dump();
     text.remove_prefix(close + 1);

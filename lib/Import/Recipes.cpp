@@ -13,7 +13,6 @@
 #include "heddle/Support/Try.h"
 
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <numeric>
 
@@ -130,7 +129,8 @@ Expected<TensorViewRef> Architecture::tensor(const TensorInfo &wanted,
       return shape;
     };
     if (withoutOnes(view->shape()) != withoutOnes(wanted.shape))
-      return inputError(checkpoint.name() + ": " + view->recipe() + ": expected " +
+      return inputError(checkpoint.name() + ": " +
+                        replacedAll(view->recipe(), checkpoint.name() + ":", "") + ": expected " +
                         shapeText(wanted.shape) + " for " + wanted.name + ", found " +
                         shapeText(view->shape()));
     return reshaped(view, wanted.shape);
@@ -255,10 +255,8 @@ Expected<std::vector<int64_t>> Architecture::rowRange(const Json &json, const st
                                                       int64_t rows) {
   auto [from, to] = HEDDLE_TRY(twoNumbers(json, key));
   if (!(from >= 0) || !(to >= from + 1) || !(to <= double(rows)))
-    return error(
-        key, "expected rows of " + std::to_string(rows) + ", found " +
-                 llvm::formatv("[{0}, {1}]", static_cast<int64_t>(from), static_cast<int64_t>(to))
-                     .str());
+    return error(key, "expected rows of " + std::to_string(rows) + ", found " +
+                          formatted("[%.0f, %.0f]", from, to));
   std::vector<int64_t> taken(static_cast<int64_t>(to) - static_cast<int64_t>(from));
   std::iota(taken.begin(), taken.end(), static_cast<int64_t>(from));
   return taken;
@@ -347,10 +345,10 @@ static int64_t logarithmicBucket(int64_t distance, int64_t buckets, int64_t furt
 }
 
 /// `distances`: [heads, buckets, furthest]. Rows are buckets of distances, columns heads; what comes
-/// is for each head a row for each distance from -furthest to furthest - 1, rounded up to a multiple
-/// of 8.
+/// is for each head a row for each distance that the wanted tensor [heads, 2 reach, columns] has.
 Expected<TensorViewRef> Architecture::byDistance(TensorViewRef view, const Json &json,
-                                                 const std::string &key) {
+                                                 const std::string &key,
+                                                 std::span<const int64_t> wanted) {
   Json made = HEDDLE_TRY(evaluated(json, key));
   bool numbers = made.is_array() && made.size() == 3 &&
                  llvm::all_of(made, [](const Json &n) { return n.is_number_integer(); });
@@ -361,7 +359,11 @@ Expected<TensorViewRef> Architecture::byDistance(TensorViewRef view, const Json 
   if (heads < 1 || furthest < 1 || furthest > most || buckets > most ||
       (buckets > 0 && (buckets < 4 || furthest < buckets / 2 + 2)))
     return error(key, "expected [heads, buckets or 0, furthest distance], found " + shown(made));
-  int64_t span = buckets > 0 ? buckets : furthest, reach = (furthest + 7) / 8 * 8;
+  int64_t span = buckets > 0 ? buckets : furthest, reach = wanted.size() == 3 ? wanted[1] / 2 : 0;
+  if (reach < furthest)
+    return error(
+        key, "expected a tensor of [heads, 2 * reach, head size] with a reach of at least " +
+                 std::to_string(furthest) + ", found " + shapeText({wanted.begin(), wanted.end()}));
   if (view->rows() != 2 * span || view->columns() % heads)
     return error(key, "expected " + std::to_string(2 * span) + " rows of " + std::to_string(heads) +
                           " heads, found " + shapeText(view->shape()));
@@ -376,13 +378,15 @@ Expected<TensorViewRef> Architecture::byDistance(TensorViewRef view, const Json 
   return reshaped(rows, {heads, 2 * reach, columns});
 }
 
-/// `plus` and `times`: one number, or one for each column (`plus` of a matrix) or row.
+/// `plus` and `times`: one number, or one for each column (`plus` of a matrix) or row; `plus` also
+/// one for each element.
 Expected<TensorViewRef> Architecture::changed(TensorViewRef view, const Json &json,
                                               const std::string &key, bool scales,
                                               const WeightSource &checkpoint) {
   TensorViewRef by = HEDDLE_TRY(numbers(json, key, checkpoint));
   int64_t fits = scales || view->shape().size() == 1 ? view->rows() : view->columns();
-  if (by->elements() != 1 && by->elements() != fits)
+  const bool isWhole = !scales && by->shape() == view->shape();
+  if (by->elements() != 1 && by->elements() != fits && !isWhole)
     return error(key,
                  "expected " + std::to_string(fits) + " numbers, found " + shapeText(by->shape()));
   return scales ? scaled(view, by) : shifted(view, by);
@@ -419,7 +423,7 @@ Expected<TensorViewRef> Architecture::recipe(const Json &json, const std::string
   if (json.contains("linear"))
     view = HEDDLE_TRY(projected(view, json["linear"], key + ".linear", checkpoint));
   if (json.contains("distances"))
-    view = HEDDLE_TRY(byDistance(view, json["distances"], key + ".distances"));
+    view = HEDDLE_TRY(byDistance(view, json["distances"], key + ".distances", wanted));
   if (json.contains("plus"))
     view = HEDDLE_TRY(changed(view, json["plus"], key + ".plus", false, checkpoint));
   if (json.contains("times"))

@@ -8,7 +8,6 @@
 
 #include "Schema.h"
 
-#include "heddle/Import/Import.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Try.h"

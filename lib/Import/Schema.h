@@ -104,6 +104,9 @@ private:
   std::string nowhere; ///< the path of the object where no place has it
 };
 
+/// The text of the schema, as Import.h offers it.
+std::string modelDescriptionSchema();
+
 /// Reads and parses a JSON file.
 Expected<Json> readJsonFile(const std::string &path);
 

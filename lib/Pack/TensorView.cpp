@@ -193,7 +193,7 @@ private:
   std::vector<int64_t> taken;
 };
 
-/// Rows times factors (`scales`), or columns plus terms.
+/// Rows times factors (`scales`), or columns or single elements plus terms.
 class Adjusted : public ByRows {
 public:
   Adjusted(TensorViewRef from, const TensorViewRef &numbers, bool scales)
@@ -210,7 +210,12 @@ protected:
     for (int64_t r = 0; r < count; ++r)
       for (int64_t c = 0; c < width; ++c) {
         float &x = out[r * width + c];
-        float number = numbers[numbers.size() == 1 ? 0 : scales ? row + r : c];
+        const size_t place = numbers.size() == 1 ? 0
+                             : scales            ? row + r
+                             : static_cast<int64_t>(numbers.size()) == elements()
+                                 ? (row + r) * width + c
+                                 : c;
+        float number = numbers[place];
         x = scales ? x * number : x + number;
       }
   }

@@ -207,7 +207,7 @@ static CpuRates findRates() {
   std::string directory = cacheDirectory();
   if (directory.empty())
     return measureCpuRates();
-  std::string path = directory + "/cpu-rates-" + machineKey() + ".txt";
+  std::string path = directory + "/" + std::string(cachedRates.prefix) + machineKey() + ".txt";
   std::ifstream file(path);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (parseRates(text, rates))

@@ -61,7 +61,7 @@ private:
   std::string where() const {
     std::string path;
     for (size_t i = 1; i < names.size(); ++i)
-      path += (i > 1 ? "." : "") + names[i];
+      path += (i > 1 ? "." : "") + printable(names[i]);
     return path.empty() ? "" : path + ": ";
   }
   Json *add(Json value) {

@@ -418,6 +418,7 @@ CASES = {
     "qwen3-classes": lambda: with_tokenizer(text_case(hf.Qwen3ForSequenceClassification(
         hf.Qwen3Config(**dict(QWEN, num_hidden_layers=1, use_sliding_window=True, sliding_window=3, max_window_layers=0),
                        **LABELS)))),
+    "qwen3-answers": lambda: text_case(hf.Qwen3ForQuestionAnswering(hf.Qwen3Config(**dict(QWEN, num_hidden_layers=1)))),
     "gemma3": lambda: text_case(hf.Gemma3TextModel(hf.Gemma3TextConfig(**GEMMA))),
     "gemma3-both-ways": lambda: with_tokenizer(text_case(
         hf.Gemma3TextModel(hf.Gemma3TextConfig(**GEMMA, use_bidirectional_attention=True)))),
@@ -437,6 +438,8 @@ CASES = {
     "sentences-poolings": lambda: sentence_case(seed=3, poolings=("cls", "max", "mean")),
     "clip": clip_case,
     "vit": lambda: image_case(hf.ViTModel(hf.ViTConfig(**VIT), add_pooling_layer=False)),
+    "dinov2-classes": lambda: image_case(hf.Dinov2ForImageClassification(hf.Dinov2Config(
+        **dict(VIT, num_hidden_layers=1, mlp_ratio=2), use_swiglu_ffn=True, **LABELS))),
     "dinov2": lambda: image_case(hf.Dinov2Model(hf.Dinov2Config(**dict(VIT, mlp_ratio=2)))),
 }
 CASES.update({name: lambda name=name: plain_case(name) for name in plain.CASES})

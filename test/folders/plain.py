@@ -98,6 +98,14 @@ def nomic_classes(t, c, ids, types):
     return t.linear("classifier", x, len(c["id2label"]))
 
 
+def nomic_tokens(t, c, ids, types):
+    return t.linear("classifier", nomic_rows(t, c, ids, types, "bert."), len(c["id2label"]))
+
+
+def nomic_answers(t, c, ids, types):
+    return t.linear("qa_outputs", nomic_rows(t, c, ids, types, "bert."), 2)
+
+
 def new_rows(t, c, ids, types, p=""):
     size, scaling = c["hidden_size"], c["rope_scaling"]
     x = t.of(p + "embeddings.word_embeddings.weight", c["vocab_size"], size)[ids]
@@ -158,6 +166,14 @@ def euro_classes(t, c, ids, types):
     return t.linear("classifier", rows, len(c["id2label"])).mean(0)
 
 
+def euro_tokens(t, c, ids, types):
+    return t.linear("classifier", euro_rows(t, c, ids, types, "model."), len(c["id2label"]))
+
+
+def euro_answers(t, c, ids, types):
+    return t.linear("qa_outputs", euro_rows(t, c, ids, types, "model."), 2)
+
+
 def euro_masked(t, c, ids, types):
     return t.linear("lm_head", euro_rows(t, c, ids, types, "model."), c["vocab_size"], False)
 
@@ -181,6 +197,8 @@ SHALLOW = dict(num_hidden_layers=1)
 CASES = {  # configuration, class, function
     "nomic": (NOMIC, "NomicBertModel", nomic_rows),
     "nomic-classes": (dict(NOMIC, n_layer=1, id2label=LABELS, qkv_proj_bias=True), "NomicBertForSequenceClassification", nomic_classes),
+    "nomic-tokens": (dict(NOMIC, n_layer=1, id2label=LABELS), "NomicBertForTokenClassification", nomic_tokens),
+    "nomic-answers": (dict(NOMIC, n_layer=1), "NomicBertForQuestionAnswering", nomic_answers),
     "nomic-masked": (dict(NOMIC, n_layer=1), "NomicBertForMaskedLM", nomic_masked),
     "new": (NEW, "NewModel", new_rows),
     "new-tokens": (dict(NEW, **SHALLOW, type_vocab_size=1, id2label=LABELS), "NewForTokenClassification", new_tokens),
@@ -189,6 +207,8 @@ CASES = {  # configuration, class, function
     "new-masked": (dict(NEW, **SHALLOW, pack_qkv=False), "NewForMaskedLM", new_masked),
     "eurobert": (EURO, "EuroBertModel", euro_rows),
     "eurobert-classes": (dict(EURO, **SHALLOW, id2label=LABELS), "EuroBertForSequenceClassification", euro_classes),
+    "eurobert-tokens": (dict(EURO, **SHALLOW, id2label=LABELS), "EuroBertForTokenClassification", euro_tokens),
+    "eurobert-answers": (dict(EURO, **SHALLOW), "EuroBertForQuestionAnswering", euro_answers),
     "eurobert-masked": (dict(EURO, **SHALLOW), "EuroBertForMaskedLM", euro_masked),
 }
 

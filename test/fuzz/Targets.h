@@ -22,6 +22,11 @@ void readTokenizer(std::string_view bytes);   ///< a tokenizer, and after a NUL 
 void readPicture(std::string_view bytes);     ///< a PNG or JPEG file, or the steps for images
 void readSize(std::string_view bytes);        ///< a size expression
 
+#if HEDDLE_FUZZ_IMPORT
+void readArchitecture(
+    std::string_view bytes); ///< heddle.json, config.json and tensors, NUL between
+#endif
+
 struct Target {
   std::string_view name; ///< also the folder of its inputs below test/fuzz/corpus
   void (*read)(std::string_view bytes);
@@ -35,6 +40,9 @@ inline constexpr Target targets[] = {
     {"size", readSize},
     {"tokenizer", readTokenizer},
     {"picture", readPicture},
+#if HEDDLE_FUZZ_IMPORT // where LLVM is
+    {"architecture", readArchitecture},
+#endif
 };
 
 } // namespace heddle::fuzz

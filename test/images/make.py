@@ -48,6 +48,17 @@ def write_images():
         exif = Image.Exif()
         exif[274] = orientation
         picture.crop((0, 0, 16, 9)).save(here / f"held-{orientation}.jpg", quality=90, exif=exif)
+    for orientation in (6, 7):
+        exif = Image.Exif()
+        exif[274] = orientation
+        picture.crop((0, 0, 16, 9)).save(here / f"held-{orientation}.png", exif=exif)
+    # A chunk eXIf may also stand behind the pixels.
+    held = (here / "held-7.png").read_bytes()
+    begin = held.index(b"eXIf") - 4
+    end = begin + 12 + int.from_bytes(held[begin:begin + 4], "big")
+    last = held.index(b"IEND") - 4
+    moved = held[:begin] + held[end:last] + held[begin:end] + held[last:] if end < last else held
+    (here / "held-7.png").write_bytes(moved)
     Image.fromarray(scene(7, 90, 4)).save(here / "tall.png")
     Image.fromarray(scene(1, 1, 5)).save(here / "dot.png")
 

@@ -20,6 +20,7 @@ struct TextCommand {
   std::string input;              ///< a file; empty: standard input
   int64_t batch = 1;              ///< texts of a batch; results do not depend on it
   bool truncate = false;          ///< cut texts that are too long for the model
+  bool pairs = false;             ///< a line of input is two texts, with a tab between them
 };
 
 /// What the commands on encoders have in common.
@@ -41,7 +42,7 @@ struct EmbedCommand {
   std::optional<bool> normalize;     ///< to the length 1; none: as the model does
 };
 
-/// `similarity`, of two texts.
+/// `similarity`, of two texts, or of those of each line.
 struct SimilarityCommand {
   EncoderCommand run;
   std::optional<std::string> prompt;
@@ -125,7 +126,8 @@ Status checkSimilarity(const SimilarityCommand &command);
 /// text without tokens has zeros.
 Status embedCommand(Session &session, const EmbedCommand &command, std::istream &in,
                     std::ostream &out, std::ostream &notes);
-/// Writes the cosine of the vectors of two texts.
+/// Writes the cosine of the vectors of two texts, a line for each pair; an empty one where a line of
+/// input lacks a text.
 Status similarityCommand(Session &session, const SimilarityCommand &command, std::istream &in,
                          std::ostream &out, std::ostream &notes);
 /// Writes a line for each text: the likeliest class and its probability, "label\t0.987654". Where

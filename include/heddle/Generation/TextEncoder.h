@@ -58,6 +58,14 @@ public:
 
 private:
   TextEncoder(Session &session, const TextModel &model) : session(&session), model(&model) {}
+  /// Sums over texts of a run, which come in the order of their lengths.
+  struct RunSize {
+    int64_t texts = 0, tokens = 0, shortest = 0, longest = 0;
+    bool packs = true;
+    void add(const EncodedText &text, bool isPacked);
+  };
+  std::optional<int64_t> cost(const RunSize &run) const;
+  bool packs(const EncodedText &text) const;
   bool packs(std::span<const EncodedText *const> texts) const;
   Status runPacked(std::span<const EncodedText *const> texts);
   Status runPadded(std::span<const EncodedText *const> texts);

@@ -55,7 +55,8 @@ TensorViewRef transposed(TensorViewRef from);
 TensorViewRef gathered(TensorViewRef from, std::vector<int64_t> rows);
 /// Row r times element r of `factors`, or all rows times its only element.
 TensorViewRef scaled(TensorViewRef from, TensorViewRef factors);
-/// Column c plus element c of `terms`, or all columns plus its only element.
+/// Column c plus element c of `terms`, each element plus that at its place in `terms` of as many, or
+/// all plus its only element.
 TensorViewRef shifted(TensorViewRef from, TensorViewRef terms);
 
 /// Each row of a matrix less its mean, over its deviation, times `weight` plus `bias`.

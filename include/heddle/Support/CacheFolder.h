@@ -18,6 +18,18 @@
 
 namespace heddle {
 
+/// What names in the folder begin with, and what people call it. All that is kept is one of these.
+struct CacheKind {
+  std::string_view prefix, name;
+};
+inline constexpr CacheKind cachedModels = {"model-", "compiled folders"},
+                           cachedFolders = {"folder-", "names of folders"},
+                           cachedKernels = {"kernel-", "kernels"},
+                           cachedPipelines = {"vulkan-", "pipelines of Vulkan"},
+                           cachedRates = {"cpu-rates-", "rates of processors"};
+inline constexpr CacheKind cacheKinds[] = {cachedModels, cachedFolders, cachedKernels,
+                                           cachedPipelines, cachedRates};
+
 /// $XDG_CACHE_HOME/heddle, else ~/.cache/heddle; empty if neither variable holds an absolute path.
 std::string cacheDirectory();
 

@@ -17,8 +17,6 @@
 
 namespace heddle::vulkan {
 
-static constexpr std::string_view kPrefix = "vulkan-";
-
 uint64_t fnv1a(const void *bytes, size_t count, uint64_t hash) {
   const auto *at = static_cast<const unsigned char *>(bytes);
   for (size_t i = 0; i < count; ++i)
@@ -42,7 +40,8 @@ Expected<PipelineCache> PipelineCache::open(const LogicalDevice &device, uint64_
   std::string hash = formatted("%016llx", static_cast<unsigned long long>(codeHash));
   std::string directory = cacheDirectory();
   if (!directory.empty())
-    directory += "/" + std::string(kPrefix) + device.physical().cacheKey() + "-" + hash + ".bin";
+    directory += "/" + std::string(cachedPipelines.prefix) + device.physical().cacheKey() + "-" +
+                 hash + ".bin";
   PipelineCache opened(device, directory);
   std::vector<char> data = readCache(opened.path);
   VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
@@ -82,7 +81,7 @@ void PipelineCache::save() const {
   std::memcpy(bytes.data(), &hash, sizeof hash);
   bytes.resize(sizeof hash + size);
   keepInCache(path, bytes);
-  limitCache(kPrefix, 100, 256 << 20);
+  limitCache(cachedPipelines.prefix, 100, 256 << 20);
 }
 
 } // namespace heddle::vulkan

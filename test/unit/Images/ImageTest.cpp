@@ -71,8 +71,8 @@ INSTANTIATE_TEST_SUITE_P(Files, ImageFileTest,
                                          "alpha.png", "grey-alpha.png", "rgb.jpg",
                                          "progressive.jpg", "grey.jpg", "inks.jpg", "held-1.jpg",
                                          "held-2.jpg", "held-3.jpg", "held-4.jpg", "held-5.jpg",
-                                         "held-6.jpg", "held-7.jpg", "held-8.jpg", "tall.png",
-                                         "dot.png"));
+                                         "held-6.jpg", "held-7.jpg", "held-8.jpg", "held-6.png",
+                                         "held-7.png", "tall.png", "dot.png"));
 
 TEST(Image, ResizedPixelsAreThoseOfPillow) {
   const Image image = imageOf("rgb.png");

@@ -28,7 +28,8 @@ std::string value(const std::string &text) {
   if (made)
     return made->dump();
   std::string message = made.takeError().message;
-  return message.substr(0, message.find('\n'));
+  EXPECT_EQ(message.find('\n'), message.npos) << message;
+  return message;
 }
 
 TEST(ConfigExpression, Arithmetic) {
@@ -76,6 +77,7 @@ TEST(ConfigExpression, ErrorsSayWhereAndWhat) {
   EXPECT_EQ(value("'open"), "column 1: expected a text that ends with ', found the end");
   EXPECT_EQ(value("sqrt(-1)"), "column 1: expected a number of at least 0, found -1");
   EXPECT_EQ(value("pow(10, 400)"), "column 1: expected a result that is finite and below 2^53");
+  EXPECT_EQ(value("int(1e300)"), "column 1: expected a number up to 2^53, found 1e+300");
   EXPECT_EQ(value("exp(1)"),
             "column 1: expected abs, count, has, int, max, min, pow or sqrt, found 'exp'");
   EXPECT_EQ(value(""), "column 1: expected a number, a text, a name or '('");

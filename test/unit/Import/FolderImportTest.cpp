@@ -124,9 +124,8 @@ TEST_F(FolderImportTest, TensorsMissingOrOfAnotherShape) {
             "query.weight of heddle.json), found none of this name");
   tensors = all;
   tensors[0].shape = {11, 8};
-  EXPECT_EQ(folderProblem(),
-            "model.safetensors: model.safetensors:body.words: expected [10, 8] for "
-            "source.embedding.weight, found [11, 8]");
+  EXPECT_EQ(folderProblem(), "model.safetensors: body.words: expected [10, 8] for "
+                             "source.embedding.weight, found [11, 8]");
   tensors = all;
   tensors[2].shape = {20, 8};
   EXPECT_EQ(folderProblem(), "heddle.json: tensors.encoder.{layer}.attention.key.weight.view: "
@@ -197,11 +196,11 @@ TEST_F(FolderImportTest, ProductsAndDistances) {
   recipe["linear"] = {{"weight", "{p}0.o.weight"}, {"scale", 1}};
   EXPECT_THAT(problemWithKey(key, recipe), HasSubstr("linear: expected one of weight, bias"));
   recipe.erase("linear");
-  recipe["distances"] = {2, 0, 4}; // of 2 heads 16 rows, distances from -8 to 7
-  EXPECT_THAT(problemWithKey(key, recipe), HasSubstr("expected [8, 8] for "));
-  recipe["distances"] = {2, 0, 5};
-  EXPECT_THAT(problemWithKey(key, recipe),
-              HasSubstr("distances: expected 10 rows of 2 heads, found [8, 8]"));
+  recipe["distances"] = {2, 0, 4}; // as many as the wanted tensor has: a matrix has none
+  EXPECT_THAT(
+      problemWithKey(key, recipe),
+      HasSubstr("distances: expected a tensor of [heads, 2 * reach, head size] with a reach "
+                "of at least 4, found [8, 8]"));
   recipe["distances"] = {2, 4, 3};
   EXPECT_THAT(
       problemWithKey(key, recipe),

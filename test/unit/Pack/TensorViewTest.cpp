@@ -82,6 +82,7 @@ TEST_F(TensorViews, ScaledByRowsAndShiftedByColumns) {
   EXPECT_THAT(all(scaled(t, numbers)), ElementsAre(0, 1, 2, 3, 20, 25, 30, 35, 72, 81, 90, 99));
   EXPECT_THAT(all(shifted(t, reshaped(gathered(t, {2}), {4}))),
               ElementsAre(8, 10, 12, 14, 12, 14, 16, 18, 16, 18, 20, 22));
+  EXPECT_THAT(all(shifted(t, t)), ElementsAre(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22));
   EXPECT_THAT(all(shifted(numbers, filled({1}, 1))), ElementsAre(2, 6, 10));
   EXPECT_THAT(all(shifted(numbers, numbers)), ElementsAre(2, 10, 18));
   EXPECT_THAT(all(scaled(numbers, numbers)), ElementsAre(1, 25, 81));

@@ -96,6 +96,9 @@ TEST(Json, RefusesWhatJsonDoesNotAllow) {
   auto message = [](std::string_view text) { return parseJson(text, "x.json").error().message; };
   EXPECT_EQ(message("{\"a\":1,\"b\":{\"a\":1},\"a\":2}"),
             "x.json: expected each key once, found 'a' twice");
+  // A message is one line whatever the keys are.
+  EXPECT_EQ(parseJson(R"({"a\nb": {"a": 1, "a": 2}})", "x.json").error().message,
+            "x.json: a\\x0ab: expected each key once, found 'a' twice");
   for (std::string_view text : {"", "{\"a\":", "1 2", "\"\xff\"", "[1e999]", "{'a':1}", "[1,]"})
     EXPECT_THAT(message(text), testing::HasSubstr("expected valid JSON")) << text;
   EXPECT_THAT(message(std::string(1000000, '[')), testing::HasSubstr("nesting"));

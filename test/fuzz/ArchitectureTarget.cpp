@@ -1,0 +1,93 @@
+//===- ArchitectureTarget.cpp - Data files on any bytes --------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An input is heddle.json, a NUL, config.json, a NUL, and an object with the shapes of
+// tensors that the checkpoint has (`stored`) and that the model wants (`wanted`).
+#include "Targets.h"
+
+#include "Architecture.h"
+
+#include "heddle/Support/Json.h"
+
+#include <cstdlib>
+
+using namespace heddle;
+
+namespace {
+
+template <typename T>
+bool succeeded(const T &result) {
+  if (!result &&
+      (result.error().message.empty() || result.error().message.find('\n') != std::string::npos))
+    std::abort(); // an error is one line
+  return static_cast<bool>(result);
+}
+
+/// Small tensors of f32, or of a type that cannot be read.
+std::vector<TensorInfo> tensorsOf(const Json &shapes) {
+  std::vector<TensorInfo> tensors;
+  if (!shapes.is_object())
+    return tensors;
+  for (const auto &[name, shape] : shapes.items()) {
+    TensorInfo tensor{name, "f32", {}};
+    int64_t count = 1;
+    if (!shape.is_array())
+      tensor.type = "i64";
+    else
+      for (const Json &size : shape)
+        if (size.is_number_unsigned() && size > 0 && size < 64 && count < 4096)
+          tensor.shape.push_back(size.get<int64_t>()), count *= size.get<int64_t>();
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+/// A checkpoint whose numbers are their places.
+class Places : public WeightSource {
+public:
+  explicit Places(std::vector<TensorInfo> tensors) : infos(std::move(tensors)) {}
+  const std::string &name() const override { return label; }
+  const std::vector<TensorInfo> &tensors() const override { return infos; }
+  void read(int tensor, int64_t first, std::span<float> out) const override {
+    if (first < 0 ||
+        first + static_cast<int64_t>(out.size()) > infos[static_cast<size_t>(tensor)].elements())
+      std::abort(); // a view asks for what is there
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<float>(first) + static_cast<float>(i);
+  }
+
+private:
+  std::string label = "model.safetensors";
+  std::vector<TensorInfo> infos;
+};
+
+} // namespace
+
+void fuzz::readArchitecture(std::string_view bytes) {
+  Json parts[3];
+  for (Json &part : parts) {
+    const size_t end = std::min(bytes.find('\0'), bytes.size());
+    auto json = parseJson(bytes.substr(0, end), "input.json");
+    if (!succeeded(json))
+      return;
+    part = std::move(*json);
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  }
+  if (!parts[1].is_object() || !parts[2].is_object())
+    return;
+  auto architecture = Architecture::fromJson(parts[0], "heddle.json", "folder", parts[1]);
+  if (!succeeded(architecture))
+    return;
+  succeeded(architecture->description());
+  architecture->unreadKeys();
+  const Places checkpoint(tensorsOf(parts[2].value("stored", Json())));
+  for (const TensorInfo &wanted : tensorsOf(parts[2].value("wanted", Json()))) {
+    auto view = architecture->tensor(wanted, checkpoint);
+    architecture->ignores(wanted.name);
+    if (!succeeded(view))
+      continue;
+    std::vector<float> values(static_cast<size_t>(std::min<int64_t>((*view)->elements(), 4096)));
+    (*view)->read(0, values);
+  }
+}
