@@ -9,10 +9,12 @@
 
 #include "CodeGeneration.h"
 #include "heddle/Compiler/RegisterAll.h"
+#include "heddle/Pack/NanWatch.h"
 #include "heddle/Pack/Pack.h"
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Container.h"
 #include "heddle/Support/OutputFile.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -83,7 +85,12 @@ ArtifactWriter::FillWeights packer(Assembled &assembled, const CompileOptions &o
   return [&](std::span<std::byte> bytes) {
     tell(options, "packing weights");
     auto start = Clock::now();
-    Status status = packAll(assembled.program, *assembled.compilation->model().weights, bytes);
+    const NanWatch weights(*assembled.compilation->model().weights);
+    Status status = packAll(assembled.program, weights, bytes);
+    if (std::vector<std::string> names = weights.found(); !names.empty())
+      assembled.report.warnings.push_back(
+          weights.name() + ": expected numbers, found NaN in " +
+          firstText(names, 5, [](const std::string &name) { return quotedText(name); }));
     assembled.report.packSeconds = secondsSince(start);
     return status;
   };

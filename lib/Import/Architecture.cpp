@@ -38,6 +38,9 @@ std::span<const BuiltInArchitecture> heddle::builtInArchitectures() { return bui
 /// The shared tables and lists, which are no architecture.
 static constexpr std::string_view commonFile = "common";
 
+/// What the name of a built-in file begins with in messages.
+static constexpr std::string_view builtInWord = "architecture ";
+
 static const BuiltInArchitecture *findBuiltIn(std::string_view name) {
   auto found = std::ranges::find(builtIn, name, &BuiltInArchitecture::name);
   return found == std::end(builtIn) ? nullptr : found;
@@ -91,7 +94,10 @@ static Json renamed(const Json &value, const std::string &stack, const std::stri
 }
 
 Error Architecture::error(const std::string &key, const std::string &message) const {
-  return inputError(file + ": " + (key.empty() ? "" : key + ": ") + message);
+  // What a built-in file cannot make of a configuration is a matter of the folder.
+  const std::string place =
+      file.starts_with(builtInWord) ? (fs::path(folder) / "config.json").string() + ": " : "";
+  return inputError(place + file + ": " + (key.empty() ? "" : key + ": ") + message);
 }
 
 /// One file with what it extends.
@@ -224,7 +230,8 @@ Expected<Architecture> Architecture::load(const std::string &folder, Json config
   auto name = type.get<std::string>();
   Json document = HEDDLE_TRY(reader.readFile(name));
   document.erase("extends"); // which is merged
-  return fromJson(std::move(document), "architecture " + name, folder, std::move(config), part);
+  return fromJson(std::move(document), std::string(builtInWord) + name, folder, std::move(config),
+                  part);
 }
 
 Expected<Architecture> Architecture::fromJson(Json document, const std::string &file,

@@ -196,6 +196,8 @@ Json Evaluator::value() {
   if (in.atNumber()) {
     bool isReal = false;
     double number = in.number(isReal);
+    if (in.failed()) // the number may be of any size
+      return {};
     return isReal ? Json(number) : Json(static_cast<int64_t>(number));
   }
   if (in.peek() == '\'')

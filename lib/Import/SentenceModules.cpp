@@ -130,7 +130,10 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
                         "another module");
     Json config = HEDDLE_TRY(readObject(path, files));
     modules.pool = HEDDLE_TRY(poolingsOf(config, path));
-    modules.promptIsPooled = config.value("include_prompt", Json(true)) != false;
+    const Json prompt = config.value("include_prompt", Json(true));
+    if (!prompt.is_boolean())
+      return inputError(path + ": include_prompt: expected true or false, found " + shown(prompt));
+    modules.promptIsPooled = prompt == true;
   } else if (type != "Dropout") { // which does nothing but in training
     return inputError("type: expected Transformer, Pooling, Dense, Normalize or Dropout, found " +
                       quotedText(type.str()) + ", which is not supported");

@@ -4,6 +4,7 @@
 //
 // safetensors files, good and hostile, and the numbers that a seed gives.
 
+#include "heddle/Pack/NanWatch.h"
 #include "heddle/Pack/Safetensors.h"
 #include "heddle/Pack/SeededWeights.h"
 
@@ -71,6 +72,22 @@ TEST(Safetensors, WidensAllFloatTypes) {
     auto inPlace = (*source)->inPlace((*source)->find("full"));
     EXPECT_EQ(inPlace.size(), (8 + header.size() + strlen(space)) % 4 == 0 ? 2u : 0u);
   }
+}
+
+TEST(Safetensors, TensorsWithNanAreNamed) {
+  std::string header = R"({"good":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                       R"("whole":{"dtype":"F32","shape":[1],"data_offsets":[4,8]},)"
+                       R"("half":{"dtype":"BF16","shape":[2],"data_offsets":[8,12]}})";
+  header.resize((header.size() + 3) / 4 * 4, ' '); // so that f32 lie in place
+  auto source = openBytes(fileOf(header, std::string("\0\0\x80\x3f\0\0\xc0\xff\0\0\xc0\x7f", 12)));
+  ASSERT_TRUE(source) << source.error().message;
+  NanWatch watch(**source);
+  EXPECT_THAT(watch.found(), ElementsAre());
+  EXPECT_EQ(watch.inPlace(watch.find("whole")).size(), 1u);
+  EXPECT_THAT(watch.found(), ElementsAre("whole"));
+  for (const char *name : {"good", "whole", "half"})
+    all(watch, name);
+  EXPECT_THAT(watch.found(), ElementsAre("whole", "half"));
 }
 
 TEST(Safetensors, HostileHeadersAreErrors) {
