@@ -97,7 +97,8 @@ Error Architecture::error(const std::string &key, const std::string &message) co
   // What a built-in file cannot make of a configuration is a matter of the folder.
   const std::string place =
       file.starts_with(builtInWord) ? (fs::path(folder) / "config.json").string() + ": " : "";
-  return inputError(place + file + ": " + (key.empty() ? "" : key + ": ") + message);
+  // Keys and names are any text, and a message is one line.
+  return inputError(place + file + ": " + printable((key.empty() ? "" : key + ": ") + message));
 }
 
 /// One file with what it extends.
@@ -178,7 +179,7 @@ Status Architecture::selectHead() {
   if (heads[wanted].is_string())
     return inputError((fs::path(folder) / "config.json").string() +
                       ": architectures: expected another head, found " + quotedText(wanted) + ": " +
-                      heads[wanted].get<std::string>());
+                      printable(heads[wanted].get<std::string>()));
   if (!heads[wanted].is_object())
     return error("heads." + wanted,
                  "expected an object, a text or null, found " + shown(heads[wanted]));
@@ -415,9 +416,10 @@ Status Architecture::checkRequirements() {
   for (const auto &[condition, message] : section(document, "require").items()) {
     Json holds = HEDDLE_TRY(evaluated("=" + condition, "require"));
     if (holds != true)
-      return inputError((fs::path(folder) / "config.json").string() + ": expected " + condition +
-                        ", found otherwise: " +
-                        (message.is_string() ? message.get<std::string>() : shown(message)));
+      return inputError(
+          (fs::path(folder) / "config.json").string() + ": expected " +
+          printable(condition + ", found otherwise: " +
+                    (message.is_string() ? message.get<std::string>() : shown(message))));
   }
   return {};
 }

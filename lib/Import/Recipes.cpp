@@ -130,9 +130,9 @@ Expected<TensorViewRef> Architecture::tensor(const TensorInfo &wanted,
     };
     if (withoutOnes(view->shape()) != withoutOnes(wanted.shape))
       return inputError(checkpoint.name() + ": " +
-                        replacedAll(view->recipe(), checkpoint.name() + ":", "") + ": expected " +
-                        shapeText(wanted.shape) + " for " + wanted.name + ", found " +
-                        shapeText(view->shape()));
+                        printable(replacedAll(view->recipe(), checkpoint.name() + ":", "") +
+                                  ": expected " + shapeText(wanted.shape) + " for " + wanted.name +
+                                  ", found " + shapeText(view->shape())));
     return reshaped(view, wanted.shape);
   }
   return error("tensors", "expected a recipe for " + quotedText(wanted.name) + ", found none");
@@ -151,13 +151,14 @@ Expected<TensorViewRef> Architecture::stored(const Json &names, const std::strin
       continue;
     const TensorInfo &info = checkpoint.tensors()[index];
     if (info.type != "f32" && info.type != "f16" && info.type != "bf16")
-      return inputError(checkpoint.name() + ": " + info.name +
-                        ": expected f32, f16 or bf16, found " + info.type);
+      return inputError(checkpoint.name() + ": " +
+                        printable(info.name + ": expected f32, f16 or bf16, found " + info.type));
     read.insert(info.name);
     return viewOf(checkpoint, index);
   }
-  return inputError(checkpoint.name() + ": expected a tensor " + listText(tried, {}, " or ") +
-                    " (" + key + " of " + file + "), found none of this name");
+  return inputError(checkpoint.name() + ": expected a tensor " +
+                    printable(listText(tried, {}, " or ") + " (" + key + " of ") + file +
+                    "), found none of this name");
 }
 
 /// Where a recipe's numbers come from.

@@ -57,7 +57,10 @@ public:
   std::span<const float> inPlace(int tensor) const override;
 
 private:
-  Error fail(const std::string &message) const { return inputError(path + ": " + message); }
+  /// Names of tensors are any text, and a message is one line.
+  Error fail(const std::string &message) const {
+    return inputError(path + ": " + printable(message));
+  }
   Status readTensor(const std::string &tensor, const Json &json);
   Status readType(TensorInfo &info, const Json &json, int64_t &bytes) const;
   Status readShape(TensorInfo &info, const Json &json, int64_t bytes, uint64_t &size) const;
