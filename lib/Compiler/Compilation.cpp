@@ -125,7 +125,7 @@ Expected<std::string> moduleBytecode(ModuleOp module) {
   Location unknown = UnknownLoc::get(module.getContext());
   copy->walk([&](Operation *op) {
     StringAttr part = partOf(op->getLoc());
-    op->setLoc(part ? Location(NameLoc::get(part)) : unknown);
+    op->setLoc(part ? named(part, roleOf(op->getLoc())) : unknown);
     for (Region &region : op->getRegions())
       for (Block &block : region)
         for (BlockArgument argument : block.getArguments())

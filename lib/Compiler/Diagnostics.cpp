@@ -18,14 +18,31 @@ using namespace mlir;
 
 namespace heddle {
 
-StringAttr partOf(Location location) {
-  StringAttr part;
+/// The first name in a location; null if it has none.
+static LocationAttr firstName(Location location) {
+  LocationAttr found;
   location->walk([&](Location inner) {
-    auto name = dyn_cast<NameLoc>(inner);
-    part = name ? name.getName() : part;
-    return name ? WalkResult::interrupt() : WalkResult::advance();
+    if (!isa<NameLoc>(inner))
+      return WalkResult::advance();
+    found = inner;
+    return WalkResult::interrupt();
   });
-  return part;
+  return found;
+}
+
+StringAttr partOf(Location location) {
+  LocationAttr name = firstName(location);
+  return name ? cast<NameLoc>(name).getName() : StringAttr();
+}
+
+StringAttr roleOf(Location location) {
+  LocationAttr name = firstName(location);
+  auto role = name ? dyn_cast<NameLoc>(cast<NameLoc>(name).getChildLoc()) : NameLoc();
+  return role ? role.getName() : StringAttr();
+}
+
+Location named(StringAttr part, StringAttr role) {
+  return role ? NameLoc::get(part, NameLoc::get(role)) : NameLoc::get(part);
 }
 
 std::string locationText(Location location) {
@@ -33,7 +50,7 @@ std::string locationText(Location location) {
     return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" +
            std::to_string(file.getColumn());
   if (auto name = dyn_cast<NameLoc>(location)) {
-    std::string child = locationText(name.getChildLoc());
+    std::string child = roleOf(location) ? "" : locationText(name.getChildLoc());
     return child.empty() ? name.getName().str() : child;
   }
   if (auto call = dyn_cast<CallSiteLoc>(location))

@@ -86,11 +86,15 @@ public:
   /// Appends rows; the result is the whole cache.
   mlir::Value append(const std::string &name, mlir::Value rows);
 
-  /// Ops built while it lives are located at this part of the model.
+  /// Ops built while it lives are located at this part of the model; `role`: what they make there,
+  /// "keys" or "values".
   class Part {
   public:
-    Part(FunctionBuilder &f, const std::string &name) : f(f), outer(f.loc) {
-      f.loc = mlir::NameLoc::get(f.b.getStringAttr(name));
+    Part(FunctionBuilder &f, const std::string &name, llvm::StringRef role = "")
+        : f(f), outer(f.loc) {
+      mlir::StringAttr part = f.b.getStringAttr(name);
+      f.loc = role.empty() ? mlir::NameLoc::get(part)
+                           : mlir::NameLoc::get(part, mlir::NameLoc::get(f.b.getStringAttr(role)));
     }
     ~Part() { f.loc = outer; }
 

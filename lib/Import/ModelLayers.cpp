@@ -59,6 +59,7 @@ Value ModelBuilder::heads(FunctionBuilder &f, Value x, const AttentionDescriptio
   int64_t count = query ? a.heads : a.keyValueHeads, size = value ? a.valueSize : a.headSize;
   bool bias = query ? a.queryBias : value ? a.valueBias : a.keyBias;
   std::string name = prefix + "." + which.str();
+  FunctionBuilder::Part part(f, prefix, query ? "" : value ? "values" : "keys");
   Value y = f.linear(x, name, count * size, d.size, bias, activationOf(a.activation));
   if (a.perHeadProjection) { // of all first features: the matrices of the heads below each other
     Value matrices = f.matrix(name + ".head.weight", {count, size, count * size}, count * size);

@@ -10,7 +10,9 @@
 #include "Layers.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "heddle/Compiler/Models.h"
+#include "heddle/Dialect/Kernel/IR/KernelOps.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -26,94 +28,131 @@ bool isTraced(Operation *op) {
              MergeHeadsOp, CacheAppendOp>(op);
 }
 
-/// Whether an op changes heads and keeps their shape.
-bool keepsHeads(Operation *op) {
-  auto heads = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.getRank() == 4;
-  };
-  return !isTraced(op) && op->getNumResults() == 1 && op->getNumOperands() > 0 &&
-         heads(op->getResult(0).getType()) &&
-         op->getResult(0).getType() == op->getOperand(0).getType();
-}
-
-/// Source of a value behind groups, roundings, quantisations and changes of heads.
-Value origin(Value value) {
-  return behindGroups(
-      value, [](Operation *op) { return isa<arith::TruncFOp, QuantizeOp>(op) || keepsHeads(op); });
-}
-
-/// Operand whose shape an op changes.
-Value mainOperand(Operation *op) {
-  auto concat = dyn_cast<ConcatOp>(op);
-  return origin(concat ? concat.getRows() : op->getOperand(0));
-}
-
-/// Follows values from op to op. A line begins with the input of a part of the model and continues
-/// with each op of the part that reads its last value.
+/// Follows values from op to op, in program order. A line is a part of the model as import named
+/// it, from the input of the part; ops of the part that read what the line reached add their shapes.
+/// Without names, a line is an attention between its projections, or one op.
 class Tracer {
 public:
   explicit Tracer(func::FuncOp function) : shapes(function) {
-    function.walk([&](Operation *op) {
-      if (isTraced(op))
-        visit(op);
-    });
-    for (auto [line, merged] : llvm::zip_equal(lines, ends)) // merged heads without a projection
-      if (merged.getDefiningOp<MergeHeadsOp>())
-        line.shapes.push_back(shapes.of(merged));
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) { visit(op); });
   }
-  std::vector<TraceLine> lines;
+  std::vector<TraceLine> take();
 
 private:
+  struct Line {
+    TraceLine text;
+    StringRef part;
+    Value start;
+    std::optional<Shape> merged; ///< merged heads, until a projection follows
+  };
+  /// A value that belongs to a line. `beside` it: of an equal projection, which adds no shapes.
+  struct Reached {
+    size_t line;
+    bool beside;
+  };
+
   void visit(Operation *op);
-  size_t lineOf(Value end) const { return llvm::find(ends, end) - ends.begin(); }
-  /// Line of an equal projection (same part, input and shape), which stands for this one too.
-  size_t lineBeside(const std::string &name, Value input, const Shape &result) const {
-    if (auto known = beside.find(input); known != beside.end())
-      return known->second;
-    size_t line = 0;
-    while (line < lines.size() &&
-           (lines[line].name != name || starts[line] != input || lines[line].shapes[1] != result))
-      ++line;
-    return line;
-  }
+  std::optional<Reached> reachedBy(Operation *op) const;
+  std::optional<Reached> trace(Operation *op, std::optional<Reached> from);
+  Reached extend(Operation *op, Reached from);
+  Reached begin(Operation *op);
+  /// A group's arguments and results are the values that they stand for.
+  void handOn(ValueRange from, ValueRange to);
+  Value given(Value value) const { return sources.contains(value) ? sources.at(value) : value; }
 
   ShapeExpressions shapes;
-  std::vector<Value> starts, ends;      ///< first input and last value of each line
-  llvm::DenseMap<Value, size_t> beside; ///< results of equal projections, and their line
+  std::vector<Line> lines;
+  llvm::DenseMap<Value, Reached> reached;
+  llvm::DenseMap<Value, Value> sources; ///< of the arguments of groups
 };
 
+void Tracer::handOn(ValueRange from, ValueRange to) {
+  for (auto [source, target] : llvm::zip(from, to)) {
+    sources[target] = given(source);
+    if (auto it = reached.find(source); it != reached.end()) {
+      Reached same = it->second;
+      reached[target] = same;
+    }
+  }
+}
+
 void Tracer::visit(Operation *op) {
+  if (auto group = dyn_cast<kernel::GroupOp>(op))
+    return handOn(group->getOperands(), group.getBody().getArguments());
+  if (isa<kernel::YieldOp>(op))
+    return handOn(op->getOperands(), op->getParentOp()->getResults());
+  std::optional<Reached> line = reachedBy(op);
+  if (isTraced(op))
+    line = trace(op, line);
+  if (line && op->getNumResults() > 0)
+    reached[op->getResult(0)] = *line;
+}
+
+/// The line of the first operand that has one; values beside a line count if there are no others.
+std::optional<Tracer::Reached> Tracer::reachedBy(Operation *op) const {
+  std::optional<Reached> found;
+  for (Value operand : op->getOperands())
+    if (auto it = reached.find(operand); it != reached.end())
+      if (!found || (found->beside && !it->second.beside))
+        found = it->second;
+  return found;
+}
+
+std::optional<Tracer::Reached> Tracer::trace(Operation *op, std::optional<Reached> from) {
+  bool worksOnHeads = isa<SplitHeadsOp, CacheAppendOp, AttentionOp, MergeHeadsOp>(op);
   StringRef part = partOf(op);
-  const std::string name =
-      (part.empty() ? op->getName().getStringRef().rsplit('.').second : part).str();
-  Value input = mainOperand(op), result = op->getResult(0);
-  bool keepsRows = isa<AttentionOp, MergeHeadsOp>(op);
-  bool goesOn = keepsRows || isa<SplitHeadsOp, CacheAppendOp>(op); // never begins a line
-  size_t line = lineOf(input);
-  if (auto attention = dyn_cast<AttentionOp>(op)) {
-    if (line == lines.size() && beside.contains(input)) // its keys began the line
-      line = beside.lookup(input);
-    for (auto [heads, role] :
-         {std::pair(attention.getKey(), ", keys"), std::pair(attention.getValue(), ", values")})
-      if (size_t other = lineOf(origin(heads)); other < lines.size() && other != line)
-        lines[other].name = name + role;
-    if (line < lines.size())
-      lines[line].name = name;
+  if (from && lines[from->line].part == part &&
+      (!part.empty() || worksOnHeads || lines[from->line].merged))
+    return extend(op, *from);
+  if (worksOnHeads && !isa<AttentionOp>(op))
+    return std::nullopt; // heads of no projection
+  return begin(op);
+}
+
+Tracer::Reached Tracer::extend(Operation *op, Reached from) {
+  Line &line = lines[from.line];
+  if (isa<AttentionOp>(op)) {
+    line.text.name =
+        line.part.empty() ? "attention" : line.part.str(); // its keys may have begun it
+    return {from.line, false};
   }
-  if (line < lines.size() &&
-      (lines[line].name == name ||
-       (part.empty() && (goesOn || isa_and_nonnull<MergeHeadsOp>(input.getDefiningOp()))))) {
-    ends[line] = result;
-    if (!keepsRows)
-      lines[line].shapes.push_back(shapes.of(result));
-  } else if (size_t like = lineBeside(name, input, shapes.of(result)); like < lines.size()) {
-    beside[result] = like;
-  } else if (isa<AttentionOp>(op) || !goesOn) {
-    lines.push_back({name, {shapes.of(input), shapes.of(result)}});
-    starts.push_back(input);
-    ends.push_back(result);
+  if (from.beside)
+    return from;
+  line.merged.reset();
+  if (isa<MergeHeadsOp>(op))
+    line.merged = shapes.of(op->getResult(0));
+  else
+    line.text.shapes.push_back(shapes.of(op->getResult(0)));
+  return from;
+}
+
+/// Begins a line, unless one of the same part begins with the same shapes.
+Tracer::Reached Tracer::begin(Operation *op) {
+  auto concat = dyn_cast<ConcatOp>(op);
+  Value input = concat ? concat.getRows() : op->getOperand(0), start = given(input);
+  StringRef part = partOf(op);
+  std::vector<Shape> first{shapes.of(input), shapes.of(op->getResult(0))};
+  auto like = llvm::find_if(lines, [&](const Line &line) {
+    return line.part == part && (!part.empty() || line.start == start) &&
+           std::equal(first.begin(), first.end(), line.text.shapes.begin());
+  });
+  if (like != lines.end())
+    return {static_cast<size_t>(like - lines.begin()), true};
+  std::string name = (part.empty() ? op->getName().getStringRef().rsplit('.').second : part).str();
+  if (StringAttr role = roleOf(op->getLoc()))
+    name += ", " + role.str();
+  lines.push_back({{name, std::move(first)}, part, start, std::nullopt});
+  return {lines.size() - 1, false};
+}
+
+std::vector<TraceLine> Tracer::take() {
+  std::vector<TraceLine> all;
+  for (Line &line : lines) {
+    if (line.merged) // without a projection
+      line.text.shapes.push_back(*line.merged);
+    all.push_back(std::move(line.text));
   }
+  return all;
 }
 
 } // namespace
@@ -127,8 +166,6 @@ std::string traceText(const Shape &shape, const Dimensions &dims) {
   return text + "]";
 }
 
-std::vector<TraceLine> shapeTrace(func::FuncOp function) {
-  return std::move(Tracer(function).lines);
-}
+std::vector<TraceLine> shapeTrace(func::FuncOp function) { return Tracer(function).take(); }
 
 } // namespace heddle

@@ -44,6 +44,11 @@ private:
 /// Part of the model of an op, the first name in its location: "encoder.0.attention". Null for ops
 /// of dialect text, unless the text has `loc("encoder.0.attention")`.
 mlir::StringAttr partOf(mlir::Location location);
+/// What the op makes in its part, "keys" or "values" of an attention, the name within the part's;
+/// null for anything else.
+mlir::StringAttr roleOf(mlir::Location location);
+/// The location of an op with this part, and role if there is one.
+mlir::Location named(mlir::StringAttr part, mlir::StringAttr role);
 /// "model.mlir:3:8", or the part of the model; empty for an unknown location.
 std::string locationText(mlir::Location location);
 

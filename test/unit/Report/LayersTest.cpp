@@ -62,4 +62,10 @@ TEST(Layers, AreTheNamesOfLocations) {
   EXPECT_EQ(partOf(mlir::FusedLoc::get(&context, {file, mlir::NameLoc::get(name)})), name);
   EXPECT_EQ(locationText(mlir::NameLoc::get(name, file)), "m.mlir:3:8");
   EXPECT_EQ(locationText(mlir::NameLoc::get(name)), "encoder.0.ffn");
+  auto role = mlir::StringAttr::get(&context, "keys");
+  EXPECT_FALSE(roleOf(mlir::NameLoc::get(name, file)));
+  EXPECT_EQ(roleOf(named(name, role)), role);
+  EXPECT_EQ(partOf(named(name, role)), name);
+  EXPECT_EQ(locationText(named(name, role)), "encoder.0.ffn");
+  EXPECT_EQ(named(name, {}), mlir::NameLoc::get(name));
 }
