@@ -176,13 +176,20 @@ static MissedFusion missedFusionOf(Operation *reader) {
                                                                 : MissedFusion::NoEpilogue;
 }
 
+/// A rounded value is what a kernel stores: behind it, only rows of a state are stored or heads
+/// merged, which is a matter of where the store goes.
+static bool mayFollowRounding(Operation *last, Operation *next) {
+  return !isRounding(last) || isa<MergeHeadsOp>(next) || hasEffect<MemoryEffects::Write>(next);
+}
+
 /// Appends each sole reader that can be fused; records why the chain stops.
 void ClusterFinder::extend(Cluster &cluster) {
   while (cluster.ops.back()->getNumResults() >= 1) {
     Operation *last = cluster.ops.back(), *reader = nullptr;
     std::optional<MissedFusion> reason = missedFusionOf(last->getResult(0), reader);
     auto next = reason ? TileableOpInterface() : dyn_cast<TileableOpInterface>(reader);
-    if (next && !claimed.contains(next) && next.canFollow(cluster.root, cluster.ops)) {
+    if (next && !claimed.contains(next) && mayFollowRounding(last, next) &&
+        next.canFollow(cluster.root, cluster.ops)) {
       cluster.ops.push_back(next);
       continue;
     }
@@ -190,9 +197,8 @@ void ClusterFinder::extend(Cluster &cluster) {
       return;
     if (!reason)
       reason = ::missedFusionOf(reader);
-    if (isa<arith::TruncFOp>(last) &&
-        cluster.ops.size() > 1) // report the op whose result it rounds
-      last = last->getOperand(0).getDefiningOp();
+    if (cluster.ops.size() > 1) // report the op whose result is rounded
+      last = beforeRounding(last->getResult(0)).getDefiningOp();
     if (reader)
       addMissed(cluster, last, reader, *reason);
     return;
@@ -204,9 +210,8 @@ void ClusterFinder::extend(Cluster &cluster) {
 bool ClusterFinder::addRounding(Cluster &cluster) {
   Operation *last = cluster.ops.back();
   for (Operation *user : last->getResult(0).getUsers())
-    if (auto round = dyn_cast<arith::TruncFOp>(user);
-        round && !claimed.contains(round) && round->getPrevNode() == last) {
-      cluster.ops.push_back(round);
+    if (isRounding(user) && !claimed.contains(user) && user->getPrevNode() == last) {
+      cluster.ops.push_back(user);
       return true;
     }
   return false;

@@ -157,8 +157,7 @@ private:
     Value out = t.div(row.weighted, t.select(none, t.constant(1, row.total), row.total));
     Value left = t.sub(scores.sequence.queries, i);
     Value first = scores.sequence.firstQuery ? t.add(i, scores.sequence.firstQuery) : i;
-    Operation *yield = f.def.getBody().front().getTerminator();
-    for (auto [index, result] : llvm::enumerate(yield->getOperands())) {
+    for (auto [index, result] : llvm::enumerate(yieldedValues(f))) {
       unsigned view = f.firstResult() + index;
       auto stats = result.getDefiningOp<AttentionStatisticsOp>();
       if (stats || result == op.getLse()) {
@@ -170,7 +169,7 @@ private:
                                 t.b.getUnitAttr());
         continue;
       }
-      bool merges = beforeRounding(result).getDefiningOp<MergeHeadsOp>();
+      bool merges = result.getDefiningOp<MergeHeadsOp>();
       Value zero = t.index(0);
       SmallVector<Value> indices =
           merges

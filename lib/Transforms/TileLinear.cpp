@@ -47,7 +47,7 @@ public:
   LogicalResult run();
 
 private:
-  LogicalResult collect(unsigned result, Value yielded);
+  LogicalResult collect(unsigned result, Value value);
   LogicalResult body(const ColumnLoop &loop, Value at);
   LogicalResult rotate(const ColumnLoop &loop, Value j, Value column);
   FailureOr<Value> tileAt(Value value, const ColumnLoop &loop, Value j);
@@ -76,8 +76,7 @@ static LinearOp linearBehind(Value value) {
   return {};
 }
 
-LogicalResult LinearTiler::collect(unsigned result, Value yielded) {
-  Value value = beforeRounding(yielded);
+LogicalResult LinearTiler::collect(unsigned result, Value value) {
   auto known = llvm::find_if(parts, [&](const Part &part) { return part.yielded == value; });
   if (known != parts.end()) {
     known->results.push_back(result);
@@ -134,8 +133,7 @@ SmallVector<ColumnLoop> LinearTiler::columnLoops() {
 }
 
 LogicalResult LinearTiler::run() {
-  for (auto [index, value] :
-       llvm::enumerate(f.def.getBody().front().getTerminator()->getOperands()))
+  for (auto [index, value] : llvm::enumerate(yieldedValues(f)))
     if (failed(collect(index, value)))
       return failure();
   kernel::ViewType input = f.viewType(f.viewOf(parts[0].linear.getInput()));
@@ -251,8 +249,8 @@ struct LinearModel : Tiler<LinearModel, LinearOp, Root::Linear, tileLinear> {
 
 /// Heads are columns; a tile lies in one.
 struct SplitHeadsModel : Tiler<SplitHeadsModel, SplitHeadsOp, Root::Relayout, tileRelayout> {
-  bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
-    return root == Root::Linear && !has<arith::TruncFOp>(before);
+  bool canFollow(Operation *, Root root, ArrayRef<Operation *>) const {
+    return root == Root::Linear;
   }
   FailureOr<Value> tileOf(Operation *op, ValueTiles &tiles) const {
     return tiles.of(op->getOperand(0));

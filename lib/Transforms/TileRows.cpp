@@ -17,9 +17,12 @@ using kernel::LoadOp;
 using kernel::Root;
 using kernel::Size;
 
-Value heddle::yielded(KernelBuilder &f) {
-  return beforeRounding(f.def.getBody().front().getTerminator()->getOperand(0));
+SmallVector<Value> heddle::yieldedValues(KernelBuilder &f) {
+  return llvm::map_to_vector(f.def.getBody().front().getTerminator()->getOperands(),
+                             beforeRounding);
 }
+
+Value heddle::yielded(KernelBuilder &f) { return yieldedValues(f).front(); }
 
 void heddle::storeResults(KernelBuilder &f, Value tile, ValueRange indices, Value left) {
   for (unsigned i = f.firstResult(); i < f.firstResult() + f.def.getNumResults(); ++i)
@@ -234,8 +237,7 @@ struct LearnedModel : PositionModel<LearnedModel, PositionLearnedOp> {
 template <typename Op>
 struct BinaryModel : RowModel<BinaryModel<Op>, Op> {
   bool canFollow(Operation *, Root root, ArrayRef<Operation *> before) const {
-    return root == Root::Elementwise ||
-           (root == Root::Linear && !has<SplitHeadsOp>(before) && !has<arith::TruncFOp>(before));
+    return root == Root::Elementwise || (root == Root::Linear && !has<SplitHeadsOp>(before));
   }
   LogicalResult checkSupported(Operation *op) const {
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());

@@ -108,8 +108,8 @@ struct MergeHeadsModel : Tiler<MergeHeadsModel, MergeHeadsOp, Root::Relayout, ti
              (rootOf(use.getOwner()) == Root::Linear && use.getOperandNumber() == 0);
     };
     return llvm::all_of(merge->getUses(), [&](OpOperand &use) {
-      auto round = dyn_cast<arith::TruncFOp>(use.getOwner());
-      return round ? llvm::all_of(round->getUses(), takesHeads) : takesHeads(use);
+      Operation *reader = use.getOwner();
+      return isRounding(reader) ? llvm::all_of(reader->getUses(), takesHeads) : takesHeads(use);
     });
   }
 };

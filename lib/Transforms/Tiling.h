@@ -186,7 +186,10 @@ mlir::Value enterDocument(ValueTiles &tiles, mlir::Value starts, mlir::Value tot
 kernel::ScheduleAttr chooseSchedule(kernel::FuncOp body, const GpuTarget *gpu);
 /// The tile of a linear's product, multiplied and scaled as its format says.
 mlir::Value tileProduct(ValueTiles &tiles, transformer::LinearOp linear);
-/// The value that a definition yields, before rounding; a definition may yield both forms.
+/// The values that a definition computes for its results: what it yields, before rounding, since
+/// stores round. A definition may yield both forms of a value.
+llvm::SmallVector<mlir::Value> yieldedValues(KernelBuilder &f);
+/// The first of them.
 mlir::Value yielded(KernelBuilder &f);
 /// Stores a tile as each of the results, rounded where they are narrower.
 void storeResults(KernelBuilder &f, mlir::Value tile, mlir::ValueRange indices, mlir::Value left);

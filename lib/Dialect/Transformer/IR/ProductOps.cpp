@@ -116,9 +116,7 @@ void FfnOp::decompose() {
     hidden = arith::MulFOp::create(b, getLoc(), gate, hidden);
   }
   // The input of the second product is rounded like that of the first.
-  auto type = cast<RankedTensorType>(hidden.getType());
-  if (Type element = getElementTypeOrSelf(getInput()); element != type.getElementType())
-    hidden = arith::TruncFOp::create(b, getLoc(), type.clone(element), hidden);
+  hidden = roundedTo(b, getLoc(), hidden, getElementTypeOrSelf(getInput()));
   // The written result type is kept: it may be more precise than the inferred one.
   Value result = LinearOp::create(b, getLoc(), getType(), hidden, getOutWeight(), getOutBias(),
                                   Activation::None);

@@ -32,9 +32,18 @@ static void printSameTypes(OpAsmPrinter &printer, Operation *, Type first, Type)
 #define GET_OP_CLASSES
 #include "heddle/Dialect/Transformer/IR/TransformerOps.cpp.inc"
 
+bool heddle::transformer::isRounding(Operation *op) { return isa_and_nonnull<arith::TruncFOp>(op); }
+
 Value heddle::transformer::beforeRounding(Value value) {
-  auto round = value.getDefiningOp<arith::TruncFOp>();
-  return round ? round.getIn() : value;
+  Operation *op = value.getDefiningOp();
+  return isRounding(op) ? op->getOperand(0) : value;
+}
+
+Value heddle::transformer::roundedTo(OpBuilder &builder, Location loc, Value value, Type element) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getElementType() == element)
+    return value;
+  return arith::TruncFOp::create(builder, loc, type.clone(element), value);
 }
 
 //===- Traits of all ops -------------------------------------------------===//

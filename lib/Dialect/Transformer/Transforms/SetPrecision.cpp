@@ -84,7 +84,7 @@ private:
       made = WeightOp::create(builder, weight.getLoc(), narrowed(value), weight.getName(),
                               weight.getStoredAttr());
     else
-      made = arith::TruncFOp::create(builder, value.getLoc(), narrowed(value), value);
+      made = roundedTo(builder, value.getLoc(), value, element);
     return made;
   }
 

@@ -90,6 +90,15 @@ MaskDocumentsOp packedDocumentsOf(mlir::Value mask);
 bool readAsKeys(mlir::OpOperand &use);
 /// The state whose content `value` is, stored or just appended; null for another value.
 mlir::StringAttr stateOf(mlir::Value value);
-/// The value that an `arith.truncf` rounds, or the value itself.
+
+// Rounding, an op of its own (`arith.truncf`), is where a value is stored: what computes, and the
+// kernel that it belongs to, is asked of the value before it. Nothing else names the op before tiling.
+
+/// Whether an op rounds a value to a narrower type.
+bool isRounding(mlir::Operation *op);
+/// The value that a rounding rounds, or the value itself.
 mlir::Value beforeRounding(mlir::Value value);
+/// The value in the type `element`: rounded, unless it has that type.
+mlir::Value roundedTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                      mlir::Type element);
 } // namespace heddle::transformer
