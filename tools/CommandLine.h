@@ -217,19 +217,24 @@ struct TextDriver {
   std::string tool; ///< name for the examples of --help
 };
 
+/// Adds one of them, which leaves the status of `run` in `outcome`.
+template <typename AddFlags, typename Run>
+CLI::App *addTextCommand(CLI::App &app, const TextDriver &driver, Status &outcome,
+                         const std::string &name, const std::string &about, AddFlags addFlags,
+                         Run run) {
+  CLI::App *command = app.add_subcommand(name, about);
+  driver.addModel(*command);
+  addFlags(*command);
+  command->callback([&outcome, run] { outcome = run(); });
+  return command;
+}
+
 /// Adds translate, generate and the commands on encoders; the chosen command leaves its status in `outcome`.
 inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &outcome) {
-  auto add = [&](const std::string &name, const std::string &about, auto addFlags, auto run) {
-    CLI::App *command = app.add_subcommand(name, about);
-    driver.addModel(*command);
-    addFlags(*command);
-    command->callback([&outcome, run] { outcome = run(); });
-    return command;
-  };
   auto addDecoding = [&](const std::string &name, const std::string &about, auto addFlags,
                          auto decode) {
-    return add(
-        name, about, [&](CLI::App &own) { addFlags(own, driver.command); },
+    return addTextCommand(
+        app, driver, outcome, name, about, [&](CLI::App &own) { addFlags(own, driver.command); },
         [driver, decode]() -> Status {
           HEDDLE_TRY(checkTranslate(driver.command));
           Session session = HEDDLE_TRY(driver.open());
@@ -252,8 +257,8 @@ inline void addTextCommands(CLI::App &app, const TextDriver &driver, Status &out
                                           Command command, void (*addFlags)(CLI::App &, Command &),
                                           auto check, auto run, const std::string &examples) {
     auto own = std::make_shared<Command>(std::move(command));
-    add(
-        name, about, [&](CLI::App &app) { addFlags(app, *own); },
+    addTextCommand(
+        app, driver, outcome, name, about, [&](CLI::App &command) { addFlags(command, *own); },
         [driver, own, check, run]() -> Status {
           HEDDLE_TRY(check(*own));
           Session session = HEDDLE_TRY(driver.open());

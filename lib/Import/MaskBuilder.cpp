@@ -97,6 +97,19 @@ Value MaskBuilder::within(FunctionBuilder &f, const std::string &documents, Valu
   return mask ? MaskAndOp::create(f.b, f.loc, own, mask).getResult() : own;
 }
 
+Value MaskBuilder::distance(const MaskPlace &site, const MaskCall &e) const {
+  FunctionBuilder &f = site.f;
+  const Call::Scores &scores = *site.call.scores;
+  bool ofKeys = e.kind == Kind::KeyDistance;
+  Value rows = ofKeys ? scores.key : scores.query;
+  int64_t heads = site.call.heads, columns = 2 * e.numbers[0],
+          features = cast<RankedTensorType>(rows.getType()).getShape().back();
+  Value vectors = f.matrix(scores.prefix + (ofKeys ? ".key" : ".query") + ".distance.weight",
+                           {heads, columns, features}, heads * columns);
+  Value products = HeadProductsOp::create(f.b, f.loc, rows, vectors, llvm::APFloat(scores.scale));
+  return BiasDistanceOp::create(f.b, f.loc, products, ofKeys);
+}
+
 Value MaskBuilder::write(const MaskPlace &site, const MaskCall &e, bool scoreRule) const {
   FunctionBuilder &f = site.f;
   OpBuilder &b = f.b;
@@ -149,17 +162,8 @@ Value MaskBuilder::write(const MaskPlace &site, const MaskCall &e, bool scoreRul
                                   /*bidirectional=*/!call.decoder);
   }
   case Kind::QueryDistance:
-  case Kind::KeyDistance: {
-    const Call::Scores &scores = *call.scores;
-    bool ofKeys = e.kind == Kind::KeyDistance;
-    Value rows = ofKeys ? scores.key : scores.query;
-    int64_t columns = 2 * e.numbers[0],
-            features = cast<RankedTensorType>(rows.getType()).getShape().back();
-    Value vectors = f.matrix(scores.prefix + (ofKeys ? ".key" : ".query") + ".distance.weight",
-                             {call.heads, columns, features}, call.heads * columns);
-    Value products = HeadProductsOp::create(b, f.loc, rows, vectors, llvm::APFloat(scores.scale));
-    return BiasDistanceOp::create(b, f.loc, products, ofKeys);
-  }
+  case Kind::KeyDistance:
+    return distance(site, e);
   }
   llvm_unreachable("unknown mask");
 }

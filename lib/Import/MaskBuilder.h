@@ -86,6 +86,9 @@ public:
   bool crossUsesLengths() const;
 
 private:
+  /// Scores of the distances between rows, of learned vectors.
+  mlir::Value distance(const MaskPlace &site, const MaskCall &e) const;
+
   const Description &d;
 };
 
