@@ -100,6 +100,83 @@ TEST(Program, IndicesAndSizesAreChecked) {
     EXPECT_THAT(errorAfter(change), HasSubstr(message));
 }
 
+TEST(Program, PortsAreChecked) {
+  auto input = [](Json &j, int i) -> Json & { return j["functions"][0]["inputs"][i]; };
+  const std::pair<std::function<void(Json &)>, const char *> cases[] = {
+      {[&](Json &j) { input(j, 0)["name"] = ""; }, "expected a name, found none"},
+      {[&](Json &j) { input(j, 1)["name"] = "source"; }, "each name once, found 'source' twice"},
+      {[](Json &j) { j["functions"][0]["dims"] = {"B", "S", "B"}; },
+       "dimensions: expected each name once, found 'B' twice"},
+      {[&](Json &j) { input(j, 0)["type"] = "i8"; }, "a type of tensors, found i8"},
+      {[&](Json &j) { input(j, 0)["group"] = -1; }, "a group of at least 0, found -1"},
+      {[&](Json &j) { input(j, 0)["shape"] = {"B", "T"}; },
+       "dimensions of the function, found 'T'"},
+      {[&](Json &j) { input(j, 0)["shape"][1] = "-3"; }, "a size of at least 0, found -3"},
+      {[&](Json &j) { input(j, 0)["type"] = "f32"; }, "a range of integers, found f32"},
+      {[&](Json &j) { input(j, 0)["range"] = {"0", "Q"}; },
+       "dimensions of the function, found 'Q'"},
+      {[&](Json &j) { input(j, 0)["starts"] = true; }, "starts to be a vector with a range"},
+      {[&](Json &j) { input(j, 1)["starts"] = true; }, "starts to be a vector with a range"},
+      {[&](Json &j) { input(j, 0)["max_length"] = 5; }, "a maximal length beside starts, found 5"},
+      {[&](Json &j) { input(j, 1)["transposed"] = true; },
+       "at least 2 dimensions to transpose, found 1"},
+      {[&](Json &j) { input(j, 0)["broadcast"] = {"B"}; }, "2 sizes to broadcast to, found 1"},
+      {[&](Json &j) { input(j, 0)["broadcast"] = {"B", "H"}; },
+       "dimensions of the function, found 'H'"},
+      {[&](Json &j) { input(j, 1)["fallback"]["source"] = "lengths"; },
+       "a default taken from another input, found 'lengths'"},
+      {[&](Json &j) { input(j, 1)["fallback"]["source"] = "ids"; },
+       "a default taken from another input, found 'ids'"},
+      {[](Json &j) { j["functions"][0]["outputs"][0]["buffer"] = -1; },
+       "output 0: expected a buffer below 4, found -1"},
+      {[](Json &j) { j["functions"][0]["buffers"][2]["generator"] = ""; },
+       "a generator of the table, found none"},
+      {[](Json &j) { j["functions"][0]["buffers"][1]["first"] = 1; },
+       "a lifetime within 1 launches, found 1 to 0"},
+      {[](Json &j) { j["functions"][0]["updates"][0][0] = ""; }, "updates: expected a name"},
+      {[](Json &j) { j["functions"][0]["updates"][0][1] = "L"; },
+       "update of 'P': expected dimensions of the function, found 'L'"},
+      {[](Json &j) { j["functions"][0]["checks"][0]["left"] = "L"; },
+       "check 0: expected dimensions of the function, found 'L'"},
+      {[](Json &j) { j["functions"][0]["states"][0]["name"] = ""; }, "state 0: expected a name"},
+      {[](Json &j) { j["functions"][0]["launches"][0]["flops"] = "L"; },
+       "launch 0: expected dimensions of the function, found 'L'"},
+  };
+  for (const auto &[change, message] : cases)
+    EXPECT_THAT(errorAfter(change), HasSubstr(message));
+}
+
+TEST(Program, KernelsAndPackedWeightsAreChecked) {
+  auto kernel = [](Json &j) -> Json & { return j["kernels"][0]; };
+  auto variant = [](Json &j) -> Json & { return j["kernels"][1]["vulkan"][0]; };
+  auto entry = [](Json &j) -> Json & { return j["pack"][0]; };
+  const std::pair<std::function<void(Json &)>, const char *> cases[] = {
+      {[&](Json &j) { kernel(j)["arguments"][1]["written"] = true; },
+       "weights that are only read, found one that is written"},
+      {[&](Json &j) { kernel(j)["cpu"]["grid"][0]["scalar"] = -2; },
+       "one of its scalars, found -2"},
+      {[&](Json &j) { kernel(j)["cpu"]["grid"][2]["count"] = -1; }, "a grid extent of 0 to 2^46"},
+      {[&](Json &j) { variant(j)["workgroup"] = {0, 1, 1}; },
+       "at least 1 and at most 1024, found 0"},
+      {[&](Json &j) { variant(j)["workgroup"] = {1, 1, 1025}; }, "at most 1024, found 1025"},
+      {[&](Json &j) { variant(j)["matrices"][0]["m"] = 2048; }, "rows and columns, found 2048"},
+      {[](Json &j) { j["weights"][0]["offset"] = -256; }, "a multiple of 256, found -256"},
+      {[](Json &j) { j["weights"][0]["elements"] = -1; }, "found -1 elements at 0"},
+      {[](Json &j) { j["weight_bytes"] = -1; }, "0 to 2^46 bytes of weights, found -1"},
+      {[&](Json &j) { entry(j)["shape"] = {0, 64}; }, "a dimension of 0"},
+      {[&](Json &j) { entry(j)["rows"] = 7; }, "rows that divide the tensor, found 7"},
+      {[&](Json &j) { entry(j)["row_group"] = 4096; }, "a group within the tensor, found 4096"},
+      {[&](Json &j) { entry(j)["type"] = "i32"; }, "f32, or a narrower type in panels, found i32"},
+      {[&](Json &j) {
+         entry(j)["type"] = "bf16";
+         entry(j)["layout"] = "rows";
+       },
+       "f32, or a narrower type in panels, found bf16"},
+  };
+  for (const auto &[change, message] : cases)
+    EXPECT_THAT(errorAfter(change), HasSubstr(message));
+}
+
 TEST(Program, WordsOfALaunchFitInABlock) {
   Program program = testProgram();
   program.kernels[1].scalars.resize(512 - program.kernels[1].arguments.size(), "d");
